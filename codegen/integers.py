@@ -1,0 +1,294 @@
+"""Integer expressions over symbols: sizes, strides and loop indices, in one canonical form.
+
+An expression is a polynomial with integer coefficients over *atoms*: a `Symbol`, or an opaque `FloorDiv`, `Mod`,
+`Min`, `Max` of expressions. Two expressions that the canonical form makes equal compare equal with `==` and hash alike;
+a constant expression is always a plain `int`, never an `Integer`. All shape arithmetic of the project is done here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias, Union
+
+Int: TypeAlias = Union[int, "Integer"]
+
+
+class Atom:
+    """An indivisible factor of a monomial."""
+
+    __slots__ = ("_key", "_hash")
+    _key: tuple[object, ...]
+    _hash: int
+
+    def _freeze(self, *key: object) -> None:
+        self._key = (type(self).__name__, *key)
+        self._hash = hash(self._key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Atom) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def sort_key(self) -> str:
+        return str(self)
+
+
+class Symbol(Atom):
+    """A named integer: the size of an input's axis, a loop index, or an SSA integer of a graph."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._freeze(name)
+
+    def __str__(self) -> str:
+        return self.name
+
+    __repr__ = __str__
+
+
+class Binary(Atom):
+    """`a // b`, `a % b`, `min(a, b)` or `max(a, b)` of two expressions, when it does not simplify."""
+
+    __slots__ = ("op", "left", "right")
+
+    def __init__(self, op: str, left: Int, right: Int) -> None:
+        self.op, self.left, self.right = op, left, right
+        self._freeze(op, left, right)
+
+    def __str__(self) -> str:
+        if self.op in ("min", "max"):
+            return f"{self.op}({self.left}, {self.right})"
+        return f"({self.left}) {self.op} ({self.right})"
+
+    __repr__ = __str__
+
+
+Monomial: TypeAlias = tuple[Atom, ...]
+
+
+class Integer:
+    """A non-constant polynomial; build it with `symbol`, Python's operators and the functions below."""
+
+    __slots__ = ("_hash", "terms")
+
+    def __init__(self, terms: tuple[tuple[Monomial, int], ...]) -> None:
+        self.terms = terms
+        self._hash = hash(terms)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Integer) and self.terms == other.terms
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __bool__(self) -> bool:
+        raise TypeError(f"the truth value of the symbolic integer {self} is not known")
+
+    def __add__(self, other: Int) -> Int:
+        return add(self, other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Int) -> Int:
+        return add(self, mul(-1, other))
+
+    def __rsub__(self, other: Int) -> Int:
+        return add(other, mul(-1, self))
+
+    def __neg__(self) -> Int:
+        return mul(-1, self)
+
+    def __mul__(self, other: Int) -> Int:
+        return mul(self, other)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: Int) -> Int:
+        return floordiv(self, other)
+
+    def __rfloordiv__(self, other: Int) -> Int:
+        return floordiv(other, self)
+
+    def __mod__(self, other: Int) -> Int:
+        return mod(self, other)
+
+    def __rmod__(self, other: Int) -> Int:
+        return mod(other, self)
+
+    def __str__(self) -> str:
+        text = ""
+        for monomial, coefficient in self.terms:
+            factors = [f"({a})" if isinstance(a, Binary) and a.op in ("//", "%") and (len(monomial) > 1 or coefficient != 1)
+                       else str(a) for a in monomial]
+            if abs(coefficient) != 1 or not factors:
+                factors.insert(0, str(abs(coefficient)))
+            sign = "-" if coefficient < 0 else "+"
+            text += f" {sign} {'*'.join(factors)}" if text else ("-" if coefficient < 0 else "") + "*".join(factors)
+        return text
+
+    __repr__ = __str__
+
+
+def _terms(value: Int) -> dict[Monomial, int]:
+    if isinstance(value, Integer):
+        return dict(value.terms)
+    return {(): int(value)} if value else {}
+
+
+def _build(terms: Mapping[Monomial, int]) -> Int:
+    kept = {m: c for m, c in terms.items() if c}
+    if not kept:
+        return 0
+    if len(kept) == 1 and () in kept:
+        return kept[()]
+    # Highest degree first, the constant last, so that `n - 1` prints as written.
+    order = sorted(kept.items(), key=lambda t: (-len(t[0]), [a.sort_key() for a in t[0]]))
+    return Integer(tuple(order))
+
+
+def symbol(name: str) -> Integer:
+    """The expression that is just the symbol `name`."""
+    return Integer((((Symbol(name),), 1),))
+
+
+def add(a: Int, b: Int) -> Int:
+    if isinstance(a, int) and isinstance(b, int):
+        return a + b
+    terms = _terms(a)
+    for monomial, coefficient in _terms(b).items():
+        terms[monomial] = terms.get(monomial, 0) + coefficient
+    return _build(terms)
+
+
+def mul(a: Int, b: Int) -> Int:
+    if isinstance(a, int) and isinstance(b, int):
+        return a * b
+    terms: dict[Monomial, int] = {}
+    for m1, c1 in _terms(a).items():
+        for m2, c2 in _terms(b).items():
+            monomial = tuple(sorted(m1 + m2, key=lambda atom: atom.sort_key()))
+            terms[monomial] = terms.get(monomial, 0) + c1 * c2
+    return _build(terms)
+
+
+def _divide_exactly(a: Int, b: Int) -> Int | None:
+    """The quotient where every term of `a` is divisible by the single term `b`, else None."""
+    divisor = list(_terms(b).items())
+    if len(divisor) != 1:
+        return 1 if a == b else None
+    (dm, dc), result = divisor[0], {}
+    for monomial, coefficient in _terms(a).items():
+        rest = list(monomial)
+        for atom in dm:
+            if atom not in rest:
+                return None
+            rest.remove(atom)
+        if coefficient % dc:
+            return None
+        result[tuple(rest)] = coefficient // dc
+    return _build(result)
+
+
+def floordiv(a: Int, b: Int) -> Int:
+    """Floor division; exact where the polynomial shows it."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a // b
+    exact = _divide_exactly(a, b)
+    return exact if exact is not None else Integer((((Binary("//", a, b),), 1),))
+
+
+def mod(a: Int, b: Int) -> Int:
+    """Remainder with the sign of `b`, as Python's."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a % b
+    if _divide_exactly(a, b) is not None:
+        return 0
+    return Integer((((Binary("%", a, b),), 1),))
+
+
+def minimum(a: Int, b: Int) -> Int:
+    if isinstance(a, int) and isinstance(b, int):
+        return min(a, b)
+    difference = add(a, mul(-1, b))
+    if isinstance(difference, int):
+        return a if difference <= 0 else b
+    return Integer((((Binary("min", a, b),), 1),))
+
+
+def maximum(a: Int, b: Int) -> Int:
+    if isinstance(a, int) and isinstance(b, int):
+        return max(a, b)
+    difference = add(a, mul(-1, b))
+    if isinstance(difference, int):
+        return a if difference >= 0 else b
+    return Integer((((Binary("max", a, b),), 1),))
+
+
+def product(values: Iterable[Int]) -> Int:
+    result: Int = 1
+    for value in values:
+        result = mul(result, value)
+    return result
+
+
+def _map_atoms(value: Int, leaf: Callable[[Symbol], Int]) -> Int:
+    if isinstance(value, int):
+        return value
+    total: Int = 0
+    for monomial, coefficient in value.terms:
+        term: Int = coefficient
+        for atom in monomial:
+            if isinstance(atom, Symbol):
+                factor = leaf(atom)
+            else:
+                assert isinstance(atom, Binary)
+                factor = BINARY[atom.op](_map_atoms(atom.left, leaf), _map_atoms(atom.right, leaf))
+            term = mul(term, factor)
+        total = add(total, term)
+    return total
+
+
+BINARY: dict[str, Callable[[Int, Int], Int]] = {"//": floordiv, "%": mod, "min": minimum, "max": maximum}
+
+
+def substitute(value: Int, bindings: Mapping[str, Int]) -> Int:
+    """Replace symbols by name; symbols without a binding stay."""
+    return _map_atoms(value, lambda s: bindings[s.name] if s.name in bindings else Integer((((s,), 1),)))
+
+
+def evaluate(value: Int, bindings: Mapping[str, int]) -> int:
+    """The number that `value` is when every symbol is bound; KeyError for a symbol that is not."""
+    result = _map_atoms(value, lambda s: bindings[s.name])
+    assert isinstance(result, int)
+    return result
+
+
+def symbols(value: Int) -> set[str]:
+    """The names of the symbols that `value` mentions."""
+    found: set[str] = set()
+
+    def leaf(s: Symbol) -> Int:
+        found.add(s.name)
+        return Integer((((s,), 1),))
+
+    _map_atoms(value, leaf)
+    return found
+
+
+def coefficient(value: Int, name: str) -> Int | None:
+    """The factor of symbol `name` where `value` is affine in it (0 if absent), else None."""
+    if isinstance(value, int):
+        return 0
+    total: Int = 0
+    for monomial, c in value.terms:
+        count = sum(1 for atom in monomial if isinstance(atom, Symbol) and atom.name == name)
+        inside = any(isinstance(a, Binary) and name in symbols(a.left) | symbols(a.right) for a in monomial)
+        if inside or count > 1:
+            return None
+        if count == 1:
+            rest = tuple(a for a in monomial if not (isinstance(a, Symbol) and a.name == name))
+            total = add(total, _build({rest: c}))
+    return total

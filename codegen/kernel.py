@@ -1,0 +1,195 @@
+"""The kernel language: what a scheduled graph becomes before it is printed as Python source.
+
+    program   = name, doc, sizes, buffers, phases
+    sizes     = names of integers, each bound to an axis of an input buffer (`n = x.shape[0]`)
+    buffer    = name, dtype, shape, role ("in" | "out" | "temp"), layout ("C" | "A")
+    phase     = "parallel" (its body is exactly one outermost Loop, whose range may be cut) | "serial", body
+    statement = Let      name = expression                         (assigned once, a local scalar)
+              | Declare  name = initial value                      (a mutable local scalar)
+              | Update   name = combine(name, expression)          (combine is None for plain assignment)
+              | Store    buffer[index] = expression, or buffer[index] = combine(buffer[index], expression)
+              | Loop     for index in range(lo, hi): body          (step +1; unsigned)
+              | While    while condition: body
+              | If       if condition: then; else: otherwise
+              | Call     a library routine or own kernel over whole buffers
+              | Check    where the condition is false, record (code, value) in `status` and go on
+    expression = Name | Literal | Load buffer[index] | Index (an integer expression as an int64 value) | Apply (a code template over expressions, with the result's dtype)
+
+The language names no target. Values that live across phases are buffers, never locals. Kernels never raise.
+The native entry that a program becomes is
+
+    kernel(inputs..., outputs..., arena, status, phase, lo, hi)
+
+where `arena` is a uint8 scratch array, `status` an int64 array (code, value), `phase` the phase to run (-1: all of
+them, over their full ranges), and [lo, hi) the part of that phase's parallel loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal as OneOf
+from typing import TypeAlias, Union
+
+import numpy as np
+
+from .integers import Int
+
+
+@dataclass(frozen=True)
+class Name:
+    """A local scalar."""
+
+    name: str
+    dtype: np.dtype
+
+
+@dataclass(frozen=True)
+class Literal:
+    """A constant, typed."""
+
+    value: bool | int | float | complex
+    dtype: np.dtype
+
+
+@dataclass(frozen=True)
+class Load:
+    """`buffer[index]`; indices are integer expressions over sizes and loop indices, or scalar expressions."""
+
+    buffer: str
+    index: tuple[Int | Expression, ...]
+    dtype: np.dtype
+
+
+@dataclass(frozen=True)
+class Index:
+    """An integer expression as an int64 value."""
+
+    value: Int
+    dtype: np.dtype = np.dtype(np.int64)
+
+
+@dataclass(frozen=True)
+class Apply:
+    """A template such as `"{x} * {y}"` or `"exp({x})"`, its arguments by name, and the dtype that the result is cast to."""
+
+    code: str
+    arguments: tuple[tuple[str, Expression], ...]
+    dtype: np.dtype
+
+
+Expression: TypeAlias = Union[Name, Literal, Load, Index, Apply]
+Combine: TypeAlias = OneOf["add", "mul", "max", "min", "and", "or"]
+
+
+@dataclass(frozen=True)
+class Let:
+    name: str
+    value: Expression
+    comment: str = ""
+
+
+@dataclass(frozen=True)
+class Declare:
+    name: str
+    value: Expression
+
+
+@dataclass(frozen=True)
+class Update:
+    name: str
+    value: Expression
+    combine: Combine | None
+    exact: bool = False
+    """Never reassociate (a user's own loop); otherwise additions to an accumulator may be reordered."""
+
+
+@dataclass(frozen=True)
+class Store:
+    buffer: str
+    index: tuple[Int | Expression, ...]
+    value: Expression
+    combine: Combine | None = None
+
+
+@dataclass(frozen=True)
+class Loop:
+    index: str
+    lo: Int
+    hi: Int
+    body: tuple[Statement, ...]
+    sequential: bool = False
+    """True where iterations must run in order."""
+    unroll: bool = False
+
+
+@dataclass(frozen=True)
+class While:
+    condition: Expression
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True)
+class If:
+    condition: Expression
+    then: tuple[Statement, ...]
+    otherwise: tuple[Statement, ...] = ()
+
+
+@dataclass(frozen=True)
+class Call:
+    """`routine(arguments...)`: buffers by name, integers, literals; outputs are among the buffers."""
+
+    routine: str
+    arguments: tuple[str | Int | Expression, ...]
+    comment: str = ""
+
+
+@dataclass(frozen=True)
+class Check:
+    condition: Expression
+    code: int
+    value: Expression
+
+
+Statement: TypeAlias = Union[Let, Declare, Update, Store, Loop, While, If, Call, Check]
+
+
+@dataclass(frozen=True)
+class Buffer:
+    name: str
+    dtype: np.dtype
+    shape: tuple[Int, ...]
+    role: OneOf["in", "out", "temp"]
+    layout: OneOf["C", "A"] = "C"
+
+
+@dataclass(frozen=True)
+class Phase:
+    kind: OneOf["parallel", "serial"]
+    body: tuple[Statement, ...]
+    comment: str = ""
+
+
+@dataclass(frozen=True)
+class Program:
+    name: str
+    doc: str
+    sizes: tuple[tuple[str, tuple[str, int]], ...]
+    """(size name, (input buffer name, axis)) for each symbolic size."""
+    buffers: tuple[Buffer, ...]
+    """Inputs in call order, then outputs in call order, then temporaries."""
+    phases: tuple[Phase, ...]
+    errors: tuple[str, ...] = field(default=())
+    """What status code k (1-based) means; `{value}` in it is the recorded value."""
+
+
+def walk(body: tuple[Statement, ...], visit: Callable[[Statement], None]) -> None:
+    """Call `visit` on every statement, outermost first."""
+    for statement in body:
+        visit(statement)
+        if isinstance(statement, (Loop, While)):
+            walk(statement.body, visit)
+        elif isinstance(statement, If):
+            walk(statement.then, visit)
+            walk(statement.otherwise, visit)

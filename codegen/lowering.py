@@ -1,0 +1,136 @@
+"""Lowerings: how an operation becomes kernel code, as data. A closed set, matched in one place (schedule/lower.py).
+
+Shapes are tuples of `Int`; index maps take and return tuples of `Int` (affine expressions of loop indices mostly).
+`types` below means the operation's input types: objects with `.shape` and `.dtype`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias, Union
+
+from .integers import Int
+
+Indices: TypeAlias = tuple[Int, ...]
+
+
+@dataclass(frozen=True)
+class Pointwise:
+    """`out[i] = code(in0[i], in1[i], ...)` after broadcasting; operands are cast to the operation's compute dtypes first.
+
+    `code` is a template over the operation's input names, calling only functions of `codegen.native.scalar`;
+    `"{0}"`, `"{1}"`, ... name the element's own indices (int64), `{dtype}` the result's dtype name.
+    A callable receives the parameters and returns the template.
+    """
+
+    code: str | Callable[[dict[str, Any]], str]
+    cost: int = 1
+    """About how many additions it is worth; above 20 a value read from several nests is stored, not recomputed."""
+
+
+@dataclass(frozen=True)
+class Reduce:
+    """Combine over `params["axes"]` (a tuple of axes; `params["keepdims"]` as NumPy's)."""
+
+    combine: str
+    identity: float | int | bool | str
+    """A number, or "lowest" / "highest" of the input's dtype."""
+
+
+@dataclass(frozen=True)
+class ArgReduce:
+    """Index of the first extreme element along `params["axis"]` (an int), NaN counted as extreme like NumPy's."""
+
+    combine: str
+
+
+@dataclass(frozen=True)
+class Scan:
+    """Inclusive running combine along `params["axis"]`, backwards where `params["reverse"]`."""
+
+    combine: str
+
+
+@dataclass(frozen=True)
+class View:
+    """No work: `out[i] = in[index(i)]`. `index(out_index, in_shape, out_shape, params) -> in_index`.
+
+    `reshape=True` marks the maps that keep the C order of all elements: such a view of a contiguous buffer is an alias.
+    """
+
+    index: Callable[[Indices, tuple[Int, ...], tuple[Int, ...], dict[str, Any]], Indices]
+    reshape: bool = False
+
+
+@dataclass(frozen=True)
+class Box:
+    """One part of a piecewise operation: for `lo <= i < hi` (per axis), the value is input `source` at `index(i)`."""
+
+    lo: Indices
+    hi: Indices
+    source: int
+    index: Callable[[Indices], Indices]
+
+
+@dataclass(frozen=True)
+class Piecewise:
+    """The output box cut into boxes with their own index maps; elements in no box are zero (pad, concatenate).
+
+    `boxes(in_shapes, out_shape, params) -> tuple[Box, ...]`, disjoint.
+    """
+
+    boxes: Callable[[tuple[tuple[Int, ...], ...], tuple[Int, ...], dict[str, Any]], tuple[Box, ...]]
+
+
+@dataclass(frozen=True)
+class Gather:
+    """`out[i] = source[index(i, indices read at i)]`, indices checked and clamped.
+
+    Inputs are (source, index arrays...). `index(out_index, in_shapes, params)` returns one entry per source axis: an
+    `Int`, or `("array", k, position)` meaning the value of index input k (1-based among inputs) at `position`.
+    """
+
+    index: Callable[[Indices, tuple[tuple[Int, ...], ...], dict[str, Any]], tuple[Any, ...]]
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """A copy of input 0 into which input 1 is stored or combined at the places a Gather with inputs (0, 2...) would read.
+
+    Inputs are (target, updates, index arrays...). `index` as Gather's, over the updates' index space; `combine` is None
+    to overwrite, in order, or "add". A callable receives the parameters.
+    """
+
+    index: Callable[[Indices, tuple[tuple[Int, ...], ...], dict[str, Any]], tuple[Any, ...]]
+    combine: str | None = None
+
+
+@dataclass(frozen=True)
+class Library:
+    """A routine of `codegen.native.library` over whole contiguous buffers: BLAS, LAPACK.
+
+    `call(in_types, out_types, params) -> (routine, extra)`: the routine is called as `routine(inputs..., outputs..., *extra)`.
+    `accepts_transposed` names the inputs for which a last-two-axes transpose may be absorbed: the routine then gets
+    flags `(transposed_k...)` before `extra`.
+    """
+
+    call: Callable[[Any, Any, dict[str, Any]], tuple[str, tuple[Any, ...]]]
+    absorbs_transpose: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """An own sequential routine of `codegen.native.routines`: sort, searchsorted. Called like a Library routine."""
+
+    call: Callable[[Any, Any, dict[str, Any]], tuple[str, tuple[Any, ...]]]
+
+
+@dataclass(frozen=True)
+class Region:
+    """A loop or branch whose body is a sub-graph in the parameters; `kind` is "scan", "while" or "cond"."""
+
+    kind: str
+
+
+Lowering: TypeAlias = Union[Pointwise, Reduce, ArgReduce, Scan, View, Piecewise, Gather, Scatter, Library, Kernel, Region]

@@ -1,0 +1,16 @@
+"""The one place where the package meets `codegen`, which a checkout keeps beside it and a wheel inside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import codegen as codegen
+    from codegen import integers as integers
+    from codegen import kernel as kernel
+    from codegen import lowering as lowering
+else:
+    from tracegrad import codegen
+    from tracegrad.codegen import integers, kernel, lowering
+
+__all__ = ["codegen", "integers", "kernel", "lowering"]

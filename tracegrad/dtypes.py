@@ -1,0 +1,71 @@
+"""The element types, their short names in printed graphs, and promotion (NumPy 2's, NEP 50)."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from .errors import DTypeError
+
+DType = np.dtype[Any]
+
+SHORT: dict[str, str] = {
+    "bool": "bool", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8", "uint16": "u16",
+    "uint32": "u32", "uint64": "u64", "float32": "f32", "float64": "f64", "complex64": "c64", "complex128": "c128",
+}
+LONG: dict[str, str] = {short: name for name, short in SHORT.items()}
+BOOL, INT64 = np.dtype(np.bool_), np.dtype(np.int64)
+FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
+COMPLEX64, COMPLEX128 = np.dtype(np.complex64), np.dtype(np.complex128)
+
+Scalar = bool | int | float | complex
+_KIND: dict[type, np.dtype[Any]] = {bool: BOOL, int: INT64, float: FLOAT64, complex: COMPLEX128}
+
+
+@lru_cache(maxsize=4096)
+def promote(*kinds: DType | type) -> DType:
+    """The dtype of an operation on these operands; a Python type stands for a weak Python scalar."""
+    strong = [k for k in kinds if isinstance(k, np.dtype)]
+    if not strong:
+        return np.result_type(*[_KIND[k] for k in kinds if isinstance(k, type)])
+    examples = [{bool: False, int: 0, float: 0.0, complex: 0j}[k] for k in kinds if isinstance(k, type)]
+    return check(np.result_type(*strong, *examples))
+
+
+def kind_of(value: Any) -> DType | type:
+    """The dtype of an array or NumPy scalar, or the Python type of a weak scalar."""
+    dtype = getattr(value, "dtype", None)
+    return dtype if dtype is not None else type(value)
+
+
+@lru_cache(maxsize=256)
+def inexact(dtype: DType) -> DType:
+    """The dtype in which a float-valued function of `dtype` is computed: itself, or float64 (float32 for 8 and 16 bits)."""
+    if dtype.kind in "fc":
+        return dtype
+    return FLOAT32 if dtype.itemsize <= 2 and dtype.kind in "iu" else FLOAT64
+
+
+def real_of(dtype: DType) -> DType:
+    """The dtype of the real part."""
+    return {COMPLEX64: FLOAT32, COMPLEX128: FLOAT64}.get(dtype, dtype)
+
+
+def complex_of(dtype: DType) -> DType:
+    """The complex dtype of the same precision."""
+    return {FLOAT32: COMPLEX64, FLOAT64: COMPLEX128, COMPLEX64: COMPLEX64}.get(dtype, COMPLEX128)
+
+
+def is_differentiable(dtype: DType) -> bool:
+    """Whether values of this dtype carry gradients."""
+    return dtype.kind in "fc"
+
+
+@lru_cache(maxsize=64)
+def check(dtype: DType) -> DType:
+    """`dtype` in native byte order, or a DTypeError that lists the supported ones."""
+    if dtype.name not in SHORT:
+        raise DTypeError(f"dtype {dtype} is not supported; the supported dtypes are {', '.join(SHORT)}. Convert with .astype first.")
+    return dtype.newbyteorder("=")

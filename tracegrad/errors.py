@@ -1,0 +1,35 @@
+"""Exceptions of the library. Each message says what was wrong, where in the user's code, and what to do."""
+
+from __future__ import annotations
+
+
+class TracegradError(Exception):
+    """Base class of the library's own exceptions."""
+
+
+class ConcretizationError(TracegradError, TypeError):
+    """A traced value was asked for its Python value (`if x > 0`, `float(x)`, `range(x)`), which no graph can record."""
+
+
+class ShapeError(TracegradError, ValueError):
+    """Shapes do not fit the operation."""
+
+
+class DTypeError(TracegradError, TypeError):
+    """A dtype does not fit the operation."""
+
+
+class UnsupportedFunctionError(TracegradError, TypeError):
+    """A NumPy function was called on a traced or differentiated value for which no counterpart exists."""
+
+
+class VerificationError(TracegradError, AssertionError):
+    """A graph does not keep the rules of the IR; a defect of the library, not of the user's code."""
+
+
+class ParseError(TracegradError, ValueError):
+    """The text is not a printed graph."""
+
+
+class CompilationError(TracegradError, RuntimeError):
+    """Generated code could not be compiled; a defect of the library."""
