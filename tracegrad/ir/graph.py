@@ -1,0 +1,109 @@
+"""Graphs: typed, immutable, in single-assignment form. Building one is `trace.py`'s work; running one is `evaluate.py`'s."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
+
+import numpy as np
+
+from ..types import ArrayType, Sizes
+
+if TYPE_CHECKING:
+    from .op import Op
+
+
+class Var:
+    """One value of a graph. Identity is what counts; the name is for people."""
+
+    __slots__ = ("name", "trace", "type")
+
+    def __init__(self, type: ArrayType, name: str = "", trace: Any = None) -> None:
+        self.type, self.name, self.trace = type, name, trace
+        # `trace` is the open Trace that the variable belongs to, None once the graph is finished.
+
+    def __repr__(self) -> str:
+        return f"{self.name or '_'}: {self.type}"
+
+
+class Literal:
+    """A scalar constant in an operand position: a weak Python scalar, or a NumPy scalar with its dtype."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: bool | int | float | complex | np.generic) -> None:
+        self.value = value
+
+    @property
+    def weak(self) -> bool:
+        return not isinstance(self.value, np.generic)
+
+    @property
+    def type(self) -> ArrayType:
+        return ArrayType(np.asarray(self.value).dtype, ())
+
+    def __repr__(self) -> str:
+        return repr(self.value) if self.weak else f"{self.value.dtype.name}({self.value})"  # type: ignore[union-attr]
+
+
+Atom: TypeAlias = Union[Var, Literal]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Node:
+    """One application of an operation. `where` is the user's source line, `model.py:12`; `note` a comment of a pass."""
+
+    op: Op
+    inputs: tuple[Atom, ...]
+    params: dict[str, Any]
+    outputs: tuple[Var, ...]
+    where: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """Inputs, nodes in dependency order, outputs. `derived` memoises graphs made from this one (adjoint, batched...)."""
+
+    name: str
+    inputs: tuple[Var, ...]
+    nodes: tuple[Node, ...]
+    outputs: tuple[Atom, ...]
+    sizes: Sizes = field(default_factory=Sizes)
+    made_by: str = ""
+    derived: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def input_types(self) -> tuple[ArrayType, ...]:
+        return tuple(v.type for v in self.inputs)
+
+    @property
+    def output_types(self) -> tuple[ArrayType, ...]:
+        return tuple(v.type for v in self.outputs)
+
+    def replace(self, **changes: Any) -> Graph:
+        """A copy with other fields, and nothing memoised."""
+        return replace(self, derived={}, **changes)
+
+    def subgraphs(self) -> Iterator[Graph]:
+        """The graphs in the nodes' parameters (regions, called graphs)."""
+        for node in self.nodes:
+            for value in node.params.values():
+                if isinstance(value, Graph):
+                    yield value
+
+    def __str__(self) -> str:
+        return PRINTER[0](self)
+
+
+PRINTER: list[Any] = [lambda graph: f"<graph {graph.name}>"]
+
+
+def consumers(graph: Graph) -> dict[Var, list[Node]]:
+    """For each variable the nodes that read it, in order."""
+    found: dict[Var, list[Node]] = {}
+    for node in graph.nodes:
+        for atom in dict.fromkeys(a for a in node.inputs if isinstance(a, Var)):
+            found.setdefault(atom, []).append(node)
+    return found

@@ -1,0 +1,228 @@
+"""The contract of an operation: one value that carries every rule about it.
+
+`op(...)` takes all rules explicitly; `elementwise`, `linear` and `reduction` derive most of them. Rules are plain functions whose
+parameter *names* say what they read: the operation's input names, `out` (or `out0`, `out1`, ... with several outputs),
+`ct` (likewise) or `t_<input>` for tangents, and, keyword-only, parameters. What a rule does not name is not saved by the tape.
+Rules are written with operations, never with NumPy, so that eager, traced, batched and higher-order results come from one text.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._codegen import lowering
+from ..dtypes import BOOL, inexact, kind_of, promote, real_of
+from ..types import ArrayType, broadcast_shapes
+from .dispatch import bind
+from .graph import Literal
+
+Rule = Callable[..., Any]
+Types = tuple[ArrayType, ...]
+
+
+class Rules(NamedTuple):
+    """One rule with the names it reads."""
+
+    function: Rule
+    reads: frozenset[str]
+    positional: tuple[str, ...]
+    keywords: tuple[str, ...]
+
+
+def read_names(function: Rule) -> Rules:
+    """Inspect a rule's signature once, at definition."""
+    positional, keywords = [], []
+    for p in inspect.signature(function).parameters.values():
+        (keywords if p.kind is p.KEYWORD_ONLY else positional).append(p.name)
+    return Rules(function, frozenset(positional), tuple(positional), tuple(keywords))
+
+
+@dataclass(frozen=True, eq=False)
+class Op:
+    """An operation.
+
+    name        its word in printed graphs
+    inputs      the names of its array inputs; `variadic` operations (concatenate, call) have one name for all of them
+    evaluate    the result on NumPy arrays: `evaluate(*arrays, **params)`, an array or a tuple of them
+    infer       the types of the results: `infer(*types, **params) -> tuple of ArrayType`. Weak scalars come as Literal
+                operands; `infer` receives the operands themselves (anything with `.type`).
+    vjp         one rule per input (None: not differentiable in it), or one rule for all inputs of a variadic operation
+                (`vjp(cts, inputs, outs, wanted, **params) -> list`)
+    jvp         one rule: `jvp(tangents, inputs, outs, **params) -> list of tangents of the outputs`; a tangent may be None
+    batch       `batch(inputs, axes, size, **params) -> (outputs, axes)`: inputs with the batch axis at `axes[k]` (None: not batched)
+    lowering    data of a codegen lowering kind
+    compute     the dtypes to which a Pointwise lowering casts its operands
+    """
+
+    name: str
+    inputs: tuple[str, ...]
+    evaluate: Callable[..., Any]
+    infer: Callable[..., Types]
+    vjp: tuple[Rules | None, ...] | Rule | None
+    jvp: Rule | None
+    batch: Rule | None
+    lowering: lowering.Lowering | None
+    compute: Callable[..., tuple[np.dtype[Any], ...]] | None = None
+    variadic: bool = False
+    outputs: int = 1
+    doc: str = ""
+    effects: bool = False
+    """True where removing an unused application would change what the program does."""
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}>"
+
+
+def op(
+    name: str,
+    inputs: Sequence[str],
+    *,
+    evaluate: Callable[..., Any],
+    infer: Callable[..., Types],
+    vjp: Sequence[Rule | None] | Rule | None = None,
+    jvp: Rule | None = None,
+    batch: Rule | None = None,
+    lowering: lowering.Lowering | None = None,
+    compute: Callable[..., tuple[np.dtype[Any], ...]] | None = None,
+    variadic: bool = False,
+    outputs: int = 1,
+    doc: str = "",
+    effects: bool = False,
+) -> Op:
+    """An operation with every rule given explicitly; see `Op`."""
+    rules: Any = vjp
+    if vjp is not None and not callable(vjp):
+        rules = tuple(None if r is None else read_names(r) for r in vjp)
+        assert len(rules) == len(inputs), name
+    return Op(name, tuple(inputs), evaluate, infer, rules, jvp, batch, lowering, compute, variadic, outputs, doc, effects)
+
+
+def operand_kinds(operands: Sequence[Any]) -> list[Any]:
+    """What promotion sees: a dtype, or the Python type of a weak scalar."""
+    return [type(o.value) if isinstance(o, Literal) and o.weak else o.type.dtype for o in operands]
+
+
+class _Compose:
+    """Functions of the ops package that derived rules need; filled by ops/__init__.py's one explicit call."""
+
+    mul: Any
+    strong_mul: Any
+    conj: Any
+    real: Any
+    convert: Any
+    sum_to: Any
+    broadcast_to: Any
+    expand_dims: Any
+    moveaxis: Any
+    add: Any
+    zeros_like: Any
+
+
+def elementwise(
+    name: str,
+    inputs: Sequence[str],
+    *,
+    numpy: Callable[..., Any],
+    code: str | Callable[[dict[str, Any]], str],
+    partials: Sequence[Rule | int | None] | None,
+    result: str = "float",
+    domain: str = "finite",
+    cost: int = 1,
+    params: Sequence[str] = (),
+    doc: str = "",
+) -> Op:
+    """An operation that acts element by element, with broadcasting.
+
+    partials    one per input: a rule reading inputs and `out`, a literal 0, 1, -1, or None (not differentiable in it)
+    result      "float" (integers become floats), "promote", "bool" (operands are promoted together), "real" (abs, real:
+                the result is the real dtype of a complex operand), "where" (the first operand is a condition)
+    domain      "finite" where every partial is finite on the domain; "singular" where one can be infinite or NaN: then a zero
+                cotangent gives exactly zero (`strong_mul`)
+    """
+
+    def compute(*operands: Any, **_: Any) -> tuple[np.dtype[Any], ...]:
+        if result == "where":
+            return (BOOL, *[promote(*operand_kinds(operands[1:]))] * (len(operands) - 1))
+        dtype = promote(*operand_kinds(operands))
+        return (inexact(dtype) if result == "float" else dtype,) * len(operands)
+
+    def infer(*operands: Any, **_: Any) -> Types:
+        dtype = compute(*operands)[-1]
+        dtype = BOOL if result == "bool" else real_of(dtype) if result == "real" else dtype
+        return (ArrayType(dtype, broadcast_shapes(*[o.type.shape for o in operands])),)
+
+    from_partials = None if partials is None else tuple(_vjp_of_partial(p, k, inputs, domain) for k, p in enumerate(partials))
+
+    def jvp(tangents: Sequence[Any], values: Sequence[Any], outs: Sequence[Any], **given: Any) -> list[Any]:
+        total: Any = None
+        names = dict(zip(inputs, values, strict=True), out=outs[0])
+        for k, t in enumerate(tangents):
+            if t is None or partials is None:
+                continue
+            term = _times_partial(t, partials[k], names, given, domain, conjugate=False)
+            total = term if total is None else term if term is None else compose.add(total, term)
+        if total is None:
+            return [None]
+        dtype = outs[0].dtype
+        total = compose.real(total) if dtype.kind == "f" and total.dtype.kind == "c" else total
+        return [compose.broadcast_to(compose.convert(total, dtype=dtype), outs[0].shape)]
+
+    this = Op(name, tuple(inputs), numpy, infer, from_partials, None if partials is None else jvp, None,
+              lowering.Pointwise(code, cost), compute, False, 1, doc)
+    object.__setattr__(this, "batch", lambda values, axes, size, **given: batch_elementwise(this, values, axes, given))
+    return this
+
+
+compose = _Compose()
+
+
+def _times_partial(ct: Any, partial: Any, names: dict[str, Any], given: dict[str, Any], domain: str, conjugate: bool) -> Any:
+    if partial is None or (isinstance(partial, int) and partial == 0):
+        return None
+    if isinstance(partial, int):
+        return ct if partial == 1 else -ct
+    rule = partial if isinstance(partial, Rules) else read_names(partial)
+    value = rule.function(*[names[n] for n in rule.positional], **{n: given[n] for n in rule.keywords})
+    if conjugate and getattr(value, "dtype", None) is not None and value.dtype.kind == "c":
+        value = compose.conj(value)
+    return (compose.strong_mul if domain == "singular" else compose.mul)(ct, value)
+
+
+def _vjp_of_partial(partial: Any, position: int, inputs: Sequence[str], domain: str) -> Rules | None:
+    if partial is None or (isinstance(partial, int) and partial == 0):
+        return None
+    rule = None if isinstance(partial, int) else read_names(partial)
+    me = inputs[position]
+
+    def vjp(*values: Any, **given: Any) -> Any:
+        names = dict(zip(positional, values, strict=True))
+        ct = names["ct"]
+        kind = given.pop("like")
+        product = _times_partial(ct, rule if rule is not None else partial, names, given, domain, conjugate=True)
+        if kind.dtype.kind == "f" and product.dtype.kind == "c":
+            product = compose.real(product)
+        return compose.convert(compose.sum_to(product, shape=kind.shape), dtype=kind.dtype)
+
+    positional = ("ct", *(rule.positional if rule else ()))
+    vjp.__name__ = f"vjp_{me}"
+    # `like` is the input's type, which the sweep passes to every rule that names it: cheaper than saving the input.
+    return Rules(vjp, frozenset(positional), positional, (*(rule.keywords if rule else ()), "like"))
+
+
+def batch_elementwise(this: Op, values: Sequence[Any], axes: Sequence[int | None], given: dict[str, Any]) -> tuple[list[Any], list[int]]:
+    """Move every batch axis to the front, and give lower-rank operands the axes that broadcasting would insert behind it."""
+    from_rank = max(np.ndim(v) - (a is not None) for v, a in zip(values, axes, strict=True))
+    moved = []
+    for v, a in zip(values, axes, strict=True):
+        if a is not None:
+            v = compose.moveaxis(v, a, 0)
+            missing = from_rank - (np.ndim(v) - 1)
+            if missing:
+                v = compose.expand_dims(v, tuple(range(1, 1 + missing)))
+        moved.append(v)
+    return [bind(this, moved, given)], [0]
