@@ -79,13 +79,33 @@ class Integer:
         self._hash = hash(terms)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Integer) and self.terms == other.terms
+        if isinstance(other, Integer) and self.terms == other.terms:
+            return True
+        return isinstance(other, (int, Integer)) and DECIDE is not None and DECIDE("==", add(self, mul(-1, other)))
 
     def __hash__(self) -> int:
         return self._hash
 
     def __bool__(self) -> bool:
-        raise TypeError(f"the truth value of the symbolic integer {self} is not known")
+        return not self == 0
+
+    def __lt__(self, other: Int) -> bool:
+        return decide("<", self, other)
+
+    def __le__(self, other: Int) -> bool:
+        return decide("<=", self, other)
+
+    def __gt__(self, other: Int) -> bool:
+        return decide("<", other, self)
+
+    def __ge__(self, other: Int) -> bool:
+        return decide("<=", other, self)
+
+    def __index__(self) -> int:
+        """The number that this size is while tracing; using it pins the size."""
+        if PIN is None:
+            raise TypeError(f"the symbolic integer {self} has no value here")
+        return PIN(self)
 
     def __add__(self, other: Int) -> Int:
         return add(self, other)
@@ -147,6 +167,23 @@ def _build(terms: Mapping[Monomial, int]) -> Int:
     # Highest degree first, the constant last, so that `n - 1` prints as written.
     order = sorted(kept.items(), key=lambda t: (-len(t[0]), [a.sort_key() for a in t[0]]))
     return Integer(tuple(order))
+
+
+RELATIONS: dict[str, Callable[[int], bool]] = {"==": lambda d: d == 0, "<": lambda d: d < 0, "<=": lambda d: d <= 0}
+
+# Who answers questions about symbolic sizes; set by the tracer (tracegrad/types.py), which records what it answered.
+DECIDE: Callable[[str, Int], bool] | None = None
+PIN: Callable[[Integer], int] | None = None
+
+
+def decide(relation: str, a: Int, b: Int) -> bool:
+    """The truth of `a relation b` ("==", "<", "<="), where the form does not show it by the tracer's answer."""
+    difference = add(a, mul(-1, b))
+    if isinstance(difference, int):
+        return RELATIONS[relation](difference)
+    if DECIDE is None:
+        raise TypeError(f"whether {a} {relation} {b} is not known")
+    return DECIDE(relation, difference)
 
 
 def symbol(name: str) -> Integer:

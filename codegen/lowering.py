@@ -31,7 +31,7 @@ class Pointwise:
 
 @dataclass(frozen=True)
 class Reduce:
-    """Combine over `params["axes"]` (a tuple of axes; `params["keepdims"]` as NumPy's)."""
+    """Combine over `params["axes"]` (a tuple of axes, which disappear)."""
 
     combine: str
     identity: float | int | bool | str

@@ -74,25 +74,7 @@ def show(shape: Shape) -> str:
 
 def same(a: Int, b: Int) -> bool:
     """Whether two sizes are equal: known from their form, or decided by the current trace, which records a guard."""
-    if a == b:
-        return True
-    if isinstance(a, int) and isinstance(b, int):
-        return False
-    return decide("==", a, b)
-
-
-def decide(relation: str, a: Int, b: Int) -> bool:
-    """The truth of `a relation b`; for symbolic sizes the innermost `Sizes` answers and records it."""
-    difference = a - b
-    if isinstance(difference, int):
-        return RELATIONS[relation](difference)
-    if not SIZES:
-        # Sizes 0 and 1 are always specialised, so a symbol is at least 2; nothing else is known outside a trace.
-        return False
-    return SIZES[-1].decide(relation, difference)
-
-
-RELATIONS = {"==": lambda d: d == 0, "<": lambda d: d < 0, "<=": lambda d: d <= 0}
+    return bool(a == b)
 
 
 class Sizes:
@@ -105,16 +87,40 @@ class Sizes:
     def decide(self, relation: str, difference: Int) -> bool:
         known = self.guards.get((relation, difference))
         if known is None:
-            known = RELATIONS[relation](integers.evaluate(difference, self.hints))
+            known = integers.RELATIONS[relation](integers.evaluate(difference, self.hints))
             self.guards[relation, difference] = known
         return known
 
     def hold(self, bindings: dict[str, int]) -> bool:
         """Whether all recorded facts are true for these sizes."""
-        return all(RELATIONS[r](integers.evaluate(d, bindings)) is fact for (r, d), fact in self.guards.items())
+        return all(integers.RELATIONS[r](integers.evaluate(d, bindings)) is fact for (r, d), fact in self.guards.items())
+
+
+    def pin(self, value: Int) -> int:
+        """The number that `value` is in this trace, recorded as a fact."""
+        number = integers.evaluate(value, self.hints)
+        self.decide("==", value - number)
+        return number
 
 
 SIZES: list[Sizes] = []
+"""The sizes of the open traces, innermost last."""
+
+
+def _decide(relation: str, difference: Int) -> bool:
+    # Outside a trace two sizes of different form are taken to differ; the verifier and the passes need no more.
+    if not SIZES:
+        return False
+    return SIZES[-1].decide(relation, difference)
+
+
+def _pin(value: Int) -> int:
+    if not SIZES:
+        raise TypeError(f"the symbolic integer {value} has no value outside a trace")
+    return SIZES[-1].pin(value)
+
+
+integers.DECIDE, integers.PIN = _decide, _pin
 
 
 def normalize_axis(axis: int, ndim: int) -> int:

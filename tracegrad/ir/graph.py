@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import numpy as np
 
+from .._codegen import integers
+from ..dtypes import INT64
 from ..types import ArrayType, Sizes
 
 if TYPE_CHECKING:
@@ -28,11 +30,11 @@ class Var:
 
 
 class Literal:
-    """A scalar constant in an operand position: a weak Python scalar, or a NumPy scalar with its dtype."""
+    """A scalar constant in an operand position: a weak Python scalar (or symbolic integer), or a NumPy scalar with its dtype."""
 
     __slots__ = ("value",)
 
-    def __init__(self, value: bool | int | float | complex | np.generic) -> None:
+    def __init__(self, value: bool | int | float | complex | np.generic | integers.Integer) -> None:
         self.value = value
 
     @property
@@ -41,7 +43,7 @@ class Literal:
 
     @property
     def type(self) -> ArrayType:
-        return ArrayType(np.asarray(self.value).dtype, ())
+        return ArrayType(INT64 if isinstance(self.value, integers.Integer) else np.asarray(self.value).dtype, ())
 
     def __repr__(self) -> str:
         return repr(self.value) if self.weak else f"{self.value.dtype.name}({self.value})"  # type: ignore[union-attr]

@@ -15,11 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._codegen import lowering
+from .._codegen import integers, lowering
 from ..dtypes import BOOL, inexact, kind_of, promote, real_of
 from ..types import ArrayType, broadcast_shapes
 from .dispatch import bind
-from .graph import Literal
 
 Rule = Callable[..., Any]
 Types = tuple[ArrayType, ...]
@@ -104,7 +103,7 @@ def op(
 
 def operand_kinds(operands: Sequence[Any]) -> list[Any]:
     """What promotion sees: a dtype, or the Python type of a weak scalar."""
-    return [type(o.value) if isinstance(o, Literal) and o.weak else o.type.dtype for o in operands]
+    return [(int if isinstance(o.value, integers.Integer) else type(o.value)) if getattr(o, "weak", False) else o.type.dtype for o in operands]
 
 
 class _Compose:
@@ -138,7 +137,8 @@ def elementwise(
 ) -> Op:
     """An operation that acts element by element, with broadcasting.
 
-    partials    one per input: a rule reading inputs and `out`, a literal 0, 1, -1, or None (not differentiable in it)
+    partials    one per input: a rule reading inputs and `out` that returns the partial derivative; a rule that also reads `d`, the
+                incoming differential (tangent or cotangent), and returns its product; a literal 0, 1, -1; None (not differentiable in it)
     result      "float" (integers become floats), "promote", "bool" (operands are promoted together), "real" (abs, real:
                 the result is the real dtype of a complex operand), "where" (the first operand is a condition)
     domain      "finite" where every partial is finite on the domain; "singular" where one can be infinite or NaN: then a zero
@@ -170,7 +170,7 @@ def elementwise(
             return [None]
         dtype = outs[0].dtype
         total = compose.real(total) if dtype.kind == "f" and total.dtype.kind == "c" else total
-        return [compose.broadcast_to(compose.convert(total, dtype=dtype), outs[0].shape)]
+        return [compose.broadcast_to(compose.convert(total, dtype), outs[0].shape)]
 
     this = Op(name, tuple(inputs), numpy, infer, from_partials, None if partials is None else jvp, None,
               lowering.Pointwise(code, cost), compute, False, 1, doc)
@@ -187,9 +187,11 @@ def _times_partial(ct: Any, partial: Any, names: dict[str, Any], given: dict[str
     if isinstance(partial, int):
         return ct if partial == 1 else -ct
     rule = partial if isinstance(partial, Rules) else read_names(partial)
-    value = rule.function(*[names[n] for n in rule.positional], **{n: given[n] for n in rule.keywords})
-    if conjugate and getattr(value, "dtype", None) is not None and value.dtype.kind == "c":
-        value = compose.conj(value)
+    value = rule.function(*[ct if n == "d" else names[n] for n in rule.positional], **{n: given[n] for n in rule.keywords})
+    if "d" in rule.reads:
+        return value
+    if conjugate:
+        value = value.conjugate() if isinstance(value, complex) else compose.conj(value)
     return (compose.strong_mul if domain == "singular" else compose.mul)(ct, value)
 
 
@@ -206,9 +208,9 @@ def _vjp_of_partial(partial: Any, position: int, inputs: Sequence[str], domain: 
         product = _times_partial(ct, rule if rule is not None else partial, names, given, domain, conjugate=True)
         if kind.dtype.kind == "f" and product.dtype.kind == "c":
             product = compose.real(product)
-        return compose.convert(compose.sum_to(product, shape=kind.shape), dtype=kind.dtype)
+        return compose.convert(compose.sum_to(product, kind.shape), kind.dtype)
 
-    positional = ("ct", *(rule.positional if rule else ()))
+    positional = ("ct", *[n for n in (rule.positional if rule else ()) if n != "d"])
     vjp.__name__ = f"vjp_{me}"
     # `like` is the input's type, which the sweep passes to every rule that names it: cheaper than saving the input.
     return Rules(vjp, frozenset(positional), positional, (*(rule.keywords if rule else ()), "like"))
@@ -216,12 +218,12 @@ def _vjp_of_partial(partial: Any, position: int, inputs: Sequence[str], domain: 
 
 def batch_elementwise(this: Op, values: Sequence[Any], axes: Sequence[int | None], given: dict[str, Any]) -> tuple[list[Any], list[int]]:
     """Move every batch axis to the front, and give lower-rank operands the axes that broadcasting would insert behind it."""
-    from_rank = max(np.ndim(v) - (a is not None) for v, a in zip(values, axes, strict=True))
+    from_rank = max(len(getattr(v, "shape", ())) - (a is not None) for v, a in zip(values, axes, strict=True))
     moved = []
     for v, a in zip(values, axes, strict=True):
         if a is not None:
             v = compose.moveaxis(v, a, 0)
-            missing = from_rank - (np.ndim(v) - 1)
+            missing = from_rank - (len(getattr(v, "shape", ())) - 1)
             if missing:
                 v = compose.expand_dims(v, tuple(range(1, 1 + missing)))
         moved.append(v)

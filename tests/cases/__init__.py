@@ -1,0 +1,38 @@
+"""The op table: one row per operation (and per awkward use of it). tests/test_ops.py runs every check on every row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Case:
+    """One use of one public function.
+
+    name        unique, starts with the op's name: "sum axis=0 keepdims"
+    function    f(*arrays) -> array or tuple of arrays, calling the function under test (a lambda may fix parameters)
+    inputs      builds the arrays from a seeded generator (inside the domain, away from kinks and ties)
+    numpy       the same with NumPy or SciPy alone
+    ops         names of the primitives that this row covers
+    order       to which order derivatives are checked against finite differences (0: none; the result is not differentiable)
+    wrt         positions of the inputs that are differentiated (None: all of floating or complex dtype)
+    special     extra inputs (NaN, inf, empty, zero-dim, float32, ints) for which only values are compared
+    errors      (arguments, exception, regular expression of the message)
+    """
+
+    name: str
+    function: Callable[..., Any]
+    inputs: Callable[[np.random.Generator], tuple[Any, ...]]
+    numpy: Callable[..., Any]
+    ops: tuple[str, ...] = ()
+    order: int = 2
+    wrt: tuple[int, ...] | None = None
+    tolerance: float = 1e-6
+    special: tuple[tuple[Any, ...], ...] = ()
+    errors: tuple[tuple[tuple[Any, ...], type[Exception], str], ...] = field(default=())
+    vmap: bool = True
+    jit: bool = True

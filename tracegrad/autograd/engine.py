@@ -1,0 +1,180 @@
+"""The reverse sweep: cotangents flow from outputs to inputs along the tape, latest node first."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..ir.dispatch import STATE, Value
+from ..ir.graph import Var
+from ..ops import add, broadcast_to
+from .mode import MODE, set_grad_enabled
+from .tape import FREED, AccumulateGrad, Edge, Node, Saved
+
+Box = Callable[..., Any]
+BOX: list[Box] = []
+"""Makes a boxed value of raw data: BOX[0](data, like, grad_fn, output_nr); set by tensor.py, which stands above."""
+
+
+def sweep(
+    roots: Sequence[tuple[Edge, Any]],
+    targets: dict[Edge, int] | None,
+    create_graph: bool = False,
+    retain_graph: bool = False,
+) -> dict[Edge, Any]:
+    """Cotangents of the target edges (or, with None, of every leaf reached) given cotangents of the roots.
+
+    Visits nodes in the reverse of their creation order, which is a topological order, with a heap instead of recursion.
+    """
+    cotangents: dict[Node, dict[int, Any]] = {}
+    needed = _needed(roots, targets) if targets is not None else None
+    heap: list[tuple[int, int]] = []
+    queued: dict[int, Node] = {}
+
+    def receive(edge: Edge, ct: Any) -> None:
+        node = edge.node
+        if needed is not None and node not in needed:
+            return
+        slots = cotangents.setdefault(node, {})
+        slots[edge.output_nr] = add(slots[edge.output_nr], ct) if edge.output_nr in slots else ct
+        if node.sequence_nr not in queued:
+            queued[node.sequence_nr] = node
+            heapq.heappush(heap, (-node.sequence_nr, node.sequence_nr))
+
+    results: dict[Edge, Any] = {}
+    previous = MODE.enabled
+    MODE.enabled = create_graph
+    try:
+        for edge, ct in roots:
+            receive(edge, ct)
+        while heap:
+            node = queued[heapq.heappop(heap)[1]]
+            slots = cotangents.pop(node)
+            for hook in node.pre_hooks or ():
+                slots = hook(slots)
+            if targets is not None:
+                for nr in slots:
+                    if Edge(node, nr) in targets:
+                        results[Edge(node, nr)] = slots[nr]
+            elif isinstance(node, AccumulateGrad):
+                results[Edge(node, 0)] = slots[0]
+            if isinstance(node, AccumulateGrad):
+                continue
+            if node.saved is None:
+                raise RuntimeError(FREED)
+            wanted = [e is not None and (needed is None or e.node in needed) for e in node.edges]
+            if any(wanted):
+                gradients = apply_rules(node, slots, wanted, create_graph)
+                for hook in node.post_hooks or ():
+                    gradients = hook(gradients, slots) or gradients
+                for e, g in zip(node.edges, gradients, strict=True):
+                    if e is not None and g is not None:
+                        receive(e, g)
+            if not retain_graph:
+                node.release()
+    finally:
+        MODE.enabled = previous
+    return results
+
+
+def _needed(roots: Sequence[tuple[Edge, Any]], targets: dict[Edge, int]) -> set[Node]:
+    """The nodes on a path from a root to a target."""
+    wanted = {e.node for e in targets}
+    oldest = min((n.sequence_nr for n in wanted), default=0)
+    order: list[Node] = []
+    seen: set[Node] = set()
+    stack = [e.node for e, _ in roots]
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        order.append(node)
+        if not isinstance(node, AccumulateGrad) and (node.sequence_nr > oldest or any(isinstance(w, AccumulateGrad) for w in wanted)):
+            stack.extend(e.node for e in node.edges if e is not None)
+    needed = set(wanted) & seen
+    # Producers were created before consumers, except leaves, whose node is made on first use.
+    for node in sorted((n for n in order if not isinstance(n, AccumulateGrad)), key=lambda n: n.sequence_nr):
+        if any(e is not None and e.node in needed for e in node.edges):
+            needed.add(node)
+    return needed
+
+
+def unpack(node: Node, saved: Saved, create_graph: bool) -> Any:
+    """What a rule reads: raw data when nothing is recorded, else the boxed value with its history."""
+    box, data, version = saved
+    if box is None:
+        if create_graph or isinstance(data, Var):
+            return BOX[0](data, node if create_graph else None, version)
+        return data
+    if not isinstance(box, Value):
+        return box
+    if box._data is data:  # type: ignore[attr-defined]
+        if box._version_counter[0] != version and isinstance(data, np.ndarray):  # type: ignore[attr-defined]
+            raise RuntimeError(_MODIFIED.format(box.type, version, box._version_counter[0]))  # type: ignore[attr-defined]
+        value = box
+    else:
+        value = box._past_with(data)  # type: ignore[attr-defined]
+    if create_graph or value._tangents:
+        return value
+    return BOX[0](data, None, 0) if isinstance(data, Var) or STATE.traces else data
+
+
+_MODIFIED = (
+    "one of the variables needed for gradient computation has been modified by an inplace operation: a tensor of type {0} is at version {2}; "
+    "expected version {1} instead. Hint: use an out-of-place operation, or clone the tensor before it is modified."
+)
+
+
+def apply_rules(node: Node, cts: dict[int, Any], wanted: Sequence[bool], create_graph: bool) -> list[Any]:
+    """The cotangents of a node's inputs."""
+    op, saved = node.op, node.saved
+    assert op is not None and saved is not None
+    many = len(node.out_types) != 1
+    if isinstance(op.vjp, tuple):
+        names: dict[Any, Any] = {name: unpack(node, s, create_graph) for name, s in saved.items()}
+        if many:
+            for k, type in enumerate(node.out_types):
+                names[f"ct{k}"] = cts[k] if k in cts else zeros(type)
+        else:
+            names["ct"] = cts[0]
+        params = node.params
+        result: list[Any] = []
+        for k, want in enumerate(wanted):
+            rule = op.vjp[k]
+            if not want or rule is None:
+                result.append(None)
+                continue
+            given = {n: (node.in_types[k] if n == "like" else params[n]) for n in rule.keywords}
+            result.append(rule.function(*[names[n] for n in rule.positional], **given))
+        return result
+    assert op.vjp is not None
+    inputs = [unpack(node, saved["in", k], create_graph) for k in range(len(node.edges))]
+    outs = [unpack(node, saved["out", k], create_graph) for k in range(len(node.out_types))]
+    full = [cts.get(k) for k in range(len(node.out_types))]
+    return list(op.vjp(full, inputs, outs, list(wanted), **node.params))
+
+
+def zeros(type: Any) -> Any:
+    """A zero array that takes no memory."""
+    return broadcast_to(type.dtype.type(0), type.shape)
+
+
+def gradient(
+    outputs: Sequence[Any],
+    inputs: Sequence[Any],
+    cotangents: Sequence[Any],
+    create_graph: bool = False,
+    retain_graph: bool | None = None,
+) -> list[Any]:
+    """Vector-Jacobian product on the tape; None for an input that the outputs do not depend on."""
+    roots = [(o._edge(), ct) for o, ct in zip(outputs, cotangents, strict=True) if isinstance(o, Value) and o.requires_grad]  # type: ignore[attr-defined]
+    targets = {x._edge(): k for k, x in enumerate(inputs)}
+    found = sweep(roots, targets, create_graph, create_graph if retain_graph is None else retain_graph)
+    return [found.get(x._edge()) for x in inputs]
+
+
+__all__ = ["apply_rules", "gradient", "set_grad_enabled", "sweep", "unpack", "zeros"]

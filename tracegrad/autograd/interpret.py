@@ -1,0 +1,57 @@
+"""What an operation on boxed values does: tangents first, then the tape, then the data (evaluated or traced)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..dtypes import is_differentiable
+from ..ir.dispatch import STATE, Value, call_evaluate
+from ..ir.graph import Var
+from ..ir.op import Op
+from .mode import MODE
+from .tape import record
+
+
+def interpret(op: Op, inputs: Sequence[Any], params: dict[str, Any], face: Any) -> Any:
+    """Apply `op` to operands of which at least one is boxed; results get the class `face`."""
+    level = 0
+    recorded = False
+    for x in inputs:
+        if isinstance(x, Value):
+            if x._base is not None:  # type: ignore[attr-defined]
+                x._refresh()  # type: ignore[attr-defined]
+            if x._tangents:  # type: ignore[attr-defined]
+                level = max(level, *x._tangents)  # type: ignore[attr-defined]
+            recorded = recorded or x.requires_grad  # type: ignore[attr-defined]
+    if level:
+        return _dual(op, inputs, params, level)
+    outs: Sequence[Any]
+    if STATE.traces:
+        outs = STATE.traces[-1].emit(op, inputs, params)
+    else:
+        result = call_evaluate(op, [x._data if isinstance(x, Value) else x for x in inputs], params)
+        outs = (result,) if op.outputs == 1 else result
+    node = record(op, inputs, params, outs) if recorded and MODE.enabled else None
+    boxed = [face._make(o, node if node is not None and is_differentiable(o.type.dtype if isinstance(o, Var) else o.dtype) else None, k)
+             for k, o in enumerate(outs)]
+    return boxed[0] if op.outputs == 1 else tuple(boxed)
+
+
+def _dual(op: Op, inputs: Sequence[Any], params: dict[str, Any], level: int) -> Any:
+    """Forward mode at one level: the primal result below it, and its tangent by the operation's JVP rule."""
+    from_level = [x._tangents.get(level) if isinstance(x, Value) and x._tangents else None for x in inputs]  # type: ignore[attr-defined]
+    primals = [x._without(level) if t is not None else x for x, t in zip(inputs, from_level, strict=True)]  # type: ignore[union-attr]
+    result = primals[0]._bind(op, primals, params) if isinstance(primals[0], Value) else _rebind(op, primals, params)
+    outs = (result,) if op.outputs == 1 else tuple(result)
+    if op.jvp is None:
+        return result
+    tangents = op.jvp(from_level, primals, outs, **params)
+    face = next(type(x) for x in inputs if isinstance(x, Value))
+    dual = [o if t is None else face._dual(o, t, level) for o, t in zip(outs, tangents, strict=True)]  # type: ignore[attr-defined]
+    return dual[0] if op.outputs == 1 else tuple(dual)
+
+
+def _rebind(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
+    boxed = next(x for x in inputs if isinstance(x, Value))
+    return boxed._bind(op, inputs, params)

@@ -1,0 +1,134 @@
+"""The tape: nodes that remember an operation, what its rule reads, and the edges to where its inputs came from."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from ..ir.dispatch import Value
+from ..ir.graph import Var
+from ..ir.op import Op
+from ..types import ArrayType, type_of
+
+_sequence = itertools.count()
+
+
+class Edge(NamedTuple):
+    node: Node
+    output_nr: int
+
+
+class Node:
+    """One recorded application. `edges[k]` leads to the producer of input k, None where no gradient is wanted."""
+
+    __slots__ = ("__weakref__", "edges", "in_types", "metadata", "op", "out_types", "params", "post_hooks", "pre_hooks", "saved", "sequence_nr")
+
+    def __init__(self, op: Op | None, params: dict[str, Any], edges: tuple[Edge | None, ...]) -> None:
+        self.op, self.params, self.edges = op, params, edges
+        self.saved: dict[Any, Saved] | None = None
+        self.in_types: tuple[ArrayType | None, ...] = ()
+        self.out_types: tuple[ArrayType, ...] = ()
+        self.sequence_nr = next(_sequence)
+        self.metadata: dict[str, Any] | None = None
+        self.pre_hooks: list[Callable[..., Any]] | None = None
+        self.post_hooks: list[Callable[..., Any]] | None = None
+
+    def name(self) -> str:
+        assert self.op is not None
+        return "".join(word.capitalize() for word in self.op.name.split("_")) + "Backward0"
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """The producers of the inputs with their output numbers, as torch lists them."""
+        return tuple((e.node, e.output_nr) if e else (None, 0) for e in self.edges)
+
+    def __repr__(self) -> str:
+        return f"<{self.name()} object at {hex(id(self))}>"
+
+    def release(self) -> None:
+        """Free what was saved for the backward pass."""
+        if self.saved:
+            self.saved = None
+
+
+class AccumulateGrad(Node):
+    """Where a leaf's gradient arrives."""
+
+    __slots__ = ("variable",)
+
+    def __init__(self, variable: Any) -> None:
+        super().__init__(None, {}, ())
+        self.saved = {}
+        self.variable = variable
+        self.out_types = (variable.type,)
+
+    def name(self) -> str:
+        return "AccumulateGrad"
+
+
+class Saved(NamedTuple):
+    """A value kept for a rule: the box (None for an output of the node itself), its data and its version when saved."""
+
+    box: Any
+    data: Any
+    version: int
+
+
+FREED = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved intermediate "
+    "values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph "
+    "a second time or if you need to access saved tensors after calling backward."
+)
+
+
+def type_of_data(data: Any) -> ArrayType:
+    return data.type if isinstance(data, Var) else type_of(data)
+
+
+_reads: dict[tuple[Op, tuple[bool, ...]], tuple[tuple[str, bool, int], ...]] = {}
+
+
+def _read_plan(op: Op, wanted: tuple[bool, ...]) -> tuple[tuple[str, bool, int], ...]:
+    """What the rules of the wanted inputs read: (name, is output, position)."""
+    plan = _reads.get((op, wanted))
+    if plan is None:
+        assert isinstance(op.vjp, tuple)
+        names = frozenset().union(*[rule.reads for rule, want in zip(op.vjp, wanted, strict=True) if want and rule])
+        outs = ["out"] if op.outputs == 1 else [f"out{k}" for k in range(op.outputs)]
+        plan = tuple((n, False, k) for k, n in enumerate(op.inputs) if n in names) + tuple((n, True, k) for k, n in enumerate(outs) if n in names)
+        _reads[op, wanted] = plan
+    return plan
+
+
+def record(op: Op, inputs: Sequence[Any], params: dict[str, Any], outs: Sequence[Any]) -> Node | None:
+    """A node for this application, or None where no input's gradient can be wanted. `outs` are raw data."""
+    if op.vjp is None:
+        return None
+    edges: list[Edge | None] = []
+    some = False
+    fixed = isinstance(op.vjp, tuple)
+    for k, x in enumerate(inputs):
+        edge = None
+        if isinstance(x, Value) and x.requires_grad and (not fixed or op.vjp[k] is not None):  # type: ignore[attr-defined, index]
+            edge = x._edge()  # type: ignore[attr-defined]
+            some = True
+        edges.append(edge)
+    if not some:
+        return None
+    node = Node(op, params, tuple(edges))
+    node.in_types = tuple([x.type if e is not None else None for x, e in zip(inputs, edges, strict=True)])
+    node.out_types = tuple([type_of_data(o) for o in outs])
+    if fixed:
+        saved: dict[Any, Saved] = {}
+        for name, is_out, k in _read_plan(op, tuple([e is not None for e in edges])):
+            saved[name] = Saved(None, outs[k], k) if is_out else save(inputs[k])
+        node.saved = saved
+    else:
+        node.saved = {("in", k): save(x) for k, x in enumerate(inputs)}
+        node.saved |= {("out", k): Saved(None, o, k) for k, o in enumerate(outs)}
+    return node
+
+
+def save(x: Any) -> Saved:
+    return Saved(x, x._data, x._version_counter[0]) if isinstance(x, Value) else Saved(x, x, 0)  # type: ignore[attr-defined]

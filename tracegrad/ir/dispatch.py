@@ -1,0 +1,74 @@
+"""Where an operation meets its operands: `bind` picks the interpreter.
+
+Plain arrays and scalars are evaluated by NumPy at once. As soon as one operand is a `Value` (an array that is traced, on the tape or
+dual), its class decides; that class stands two layers higher (tensor.py), so it is reached through a method, not an import.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..types import type_of
+
+if TYPE_CHECKING:
+    from .op import Op
+    from .trace import Trace
+
+
+class Value:
+    """A boxed array. `_data` is an ndarray, or a `Var` of an open trace."""
+
+    __slots__ = ()
+    _data: Any
+
+    def _bind(self, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
+        raise NotImplementedError
+
+
+class State(threading.local):
+    """What is per thread: the open traces, innermost last."""
+
+    def __init__(self) -> None:
+        self.traces: list[Trace] = []
+
+
+STATE = State()
+NO_PARAMS: dict[str, Any] = {}
+
+
+def bind(op: Op, inputs: Sequence[Any], params: dict[str, Any] = NO_PARAMS) -> Any:
+    """Apply `op`; returns one value, or a tuple for an operation with several (or a variable number of) outputs."""
+    for x in inputs:
+        if isinstance(x, Value):
+            return x._bind(op, inputs, params)
+    if STATE.traces:
+        # Inside a trace everything is recorded: what is built from scalars or captured arrays must be fresh at every call.
+        return STATE.traces[-1].boxed(op, inputs, params)
+    return call_evaluate(op, inputs, params)
+
+
+def call_evaluate(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
+    """Run the NumPy definition; where NumPy refuses the operands, prefer the type rule's message, which says what to do."""
+    try:
+        return op.evaluate(*inputs, **params)
+    except (ValueError, TypeError, IndexError) as error:
+        try:
+            op.infer(*[Operand(x) for x in inputs], **params)
+        except (ValueError, TypeError, IndexError) as better:
+            raise better from error
+        raise
+
+
+class Operand:
+    """A concrete operand as type rules see one."""
+
+    __slots__ = ("type", "value")
+
+    def __init__(self, value: Any) -> None:
+        from_array = getattr(value, "dtype", None) is not None
+        self.value = value
+        self.type = type_of(value)
+        self.weak = not from_array
+

@@ -1,0 +1,104 @@
+"""Recording operations into a graph while the user's Python function runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._codegen import integers
+from ..types import SIZES, ArrayType, Sizes, type_of
+from .dispatch import STATE, Value
+from .graph import Atom, Graph, Literal, Node, Var
+from .op import Op
+
+_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_FOREIGN = (_HERE, os.path.join(os.path.dirname(_HERE), "codegen"), os.path.dirname(np.__file__), "<frozen", "<string>")
+
+
+class Trace:
+    """An open graph. Entering it makes it the innermost trace of this thread.
+
+    captures: what the function read without being given it (arrays, and boxed values of enclosing levels), by reference.
+    """
+
+    def __init__(self, name: str, sizes: Sizes | None = None, keep_lines: bool = True) -> None:
+        self.name = name
+        self.inputs: list[Var] = []
+        self.nodes: list[Node] = []
+        self.sizes = sizes or (STATE.traces[-1].sizes if STATE.traces else Sizes())
+        self.captures: dict[Any, tuple[Var, Any]] = {}
+        self.keep_lines = keep_lines
+        self.where = ""
+
+    def __enter__(self) -> Trace:
+        STATE.traces.append(self)
+        SIZES.append(self.sizes)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        assert STATE.traces.pop() is self
+        SIZES.pop()
+
+    def input(self, type: ArrayType, name: str = "") -> Var:
+        var = Var(type, name, self)
+        self.inputs.append(var)
+        return var
+
+    def lift(self, x: Any) -> Atom:
+        """An operand as an atom of this trace: its own variables stay, scalars become literals, all else is captured."""
+        data = x._data if isinstance(x, Value) else x
+        if isinstance(data, Var):
+            if data.trace is self:
+                return data
+            if data.trace is None or data.trace not in STATE.traces:
+                raise RuntimeError(
+                    f"a traced value ({data.type}) is used after the function that made it was traced. It was probably stored in a global, "
+                    "an attribute or a list inside a function given to jit, vmap or a loop; return it from that function instead."
+                )
+        elif isinstance(data, (bool, int, float, complex, np.generic, integers.Integer)) and not isinstance(x, Value):
+            return Literal(data)
+        key = (id(data), id(x.grad_fn), x.output_nr, id(x._tangents)) if isinstance(x, Value) else id(data)
+        found = self.captures.get(key)
+        if found is None:
+            type = data.type if isinstance(data, Var) else type_of(data)
+            if not isinstance(data, (np.ndarray, Var)):
+                x = np.asarray(x)
+            found = self.captures[key] = (Var(type, getattr(data, "name", ""), self), (x, data))
+        return found[0]
+
+    def emit(self, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> tuple[Var, ...]:
+        """Append an application of `op`; the new variables."""
+        atoms = tuple([self.lift(x) for x in inputs])
+        types = op.infer(*atoms, **params)
+        outputs = tuple([Var(t, "", self) for t in types])
+        self.nodes.append(Node(op, atoms, params, outputs, user_line() if self.keep_lines else self.where))
+        return outputs
+
+    boxed: Callable[..., Any]
+
+    def finish(self, outputs: Sequence[Any], made_by: str = "trace") -> tuple[Graph, list[Any]]:
+        """The graph, whose inputs are the declared ones and then the captures, and the captured objects in that order."""
+        atoms = tuple([self.lift(x) for x in outputs])
+        captured = list(self.captures.values())
+        graph = Graph(self.name, (*self.inputs, *[v for v, _ in captured]), tuple(self.nodes), atoms, self.sizes, made_by)
+        for var in graph.inputs:
+            var.trace = None
+        for node in self.nodes:
+            for var in node.outputs:
+                var.trace = None
+        return graph, [x for _, (x, _) in captured]
+
+
+def user_line() -> str:
+    """`model.py:12`, the innermost line outside the library and NumPy."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not name.startswith(_FOREIGN):
+            return f"{os.path.basename(name)}:{frame.f_lineno}"
+        frame = frame.f_back  # type: ignore[assignment]
+    return ""

@@ -1,0 +1,59 @@
+"""Shorthands for operations that are linear in their first input, and small helpers that rules share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .._codegen import lowering as lower
+from ..ir.dispatch import bind
+from ..ir.op import Op, Rule, Types, op
+
+
+def linear(
+    name: str,
+    *,
+    evaluate: Callable[..., Any],
+    infer: Callable[..., Types],
+    adjoint: Rule,
+    batch: Rule,
+    lowering: lower.Lowering | None,
+    inputs: Sequence[str] = ("x",),
+    view: bool = False,
+    doc: str = "",
+) -> Op:
+    """An operation linear in its first input; further inputs (indices) have no derivative. Its JVP is itself.
+
+    `adjoint` is the VJP rule of the first input; naming the keyword `like` gives it that input's type.
+    """
+
+    def jvp(tangents: Sequence[Any], values: Sequence[Any], outs: Sequence[Any], **params: Any) -> list[Any]:
+        return [bind(this, [tangents[0], *values[1:]], params)]
+
+    this = op(name, inputs, evaluate=evaluate, infer=infer, vjp=[adjoint, *[None] * (len(inputs) - 1)], jvp=jvp, batch=batch,
+              lowering=lowering, doc=doc)
+    if view:
+        VIEWS.add(this)
+    return this
+
+
+VIEWS: set[Op] = set()
+"""Operations whose result shares memory with their input (when NumPy can do so): writes through it reach the input."""
+
+
+def shape_of(x: Any) -> Any:
+    """The shape of an array, boxed value or scalar: like np.shape, without its dispatch."""
+    return getattr(x, "shape", ())
+
+
+def ndim_of(x: Any) -> int:
+    """The number of axes of an array, boxed value or scalar."""
+    return len(getattr(x, "shape", ()))
+
+
+def front(x: Any, axis: int) -> Any:
+    """`x` with its batch axis first."""
+    return x if axis == 0 else bind(MOVEAXIS[0], [x], {"axes": (axis, *[k for k in range(ndim_of(x)) if k != axis])})
+
+
+MOVEAXIS: list[Op] = []

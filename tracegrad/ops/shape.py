@@ -1,0 +1,402 @@
+"""Operations that rearrange: reshape, transpose, broadcasting, slices and their adjoints, concatenation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._codegen import integers
+from .._codegen import lowering as lower
+from ..dtypes import INT64, UINT64, promote
+from ..errors import ShapeError
+from ..ir.dispatch import bind
+from ..ir.op import Types, op, operand_kinds
+from ..types import ArrayType, Int, Shape, broadcast_shapes, normalize_axis, same, show
+from .define import MOVEAXIS, front, linear, ndim_of, shape_of
+
+# --- reshape -------------------------------------------------------------------------------------------------------------------
+
+
+def _reshape_infer(x: Any, *, shape: Shape) -> Types:
+    if not same(x.type.size, integers.product(shape)):
+        raise ShapeError(f"cannot reshape an array of shape {show(x.type.shape)} ({x.type.size} elements) into {show(shape)}")
+    return (ArrayType(x.type.dtype, shape),)
+
+
+def _reshape_index(index: Shape, in_shape: Shape, out_shape: Shape, params: dict[str, Any]) -> Shape:
+    """The input index of an output index: through the flat position, except where both shapes agree up to axes of size 1."""
+    if [s for s in in_shape if s != 1] == [s for s in out_shape if s != 1]:
+        kept = iter([i for i, s in zip(index, out_shape, strict=True) if s != 1])
+        return tuple(0 if s == 1 else next(kept) for s in in_shape)
+    flat: Int = 0
+    for i, s in zip(index, out_shape, strict=True):
+        flat = flat * s + i
+    result: list[Int] = []
+    for s in reversed(in_shape):
+        result.append(flat % s)
+        flat = flat // s
+    return tuple(reversed(result))
+
+
+_reshape = linear(
+    "reshape",
+    evaluate=lambda x, *, shape: np.reshape(x, shape),
+    infer=_reshape_infer,
+    adjoint=lambda ct, *, like: reshape(ct, like.shape),
+    batch=lambda values, axes, size, *, shape: ([reshape(front(values[0], axes[0]), (size, *shape))], [0]),
+    lowering=lower.View(_reshape_index, reshape=True),
+    view=True,
+    doc="The same elements in C order under another shape.",
+)
+
+
+def reshape(x: Any, shape: int | Sequence[Int]) -> Any:
+    """The same elements in C order under another shape; one entry may be -1.
+
+    >>> import tracegrad as tg
+    >>> tg.reshape(tg.arange(6), (2, -1)).shape
+    (2, 3)
+    """
+    target = [shape] if isinstance(shape, (int, np.integer, integers.Integer)) else list(shape)
+    target = [s if isinstance(s, integers.Integer) else int(s) for s in target]
+    old = shape_of(x)
+    if any(isinstance(s, int) and s == -1 for s in target):
+        k = next(k for k, s in enumerate(target) if isinstance(s, int) and s == -1)
+        known = integers.product([*target[:k], *target[k + 1 :]])
+        total = integers.product(old)
+        if same(known, 0) or not same(known * (total // known), total):
+            raise ShapeError(f"cannot reshape an array of shape {show(old)} into {show(tuple(target))}: {total} elements do not divide by {known}")
+        target[k] = total // known
+    if tuple(target) == tuple(old):
+        return x
+    return bind(_reshape, [x], {"shape": tuple(target)})
+
+
+def expand_dims(x: Any, axis: int | Sequence[int]) -> Any:
+    """New axes of size 1 at these positions of the result."""
+    axes = (axis,) if isinstance(axis, (int, np.integer)) else tuple(axis)
+    ndim = ndim_of(x) + len(axes)
+    places = {normalize_axis(a, ndim) for a in axes}
+    if len(places) != len(axes):
+        raise ShapeError(f"repeated axis in {axes}")
+    old = iter(shape_of(x))
+    return reshape(x, tuple(1 if k in places else next(old) for k in range(ndim)))
+
+
+def squeeze(x: Any, axis: int | Sequence[int] | None = None) -> Any:
+    """Without axes of size 1: all of them, or the given ones."""
+    shape = shape_of(x)
+    axes = [k for k, s in enumerate(shape) if isinstance(s, int) and s == 1] if axis is None else (
+        [normalize_axis(a, len(shape)) for a in ((axis,) if isinstance(axis, (int, np.integer)) else axis)])
+    for a in axes:
+        if not same(shape[a], 1):
+            raise ShapeError(f"cannot squeeze axis {a} of an array of shape {show(shape)}: its size is {shape[a]}, not 1")
+    return reshape(x, tuple(s for k, s in enumerate(shape) if k not in axes))
+
+
+# --- transpose -----------------------------------------------------------------------------------------------------------------
+
+_transpose = linear(
+    "transpose",
+    evaluate=lambda x, *, axes: np.transpose(x, axes),
+    infer=lambda x, *, axes: (ArrayType(x.type.dtype, tuple(x.type.shape[a] for a in axes)),),
+    adjoint=lambda ct, *, axes: transpose(ct, tuple(int(a) for a in np.argsort(axes))),
+    batch=lambda values, ax, size, *, axes: ([transpose(front(values[0], ax[0]), (0, *[a + 1 for a in axes]))], [0]),
+    lowering=lower.View(lambda index, i, o, params: tuple(index[params["axes"].index(k)] for k in range(len(index)))),
+    view=True,
+    doc="The axes in another order.",
+)
+MOVEAXIS.append(_transpose)
+
+
+def transpose(x: Any, axes: Sequence[int] | None = None) -> Any:
+    """The axes in the given order (reversed by default)."""
+    ndim = ndim_of(x)
+    order = tuple(range(ndim))[::-1] if axes is None else tuple(normalize_axis(a, ndim) for a in axes)
+    if sorted(order) != list(range(ndim)):
+        raise ShapeError(f"axes {tuple(axes or ())} are no permutation of the {ndim} axes of an array of shape {show(shape_of(x))}")
+    return x if order == tuple(range(ndim)) else bind(_transpose, [x], {"axes": order})
+
+
+def moveaxis(x: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Any:
+    """Axes `source` at positions `destination`, the others in their order."""
+    ndim = ndim_of(x)
+    src = [normalize_axis(a, ndim) for a in ((source,) if isinstance(source, (int, np.integer)) else source)]
+    dst = [normalize_axis(a, ndim) for a in ((destination,) if isinstance(destination, (int, np.integer)) else destination)]
+    order = [a for a in range(ndim) if a not in src]
+    for d, s in sorted(zip(dst, src, strict=True)):
+        order.insert(d, s)
+    return transpose(x, order)
+
+
+def swapaxes(x: Any, axis1: int, axis2: int) -> Any:
+    """Two axes exchanged."""
+    ndim = ndim_of(x)
+    order = list(range(ndim))
+    a, b = normalize_axis(axis1, ndim), normalize_axis(axis2, ndim)
+    order[a], order[b] = order[b], order[a]
+    return transpose(x, order)
+
+
+# --- broadcasting --------------------------------------------------------------------------------------------------------------
+
+
+def _broadcast_infer(x: Any, *, shape: Shape) -> Types:
+    if broadcast_shapes(x.type.shape, shape) != tuple(shape):
+        raise ShapeError(f"an array of shape {show(x.type.shape)} cannot be broadcast to {show(shape)}")
+    return (ArrayType(x.type.dtype, tuple(shape)),)
+
+
+def _broadcast_index(index: Shape, in_shape: Shape, out_shape: Shape, params: dict[str, Any]) -> Shape:
+    return tuple(0 if s == 1 else i for i, s in zip(index[len(out_shape) - len(in_shape) :], in_shape, strict=True))
+
+
+def _broadcast_batch(values: Any, axes: Any, size: Int, *, shape: Shape) -> Any:
+    x = front(values[0], axes[0])
+    missing = len(shape) - (ndim_of(x) - 1)
+    x = expand_dims(x, tuple(range(1, 1 + missing))) if missing else x
+    return [broadcast_to(x, (size, *shape))], [0]
+
+
+_broadcast_to = linear(
+    "broadcast_to",
+    evaluate=lambda x, *, shape: np.broadcast_to(x, shape),
+    infer=_broadcast_infer,
+    adjoint=lambda ct, *, like: sum_to(ct, like.shape),
+    batch=_broadcast_batch,
+    lowering=lower.View(_broadcast_index),
+    doc="Axes of size 1, and new leading axes, repeated without copying.",
+)
+
+
+def broadcast_to(x: Any, shape: int | Sequence[Int]) -> Any:
+    """`x` with axes of size 1, and new leading axes, repeated (without copying)."""
+    target = (shape,) if isinstance(shape, (int, integers.Integer)) else tuple(shape)
+    return x if shape_of(x) == target and hasattr(x, "dtype") else bind(_broadcast_to, [x], {"shape": target})
+
+
+def sum_to(x: Any, shape: Sequence[Int]) -> Any:
+    """Sum over the axes that broadcasting `shape` to x's shape would repeat: the adjoint of `broadcast_to`."""
+    old, new = shape_of(x), tuple(shape)
+    if old == new:
+        return x
+    extra = len(old) - len(new)
+    axes = (*range(extra), *[extra + k for k, s in enumerate(new) if isinstance(s, int) and s == 1 and not same(old[extra + k], 1)])
+    return reshape(sum_axes(x, axes), new) if axes else reshape(x, new)
+
+
+def _sum_infer(x: Any, *, axes: tuple[int, ...]) -> Types:
+    kind = x.type.dtype
+    dtype = (UINT64 if kind.kind == "u" else INT64) if kind.kind in "biu" else kind
+    return (ArrayType(dtype, tuple(s for k, s in enumerate(x.type.shape) if k not in axes)),)
+
+
+def _sum_adjoint(ct: Any, *, axes: tuple[int, ...], like: ArrayType) -> Any:
+    return broadcast_to(reshape(ct, tuple(1 if k in axes else s for k, s in enumerate(like.shape))), like.shape)
+
+
+_sum = linear(
+    "sum",
+    evaluate=lambda x, *, axes: np.sum(x, axis=axes),
+    infer=_sum_infer,
+    adjoint=_sum_adjoint,
+    batch=lambda values, ax, size, *, axes: ([sum_axes(front(values[0], ax[0]), tuple(a + 1 for a in axes))], [0]),
+    lowering=lower.Reduce("add", 0),
+    doc="Sum over axes: the adjoint of broadcasting. Booleans and integers are summed in 64 bits.",
+)
+
+
+def sum_axes(x: Any, axes: tuple[int, ...]) -> Any:
+    """Sum over these (normalized) axes, which disappear."""
+    return bind(_sum, [x], {"axes": axes})
+
+
+# --- slices --------------------------------------------------------------------------------------------------------------------
+
+
+def _slice_evaluate(x: Any, *, start: Shape, size: Shape, step: tuple[int, ...]) -> Any:
+    x = np.asarray(x)
+    parts: list[Any] = []
+    for b, n, s in zip(start, size, step, strict=True):
+        end = b + n * s
+        parts.append(slice(0, 0) if n == 0 else slice(b, end if end >= 0 else None, s))
+    return x[tuple(parts)] if parts else x[()]
+
+
+def _slice_batch(values: Any, axes: Any, n: Int, *, start: Shape, size: Shape, step: tuple[int, ...]) -> Any:
+    return [bind(_slice, [front(values[0], axes[0])], {"start": (0, *start), "size": (n, *size), "step": (1, *step)})], [0]
+
+
+_slice = linear(
+    "slice",
+    evaluate=_slice_evaluate,
+    infer=lambda x, *, start, size, step: (ArrayType(x.type.dtype, tuple(size)),),
+    adjoint=lambda ct, *, start, step, like: embed(ct, like.shape, start, step),
+    batch=_slice_batch,
+    lowering=lower.View(lambda index, i, o, params: tuple(b + k * s for b, k, s in zip(params["start"], index, params["step"], strict=True))),
+    view=True,
+    doc="out[i] = x[start + i * step], `size` elements along each axis.",
+)
+
+
+def slice_array(x: Any, start: Sequence[Int], size: Sequence[Int], step: Sequence[int]) -> Any:
+    """`out[i] = x[start + i * step]` along every axis."""
+    if tuple(size) == shape_of(x) and all(isinstance(b, int) and b == 0 for b in start) and all(s == 1 for s in step):
+        return x
+    return bind(_slice, [x], {"start": tuple(start), "size": tuple(size), "step": tuple(step)})
+
+
+def _embed_evaluate(x: Any, *, shape: Shape, start: Shape) -> Any:
+    out = np.zeros(shape, np.asarray(x).dtype)
+    out[tuple(slice(b, b + n) for b, n in zip(start, np.shape(x), strict=True))] = x
+    return out
+
+
+def _embed_boxes(in_shapes: Any, out_shape: Shape, params: dict[str, Any]) -> tuple[lower.Box, ...]:
+    start = params["start"]
+    hi = tuple(b + n for b, n in zip(start, in_shapes[0], strict=True))
+    return (lower.Box(start, hi, 0, lambda index: tuple(i - b for i, b in zip(index, start, strict=True))),)
+
+
+def _embed_batch(values: Any, axes: Any, n: Int, *, shape: Shape, start: Shape) -> Any:
+    return [bind(_embed, [front(values[0], axes[0])], {"shape": (n, *shape), "start": (0, *start)})], [0]
+
+
+_embed = linear(
+    "embed",
+    evaluate=_embed_evaluate,
+    infer=lambda x, *, shape, start: (ArrayType(x.type.dtype, tuple(shape)),),
+    adjoint=lambda ct, *, start, like: slice_array(ct, start, like.shape, (1,) * len(start)),
+    batch=_embed_batch,
+    lowering=lower.Piecewise(_embed_boxes),
+    doc="Zeros of `shape` with x from `start` on: the adjoint of a slice.",
+)
+
+
+def embed(x: Any, shape: Sequence[Int], start: Sequence[Int], step: Sequence[int] | None = None) -> Any:
+    """Zeros of `shape`, with `out[start + i * step] = x[i]`."""
+    if step is None or all(s == 1 for s in step):
+        return bind(_embed, [x], {"shape": tuple(shape), "start": tuple(start)})
+    # Other steps are built from unit ones: reverse for negative steps, spread by padding a new axis behind each element.
+    begin = list(start)
+    for axis, s in enumerate(step):
+        size = shape_of(x)[axis]
+        if s < 0:
+            begin[axis] = begin[axis] + (size - 1) * s
+            x = flip(x, axis)
+        if abs(s) > 1 and not same(size, 0):
+            old = shape_of(x)
+            spread = expand_dims(x, axis + 1)
+            padded = bind(_embed, [spread], {"shape": (*old[: axis + 1], abs(s), *old[axis + 1 :]), "start": (0,) * (len(old) + 1)})
+            flat = reshape(padded, (*old[:axis], size * abs(s), *old[axis + 1 :]))
+            x = slice_array(flat, (0,) * len(old), (*old[:axis], (size - 1) * abs(s) + 1, *old[axis + 1 :]), (1,) * len(old))
+    return bind(_embed, [x], {"shape": tuple(shape), "start": tuple(b if n != 0 else 0 for b, n in zip(begin, shape_of(x), strict=True))})
+
+
+def flip(x: Any, axis: int | Sequence[int] | None = None) -> Any:
+    """The elements in reverse order along one, several or all axes."""
+    shape = shape_of(x)
+    axes = range(len(shape)) if axis is None else [normalize_axis(a, len(shape)) for a in ((axis,) if isinstance(axis, (int, np.integer)) else axis)]
+    start = tuple(s - 1 if k in axes else 0 for k, s in enumerate(shape))
+    return slice_array(x, start, shape, tuple(-1 if k in axes else 1 for k in range(len(shape))))
+
+
+# --- concatenation -------------------------------------------------------------------------------------------------------------
+
+
+def _concatenate_infer(*xs: Any, axis: int) -> Types:
+    first = xs[0].type.shape
+    total: Int = 0
+    for x in xs:
+        shape = x.type.shape
+        if len(shape) != len(first) or any(not same(a, b) for k, (a, b) in enumerate(zip(shape, first, strict=True)) if k != axis):
+            raise ShapeError(f"cannot concatenate shapes {' and '.join(show(y.type.shape) for y in xs)} along axis {axis}: all other axes must agree")
+        total = total + shape[axis]
+    return (ArrayType(promote(*operand_kinds(xs)), (*first[:axis], total, *first[axis + 1 :])),)
+
+
+def _concatenate_boxes(in_shapes: Any, out_shape: Shape, params: dict[str, Any]) -> tuple[lower.Box, ...]:
+    axis, offset, boxes = params["axis"], 0, []
+    for k, shape in enumerate(in_shapes):
+        lo = tuple(offset if a == axis else 0 for a in range(len(out_shape)))
+        hi = tuple(offset + shape[axis] if a == axis else s for a, s in enumerate(out_shape))
+        boxes.append(lower.Box(lo, hi, k, lambda index, lo=lo: tuple(i - b for i, b in zip(index, lo, strict=True))))  # type: ignore[misc]
+        offset = offset + shape[axis]
+    return tuple(boxes)
+
+
+def _concatenate_vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, *, axis: int) -> list[Any]:
+    ct, offset, result = cts[0], 0, []
+    for x, want in zip(inputs, wanted, strict=True):
+        shape = shape_of(x)
+        if want:
+            start = tuple(offset if a == axis else 0 for a in range(len(shape)))
+            result.append(convert_like(slice_array(ct, start, shape, (1,) * len(shape)), x))
+        else:
+            result.append(None)
+        offset = offset + shape[axis]
+    return result
+
+
+def convert_like(ct: Any, x: Any) -> Any:
+    """A cotangent in the dtype of the value it belongs to."""
+    from_dtype, to_dtype = ct.dtype, x.dtype
+    if from_dtype == to_dtype:
+        return ct
+    return CONVERT[0](ct, to_dtype)
+
+
+CONVERT: list[Any] = []
+
+
+def _concatenate_jvp(tangents: Any, inputs: Any, outs: Any, *, axis: int) -> list[Any]:
+    parts = [broadcast_to(outs[0].dtype.type(0), shape_of(x)) if t is None else t for t, x in zip(tangents, inputs, strict=True)]
+    return [bind(_concatenate, parts, {"axis": axis})]
+
+
+def _concatenate_batch(values: Any, axes: Any, size: Int, *, axis: int) -> Any:
+    parts = [broadcast_to(expand_dims(v, 0), (size, *shape_of(v))) if a is None else front(v, a) for v, a in zip(values, axes, strict=True)]
+    return [bind(_concatenate, parts, {"axis": axis + 1})], [0]
+
+
+_concatenate = op(
+    "concatenate",
+    ["xs"],
+    evaluate=lambda *xs, axis: np.concatenate(xs, axis),
+    infer=_concatenate_infer,
+    vjp=_concatenate_vjp,
+    jvp=_concatenate_jvp,
+    batch=_concatenate_batch,
+    lowering=lower.Piecewise(_concatenate_boxes),
+    variadic=True,
+    doc="Arrays joined along an axis.",
+)
+
+
+def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> Any:
+    """Arrays joined along an existing axis (flattened first where `axis` is None)."""
+    parts = list(arrays)
+    if not parts:
+        raise ShapeError("concatenate needs at least one array")
+    if axis is None:
+        parts, axis = [reshape(x, -1) for x in parts], 0
+    if any(ndim_of(x) == 0 for x in parts):
+        raise ShapeError("zero-dimensional arrays cannot be concatenated; use stack, or reshape them to (1,)")
+    return bind(_concatenate, parts, {"axis": normalize_axis(axis, ndim_of(parts[0]))})
+
+
+def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
+    """Arrays of one shape joined along a new axis."""
+    parts = list(arrays)
+    if not parts:
+        raise ShapeError("stack needs at least one array")
+    shapes = [shape_of(x) for x in parts]
+    if any(s != shapes[0] for s in shapes):
+        raise ShapeError(f"stack needs arrays of one shape, got {' and '.join(map(show, shapes))}")
+    where = normalize_axis(axis, len(shapes[0]) + 1)
+    return concatenate([expand_dims(x, where) for x in parts], where)
+
+
+OPS = (_reshape, _transpose, _broadcast_to, _sum, _slice, _embed, _concatenate)

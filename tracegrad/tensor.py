@@ -1,0 +1,284 @@
+"""The two faces of a boxed value: `Array` behaves like an ndarray, `Tensor` like torch's tensor.
+
+Both hold data (an ndarray, or a variable of an open trace), their place on the tape, and tangents of forward mode. Methods that
+differ between the faces stand in `faces.py`; here is what they share: construction, the tape's view of them, views and writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from .autograd.engine import BOX
+from .autograd.interpret import interpret
+from .autograd.mode import MODE
+from .autograd.tape import AccumulateGrad, Edge, Node, record, type_of_data
+from .dtypes import is_differentiable
+from .errors import ConcretizationError
+from .ir.dispatch import STATE, Value
+from .ir.graph import Var
+from .ir.op import Op, elementwise
+from .ir.trace import Trace, user_line
+from .ops.define import VIEWS
+from .types import ArrayType
+
+
+class Boxed(Value):
+    """What both faces share."""
+
+    __slots__ = ("__weakref__", "_accumulate", "_base", "_data", "_grad", "_past", "_seen", "_tangents", "_version_counter", "_view", "grad_fn",
+                 "output_nr", "requires_grad")
+    __hash__ = object.__hash__
+    __array_priority__ = 1000.0
+    boxes_everything: ClassVar[bool] = False
+    """Whether untracked results are boxed too (Tensor), or given back as plain arrays (Array)."""
+
+    _tangents: dict[int, Any] | None
+    _base: Boxed | None
+
+    def __init__(self, data: Any, requires_grad: bool = False) -> None:
+        self._data = data
+        self.requires_grad = requires_grad
+        self.grad_fn: Node | None = None
+        self.output_nr = 0
+        self._tangents = None
+        self._base = None
+        self._view: tuple[tuple[Op, dict[str, Any]], ...] = ()
+        self._version_counter = [0]
+        self._seen = 0
+        self._past: dict[int, Any] | None = None
+        self._accumulate: AccumulateGrad | None = None
+        self._grad: Any = None
+
+    # --- construction by the interpreter -----------------------------------------------------------------------------------------
+
+    @classmethod
+    def _make(cls, data: Any, node: Node | None, output_nr: int) -> Any:
+        if node is None and not cls.boxes_everything and not isinstance(data, Var):
+            return data
+        if not isinstance(data, (np.ndarray, Var)):
+            data = np.asarray(data)
+        value = cls(data)
+        if node is not None:
+            value.grad_fn, value.output_nr, value.requires_grad = node, output_nr, True
+        return value
+
+    @classmethod
+    def _dual(cls, primal: Any, tangent: Any, level: int) -> Any:
+        value = primal._alias() if isinstance(primal, Boxed) else cls(np.asarray(primal))
+        value._tangents = {**(value._tangents or {}), level: tangent}
+        return value
+
+    def _alias(self) -> Self:
+        """Another box of the same data at the same place on the tape."""
+        value = type(self)(self._data)
+        value.requires_grad, value._tangents, value._version_counter = self.requires_grad, self._tangents, self._version_counter
+        if self.requires_grad:
+            value.grad_fn, value.output_nr = self._edge()
+        return value
+
+    def _without(self, level: int) -> Self:
+        value = self._alias()
+        value._tangents = {k: t for k, t in (self._tangents or {}).items() if k != level} or None
+        return value
+
+    def _edge(self) -> Edge:
+        """Where a cotangent of this value is sent."""
+        if self.grad_fn is not None:
+            return Edge(self.grad_fn, self.output_nr)
+        if self._accumulate is None:
+            self._accumulate = AccumulateGrad(self)
+        return Edge(self._accumulate, 0)
+
+    def _bind(self, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
+        face: type[Boxed] = Array
+        for x in inputs:
+            if isinstance(x, Tensor):
+                face = Tensor
+                break
+        result = interpret(op, inputs, params, face)
+        if op in VIEWS and isinstance(result, Boxed) and isinstance(inputs[0], Boxed):
+            source = inputs[0]
+            root = source if source._base is None else source._base
+            result._base, result._view, result._seen = root, (*source._view, (op, params)), root._version_counter[0]
+            if STATE.traces or face is Array:
+                pass
+            else:
+                result._version_counter = root._version_counter
+        return result
+
+    # --- types -------------------------------------------------------------------------------------------------------------------
+
+    @property
+    def type(self) -> ArrayType:
+        """dtype and shape, as printed graphs show them."""
+        return type_of_data(self._data)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The element type."""
+        data = self._data
+        return data.type.dtype if isinstance(data, Var) else data.dtype
+
+    @property
+    def shape(self) -> Any:
+        """The sizes of the axes."""
+        data = self._data
+        return data.type.shape if isinstance(data, Var) else data.shape
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a 0-d array")
+        size = self.shape[0]
+        return size if isinstance(size, int) else int(size.__index__())
+
+    # --- writes ------------------------------------------------------------------------------------------------------------------
+
+    def _refresh(self) -> None:
+        """A view whose base was written to since: derive it from the base again."""
+        base = self._base
+        if base is None or base._version_counter[0] == self._seen:
+            return
+        value: Any = base
+        for op, params in self._view:
+            value = value._bind(op, [value], params)
+        self._take(value)
+        self._seen = base._version_counter[0]
+
+    def _past_with(self, data: Any) -> Any:
+        """The box as it was when it held `data`."""
+        assert self._past is not None
+        return self._past[id(data)]
+
+    def _take(self, new: Any) -> None:
+        """Become `new` (data, history, tangents), remembering what was for those who saved it."""
+        self._past = self._past or {}
+        self._past[id(self._data)] = self._alias()
+        if isinstance(new, Boxed):
+            self._data, self.requires_grad, self._tangents = new._data, new.requires_grad, new._tangents
+            self.grad_fn, self.output_nr = (new.grad_fn, new.output_nr) if new.grad_fn is not None else (None, 0)
+            if new.requires_grad and new.grad_fn is None:
+                self.grad_fn, self.output_nr = new._edge()
+        else:
+            self._data, self.requires_grad, self.grad_fn, self._tangents = np.asarray(new), False, None, None
+
+    def _write(self, new: Any) -> None:
+        """Replace the value in place, through to the base where this is a view. `new` has this value's shape and dtype."""
+        self._refresh()
+        base = self._base
+        if base is None:
+            self._take_or_store(new)
+            self._version_counter[0] += 1
+            return
+        stages: list[Any] = [base]
+        for op, params in self._view[:-1]:
+            stages.append(stages[-1]._bind(op, [stages[-1]], params))
+        for (op, params), stage in zip(reversed(self._view), reversed(stages), strict=True):
+            new = INSERT[0](op, params, stage, new)
+        base._take_or_store(new)
+        base._version_counter[0] += 1
+        self._refresh()
+
+    def _take_or_store(self, new: Any) -> None:
+        self._take(new)
+
+    # --- what a traced value cannot do -------------------------------------------------------------------------------------------
+
+    def _concrete(self, asked: str, instead: str) -> np.ndarray[Any, Any]:
+        if isinstance(self._data, Var):
+            raise ConcretizationError(
+                f"{user_line()}: {asked} needs the value of a traced array ({self._data.type}), which is not known while the function is traced. {instead}"
+            )
+        data: np.ndarray[Any, Any] = self._data
+        return data
+
+    def __bool__(self) -> bool:
+        return bool(self._concrete("a Python condition (if, while, and, or, not, assert)", "Use tg.where(condition, a, b) for a choice by element, "
+                                   "tg.cond / tg.while_loop for control flow, or mark the argument static with static_argnames."))
+
+    def __int__(self) -> int:
+        return int(self._concrete("int()", "Use x.astype(int) for a conversion, or mark the argument static with static_argnames."))
+
+    def __float__(self) -> float:
+        return float(self._concrete("float()", "Leave the value an array: arithmetic works on it as on a float."))
+
+    def __complex__(self) -> complex:
+        return complex(self._concrete("complex()", "Leave the value an array: arithmetic works on it as on a number."))
+
+    def __index__(self) -> int:
+        return int(self._concrete("an index or range()", "Use tg.fori_loop for loops, x[i] with the array itself for indexing, or mark the "
+                                  "argument static with static_argnames.").__index__())
+
+
+INSERT: list[Any] = []
+"""`INSERT[0](op, params, x, y)`: x with y written through the view `op`; set by ops_on_values in faces.py."""
+
+
+class Array(Boxed):
+    """A boxed value with NumPy's methods: what an ndarray argument becomes while it is traced or differentiated."""
+
+    __slots__ = ()
+
+
+class Tensor(Boxed):
+    """A boxed value with torch's methods."""
+
+    __slots__ = ()
+    boxes_everything = True
+
+
+def _box(data: Any, node: Node | None, output_nr: int) -> Any:
+    value = Array(data)
+    if node is not None:
+        value.grad_fn, value.output_nr, value.requires_grad = node, output_nr, True
+    return value
+
+
+BOX.append(_box)
+
+
+def _boxed_without_operands(self: Trace, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
+    outs = self.emit(op, inputs, params)
+    made = [Array(o) for o in outs]
+    return made[0] if op.outputs == 1 else tuple(made)
+
+
+Trace.boxed = _boxed_without_operands
+
+
+def unbox(x: Any) -> Any:
+    """The plain array in a box without history or trace; anything else as it is."""
+    if isinstance(x, Boxed) and not isinstance(x._data, Var):
+        return x._data
+    return x
+
+
+identity = elementwise("identity", ("x",), numpy=np.positive, code="{x}", partials=(1,), result="promote", doc="The same value.")
+
+
+def fresh_leaf(x: Any, face: type[Boxed] = Array) -> Boxed:
+    """A new place on the tape with x's value. Where x has a history the new place leads to it, and is not the same:
+    a derivative with respect to it must not pick up what else depends on x."""
+    if not isinstance(x, Boxed):
+        data = np.asarray(x)
+        return face(data, is_differentiable(data.dtype))
+    if x._base is not None:
+        x._refresh()
+    if x.requires_grad and MODE.enabled:
+        value: Boxed = type(x)(x._data)
+        node = record(identity, [x], {}, [x._data])
+        value.grad_fn, value.requires_grad = node, node is not None
+    else:
+        value = type(x)(x._data, is_differentiable(x.dtype))
+    value._tangents = x._tangents
+    return value
+
+
+__all__ = ["MODE", "Array", "Boxed", "Tensor", "fresh_leaf", "identity", "unbox"]
