@@ -21,6 +21,8 @@ class ArrayType:
 
     dtype: np.dtype[Any]
     shape: Shape = ()
+    weak: bool = False
+    """True for a Python scalar that is an argument: it does not raise the dtype of what it meets (NEP 50)."""
 
     @property
     def ndim(self) -> int:
@@ -31,7 +33,7 @@ class ArrayType:
         return integers.product(self.shape)
 
     def __str__(self) -> str:
-        return f"{SHORT[self.dtype.name]}[{', '.join(map(str, self.shape))}]"
+        return f"{SHORT[self.dtype.name]}[{', '.join(map(str, self.shape))}]{'~' if self.weak else ''}"
 
     def with_shape(self, shape: Shape) -> ArrayType:
         return ArrayType(self.dtype, shape)

@@ -118,7 +118,7 @@ def unpack(node: Node, saved: Saved, create_graph: bool) -> Any:
         value = box
     else:
         value = box._past_with(data)  # type: ignore[attr-defined]
-    if create_graph or value._tangents:
+    if create_graph or (value._tangents and STATE.levels):
         return value
     return BOX[0](data, None, 0) if isinstance(data, Var) or STATE.traces else data
 

@@ -10,7 +10,7 @@ from ..ir.dispatch import STATE, Value, call_evaluate
 from ..ir.graph import Var
 from ..ir.op import Op
 from .mode import MODE
-from .tape import record
+from .tape import record, resave
 
 
 def interpret(op: Op, inputs: Sequence[Any], params: dict[str, Any], face: Any) -> Any:
@@ -21,8 +21,8 @@ def interpret(op: Op, inputs: Sequence[Any], params: dict[str, Any], face: Any) 
         if isinstance(x, Value):
             if x._base is not None:  # type: ignore[attr-defined]
                 x._refresh()  # type: ignore[attr-defined]
-            if x._tangents:  # type: ignore[attr-defined]
-                level = max(level, *x._tangents)  # type: ignore[attr-defined]
+            if x._tangents and STATE.levels:  # type: ignore[attr-defined]
+                level = max(level, *[k if k in STATE.levels else 0 for k in x._tangents])  # type: ignore[attr-defined]
             recorded = recorded or x.requires_grad  # type: ignore[attr-defined]
     if level:
         return _dual(op, inputs, params, level)
@@ -49,6 +49,10 @@ def _dual(op: Op, inputs: Sequence[Any], params: dict[str, Any], level: int) -> 
     tangents = op.jvp(from_level, primals, outs, **params)
     face = next(type(x) for x in inputs if isinstance(x, Value))
     dual = [o if t is None else face._dual(o, t, level) for o, t in zip(outs, tangents, strict=True)]  # type: ignore[attr-defined]
+    node = next((o.grad_fn for o in outs if isinstance(o, Value) and o.grad_fn is not None), None)  # type: ignore[attr-defined]
+    if node is not None and node.op is op and node.saved is not None:
+        # A reverse sweep at a deeper level must see the tangents too: what the node reads is replaced by the dual values.
+        resave(node, inputs, dual)
     return dual[0] if op.outputs == 1 else tuple(dual)
 
 

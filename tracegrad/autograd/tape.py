@@ -132,3 +132,18 @@ def record(op: Op, inputs: Sequence[Any], params: dict[str, Any], outs: Sequence
 
 def save(x: Any) -> Saved:
     return Saved(x, x._data, x._version_counter[0]) if isinstance(x, Value) else Saved(x, x, 0)  # type: ignore[attr-defined]
+
+
+def resave(node: Node, inputs: Sequence[Any], outs: Sequence[Any]) -> None:
+    """Let a node keep these boxes (which have tangents) instead of the primal values that it was recorded with."""
+    assert node.saved is not None and node.op is not None
+    positions = {name: k for k, name in enumerate(node.op.inputs)}
+    for key, old in node.saved.items():
+        if isinstance(key, tuple):
+            box = inputs[key[1]] if key[0] == "in" else outs[key[1]]
+        elif key in positions:
+            box = inputs[positions[key]]
+        else:
+            box = outs[int(key[3:] or 0)]
+        if isinstance(box, Value):
+            node.saved[key] = Saved(box, box._data, box._version_counter[0] if old.box is not None else 0)  # type: ignore[attr-defined]

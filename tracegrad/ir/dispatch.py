@@ -32,6 +32,8 @@ class State(threading.local):
 
     def __init__(self) -> None:
         self.traces: list[Trace] = []
+        self.levels: tuple[int, ...] = ()
+        """The open levels of forward mode that were opened inside the innermost trace."""
 
 
 STATE = State()

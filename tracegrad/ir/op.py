@@ -103,7 +103,13 @@ def op(
 
 def operand_kinds(operands: Sequence[Any]) -> list[Any]:
     """What promotion sees: a dtype, or the Python type of a weak scalar."""
-    return [(int if isinstance(o.value, integers.Integer) else type(o.value)) if getattr(o, "weak", False) else o.type.dtype for o in operands]
+    return [
+        (int if isinstance(o.value, integers.Integer) else type(o.value)) if getattr(o, "weak", False) else WEAK[o.type.dtype.kind] if o.type.weak else o.type.dtype
+        for o in operands
+    ]
+
+
+WEAK = {"b": bool, "i": int, "f": float, "c": complex}
 
 
 class _Compose:
@@ -154,7 +160,8 @@ def elementwise(
     def infer(*operands: Any, **_: Any) -> Types:
         dtype = compute(*operands)[-1]
         dtype = BOOL if result == "bool" else real_of(dtype) if result == "real" else dtype
-        return (ArrayType(dtype, broadcast_shapes(*[o.type.shape for o in operands])),)
+        weak = result != "bool" and all(o.type.weak or getattr(o, "weak", False) for o in operands)
+        return (ArrayType(dtype, broadcast_shapes(*[o.type.shape for o in operands]), weak),)
 
     from_partials = None if partials is None else tuple(_vjp_of_partial(p, k, inputs, domain) for k, p in enumerate(partials))
 

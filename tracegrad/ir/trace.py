@@ -33,14 +33,18 @@ class Trace:
         self.captures: dict[Any, tuple[Var, Any]] = {}
         self.keep_lines = keep_lines
         self.where = ""
+        self.outer_levels: tuple[int, ...] = ()
 
     def __enter__(self) -> Trace:
         STATE.traces.append(self)
+        # To this trace, what is dual at an enclosing level is an opaque input.
+        self.outer_levels, STATE.levels = STATE.levels, ()
         SIZES.append(self.sizes)
         return self
 
     def __exit__(self, *exception: object) -> None:
         assert STATE.traces.pop() is self
+        STATE.levels = self.outer_levels
         SIZES.pop()
 
     def input(self, type: ArrayType, name: str = "") -> Var:

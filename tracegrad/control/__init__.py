@@ -1,0 +1,1 @@
+"""Operations whose parameters are graphs: calls, and the structured loops and branches."""

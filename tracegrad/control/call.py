@@ -1,0 +1,55 @@
+"""`call(graph)`: a traced function as one operation, with derivatives that are calls of derived graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..errors import ShapeError
+from ..ir.dispatch import bind
+from ..ir.evaluate import evaluate
+from ..ir.graph import Graph
+from ..ir.op import Types, op
+from ..transforms.derive import adjoint, batched, tangent
+
+EXECUTE: list[Callable[[Graph, Sequence[Any]], Sequence[Any]]] = [lambda graph, arrays: evaluate(graph, arrays)]
+"""Runs a graph on plain arrays: replaced by the compiling executor of runtime/."""
+
+
+def _infer(*inputs: Any, graph: Graph) -> Types:
+    found, expected = [x.type.shape for x in inputs], [t.shape for t in graph.input_types]
+    if found != expected:
+        raise ShapeError(f"{graph.name} was traced for shapes {expected}, it is called with {found}")
+    return graph.output_types
+
+
+def _vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, *, graph: Graph) -> list[Any]:
+    given = [ct is not None for ct in cts]
+    derived = adjoint(graph, wanted, given)
+    found = iter(bind(call_op, [*inputs, *[ct for ct in cts if ct is not None]], {"graph": derived}))
+    return [next(found) if w else None for w in wanted]
+
+
+def _jvp(tangents: Any, inputs: Any, outs: Any, *, graph: Graph) -> list[Any]:
+    given = [t is not None for t in tangents]
+    return list(bind(call_op, [*inputs, *[t for t in tangents if t is not None]], {"graph": tangent(graph, given)}))
+
+
+def _batch(values: Any, axes: Any, size: Any, *, graph: Graph) -> Any:
+    derived, out_axes = batched(graph, axes, size)
+    return list(bind(call_op, values, {"graph": derived})), list(out_axes)
+
+
+call_op = op(
+    "call",
+    ["inputs"],
+    evaluate=lambda *arrays, graph: tuple(EXECUTE[0](graph, arrays)),
+    infer=_infer,
+    vjp=_vjp,
+    jvp=_jvp,
+    batch=_batch,
+    variadic=True,
+    outputs=0,
+    doc="Apply a graph.",
+)
+OPS = (call_op,)

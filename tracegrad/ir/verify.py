@@ -1,0 +1,43 @@
+"""The verifier: every variable is defined once and before use, and every type is what the operation's rule infers."""
+
+from __future__ import annotations
+
+from ..errors import VerificationError
+from ..types import SIZES
+from .graph import Graph, Literal, Var
+
+
+def verify(graph: Graph) -> Graph:
+    """The graph itself, or a VerificationError that names the node."""
+    SIZES.append(graph.sizes)
+    try:
+        _verify(graph)
+    finally:
+        SIZES.pop()
+    return graph
+
+
+def _verify(graph: Graph) -> None:
+    known: set[Var] = set()
+    for var in graph.inputs:
+        if var in known:
+            raise VerificationError(f"{graph.name}: input {var!r} stands twice")
+        known.add(var)
+    for node in graph.nodes:
+        for atom in node.inputs:
+            if isinstance(atom, Var) and atom not in known:
+                raise VerificationError(f"{graph.name}: {node.op.name} ({node.where}) reads {atom!r} before it is defined")
+        types = node.op.infer(*node.inputs, **node.params)
+        found = tuple(v.type for v in node.outputs)
+        if tuple(types) != found:
+            raise VerificationError(f"{graph.name}: {node.op.name} ({node.where}) has outputs {found}, its rule says {tuple(types)}")
+        for var in node.outputs:
+            if var in known:
+                raise VerificationError(f"{graph.name}: {var!r} is defined twice")
+            known.add(var)
+        for value in node.params.values():
+            if isinstance(value, Graph):
+                verify(value)
+    for atom in graph.outputs:
+        if not isinstance(atom, Literal) and atom not in known:
+            raise VerificationError(f"{graph.name}: the output {atom!r} is not defined")

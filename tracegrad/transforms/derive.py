@@ -1,0 +1,110 @@
+"""Derivatives and batches of graphs, each a graph: trace(evaluate, then sweep / dualise / batch). Memoised on the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..autograd.engine import gradient, zeros
+from ..autograd.mode import enable_grad
+from ..errors import TracegradError
+from ..ir.dispatch import STATE, bind
+from ..ir.evaluate import evaluate
+from ..ir.graph import Graph, Literal, Var
+from ..ir.trace import Trace
+from ..ops import broadcast_to, moveaxis
+from ..tensor import Array, Boxed, fresh_leaf
+from ..types import ArrayType, Int
+from .levels import forward_level
+
+
+def adjoint(graph: Graph, wanted: Sequence[bool], given: Sequence[bool]) -> Graph:
+    """(inputs..., cotangents of the given outputs...) -> cotangents of the wanted inputs."""
+    key = ("adjoint", tuple(wanted), tuple(given))
+    if key not in graph.derived:
+        trace = Trace(f"{graph.name}_adjoint", graph.sizes)
+        with trace, enable_grad():
+            boxes: list[Any] = [Array(trace.input(v.type, v.name)) for v in graph.inputs]
+            leaves = [fresh_leaf(b) if w else b for b, w in zip(boxes, wanted, strict=True)]
+            cts = [Array(trace.input(ArrayType(a.type.dtype, a.type.shape), f"d_{a.name}" if isinstance(a, Var) and a.name else ""))
+                   for a, g in zip(graph.outputs, given, strict=True) if g]
+            outs = [o for o, g in zip(evaluate(graph, leaves), given, strict=True) if g]
+            targets = [x for x, w in zip(leaves, wanted, strict=True) if w]
+            found = gradient(outs, targets, cts, create_graph=False)
+            result = [zeros(x.type) if g is None else g for g, x in zip(found, targets, strict=True)]
+            graph.derived[key] = trace.finish(result, "adjoint")[0]
+    derived: Graph = graph.derived[key]
+    return derived
+
+
+def tangent(graph: Graph, given: Sequence[bool]) -> Graph:
+    """(inputs..., tangents of the given inputs...) -> tangents of all outputs."""
+    key = ("tangent", tuple(given))
+    if key not in graph.derived:
+        trace = Trace(f"{graph.name}_tangent", graph.sizes)
+        with trace:
+            boxes = [Array(trace.input(v.type, v.name)) for v in graph.inputs]
+            ts = iter([Array(trace.input(ArrayType(v.type.dtype, v.type.shape), f"d_{v.name}" if v.name else ""))
+                       for v, g in zip(graph.inputs, given, strict=True) if g])
+            with forward_level() as level:
+                duals = [Array._dual(b, next(ts), level) if g else b for b, g in zip(boxes, given, strict=True)]
+                outs = evaluate(graph, duals)
+                result = [(o._tangents or {}).get(level) if isinstance(o, Boxed) else None for o in outs]
+            filled = [zeros(a.type) if t is None else t for t, a in zip(result, graph.outputs, strict=True)]
+            graph.derived[key] = trace.finish(filled, "tangent")[0]
+    derived: Graph = graph.derived[key]
+    return derived
+
+
+def batched(graph: Graph, axes: Sequence[int | None], size: Int) -> tuple[Graph, tuple[int | None, ...]]:
+    """The graph over one more axis (at `axes[k]` of input k), and where the outputs have it."""
+    key = ("batched", tuple(axes), size)
+    if key not in graph.derived:
+        trace = Trace(f"{graph.name}_batched", graph.sizes)
+        with trace:
+            boxes = []
+            for v, axis in zip(graph.inputs, axes, strict=True):
+                shape = v.type.shape if axis is None else (*v.type.shape[:axis], size, *v.type.shape[axis:])
+                boxes.append(Array(trace.input(v.type.with_shape(shape), v.name)))
+            outs, out_axes = evaluate_batched(graph, boxes, axes, size)
+            graph.derived[key] = trace.finish(outs, "batched")[0], tuple(out_axes)
+    derived: tuple[Graph, tuple[int | None, ...]] = graph.derived[key]
+    return derived
+
+
+def evaluate_batched(graph: Graph, inputs: Sequence[Any], axes: Sequence[int | None], size: Int) -> tuple[list[Any], list[int | None]]:
+    """Run a graph on values of which some have one more axis, by the operations' batching rules."""
+    values: dict[Any, Any] = dict(zip(graph.inputs, inputs, strict=True))
+    where: dict[Any, int | None] = dict(zip(graph.inputs, axes, strict=True))
+    trace = STATE.traces[-1] if STATE.traces else None
+    kept = (trace.keep_lines, trace.where) if trace else (True, "")
+    try:
+        for node in graph.nodes:
+            if trace:
+                trace.keep_lines, trace.where = False, node.where
+            operands = [a.value if isinstance(a, Literal) else values[a] for a in node.inputs]
+            places = [None if isinstance(a, Literal) else where[a] for a in node.inputs]
+            if all(p is None for p in places):
+                result = bind(node.op, operands, node.params)
+                outs, out_axes = ([result] if node.op.outputs == 1 else list(result)), [None] * len(node.outputs)
+            elif node.op.batch is None:
+                raise TracegradError(f"{node.where}: {node.op.name} has no batching rule, so it cannot be used under vmap")
+            else:
+                outs, out_axes = node.op.batch(operands, places, size, **node.params)
+            values.update(zip(node.outputs, outs, strict=True))
+            where.update(zip(node.outputs, out_axes, strict=True))
+    finally:
+        if trace:
+            trace.keep_lines, trace.where = kept
+    return ([a.value if isinstance(a, Literal) else values[a] for a in graph.outputs],
+            [None if isinstance(a, Literal) else where[a] for a in graph.outputs])
+
+
+def with_axis(value: Any, axis: int | None, size: Int, wanted: int) -> Any:
+    """A batched result with its batch axis at `wanted` (repeated where the value does not depend on the batch)."""
+    if axis is None:
+        shape = getattr(value, "shape", ())
+        repeated = broadcast_to(value, (size, *shape))
+        return moveaxis(repeated, 0, wanted) if wanted else repeated
+    ndim = len(value.shape)
+    return value if axis == wanted % ndim else moveaxis(value, axis, wanted)

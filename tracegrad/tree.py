@@ -1,0 +1,54 @@
+"""Pytrees: nested tuples, lists, dicts, namedtuples and dataclasses of arrays, through optree."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import optree
+
+_NAMESPACE = "tracegrad"
+_registered: set[type] = set()
+
+
+def flatten(tree: Any) -> tuple[list[Any], Any]:
+    """The leaves, and the structure that `unflatten` needs. Dataclasses become nodes when they are first seen."""
+    leaves, spec = optree.tree_flatten(tree, namespace=_NAMESPACE)
+    new = {type(x) for x in leaves if dataclasses.is_dataclass(x) and not isinstance(x, type)} - _registered
+    if not new:
+        return leaves, spec
+    for cls in new:
+        _register(cls)
+    return flatten(tree)
+
+
+def unflatten(spec: Any, leaves: Sequence[Any]) -> Any:
+    """The tree of this structure with these leaves."""
+    return optree.tree_unflatten(spec, leaves)
+
+
+def map_leaves(function: Callable[..., Any], tree: Any, *rest: Any) -> Any:
+    """The tree of `function` applied to each leaf (and the leaves of `rest` at the same places)."""
+    leaves, spec = flatten(tree)
+    others = []
+    for other in rest:
+        found, other_spec = flatten(other)
+        if other_spec != spec:
+            raise ValueError(f"the trees differ in structure: {spec} and {other_spec}")
+        others.append(found)
+    return unflatten(spec, [function(*parts) for parts in zip(leaves, *others, strict=True)])
+
+
+def _register(cls: type) -> None:
+    names = tuple(f.name for f in dataclasses.fields(cls))
+    _registered.add(cls)
+
+    def unflatten_dataclass(_: Any, children: Any) -> Any:
+        made = object.__new__(cls)
+        for name, child in zip(names, children, strict=True):
+            object.__setattr__(made, name, child)
+        return made
+
+    optree.register_pytree_node(
+        cls, lambda x: ([getattr(x, n) for n in names], None, names), unflatten_dataclass, namespace=_NAMESPACE)
