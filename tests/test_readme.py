@@ -1,0 +1,27 @@
+"""The tour in the README runs as it is printed, block after block, in one namespace."""
+
+from __future__ import annotations
+
+import linecache
+import pathlib
+import re
+
+import pytest
+
+README = pathlib.Path(__file__).resolve().parent.parent / "README.md"
+
+
+def test_tour(capsys: pytest.CaptureFixture[str]) -> None:
+    text = README.read_text(encoding="utf-8")
+    namespace: dict[str, object] = {"__name__": "tour"}
+    blocks = list(re.finditer(r"^```python\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL))
+    assert blocks
+    for number, block in enumerate(blocks):
+        source = block[1]
+        name = f"tour_{number}.py"
+        # Numba and error messages read the lines of a function from here.
+        linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+        exec(compile(source, name, "exec"), namespace)
+    printed = re.sub(r"\s+", " ", capsys.readouterr().out)
+    for line in re.findall(r"^```text\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL):
+        assert re.sub(r"\s+", " ", line).strip() in printed
