@@ -84,6 +84,10 @@ class Boxed(Value):
         value._tangents = {k: t for k, t in (self._tangents or {}).items() if k != level} or None
         return value
 
+    def _bare(self) -> Self:
+        """The data alone, without history."""
+        return type(self)(self._data)
+
     def _edge(self) -> Edge:
         """Where a cotangent of this value is sent."""
         if self.grad_fn is not None:

@@ -1,0 +1,1 @@
+"""Executables: compiled graphs, their memory, and the cache on disk."""

@@ -1,0 +1,233 @@
+"""Derivatives given by the user: custom_vjp, custom_jvp, and stop_gradient."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .autograd.engine import gradient, zeros
+from .autograd.mode import enable_grad
+from .dtypes import is_differentiable
+from .ir.dispatch import STATE, bind
+from .ir.evaluate import evaluate
+from .ir.graph import Graph
+from .ir.op import Op, Types, elementwise, op
+from .ops import convert
+from .tensor import Boxed, fresh_leaf
+from .transforms.derive import batched
+from .transforms.tracing import face_of, leaf_type, plain, trace_function
+from .tree import flatten, unflatten
+
+stop_gradient_op = elementwise("stop_gradient", ("x",), numpy=np.positive, code="{x}", partials=None, result="promote", doc="The value alone.")
+
+
+def stop_gradient(x: Any) -> Any:
+    """`x` as a constant: no derivative, of any order or mode, flows through it.
+
+    >>> import tracegrad as tg
+    >>> tg.grad(lambda x: x * tg.stop_gradient(x))(3.0)
+    np.float64(3.0)
+    """
+    return bind(stop_gradient_op, [x]) if isinstance(x, Boxed) else x
+
+
+class _Custom:
+    """What custom_vjp and custom_jvp share: calling the function through one operation that carries the user's rule.
+
+    Eagerly the operation runs the Python function; in a trace its parameter is the traced graph, which is inlined when compiled.
+    """
+
+    op: Op
+
+    def __init__(self, function: Callable[..., Any], nondiff_argnums: Sequence[int] = ()) -> None:
+        self.function = function
+        self.nondiff = tuple(nondiff_argnums)
+        functools.update_wrapper(self, function)
+
+    def _check(self) -> None:
+        raise NotImplementedError
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self._check()
+        if kwargs:
+            raise TypeError(f"{self.__name__}: functions with custom derivatives take positional arguments only")  # type: ignore[attr-defined]
+        static = {k: args[k] for k in self.nondiff}
+        dynamic = tuple(a for k, a in enumerate(args) if k not in static)
+        leaves, spec = flatten(dynamic)
+
+        def join(values: Sequence[Any]) -> list[Any]:
+            rest = iter(values)
+            return [static[k] if k in static else next(rest) for k in range(len(args))]
+
+        if not STATE.traces and not any(isinstance(x, Boxed) for x in leaves):
+            return self.function(*args)
+        call = _Call(self, spec, join, tuple(static.values()))
+        graph = None
+        captures: list[Any] = []
+        if STATE.traces:
+            traced = trace_function(lambda *a: self.function(*join(a)), flatten((dynamic, {}))[1], [leaf_type(x) for x in leaves],
+                                    [face_of(x) for x in leaves], name=self.__name__, sizes=STATE.traces[-1].sizes)  # type: ignore[attr-defined]
+            graph, captures, call.out_spec = traced.graph, traced.captures, traced.out_spec
+        outs = bind(self.op, [*leaves, *captures], {"graph": graph, "rule": call})
+        return unflatten(call.out_spec, [plain(o) for o in outs])
+
+
+class _Call:
+    """One use of a custom function: how to call it and its rules on flat values."""
+
+    def __init__(self, custom: Any, spec: Any, join: Callable[[Sequence[Any]], list[Any]], static: tuple[Any, ...]) -> None:
+        self.custom, self.spec, self.join, self.static = custom, spec, join, static
+        self.out_spec: Any = None
+
+    def arguments(self, leaves: Sequence[Any]) -> list[Any]:
+        return self.join(unflatten(self.spec, list(leaves)[: self.spec.num_leaves]))
+
+    def run(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
+        outs, self.out_spec = flatten(self.custom.function(*self.arguments(leaves)))
+        return tuple(np.asarray(o) for o in outs)
+
+    def __repr__(self) -> str:
+        return self.custom.__name__  # type: ignore[no-any-return]
+
+
+def _evaluate(*values: Any, graph: Graph | None, rule: _Call) -> tuple[Any, ...]:
+    return rule.run(values) if graph is None else tuple(np.asarray(x) for x in evaluate(graph, values))
+
+
+def _infer(*values: Any, graph: Graph | None, rule: _Call) -> Types:
+    assert graph is not None
+    return graph.output_types
+
+
+def _batch(values: Any, axes: Any, size: Any, *, graph: Graph, rule: _Call) -> Any:
+    # The batch keeps the traced function; its derivative is then that of the function's operations, batched with the rule when possible.
+    derived, out_axes = batched(graph, axes, size)
+    return list(evaluate(derived, values)), list(out_axes)
+
+
+def _fit(g: Any, x: Any, who: str) -> Any:
+    """A cotangent returned by a user's rule, checked against the value it belongs to."""
+    shape = getattr(x, "shape", ())
+    if getattr(g, "shape", ()) != shape:
+        raise ValueError(f"{who}: the rule returned a derivative of shape {getattr(g, 'shape', ())} for a value of shape {shape}")
+    return convert(g if isinstance(g, Boxed) else np.asarray(g), x.dtype if hasattr(x, "dtype") else np.float64)
+
+
+def _vjp_of_vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, *, graph: Any, rule: _Call) -> list[Any]:
+    name = rule.custom.__name__
+    full = [zeros(_type(o)) if ct is None else ct for ct, o in zip(cts, outs, strict=True)]
+    _, residuals = rule.custom.forward(*rule.arguments(inputs))
+    found = rule.custom.backward(*rule.static, residuals, unflatten(rule.out_spec, full))
+    if not isinstance(found, (tuple, list)):
+        raise TypeError(f"{name}: the backward rule must return a tuple with one cotangent per argument, it returned {type(found).__name__}")
+    expected = len(rule.spec.children()) if rule.spec.num_leaves else 0
+    if len(found) != expected:
+        raise TypeError(f"{name}: the backward rule returned {len(found)} cotangents for {expected} arguments")
+    flat: list[Any] = []
+    for part, child in zip(found, rule.spec.children(), strict=True):
+        flat.extend([None] * child.num_leaves if part is None else flatten(part)[0])
+    flat += [None] * (len(inputs) - len(flat))
+    return [None if not w else zeros(_type(x)) if g is None else _fit(g, x, name) for g, w, x in zip(flat, wanted, inputs, strict=True)]
+
+
+def _type(x: Any) -> Any:
+    return leaf_type(x)
+
+
+def _jvp_of_vjp(tangents: Any, inputs: Any, outs: Any, *, graph: Any, rule: _Call) -> list[Any]:
+    raise TypeError(
+        f"{rule.custom.__name__} has a custom reverse rule only, so forward mode (jvp, hessian, jacobian forward) cannot go through it. "
+        "Use tg.custom_jvp, from which both modes follow, or tg.jacobian(tg.grad(f), mode='reverse')."
+    )
+
+
+def _jvp_of_jvp(tangents: Any, inputs: Any, outs: Any, *, graph: Any, rule: _Call) -> list[Any]:
+    full = [t if t is not None else zeros(_type(x)) if is_differentiable(_type(x).dtype) else np.zeros(np.shape(x)) for t, x in zip(tangents, inputs, strict=True)]
+    n = rule.spec.num_leaves
+    primals, directions = rule.arguments(inputs), unflatten(rule.spec, full[:n])
+    _, found = rule.custom.rule(*rule.static, tuple(p for k, p in enumerate(primals) if k not in rule.custom.nondiff), tuple(directions))
+    return [_fit(t, o, rule.custom.__name__) for t, o in zip(flatten(found)[0], outs, strict=True)]
+
+
+def _vjp_of_jvp(cts: Any, inputs: Any, outs: Any, wanted: Any, *, graph: Any, rule: _Call) -> list[Any]:
+    # The rule is linear in the tangents: its transpose is the gradient of <ct, rule(t)> with respect to t.
+    with enable_grad():
+        leaves = [fresh_leaf(zeros(_type(x))) if w else None for x, w in zip(inputs, wanted, strict=True)]
+        made = _jvp_of_jvp(leaves, inputs, outs, graph=graph, rule=rule)
+    pairs = [(o, ct) for o, ct in zip(made, cts, strict=True) if ct is not None and isinstance(o, Boxed) and o.requires_grad]
+    found = iter(gradient([o for o, _ in pairs], [x for x in leaves if x is not None], [ct for _, ct in pairs], create_graph=True))
+    result = []
+    for x, w in zip(inputs, wanted, strict=True):
+        g = next(found) if w else None
+        result.append(zeros(_type(x)) if w and g is None else g)
+    return result
+
+
+_vjp_op = op("custom_vjp", ["inputs"], evaluate=_evaluate, infer=_infer, vjp=_vjp_of_vjp, jvp=_jvp_of_vjp, batch=_batch, variadic=True, outputs=0,
+             doc="A function with the user's reverse rule.")
+_jvp_op = op("custom_jvp", ["inputs"], evaluate=_evaluate, infer=_infer, vjp=_vjp_of_jvp, jvp=_jvp_of_jvp, batch=_batch, variadic=True, outputs=0,
+             doc="A function with the user's forward rule.")
+
+
+class custom_vjp(_Custom):
+    """A function with its own reverse rule: decorate it, then give the rule with `defvjp(forward, backward)`.
+
+    `forward(*args)` returns `(result, residuals)`; `backward(residuals, cotangent)` a tuple with one cotangent (or None for zero) per
+    argument; arguments numbered in `nondiff_argnums` are passed to `backward` first and have no cotangent. The rule is itself
+    differentiated for higher orders.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> @tg.custom_vjp
+    ... def clipped(x):
+    ...     return x
+    >>> clipped.defvjp(lambda x: (x, None), lambda _, ct: (np.clip(ct, -1.0, 1.0),))
+    >>> tg.grad(lambda x: 5.0 * clipped(x))(2.0)
+    np.float64(1.0)
+    """
+
+    op = _vjp_op
+    forward: Callable[..., Any] | None = None
+    backward: Callable[..., Any] | None = None
+
+    def defvjp(self, forward: Callable[..., Any], backward: Callable[..., Any]) -> None:
+        """Set the rule."""
+        self.forward, self.backward = forward, backward
+
+    def _check(self) -> None:
+        if self.forward is None:
+            raise TypeError(f"{self.__name__}: no rule was given; call {self.__name__}.defvjp(forward, backward) first")  # type: ignore[attr-defined]
+
+
+class custom_jvp(_Custom):
+    """A function with its own forward rule, from which reverse mode follows: decorate it, then use `defjvp(rule)`.
+
+    `rule(primals, tangents)` returns `(result, tangent of the result)` and must be linear in the tangents.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> @tg.custom_jvp
+    ... def f(x):
+    ...     return np.sin(x)
+    >>> f.defjvp(lambda primals, tangents: (f(*primals), 2.0 * tangents[0]))
+    >>> tg.grad(f)(0.0)
+    np.float64(2.0)
+    """
+
+    op = _jvp_op
+    rule: Callable[..., Any] | None = None
+
+    def defjvp(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """Set the rule; usable as a decorator."""
+        self.rule = rule
+        return rule
+
+    def _check(self) -> None:
+        if self.rule is None:
+            raise TypeError(f"{self.__name__}: no rule was given; call {self.__name__}.defjvp(rule) first")  # type: ignore[attr-defined]
+
+
+OPS = (stop_gradient_op, _vjp_op, _jvp_op)

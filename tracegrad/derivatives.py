@@ -1,0 +1,462 @@
+"""Derivatives of Python functions: grad, vjp, jvp, jacobian, hessian, hvp, linearize.
+
+Each runs the function eagerly on the tape or with dual numbers; inside `jit` the same code is traced, and of a jitted
+function each gives a jitted function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .autograd.engine import gradient, zeros
+from .autograd.mode import enable_grad
+from .autograd.tape import AccumulateGrad, Node
+from .dtypes import is_differentiable
+from .errors import ConcretizationError, DTypeError, ShapeError
+from .ir.dispatch import STATE
+from .ir.trace import user_line
+from .jit import Jitted
+from .ops import convert, moveaxis, reshape
+from .ops.creation import eye
+from .tensor import Boxed, Tensor, fresh_leaf
+from .transforms.levels import forward_level
+from .transforms.tracing import check_leaf, plain
+from .tree import flatten, map_leaves, unflatten
+from .vectorize import vmap
+
+Function = Callable[..., Any]
+
+
+def _derived(function: Function, key: Any, make: Callable[[Function], Function]) -> Function:
+    """`make(function)`; for a jitted function the jitted result, made once per key."""
+    if isinstance(function, Jitted):
+        return function.derive(key, make)
+    if not callable(function):
+        raise TypeError(f"expected a function, got {type(function).__name__}")
+    made = make(function)
+    made.__name__ = f"{key[0]}_{getattr(function, '__name__', 'function')}"
+    made.__doc__ = getattr(function, "__doc__", None)
+    return made
+
+
+class _Inputs:
+    """The differentiated arguments of one call: checked, and boxed as fresh leaves."""
+
+    def __init__(self, args: tuple[Any, ...], argnums: int | Sequence[int], what: str) -> None:
+        self.single = isinstance(argnums, (int, np.integer))
+        numbers = (int(argnums),) if isinstance(argnums, (int, np.integer)) else tuple(argnums)
+        for n in numbers:
+            if not -len(args) <= n < len(args):
+                raise TypeError(f"{what}: argnums names argument {n}, but the function was called with {len(args)} positional arguments")
+        self.numbers = [n % len(args) for n in numbers]
+        chosen = tuple(args[n] for n in self.numbers)
+        self.originals, self.spec = flatten(chosen)
+        for x in self.originals:
+            check_leaf(x, f"{what}: an argument is")
+            dtype = getattr(x, "dtype", np.asarray(x).dtype if not isinstance(x, Boxed) else None)
+            if not is_differentiable(dtype):
+                raise DTypeError(
+                    f"{user_line()}: {what} needs floating-point or complex inputs, argument {self.numbers[0] if self.single else self.numbers} holds "
+                    f"{dtype}. Convert it with .astype(float) (or write 1.0 for 1)."
+                )
+        self.leaves: list[Any] = [fresh_leaf(x) for x in self.originals]
+        self.args = list(args)
+        self.fill(self.leaves)
+
+    def fill(self, leaves: Sequence[Any]) -> None:
+        for n, value in zip(self.numbers, unflatten(self.spec, leaves), strict=True):
+            self.args[n] = value
+
+    def tree(self, values: Sequence[Any]) -> Any:
+        """One entry per leaf, in the structure of the differentiated arguments."""
+        found = unflatten(self.spec, values)
+        return found[0] if self.single else found
+
+
+def _reaches_outside(outputs: Sequence[Any], leaves: Sequence[Boxed]) -> bool:
+    """Whether the results depend on anything tracked other than the leaves: then their gradient must itself be differentiable."""
+    own = {x._edge().node for x in leaves}
+    if any(not isinstance(n, AccumulateGrad) for n in own):
+        return True
+    seen: set[Node] = set()
+    stack = [o.grad_fn for o in outputs if isinstance(o, Boxed) and o.grad_fn is not None]
+    while stack:
+        node = stack.pop()
+        if node in seen or node in own:
+            continue
+        seen.add(node)
+        if isinstance(node, AccumulateGrad):
+            return True
+        stack.extend(e.node for e in node.edges if e is not None)
+    return False
+
+
+def _release(x: Any, keep: bool) -> Any:
+    """A value handed back to the caller: without the history of the finished derivative unless an enclosing one needs it."""
+    if isinstance(x, Boxed) and x.requires_grad and not keep:
+        bare = type(x)(x._data)
+        bare._tangents = x._tangents
+        x = bare
+    return plain(x)
+
+
+def _scalar(out: Any, what: str) -> Any:
+    check_leaf(out, f"{what}: the function returned")
+    shape = getattr(out, "shape", ())
+    if shape != ():
+        raise ShapeError(
+            f"{what} needs a function with one scalar result, this one returned an array of shape {shape}. Reduce it (np.sum, np.mean), or use "
+            "tg.jacobian for all derivatives, or tg.vjp with a cotangent."
+        )
+    dtype = getattr(out, "dtype", np.dtype(type(out)) if not isinstance(out, Boxed) else None)
+    if dtype is not None and not is_differentiable(dtype):
+        raise DTypeError(f"{what} needs a real result, this function returned {dtype}")
+    if dtype is not None and dtype.kind == "c":
+        raise DTypeError(f"{what} needs a real result, this function returned {dtype}: take np.real or np.abs of it")
+    return out
+
+
+def _gradients(out: Any, leaves: Sequence[Any], ct: Any, keep: bool, retain: bool = False) -> list[Any]:
+    if not isinstance(out, Boxed) or not out.requires_grad:
+        return [zeros(x.type) for x in leaves]
+    found = gradient([out], leaves, [ct], create_graph=keep, retain_graph=keep or retain)
+    return [zeros(x.type) if g is None else g for g, x in zip(found, leaves, strict=True)]
+
+
+def _own(g: Any, leaf: Boxed) -> Any:
+    """A gradient as the caller's own array: contiguous, writable, not shared, with the face of the argument."""
+    g = plain(g)
+    if isinstance(g, np.ndarray) and not (g.flags.writeable and g.flags.owndata):
+        g = np.array(g)
+    if isinstance(leaf, Tensor) and not isinstance(g, Boxed):
+        return Tensor(np.asarray(g))
+    return g
+
+
+def value_and_grad(function: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Function:
+    """A function that returns `(value, gradient)` of a function with one real scalar result.
+
+    `argnums` names the differentiated arguments (an int: the gradient alone; a sequence: a tuple); each may be a tree of floating-point
+    arrays, and the gradient has its structure, shapes and dtypes. With `has_aux` the function returns `(value, aux)` and the
+    result is `((value, aux), gradient)`. For complex arguments the gradient is torch's: the conjugate of JAX's.
+
+    Raises ShapeError for a result that is no scalar, DTypeError for integer arguments. Reverse mode (Linnainmaa 1970).
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.value_and_grad(lambda x: np.sum(x**2))(np.array([1.0, 2.0]))
+    (np.float64(5.0), array([2., 4.]))
+    """
+
+    def make(f: Function) -> Function:
+        def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
+            inputs = _Inputs(args, argnums, "grad")
+            with enable_grad():
+                result = f(*inputs.args, **kwargs)
+                out, aux = result if has_aux else (result, None)
+                _scalar(out, "grad")
+                keep = _reaches_outside([out], inputs.leaves)
+                seed = out.dtype.type(1) if hasattr(out, "dtype") else 1.0
+                found = _gradients(out, inputs.leaves, seed, keep)
+            tree = inputs.tree([_own(g, x) for g, x in zip(found, inputs.leaves, strict=True)])
+            value = _release(out, keep)
+            return ((value, map_leaves(lambda a: _release(a, keep), aux)), tree) if has_aux else (value, tree)
+
+        return value_and_gradient
+
+    return _derived(function, ("value_and_grad", _hashable(argnums), has_aux), make)
+
+
+def grad(function: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Function:
+    """A function that returns the gradient of a function with one real scalar result (with `has_aux`: `(gradient, aux)`).
+
+    See `value_and_grad`. Nest it for higher orders.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.grad(tg.grad(np.sin))(0.5) == -np.sin(0.5)
+    np.True_
+    """
+
+    def make(f: Function) -> Function:
+        both = value_and_grad(f, argnums, has_aux)
+
+        def gradient_of(*args: Any, **kwargs: Any) -> Any:
+            value, found = both(*args, **kwargs)
+            return (found, value[1]) if has_aux else found
+
+        return gradient_of
+
+    return _derived(function, ("grad", _hashable(argnums), has_aux), make)
+
+
+def _hashable(argnums: int | Sequence[int]) -> Any:
+    return argnums if isinstance(argnums, (int, np.integer)) else tuple(argnums)
+
+
+def vjp(function: Function, *primals: Any, has_aux: bool = False) -> Any:
+    """`(result, pullback)`: the result, and a function from a cotangent of the result to a tuple of cotangents, one per argument.
+
+    The pullback may be called any number of times. With `has_aux`: `(result, pullback, aux)`.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> y, pullback = tg.vjp(np.exp, np.zeros(2))
+    >>> pullback(np.array([1.0, 3.0]))
+    (array([1., 3.]),)
+    """
+    inputs = _Inputs(primals, range(len(primals)), "vjp")
+    with enable_grad():
+        result = function(*inputs.args)
+    result, aux = result if has_aux else (result, None)
+    outs, out_spec = flatten(result)
+    keep = _reaches_outside(outs, inputs.leaves)
+
+    def pullback(cotangent: Any) -> Any:
+        cts, ct_spec = flatten(cotangent)
+        if ct_spec != out_spec:
+            raise ValueError(f"the cotangent's structure {ct_spec} is not that of the result, {out_spec}")
+        for ct, o in zip(cts, outs, strict=True):
+            if getattr(ct, "shape", ()) != getattr(o, "shape", ()):
+                raise ShapeError(f"a cotangent of shape {getattr(ct, 'shape', ())} was given for a result of shape {getattr(o, 'shape', ())}")
+        cts = [convert(ct, o.dtype) if hasattr(o, "dtype") else ct for ct, o in zip(cts, outs, strict=True)]
+        track = keep or any(isinstance(ct, Boxed) for ct in cts)
+        found = gradient(outs, inputs.leaves, cts, create_graph=track, retain_graph=True)
+        return unflatten(inputs.spec, [_own(zeros(x.type) if g is None else g, x) for g, x in zip(found, inputs.leaves, strict=True)])
+
+    value = unflatten(out_spec, [_release(o, keep) for o in outs])
+    return (value, pullback, aux) if has_aux else (value, pullback)
+
+
+def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> Any:
+    """`(result, tangent)`: the result and its derivative in the direction of `tangents` (same structure and shapes as `primals`).
+
+    Forward mode with dual numbers (Wengert 1964). With `has_aux`: `(result, tangent, aux)`.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.jvp(np.sin, (0.0,), (2.0,))
+    (np.float64(0.0), np.float64(2.0))
+    """
+    if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
+        raise TypeError("jvp takes its primals and tangents as tuples: tg.jvp(f, (x,), (v,))")
+    values, spec = flatten(tuple(primals))
+    directions, direction_spec = flatten(tuple(tangents))
+    if spec != direction_spec:
+        raise ValueError(f"primals and tangents differ in structure: {spec} and {direction_spec}")
+    with forward_level() as level:
+        duals = []
+        for x, t in zip(values, directions, strict=True):
+            check_leaf(x, "jvp: a primal is")
+            check_leaf(t, "jvp: a tangent is")
+            if getattr(x, "shape", ()) != getattr(t, "shape", ()):
+                raise ShapeError(f"jvp: a tangent of shape {getattr(t, 'shape', ())} was given for a primal of shape {getattr(x, 'shape', ())}")
+            box = x if isinstance(x, Boxed) else fresh_leaf(x)._bare()
+            if not is_differentiable(box.dtype):
+                raise DTypeError(f"{user_line()}: jvp needs floating-point or complex primals, got {box.dtype}. Convert with .astype(float).")
+            t = t if isinstance(t, Boxed) else np.asarray(t)
+            duals.append(type(box)._dual(box, convert(t, box.dtype), level))
+        result = function(*unflatten(spec, duals))
+        result, aux = result if has_aux else (result, None)
+        outs, out_spec = flatten(result)
+        primal_outs, tangent_outs = [], []
+        for o in outs:
+            check_leaf(o, "jvp: the function returned")
+            t = (o._tangents or {}).get(level) if isinstance(o, Boxed) else None
+            o = o._without(level) if t is not None else o
+            primal_outs.append(o)
+            tangent_outs.append(_zero_like(o) if t is None else t)
+    made = unflatten(out_spec, [plain(o) for o in primal_outs]), unflatten(out_spec, [plain(t) for t in tangent_outs])
+    return (*made, aux) if has_aux else made
+
+
+def _zero_like(x: Any) -> Any:
+    dtype = x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
+    return np.zeros(getattr(x, "shape", ()), dtype if is_differentiable(dtype) else np.float64)
+
+
+def linearize(function: Function, *primals: Any) -> Any:
+    """`(result, pushforward)`: the result, and the derivative at `primals` as a linear function of tangents.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> y, push = tg.linearize(np.exp, np.zeros(2))
+    >>> push(np.array([1.0, 2.0]))
+    array([1., 2.])
+    """
+    result = function(*primals)
+
+    def pushforward(*tangents: Any) -> Any:
+        return jvp(function, primals, tangents)[1]
+
+    return result, pushforward
+
+
+def hvp(function: Function, primals: Any, tangents: Any, *rest: Any, **kwargs: Any) -> Any:
+    """Hessian-vector product of `function(*primals, *rest)`: the derivative of its gradient in the direction of `tangents`.
+
+    `primals` and `tangents` are tuples (or single arrays); with one primal the result is one array, else a tuple. Forward over reverse:
+    its cost is a small multiple of the gradient's (Pearlmutter 1994).
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.hvp(lambda x: np.sum(x**3), (np.array([1.0, 2.0]),), (np.array([1.0, 0.0]),))
+    array([6., 0.])
+    """
+    if isinstance(function, Jitted):
+        return _derived(function, ("hvp",), lambda f: lambda p, t, *r, **k: hvp(f, p, t, *r, **k))(primals, tangents, *rest, **kwargs)
+    single = not isinstance(primals, tuple)
+    ps, ts = ((primals,), (tangents,)) if single else (primals, tuple(tangents) if isinstance(tangents, (tuple, list)) else (tangents,))
+    of_all = grad(lambda *p: function(*p, *rest, **kwargs), argnums=tuple(range(len(ps))))
+    found = jvp(of_all, ps, ts)[1]
+    return found[0] if len(ps) == 1 else found
+
+
+def _basis(leaves: Sequence[Any], k: int) -> Any:
+    """All unit tangents of leaf k, along a new first axis."""
+    x = leaves[k]
+    size = int(np.prod([int(s) for s in x.shape], dtype=np.int64)) if all(isinstance(s, int) for s in x.shape) else x.type.size
+    return reshape(convert(eye(size), x.dtype), (size, *x.shape))
+
+
+def _map_basis(function: Function, basis: Any, chunk_size: int | None) -> Any:
+    """`function` over the rows of `basis`, all at once or in chunks; in a loop where it cannot be traced."""
+    count = basis.shape[0]
+    try:
+        if chunk_size is None or not isinstance(count, int) or count <= chunk_size:
+            return vmap(function)(basis)
+        parts = [vmap(function)(basis[k : k + chunk_size]) for k in range(0, count, chunk_size)]
+    except ConcretizationError:
+        if STATE.traces:
+            raise
+        parts = [map_leaves(lambda y: y[None] if hasattr(y, "ndim") else np.asarray(y)[None], function(basis[k])) for k in range(count)]
+    return map_leaves(lambda *ys: ys[0] if len(ys) == 1 else np.concatenate(ys), *parts)
+
+
+def jacobian(function: Function, argnums: int | Sequence[int] = 0, mode: str = "auto", chunk_size: int | None = None) -> Function:
+    """A function that returns the Jacobian: an array of shape `result.shape + argument.shape` for every pair of result and argument.
+
+    mode        "forward" (one pass per input element), "reverse" (one per output element), or "auto": whichever needs fewer passes
+    chunk_size  how many passes run at once (None: all); smaller chunks need less memory
+
+    Trees of results and arguments give trees of arrays, results outside. All passes of a chunk are one batched evaluation.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.jacobian(lambda x: x[:2] * x[2])(np.array([1.0, 2.0, 3.0]))
+    array([[3., 0., 1.],
+           [0., 3., 2.]])
+    """
+    if mode not in ("auto", "forward", "reverse"):
+        raise ValueError(f"jacobian: mode is 'auto', 'forward' or 'reverse', not {mode!r}")
+    if chunk_size is not None and chunk_size < 1:
+        raise ValueError(f"jacobian: chunk_size is at least 1, not {chunk_size}")
+
+    def make(f: Function) -> Function:
+        def jacobian_of(*args: Any, **kwargs: Any) -> Any:
+            inputs = _Inputs(args, argnums, "jacobian")
+
+            def of_leaves(*leaves: Any) -> Any:
+                full = list(args)
+                for n, value in zip(inputs.numbers, unflatten(inputs.spec, leaves), strict=True):
+                    full[n] = value
+                return f(*full, **kwargs)
+
+            if mode == "forward":
+                return _forward_jacobian(of_leaves, inputs, chunk_size)
+            with enable_grad():
+                outs, out_spec = flatten(f(*inputs.args, **kwargs))
+            for o in outs:
+                check_leaf(o, "jacobian: the function returned")
+            in_size = sum(np.size(x) if not isinstance(x, Boxed) else x.type.size for x in inputs.originals)
+            out_size = sum(o.type.size if isinstance(o, Boxed) else np.size(o) for o in outs)
+            if mode == "auto" and in_size < out_size:
+                return _forward_jacobian(of_leaves, inputs, chunk_size)
+            return _reverse_jacobian(outs, out_spec, inputs, chunk_size)
+
+        return jacobian_of
+
+    return _derived(function, ("jacobian", _hashable(argnums), mode, chunk_size), make)
+
+
+def _forward_jacobian(of_leaves: Function, inputs: _Inputs, chunk_size: int | None) -> Any:
+    columns: list[list[Any]] = []
+    out_spec: Any = None
+    for k, x in enumerate(inputs.originals):
+        shape = getattr(x, "shape", ())
+
+        def push(t: Any, k: int = k) -> Any:
+            tangents = [t if j == k else _zero_tangent(y) for j, y in enumerate(inputs.originals)]
+            return jvp(of_leaves, inputs.originals, tangents)[1]
+
+        stacked = _map_basis(push, _basis(inputs.leaves, k), chunk_size)
+        parts, out_spec = flatten(stacked)
+        columns.append([plain(reshape(moveaxis(p, 0, -1), (*p.shape[1:], *shape))) for p in parts])
+    rows = [inputs.tree([_own(c[r], x) for c, x in zip(columns, inputs.leaves, strict=True)]) for r in range(len(columns[0]))] if columns else []
+    return unflatten(out_spec, rows)
+
+
+def _zero_tangent(x: Any) -> Any:
+    return zeros(x.type) if isinstance(x, Boxed) else np.zeros(np.shape(x), np.asarray(x).dtype)
+
+
+def _reverse_jacobian(outs: Sequence[Any], out_spec: Any, inputs: _Inputs, chunk_size: int | None) -> Any:
+    keep = _reaches_outside(outs, inputs.leaves)
+    rows = []
+    for o in outs:
+        out_shape = getattr(o, "shape", ())
+        if not isinstance(o, Boxed) or not o.requires_grad:
+            found = [np.zeros((*out_shape, *x.shape), x.dtype) for x in inputs.leaves]
+        else:
+
+            def pull(ct: Any, o: Any = o) -> Any:
+                return tuple(_gradients(o, inputs.leaves, ct, keep, retain=True))
+
+            if out_shape == ():
+                found = list(pull(o.dtype.type(1)))
+            else:
+                stacked = _map_basis(pull, _basis([o], 0), chunk_size)
+                found = [reshape(s, (*out_shape, *x.shape)) for s, x in zip(stacked, inputs.leaves, strict=True)]
+        rows.append(inputs.tree([_own(g, x) for g, x in zip(found, inputs.leaves, strict=True)]))
+    return unflatten(out_spec, rows)
+
+
+def jacfwd(function: Function, argnums: int | Sequence[int] = 0, chunk_size: int | None = None) -> Function:
+    """`jacobian` in forward mode: for few inputs and many outputs.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.jacfwd(lambda t: np.stack([t, t * t]))(3.0)
+    array([1., 6.])
+    """
+    return jacobian(function, argnums, "forward", chunk_size)
+
+
+def jacrev(function: Function, argnums: int | Sequence[int] = 0, chunk_size: int | None = None) -> Function:
+    """`jacobian` in reverse mode: for many inputs and few outputs.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.jacrev(lambda x: np.sum(x * x))(np.array([1.0, 2.0]))
+    array([2., 4.])
+    """
+    return jacobian(function, argnums, "reverse", chunk_size)
+
+
+def hessian(function: Function, argnums: int | Sequence[int] = 0, chunk_size: int | None = None) -> Function:
+    """A function that returns the Hessian of a function with one real scalar result: shape `argument.shape + argument.shape`.
+
+    Forward over reverse: the Jacobian of the gradient, all directions in one batch (`chunk_size` limits it). With several arguments
+    or trees, `H[i][j]` has shape `argument_i.shape + argument_j.shape`.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.hessian(lambda x: x[0] ** 2 * x[1])(np.array([1.0, 2.0]))
+    array([[4., 2.],
+           [2., 0.]])
+    """
+    return _derived(function, ("hessian", _hashable(argnums), chunk_size),
+                    lambda f: jacobian(grad(f, argnums), argnums, "forward", chunk_size))

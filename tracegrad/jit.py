@@ -1,0 +1,424 @@
+"""`jit`: trace a function once per signature, compile the graph, and call native code from then on."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .autograd.mode import MODE
+from .captures import Surroundings
+from .control.call import call_op
+from .errors import TracegradError
+from .ir.dispatch import STATE, bind
+from .ir.graph import Graph, Var
+from .runtime.execute import Executable, executable_for, run_graph
+from .runtime.standalone import standalone
+from .tensor import Boxed, Tensor
+from .transforms.rewrite import optimize
+from .transforms.tracing import Traced, check_leaf, face_of, leaf_type, trace_function
+from .tree import flatten, unflatten
+from .types import ArrayType, Sizes
+from ._codegen import integers
+
+_WEAK_TYPES = (float, int, bool, complex)
+
+
+@dataclass(eq=False)
+class Entry:
+    """One traced signature: its graph, what it captured, and what must still be true of the surroundings."""
+
+    traced: Traced
+    graph: Graph
+    readers: list[tuple[str, Callable[[], Any] | None]]
+    """Per capture its path and how to read it again (None: found nowhere, the object itself is kept)."""
+    facts: list[tuple[str, Callable[[], Any], Any]]
+    pattern: tuple[tuple[Any, ...], ...]
+    executable: Executable | None = None
+    simple: bool = False
+    """One plain result, no writes: the fast path applies."""
+
+    def holds(self) -> bool:
+        """Whether the scalars and functions around the traced function are what they were."""
+        for _, read, value in self.facts:
+            try:
+                now = read()
+            except (AttributeError, KeyError, IndexError, ValueError):
+                return False
+            if now is not value and not (type(now) is type(value) and _equal_scalars(now, value)):
+                return False
+        return True
+
+    def captured(self) -> list[Any] | None:
+        """The captured values as they are now; None where one changed its type."""
+        values = []
+        for (_, read), old in zip(self.readers, self.traced.captures, strict=True):
+            new = old if read is None else read()
+            if new is not old:
+                if type(new) is not type(old) or leaf_type(new) != leaf_type(old):
+                    return None
+            values.append(new)
+        return values
+
+
+def _equal_scalars(a: Any, b: Any) -> bool:
+    return isinstance(a, (bool, int, float, complex, str, np.generic)) and bool(a == b)
+
+
+class Graphs:
+    """The graphs of one signature, stage by stage; prints as their text."""
+
+    def __init__(self, stages: Sequence[Graph]) -> None:
+        self.stages = tuple(stages)
+
+    def __str__(self) -> str:
+        return "\n\n".join(map(str, self.stages))
+
+    __repr__ = __str__
+
+    def __getitem__(self, k: int) -> Graph:
+        return self.stages[k]
+
+
+class Jitted:
+    """A compiled function; see `jit`."""
+
+    def __init__(self, function: Callable[..., Any], static_argnames: Sequence[str] = (), static_argnums: Sequence[int] = ()) -> None:
+        if not callable(function):
+            raise TypeError(f"jit expects a function, got {type(function).__name__}")
+        self.function = function
+        self.static_argnames = tuple(static_argnames)
+        try:
+            self._signature: inspect.Signature | None = inspect.signature(function)
+        except (TypeError, ValueError):
+            self._signature = None
+        names = list(self._signature.parameters) if self._signature else []
+        unknown = [n for n in self.static_argnames if names and n not in names and not any(
+            p.kind is p.VAR_KEYWORD for p in self._signature.parameters.values())]  # type: ignore[union-attr]
+        if unknown:
+            raise TypeError(f"jit: static_argnames names {unknown}, but {getattr(function, '__name__', function)} has the parameters {names}")
+        self.static_argnames += tuple(names[k] for k in static_argnums)
+        self._names = names
+        self._entries: dict[Any, Entry] = {}
+        self._symbolic: dict[Any, list[Entry]] = {}
+        self._first: dict[Any, tuple[tuple[int, ...], ...]] = {}
+        self._fast: dict[Any, Entry] = {}
+        self._derived: dict[Any, Jitted] = {}
+        self._lock = threading.RLock()
+        functools.update_wrapper(self, function)
+
+    def __repr__(self) -> str:
+        return f"<jitted {getattr(self.function, '__qualname__', self.function)}>"
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if instance is None:
+            return self
+        return functools.partial(self, instance) if "self" in self.static_argnames else _bound(self, instance)
+
+    # --- calls -------------------------------------------------------------------------------------------------------------------
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not kwargs and not STATE.traces:
+            key = []
+            for a in args:
+                kind = type(a)
+                if kind is np.ndarray:
+                    key.append((a.dtype, a.shape, a.flags.c_contiguous))
+                else:
+                    key.append(kind)  # type: ignore[arg-type]
+            entry = self._fast.get(tuple(key))
+            if entry is not None and (not entry.facts or entry.holds()):
+                return entry.executable.call(args)  # type: ignore[union-attr]
+        return self._call(args, kwargs)
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        entry, leaves, _ = self._entry(args, kwargs)
+        captured = entry.captured()
+        if captured is None:
+            self._forget(entry)
+            return self._call(args, kwargs)
+        traced = entry.traced
+        values = [*leaves, *captured]
+        if any(isinstance(x, Boxed) for x in values) or STATE.traces:
+            outs = bind(call_op, values, {"graph": entry.graph})
+        else:
+            if entry.executable is None:
+                entry.executable = executable_for(entry.graph)
+            outs = entry.executable(values)
+            self._remember(entry, args, kwargs, leaves)
+        count = len(traced.out_boxed)
+        for k, new in zip(traced.writes, outs[count:], strict=True):
+            _write_back(leaves[k], new)
+        return unflatten(traced.out_spec, [_result(o) for o in outs[:count]])
+
+    def _remember(self, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: Sequence[Any]) -> None:
+        """Put a signature that needs no tree work on the fast path."""
+        flat = len(leaves) == len(args) and all(x is a for x, a in zip(leaves, args, strict=True))
+        plain = all(type(a) is np.ndarray or type(a) in _WEAK_TYPES for a in args)
+        if kwargs or self.static_argnames or not flat or not plain or entry.traced.writes or entry.traced.captures:
+            return
+        leaves_out, spec = flatten(unflatten(entry.traced.out_spec, [0] * len(entry.traced.out_boxed)))
+        assert entry.executable is not None
+        entry.executable.prepare_fast(spec, len(leaves_out))
+        key = tuple([(a.dtype, a.shape, a.flags.c_contiguous) if type(a) is np.ndarray else type(a) for a in args])
+        if len(self._fast) > 4096:
+            self._fast.clear()
+        self._fast[key] = entry
+
+    # --- signatures --------------------------------------------------------------------------------------------------------------
+
+    def _entry(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry, list[Any], Any]:
+        args, kwargs, static = self._split_static(args, kwargs)
+        leaves, spec = flatten((args, kwargs))
+        for x in leaves:
+            check_leaf(x, f"jit: an argument of {getattr(self.function, '__name__', 'the function')} is")
+        leaves = [np.array(x, x.dtype.newbyteorder("=")) if isinstance(x, np.ndarray) and not x.dtype.isnative else x for x in leaves]
+        types = tuple(leaf_type(x) for x in leaves)
+        faces = tuple(face_of(x) for x in leaves)
+        grad = MODE.enabled
+        key = (spec, types, faces, static, grad)
+        with self._lock:
+            entry = self._entries.get(key)
+            if entry is not None and entry.holds():
+                return entry, leaves, spec
+            rank_key = (spec, tuple((t.dtype, t.ndim, t.weak) for t in types), faces, static, grad)
+            for candidate in self._symbolic.get(rank_key, ()):
+                if _matches(candidate, types) and candidate.holds():
+                    if not any(isinstance(s, integers.Integer) for t in types for s in t.shape):
+                        self._entries[key] = candidate
+                    return candidate, leaves, spec
+            first = self._first.get(rank_key)
+            if first is None or entry is not None or any(isinstance(s, integers.Integer) for t in types for s in t.shape):
+                self._first.setdefault(rank_key, tuple(t.shape for t in types))
+                entry = self._trace(spec, types, faces, static, types, None)
+                self._entries[key] = entry
+                return entry, leaves, spec
+            symbolic, sizes = _generalize(types, first)
+            try:
+                entry = self._trace(spec, symbolic, faces, static, types, sizes)
+            except (TypeError, ValueError, TracegradError, NotImplementedError):
+                if symbolic == types:
+                    raise
+                entry = self._trace(spec, types, faces, static, types, None)
+                self._entries[key] = entry
+                return entry, leaves, spec
+            self._symbolic.setdefault(rank_key, []).append(entry)
+            self._entries[key] = entry
+            return entry, leaves, spec
+
+    def _trace(self, spec: Any, types: Sequence[ArrayType], faces: Any, static: Any, actual: Any, sizes: Sizes | None) -> Entry:
+        around = Surroundings(self.function)
+        names = self._input_names(spec)
+        traced = trace_function(self.function, spec, types, faces, names, getattr(self.function, "__name__", "function"), sizes, dict(static))
+        readers: list[tuple[str, Callable[[], Any] | None]] = []
+        captured = set()
+        for k, x in enumerate(traced.captures):
+            path, read = around.arrays.get(id(x), ("", None))
+            readers.append((path, read))
+            captured.add(id(x))
+            var = traced.graph.inputs[len(types) + k]
+            var.name = var.name or path.replace(".", "_").replace("[", "_").replace("]", "").replace("'", "")
+            if not var.name.isidentifier():
+                var.name = ""
+        facts = [(p, r, v) for p, r, v in around.facts if id(v) not in captured]
+        return Entry(traced, traced.graph, readers, facts, tuple(t.shape for t in types))
+
+    def _forget(self, entry: Entry) -> None:
+        with self._lock:
+            for table in (self._entries, self._fast):
+                for k in [k for k, e in table.items() if e is entry]:
+                    del table[k]
+            for found in self._symbolic.values():
+                if entry in found:
+                    found.remove(entry)
+
+    def _split_static(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
+        if not self.static_argnames:
+            return args, kwargs, ()
+        assert self._signature is not None
+        bound = self._signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        static, dynamic = [], {}
+        for name, value in bound.arguments.items():
+            if name in self.static_argnames:
+                try:
+                    hash(value)
+                except TypeError:
+                    raise TypeError(
+                        f"jit: the static argument {name!r} of {self.__name__} is a {type(value).__name__}, which cannot be hashed. Static arguments are "  # type: ignore[attr-defined]
+                        "compared between calls, so they must not change: pass a tuple instead of a list, a frozen dataclass instead of a dict."
+                    ) from None
+                static.append((name, value))
+            else:
+                dynamic[name] = value
+        return (), dynamic, tuple(static)
+
+    def _input_names(self, spec: Any) -> list[str]:
+        paths = spec.paths()
+        names = []
+        for path in paths:
+            if path[0] == 0:
+                base = self._names[path[1]] if path[1] < len(self._names) else f"x{path[1]}"
+                rest = path[2:]
+            else:
+                base, rest = str(path[1]), path[2:]
+            name = "_".join([base, *[str(p) for p in rest]])
+            names.append(name if name.isidentifier() else "")
+        return names
+
+    # --- what it was compiled to -------------------------------------------------------------------------------------------------
+
+    def graphs(self, *args: Any, **kwargs: Any) -> Graphs:
+        """The graph of this signature as traced, and after the passes.
+
+        >>> import numpy as np
+        >>> import tracegrad as tg
+        >>> print(tg.jit(lambda x: np.sum(x * x)).graphs(np.ones(3))[1].nodes[0].op.name)
+        mul
+        """
+        entry = self._entry(args, kwargs)[0]
+        return Graphs([entry.graph, optimize(entry.graph)])
+
+    def source(self, *args: Any, **kwargs: Any) -> str:
+        """The generated Python source for this signature."""
+        entry, leaves, _ = self._entry(args, kwargs)
+        captured = entry.captured() or entry.traced.captures
+        return executable_for(entry.graph).source([*leaves, *captured])
+
+    def captures(self) -> dict[str, Any]:
+        """What the traced signatures read without being given it: path -> value."""
+        found: dict[str, Any] = {}
+        for entry in dict.fromkeys([*self._entries.values()]):
+            for k, ((path, read), old) in enumerate(zip(entry.readers, entry.traced.captures, strict=True)):
+                found[path or f"constant {k}"] = old if read is None else read()
+        return found
+
+    def njit(self, *args: Any, captures: str | None = None, **kwargs: Any) -> Any:
+        """The compiled function as a Numba dispatcher, for arguments of these dtypes and ranks.
+
+        The result is called from Python or from your own `@njit` code with the same arguments in the same order (a tree of arguments
+        is passed as its leaves): arrays in, arrays out; 0-d results are scalars; several results come as a tuple. It takes any memory
+        layout, allocates its results, is safe in `prange`, and raises where a check fails.
+        A function that reads arrays from its surroundings is refused unless `captures` is "freeze" (their present values become
+        constants) or "arguments" (they become further arguments, in the order of `f.captures()`).
+        """
+        entry, leaves, _ = self._entry(args, kwargs)
+        if captures not in (None, "freeze", "arguments"):
+            raise ValueError(f"njit: captures is 'freeze' or 'arguments', not {captures!r}")
+        if entry.traced.captures and captures is None:
+            raise TracegradError(
+                f"njit: {self.__name__} reads {', '.join(p or 'a constant array' for p, _ in entry.readers)} from its surroundings. "  # type: ignore[attr-defined]
+                "Pass captures='freeze' to build the present values in, or captures='arguments' to make them further arguments."
+            )
+        if entry.traced.writes:
+            raise TracegradError(f"njit: {self.__name__} writes to its arguments; return the new values instead")  # type: ignore[attr-defined]
+        return standalone(entry.graph, [*leaves, *(entry.captured() or [])], len(leaves), captures or "freeze")
+
+    def derive(self, key: Any, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Jitted:
+        """The jitted `make(function)`, made once per key: transforms of a jitted function are jitted."""
+        if key not in self._derived:
+            made = make(self.function)
+            functools.update_wrapper(made, self.function)
+            made.__name__ = f"{getattr(self.function, '__name__', 'function')}_{key[0]}".replace("<lambda>", "lambda_")
+            derived = Jitted(made)
+            derived.static_argnames = self.static_argnames
+            derived._signature, derived._names = self._signature, self._names if key[0] != "hvp" else ["x", "v"]
+            self._derived[key] = derived
+        return self._derived[key]
+
+
+def _bound(jitted: Jitted, instance: Any) -> Any:
+    """A jitted method: one compiled function per instance, which it keeps while the instance lives."""
+    name = f"_jitted_{jitted.__name__}"  # type: ignore[attr-defined]
+    own = vars(instance).get(name) if hasattr(instance, "__dict__") else None
+    if own is None:
+        own = Jitted(jitted.function.__get__(instance), jitted.static_argnames)
+        if hasattr(instance, "__dict__"):
+            object.__setattr__(instance, name, own)
+    return own
+
+
+def _result(x: Any) -> Any:
+    if isinstance(x, np.ndarray) and x.ndim == 0:
+        return x[()]
+    if isinstance(x, Boxed) and not isinstance(x, Tensor) and not isinstance(x._data, Var) and not x.requires_grad and not x._tangents:
+        return x._data[()] if x._data.ndim == 0 else x._data
+    return x
+
+
+def _write_back(x: Any, new: Any) -> None:
+    if isinstance(x, Boxed):
+        x._write(new)
+    elif isinstance(x, np.ndarray):
+        np.copyto(x, new, casting="unsafe")
+
+
+def _matches(entry: Entry, types: Sequence[ArrayType]) -> bool:
+    """Whether sizes fit a size-generic entry: its symbols bind consistently and its recorded facts hold."""
+    bindings: dict[str, int] = {}
+    for pattern, kind in zip(entry.pattern, types, strict=True):
+        for p, s in zip(pattern, kind.shape, strict=True):
+            if isinstance(p, integers.Integer):
+                name = str(p)
+                if not isinstance(s, int) or s < 2 or bindings.setdefault(name, s) != s:
+                    return False
+            elif p != s:
+                return False
+    return entry.graph.sizes.hold(bindings)
+
+
+def _generalize(types: Sequence[ArrayType], first: Sequence[tuple[int, ...]]) -> tuple[tuple[ArrayType, ...], Sizes]:
+    """Symbols for the sizes that changed; equal sizes that changed alike share one."""
+    hints: dict[str, int] = {}
+    known: dict[tuple[int, int], integers.Integer] = {}
+    made = []
+    for kind, old in zip(types, first, strict=True):
+        shape: list[Any] = []
+        for s, o in zip(kind.shape, old, strict=True):
+            if s == o or s < 2:
+                shape.append(s)
+                continue
+            if (s, o) not in known:
+                name = "nmkpqrs"[len(known)] if len(known) < 7 else f"n{len(known)}"
+                known[s, o] = integers.symbol(name)
+                hints[name] = s
+            shape.append(known[s, o])
+        made.append(ArrayType(kind.dtype, tuple(shape), kind.weak))
+    return tuple(made), Sizes(hints)
+
+
+def jit(function: Any = None, *, static_argnames: Sequence[str] | str = (), static_argnums: Sequence[int] | int = ()) -> Any:
+    """Compile a function of arrays. Use it as a decorator, with or without parentheses.
+
+    The function is traced for each new signature (structure of the arguments; dtype and shape of each array; a second size makes a
+    size-generic version) and compiled to one native function; later calls go straight there. Arguments are trees of arrays and
+    numbers; those named in `static_argnames` (or numbered in `static_argnums`) are passed as they are, must be hashable, and a new
+    value compiles anew. Arrays and Tensors that the function reads from its surroundings are implicit inputs, read again at each
+    call. Writes to an argument (`x[0] = 1.0`) reach the caller's array.
+
+    Results equal the eager ones: arrays in, arrays out (Tensors if any input is a Tensor). Derivatives (`tg.grad(f)`, ...) of
+    a jitted function are jitted. Raises ConcretizationError where the function asks a traced array for its value.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> @tg.jit
+    ... def f(x):
+    ...     return np.sum(np.sin(x) ** 2)
+    >>> round(f(np.arange(4.0)), 6)
+    np.float64(1.554809)
+    """
+    names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
+    numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    if function is None:
+        return lambda f: jit(f, static_argnames=names, static_argnums=numbers)
+    if isinstance(function, Jitted):
+        return function if not names and not numbers else Jitted(function.function, names, numbers)
+    return Jitted(function, names, numbers)
+
+
+__all__ = ["Graphs", "Jitted", "jit", "run_graph"]

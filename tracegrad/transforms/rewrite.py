@@ -1,0 +1,271 @@
+"""The passes that make a graph smaller, and the pipeline that runs them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._codegen import integers, lowering
+from ..ir.graph import Atom, Graph, Literal, Node, Var
+from ..ir.op import Op
+from ..ir.verify import verify
+from ..types import SIZES, ArrayType, broadcast_shapes
+
+VERIFY_PASSES = [False]
+"""Tests set this: every pass's result is verified."""
+
+
+def rewrite(graph: Graph, rule: Callable[[Rewriter, Node, tuple[Atom, ...]], Sequence[Atom] | None]) -> Graph:
+    """Rebuild a graph node by node; `rule` returns replacements for a node's outputs, or None to keep it."""
+    SIZES.append(graph.sizes)
+    try:
+        builder = Rewriter()
+        values: dict[Var, Atom] = {}
+        for node in graph.nodes:
+            inputs = tuple([values.get(a, a) if isinstance(a, Var) else a for a in node.inputs])
+            new = rule(builder, node, inputs)
+            if new is None:
+                new = builder.keep(node, inputs)
+            values.update(zip(node.outputs, new, strict=True))
+        outputs = tuple([values.get(a, a) if isinstance(a, Var) else a for a in graph.outputs])
+        return graph.replace(nodes=tuple(builder.nodes), outputs=outputs)
+    finally:
+        SIZES.pop()
+
+
+class Rewriter:
+    """The nodes of the graph being built, and who defined each variable."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self.definition: dict[Var, Node] = {}
+
+    def keep(self, node: Node, inputs: tuple[Atom, ...]) -> Sequence[Atom]:
+        same = len(inputs) == len(node.inputs) and all(a is b for a, b in zip(inputs, node.inputs, strict=True))
+        kept = node if same else Node(node.op, inputs, node.params, node.outputs, node.where, node.note)
+        self.nodes.append(kept)
+        for v in kept.outputs:
+            self.definition[v] = kept
+        return kept.outputs
+
+    def emit(self, op: Op, inputs: Sequence[Atom], params: dict[str, Any], like: Node) -> Atom:
+        types = op.infer(*inputs, **params)
+        node = Node(op, tuple(inputs), params, tuple([Var(t) for t in types]), like.where, like.note)
+        return self.keep(node, node.inputs)[0]
+
+    def made_by(self, atom: Atom, name: str) -> Node | None:
+        node = self.definition.get(atom) if isinstance(atom, Var) else None
+        return node if node is not None and node.op.name == name else None
+
+
+# --- inline --------------------------------------------------------------------------------------------------------------------
+
+
+INLINED = frozenset({"call", "custom_vjp", "custom_jvp"})
+
+
+def inline_calls(graph: Graph) -> Graph:
+    """`call(graph)(x)` -> the nodes of that graph. Needs nothing; afterwards no call is left."""
+    if not any(node.op.name in INLINED for node in graph.nodes):
+        return graph
+
+    def expand(builder: Rewriter, inner: Graph, inputs: Sequence[Atom]) -> list[Atom]:
+        values: dict[Var, Atom] = dict(zip(inner.inputs, inputs, strict=True))
+        for node in inner.nodes:
+            operands = tuple([values[a] if isinstance(a, Var) else a for a in node.inputs])
+            if node.op.name in INLINED:
+                values.update(zip(node.outputs, expand(builder, node.params["graph"], operands), strict=True))
+                continue
+            fresh = Node(node.op, operands, node.params, tuple([Var(v.type) for v in node.outputs]), node.where, node.note)
+            values.update(zip(node.outputs, builder.keep(fresh, operands), strict=True))
+        return [values[a] if isinstance(a, Var) else a for a in inner.outputs]
+
+    return rewrite(graph, lambda b, node, inputs: expand(b, node.params["graph"], inputs) if node.op.name in INLINED else None)
+
+
+
+# --- simplify ------------------------------------------------------------------------------------------------------------------
+
+
+def _scalar(atom: Atom) -> Any:
+    return atom.value if isinstance(atom, Literal) else None
+
+
+def _is(atom: Atom, number: float) -> bool:
+    value = _scalar(atom)
+    return value is not None and not isinstance(value, (integers.Integer, bool, np.bool_)) and value == number
+
+
+def _rule_identity(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
+    """x * 1, x / 1, x - 0, x + 0, x ** 1, identity(x), convert, reshape, broadcast_to x's own type -> x."""
+    match node.op.name:
+        case "mul" | "strong_mul":
+            return inputs[0] if _is(inputs[1], 1) else inputs[1] if _is(inputs[0], 1) else None
+        case "add":
+            return inputs[0] if _is(inputs[1], 0) else inputs[1] if _is(inputs[0], 0) else None
+        case "sub":
+            return inputs[0] if _is(inputs[1], 0) else None
+        case "div" | "power":
+            return inputs[0] if _is(inputs[1], 1) else None
+        case "identity" | "stop_gradient" | "convert" | "reshape" | "broadcast_to":
+            return inputs[0]
+        case "sum":
+            return inputs[0] if node.params["axes"] == () else None
+    return None
+
+
+def _rule_double(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
+    """-(-x) -> x; reshape(reshape(x)) -> reshape(x); transpose(transpose(x)) -> transpose(x); slice(embed(x)) -> x; broadcast likewise."""
+    name = node.op.name
+    inner = b.made_by(inputs[0], name) if inputs else None
+    if name == "neg" and inner:
+        return inner.inputs[0]
+    if name in ("reshape", "broadcast_to") and inner:
+        return b.emit(node.op, inner.inputs, node.params, node)
+    if name == "transpose" and inner:
+        axes = tuple(inner.params["axes"][a] for a in node.params["axes"])
+        return inner.inputs[0] if axes == tuple(range(len(axes))) else b.emit(node.op, inner.inputs, {"axes": axes}, node)
+    if name == "slice":
+        outer = b.made_by(inputs[0], "embed")
+        if outer and node.params["start"] == outer.params["start"] and all(s == 1 for s in node.params["step"]):
+            return outer.inputs[0]
+    return None
+
+
+def _rule_repeated(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
+    """f(broadcast_to(x), y) -> f(x, y) where y has the full shape: elementwise operations broadcast by themselves."""
+    if not isinstance(node.op.lowering, lowering.Pointwise) or len(inputs) < 2:
+        return None
+    out = node.outputs[0].type.shape
+    operands = list(inputs)
+    for k, atom in enumerate(inputs):
+        repeated = b.made_by(atom, "broadcast_to")
+        if repeated is None or (k == 0 and node.op.name == "where"):
+            continue
+        shapes = [a.type.shape for j, a in enumerate(operands) if j != k]
+        if broadcast_shapes(*shapes, repeated.inputs[0].type.shape) == out and atom.type.dtype == repeated.inputs[0].type.dtype:
+            operands[k] = repeated.inputs[0]
+    if all(x is y for x, y in zip(operands, inputs, strict=True)):
+        return None
+    simpler = Node(node.op, tuple(operands), node.params, node.outputs, node.where, node.note)
+    if tuple(node.op.infer(*operands, **node.params)) != (node.outputs[0].type,):
+        return None
+    return _rule_identity_checked(b, simpler) or b.keep(simpler, simpler.inputs)[0]
+
+
+def _rule_identity_checked(b: Rewriter, node: Node) -> Atom | None:
+    found = _rule_identity(b, node, node.inputs)
+    return found if found is not None and _same_type(found, node.outputs[0]) else None
+
+
+def _rule_square(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
+    """x ** 2 -> x * x."""
+    if node.op.name == "power" and _is(inputs[1], 2) and inputs[0].type.dtype == node.outputs[0].type.dtype and inputs[0].type.dtype.kind in "fc":
+        return b.emit(MUL[0], (inputs[0], inputs[0]), {}, node)
+    return None
+
+
+MUL: list[Op] = []
+
+
+def _rule_fold(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
+    """An elementwise operation on scalar literals -> a literal."""
+    if not inputs or node.outputs[0].type.shape != () or not isinstance(node.op.lowering, lowering.Pointwise):
+        return None
+    if not all(isinstance(a, Literal) and not isinstance(a.value, integers.Integer) for a in inputs):
+        return None
+    with np.errstate(all="ignore"):
+        value = np.asarray(node.op.evaluate(*[a.value for a in inputs], **node.params))  # type: ignore[union-attr]
+    kind = node.outputs[0].type
+    return Literal(value.item() if kind.weak else value.astype(kind.dtype)[()])
+
+
+RULES = (_rule_fold, _rule_identity, _rule_double, _rule_square, _rule_repeated)
+
+
+def _same_type(a: Atom, b: Var) -> bool:
+    kind = a.type
+    if isinstance(a, Literal) and a.weak:
+        return b.type.weak and b.type.shape == () and kind.dtype == b.type.dtype
+    return kind.dtype == b.type.dtype and kind.shape == b.type.shape and kind.weak == b.type.weak
+
+
+def _key(value: Any) -> Any:
+    if isinstance(value, Literal):
+        v = value.value
+        return (type(v), v if isinstance(v, integers.Integer) else repr(v))
+    if isinstance(value, (list, tuple)):
+        return tuple(_key(v) for v in value)
+    if isinstance(value, slice):
+        return (value.start, value.stop, value.step)
+    try:
+        hash(value)
+    except TypeError:
+        return id(value)
+    return (type(value), value)
+
+
+def simplify(graph: Graph) -> Graph:
+    """The local rules above, and common subexpressions; needs inlined calls."""
+    seen: dict[Any, tuple[Atom, ...]] = {}
+
+    def rule(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Sequence[Atom] | None:
+        if len(node.outputs) == 1:
+            for local in RULES:
+                new = local(b, node, inputs)
+                if new is not None and (_same_type(new, node.outputs[0])):
+                    return (new,)
+        if node.op.effects:
+            return None
+        key = (node.op, tuple([a if isinstance(a, Var) else _key(a) for a in inputs]), tuple(sorted((k, _key(v)) for k, v in node.params.items())
+               ) if len(node.params) < 2 else tuple((k, _key(node.params[k])) for k in sorted(node.params)))
+        known = seen.get(key)
+        if known is not None:
+            return known
+        kept = tuple(b.keep(node, inputs))
+        seen[key] = kept
+        return kept
+
+    return rewrite(graph, rule)
+
+
+def remove_dead(graph: Graph) -> Graph:
+    """Nodes whose outputs nothing reads go."""
+    live = {a for a in graph.outputs if isinstance(a, Var)}
+    kept = []
+    for node in reversed(graph.nodes):
+        if node.op.effects or any(v in live for v in node.outputs):
+            kept.append(node)
+            live.update(a for a in node.inputs if isinstance(a, Var))
+    return graph.replace(nodes=tuple(reversed(kept)))
+
+
+PIPELINE: tuple[tuple[str, Callable[[Graph], Graph]], ...] = (
+    ("inline", inline_calls),  # one flat graph, so that forward and backward see each other
+    ("simplify", simplify),  # local rules and common subexpressions: the adjoint repeats much of the forward part
+    ("dead code", remove_dead),  # what simplification and unused outputs left over
+    ("simplify", simplify),  # rules that apply only now
+    ("dead code", remove_dead),
+)
+
+
+def optimize(graph: Graph) -> Graph:
+    """Run the pipeline; the result is memoised on the graph."""
+    if "optimized" not in graph.derived:
+        result, stamps = graph, []
+        for name, apply in PIPELINE:
+            start = time.perf_counter()
+            result = apply(result)
+            if not stamps or stamps[-1][0] != name:
+                stamps.append((name, time.perf_counter() - start))
+            if VERIFY_PASSES[0]:
+                verify(result)
+        graph.derived["optimized"] = result.replace(made_by=", ".join(f"{n} ({t * 1e3:.1f} ms)" for n, t in stamps))
+    optimized: Graph = graph.derived["optimized"]
+    return optimized
+
+
+__all__ = ["PIPELINE", "VERIFY_PASSES", "ArrayType", "optimize"]

@@ -1,0 +1,90 @@
+"""vmap: a function of single items as a function of batches, by the operations' batching rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import optree
+
+from .errors import ShapeError
+from .ir.dispatch import STATE
+from .jit import Jitted
+from .tensor import Boxed, Tensor
+from .transforms.derive import evaluate_batched, with_axis
+from .transforms.tracing import check_leaf, face_of, leaf_type, plain, trace_function
+from .tree import flatten, unflatten
+from .types import ArrayType, same
+
+
+def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
+    """`function` over an added axis of its arguments: the results of calling it on each slice, stacked along `out_axes`.
+
+    in_axes     per positional argument the axis that is mapped (None: the argument is passed whole), or one for all; may be a tree prefix
+    out_axes    where the results get the axis, likewise
+
+    The function is traced once for a single item, so it must not branch on values. Nests with itself, jit and all derivatives.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.vmap(np.dot, in_axes=(0, None))(np.eye(2), np.array([3.0, 4.0]))
+    array([3., 4.])
+    """
+    if isinstance(function, Jitted):
+        return function.derive(("vmap", repr(in_axes), repr(out_axes)), lambda f: vmap(f, in_axes, out_axes))
+
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        leaves, spec = flatten((args, kwargs))
+        axes = _axes(in_axes, args, kwargs)
+        types, size = [], None
+        for x, axis in zip(leaves, axes, strict=True):
+            check_leaf(x, "vmap: an argument is")
+            kind = leaf_type(x)
+            if axis is None:
+                types.append(kind)
+                continue
+            if not -kind.ndim <= axis < kind.ndim:
+                raise ShapeError(f"vmap: in_axes names axis {axis} of an argument of shape {kind.shape}; use None for arguments that are not mapped")
+            k = axis % kind.ndim
+            if size is None:
+                size = kind.shape[k]
+            elif not same(size, kind.shape[k]):
+                raise ShapeError(f"vmap: the mapped axes differ in size: {size} and {kind.shape[k]} (argument of shape {kind.shape}, axis {axis})")
+            types.append(ArrayType(kind.dtype, (*kind.shape[:k], *kind.shape[k + 1 :])))
+        if size is None:
+            raise ValueError("vmap: no argument is mapped; give in_axes an axis for at least one")
+        places = [None if a is None else a % leaf_type(x).ndim for x, a in zip(leaves, axes, strict=True)]
+        traced = trace_function(function, spec, types, [face_of(x) for x in leaves], sizes=STATE.traces[-1].sizes if STATE.traces else None)
+        inputs = [x if isinstance(x, Boxed) or not isinstance(x, (bool, int, float, complex)) else x for x in leaves]
+        outs, out_places = evaluate_batched(traced.graph, [*inputs, *traced.captures], [*places, *[None] * len(traced.captures)], size)
+        count = len(traced.out_boxed)
+        wanted = _broadcast(out_axes, unflatten(traced.out_spec, [0] * count))
+        results = [with_axis(o, p, size, w) for o, p, w in zip(outs[:count], out_places, wanted, strict=False)]
+        faces = [Tensor(np.asarray(plain(r))) if t and not isinstance(r, Boxed) else plain(r) for r, t in zip(results, traced.out_boxed, strict=True)]
+        return unflatten(traced.out_spec, [np.array(r) if isinstance(r, np.ndarray) and not r.flags.writeable else r for r in faces])
+
+    mapped.__name__ = f"vmap_{getattr(function, '__name__', 'function')}"
+    mapped.__doc__ = getattr(function, "__doc__", None)
+    return mapped
+
+
+def _axes(in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int | None]:
+    """One entry per leaf of (args, kwargs); keyword arguments are mapped along their first axis."""
+    if isinstance(in_axes, (tuple, list)):
+        if len(in_axes) != len(args):
+            raise ValueError(f"vmap: in_axes has {len(in_axes)} entries for {len(args)} positional arguments")
+        found = [a for axis, arg in zip(in_axes, args, strict=True) for a in _broadcast(axis, arg)]
+    else:
+        found = [a for arg in args for a in _broadcast(in_axes, arg)]
+    return found + [0] * len(flatten(kwargs)[0])
+
+
+def _broadcast(prefix: Any, tree: Any) -> list[int | None]:
+    """A tree prefix of axes as one axis per leaf of `tree`."""
+    if prefix is None or isinstance(prefix, int):
+        return [prefix] * len(flatten(tree)[0])
+    flatten(tree)
+    spec = flatten(tree)[1]
+    whole = optree.tree_broadcast_prefix(prefix, unflatten(spec, [0] * spec.num_leaves), is_leaf=lambda x: x is None, namespace="tracegrad")
+    return optree.tree_leaves(whole, is_leaf=lambda x: x is None, namespace="tracegrad")
