@@ -45,6 +45,11 @@ def sweep(
             heapq.heappush(heap, (-node.sequence_nr, node.sequence_nr))
 
     results: dict[Edge, Any] = {}
+    # Traced adjoint nodes carry the line of their forward node.
+    trace = STATE.traces[-1] if STATE.traces else None
+    lines = (trace.keep_lines, trace.where) if trace is not None else (True, "")
+    if trace is not None:
+        trace.keep_lines = False
     previous = MODE.enabled
     MODE.enabled = create_graph
     try:
@@ -67,6 +72,8 @@ def sweep(
                 raise RuntimeError(FREED)
             wanted = [e is not None and (needed is None or e.node in needed) for e in node.edges]
             if any(wanted):
+                if trace is not None:
+                    trace.where = node.where
                 gradients = apply_rules(node, slots, wanted, create_graph)
                 for hook in node.post_hooks or ():
                     gradients = hook(gradients, slots) or gradients
@@ -77,6 +84,8 @@ def sweep(
                 node.release()
     finally:
         MODE.enabled = previous
+        if trace is not None:
+            trace.keep_lines, trace.where = lines
     return results
 
 

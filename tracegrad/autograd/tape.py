@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ..ir.dispatch import Value
+from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
 from ..ir.op import Op
 from ..types import ArrayType, type_of
@@ -22,7 +22,7 @@ class Edge(NamedTuple):
 class Node:
     """One recorded application. `edges[k]` leads to the producer of input k, None where no gradient is wanted."""
 
-    __slots__ = ("__weakref__", "edges", "in_types", "metadata", "op", "out_types", "params", "post_hooks", "pre_hooks", "saved", "sequence_nr")
+    __slots__ = ("__weakref__", "edges", "in_types", "metadata", "op", "out_types", "params", "post_hooks", "pre_hooks", "saved", "sequence_nr", "where")
 
     def __init__(self, op: Op | None, params: dict[str, Any], edges: tuple[Edge | None, ...]) -> None:
         self.op, self.params, self.edges = op, params, edges
@@ -30,6 +30,8 @@ class Node:
         self.in_types: tuple[ArrayType | None, ...] = ()
         self.out_types: tuple[ArrayType, ...] = ()
         self.sequence_nr = next(_sequence)
+        self.where = ""
+        """The user's line, where the node was recorded in a trace."""
         self.metadata: dict[str, Any] | None = None
         self.pre_hooks: list[Callable[..., Any]] | None = None
         self.post_hooks: list[Callable[..., Any]] | None = None
@@ -117,6 +119,8 @@ def record(op: Op, inputs: Sequence[Any], params: dict[str, Any], outs: Sequence
     if not some:
         return None
     node = Node(op, params, tuple(edges))
+    if STATE.traces and STATE.traces[-1].nodes:
+        node.where = STATE.traces[-1].nodes[-1].where
     node.in_types = tuple([x.type if e is not None else None for x, e in zip(inputs, edges, strict=True)])
     node.out_types = tuple([type_of_data(o) for o in outs])
     if fixed:
