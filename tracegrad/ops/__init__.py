@@ -6,12 +6,20 @@
 from __future__ import annotations
 
 from ..ir.op import Op, compose
-from . import arithmetic, shape
+from . import arithmetic, elementary, shape, trigonometric
 from .arithmetic import (
     add, conj, convert, div, equal, greater, greater_equal, imag, less, less_equal, mul, neg, not_equal, real, strong_mul, sub, where,
 )
+from .elementary import (
+    abs_, absolute, cbrt, exp, exp2, expm1, fabs, float_power, log, log10, log1p, log2, positive, pow_, power, reciprocal, sign, sqrt,
+    square,
+)
 from .shape import (
     broadcast_to, concatenate, embed, expand_dims, flip, moveaxis, reshape, slice_array, squeeze, stack, sum_axes, sum_to, swapaxes, transpose,
+)
+from .trigonometric import (
+    acos, acosh, angle, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, asin, asinh, atan, atan2, atanh, cos, cosh, deg2rad,
+    degrees, hypot, rad2deg, radians, sin, sinc, sinh, tan, tanh,
 )
 
 # Derived rules of `elementwise` need a few operations, which stand above it; this one call hands them down.
@@ -19,10 +27,13 @@ compose.add, compose.mul, compose.strong_mul, compose.conj, compose.real, compos
 compose.sum_to, compose.broadcast_to, compose.expand_dims, compose.moveaxis = sum_to, broadcast_to, expand_dims, moveaxis
 shape.CONVERT.append(convert)
 
-OPS: tuple[Op, ...] = (*arithmetic.OPS, *shape.OPS)
+OPS: tuple[Op, ...] = (*arithmetic.OPS, *shape.OPS, *elementary.OPS, *trigonometric.OPS)
 
 __all__ = [
-    "OPS", "add", "broadcast_to", "concatenate", "conj", "convert", "div", "embed", "equal", "expand_dims", "flip", "greater", "greater_equal",
-    "imag", "less", "less_equal", "moveaxis", "mul", "neg", "not_equal", "real", "reshape", "slice_array", "squeeze", "stack", "strong_mul",
-    "sub", "sum_axes", "sum_to", "swapaxes", "transpose", "where",
+    "OPS", "abs_", "absolute", "acos", "acosh", "add", "angle", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh",
+    "asin", "asinh", "atan", "atan2", "atanh", "broadcast_to", "cbrt", "concatenate", "conj", "convert", "cos", "cosh", "deg2rad",
+    "degrees", "div", "embed", "equal", "exp", "exp2", "expand_dims", "expm1", "fabs", "flip", "float_power", "greater", "greater_equal",
+    "hypot", "imag", "less", "less_equal", "log", "log10", "log1p", "log2", "moveaxis", "mul", "neg", "not_equal", "positive", "pow_",
+    "power", "rad2deg", "radians", "real", "reciprocal", "reshape", "sign", "sin", "sinc", "sinh", "slice_array", "sqrt", "square",
+    "squeeze", "stack", "strong_mul", "sub", "sum_axes", "sum_to", "swapaxes", "tan", "tanh", "transpose", "where",
 ]

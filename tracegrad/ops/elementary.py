@@ -1,0 +1,293 @@
+"""Exponentials, logarithms, powers and roots, absolute value and sign."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import promote
+from ..ir.dispatch import bind
+from .arithmetic import conj, convert, equal, mul, not_equal, real, strong_mul, where
+from .pointwise import pointwise
+
+LN2, LN10 = math.log(2.0), math.log(10.0)
+
+exp_op = pointwise("exp", ("x",), numpy=np.exp, code="exp({x})", partials=(lambda out: out,), cost=10, doc="e to the power x.")
+expm1_op = pointwise("expm1", ("x",), numpy=np.expm1, code="expm1({x})", partials=(lambda x: exp(x),), cost=12, doc="exp(x) - 1, accurate near 0.")
+exp2_op = pointwise("exp2", ("x",), numpy=np.exp2, code="exp2({x})", partials=(lambda out: out * LN2,), cost=10, doc="2 to the power x.")
+log_op = pointwise("log", ("x",), numpy=np.log, code="log({x})", partials=(lambda x: 1 / x,), domain="singular", cost=10, doc="Natural logarithm.")
+log1p_op = pointwise("log1p", ("x",), numpy=np.log1p, code="log1p({x})", partials=(lambda x: 1 / (1 + x),), domain="singular", cost=12,
+                     doc="log(1 + x), accurate near 0.")
+log2_op = pointwise("log2", ("x",), numpy=np.log2, code="log2({x})", partials=(lambda x: 1 / (x * LN2),), domain="singular", cost=10,
+                    doc="Logarithm to base 2.")
+log10_op = pointwise("log10", ("x",), numpy=np.log10, code="log10({x})", partials=(lambda x: 1 / (x * LN10),), domain="singular", cost=10,
+                     doc="Logarithm to base 10.")
+sqrt_op = pointwise("sqrt", ("x",), numpy=np.sqrt, code="sqrt({x})", partials=(lambda out: 0.5 / out,), domain="singular", cost=4, doc="Square root.")
+cbrt_op = pointwise("cbrt", ("x",), numpy=np.cbrt, code="cbrt({x})", partials=(lambda out: 1 / (3 * (out * out)),), domain="singular", cost=15,
+                    kinds="biuf", doc="Cube root, negative for negative x.")
+square_op = pointwise("square", ("x",), numpy=np.square, code="square({x})", partials=(lambda x: 2 * x,), result="promote", doc="x times x.")
+reciprocal_op = pointwise("reciprocal", ("x",), numpy=np.reciprocal, code="reciprocal({x})", partials=(lambda out: -(out * out),),
+                          result="promote", domain="singular", cost=4, doc="1 / x; of integers, rounded towards zero.")
+abs_op = pointwise("abs", ("x",), numpy=np.absolute, code="abs_({x})", partials=(lambda x: conj(sign(x)),), result="real",
+                   doc="Absolute value; of a complex number its modulus. The derivative at 0 is 0.")
+sign_op = pointwise("sign", ("x",), numpy=np.sign, code="sign({x})", partials=(0,), result="promote", kinds="iuf",
+                    doc="-1, 0 or 1 by the sign of x.")
+
+
+def _sgn_differential(d: Any, x: Any, out: Any) -> Any:
+    # The part of d that turns x, without the part that stretches it. This map is symmetric, so it is its own adjoint.
+    zero = equal(x, 0)
+    modulus = absolute(where(zero, 1, x))
+    return where(zero, 0, (d - out * real(conj(out) * d)) / modulus)
+
+
+sgn_op = pointwise("sgn", ("x",), numpy=np.sign, code="sign({x})", partials=(_sgn_differential,), result="promote", cost=8,
+                   doc="x / |x| of a complex number; 0 at 0.")
+
+
+# --- powers --------------------------------------------------------------------------------------------------------------------
+
+
+def _power_by_squaring(x: Any, n: int) -> Any:
+    """x to a positive integer power, multiplied as the compiled template does it, so that both round alike."""
+    half = x if n < 4 else _power_by_squaring(x, n // 2)
+    if n > 1:
+        half = np.square(half)
+    return half if n % 2 == 0 or n == 1 else half * x
+
+
+def _power_code(n: int) -> str:
+    if n == 1:
+        return "{x}"
+    squared = f"square({_power_code(n // 2)})"
+    return squared if n % 2 == 0 else f"{squared} * {{x}}"
+
+
+integer_pow_op = pointwise(
+    "integer_pow", ("x",), numpy=lambda x, *, n: _power_by_squaring(x, n), code=lambda p: _power_code(p["n"]), result="promote", cost=2,
+    partials=(lambda x, *, n: 2 * x if n == 2 else n * bind(integer_pow_op, [x], {"n": n - 1}),),
+    doc="x to a fixed integer power of at least 2.",
+)
+inverse_pow_op = pointwise(
+    "inverse_pow", ("x",), numpy=lambda x, *, n: 1 / _power_by_squaring(x, n), code=lambda p: f"1 / ({_power_code(p['n'])})",
+    partials=(lambda x, *, n: -n * bind(inverse_pow_op, [x], {"n": n + 1}),), result="float", domain="singular", cost=6,
+    doc="1 / x**n for a fixed positive integer n.",
+)
+pow_op = pointwise(
+    "pow", ("x", "y"), numpy=np.power, code="pow({x}, {y})", result="promote", domain="singular", cost=25,
+    partials=(
+        # Strong products keep 0 * 0**-1 at zero, and still have the right derivative in y there.
+        lambda x, y: strong_mul(y, power(x, y - 1)),
+        # The limit at x = 0 is 0 for y > 0, which the strong product gives; at x = y = 0 it is 0 by convention.
+        lambda x, y, out: strong_mul(out, log(where(not_equal(y, 0), x, where(equal(x, 0), 1, x)))),
+    ),
+    doc="x to the power y.",
+)
+
+_UNROLLED = 16
+"""Up to this integer exponent a power is unrolled into multiplications."""
+
+
+def power(x: Any, y: Any) -> Any:
+    """`x ** y` with broadcasting; integer arrays allow no negative integer exponent (ValueError).
+
+    A Python number as exponent is known when the function is traced, and small integers become multiplications.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.power(np.array([1.0, 2.0, 3.0]), 2)
+    array([1., 4., 9.])
+    """
+    dtype = getattr(x, "dtype", None)
+    if dtype is None or type(y) not in (int, float):
+        if dtype is not None and dtype.kind == "b" and getattr(y, "dtype", None) == dtype:
+            x = convert(x, np.int8)
+        return bind(pow_op, [x, y])
+    if dtype.kind in "biu":
+        if type(y) is int and y < 0:
+            raise ValueError(f"integers to the negative integer power {y} are not allowed. Write x ** {y}.0, or convert x with .astype(float).")
+        x = convert(x, promote(dtype, type(y)))
+    if y == 0.5:
+        return sqrt(x)
+    if math.isfinite(y) and y == int(y):
+        n = int(y)
+        if n == 1:
+            return mul(x, 1)
+        if n == 2:
+            return bind(square_op, [x])
+        if n == -1:
+            return bind(reciprocal_op, [x])
+        if 2 < n <= _UNROLLED:
+            return bind(integer_pow_op, [x], {"n": n})
+        if -_UNROLLED <= n < 0:
+            return bind(inverse_pow_op, [x], {"n": -n})
+    return bind(pow_op, [x, y])
+
+
+def float_power(x: Any, y: Any) -> Any:
+    """`x ** y` in float64 (complex128) at least, so that integers have negative powers.
+
+    >>> import tracegrad as tg
+    >>> float(tg.float_power(2, -1))
+    0.5
+    """
+    wide = np.complex128 if any(getattr(v, "dtype", np.dtype(type(v))).kind == "c" for v in (x, y)) else np.float64
+    return power(convert(x, wide), y if isinstance(y, (int, float)) else convert(y, wide))
+
+
+def square(x: Any) -> Any:
+    """`x * x`.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.square(np.array([-2.0, 3.0]))
+    array([4., 9.])
+    """
+    return bind(square_op, [convert(x, np.int8) if getattr(x, "dtype", None) == np.bool_ else x])
+
+
+def reciprocal(x: Any) -> Any:
+    """`1 / x`; of integers rounded towards zero, as in NumPy.
+
+    >>> import tracegrad as tg
+    >>> float(tg.reciprocal(4.0))
+    0.25
+    """
+    return bind(reciprocal_op, [x])
+
+
+def sqrt(x: Any) -> Any:
+    """Square root; NaN for negative numbers. The derivative at 0 is infinite, but a zero cotangent stays zero.
+
+    >>> import tracegrad as tg
+    >>> float(tg.sqrt(9.0))
+    3.0
+    """
+    return bind(sqrt_op, [x])
+
+
+def cbrt(x: Any) -> Any:
+    """Real cube root.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.cbrt(-8.0)), 12)
+    -2.0
+    """
+    return bind(cbrt_op, [x])
+
+
+# --- exponentials and logarithms -----------------------------------------------------------------------------------------------
+
+
+def exp(x: Any) -> Any:
+    """e to the power `x`.
+
+    >>> import tracegrad as tg
+    >>> float(tg.exp(0.0))
+    1.0
+    """
+    return bind(exp_op, [x])
+
+
+def expm1(x: Any) -> Any:
+    """`exp(x) - 1`, accurate for small `x`.
+
+    >>> import tracegrad as tg
+    >>> float(tg.expm1(1e-20))
+    1e-20
+    """
+    return bind(expm1_op, [x])
+
+
+def exp2(x: Any) -> Any:
+    """2 to the power `x`.
+
+    >>> import tracegrad as tg
+    >>> float(tg.exp2(3.0))
+    8.0
+    """
+    return bind(exp2_op, [x])
+
+
+def log(x: Any) -> Any:
+    """Natural logarithm; -inf at 0, NaN for negative real numbers.
+
+    >>> import tracegrad as tg
+    >>> float(tg.log(1.0))
+    0.0
+    """
+    return bind(log_op, [x])
+
+
+def log1p(x: Any) -> Any:
+    """`log(1 + x)`, accurate for small `x`.
+
+    >>> import tracegrad as tg
+    >>> float(tg.log1p(1e-20))
+    1e-20
+    """
+    return bind(log1p_op, [x])
+
+
+def log2(x: Any) -> Any:
+    """Logarithm to base 2.
+
+    >>> import tracegrad as tg
+    >>> float(tg.log2(8.0))
+    3.0
+    """
+    return bind(log2_op, [x])
+
+
+def log10(x: Any) -> Any:
+    """Logarithm to base 10.
+
+    >>> import tracegrad as tg
+    >>> float(tg.log10(1000.0))
+    3.0
+    """
+    return bind(log10_op, [x])
+
+
+# --- absolute value and sign ---------------------------------------------------------------------------------------------------
+
+
+def absolute(x: Any) -> Any:
+    """Absolute value (a real array also for complex `x`); its derivative at 0 is 0.
+
+    >>> import tracegrad as tg
+    >>> float(tg.absolute(-2.5))
+    2.5
+    """
+    return bind(abs_op, [x])
+
+
+def sign(x: Any) -> Any:
+    """-1, 0 or 1; of complex numbers `x / |x|`. Booleans have none (DTypeError).
+
+    >>> import tracegrad as tg
+    >>> float(tg.sign(-2.5))
+    -1.0
+    """
+    is_complex = x.dtype.kind == "c" if hasattr(x, "dtype") else isinstance(x, complex)
+    return bind(sgn_op if is_complex else sign_op, [x])
+
+
+def positive(x: Any) -> Any:
+    """`+x`: the same numbers in a new array.
+
+    >>> import tracegrad as tg
+    >>> float(tg.positive(2.0))
+    2.0
+    """
+    return mul(x, 1)
+
+
+abs_, fabs, pow_ = absolute, absolute, power
+
+OPS = (
+    exp_op, expm1_op, exp2_op, log_op, log1p_op, log2_op, log10_op, sqrt_op, cbrt_op, square_op, reciprocal_op, abs_op, sign_op, sgn_op,
+    integer_pow_op, inverse_pow_op, pow_op,
+)

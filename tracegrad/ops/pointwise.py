@@ -1,0 +1,60 @@
+"""What the families of elementwise functions share: evaluation in the compute dtype, and the refusal of kinds a function has no meaning for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import inexact, kind_of, promote
+from ..errors import DTypeError
+from ..ir.op import Op, Rule, Types, elementwise
+
+SCALARS = (bool, int, float, complex)
+KINDS = {"b": "boolean", "i": "integer", "u": "integer", "f": "real", "c": "complex"}
+
+
+def floating(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` evaluated in the dtype that the type rule promises: NumPy alone would give float16 for 8-bit integers and booleans."""
+
+    def evaluate(*values: Any, **params: Any) -> Any:
+        if len(values) == 1 and getattr(values[0], "dtype", None) is not None and values[0].dtype.kind in "fc":
+            return function(values[0], **params)
+        operands = [x if isinstance(x, SCALARS) or hasattr(x, "dtype") else np.asarray(x) for x in values]
+        dtype = inexact(promote(*[kind_of(x) for x in operands]))
+        return function(*[np.asarray(x, dtype) for x in operands], **params)
+
+    return evaluate
+
+
+def pointwise(
+    name: str,
+    inputs: Sequence[str],
+    *,
+    numpy: Callable[..., Any],
+    code: str | Callable[[dict[str, Any]], str],
+    partials: Sequence[Rule | int | None] | None,
+    result: str = "float",
+    domain: str = "finite",
+    cost: int = 1,
+    kinds: str = "biufc",
+    doc: str = "",
+) -> Op:
+    """`elementwise` for a function of numbers: evaluated in its compute dtype, and refused for dtypes outside `kinds`."""
+    this = elementwise(name, inputs, numpy=floating(numpy) if result == "float" else numpy, code=code, partials=partials, result=result,
+                       domain=domain, cost=cost, doc=doc)
+    if kinds == "biufc":
+        return this
+    derived = this.infer
+    allowed = ", ".join(dict.fromkeys(KINDS[k] for k in kinds))
+
+    def infer(*operands: Any, **params: Any) -> Types:
+        for o in operands:
+            if o.type.dtype.kind not in kinds:
+                advice = "Use its real, imag or abs part." if o.type.dtype.kind == "c" else "Convert it with .astype first."
+                raise DTypeError(f"{name} is not defined for {o.type.dtype} arrays, only for {allowed} ones. {advice}")
+        return derived(*operands, **params)
+
+    object.__setattr__(this, "infer", infer)
+    return this
