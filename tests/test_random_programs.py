@@ -1,0 +1,133 @@
+"""Random programs: the same values and gradients eagerly, compiled, un-jitted, and after printing and parsing.
+
+`pytest tests/test_random_programs.py --soak 100000` runs as many as one likes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import tracegrad as tg
+from tests.checks import assert_same
+from tests.unjitted import run_unjitted
+from tracegrad.ir.evaluate import evaluate
+from tracegrad.ir.parser import parse_graph
+from tracegrad.ir.verify import verify
+from tracegrad.registry import OPS_BY_NAME
+from tracegrad.transforms.rewrite import optimize
+
+SHAPES = [(), (1,), (3,), (4,), (2, 3), (3, 1), (1, 4), (2, 1, 3), (0,), (3, 4)]
+UNARY: list[Callable[[Any], Any]] = [
+    np.sin, np.cos, np.tanh, np.exp, lambda x: np.log1p(x * x), lambda x: np.sqrt(x * x + 1), lambda x: -x, np.square, lambda x: 1 / (x * x + 1),
+    np.arctan, lambda x: np.where(x > 0.1, x, x * 2), lambda x: np.clip(x, -0.5, 0.5), np.abs, lambda x: x**3, np.expm1,
+]
+BINARY: list[Callable[[Any, Any], Any]] = [
+    np.add, np.subtract, np.multiply, lambda x, y: x / (y * y + 1), np.maximum, np.minimum, np.hypot, np.logaddexp, np.arctan2,
+    lambda x, y: np.where(x > y, x, y * 2),
+]
+SHAPING: list[Callable[[Any], Any]] = [
+    lambda x: x.T, lambda x: x.reshape(-1), lambda x: x[..., ::-1] if x.ndim else x, lambda x: x[1:] if x.ndim else x, lambda x: x[None],
+    lambda x: np.concatenate([x, x * 2], axis=0) if x.ndim else x, lambda x: np.sum(x, axis=0) if x.ndim else x,
+    lambda x: np.sum(x, axis=-1, keepdims=True) if x.ndim else x, lambda x: np.mean(x, axis=-1) if x.ndim and x.shape[-1] else x,
+    lambda x: np.max(x, axis=0) if x.ndim and x.shape[0] else x, lambda x: np.cumsum(x, axis=-1) if x.ndim else x,
+    lambda x: np.pad(x, [(1, 0)] * x.ndim) if x.ndim else x, lambda x: np.broadcast_to(x, (2, *x.shape)), lambda x: x[..., ::2] if x.ndim else x,
+    lambda x: x @ x.T if x.ndim == 2 else x, lambda x: np.take(x, np.array([0, -1, 0]), axis=0) if x.ndim and x.shape[0] else x,
+    lambda x: np.roll(x, 1, axis=0) if x.ndim and x.shape[0] else x, lambda x: np.prod(x, axis=-1) if x.ndim else x,
+]
+
+
+@st.composite
+def programs(draw: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """A function of one or two arrays built from a list of steps, and its arguments."""
+    count = draw(st.integers(1, 2))
+    shapes = [draw(st.sampled_from(SHAPES)) for _ in range(count)]
+    dtype = draw(st.sampled_from([np.float64, np.float64, np.float64, np.float32]))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    args = tuple(np.asarray(rng.uniform(-1.5, 1.5, size=s), dtype) for s in shapes)
+    steps = draw(st.lists(st.tuples(st.sampled_from("ubs"), st.integers(0, 1000), st.integers(0, 1000), st.integers(0, 1000)), min_size=1, max_size=8))
+    many = draw(st.booleans())
+
+    def program(*xs: Any) -> Any:
+        values = list(xs)
+        for kind, op, i, j in steps:
+            a, b = values[i % len(values)], values[j % len(values)]
+            if kind == "u":
+                new = UNARY[op % len(UNARY)](a)
+            elif kind == "b":
+                try:
+                    np.broadcast_shapes(a.shape, b.shape)
+                except ValueError:
+                    b = a
+                new = BINARY[op % len(BINARY)](a, b)
+            else:
+                new = SHAPING[op % len(SHAPING)](a)
+            if new.ndim <= 4 and np.prod(new.shape) <= 400:
+                values.append(new)
+        return tuple(values[-2:]) if many else values[-1]
+
+    return program, args
+
+
+def objective(program: Callable[..., Any]) -> Callable[..., Any]:
+    def total(*xs: Any) -> Any:
+        outs = program(*xs)
+        return sum(np.sum(np.tanh(o)) for o in (outs if isinstance(outs, tuple) else (outs,)))
+
+    return total
+
+
+def tolerance(args: tuple[Any, ...]) -> float:
+    return 3e-11 if args[0].dtype == np.float64 else 1e-9
+
+
+def pytest_generate(config: Any) -> int:
+    return int(config.getoption("--soak"))
+
+
+COMMON = dict(deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, database=None)
+
+
+def check_unjitted(program: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    with np.errstate(all="ignore"):
+        expected = program(*args)
+        jitted = tg.jit(tg.value_and_grad(objective(program), argnums=tuple(range(len(args)))))
+        value, gradients = tg.value_and_grad(objective(program), argnums=tuple(range(len(args))))(*args)
+        graph = optimize(jitted.graphs(*args)[0])
+        again = verify(parse_graph(str(graph), OPS_BY_NAME))
+        for outs in (evaluate(again, args), run_unjitted(graph, args)):
+            assert_same(tuple(outs), (value, *gradients), tolerance(args))
+        primal = optimize(tg.jit(program).graphs(*args)[0])
+        assert_same(tuple(run_unjitted(primal, args)), expected, tolerance(args))
+
+
+def check_compiled(program: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    with np.errstate(all="ignore"):
+        both = tg.value_and_grad(objective(program), argnums=tuple(range(len(args))))
+        value, gradients = both(*args)
+        found, compiled = tg.jit(both)(*args)
+        assert_same((found, *compiled), (value, *gradients), tolerance(args))
+
+
+@settings(max_examples=2000, **COMMON)  # type: ignore[arg-type]
+@given(programs())
+def test_unjitted_programs(case: Any) -> None:
+    check_unjitted(*case)
+
+
+@settings(max_examples=200, **COMMON)  # type: ignore[arg-type]
+@given(programs())
+def test_compiled_programs(case: Any) -> None:
+    check_compiled(*case)
+
+
+def test_soak(request: Any) -> None:
+    count = request.config.getoption("--soak")
+    if not count:
+        pytest.skip("give --soak N for N further random programs")
+    settings(max_examples=count, **{**COMMON, "derandomize": False})(given(programs())(lambda case: check_unjitted(*case)))()

@@ -1,0 +1,38 @@
+"""Running generated source as plain Python: where its bugs show first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tracegrad._codegen import integers
+from tracegrad.codegen.printer import print_program
+from tracegrad.ir.graph import Graph
+from tracegrad.schedule import schedule
+from tracegrad.types import SIZES
+
+
+def run_unjitted(graph: Graph, values: Sequence[Any]) -> list[Any]:
+    """The outputs of an optimized graph by its generated source, executed by CPython."""
+    arrays = [np.asarray(v, t.dtype) for v, t in zip(values, graph.input_types, strict=True)]
+    SIZES.append(graph.sizes)
+    try:
+        program = schedule(graph, tuple("C" if a.flags.c_contiguous else "A" for a in arrays))
+        printed = print_program(program)
+    finally:
+        SIZES.pop()
+    bindings: dict[str, int] = {}
+    for v, a in zip(graph.inputs, arrays, strict=True):
+        for s, n in zip(v.type.shape, a.shape, strict=True):
+            if isinstance(s, integers.Integer):
+                bindings[str(s)] = n
+    space: dict[str, Any] = {}
+    exec(compile(printed.source, f"<{program.name}>", "exec"), space)
+    outs = [np.full([integers.evaluate(s, bindings) for s in b.shape], 123, b.dtype) for b in program.buffers if b.role == "out"]
+    arena = np.full(integers.evaluate(printed.arena_bytes, bindings) + 64, 77, np.uint8)
+    status = np.zeros(2, np.int64)
+    space[program.name](*arrays, *outs, arena, status, -1, 0, 0)
+    assert status[0] == 0, program.errors[status[0] - 1]
+    return outs

@@ -1,0 +1,11 @@
+"""All operations by name: what the parser looks up."""
+
+from __future__ import annotations
+
+from . import custom, tensor
+from .control import call, scan
+from .ir.op import Op
+from .ops import OPS
+
+ALL_OPS: tuple[Op, ...] = (*OPS, tensor.identity, *call.OPS, *scan.OPS, *custom.OPS)
+OPS_BY_NAME: dict[str, Op] = {op.name: op for op in ALL_OPS}
