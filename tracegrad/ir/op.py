@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._codegen import integers, lowering
-from ..dtypes import BOOL, inexact, kind_of, promote, real_of
+from ..dtypes import BOOL, FLOAT64, inexact, kind_of, promote, real_of
 from ..types import ArrayType, broadcast_shapes
 from .dispatch import bind
 
@@ -145,7 +145,7 @@ def elementwise(
 
     partials    one per input: a rule reading inputs and `out` that returns the partial derivative; a rule that also reads `d`, the
                 incoming differential (tangent or cotangent), and returns its product; a literal 0, 1, -1; None (not differentiable in it)
-    result      "float" (integers become floats), "promote", "bool" (operands are promoted together), "real" (abs, real:
+    result      "float" (integers become floats), "quotient" (all integers become float64, as NumPy divides), "promote", "bool" (operands are promoted together), "real" (abs, real:
                 the result is the real dtype of a complex operand), "where" (the first operand is a condition)
     domain      "finite" where every partial is finite on the domain; "singular" where one can be infinite or NaN: then a zero
                 cotangent gives exactly zero (`strong_mul`)
@@ -155,6 +155,8 @@ def elementwise(
         if result == "where":
             return (BOOL, *[promote(*operand_kinds(operands[1:]))] * (len(operands) - 1))
         dtype = promote(*operand_kinds(operands))
+        if result == "quotient":
+            return (dtype if dtype.kind in "fc" else FLOAT64,) * len(operands)
         return (inexact(dtype) if result == "float" else dtype,) * len(operands)
 
     def infer(*operands: Any, **_: Any) -> Types:
@@ -172,7 +174,7 @@ def elementwise(
             if t is None or partials is None:
                 continue
             term = _times_partial(t, partials[k], names, given, domain, conjugate=False)
-            total = term if total is None else term if term is None else compose.add(total, term)
+            total = term if total is None else total if term is None else compose.add(total, term)
         if total is None:
             return [None]
         dtype = outs[0].dtype

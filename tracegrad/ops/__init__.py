@@ -6,9 +6,14 @@
 from __future__ import annotations
 
 from ..ir.op import Op, compose
-from . import arithmetic, elementary, shape, trigonometric
+from . import arithmetic, comparison, elementary, shape, trigonometric
 from .arithmetic import (
     add, conj, convert, div, equal, greater, greater_equal, imag, less, less_equal, mul, neg, not_equal, real, strong_mul, sub, where,
+)
+from .comparison import (
+    around, bitwise_and, bitwise_invert, bitwise_not, bitwise_or, bitwise_xor, ceil, clip, copysign, divmod_, fix, floor, floor_divide,
+    fmax, fmin, fmod, heaviside, invert, isclose, isfinite, isinf, isnan, isneginf, isposinf, left_shift, logical_and, logical_not,
+    logical_or, logical_xor, maximum, minimum, mod, nan_to_num, relu, remainder, right_shift, rint, round_, signbit, trunc,
 )
 from .elementary import (
     abs_, absolute, cbrt, exp, exp2, expm1, fabs, float_power, log, log10, log1p, log2, positive, pow_, power, reciprocal, sign, sqrt,
@@ -27,13 +32,17 @@ compose.add, compose.mul, compose.strong_mul, compose.conj, compose.real, compos
 compose.sum_to, compose.broadcast_to, compose.expand_dims, compose.moveaxis = sum_to, broadcast_to, expand_dims, moveaxis
 shape.CONVERT.append(convert)
 
-OPS: tuple[Op, ...] = (*arithmetic.OPS, *shape.OPS, *elementary.OPS, *trigonometric.OPS)
+OPS: tuple[Op, ...] = (*arithmetic.OPS, *shape.OPS, *elementary.OPS, *trigonometric.OPS, *comparison.OPS)
 
 __all__ = [
     "OPS", "abs_", "absolute", "acos", "acosh", "add", "angle", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh",
-    "asin", "asinh", "atan", "atan2", "atanh", "broadcast_to", "cbrt", "concatenate", "conj", "convert", "cos", "cosh", "deg2rad",
-    "degrees", "div", "embed", "equal", "exp", "exp2", "expand_dims", "expm1", "fabs", "flip", "float_power", "greater", "greater_equal",
-    "hypot", "imag", "less", "less_equal", "log", "log10", "log1p", "log2", "moveaxis", "mul", "neg", "not_equal", "positive", "pow_",
-    "power", "rad2deg", "radians", "real", "reciprocal", "reshape", "sign", "sin", "sinc", "sinh", "slice_array", "sqrt", "square",
-    "squeeze", "stack", "strong_mul", "sub", "sum_axes", "sum_to", "swapaxes", "tan", "tanh", "transpose", "where",
+    "around", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and", "bitwise_invert", "bitwise_not", "bitwise_or", "bitwise_xor",
+    "broadcast_to", "cbrt", "ceil", "clip", "concatenate", "conj", "convert", "copysign", "cos", "cosh", "deg2rad", "degrees", "div",
+    "divmod_", "embed", "equal", "exp", "exp2", "expand_dims", "expm1", "fabs", "fix", "flip", "float_power", "floor", "floor_divide",
+    "fmax", "fmin", "fmod", "greater", "greater_equal", "heaviside", "hypot", "imag", "invert", "isclose", "isfinite", "isinf", "isnan",
+    "isneginf", "isposinf", "left_shift", "less", "less_equal", "log", "log10", "log1p", "log2", "logical_and", "logical_not",
+    "logical_or", "logical_xor", "maximum", "minimum", "mod", "moveaxis", "mul", "nan_to_num", "neg", "not_equal", "positive", "pow_",
+    "power", "rad2deg", "radians", "real", "reciprocal", "relu", "remainder", "reshape", "right_shift", "rint", "round_", "sign",
+    "signbit", "sin", "sinc", "sinh", "slice_array", "sqrt", "square", "squeeze", "stack", "strong_mul", "sub", "sum_axes", "sum_to",
+    "swapaxes", "tan", "tanh", "transpose", "trunc", "where",
 ]

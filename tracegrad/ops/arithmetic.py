@@ -17,7 +17,8 @@ add_op = elementwise("add", ("x", "y"), numpy=np.add, code="{x} + {y}", partials
 sub_op = elementwise("sub", ("x", "y"), numpy=np.subtract, code="{x} - {y}", partials=(1, -1), result="promote", doc="Difference.")
 mul_op = elementwise("mul", ("x", "y"), numpy=np.multiply, code="{x} * {y}", partials=(lambda y: y, lambda x: x), result="promote",
                      doc="Product.")
-div_op = elementwise("div", ("x", "y"), numpy=np.true_divide, code="{x} / {y}", partials=(lambda y: 1 / y, lambda out, y: -(out / y)), doc="Quotient.")
+div_op = elementwise("div", ("x", "y"), numpy=np.true_divide, code="{x} / {y}", partials=(lambda y: 1 / y, lambda out, y: -(out / y)), result="quotient",
+                     doc="Quotient.")
 neg_op = elementwise("neg", ("x",), numpy=np.negative, code="-{x}", partials=(-1,), result="promote", doc="Negation.")
 
 
