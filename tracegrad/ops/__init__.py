@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from ..ir.op import Op, compose
-from . import arithmetic, comparison, elementary, shape, trigonometric
+from . import arithmetic, comparison, elementary, shape, special, trigonometric
 from .arithmetic import (
     add, conj, convert, div, equal, greater, greater_equal, imag, less, less_equal, mul, neg, not_equal, real, strong_mul, sub, where,
 )
@@ -22,6 +22,10 @@ from .elementary import (
 from .shape import (
     broadcast_to, concatenate, embed, expand_dims, flip, moveaxis, reshape, slice_array, squeeze, stack, sum_axes, sum_to, swapaxes, transpose,
 )
+from .special import (
+    beta, betaln, digamma, entr, erf, erfc, erfinv, expit, factorial, gamma, gammaln, lgamma, log_sigmoid, logaddexp, logaddexp2, logit,
+    ndtr, polygamma, psi, sigmoid, softplus, xlog1py, xlogy,
+)
 from .trigonometric import (
     acos, acosh, angle, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, asin, asinh, atan, atan2, atanh, cos, cosh, deg2rad,
     degrees, hypot, rad2deg, radians, sin, sinc, sinh, tan, tanh,
@@ -32,17 +36,19 @@ compose.add, compose.mul, compose.strong_mul, compose.conj, compose.real, compos
 compose.sum_to, compose.broadcast_to, compose.expand_dims, compose.moveaxis = sum_to, broadcast_to, expand_dims, moveaxis
 shape.CONVERT.append(convert)
 
-OPS: tuple[Op, ...] = (*arithmetic.OPS, *shape.OPS, *elementary.OPS, *trigonometric.OPS, *comparison.OPS)
+OPS: tuple[Op, ...] = (*arithmetic.OPS, *shape.OPS, *elementary.OPS, *trigonometric.OPS, *comparison.OPS, *special.OPS)
 
 __all__ = [
     "OPS", "abs_", "absolute", "acos", "acosh", "add", "angle", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh",
-    "around", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and", "bitwise_invert", "bitwise_not", "bitwise_or", "bitwise_xor",
-    "broadcast_to", "cbrt", "ceil", "clip", "concatenate", "conj", "convert", "copysign", "cos", "cosh", "deg2rad", "degrees", "div",
-    "divmod_", "embed", "equal", "exp", "exp2", "expand_dims", "expm1", "fabs", "fix", "flip", "float_power", "floor", "floor_divide",
-    "fmax", "fmin", "fmod", "greater", "greater_equal", "heaviside", "hypot", "imag", "invert", "isclose", "isfinite", "isinf", "isnan",
-    "isneginf", "isposinf", "left_shift", "less", "less_equal", "log", "log10", "log1p", "log2", "logical_and", "logical_not",
-    "logical_or", "logical_xor", "maximum", "minimum", "mod", "moveaxis", "mul", "nan_to_num", "neg", "not_equal", "positive", "pow_",
-    "power", "rad2deg", "radians", "real", "reciprocal", "relu", "remainder", "reshape", "right_shift", "rint", "round_", "sign",
-    "signbit", "sin", "sinc", "sinh", "slice_array", "sqrt", "square", "squeeze", "stack", "strong_mul", "sub", "sum_axes", "sum_to",
-    "swapaxes", "tan", "tanh", "transpose", "trunc", "where",
+    "around", "asin", "asinh", "atan", "atan2", "atanh", "beta", "betaln", "bitwise_and", "bitwise_invert", "bitwise_not", "bitwise_or",
+    "bitwise_xor", "broadcast_to", "cbrt", "ceil", "clip", "concatenate", "conj", "convert", "copysign", "cos", "cosh", "deg2rad",
+    "degrees", "digamma", "div", "divmod_", "embed", "entr", "equal", "erf", "erfc", "erfinv", "exp", "exp2", "expand_dims", "expit",
+    "expm1", "fabs", "factorial", "fix", "flip", "float_power", "floor", "floor_divide", "fmax", "fmin", "fmod", "gamma", "gammaln",
+    "greater", "greater_equal", "heaviside", "hypot", "imag", "invert", "isclose", "isfinite", "isinf", "isnan", "isneginf", "isposinf",
+    "left_shift", "less", "less_equal", "lgamma", "log", "log10", "log1p", "log2", "log_sigmoid", "logaddexp", "logaddexp2",
+    "logical_and", "logical_not", "logical_or", "logical_xor", "logit", "maximum", "minimum", "mod", "moveaxis", "mul", "nan_to_num",
+    "ndtr", "neg", "not_equal", "polygamma", "positive", "pow_", "power", "psi", "rad2deg", "radians", "real", "reciprocal", "relu",
+    "remainder", "reshape", "right_shift", "rint", "round_", "sigmoid", "sign", "signbit", "sin", "sinc", "sinh", "slice_array",
+    "softplus", "sqrt", "square", "squeeze", "stack", "strong_mul", "sub", "sum_axes", "sum_to", "swapaxes", "tan", "tanh", "transpose",
+    "trunc", "where", "xlog1py", "xlogy",
 ]

@@ -1,0 +1,278 @@
+"""Special functions: logistic, error and gamma functions, and compositions of them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from ..ir.dispatch import bind
+from .arithmetic import add, div, equal, greater_equal, mul, neg, strong_mul, sub, where
+from .comparison import isinf, logical_and
+from .elementary import LN2, exp, log, log1p
+from .pointwise import pointwise
+
+REAL = "biuf"
+
+# --- logistic ------------------------------------------------------------------------------------------------------------------
+
+
+def _sigmoid_evaluate(x: Any) -> Any:
+    return 1 / (1 + np.exp(-x)) if x.dtype.kind == "c" else special.expit(x)
+
+
+sigmoid_op = pointwise("sigmoid", ("x",), numpy=_sigmoid_evaluate, code="sigmoid({x})", partials=(lambda out: out * (1 - out),), cost=14,
+                       doc="1 / (1 + exp(-x)).")
+softplus_op = pointwise("softplus", ("x",), numpy=lambda x: np.logaddexp(x, x.dtype.type(0)), code="softplus({x})", partials=(lambda x: sigmoid(x),),
+                        cost=22, kinds=REAL, doc="log(1 + exp(x)).")
+
+
+def _share(x: Any, y: Any) -> Any:
+    """exp(x) / (exp(x) + exp(y)): a logistic function of the difference, one half for equal infinities."""
+    return sigmoid(where(logical_and(isinf(x), equal(x, y)), 0, sub(x, y)))
+
+
+logaddexp_op = pointwise("logaddexp", ("x", "y"), numpy=np.logaddexp, code="logaddexp({x}, {y})", cost=25, kinds=REAL,
+                         partials=(lambda x, y: _share(x, y), lambda x, y: _share(y, x)), doc="log(exp(x) + exp(y)) without overflow.")
+
+
+def sigmoid(x: Any) -> Any:
+    """The logistic function `1 / (1 + exp(-x))`.
+
+    >>> import tracegrad as tg
+    >>> float(tg.sigmoid(0.0))
+    0.5
+    """
+    return bind(sigmoid_op, [x])
+
+
+def softplus(x: Any) -> Any:
+    """`log(1 + exp(x))` without overflow; real arrays only (DTypeError).
+
+    >>> import tracegrad as tg
+    >>> float(tg.softplus(1000.0))
+    1000.0
+    """
+    return bind(softplus_op, [x])
+
+
+def log_sigmoid(x: Any) -> Any:
+    """The logarithm of the logistic function, accurate for very negative `x`.
+
+    >>> import tracegrad as tg
+    >>> float(tg.log_sigmoid(-1000.0))
+    -1000.0
+    """
+    return neg(softplus(neg(x)))
+
+
+def logit(p: Any) -> Any:
+    """`log(p / (1 - p))`, the inverse of the logistic function.
+
+    >>> import tracegrad as tg
+    >>> float(tg.logit(0.5))
+    0.0
+    """
+    return sub(log(p), log1p(neg(p)))
+
+
+def logaddexp(x: Any, y: Any) -> Any:
+    """`log(exp(x) + exp(y))` without overflow; real arrays only (DTypeError).
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.logaddexp(1000.0, 1000.0)), 3)
+    1000.693
+    """
+    return bind(logaddexp_op, [x, y])
+
+
+def logaddexp2(x: Any, y: Any) -> Any:
+    """`log2(2**x + 2**y)` without overflow.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.logaddexp2(3.0, 3.0)), 6)
+    4.0
+    """
+    return div(logaddexp(mul(x, LN2), mul(y, LN2)), LN2)
+
+
+# --- error function ------------------------------------------------------------------------------------------------------------
+
+_TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
+
+erf_op = pointwise("erf", ("x",), numpy=special.erf, code="erf({x})", partials=(lambda x: _TWO_OVER_ROOT_PI * exp(-(x * x)),), cost=20, kinds=REAL,
+                   doc="Error function.")
+erfc_op = pointwise("erfc", ("x",), numpy=special.erfc, code="erfc({x})", partials=(lambda x: -_TWO_OVER_ROOT_PI * exp(-(x * x)),), cost=20,
+                    kinds=REAL, doc="1 - erf(x), accurate for large x.")
+erfinv_op = pointwise("erfinv", ("x",), numpy=special.erfinv, code="erfinv({x})", partials=(lambda out: exp(out * out) / _TWO_OVER_ROOT_PI,),
+                      domain="singular", cost=30, kinds=REAL, doc="Inverse of the error function.")
+
+
+def erf(x: Any) -> Any:
+    """Error function; real arrays only (DTypeError).
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.erf(1.0)), 6)
+    0.842701
+    """
+    return bind(erf_op, [x])
+
+
+def erfc(x: Any) -> Any:
+    """`1 - erf(x)`, accurate for large `x`; real arrays only (DTypeError).
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.erfc(1.0)), 6)
+    0.157299
+    """
+    return bind(erfc_op, [x])
+
+
+def erfinv(x: Any) -> Any:
+    """Inverse of the error function on [-1, 1]; real arrays only (DTypeError).
+
+    >>> import tracegrad as tg
+    >>> float(tg.erfinv(0.0))
+    0.0
+    """
+    return bind(erfinv_op, [x])
+
+
+def ndtr(x: Any) -> Any:
+    """Distribution function of the standard normal distribution.
+
+    >>> import tracegrad as tg
+    >>> float(tg.ndtr(0.0))
+    0.5
+    """
+    return mul(erfc(mul(x, -math.sqrt(0.5))), 0.5)
+
+
+# --- gamma function ------------------------------------------------------------------------------------------------------------
+
+
+def _polygamma_evaluate(x: Any, *, n: int) -> Any:
+    return np.asarray(special.polygamma(n, x), x.dtype)
+
+
+lgamma_op = pointwise("lgamma", ("x",), numpy=special.gammaln, code="lgamma({x})", partials=(lambda x: digamma(x),), domain="singular", cost=40, kinds=REAL,
+                      doc="Logarithm of |gamma(x)|.")
+digamma_op = pointwise("digamma", ("x",), numpy=special.digamma, code="digamma({x})", partials=(lambda x: polygamma(1, x),), domain="singular",
+                       cost=40, kinds=REAL, doc="Derivative of lgamma.")
+polygamma_op = pointwise("polygamma", ("x",), numpy=_polygamma_evaluate, code=lambda p: f"polygamma({p['n']}, {{x}})",
+                         partials=(lambda x, *, n: polygamma(n + 1, x),), domain="singular", cost=60, kinds=REAL, doc="n-th derivative of digamma.")
+gamma_op = pointwise("gamma", ("x",), numpy=special.gamma, code="gamma({x})", partials=(lambda x, out: out * digamma(x),), domain="singular", cost=40,
+                     kinds=REAL, doc="Gamma function.")
+
+
+def lgamma(x: Any) -> Any:
+    """Logarithm of the absolute value of the gamma function; real arrays only (DTypeError).
+
+    >>> import tracegrad as tg
+    >>> float(tg.lgamma(1.0))
+    0.0
+    """
+    return bind(lgamma_op, [x])
+
+
+def digamma(x: Any) -> Any:
+    """Derivative of `lgamma`; real arrays only (DTypeError).
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.digamma(1.0)), 6)
+    -0.577216
+    """
+    return bind(digamma_op, [x])
+
+
+def polygamma(n: int, x: Any) -> Any:
+    """The n-th derivative of `digamma`, for a Python integer `n >= 0`; ValueError for others.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.polygamma(1, 1.0)), 6)
+    1.644934
+    """
+    if not isinstance(n, (int, np.integer)) or n < 0:
+        raise ValueError(f"polygamma needs a non-negative Python integer as its order, got {n!r}")
+    return digamma(x) if n == 0 else bind(polygamma_op, [x], {"n": int(n)})
+
+
+def gamma(x: Any) -> Any:
+    """Gamma function; real arrays only (DTypeError).
+
+    >>> import tracegrad as tg
+    >>> float(tg.gamma(5.0))
+    24.0
+    """
+    return bind(gamma_op, [x])
+
+
+def factorial(x: Any) -> Any:
+    """`gamma(x + 1)`.
+
+    >>> import tracegrad as tg
+    >>> float(tg.factorial(4.0))
+    24.0
+    """
+    return gamma(add(x, 1))
+
+
+def betaln(a: Any, b: Any) -> Any:
+    """Logarithm of the absolute value of the beta function.
+
+    >>> import tracegrad as tg
+    >>> float(tg.betaln(1.0, 1.0))
+    0.0
+    """
+    return sub(add(lgamma(a), lgamma(b)), lgamma(add(a, b)))
+
+
+def beta(a: Any, b: Any) -> Any:
+    """The beta function of positive arguments.
+
+    >>> import tracegrad as tg
+    >>> float(tg.beta(1.0, 1.0))
+    1.0
+    """
+    return exp(betaln(a, b))
+
+
+# --- products with logarithms --------------------------------------------------------------------------------------------------
+
+
+def xlogy(x: Any, y: Any) -> Any:
+    """`x * log(y)`, 0 where `x` is 0.
+
+    >>> import tracegrad as tg
+    >>> float(tg.xlogy(0.0, 0.0))
+    0.0
+    """
+    return strong_mul(x, log(y))
+
+
+def xlog1py(x: Any, y: Any) -> Any:
+    """`x * log(1 + y)`, 0 where `x` is 0.
+
+    >>> import tracegrad as tg
+    >>> float(tg.xlog1py(0.0, -1.0))
+    0.0
+    """
+    return strong_mul(x, log1p(y))
+
+
+def entr(x: Any) -> Any:
+    """`-x * log(x)`, 0 at 0, -inf for negative `x`.
+
+    >>> import tracegrad as tg
+    >>> float(tg.entr(1.0)) == 0
+    True
+    """
+    inside = greater_equal(x, 0)
+    return where(inside, neg(xlogy(x, where(inside, x, 1))), float("-inf"))
+
+
+expit, gammaln, psi = sigmoid, lgamma, digamma
+
+OPS = (sigmoid_op, softplus_op, logaddexp_op, erf_op, erfc_op, erfinv_op, lgamma_op, digamma_op, polygamma_op, gamma_op)
