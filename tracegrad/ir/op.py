@@ -145,8 +145,9 @@ def elementwise(
 
     partials    one per input: a rule reading inputs and `out` that returns the partial derivative; a rule that also reads `d`, the
                 incoming differential (tangent or cotangent), and returns its product; a literal 0, 1, -1; None (not differentiable in it)
-    result      "float" (integers become floats), "quotient" (all integers become float64, as NumPy divides), "promote", "bool" (operands are promoted together), "real" (abs, real:
-                the result is the real dtype of a complex operand), "where" (the first operand is a condition)
+    result      "float" (integers become floats), "quotient" (integers become float64, as NumPy divides), "promote", "bool" (operands
+                are promoted together), "real" (abs, real: the result is the real dtype of a complex operand), "where" (the first
+                operand is a condition)
     domain      "finite" where every partial is finite on the domain; "singular" where one can be infinite or NaN: then a zero
                 cotangent gives exactly zero (`strong_mul`)
     """
