@@ -238,5 +238,6 @@ def copysign_float(x: Any, y: Any) -> Any:
 
 @primitive(copysign_float, lambda x, y: signature(x, x, x) if isinstance(x, types.Float) else None)
 def _lower_copysign(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    callee = builder.module.declare_intrinsic("llvm.copysign", [args[0].type])
+    kind = args[0].type
+    callee = builder.module.declare_intrinsic("llvm.copysign", [kind], ir.FunctionType(kind, [kind, kind]))
     return builder.call(callee, list(args))

@@ -1,0 +1,49 @@
+"""Addresses of SciPy's compiled routines under names of our own, so that compiled code refers to them by name.
+
+A raw address in compiled code would make it unfit for the disk; a name is resolved anew in each process.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+import llvmlite.binding as binding
+from numba.core import types
+from numba.extending import get_cython_function_address
+
+PREFIX = "tracegrad_"
+BLAS, LAPACK, SPECIAL = "scipy.linalg.cython_blas", "scipy.linalg.cython_lapack", "scipy.special.cython_special"
+
+_registered: set[str] = set()
+
+
+def external(name: str, signature: object) -> types.ExternalFunction:
+    """A native function that compiled code calls by name; `name` is `module key + routine`, as `register` takes it."""
+    register(name)
+    return types.ExternalFunction(name, signature)
+
+
+def symbol(module: str, routine: str) -> str:
+    """The name under which a routine is known to compiled code."""
+    key = {BLAS: "blas", LAPACK: "lapack", SPECIAL: "special"}[module]
+    return f"{PREFIX}{key}_{routine}"
+
+
+def register(name: str) -> None:
+    """Make one name known to the linker; it must be called before code that mentions it is loaded."""
+    if name in _registered:
+        return
+    key, routine = name.removeprefix(PREFIX).split("_", 1)
+    module = {"blas": BLAS, "lapack": LAPACK, "special": SPECIAL}[key]
+    found = _special_name(routine) if module == SPECIAL else routine
+    binding.add_symbol(name, get_cython_function_address(module, found))
+    _registered.add(name)
+
+
+def _special_name(routine: str) -> str:
+    """SciPy numbers the types of one function in an order of its own: take the one over doubles by its signature."""
+    capsules = importlib.import_module(SPECIAL).__pyx_capi__
+    for name in (routine, *(f"__pyx_fuse_{k}{routine}" for k in range(4))):
+        if name in capsules and '"double (double' in repr(capsules[name]):
+            return name
+    raise LookupError(f"SciPy has no compiled routine {routine} over doubles")
