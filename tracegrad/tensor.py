@@ -1,11 +1,12 @@
 """The two faces of a boxed value: `Array` behaves like an ndarray, `Tensor` like torch's tensor.
 
 Both hold data (an ndarray, or a variable of an open trace), their place on the tape, and tangents of forward mode. Methods that
-differ between the faces stand in `faces.py`; here is what they share: construction, the tape's view of them, views and writes.
+differ between the faces stand in `faces/`; here is what they share: construction, the tape's view of them, views and writes.
 """
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
@@ -14,10 +15,12 @@ import numpy as np
 from .autograd.engine import BOX
 from .autograd.interpret import interpret
 from .autograd.mode import MODE
-from .autograd.tape import AccumulateGrad, Edge, Node, record, type_of_data
+from .autograd.tape import AccumulateGrad, Edge, Node, TensorHooks, record, type_of_data
 from .dtypes import is_differentiable
 from .errors import ConcretizationError
-from .ir.dispatch import STATE, Value
+from .faces.dispatch import NumpyDispatch
+from .faces.operators import Operators
+from .faces.writing import Writes
 from .ir.graph import Var
 from .ir.op import Op, elementwise
 from .ir.trace import Trace, user_line
@@ -25,13 +28,11 @@ from .ops.define import VIEWS
 from .types import ArrayType
 
 
-class Boxed(Value):
+class Boxed(Operators, Writes, NumpyDispatch):
     """What both faces share."""
 
-    __slots__ = ("__weakref__", "_accumulate", "_base", "_data", "_grad", "_past", "_seen", "_tangents", "_version_counter", "_view", "grad_fn",
-                 "output_nr", "requires_grad")
-    __hash__ = object.__hash__
-    __array_priority__ = 1000.0
+    __slots__ = ("__weakref__", "_accumulate", "_base", "_borrowed", "_data", "_grad", "_hooks", "_past", "_seen", "_tangents", "_version_counter",
+                 "_view", "grad_fn", "output_nr", "requires_grad")
     boxes_everything: ClassVar[bool] = False
     """Whether untracked results are boxed too (Tensor), or given back as plain arrays (Array)."""
 
@@ -46,11 +47,13 @@ class Boxed(Value):
         self._tangents = None
         self._base = None
         self._view: tuple[tuple[Op, dict[str, Any]], ...] = ()
-        self._version_counter = [0]
+        self._version_counter = [0, 0]
         self._seen = 0
         self._past: dict[int, Any] | None = None
-        self._accumulate: AccumulateGrad | None = None
+        self._accumulate: weakref.ref[AccumulateGrad] | None = None
         self._grad: Any = None
+        self._hooks: TensorHooks | None = None
+        self._borrowed = False
 
     # --- construction by the interpreter -----------------------------------------------------------------------------------------
 
@@ -69,12 +72,14 @@ class Boxed(Value):
     def _dual(cls, primal: Any, tangent: Any, level: int) -> Any:
         value = primal._alias() if isinstance(primal, Boxed) else cls(np.asarray(primal))
         value._tangents = {**(value._tangents or {}), level: tangent}
+        value._borrowed = True
         return value
 
     def _alias(self) -> Self:
         """Another box of the same data at the same place on the tape."""
         value = type(self)(self._data)
         value.requires_grad, value._tangents, value._version_counter = self.requires_grad, self._tangents, self._version_counter
+        value._borrowed = self._borrowed
         if self.requires_grad:
             value.grad_fn, value.output_nr = self._edge()
         return value
@@ -92,9 +97,12 @@ class Boxed(Value):
         """Where a cotangent of this value is sent."""
         if self.grad_fn is not None:
             return Edge(self.grad_fn, self.output_nr)
-        if self._accumulate is None:
-            self._accumulate = AccumulateGrad(self)
-        return Edge(self._accumulate, 0)
+        # The node holds the leaf and not the other way round, or every leaf would be garbage in a cycle.
+        node = None if self._accumulate is None else self._accumulate()
+        if node is None:
+            node = AccumulateGrad(self)
+            self._accumulate = weakref.ref(node)
+        return Edge(node, 0)
 
     def _bind(self, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
         face: type[Boxed] = Array
@@ -106,10 +114,11 @@ class Boxed(Value):
         if op in VIEWS and isinstance(result, Boxed) and isinstance(inputs[0], Boxed):
             source = inputs[0]
             root = source if source._base is None else source._base
-            result._base, result._view, result._seen = root, (*source._view, (op, params)), root._version_counter[0]
-            if STATE.traces or face is Array:
-                pass
-            else:
+            stored = isinstance(result._data, np.ndarray) and isinstance(source._data, np.ndarray)
+            if stored and not np.may_share_memory(result._data, source._data):
+                return result  # NumPy had to copy, as for the reshape of a transposed array
+            result._base, result._view, result._seen = root, (*source._view, (op, params)), root._version_counter[1]
+            if stored and result._in_storage(root):
                 result._version_counter = root._version_counter
         return result
 
@@ -143,56 +152,6 @@ class Boxed(Value):
         size = self.shape[0]
         return size if isinstance(size, int) else int(size.__index__())
 
-    # --- writes ------------------------------------------------------------------------------------------------------------------
-
-    def _refresh(self) -> None:
-        """A view whose base was written to since: derive it from the base again."""
-        base = self._base
-        if base is None or base._version_counter[0] == self._seen:
-            return
-        value: Any = base
-        for op, params in self._view:
-            value = value._bind(op, [value], params)
-        self._take(value)
-        self._seen = base._version_counter[0]
-
-    def _past_with(self, data: Any) -> Any:
-        """The box as it was when it held `data`."""
-        assert self._past is not None
-        return self._past[id(data)]
-
-    def _take(self, new: Any) -> None:
-        """Become `new` (data, history, tangents), remembering what was for those who saved it."""
-        self._past = self._past or {}
-        self._past[id(self._data)] = self._alias()
-        if isinstance(new, Boxed):
-            self._data, self.requires_grad, self._tangents = new._data, new.requires_grad, new._tangents
-            self.grad_fn, self.output_nr = (new.grad_fn, new.output_nr) if new.grad_fn is not None else (None, 0)
-            if new.requires_grad and new.grad_fn is None:
-                self.grad_fn, self.output_nr = new._edge()
-        else:
-            self._data, self.requires_grad, self.grad_fn, self._tangents = np.asarray(new), False, None, None
-
-    def _write(self, new: Any) -> None:
-        """Replace the value in place, through to the base where this is a view. `new` has this value's shape and dtype."""
-        self._refresh()
-        base = self._base
-        if base is None:
-            self._take_or_store(new)
-            self._version_counter[0] += 1
-            return
-        stages: list[Any] = [base]
-        for op, params in self._view[:-1]:
-            stages.append(stages[-1]._bind(op, [stages[-1]], params))
-        for (op, params), stage in zip(reversed(self._view), reversed(stages), strict=True):
-            new = INSERT[0](op, params, stage, new)
-        base._take_or_store(new)
-        base._version_counter[0] += 1
-        self._refresh()
-
-    def _take_or_store(self, new: Any) -> None:
-        self._take(new)
-
     # --- what a traced value cannot do -------------------------------------------------------------------------------------------
 
     def _concrete(self, asked: str, instead: str) -> np.ndarray[Any, Any]:
@@ -219,10 +178,6 @@ class Boxed(Value):
     def __index__(self) -> int:
         return int(self._concrete("an index or range()", "Use tg.fori_loop for loops, x[i] with the array itself for indexing, or mark the "
                                   "argument static with static_argnames.").__index__())
-
-
-INSERT: list[Any] = []
-"""`INSERT[0](op, params, x, y)`: x with y written through the view `op`; set by ops_on_values in faces.py."""
 
 
 class Array(Boxed):
@@ -282,6 +237,8 @@ def fresh_leaf(x: Any, face: type[Boxed] = Array) -> Boxed:
     else:
         value = type(x)(x._data, is_differentiable(x.dtype))
     value._tangents = x._tangents
+    # Writes of a differentiated function must not reach the caller's memory.
+    value._borrowed = True
     return value
 
 

@@ -12,7 +12,7 @@ from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
 from ..ops import add, broadcast_to
 from .mode import MODE, set_grad_enabled
-from .tape import FREED, AccumulateGrad, Edge, Node, Saved
+from .tape import FREED, AccumulateGrad, Edge, Node, NodeHooks, Saved
 
 Box = Callable[..., Any]
 BOX: list[Box] = []
@@ -58,15 +58,16 @@ def sweep(
         while heap:
             node = queued[heapq.heappop(heap)[1]]
             slots = cotangents.pop(node)
-            for hook in node.pre_hooks or ():
-                slots = hook(slots)
-            if targets is not None:
+            hooks = node.hooks
+            if hooks is not None:
+                slots = before_node(hooks, slots, create_graph, targets, node, results)
+            elif targets is not None:
                 for nr in slots:
                     if Edge(node, nr) in targets:
                         results[Edge(node, nr)] = slots[nr]
-            elif isinstance(node, AccumulateGrad):
-                results[Edge(node, 0)] = slots[0]
             if isinstance(node, AccumulateGrad):
+                if targets is None:
+                    results[Edge(node, 0)] = slots[0]
                 continue
             if node.saved is None:
                 raise RuntimeError(FREED)
@@ -75,7 +76,7 @@ def sweep(
                 if trace is not None:
                     trace.where = node.where
                 gradients = apply_rules(node, slots, wanted, create_graph)
-                for hook in node.post_hooks or ():
+                for hook in tuple(hooks.post.values()) if hooks is not None else ():
                     gradients = hook(gradients, slots) or gradients
                 for e, g in zip(node.edges, gradients, strict=True):
                     if e is not None and g is not None:
@@ -87,6 +88,27 @@ def sweep(
         if trace is not None:
             trace.keep_lines, trace.where = lines
     return results
+
+
+def before_node(
+    hooks: NodeHooks, slots: dict[int, Any], create_graph: bool, targets: dict[Edge, int] | None, node: Node, results: dict[Edge, Any]
+) -> dict[int, Any]:
+    """Run what stands before a node's rule: hooks of its outputs, then those who keep the cotangents, then hooks of the node."""
+    for nr, functions in hooks.tensor.items():
+        if nr in slots:
+            for function in tuple(functions.values()):
+                slots[nr] = function(slots[nr])
+    for nr, reference in hooks.retained.items():
+        tensor = reference()
+        if tensor is not None and nr in slots:
+            tensor._accumulate_grad(slots[nr], create_graph)
+    if targets is not None:
+        for nr in slots:
+            if Edge(node, nr) in targets:
+                results[Edge(node, nr)] = slots[nr]
+    for function in tuple(hooks.pre.values()):
+        slots = function(slots)
+    return slots
 
 
 def _needed(roots: Sequence[tuple[Edge, Any]], targets: dict[Edge, int]) -> set[Node]:
@@ -116,6 +138,8 @@ def unpack(node: Node, saved: Saved, create_graph: bool) -> Any:
     """What a rule reads: raw data when nothing is recorded, else the boxed value with its history."""
     box, data, version = saved
     if box is None:
+        if node.counters is not None and node.counters[version][0] and isinstance(data, np.ndarray):
+            raise RuntimeError(modified(data, node, version, node.counters[version][0], 0))
         if create_graph or isinstance(data, Var):
             return BOX[0](data, node if create_graph else None, version)
         return data
@@ -123,7 +147,8 @@ def unpack(node: Node, saved: Saved, create_graph: bool) -> Any:
         return box
     if box._data is data:  # type: ignore[attr-defined]
         if box._version_counter[0] != version and isinstance(data, np.ndarray):  # type: ignore[attr-defined]
-            raise RuntimeError(_MODIFIED.format(box.type, version, box._version_counter[0]))  # type: ignore[attr-defined]
+            producer, nr = (box.grad_fn, box.output_nr) if box.requires_grad else (None, 0)  # type: ignore[attr-defined]
+            raise RuntimeError(modified(data, producer, nr, box._version_counter[0], version))  # type: ignore[attr-defined]
         value = box
     else:
         value = box._past_with(data)  # type: ignore[attr-defined]
@@ -132,10 +157,22 @@ def unpack(node: Node, saved: Saved, create_graph: bool) -> Any:
     return BOX[0](data, None, 0) if isinstance(data, Var) or STATE.traces else data
 
 
-_MODIFIED = (
-    "one of the variables needed for gradient computation has been modified by an inplace operation: a tensor of type {0} is at version {2}; "
-    "expected version {1} instead. Hint: use an out-of-place operation, or clone the tensor before it is modified."
-)
+KINDS = {
+    "float64": "DoubleTensor", "float32": "FloatTensor", "complex128": "ComplexDoubleTensor", "complex64": "ComplexFloatTensor", "int64": "LongTensor",
+    "int32": "IntTensor", "int16": "ShortTensor", "int8": "CharTensor", "uint8": "ByteTensor", "bool": "BoolTensor",
+}
+"""What torch calls tensors of these dtypes in messages."""
+
+
+def modified(data: np.ndarray[Any, Any], producer: Node | None, nr: int, version: int, expected: int) -> str:
+    """The message about a saved value that was overwritten."""
+    source = "" if producer is None else f", which is output {nr} of {producer.name()},"
+    return (
+        f"one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[tracegrad.{KINDS.get(data.dtype.name, 'Tensor')} {list(data.shape)}]{source} is at version {version}; expected version {expected} instead. "
+        "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+        "tracegrad.autograd.set_detect_anomaly(True); or use an out-of-place operation, or clone the tensor before it is modified."
+    )
 
 
 def apply_rules(node: Node, cts: dict[int, Any], wanted: Sequence[bool], create_graph: bool) -> list[Any]:

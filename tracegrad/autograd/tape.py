@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -22,7 +23,8 @@ class Edge(NamedTuple):
 class Node:
     """One recorded application. `edges[k]` leads to the producer of input k, None where no gradient is wanted."""
 
-    __slots__ = ("__weakref__", "edges", "in_types", "metadata", "op", "out_types", "params", "post_hooks", "pre_hooks", "saved", "sequence_nr", "where")
+    __slots__ = ("__weakref__", "counters", "edges", "hooks", "in_types", "metadata", "op", "out_types", "params", "saved", "sequence_nr", "title",
+                 "where")
 
     def __init__(self, op: Op | None, params: dict[str, Any], edges: tuple[Edge | None, ...]) -> None:
         self.op, self.params, self.edges = op, params, edges
@@ -33,12 +35,15 @@ class Node:
         self.where = ""
         """The user's line, where the node was recorded in a trace."""
         self.metadata: dict[str, Any] | None = None
-        self.pre_hooks: list[Callable[..., Any]] | None = None
-        self.post_hooks: list[Callable[..., Any]] | None = None
+        self.hooks: NodeHooks | None = None
+        self.counters: list[list[int]] | None = None
+        """The version counters of the results, where one of them was saved."""
+        self.title = ""
+        """Another name than the operation's, given by a composition (`MeanBackward0` for the division that ends a mean)."""
 
     def name(self) -> str:
         assert self.op is not None
-        return "".join(word.capitalize() for word in self.op.name.split("_")) + "Backward0"
+        return f"{self.title or title_of(self.op.name)}Backward0"
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
@@ -54,6 +59,54 @@ class Node:
             self.saved = None
 
 
+TITLES = {
+    "power": "Pow", "reshape": "View", "transpose": "Permute", "broadcast_to": "Expand", "concatenate": "Cat", "convert": "ToCopy", "absolute": "Abs",
+    "square": "Pow", "take": "IndexSelect", "gather": "Index", "scatter": "IndexPut", "sub": "Sub",
+}
+"""Names on the tape that torch's users know, for operations that are called differently here."""
+
+
+def title_of(name: str) -> str:
+    """`MulBackward0` is named after `mul`: the words of an operation's name, capitalised."""
+    return TITLES.get(name) or "".join(word.capitalize() for word in name.split("_"))
+
+
+class NodeHooks:
+    """What runs when the sweep reaches a node, in this order: functions of one output's cotangent, those who keep it, functions of
+    all cotangents, then (after the rule) functions of the results."""
+
+    __slots__ = ("post", "pre", "retained", "tensor")
+
+    def __init__(self) -> None:
+        self.tensor: dict[int, dict[int, Callable[..., Any]]] = {}
+        self.retained: dict[int, weakref.ref[Any]] = {}
+        self.pre: dict[int, Callable[..., Any]] = {}
+        self.post: dict[int, Callable[..., Any]] = {}
+
+
+class TensorHooks:
+    """Hooks of a leaf, which its AccumulateGrad node reads, and whether a non-leaf keeps its gradient."""
+
+    __slots__ = ("accumulated", "node", "retains")
+
+    def __init__(self) -> None:
+        self.node = NodeHooks()
+        self.accumulated: dict[int, Callable[..., Any]] = {}
+        self.retains = False
+
+    def moved(self, tensor: Any) -> None:
+        """The tensor got another history: what it retains is the gradient of the value it has now."""
+        if self.retains and tensor.grad_fn is not None:
+            hooks_of(tensor.grad_fn).retained[tensor.output_nr] = weakref.ref(tensor)
+
+
+def hooks_of(node: Node) -> NodeHooks:
+    """The node's hooks, made when they are first asked for."""
+    if node.hooks is None:
+        node.hooks = NodeHooks()
+    return node.hooks
+
+
 class AccumulateGrad(Node):
     """Where a leaf's gradient arrives."""
 
@@ -64,6 +117,7 @@ class AccumulateGrad(Node):
         self.saved = {}
         self.variable = variable
         self.out_types = (variable.type,)
+        self.hooks = None if variable._hooks is None else variable._hooks.node
 
     def name(self) -> str:
         return "AccumulateGrad"
@@ -135,7 +189,13 @@ def record(op: Op, inputs: Sequence[Any], params: dict[str, Any], outs: Sequence
 
 
 def save(x: Any) -> Saved:
-    return Saved(x, x._data, x._version_counter[0]) if isinstance(x, Value) else Saved(x, x, 0)  # type: ignore[attr-defined]
+    """Keep an operand; a box that will be replaced by a write then remembers what it was."""
+    if not isinstance(x, Value):
+        return Saved(x, x, 0)
+    box: Any = x
+    if box._past is None:
+        box._past = {}
+    return Saved(box, box._data, box._version_counter[0])
 
 
 def resave(node: Node, inputs: Sequence[Any], outs: Sequence[Any]) -> None:
@@ -150,4 +210,4 @@ def resave(node: Node, inputs: Sequence[Any], outs: Sequence[Any]) -> None:
         else:
             box = outs[int(key[3:] or 0)]
         if isinstance(box, Value):
-            node.saved[key] = Saved(box, box._data, box._version_counter[0] if old.box is not None else 0)  # type: ignore[attr-defined]
+            node.saved[key] = save(box) if old.box is not None else save(box)._replace(version=0)

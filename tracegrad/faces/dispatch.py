@@ -41,7 +41,8 @@ IGNORED = {"order", "subok", "casting", "like", "sorter", "check_finite", "signa
 
 def find(name: str, module: str = "numpy") -> Callable[..., Any] | None:
     """The counterpart of a NumPy or SciPy function, or None."""
-    name = NAMES.get(name, name)
+    if name not in ops.__all__:
+        name = NAMES.get(name, name)
     place: Any = ops
     for part in module.split(".")[1:]:
         if part in ("linalg", "fft"):

@@ -1,0 +1,171 @@
+"""Writing into boxed values, through views to their bases.
+
+Two ways. A Tensor of running (not traced) code owns storage that its views, `detach()`, `.data` and `numpy()` share: a write copies numbers
+into it and counts a version, so that a saved value which was overwritten is noticed in the backward pass. Everything else - traced
+values, an ndarray under differentiation, the argument of a transformed function - is replaced by a new value, and what the tape saved
+keeps the old one; the caller's array never changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from ..autograd.mode import MODE
+from ..errors import DTypeError, ShapeError
+from ..ir.dispatch import Value
+from ..ir.graph import Var
+from ..ir.op import Op
+from ..types import same, show
+
+LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
+EXPANDED = (
+    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor before "
+    "performing the operation."
+)
+
+
+class Writes(Value):
+    """Views and writes. `_version_counter` is [writes, changes of history]; a view follows the second count of its base."""
+
+    __slots__ = ()
+
+    def _refresh(self: Any) -> None:
+        """A view whose base got another history since: derive it from the base again."""
+        base = self._base
+        if base is None or base._version_counter[1] == self._seen:
+            return
+        self._seen = base._version_counter[1]
+        before = MODE.enabled
+        MODE.enabled = True
+        try:
+            value: Any = base
+            for op, params in self._view:
+                value = value._bind(op, [value], params)
+        finally:
+            MODE.enabled = before
+        if self._in_storage(base) and isinstance(value, Value) and not isinstance(value._data, Var):
+            self._adopt(value)
+        else:
+            self._take(value)
+
+    def _past_with(self: Any, data: Any) -> Any:
+        """The box as it was when it held `data`."""
+        return self._past[id(data)]
+
+    def _adopt(self: Any, new: Any) -> None:
+        """Take the history and the tangents of `new`."""
+        if isinstance(new, Writes):
+            box: Any = new
+            if box.requires_grad:
+                self.grad_fn, self.output_nr = box._edge()
+            else:
+                self.grad_fn, self.output_nr = None, 0
+            self.requires_grad, self._tangents = box.requires_grad, box._tangents
+        else:
+            self.requires_grad, self.grad_fn, self._tangents = False, None, None
+        if self._hooks is not None:
+            self._hooks.moved(self)
+
+    def _take(self: Any, new: Any) -> None:
+        """Become `new`. Where the tape saved this box, it is remembered as it was."""
+        if self._past is not None:
+            self._past[id(self._data)] = self._alias()
+        self._data = new._data if isinstance(new, Value) else np.asarray(new)
+        if MODE.enabled or not self.boxes_everything:
+            self._adopt(new)
+
+    def _in_storage(self: Any, root: Any) -> bool:
+        """Whether writes go into memory that others may share."""
+        return self.boxes_everything and not root._borrowed and isinstance(root._data, np.ndarray) and isinstance(self._data, np.ndarray)
+
+    def _write(self: Any, new: Any) -> None:
+        """Replace the value in place, through to the base where this is a view. `new` has this value's shape and dtype."""
+        self._refresh()
+        root = self if self._base is None else self._base
+        stored = self._in_storage(root) and not (isinstance(new, Value) and isinstance(new._data, Var))
+        if stored:
+            self._check_leaf(root)
+            tracked = isinstance(new, Writes) and (new.requires_grad or bool(new._tangents))  # type: ignore[attr-defined]
+            tracked = (tracked or root.requires_grad or bool(root._tangents)) and (MODE.enabled or bool(root._tangents))
+            if not self._data.flags.writeable:
+                raise RuntimeError(EXPANDED)
+            whole = (new if self is root else self._through(root, new)) if tracked else None
+            np.copyto(self._data, new._data if isinstance(new, Value) else new, casting="unsafe")
+            root._version_counter[0] += 1
+            if tracked:
+                root._adopt(whole)
+                root._version_counter[1] += 1
+        else:
+            root._take(new if self is root else self._through(root, new))
+            root._version_counter[0] += 1
+            root._version_counter[1] += 1
+        if self is not root:
+            self._refresh()
+
+    def _through(self: Any, root: Any, new: Any) -> Any:
+        """The base with `new` in the place that this view shows."""
+        stages: list[Any] = [root]
+        for op, params in self._view[:-1]:
+            stages.append(stages[-1]._bind(op, [stages[-1]], params))
+        for (op, params), stage in zip(reversed(self._view), reversed(stages), strict=True):
+            new = insert(op, params, stage, new)
+        return new
+
+    def _check_leaf(self: Any, root: Any) -> None:
+        if MODE.enabled and root.requires_grad and root.grad_fn is None:
+            raise RuntimeError(LEAF if self is root else LEAF.replace("a leaf", "a view of a leaf", 1))
+
+    def _update(self: Any, function: Callable[..., Any], *arguments: Any) -> Any:
+        """`self = function(self, *arguments)` in place; the result must have this shape, and a dtype that may be cast to this one."""
+        self._refresh()
+        root = self if self._base is None else self._base
+        before = self
+        if self._in_storage(root):
+            self._check_leaf(root)
+            if MODE.enabled and any(isinstance(x, Writes) and x.requires_grad for x in (self, *arguments)):  # type: ignore[attr-defined]
+                # The rule of the operation may read what is about to be overwritten: it gets a copy.
+                before = self._alias()
+                before._data, before._version_counter = self._data.copy(), [0, 0]
+        new = function(before, *[before if x is self else x for x in arguments])
+        if not (len(new.shape) == len(self.shape) and all(same(a, b) for a, b in zip(new.shape, self.shape, strict=True))):
+            raise ShapeError(f"the result of the in-place operation has shape {show(new.shape)}, which does not fit the written array's {show(self.shape)}. "
+                             "Use the operation that returns a new array.")
+        if new.dtype != self.dtype:
+            if not np.can_cast(new.dtype, self.dtype, "same_kind"):
+                raise DTypeError(f"the result of the in-place operation has dtype {new.dtype}, which cannot be cast to the written array's {self.dtype}. "
+                                 "Convert the array with .astype first, or use the operation that returns a new array.")
+            new = ops.convert(new, self.dtype)
+        self._write(new)
+        return self
+
+
+def insert(op: Op, params: dict[str, Any], x: Any, y: Any) -> Any:
+    """`x` with `y` written through the view `op`."""
+    if op.name == "reshape":
+        return ops.reshape(y, x.shape)
+    if op.name == "transpose":
+        return ops.transpose(y, tuple(int(a) for a in np.argsort(params["axes"])))
+    if op.name == "slice":
+        return ops.index_update(x, slices(params["start"], params["size"], params["step"]), y)
+    # Any other view copies elements to places of their own: its adjoint says where they belong.
+    assert isinstance(op.vjp, tuple) and op.vjp[0] is not None
+    rule = op.vjp[0]
+    given = {n: x.type if n == "like" else params[n] for n in rule.keywords}
+    inside = rule.function(ops.broadcast_to(np.ones((), y.dtype), y.shape), **given)
+    return ops.where(ops.not_equal(inside, 0), rule.function(y, **given), x)
+
+
+def slices(start: Sequence[Any], size: Sequence[Any], step: Sequence[int]) -> tuple[slice, ...]:
+    """An index for the elements `start + k * step`, k < size."""
+    result = []
+    for b, n, s in zip(start, size, step, strict=True):
+        if isinstance(n, int) and n == 0:
+            result.append(slice(0, 0))
+            continue
+        end = b + n * s
+        result.append(slice(b, None if s < 0 and isinstance(end, int) and end < 0 else end, s))
+    return tuple(result)
