@@ -6,18 +6,25 @@
 from __future__ import annotations
 
 from ..ir.op import Op, compose
-from . import arithmetic, comparison, elementary, shape, special, trigonometric
+from . import arithmetic, comparison, creation, elementary, random, shape, special, trigonometric
 from .arithmetic import (
     add, conj, convert, div, equal, greater, greater_equal, imag, less, less_equal, mul, neg, not_equal, real, strong_mul, sub, where,
 )
 from .comparison import (
-    around, bitwise_and, bitwise_invert, bitwise_not, bitwise_or, bitwise_xor, ceil, clip, copysign, divmod_, fix, floor, floor_divide,
+    around, bitwise_and, bitwise_invert, bitwise_not, bitwise_or, bitwise_xor, ceil, clip, copysign, divmod, fix, floor, floor_divide,
     fmax, fmin, fmod, heaviside, invert, isclose, isfinite, isinf, isnan, isneginf, isposinf, left_shift, logical_and, logical_not,
-    logical_or, logical_xor, maximum, minimum, mod, nan_to_num, relu, remainder, right_shift, rint, round_, signbit, trunc,
+    logical_or, logical_xor, maximum, minimum, mod, nan_to_num, relu, remainder, right_shift, rint, round, signbit, trunc,
+)
+from .creation import (
+    arange, empty, empty_like, eye, full, full_like, identity, indices, iota, linspace, logspace, meshgrid, ones, ones_like, tri, tril,
+    triu, zeros, zeros_like,
 )
 from .elementary import (
-    abs_, absolute, cbrt, exp, exp2, expm1, fabs, float_power, log, log10, log1p, log2, positive, pow_, power, reciprocal, sign, sqrt,
+    abs, absolute, cbrt, exp, exp2, expm1, fabs, float_power, log, log10, log1p, log2, positive, pow, power, reciprocal, sign, sqrt,
     square,
+)
+from .random import (
+    Generator, default_rng, manual_seed,
 )
 from .shape import (
     broadcast_to, concatenate, embed, expand_dims, flip, moveaxis, reshape, slice_array, squeeze, stack, sum_axes, sum_to, swapaxes, transpose,
@@ -36,19 +43,23 @@ compose.add, compose.mul, compose.strong_mul, compose.conj, compose.real, compos
 compose.sum_to, compose.broadcast_to, compose.expand_dims, compose.moveaxis = sum_to, broadcast_to, expand_dims, moveaxis
 shape.CONVERT.append(convert)
 
-OPS: tuple[Op, ...] = (*arithmetic.OPS, *shape.OPS, *elementary.OPS, *trigonometric.OPS, *comparison.OPS, *special.OPS)
+OPS: tuple[Op, ...] = (
+    *arithmetic.OPS, *shape.OPS, *elementary.OPS, *trigonometric.OPS, *comparison.OPS, *special.OPS, *creation.OPS, *random.OPS,
+    
+)
 
 __all__ = [
-    "OPS", "abs_", "absolute", "acos", "acosh", "add", "angle", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh",
-    "around", "asin", "asinh", "atan", "atan2", "atanh", "beta", "betaln", "bitwise_and", "bitwise_invert", "bitwise_not", "bitwise_or",
-    "bitwise_xor", "broadcast_to", "cbrt", "ceil", "clip", "concatenate", "conj", "convert", "copysign", "cos", "cosh", "deg2rad",
-    "degrees", "digamma", "div", "divmod_", "embed", "entr", "equal", "erf", "erfc", "erfinv", "exp", "exp2", "expand_dims", "expit",
-    "expm1", "fabs", "factorial", "fix", "flip", "float_power", "floor", "floor_divide", "fmax", "fmin", "fmod", "gamma", "gammaln",
-    "greater", "greater_equal", "heaviside", "hypot", "imag", "invert", "isclose", "isfinite", "isinf", "isnan", "isneginf", "isposinf",
-    "left_shift", "less", "less_equal", "lgamma", "log", "log10", "log1p", "log2", "log_sigmoid", "logaddexp", "logaddexp2",
-    "logical_and", "logical_not", "logical_or", "logical_xor", "logit", "maximum", "minimum", "mod", "moveaxis", "mul", "nan_to_num",
-    "ndtr", "neg", "not_equal", "polygamma", "positive", "pow_", "power", "psi", "rad2deg", "radians", "real", "reciprocal", "relu",
-    "remainder", "reshape", "right_shift", "rint", "round_", "sigmoid", "sign", "signbit", "sin", "sinc", "sinh", "slice_array",
-    "softplus", "sqrt", "square", "squeeze", "stack", "strong_mul", "sub", "sum_axes", "sum_to", "swapaxes", "tan", "tanh", "transpose",
-    "trunc", "where", "xlog1py", "xlogy",
+    "Generator", "OPS", "abs", "absolute", "acos", "acosh", "add", "angle", "arange", "arccos", "arccosh", "arcsin", "arcsinh", "arctan",
+    "arctan2", "arctanh", "around", "asin", "asinh", "atan", "atan2", "atanh", "beta", "betaln", "bitwise_and", "bitwise_invert",
+    "bitwise_not", "bitwise_or", "bitwise_xor", "broadcast_to", "cbrt", "ceil", "clip", "concatenate", "conj", "convert", "copysign",
+    "cos", "cosh", "default_rng", "deg2rad", "degrees", "digamma", "div", "divmod", "embed", "empty", "empty_like", "entr", "equal",
+    "erf", "erfc", "erfinv", "exp", "exp2", "expand_dims", "expit", "expm1", "eye", "fabs", "factorial", "fix", "flip", "float_power",
+    "floor", "floor_divide", "fmax", "fmin", "fmod", "full", "full_like", "gamma", "gammaln", "greater", "greater_equal", "heaviside",
+    "hypot", "identity", "imag", "indices", "invert", "iota", "isclose", "isfinite", "isinf", "isnan", "isneginf", "isposinf",
+    "left_shift", "less", "less_equal", "lgamma", "linspace", "log", "log10", "log1p", "log2", "log_sigmoid", "logaddexp", "logaddexp2",
+    "logical_and", "logical_not", "logical_or", "logical_xor", "logit", "logspace", "manual_seed", "maximum", "meshgrid", "minimum",
+    "mod", "moveaxis", "mul", "nan_to_num", "ndtr", "neg", "not_equal", "ones", "ones_like", "polygamma", "positive", "pow", "power",
+    "psi", "rad2deg", "radians", "real", "reciprocal", "relu", "remainder", "reshape", "right_shift", "rint", "round", "sigmoid", "sign",
+    "signbit", "sin", "sinc", "sinh", "slice_array", "softplus", "sqrt", "square", "squeeze", "stack", "strong_mul", "sub", "sum_axes",
+    "sum_to", "swapaxes", "tan", "tanh", "transpose", "tri", "tril", "triu", "trunc", "where", "xlog1py", "xlogy", "zeros", "zeros_like",
 ]

@@ -180,7 +180,7 @@ def round_(x: Any, decimals: int = 0) -> Any:
         return add(round_(real(x), decimals), mul(round_(imag(x), decimals), 1j))
     if decimals == 0 or (dtype is not None and dtype.kind in "iu" and decimals > 0):
         return bind(floor_op if dtype is not None and dtype.kind in "iu" else rint_op, [x])
-    scale = 10.0 ** abs(decimals)
+    scale = 10.0 ** max(decimals, -decimals)
     rounded = div(rint(mul(x, scale)), scale) if decimals > 0 else mul(rint(div(x, scale)), scale)
     return convert(rounded, dtype) if dtype is not None and dtype.kind in "iu" else rounded
 
@@ -482,6 +482,7 @@ def right_shift(x: Any, y: Any) -> Any:
 
 
 fix, remainder, bitwise_not, bitwise_invert, around = trunc, mod, invert, invert, round_
+round, divmod = round_, divmod_  # noqa: A001
 
 OPS = (
     maximum_op, minimum_op, fmax_op, fmin_op, clip_min_op, clip_max_op, relu_op, floor_op, ceil_op, trunc_op, rint_op, floor_divide_op, mod_op,

@@ -285,7 +285,7 @@ def positive(x: Any) -> Any:
     return mul(x, 1)
 
 
-abs_, fabs, pow_ = absolute, absolute, power
+abs, fabs, pow = absolute, absolute, power  # noqa: A001
 
 OPS = (
     exp_op, expm1_op, exp2_op, log_op, log1p_op, log2_op, log10_op, sqrt_op, cbrt_op, square_op, reciprocal_op, abs_op, sign_op, sgn_op,
