@@ -21,7 +21,7 @@ from .ir.trace import user_line
 from .jit import Jitted
 from .ops import convert, moveaxis, reshape
 from .ops.creation import eye
-from .tensor import Boxed, Tensor, fresh_leaf
+from .tensor import Boxed, Tensor, fresh_leaf, inside
 from .transforms.levels import forward_level
 from .transforms.tracing import check_leaf, plain
 from .tree import flatten, map_leaves, unflatten
@@ -254,7 +254,7 @@ def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any], has
             check_leaf(t, "jvp: a tangent is")
             if getattr(x, "shape", ()) != getattr(t, "shape", ()):
                 raise ShapeError(f"jvp: a tangent of shape {getattr(t, 'shape', ())} was given for a primal of shape {getattr(x, 'shape', ())}")
-            box = x if isinstance(x, Boxed) else fresh_leaf(x)._bare()
+            box = inside(x)
             if not is_differentiable(box.dtype):
                 raise DTypeError(f"{user_line()}: jvp needs floating-point or complex primals, got {box.dtype}. Convert with .astype(float).")
             t = t if isinstance(t, Boxed) else np.asarray(t)

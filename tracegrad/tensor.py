@@ -21,6 +21,7 @@ from .errors import ConcretizationError
 from .faces.dispatch import NumpyDispatch
 from .faces.operators import Operators
 from .faces.writing import Writes
+from .ir.dispatch import STATE
 from .ir.graph import Var
 from .ir.op import Op, elementwise
 from .ir.trace import Trace, user_line
@@ -222,14 +223,23 @@ def unbox(x: Any) -> Any:
 identity = elementwise("identity", ("x",), numpy=np.positive, code="{x}", partials=(1,), result="promote", doc="The same value.")
 
 
+def inside(x: Any, face: type[Boxed] | None = None) -> Boxed:
+    """`x` boxed for the innermost trace: what comes from outside of it becomes a captured input, whose history is not this trace's."""
+    if isinstance(x, Boxed):
+        if x._base is not None:
+            x._refresh()
+        trace = STATE.traces[-1] if STATE.traces else None
+        if trace is None or (isinstance(x._data, Var) and x._data.trace is trace):
+            return x
+        return type(x)(trace.lift(x))
+    data = np.asarray(x)
+    return (face or Array)(STATE.traces[-1].lift(data) if STATE.traces else data)
+
+
 def fresh_leaf(x: Any, face: type[Boxed] = Array) -> Boxed:
     """A new place on the tape with x's value. Where x has a history the new place leads to it, and is not the same:
     a derivative with respect to it must not pick up what else depends on x."""
-    if not isinstance(x, Boxed):
-        data = np.asarray(x)
-        return face(data, is_differentiable(data.dtype))
-    if x._base is not None:
-        x._refresh()
+    x = inside(x, face)
     if x.requires_grad and MODE.enabled:
         value: Boxed = type(x)(x._data)
         node = record(identity, [x], {}, [x._data])
@@ -237,9 +247,7 @@ def fresh_leaf(x: Any, face: type[Boxed] = Array) -> Boxed:
     else:
         value = type(x)(x._data, is_differentiable(x.dtype))
     value._tangents = x._tangents
-    # Writes of a differentiated function must not reach the caller's memory.
-    value._borrowed = True
     return value
 
 
-__all__ = ["MODE", "Array", "Boxed", "Tensor", "fresh_leaf", "identity", "unbox"]
+__all__ = ["MODE", "Array", "Boxed", "Tensor", "fresh_leaf", "identity", "inside", "unbox"]
