@@ -1,0 +1,529 @@
+"""The functions that pointwise code may call: NumPy's meaning on scalars, in Python and compiled.
+
+In Python each is NumPy's (or SciPy's) function; compiled, the common ones are those of `elementary`, which vectorise,
+and the others the C library's. Results have the dtype NumPy gives for scalars of one dtype; mixed dtypes are cast by the caller.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba.core import types
+
+from . import support
+from .bridge import implements, is_bool, is_complex, is_float, is_integer
+from .elementary import FUNCTIONS
+from .integral import floordiv, fmod, left_shift, mod, pow, right_shift
+from .philox import (
+    philox_bits,
+    philox_bits_array,
+    philox_normal,
+    philox_normal_array,
+    philox_uniform,
+    philox_uniform_array,
+)
+from .special import digamma, erf, erfc, erfinv, gamma, i0, i0e, i1, i1e, lgamma, ndtri, polygamma, trigamma
+from .support import select
+
+__all__ = [
+    "abs_", "acos", "acosh", "angle", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor",
+    "cbrt", "ceil", "clip", "conj", "copysign", "cos", "cosh", "digamma", "erf", "erfc", "erfinv", "exp", "exp2", "expm1", "floor", "floordiv",
+    "fmax", "fmin", "fmod", "gamma", "heaviside", "hypot", "i0", "i0e", "i1", "i1e", "imag", "invert", "isfinite", "isinf", "isnan",
+    "left_shift", "lgamma", "log", "log10", "log1p", "log2", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum",
+    "minimum", "mod", "ndtri", "nextafter", "philox_bits", "philox_bits_array", "philox_normal", "philox_normal_array", "philox_uniform",
+    "philox_uniform_array", "polygamma", "pow", "real", "right_shift", "round_", "select", "sigmoid", "sign", "signbit", "sin", "sinc", "sinh",
+    "softplus", "sqrt", "square", "strong_mul", "tan", "tanh", "trigamma", "trunc", "where",
+]  # fmt: skip
+
+Python = Callable[..., Any]
+where = select
+
+
+def _float_of(kind: Any) -> Any:
+    """The float dtype that NumPy computes with for this argument (integers: float64)."""
+    return np.float32 if kind == types.float32 else np.float64
+
+
+def _unary(name: str, python: Any, native: Any = None, complex_native: Any = None) -> Python:
+    """A function of one float or complex argument; without a native body it is NumPy's own, as Numba lowers it."""
+
+    def function(x: Any) -> Any:
+        return python(x)
+
+    function.__name__ = function.__qualname__ = name
+
+    @implements(function)
+    def typer(x: Any) -> Any:
+        if is_complex(x):
+            if complex_native is None:
+                return None
+            kind = np.complex64 if x == types.complex64 else np.complex128
+            return lambda x: kind(complex_native(x))
+        if not isinstance(x, (types.Float, types.Integer, types.Boolean)):
+            return None
+        t = _float_of(x)
+        body = native[t.__name__] if isinstance(native, dict) else native
+        return lambda x: t(body(t(x)))
+
+    return function
+
+
+def _own(name: str) -> dict[str, Any]:
+    return {dtype: table[name] for dtype, table in FUNCTIONS.items()}
+
+
+def _sigmoid(x: Any) -> Any:
+    if isinstance(x, np.complexfloating):
+        return 1 / (1 + np.exp(-x))
+    a = x if isinstance(x, np.floating) else np.float64(x)
+    e = np.exp(-np.abs(a))
+    return (e if a < 0 else type(e)(1)) / (1 + e)
+
+
+def _complex_sigmoid(x: Any) -> Any:
+    return 1 / (1 + np.exp(-np.complex128(x)))
+
+
+def _complex_log(x: Any) -> Any:
+    a, b = abs(np.float64(x.real)), abs(np.float64(x.imag))
+    high, low = max(a, b), min(a, b)
+    size = math.hypot(a, b)
+    # Near the unit circle the logarithm of the size would lose all its digits.
+    length = 0.5 * math.log1p((high - 1.0) * (high + 1.0) + low * low) if 0.5 < size < 2.0 else np.log(size)
+    return complex(length, math.atan2(x.imag, x.real))
+
+
+def _complex_log1p(x: Any) -> Any:
+    a, b = np.float64(x.real), np.float64(x.imag)
+    length = 0.5 * math.log1p(a * (2.0 + a) + b * b) if abs(a) < 0.5 and abs(b) < 0.5 else np.log(math.hypot(1.0 + a, b))
+    return complex(length, math.atan2(b, 1.0 + a))
+
+
+def _complex_expm1(x: Any) -> Any:
+    a, b = np.float64(x.real), np.float64(x.imag)
+    half = math.sin(0.5 * b)
+    return complex(math.expm1(a) * math.cos(b) - 2.0 * half * half, math.exp(a) * math.sin(b))
+
+
+for _helper in (_complex_sigmoid, _complex_log, _complex_log1p, _complex_expm1):
+    implements(_helper, inline=False)(lambda x, helper=_helper: helper)
+
+
+def _softplus(x: Any) -> Any:
+    return np.logaddexp(x, type(x)(0)) if isinstance(x, np.floating) else np.logaddexp(x, 0.0)
+
+
+exp = _unary("exp", np.exp, _own("exp"), np.exp)
+expm1 = _unary("expm1", np.expm1, _own("expm1"), _complex_expm1)
+exp2 = _unary("exp2", np.exp2, np.exp2, np.exp2)
+log = _unary("log", np.log, _own("log"), _complex_log)
+log1p = _unary("log1p", np.log1p, _own("log1p"), _complex_log1p)
+log2 = _unary("log2", np.log2, np.log2, np.log2)
+log10 = _unary("log10", np.log10, np.log10, np.log10)
+sqrt = _unary("sqrt", np.sqrt, support.sqrt_float, np.sqrt)
+sin = _unary("sin", np.sin, np.sin, np.sin)
+cos = _unary("cos", np.cos, np.cos, np.cos)
+tan = _unary("tan", np.tan, np.tan, np.tan)
+asin = _unary("asin", np.arcsin, np.arcsin, np.arcsin)
+acos = _unary("acos", np.arccos, np.arccos, np.arccos)
+atan = _unary("atan", np.arctan, np.arctan, np.arctan)
+sinh = _unary("sinh", np.sinh, _own("sinh"), np.sinh)
+cosh = _unary("cosh", np.cosh, _own("cosh"), np.cosh)
+tanh = _unary("tanh", np.tanh, _own("tanh"), np.tanh)
+asinh = _unary("asinh", np.arcsinh, np.arcsinh, np.arcsinh)
+acosh = _unary("acosh", np.arccosh, np.arccosh, np.arccosh)
+atanh = _unary("atanh", np.arctanh, np.arctanh, np.arctanh)
+sigmoid = _unary("sigmoid", _sigmoid, _own("sigmoid"), _complex_sigmoid)
+softplus = _unary("softplus", _softplus, _own("softplus"))
+
+
+def _cbrt_root(x: Any) -> Any:
+    """A power of |x| corrected by one Newton step, which makes cubes exact."""
+    a = abs(x)
+    if a == 0 or not a < math.inf:
+        return x
+    scale = 1.0
+    if a < 1e-300:
+        a, scale = a * 2.0**162, 2.0**-54
+    r = a ** (1.0 / 3.0)
+    r = r - (r * r * r - a) / (3.0 * r * r)
+    return math.copysign(r * scale, x)
+
+
+def cbrt(x: Any) -> Any:
+    return np.cbrt(x)
+
+
+@implements(_cbrt_root)
+def _cbrt_native(x: Any) -> Any:
+    return _cbrt_root
+
+
+@implements(cbrt)
+def _type_cbrt(x: Any) -> Any:
+    t = _float_of(x)
+    return (lambda x: t(_cbrt_root(np.float64(x)))) if not is_complex(x) else None
+
+
+def _rounding(name: str, python: Any, native: Any) -> Python:
+    def function(x: Any) -> Any:
+        return python(x)
+
+    function.__name__ = function.__qualname__ = name
+
+    @implements(function)
+    def typer(x: Any) -> Any:
+        if is_float(x):
+            return lambda x: native(x)
+        if is_complex(x) and name == "round_":
+            return lambda x: complex(native(x.real), native(x.imag))
+        return (lambda x: x) if is_integer(x) or is_bool(x) else None
+
+    return function
+
+
+floor = _rounding("floor", np.floor, support.floor_float)
+ceil = _rounding("ceil", np.ceil, support.ceil_float)
+trunc = _rounding("trunc", np.trunc, support.trunc_float)
+round_ = _rounding("round_", np.rint, support.rint_float)
+
+
+def square(x: Any) -> Any:
+    return x * x
+
+
+
+@implements(square)
+def _type_square(x: Any) -> Any:
+    t = support_type(x)
+    return lambda x: t(x * x)
+
+
+
+def abs_(x: Any) -> Any:
+    return np.abs(x)
+
+
+@implements(abs_)
+def _type_abs(x: Any) -> Any:
+    if is_float(x):
+        return lambda x: support.fabs_float(x)
+    if is_complex(x):
+        return lambda x: np.abs(x)
+    if is_integer(x) and x.signed:
+        t = support_type(x)
+        zero = t(0)
+        return lambda x: select(x < zero, t(-x), x)
+    return lambda x: x
+
+
+def sign(x: Any) -> Any:
+    return np.sign(x)
+
+
+@implements(sign)
+def _type_sign(x: Any) -> Any:
+    if is_complex(x):
+        kind = np.complex64 if x == types.complex64 else np.complex128
+
+        def of_complex(x: Any) -> Any:
+            size = np.abs(x)
+            return kind(0) if size == 0 else kind(complex(x.real / size, x.imag / size))
+
+        return of_complex
+    t = support_type(x)
+    zero, one = t(0), t(1)
+    if is_integer(x) and not x.signed or is_bool(x):
+        return lambda x: select(x > zero, one, zero)
+    minus = t(-1)
+    return lambda x: select(x > zero, one, select(x < zero, minus, select(x == zero, zero, x)))
+
+
+def support_type(kind: Any) -> Any:
+    """NumPy's scalar class of a Numba scalar type."""
+    return np.bool_ if is_bool(kind) else getattr(np, str(types.unliteral(kind)))
+
+
+def _predicate(name: str, python: Any, of_float: Any, otherwise: bool) -> Python:
+    def function(x: Any) -> Any:
+        return python(x)
+
+    function.__name__ = function.__qualname__ = name
+
+    @implements(function)
+    def typer(x: Any) -> Any:
+        if is_float(x):
+            return lambda x: of_float(x)
+        if is_complex(x):
+            return lambda x: python(x)
+        return (lambda x: x == x) if otherwise else (lambda x: x != x)
+
+    return function
+
+
+isnan = _predicate("isnan", np.isnan, np.isnan, False)
+isinf = _predicate("isinf", np.isinf, np.isinf, False)
+isfinite = _predicate("isfinite", np.isfinite, np.isfinite, True)
+
+
+def _binary_float(name: str, python: Any, native: Any) -> Python:
+    """A function of two floats of one dtype."""
+
+    def function(x: Any, y: Any) -> Any:
+        return python(x, y)
+
+    function.__name__ = function.__qualname__ = name
+
+    @implements(function)
+    def typer(x: Any, y: Any) -> Any:
+        if is_complex(x) or is_complex(y):
+            return None
+        t = np.float32 if x == types.float32 and y == types.float32 else np.float64
+        return lambda x, y: t(native(t(x), t(y)))
+
+    return function
+
+
+atan2 = _binary_float("atan2", np.arctan2, math.atan2)
+hypot = _binary_float("hypot", np.hypot, math.hypot)
+nextafter = _binary_float("nextafter", np.nextafter, np.nextafter)
+copysign = _binary_float("copysign", np.copysign, support.copysign_float)
+
+
+def logaddexp(x: Any, y: Any) -> Any:
+    return np.logaddexp(x, y)
+
+
+@implements(logaddexp)
+def _type_logaddexp(x: Any, y: Any) -> Any:
+    t = np.float32 if x == types.float32 and y == types.float32 else np.float64
+    table = FUNCTIONS[t.__name__]
+    e, l = table["exp"], table["log1p"]
+    log_two = t(np.log(2.0))
+
+    def body(x: Any, y: Any) -> Any:
+        a, b = t(x), t(y)
+        # Equal arguments first: the difference of two infinities is no number.
+        high = select(a > b, a, b)
+        return select(a == b, a + log_two, high + l(e(-support.fabs_float(a - b))) + (a - a + b - b if a != a or b != b else t(0)))
+
+    return body
+
+
+def _extreme(name: str, python: Any, above: bool, keep_nan: bool) -> Python:
+    """maximum, minimum (NaN wins) and fmax, fmin (NaN loses)."""
+
+    def function(x: Any, y: Any) -> Any:
+        return python(x, y)
+
+    function.__name__ = function.__qualname__ = name
+
+    @implements(function)
+    def typer(x: Any, y: Any) -> Any:
+        if is_complex(x) or is_complex(y):
+            if above:
+                return lambda x, y: select(_nan(x) if keep_nan else _nan(y), x, select((_nan(y) if keep_nan else _nan(x)) | _less(x, y), y, x))
+            return lambda x, y: select(_nan(x) if keep_nan else _nan(y), x, select((_nan(y) if keep_nan else _nan(x)) | _less(y, x), y, x))
+        if not (is_float(x) or is_float(y)):
+            return (lambda x, y: select(x >= y, x, y)) if above else (lambda x, y: select(x <= y, x, y))
+        if keep_nan:
+            return (lambda x, y: select((x >= y) | (x != x), x, y)) if above else (lambda x, y: select((x <= y) | (x != x), x, y))
+        return (lambda x, y: select((x >= y) | (y != y), x, y)) if above else (lambda x, y: select((x <= y) | (y != y), x, y))
+
+    return function
+
+
+def _nan(x: Any) -> Any:
+    return (x.real != x.real) | (x.imag != x.imag)
+
+
+def _less(x: Any, y: Any) -> Any:
+    """NumPy's order of complex numbers: by real parts, then by imaginary parts."""
+    return (x.real < y.real) | ((x.real == y.real) & (x.imag < y.imag))
+
+
+implements(_nan)(lambda x: _nan)
+implements(_less)(lambda x, y: _less)
+
+maximum = _extreme("maximum", np.maximum, True, True)
+minimum = _extreme("minimum", np.minimum, False, True)
+fmax = _extreme("fmax", np.fmax, True, False)
+fmin = _extreme("fmin", np.fmin, False, False)
+
+
+def clip(x: Any, lo: Any, hi: Any) -> Any:
+    return np.minimum(np.maximum(x, lo), hi)
+
+
+implements(clip)(lambda x, lo, hi: lambda x, lo, hi: minimum(maximum(x, lo), hi))
+
+
+def heaviside(x: Any, y: Any) -> Any:
+    return np.heaviside(x, y)
+
+
+@implements(heaviside)
+def _type_heaviside(x: Any, y: Any) -> Any:
+    t = np.float32 if x == types.float32 and y == types.float32 else np.float64
+    zero, one = t(0), t(1)
+
+    def body(x: Any, y: Any) -> Any:
+        a, b = t(x), t(y)
+        return select(a > zero, one, select(a < zero, zero, select(a == zero, b, a)))
+
+    return body
+
+
+def sinc(x: Any) -> Any:
+    return np.sinc(x)
+
+
+@implements(sinc)
+def _type_sinc(x: Any) -> Any:
+    if is_complex(x):
+        return None
+    t = _float_of(x)
+    pi, zero, one = t(np.pi), t(0), t(1)
+
+    def body(x: Any) -> Any:
+        a = pi * t(x)
+        return one if a == zero else t(np.sin(a)) / a
+
+    return body
+
+
+def strong_mul(x: Any, y: Any) -> Any:
+    """`x * y`, but 0 wherever x is 0, whatever y is."""
+    t = np.result_type(x, y).type
+    return t(0) if x == 0 else t(x) * t(y)
+
+
+@implements(strong_mul)
+def _type_strong_mul(x: Any, y: Any) -> Any:
+    t = support_type(support.unify(x, y))
+    zero = t(0)
+
+    def body(x: Any, y: Any) -> Any:
+        a, b = t(x), t(y)
+        return select(a == zero, zero, t(a * b))
+
+    return body
+
+
+def real(x: Any) -> Any:
+    return np.real(x)
+
+
+def imag(x: Any) -> Any:
+    return np.imag(x)
+
+
+def conj(x: Any) -> Any:
+    return np.conj(x)
+
+
+def angle(x: Any) -> Any:
+    return np.angle(x)
+
+
+def _type_imag(x: Any) -> Any:
+    if is_complex(x):
+        return lambda x: x.imag
+    zero = support_type(x)(0)
+    return lambda x: zero
+
+
+implements(real)(lambda x: (lambda x: x.real) if is_complex(x) else (lambda x: x))
+implements(imag)(_type_imag)
+implements(conj)(lambda x: (lambda x: np.conj(x)) if is_complex(x) else (lambda x: x))
+
+
+@implements(angle)
+def _type_angle(x: Any) -> Any:
+    if is_complex(x):
+        return lambda x: math.atan2(x.imag, x.real)
+    t = _float_of(x)
+    zero = t(0)
+    return lambda x: t(math.atan2(zero, t(x)))
+
+
+def signbit(x: Any) -> Any:
+    return np.signbit(x)
+
+
+@implements(signbit)
+def _type_signbit(x: Any) -> Any:
+    if is_float(x):
+        return lambda x: support.bits(x) < 0
+    return lambda x: x < 0
+
+
+def _truth(name: str, python: Any, native: Any) -> Python:
+    def function(x: Any, y: Any) -> Any:
+        return python(x, y)
+
+    function.__name__ = function.__qualname__ = name
+    implements(function)(lambda x, y: native)
+    return function
+
+
+logical_and = _truth("logical_and", np.logical_and, lambda x, y: (x != 0) & (y != 0))
+logical_or = _truth("logical_or", np.logical_or, lambda x, y: (x != 0) | (y != 0))
+logical_xor = _truth("logical_xor", np.logical_xor, lambda x, y: (x != 0) != (y != 0))
+
+
+def bitwise_and(x: Any, y: Any) -> Any:
+    return np.bitwise_and(x, y)
+
+
+def bitwise_or(x: Any, y: Any) -> Any:
+    return np.bitwise_or(x, y)
+
+
+def bitwise_xor(x: Any, y: Any) -> Any:
+    return np.bitwise_xor(x, y)
+
+
+def _common(x: Any, y: Any) -> Any:
+    return support_type(support.unify(x, y))
+
+
+@implements(bitwise_and)
+def _type_and(x: Any, y: Any) -> Any:
+    t = _common(x, y)
+    return lambda x, y: t(t(x) & t(y))
+
+
+@implements(bitwise_or)
+def _type_or(x: Any, y: Any) -> Any:
+    t = _common(x, y)
+    return lambda x, y: t(t(x) | t(y))
+
+
+@implements(bitwise_xor)
+def _type_xor(x: Any, y: Any) -> Any:
+    t = _common(x, y)
+    return lambda x, y: t(t(x) ^ t(y))
+
+
+def logical_not(x: Any) -> Any:
+    return np.logical_not(x)
+
+
+implements(logical_not)(lambda x: lambda x: x == 0)
+
+
+def bitwise_not(x: Any) -> Any:
+    return np.invert(x)
+
+
+@implements(bitwise_not)
+def _type_not(x: Any) -> Any:
+    t = support_type(x)
+    return (lambda x: not x) if is_bool(x) else (lambda x: t(~x))
+
+
+invert = bitwise_not

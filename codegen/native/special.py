@@ -1,0 +1,174 @@
+"""Special functions: SciPy's compiled ones over doubles, called by name; single precision goes through double."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.special
+from numba.core import types
+
+from .bridge import implements, is_float, is_real
+from .symbols import SPECIAL, external, symbol
+
+
+def erf(x: Any) -> Any:
+    return scipy.special.erf(x)
+
+
+def erfc(x: Any) -> Any:
+    return scipy.special.erfc(x)
+
+
+def erfinv(x: Any) -> Any:
+    return scipy.special.erfinv(x)
+
+
+def lgamma(x: Any) -> Any:
+    return scipy.special.gammaln(x)
+
+
+def gamma(x: Any) -> Any:
+    return scipy.special.gamma(x)
+
+
+def digamma(x: Any) -> Any:
+    return scipy.special.psi(x)
+
+
+def trigamma(x: Any) -> Any:
+    return polygamma(1, x)
+
+
+def polygamma(n: Any, x: Any) -> Any:
+    """The n-th derivative of digamma; n is a non-negative integer."""
+    value = scipy.special.polygamma(int(n), x)
+    return np.float32(value) if isinstance(x, np.float32) else np.float64(value)
+
+
+def i0(x: Any) -> Any:
+    return scipy.special.i0(x)
+
+
+def i1(x: Any) -> Any:
+    return scipy.special.i1(x)
+
+
+def i0e(x: Any) -> Any:
+    return scipy.special.i0e(x)
+
+
+def i1e(x: Any) -> Any:
+    return scipy.special.i1e(x)
+
+
+def ndtri(x: Any) -> Any:
+    return scipy.special.ndtri(x)
+
+
+_signature = types.float64(types.float64, types.intc)
+
+
+def _from_scipy(function: Callable[..., Any], routine: str) -> None:
+    def typer(x: Any) -> Any:
+        if not is_real(x):
+            return None
+        # Looked up here, at the first compile that needs it: importing SciPy's module takes a while.
+        call = external(symbol(SPECIAL, routine), _signature)
+        if x == types.float32:
+
+            def single(x: Any) -> Any:
+                return np.float32(call(np.float64(x), 0))
+
+            return single
+
+        def double(x: Any) -> Any:
+            return call(np.float64(x), 0)
+
+        return double
+
+    implements(function)(typer)
+
+
+for _function, _routine in (
+    (erfinv, "erfinv"), (lgamma, "gammaln"), (gamma, "gamma"), (digamma, "psi"), (i0, "i0"), (i1, "i1"), (i0e, "i0e"), (i1e, "i1e"),
+    (ndtri, "ndtri"),
+):  # fmt: skip
+    _from_scipy(_function, _routine)
+
+
+def _from_math(function: Callable[..., Any], routine: Any) -> None:
+    def typer(x: Any) -> Any:
+        if not is_real(x):
+            return None
+        t = np.float32 if x == types.float32 else np.float64
+
+        def body(x: Any) -> Any:
+            return t(routine(t(x)))
+
+        return body
+
+    implements(function)(typer)
+
+
+_from_math(erf, math.erf)
+_from_math(erfc, math.erfc)
+
+BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
+
+
+def _polygamma(n: Any, x: Any) -> Any:
+    """Recurrence up to x >= 15 + n, then the asymptotic series; negative x by the same recurrence, poles give inf."""
+    order = np.int64(n)
+    if order == 0:
+        return _psi(x)
+    if x <= 0 and x == math.floor(x):
+        return math.inf
+    factorial = 1.0
+    for k in range(2, order):
+        factorial *= k
+    # Sums of the positive terms of zeta(n + 1, x), that is (-1)**(n + 1) / n! times the result.
+    total = 0.0
+    while x < 15.0 + order:
+        total += x ** -(order + 1.0)
+        x += 1.0
+    total *= factorial * order
+    tail = factorial * x ** -np.float64(order) * (1.0 + 0.5 * order / x)
+    term = factorial * order * (order + 1.0) * 0.5 * x ** -(order + 2.0)
+    for k in range(len(BERNOULLI)):
+        tail += BERNOULLI[k] * term
+        a = order + 2.0 * k + 2.0
+        term *= a * (a + 1.0) / ((2.0 * k + 3.0) * (2.0 * k + 4.0)) / (x * x)
+    total += tail
+    return total if order % 2 == 1 else -total
+
+
+def _psi(x: Any) -> Any:
+    return scipy.special.psi(x)
+
+
+@implements(_psi)
+def _native_psi(x: Any) -> Any:
+    call = external(symbol(SPECIAL, "psi"), _signature)
+    return lambda x: call(np.float64(x), 0)
+
+
+implements(_polygamma, inline=False)(lambda n, x: _polygamma)
+
+
+@implements(polygamma, inline=False)
+def _native_polygamma(n: Any, x: Any) -> Any:
+    if not is_real(x):
+        return None
+    t = np.float32 if x == types.float32 else np.float64
+    return lambda n, x: t(_polygamma(np.int64(n), np.float64(x)))
+
+
+@implements(trigamma, inline=False)
+def _native_trigamma(x: Any) -> Any:
+    if not is_real(x):
+        return None
+    t = np.float32 if is_float(x) and x.bitwidth == 32 else np.float64
+    return lambda x: t(_polygamma(np.int64(1), np.float64(x)))
