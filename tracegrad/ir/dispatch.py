@@ -66,7 +66,7 @@ def call_evaluate(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
 class Operand:
     """A concrete operand as type rules see one."""
 
-    __slots__ = ("type", "value")
+    __slots__ = ("type", "value", "weak")
 
     def __init__(self, value: Any) -> None:
         from_array = getattr(value, "dtype", None) is not None
