@@ -1,0 +1,108 @@
+"""From printed source to a native entry point."""
+
+from __future__ import annotations
+
+import importlib.util
+import linecache
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numba.core import types
+from numba.core.compiler import Compiler
+from numba.np import numpy_support
+
+from . import cache
+from .borrowed import BorrowedArray, available
+
+FLAGS = {"nogil": True, "error_model": "numpy", "boundscheck": False}
+
+
+class NoAlias(Compiler):  # type: ignore[misc]
+    """Numba's compiler with every array argument declared free of overlap with what is written.
+
+    Kernels write only to outputs and scratch, which their caller allocates. LLVM otherwise guards a loop over many arrays with
+    pairwise overlap checks, and gives up vectorising beyond a number of them. `flags.noalias` is internal to Numba: this class is its
+    one use.
+    """
+
+    def define_pipelines(self) -> Any:
+        self.state.flags.noalias = True
+        return super().define_pipelines()
+
+
+@dataclass(frozen=True)
+class Executable:
+    """`call(inputs..., outputs..., arena, status, phase, lo, hi)` with exactly the array types it was compiled for."""
+
+    call: Callable[..., None]
+    source: str
+
+
+def signature(arrays: Sequence[tuple[np.dtype[Any], int, str]]) -> Any:
+    """The entry's type: arrays by dtype, rank and layout, then arena, status, phase, lo, hi."""
+    borrow = available()
+    made = []
+    for dtype, ndim, layout in [*arrays, (np.dtype(np.uint8), 1, "C"), (np.dtype(np.int64), 1, "C")]:
+        kind = numpy_support.from_dtype(dtype)
+        made.append(BorrowedArray(kind, ndim, layout) if borrow else types.Array(kind, ndim, layout))
+    return types.void(*made, types.int64, types.int64, types.int64)
+
+
+def _module(path: Path | None, name: str, source: str) -> dict[str, Any]:
+    """Run the source as a module that `sys.modules` knows, which Numba's cache needs to name its functions."""
+    if path is None:
+        file = f"<{name}>"
+        linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+        spec = importlib.util.spec_from_loader(name, loader=None, origin=file)
+        assert spec is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        exec(compile(source, file, "exec"), module.__dict__)
+        return module.__dict__
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module.__dict__
+
+
+def compile_source(
+    source: str,
+    name: str,
+    inputs: Sequence[tuple[np.dtype[Any], int, str]],
+    outputs: Sequence[tuple[np.dtype[Any], int]],
+    cache_dir: Path | None,
+) -> Executable:
+    """Compile function `name` of `source` for these array types, or take it from the disk cache below `cache_dir` (None: memory only)."""
+    kinds = [*inputs, *[(dtype, ndim, "C") for dtype, ndim in outputs]]
+    sig = signature(kinds)
+    options: dict[str, Any] = {**FLAGS, "pipeline_class": NoAlias}
+    key = cache.key_of(source, name, sig, sorted(FLAGS.items()))
+    module_name = f"tracegrad_kernel_{key}"
+
+    def entry(namespace: dict[str, Any], keep: bool) -> tuple[Any, Any]:
+        dispatcher = njit(sig, cache=keep, **options)(namespace[name])
+        (result,) = dispatcher.overloads.values()
+        return result.entry_point, dispatcher
+
+    if cache_dir is None:
+        cache.COUNTERS.compiled += 1
+        return Executable(entry(_module(None, module_name, source), False)[0], source)
+
+    def build(directory: Path) -> Executable:
+        path = directory / "kernel.py"
+        path.write_text(source)
+        return Executable(entry(_module(path, module_name, source), True)[0], source)
+
+    def load(directory: Path) -> Executable | None:
+        call, dispatcher = entry(_module(directory / "kernel.py", module_name, source), True)
+        return Executable(call, source) if sum(dispatcher.stats.cache_hits.values()) else None
+
+    made: Executable = cache.fetch(cache_dir, key, build, load)
+    return made
