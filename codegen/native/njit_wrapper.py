@@ -1,0 +1,96 @@
+"""A kernel as an ordinary Numba function: generated code that allocates, runs all phases, and returns."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numba.core import errors, types
+from numba.extending import overload
+from numba.np import numpy_support
+
+from .. import integers, kernel
+from ..printer import PrintedProgram, dtype_name
+
+
+def as_array(value: Any, dtype: Any, ndim: int) -> Any:
+    """An argument as the array that the kernel expects: numbers become 0-d arrays; other dtypes and ranks are refused."""
+    array = np.asarray(value)
+    if array.ndim != ndim or (ndim and array.dtype != np.dtype(dtype)):
+        raise TypeError(f"expected a {ndim}-d array of {np.dtype(dtype)}, got a {array.ndim}-d array of {array.dtype}")
+    return array.astype(dtype) if ndim == 0 else array
+
+
+@overload(as_array, inline="always")
+def _as_array(value: Any, dtype: Any, ndim: Any) -> Any:
+    wanted = dtype.dtype
+    rank = ndim.literal_value if isinstance(ndim, types.IntegerLiteral) else None
+    if isinstance(value, (types.Number, types.Boolean)) and rank in (0, None):
+
+        def of_number(value: Any, dtype: Any, ndim: Any) -> Any:
+            made = np.empty((), dtype)
+            made[()] = value
+            return made
+
+        return of_number
+    if isinstance(value, types.Array):
+        if value.dtype != wanted or (rank is not None and value.ndim != rank):
+            raise errors.TypingError(f"this function was compiled for a {rank}-d array of {numpy_support.as_dtype(wanted)}, it is called with a {value.ndim}-d array of {value.dtype}")
+        return lambda value, dtype, ndim: value
+    return None
+
+
+_counter = [0]
+
+
+def make_njit(printed: PrintedProgram, program: kernel.Program, frozen: Sequence[Any], several: bool) -> Any:
+    """A lazily typed dispatcher `f(inputs...)` for any memory layout: arrays in, arrays out, 0-d results as scalars, several as a tuple.
+
+    `frozen` are the values of the last inputs, built in as constants. Raises ValueError for sizes that the kernel was not compiled for,
+    and for what the kernel's checks record.
+    """
+    inputs = [b for b in program.buffers if b.role == "in"]
+    outputs = [b for b in program.buffers if b.role == "out"]
+    free = inputs[: len(inputs) - len(frozen)]
+    name = f"{program.name}_function"
+    lines = [f"def {name}({', '.join(b.name for b in free)}):", f'    """{program.name} on arrays; see the kernel above."""']
+    for b in free:
+        lines.append(f"    {b.name}_ = as_array({b.name}, np.{dtype_name(b.dtype)}, {len(b.shape)})")
+    for b in inputs[len(free) :]:
+        lines.append(f"    {b.name}_ = frozen_{b.name}")
+    for size, (buffer, axis) in printed.sizes:
+        lines.append(f"    {size} = {buffer}_.shape[{axis}]")
+    named = {size: place for size, place in printed.sizes}
+    for b in free:
+        for axis, s in enumerate(b.shape):
+            if named.get(str(s)) == (b.name, axis):
+                continue
+            lines.append(f"    if {b.name}_.shape[{axis}] != {s}:")
+            lines.append(f'        raise ValueError("{program.name}: axis {axis} of {b.name} must have size {s}")')
+    for b in outputs:
+        shape = "(" + "".join(f"{s}, " for s in b.shape) + ")"
+        lines.append(f"    {b.name} = np.empty({shape}, np.{dtype_name(b.dtype)})")
+    lines.append(f"    arena = np.empty({printed.arena_code} + 64, np.uint8)")
+    lines.append("    status = np.zeros(2, np.int64)")
+    arguments = ", ".join([*[f"{b.name}_" for b in inputs], *[b.name for b in outputs], "arena", "status", "-1", "0", "0"])
+    lines.append(f"    {program.name}({arguments})")
+    for code, text in enumerate(program.errors):
+        lines.append(f"    if status[0] == {code + 1}:")
+        lines.append(f"        raise ValueError({text.replace('{value}', 'the recorded value')!r})")
+    results = [b.name if b.shape else f"{b.name}[()]" for b in outputs]
+    lines.append(f"    return ({', '.join(results)}{',' if len(results) == 1 else ''})" if several else f"    return {results[0]}")
+    source = printed.source + "\n\n" + "\n".join(lines) + "\n"
+    _counter[0] += 1
+    file = f"<{program.name}_njit_{_counter[0]}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    space: dict[str, Any] = {"as_array": as_array, "np": np, "__name__": f"tracegrad_njit_{_counter[0]}"}
+    space |= {f"frozen_{b.name}": np.array(v, b.dtype) for b, v in zip(inputs[len(free) :], frozen, strict=True)}
+    exec(compile(source, file, "exec"), space)
+    space[program.name] = njit(error_model="numpy", nogil=True)(space[program.name])
+    return njit(error_model="numpy", nogil=True)(space[name])
+
+
+__all__ = ["as_array", "integers", "make_njit"]
