@@ -152,8 +152,10 @@ class Jitted:
             outs = entry.executable(values)
             self._remember(entry, args, kwargs, leaves)
         count = len(traced.out_boxed)
-        for k, new in zip(traced.writes, outs[count:], strict=True):
+        for k, new in zip(traced.writes, outs[count:], strict=False):
             _write_back(leaves[k], new)
+        for generator, counter in zip(traced.generators, outs[count + len(traced.writes) :], strict=True):
+            generator.store(counter)
         return unflatten(traced.out_spec, [_result(o) for o in outs[:count]])
 
     def _remember(self, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: Sequence[Any]) -> None:

@@ -59,6 +59,8 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
         inputs = [x if isinstance(x, Boxed) or not isinstance(x, (bool, int, float, complex)) else x for x in leaves]
         outs, out_places = evaluate_batched(traced.graph, [*inputs, *traced.captures], [*places, *[None] * len(traced.captures)], size)
         count = len(traced.out_boxed)
+        for generator, counter in zip(traced.generators, outs[count + len(traced.writes) :], strict=True):
+            generator.store(counter)
         wanted = _broadcast(out_axes, unflatten(traced.out_spec, [0] * count))
         results = [with_axis(o, p, size, w) for o, p, w in zip(outs[:count], out_places, wanted, strict=False)]
         faces = [Tensor(np.asarray(plain(r))) if t and not isinstance(r, Boxed) else plain(r) for r, t in zip(results, traced.out_boxed, strict=True)]

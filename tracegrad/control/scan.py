@@ -10,7 +10,7 @@ import numpy as np
 from .._codegen import integers, lowering
 from ..autograd.engine import gradient, zeros
 from ..autograd.mode import enable_grad
-from ..errors import ShapeError
+from ..errors import ShapeError, TracegradError
 from ..ir.dispatch import STATE, bind
 from ..ir.evaluate import evaluate
 from ..ir.graph import Graph
@@ -205,6 +205,8 @@ def scan(f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any = None, le
     types = [*kinds, *[_slice_type(x, True) for x in x_leaves]]
     faces = [face_of(x) for x in [*carry_leaves, *x_leaves]]
     traced = trace_function(f, flatten(((init, xs), {}))[1], types, faces, name="body", sizes=STATE.traces[-1].sizes)
+    if traced.generators:
+        raise TracegradError("scan: the body draws random numbers; draw them before the loop and pass them as xs")
     out = unflatten(traced.out_spec, list(range(len(traced.out_boxed))))
     if not isinstance(out, tuple) or len(out) != 2:
         raise TypeError(f"scan: the body must return a pair (carry, y), it returned {type(out).__name__}")

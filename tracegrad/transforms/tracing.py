@@ -13,6 +13,7 @@ from ..errors import DTypeError
 from ..ir.dispatch import STATE
 from ..ir.graph import Graph, Var
 from ..ir.trace import Trace
+from ..ops.random import draws
 from ..tensor import Array, Boxed, Tensor, unbox
 from ..tree import flatten, unflatten
 from ..types import ArrayType, Sizes
@@ -29,8 +30,8 @@ class Traced:
     """Which results are Tensors."""
     writes: tuple[int, ...] = ()
     """Which arguments the function wrote to; their new values are the last outputs, in this order."""
-    boxes: tuple[Any, ...] = ()
-    """The boxed arguments and what they held, for those who look for escaped values."""
+    generators: tuple[Any, ...] = ()
+    """The random generators that were drawn from; their raised counters are outputs after the writes."""
 
 
 def trace_function(
@@ -57,8 +58,10 @@ def trace_function(
         for b in boxes:
             if b._base is not None:
                 b._refresh()
-        graph, captures = trace.finish([x if not isinstance(x, Boxed) else refreshed(x) for x in [*leaves, *[boxes[k] for k in written]]])
-    return Traced(graph, captures, out_spec, tuple(isinstance(x, Tensor) for x in leaves), written)
+        drawn = draws(trace)
+        results = [*leaves, *[boxes[k] for k in written], *[counter for _, counter in drawn]]
+        graph, captures = trace.finish([x if not isinstance(x, Boxed) else refreshed(x) for x in results])
+    return Traced(graph, captures, out_spec, tuple(isinstance(x, Tensor) for x in leaves), written, tuple(g for g, _ in drawn))
 
 
 def refreshed(x: Boxed) -> Boxed:
