@@ -1,0 +1,155 @@
+"""`python -m tracegrad bench`."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from dataclasses import asdict
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+from . import SIZES, WORKLOADS, Workload, report
+from .contestant import OURS, PEERS
+from .machine import summary
+from .measure import usable_cores
+from .run import Outcome, Settings, failures, run
+
+DESCRIPTION = """\
+Times derivatives in eager mode against jit, and checks every entry of every result against a derivative written by hand.
+Each contestant runs in a process of its own, pinned to as many cores as there are threads; a time is the median of
+many calls, and what a first call costs (tracing and compiling, with an empty cache) stands in a column of its own.
+"""
+EPILOG = """\
+examples:
+  python -m tracegrad bench                                   everything, on one thread
+  python -m tracegrad bench --workload gmm --workload kmeans  two workloads only
+  python -m tracegrad bench --peers --threads 0 --markdown results.md
+  python -m tracegrad bench --memory --workload lennard_jones
+
+The exit code is 1 when a result of eager or jit is wrong or missing, 2 for wrong usage, else 0.
+"""
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], version: str) -> None:
+    """Describe the command to argparse."""
+    parser = commands.add_parser(
+        "bench", help="time derivatives, eager against jit, and check them", description=DESCRIPTION,
+        epilog=EPILOG + "\nworkloads:\n" + workload_list(), formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    names = list(dict.fromkeys(w.name for w in WORKLOADS))
+    parser.add_argument("--workload", action="append", choices=names, metavar="NAME", help="run only this workload (may be given several times)")
+    parser.add_argument("--size", choices=SIZES, default="default", help="how large the problems are (default: %(default)s)")
+    parser.add_argument("--threads", type=natural, default=1, metavar="N", help="threads of every contestant; 0 is all cores (default: 1)")
+    parser.add_argument("--repeat", type=positive, default=20, metavar="N", help="samples per time; the median is reported (default: 20)")
+    parser.add_argument("--peers", action="store_true", help="also run hand-written Numba loops and every other library that is installed: "
+                        "JAX, torch, torch.compile, HIPS autograd, CasADi")
+    parser.add_argument("--peer-python", metavar="PATH", help="interpreter of another environment in which to look for the other libraries "
+                        "(implies --peers)")
+    parser.add_argument("--memory", action="store_true", help="measure the peak memory of each case in a process of its own, and add "
+                        "lennard_jones with 4,000 particles")
+    parser.add_argument("--json", type=Path, metavar="PATH", help="write everything that was measured")
+    parser.add_argument("--markdown", type=Path, metavar="PATH", help="write the tables as Markdown")
+    parser.add_argument("--plot", type=Path, metavar="PATH", help="write a bar chart (the suffix says which format)")
+    parser.set_defaults(run=main, version=version)
+
+
+def workload_list() -> str:
+    """One line per workload, for the help text."""
+    lines = []
+    for w in WORKLOADS:
+        lines.append(f"  {w.title + ', ' + w.derivative:40s} {w.doc}; {w.label('default')}")
+    return "\n".join(lines) + "\n"
+
+
+def natural(text: str) -> int:
+    """A number of threads."""
+    value = int(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"{text} is negative")
+    return value
+
+
+def positive(text: str) -> int:
+    """A number of samples."""
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not positive")
+    return value
+
+
+def chosen(names: list[str] | None, size: str, memory: bool) -> list[tuple[Workload, str]]:
+    """The cases that the options ask for."""
+    cases = [(w, size) for w in WORKLOADS if names is None or w.name in names]
+    if memory and size != "large":
+        cases += [(w, "large") for w, _ in cases if w.name == "lennard_jones"]
+    return cases
+
+
+def main(options: argparse.Namespace) -> int:
+    """Run, print, write; the exit code."""
+    missing = [p for p, wanted in (("rich", True), ("matplotlib", options.plot is not None)) if wanted and find_spec(p) is None]
+    if missing:
+        sys.stderr.write(f"bench needs {' and '.join(missing)}: pip install 'tracegrad[bench]'\n")
+        return 2
+    python = interpreter(options.peer_python)
+    if python is None:
+        sys.stderr.write(f"--peer-python: there is no interpreter {options.peer_python}\n")
+        return 2
+    for path in (options.json, options.markdown, options.plot):
+        if path is not None and not path.absolute().parent.is_dir():
+            sys.stderr.write(f"the folder of {path} does not exist\n")
+            return 2
+    peers = PEERS if options.peers or options.peer_python else ()
+    settings = Settings(threads=options.threads or usable_cores(), repeat=options.repeat, separate=options.memory, peer_python=python)
+    cases = chosen(options.workload, options.size, options.memory)
+    outcomes = with_progress(cases, (*OURS, *peers), settings)
+    head = {"tracegrad": options.version, "machine": summary(), "settings": {**asdict(settings), "size": options.size}}
+    del head["settings"]["peer_python"]  # a path of this machine
+    show(outcomes, peers, settings, options.memory)
+    if options.json:
+        report.write_json(options.json, head, outcomes)
+    if options.markdown:
+        report.write_markdown(options.markdown, head, outcomes, peers, options.memory)
+    if options.plot:
+        report.write_plot(options.plot, outcomes, (*OURS, *peers))
+    return 1 if failures(outcomes) else 0
+
+
+def interpreter(given: str | None) -> str | None:
+    """The interpreter to run peers in, None where there is none of this name."""
+    return sys.executable if given is None else shutil.which(given)
+
+
+def with_progress(cases: list[tuple[Workload, str]], contestants: tuple[str, ...], settings: Settings) -> list[Outcome]:
+    """Run the cases with a progress bar on the terminal."""
+    progress = import_module("rich.progress")
+    columns = (progress.SpinnerColumn(), progress.TextColumn("{task.description}"), progress.BarColumn(), progress.MofNCompleteColumn(),
+               progress.TimeElapsedColumn())
+    with progress.Progress(*columns, console=console(stderr=True), transient=True) as bar:
+        task = bar.add_task("preparing", total=len(cases) * len(contestants))
+
+        def advance(contestant: str, title: str) -> None:
+            bar.update(task, advance=1, description=f"{contestant}: {title} done")
+
+        return run(cases, contestants, settings, advance)
+
+
+def show(outcomes: list[Outcome], peers: tuple[str, ...], settings: Settings, memory: bool) -> None:
+    """The tables on the terminal."""
+    out = console()
+    threads = f"{settings.threads} thread{'s' if settings.threads > 1 else ''}"
+    out.print(report.rich_table(f"Eager against jit, {threads}, medians", *report.main_rows(outcomes, memory)))
+    if peers:
+        out.print(report.rich_table(f"jit against others, {threads}, ms per derivative", *report.peer_rows(outcomes, peers)))
+    for line in report.remarks(outcomes, peers):
+        out.print(line, markup=False, highlight=False)
+
+
+def console(stderr: bool = False):  # type: ignore[no-untyped-def]
+    """rich's console; output that goes to a file is as wide as the tables want."""
+    made = import_module("rich.console").Console(stderr=stderr)
+    if not made.is_terminal:
+        made.width = 200
+    return made

@@ -1,0 +1,67 @@
+"""What takes part in a benchmark: a way to compute a workload's derivative."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from .workload import Workload
+
+
+class NotFittingError(Exception):
+    """The contestant has no version of this workload."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A workload on a contestant's own arrays.
+
+    derivative  computes the derivative and waits until it is there
+    primal      computes the function alone, or None
+    to_numpy    turns the derivative's result into a flat list of NumPy arrays
+    """
+
+    derivative: Callable[[], Any]
+    primal: Callable[[], Any] | None
+    to_numpy: Callable[[Any], list[Any]]
+
+
+Prepare = Callable[[Workload, list[Any], int], Prepared]
+"""`prepare(workload, arguments, threads)`; what it costs counts as part of the first call."""
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A name for tables, the module of this package that imports the library, and the function there that prepares a workload."""
+
+    name: str
+    module: str
+    function: str
+    needs: str
+    ours: bool = False
+    here: bool = False
+    """Whether it always runs in this environment, wherever the other peers are."""
+
+    def load(self) -> Prepare:
+        """Import the library; ImportError where it is not installed."""
+        prepare: Prepare = getattr(import_module(f".{self.module}", __package__), self.function)
+        return prepare
+
+
+CONTESTANTS: dict[str, Contestant] = {
+    c.name: c
+    for c in (
+        Contestant("eager", "with_tracegrad", "prepare_eager", "tracegrad", ours=True, here=True),
+        Contestant("jit", "with_tracegrad", "prepare_jit", "tracegrad", ours=True, here=True),
+        Contestant("hand-written Numba", "with_numba", "prepare", "numba", here=True),
+        Contestant("JAX", "with_jax", "prepare", "jax"),
+        Contestant("torch eager", "with_torch", "prepare_eager", "torch"),
+        Contestant("torch.compile", "with_torch", "prepare_compiled", "torch"),
+        Contestant("HIPS autograd", "with_autograd", "prepare", "autograd"),
+        Contestant("CasADi", "with_casadi", "prepare", "casadi"),
+    )
+}
+OURS = ("eager", "jit")
+PEERS = tuple(name for name, c in CONTESTANTS.items() if not c.ours)

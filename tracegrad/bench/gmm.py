@@ -1,0 +1,217 @@
+"""The log-likelihood of a Gaussian mixture with a Wishart prior, as in ADBench."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .workload import Floats, Function, Workload
+
+# The prior's two parameters, gamma and m of ADBench.
+PRECISION, EXTRA_FREEDOM = 1.0, 0
+
+
+def log_likelihood(alpha: Floats, mu: Floats, q: Floats, strict: Floats, x: Floats) -> Any:
+    """alpha[K], mu[K, D], q[K, D] (the logarithms of the diagonals), strict[K, D(D-1)/2] (below them, column by column), x[N, D]."""
+    n, d = x.shape
+    roots = lower_triangles(q, strict, d)
+    products = (x[None, :, :] - mu[:, None, :]) @ np.swapaxes(roots, 1, 2)
+    inner = (alpha + np.sum(q, axis=1))[:, None] - 0.5 * np.sum(products**2, axis=2)
+    likelihood = -n * (d / 2 * math.log(2 * math.pi) + logsumexp(alpha)) + np.sum(logsumexp(inner))
+    prior = 0.5 * PRECISION**2 * (np.sum(np.exp(q) ** 2) + np.sum(strict**2)) - EXTRA_FREEDOM * np.sum(q)
+    return likelihood + prior_constant(mu.shape[0], d) - prior
+
+
+def lower_triangles(q: Floats, strict: Floats, d: int) -> Any:
+    """The matrices Q_k: exp(q_k) on the diagonal, the entries of `strict` below it, zeros above."""
+    padded = np.concatenate([np.zeros((q.shape[0], 1)), strict], axis=1)
+    return padded[:, places(d)] + np.eye(d) * np.exp(q)[:, :, None]
+
+
+def places(d: int) -> Any:
+    """For each entry of a d x d matrix its column in `padded`: 0 on and above the diagonal, then column by column."""
+    rows, columns = below_diagonal(d)
+    result = [[0] * d for _ in range(d)]
+    for position, (r, c) in enumerate(zip(rows, columns, strict=True)):
+        result[r][c] = 1 + position
+    return np.array(result)
+
+
+def below_diagonal(d: int) -> tuple[list[int], list[int]]:
+    """Rows and columns of the entries below the diagonal, column by column."""
+    pairs = [(r, c) for c in range(d) for r in range(c + 1, d)]
+    return [r for r, _ in pairs], [c for _, c in pairs]
+
+
+def logsumexp(x: Any) -> Any:
+    """Over the first axis."""
+    largest = np.max(x, axis=0)
+    return largest + np.log(np.sum(np.exp(x - largest), axis=0))
+
+
+def prior_constant(k: int, d: int) -> float:
+    """K (n D (log gamma - log(2)/2) - log Gamma_D(n/2)) with n = D + m + 1."""
+    freedom = d + EXTRA_FREEDOM + 1
+    log_gamma = d * (d - 1) / 4 * math.log(math.pi) + sum(math.lgamma((freedom - j) / 2) for j in range(d))
+    return k * (freedom * d * (math.log(PRECISION) - 0.5 * math.log(2)) - log_gamma)
+
+
+def data(d: int, k: int, n: int) -> tuple[Floats, ...]:
+    rng = np.random.default_rng(0)
+    normal = rng.standard_normal
+    return normal(k), rng.random((k, d)), normal((k, d)), normal((k, d * (d - 1) // 2)), normal((n, d))
+
+
+def reference(alpha: Any, mu: Any, q: Any, strict: Any, x: Any) -> list[Any]:
+    """By hand, one component of the mixture at a time; analytic, so that it takes complex arguments too."""
+    n, d = x.shape
+    rows, columns = below_diagonal(d)
+    roots = []
+    for k in range(len(alpha)):
+        root = np.diag(np.exp(q[k]))
+        root[rows, columns] = strict[k]
+        roots.append(root)
+    inner = np.stack([alpha[k] + q[k].sum() - 0.5 * (((x - mu[k]) @ root.T) ** 2).sum(axis=1) for k, root in enumerate(roots)])
+    weights, prior_weights = softmax(inner), softmax(alpha)
+    d_alpha, d_mu, d_q, d_strict = weights.sum(axis=1) - n * prior_weights, np.zeros_like(mu), np.zeros_like(q), np.zeros_like(strict)
+    for k, root in enumerate(roots):
+        difference = x - mu[k]
+        weighted = weights[k][:, None] * (difference @ root.T)
+        d_mu[k] = (weighted @ root).sum(axis=0)
+        d_root = -weighted.T @ difference
+        d_q[k] = weights[k].sum() + np.diag(d_root) * np.exp(q[k]) - PRECISION**2 * np.exp(2 * q[k]) + EXTRA_FREEDOM
+        d_strict[k] = d_root[rows, columns] - PRECISION**2 * strict[k]
+    return [d_alpha, d_mu, d_q, d_strict]
+
+
+def softmax(x: Any) -> Any:
+    """Over the first axis."""
+    e = np.exp(x - x.real.max(axis=0))
+    return e / e.sum(axis=0)
+
+
+def loops(alpha: Floats, mu: Floats, q: Floats, strict: Floats, x: Floats) -> tuple[Floats, ...]:
+    components, d, n = alpha.size, mu.shape[1], x.shape[0]
+    d_alpha, d_mu, d_q, d_strict = np.zeros_like(alpha), np.zeros_like(mu), np.zeros_like(q), np.zeros_like(strict)
+    diagonal, offset = np.exp(q), alpha.copy()
+    for k in range(components):
+        for j in range(d):
+            offset[k] += q[k, j]
+    inner, difference, product = np.empty(components), np.empty((components, d)), np.empty((components, d))
+    for i in range(n):
+        largest, total = -np.inf, 0.0
+        for k in range(components):
+            squared, at = 0.0, 0
+            for c in range(d):
+                difference[k, c] = x[i, c] - mu[k, c]
+                product[k, c] = diagonal[k, c] * difference[k, c]
+            for c in range(d):
+                for r in range(c + 1, d):
+                    product[k, r] += strict[k, at] * difference[k, c]
+                    at += 1
+            for r in range(d):
+                squared += product[k, r] * product[k, r]
+            inner[k] = offset[k] - 0.5 * squared
+            largest = max(largest, inner[k])
+        for k in range(components):
+            inner[k] = math.exp(inner[k] - largest)
+            total += inner[k]
+        for k in range(components):
+            weight, at = inner[k] / total, 0
+            d_alpha[k] += weight
+            for c in range(d):
+                ahead = diagonal[k, c] * product[k, c]
+                d_q[k, c] += weight * (1.0 - ahead * difference[k, c])
+                for r in range(c + 1, d):
+                    d_strict[k, at] -= weight * product[k, r] * difference[k, c]
+                    ahead += strict[k, at] * product[k, r]
+                    at += 1
+                d_mu[k, c] += weight * ahead
+    prior = np.exp(alpha - alpha.max())
+    d_alpha -= n * prior / prior.sum()
+    return d_alpha, d_mu, d_q - PRECISION**2 * diagonal * diagonal + EXTRA_FREEDOM, d_strict - PRECISION**2 * strict
+
+
+def in_torch(torch: Any) -> Function:
+    def f(alpha: Any, mu: Any, q: Any, strict: Any, x: Any) -> Any:
+        n, d = x.shape
+        rows, columns = below_diagonal(d)
+        roots = torch.diag_embed(torch.exp(q)).index_put((slice_all(torch, q), torch.tensor(rows), torch.tensor(columns)), strict)
+        products = (x[None] - mu[:, None]) @ roots.mT
+        inner = (alpha + q.sum(1))[:, None] - 0.5 * (products**2).sum(2)
+        likelihood = -n * (d / 2 * math.log(2 * math.pi) + torch.logsumexp(alpha, 0)) + torch.logsumexp(inner, 0).sum()
+        prior = 0.5 * PRECISION**2 * ((torch.exp(q) ** 2).sum() + (strict**2).sum()) - EXTRA_FREEDOM * q.sum()
+        return likelihood + prior_constant(mu.shape[0], d) - prior
+
+    return f
+
+
+def slice_all(torch: Any, q: Any) -> Any:
+    """An index of all components that broadcasts against the positions in the matrices."""
+    return torch.arange(q.shape[0])[:, None]
+
+
+# --- the Hessian with respect to all parameters in one vector ----------------------------------------------------------------------
+
+D, K = 2, 5
+
+
+def unpack(theta: Any) -> tuple[Any, Any, Any, Any]:
+    """alpha, mu, q, strict of the mixture with D = 2 and K = 5 from a vector of 30."""
+    return theta[:K], theta[K : K + K * D].reshape(K, D), theta[K + K * D : K + 2 * K * D].reshape(K, D), theta[K + 2 * K * D :].reshape(K, -1)
+
+
+def packed(theta: Floats, x: Floats) -> Any:
+    return log_likelihood(*unpack(theta), x)
+
+
+def packed_data(n: int) -> tuple[Floats, Floats]:
+    alpha, mu, q, strict, x = data(D, K, n)
+    return np.concatenate([alpha, mu.ravel(), q.ravel(), strict.ravel()]), x
+
+
+def packed_hessian(theta: Floats, x: Floats) -> list[Any]:
+    """The complex step through the gradient written by hand: exact to rounding, since nothing is subtracted."""
+    step, columns = 1e-30, []
+    for j in range(theta.size):
+        moved = theta.astype(complex)
+        moved[j] += step * 1j
+        columns.append(np.concatenate([g.imag.ravel() for g in reference(*unpack(moved), x)]) / step)
+    return [np.stack(columns, axis=1)]
+
+
+def packed_in_torch(torch: Any) -> Function:
+    whole = in_torch(torch)
+
+    def f(theta: Any, x: Any) -> Any:
+        return whole(*unpack(theta), x)
+
+    return f
+
+
+WORKLOADS = (
+    Workload(
+        name="gmm",
+        derivative="grad",
+        doc="ADBench's Gaussian mixture: batched products, triangular matrices, log-sum-exp",
+        function=log_likelihood,
+        data=data,
+        sizes={"small": {"d": 2, "k": 5, "n": 100}, "default": {"d": 10, "k": 25, "n": 1_000}, "large": {"d": 64, "k": 10, "n": 1_000}},
+        argnums=(0, 1, 2, 3),
+        reference=reference,
+        numba=loops,
+        torch=in_torch,
+    ),
+    Workload(
+        name="gmm",
+        derivative="hessian",
+        doc="dense 30 x 30 Hessian of ADBench's Gaussian mixture (D = 2, K = 5)",
+        function=packed,
+        data=packed_data,
+        sizes={"small": {"n": 50}, "default": {"n": 1_000}, "large": {"n": 10_000}},
+        reference=packed_hessian,
+        torch=packed_in_torch,
+    ),
+)

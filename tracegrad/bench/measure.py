@@ -1,0 +1,90 @@
+"""Time and memory of a call."""
+
+from __future__ import annotations
+
+import gc
+import os
+import re
+import statistics
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+BATCH_SECONDS = 2e-3
+"""A sample is at least this long: shorter calls are made several times in one sample, so that the clock's own cost does not count."""
+FEWEST_SAMPLES = 3
+
+
+def seconds_per_call(call: Callable[[], Any], repeat: int, budget: float) -> float:
+    """The median over `repeat` samples; fewer where they would take longer than `budget` seconds, but never under three."""
+    start = perf_counter()
+    call()
+    once = perf_counter() - start
+    number = 1
+    if once < BATCH_SECONDS:
+        # The first call of a row is slow (cold caches), so the batch is sized by a second look.
+        number = max(1, int(BATCH_SECONDS / max(_batch(call, 10) / 10, 1e-8)))
+    gc.collect()
+    samples: list[float] = []
+    stop = perf_counter() + budget
+    while len(samples) < FEWEST_SAMPLES or (len(samples) < repeat and perf_counter() < stop):
+        samples.append(_batch(call, number) / number)
+    return statistics.median(samples)
+
+
+def _batch(call: Callable[[], Any], number: int) -> float:
+    start = perf_counter()
+    for _ in range(number):
+        call()
+    return perf_counter() - start
+
+
+class PeakMemory:
+    """How far the memory of this process rose above what it was: `PeakMemory()` before, `.megabytes()` after.
+
+    Linux resets its high-water mark on request; elsewhere the mark is that of the whole life of the process, and what is told is
+    how much higher it became.
+    """
+
+    def __init__(self) -> None:
+        gc.collect()
+        try:
+            Path("/proc/self/clear_refs").write_text("5")
+        except OSError:
+            self.start = _peak()
+        else:
+            now = _status("VmRSS")
+            self.start = _peak() if now is None else now
+
+    def megabytes(self) -> float | None:
+        """The rise in MB (10^6 bytes), None where the system does not tell."""
+        now = _peak()
+        return None if now is None or self.start is None else max(0.0, (now - self.start) / 1e6)
+
+
+def _peak() -> int | None:
+    marked = _status("VmHWM")
+    if marked is not None:
+        return marked
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def _status(field: str) -> int | None:
+    """A memory field of Linux' process status in bytes."""
+    try:
+        found = re.search(rf"^{field}:\s*(\d+) kB$", Path("/proc/self/status").read_text(), re.MULTILINE)
+    except OSError:
+        return None
+    return int(found[1]) * 1024 if found else None
+
+
+def usable_cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

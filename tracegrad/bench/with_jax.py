@@ -1,0 +1,44 @@
+"""JAX, compiled, on device arrays made beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from .contestant import Prepared
+from .workload import Workload, direction, with_modules
+
+jax: Any = import_module("jax")
+jax.config.update("jax_enable_x64", True)
+
+
+def prepare(workload: Workload, arguments: list[Any], threads: int) -> Prepared:
+    """The number of threads follows from the affinity mask, which stands before JAX is imported."""
+    function = with_modules(workload.function, import_module("jax.numpy"), import_module("jax.scipy.special"))
+    inputs = [jax.device_put(a) for a in arguments]
+    derivative, primal = jax.jit(_transformed(workload, function)), jax.jit(function)
+    extended = [*inputs, jax.device_put(direction(arguments))] if workload.derivative == "hvp" else inputs
+    wait = jax.block_until_ready
+    return Prepared(
+        lambda: wait(derivative(*extended)), lambda: wait(primal(*inputs)), lambda r: [np.asarray(a) for a in jax.tree_util.tree_leaves(r)]
+    )
+
+
+def _transformed(workload: Workload, function: Callable[..., Any]) -> Any:
+    match workload.derivative:
+        case "value_and_grad":
+            return jax.value_and_grad(function, argnums=workload.argnums)
+        case "grad":
+            return jax.grad(function, argnums=workload.argnums)
+        case "hessian":
+            return jax.hessian(function)
+        case "hvp":
+
+            def product(x: Any, *rest_and_direction: Any) -> Any:
+                *rest, v = rest_and_direction
+                return jax.jvp(lambda y: jax.grad(function)(y, *rest), (x,), (v,))[1]
+
+            return product

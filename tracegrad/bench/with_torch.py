@@ -1,0 +1,62 @@
+"""torch, eagerly and through torch.compile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from .contestant import NotFittingError, Prepared
+from .workload import Workload, direction
+
+torch: Any = import_module("torch")
+
+
+def prepare_eager(workload: Workload, arguments: list[Any], threads: int) -> Prepared:
+    return _prepare(workload, arguments, threads, lambda f: f)
+
+
+def prepare_compiled(workload: Workload, arguments: list[Any], threads: int) -> Prepared:
+    return _prepare(workload, arguments, threads, torch.compile)
+
+
+def _prepare(workload: Workload, arguments: list[Any], threads: int, compiled: Callable[[Any], Any]) -> Prepared:
+    if workload.torch is None:
+        raise NotFittingError("no torch version of this workload")
+    torch.set_num_threads(threads)
+    inputs = [torch.from_numpy(np.ascontiguousarray(a)) for a in arguments]
+    function = workload.torch(torch)
+    primal = compiled(function)
+    derivative: Callable[[], Any]
+    match workload.derivative:
+        case "value_and_grad" | "grad":
+            # The forward is compiled and its backward with it, as in a training loop.
+            leaves = [a.clone().requires_grad_() if k in workload.argnums else a for k, a in enumerate(inputs)]
+            wanted = [leaves[k] for k in workload.argnums]
+            with_value = workload.derivative == "value_and_grad"
+
+            def derivative() -> Any:
+                value = primal(*leaves)
+                gradients = torch.autograd.grad(value, wanted)
+                return (value, *gradients) if with_value else gradients
+
+        case "hessian":
+            hessian = compiled(torch.func.hessian(function))
+
+            def derivative() -> Any:
+                return (hessian(*inputs),)
+
+        case "hvp":
+            v = torch.from_numpy(direction(arguments))
+
+            def product(x: Any, *rest: Any) -> Any:
+                return torch.func.jvp(lambda y: torch.func.grad(function)(y, *rest), (x,), (v,))[1]
+
+            whole = compiled(product)
+
+            def derivative() -> Any:
+                return (whole(*inputs),)
+
+    return Prepared(derivative, lambda: primal(*inputs), lambda result: [a.detach().numpy() for a in result])

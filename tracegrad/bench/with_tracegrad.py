@@ -1,0 +1,61 @@
+"""tracegrad itself, eagerly and compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import tracegrad as tg
+
+from .contestant import Prepared
+from .workload import Workload, direction
+
+
+def prepare_eager(workload: Workload, arguments: list[Any], threads: int) -> Prepared:
+    """The define-by-run tape; the function alone is plain NumPy."""
+    tg.set_num_threads(threads)
+    return _prepared(workload, arguments, transformed(workload), workload.function)
+
+
+def prepare_jit(workload: Workload, arguments: list[Any], threads: int) -> Prepared:
+    """The compiled derivative of the same text."""
+    tg.set_num_threads(threads)
+    return _prepared(workload, arguments, tg.jit(transformed(workload)), tg.jit(workload.function))
+
+
+def start_up() -> None:
+    """Load the compiler, so that what it costs once per process is not counted as the first workload's compile time."""
+    tg.jit(tg.grad(lambda x: (x * x).sum()))(np.ones(3))
+
+
+def transformed(workload: Workload) -> Callable[..., Any]:
+    """The derivative as a function of the workload's arguments (and of the direction, last, for a Hessian-vector product)."""
+    argnums: Any = workload.argnums if len(workload.argnums) > 1 else workload.argnums[0]
+    match workload.derivative:
+        case "value_and_grad":
+            return tg.value_and_grad(workload.function, argnums=argnums)
+        case "grad":
+            return tg.grad(workload.function, argnums=argnums)
+        case "hessian":
+            return tg.hessian(workload.function)
+        case "hvp":
+
+            def product(x: Any, *rest_and_direction: Any) -> Any:
+                *rest, v = rest_and_direction
+                return tg.hvp(workload.function, (x,), (v,), *rest)
+
+            return product
+
+
+def _prepared(workload: Workload, arguments: list[Any], derivative: Callable[..., Any], primal: Callable[..., Any]) -> Prepared:
+    inputs = [*arguments, direction(arguments)] if workload.derivative == "hvp" else arguments
+    return Prepared(lambda: derivative(*inputs), lambda: primal(*arguments), flat)
+
+
+def flat(result: Any) -> list[Any]:
+    """The arrays of nested tuples."""
+    if isinstance(result, (tuple, list)):
+        return [a for part in result for a in flat(part)]
+    return [np.asarray(result)]
