@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -104,7 +103,7 @@ def _floordiv_float(t: Any) -> Body:
         a, b = t(x), t(y)
         if b == zero:
             return a / b
-        m = t(math.fmod(a, b))
+        m = t(np.fmod(a, b))
         d = (a - m) / b
         if m != zero and (b < zero) != (m < zero):
             d = d - one
@@ -121,7 +120,7 @@ def _mod_float(t: Any) -> Body:
 
     def body(x: Any, y: Any) -> Any:
         a, b = t(x), t(y)
-        m = t(math.fmod(a, b))
+        m = t(np.fmod(a, b))
         if b == zero:
             return m
         if m == zero:
@@ -133,7 +132,7 @@ def _mod_float(t: Any) -> Body:
 
 def _fmod_float(t: Any) -> Body:
     def body(x: Any, y: Any) -> Any:
-        return t(math.fmod(t(x), t(y)))
+        return t(np.fmod(t(x), t(y)))
 
     return body
 
