@@ -1,10 +1,12 @@
-"""Settings of the process: where compiled code is kept."""
+"""Settings of the process: where compiled code is kept, and the default dtype."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import platformdirs
 
 
@@ -14,3 +16,24 @@ def cache_dir() -> Path | None:
     if chosen is not None:
         return Path(chosen) if chosen else None
     return Path(platformdirs.user_cache_dir("tracegrad"))
+
+
+_default = np.dtype(np.float64)
+
+
+def default_dtype() -> np.dtype[Any]:
+    """The dtype of new tensors that are not told another."""
+    return _default
+
+
+def set_default_dtype(dtype: Any) -> None:
+    """Make `dtype` (float32 or float64) the dtype of new tensors that are not told another; arrays keep their own.
+
+    >>> import tracegrad as tg
+    >>> tg.set_default_dtype(tg.float64)
+    """
+    global _default
+    chosen = np.dtype(dtype)
+    if chosen not in (np.dtype(np.float32), np.dtype(np.float64)):
+        raise TypeError(f"the default dtype must be float32 or float64, not {chosen}")
+    _default = chosen

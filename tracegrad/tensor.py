@@ -18,8 +18,11 @@ from .autograd.mode import MODE
 from .autograd.tape import AccumulateGrad, Edge, Node, TensorHooks, record, type_of_data
 from .dtypes import is_differentiable
 from .errors import ConcretizationError
+from .faces.array_methods import ArrayMethods
+from .faces.differentiable import Differentiable
 from .faces.dispatch import NumpyDispatch
 from .faces.operators import Operators
+from .faces.tensor_methods import TensorMethods
 from .faces.writing import Writes
 from .ir.dispatch import STATE
 from .ir.graph import Var
@@ -181,13 +184,13 @@ class Boxed(Operators, Writes, NumpyDispatch):
                                   "argument static with static_argnames.").__index__())
 
 
-class Array(Boxed):
+class Array(ArrayMethods, Boxed):
     """A boxed value with NumPy's methods: what an ndarray argument becomes while it is traced or differentiated."""
 
     __slots__ = ()
 
 
-class Tensor(Boxed):
+class Tensor(TensorMethods, Differentiable, Boxed):
     """A boxed value with torch's methods."""
 
     __slots__ = ()

@@ -341,6 +341,19 @@ def _at(ufunc: np.ufunc, name: str, inputs: Sequence[Any]) -> None:
     target._update(function, index, -value if ufunc.__name__ == "subtract" else value)  # type: ignore[attr-defined]
 
 
+def call_numpy(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """What a NumPy function (no ufunc) gives for arguments of which one is boxed."""
+    about = ABOUT.get(function)
+    if about is not None:
+        return about(*args, **kwargs)
+    module = getattr(function, "__module__", None) or "numpy"
+    name = f"{module.replace('numpy', 'np', 1)}.{function.__name__}"
+    target = find(function.__name__, module)
+    if target is None:
+        return _by_numpy(function, name, args, kwargs)
+    return apply_function(function, target, name, args, kwargs)
+
+
 class NumpyDispatch(Value):
     """NumPy's protocols."""
 
@@ -353,15 +366,7 @@ class NumpyDispatch(Value):
     def __array_function__(self, function: Callable[..., Any], types: Sequence[type], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         if not all(issubclass(t, (Value, np.ndarray)) for t in types):
             return NotImplemented
-        about = ABOUT.get(function)
-        if about is not None:
-            return about(*args, **kwargs)
-        module = getattr(function, "__module__", None) or "numpy"
-        name = f"{module.replace('numpy', 'np', 1)}.{function.__name__}"
-        target = find(function.__name__, module)
-        if target is None:
-            return _by_numpy(function, name, args, kwargs)
-        return apply_function(function, target, name, args, kwargs)
+        return call_numpy(function, args, kwargs)
 
     def __array__(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if isinstance(self._data, Var) or self._tangents:

@@ -1,0 +1,239 @@
+"""`backward` and `grad`: the reverse sweep from tensors to tensors."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from ..ir.dispatch import STATE, Value
+from ..ir.graph import Var
+from ..types import same
+from .engine import sweep
+from .hooks import boxed
+from .mode import set_grad_enabled
+from .tape import AccumulateGrad, Edge
+
+CYCLE = (
+    "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can cause a memory leak. "
+    "We recommend using autograd.grad when creating the graph to avoid this. If you have to use this function, make sure to reset the .grad fields of "
+    "your parameters to None after use to break the cycle and avoid the leak."
+)
+BATCHED = (
+    "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes of the remaining dimensions are "
+    "expected to match the shape of corresponding output, but a mismatch was detected: grad_output[{0}] has a shape of {1} and output[{0}] has a "
+    "shape of {2}. If you only want some tensors in `grad_output` to be considered batched, consider using vmap."
+)
+
+
+def _tuple(x: Any) -> tuple[Any, ...]:
+    if isinstance(x, (Value, np.ndarray)) or x is None:
+        return (x,)
+    return tuple(x)
+
+
+def _size(shape: Sequence[Any]) -> str:
+    return f"tracegrad.Size([{', '.join(map(str, shape))}])"
+
+
+def _agree(a: Sequence[Any], b: Sequence[Any]) -> bool:
+    return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
+
+
+def _cotangents(outputs: Sequence[Any], given: Sequence[Any], batched: bool = False) -> list[Any]:
+    """The given cotangents, checked; ones for real scalars where none is given."""
+    if len(outputs) != len(given):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
+    result: list[Any] = []
+    for k, (out, grad) in enumerate(zip(outputs, given, strict=True)):
+        if grad is None:
+            if not out.requires_grad:
+                result.append(None)
+                continue
+            total: Any = 1
+            for s in out.shape:
+                total = total * s
+            if not same(total, 1):
+                raise RuntimeError("grad can be implicitly created only for scalar outputs")
+            if out.dtype.kind == "c":
+                raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got tracegrad.{out.dtype.name}")
+            result.append(ops.ones_like(out) if isinstance(out._data, Var) else np.ones(out.shape, out.dtype))
+            continue
+        if not isinstance(grad, (Value, np.ndarray, np.generic)):
+            raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
+        value: Any = grad
+        if batched and (not value.shape or not _agree(value.shape[1:], out.shape)):
+            raise RuntimeError(BATCHED.format(k, _size(value.shape), _size(out.shape)))
+        if not batched and not _agree(value.shape, out.shape):
+            raise RuntimeError(f"Mismatch in shape: grad_output[{k}] has a shape of {_size(value.shape)} and output[{k}] has a shape of {_size(out.shape)}.")
+        if (value.dtype.kind == "c") != (out.dtype.kind == "c"):
+            raise RuntimeError(
+                "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+                f"grad_output[{k}] has a dtype of tracegrad.{value.dtype.name} and output[{k}] has a dtype of tracegrad.{out.dtype.name}."
+            )
+        result.append(ops.convert(value, out.dtype))
+    return result
+
+
+def _roots(outputs: Sequence[Any], cotangents: Sequence[Any], create_graph: bool) -> list[tuple[Edge, Any]]:
+    roots = []
+    for k, (out, ct) in enumerate(zip(outputs, cotangents, strict=True)):
+        out._refresh()
+        if not out.requires_grad:
+            raise RuntimeError(f"element {k} of tensors does not require grad and does not have a grad_fn")
+        if create_graph:
+            ct = boxed(type(out), ct)
+        elif isinstance(ct, Value):
+            box: Any = ct
+            if not isinstance(box._data, Var) and not (box._tangents and STATE.levels):
+                ct = box._data
+        roots.append((out._edge(), ct))
+    return roots
+
+
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Any = None,
+    inputs: Any = None,
+) -> None:
+    """Add the gradients of `tensors` (weighted by `grad_tensors`) to the `.grad` of the leaves they depend on, or of `inputs`.
+
+    The saved values of the graph are freed unless `retain_graph`; with `create_graph` the gradients can be differentiated again.
+
+    >>> import tracegrad as tg
+    >>> x = tg.ones(2, requires_grad=True)
+    >>> tg.autograd.backward((x * x).sum())
+    >>> x.grad
+    tensor([2., 2.])
+    """
+    if grad_variables is not None:
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use `grad_tensors`.")
+        grad_tensors = grad_variables
+    if create_graph:
+        warnings.warn(CYCLE, UserWarning, stacklevel=2)
+    targets: dict[Edge, int] | None = None
+    into: list[Any] = []
+    if inputs is not None:
+        if isinstance(inputs, Mapping) and not isinstance(inputs, dict):
+            raise TypeError(
+                f"`inputs` argument to `backward()` must be a dict, not {type(inputs).__name__}. Other Mapping types are not supported.")
+        into = list(inputs.values()) if isinstance(inputs, dict) else list(_tuple(inputs))
+        if not into:
+            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+        for x in into:
+            x._refresh()
+            if not x.requires_grad:
+                raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        targets = {x._edge(): k for k, x in enumerate(into)}
+    outputs = _tuple(tensors)
+    given = [None] * len(outputs) if grad_tensors is None else _tuple(grad_tensors)
+    roots = _roots(outputs, _cotangents(outputs, given), create_graph)
+    found = sweep(roots, targets, create_graph, create_graph if retain_graph is None else retain_graph)
+    if targets is not None:
+        receivers = [(x, found[x._edge()]) for x in into if x._edge() in found]
+    else:
+        receivers = [(e.node.variable, ct) for e, ct in found.items() if isinstance(e.node, AccumulateGrad)]
+    done: set[int] = set()
+    for x, ct in receivers:
+        if id(x) in done:
+            continue
+        done.add(id(x))
+        x._accumulate_grad(ct, create_graph)
+        if x._hooks is not None and x.grad_fn is None:
+            with set_grad_enabled(create_graph):
+                for function in tuple(x._hooks.accumulated.values()):
+                    function(x)
+
+
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> Any:
+    """The gradients of `outputs` (weighted by `grad_outputs`) with respect to `inputs`: a tuple, or a dict for a dict of inputs.
+
+    No `.grad` changes. An input that the outputs do not depend on is an error, None (`allow_unused`) or zeros (`materialize_grads`).
+
+    >>> import tracegrad as tg
+    >>> x = tg.tensor([1.0, 3.0], requires_grad=True)
+    >>> tg.autograd.grad((x * x).sum(), x)
+    (tensor([2., 6.]),)
+    """
+    if not only_inputs:
+        warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other parts of the graph, "
+                      "please use tracegrad.autograd.backward.", FutureWarning, stacklevel=2)
+    if materialize_grads and allow_unused is False:
+        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+    allow_unused = materialize_grads if allow_unused is None else allow_unused
+    wanted = list(inputs.values()) if isinstance(inputs, dict) else list(_tuple(inputs))
+    if not wanted:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    for x in wanted:
+        if not isinstance(x, Value):
+            raise TypeError(f"inputs must be Tensors, but got {type(x).__name__}")
+        box: Any = x
+        box._refresh()
+        if not box.requires_grad:
+            raise RuntimeError("One of the differentiated Tensors does not require grad")
+    outs = _tuple(outputs)
+    given = [None] * len(outs) if grad_outputs is None else _tuple(grad_outputs)
+    cts = _cotangents(outs, given, is_grads_batched)
+    keep = create_graph if retain_graph is None else retain_graph
+    if is_grads_batched:
+        found = _batched(outs, wanted, cts, keep, create_graph)
+    else:
+        found = _swept(outs, wanted, cts, keep, create_graph)
+    taken: set[int] = set()
+    for k, (x, ct) in enumerate(zip(wanted, found, strict=True)):
+        if ct is None:
+            if not allow_unused:
+                raise RuntimeError(f"The differentiated Tensor at index {k} appears to not have been used in the graph. Set allow_unused=True if this is "
+                                   "the desired behavior.")
+            if materialize_grads:
+                found[k] = type(x)(np.zeros(x.shape, x.dtype), create_graph) if not isinstance(x._data, Var) else ops.zeros_like(x)
+            continue
+        if not isinstance(ct, Value):
+            ct = np.asarray(ct)
+            # Rules may hand on the cotangent they got, or a read-only broadcast: a result is the caller's own.
+            if ct.base is not None or not ct.flags.writeable or id(ct) in taken or any(ct is c for _, c in _data_of(cts)):
+                ct = ct.copy()
+            taken.add(id(ct))
+        found[k] = boxed(type(x), ct)
+    return dict(zip(inputs, found, strict=True)) if isinstance(inputs, dict) else tuple(found)
+
+
+def _data_of(cts: Sequence[Any]) -> list[tuple[Any, Any]]:
+    return [(c, getattr(c, "_data", c)) for c in cts]
+
+
+def _swept(outs: Sequence[Any], wanted: Sequence[Any], cts: Sequence[Any], keep: bool, create_graph: bool) -> list[Any]:
+    targets = {x._edge(): k for k, x in enumerate(wanted)}
+    found = sweep(_roots(outs, cts, create_graph), targets, create_graph, keep)
+    return [found.get(x._edge()) for x in wanted]
+
+
+def _batched(outs: Sequence[Any], wanted: Sequence[Any], cts: Sequence[Any], keep: bool, create_graph: bool) -> list[Any]:
+    """One sweep for each slice of the cotangents, stacked."""
+    sizes = [len(c) for c in cts if c is not None]
+    if not sizes:
+        raise RuntimeError("is_grads_batched=True needs grad_outputs")
+    rows = []
+    for i in range(sizes[0]):
+        row = _swept(outs, wanted, [None if c is None else c[i] for c in cts], keep or i + 1 < sizes[0], create_graph)
+        rows.append([None if ct is None else boxed(type(x), ct) for x, ct in zip(wanted, row, strict=True)])
+    return [None if column[0] is None else ops.stack(column) for column in zip(*rows, strict=True)]

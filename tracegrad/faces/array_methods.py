@@ -1,0 +1,179 @@
+"""ndarray's methods, with NumPy's signatures and defaults, for values with NumPy's face."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from .._codegen import integers
+from ..ir.dispatch import Value
+from .dispatch import call_numpy
+from .operators import operand
+from .printing import array_repr
+
+
+def _method(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A method that is NumPy's function of the same name with the array as its first argument."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return call_numpy(function, (self, *args), kwargs)
+
+    method.__name__, method.__doc__ = function.__name__, f"As np.{function.__name__}, of this array."
+    return method
+
+
+def _shape_arguments(args: tuple[Any, ...]) -> Any:
+    """`f(2, 3)` and `f((2, 3))` mean the same."""
+    return args[0] if len(args) == 1 and not isinstance(args[0], (int, np.integer, integers.Integer)) else args
+
+
+class ArrayMethods(Value):
+    """NumPy's names."""
+
+    __slots__ = ()
+
+    # reductions and running sums
+    sum, mean, std, var, prod = _method(np.sum), _method(np.mean), _method(np.std), _method(np.var), _method(np.prod)
+    max, min, argmax, argmin = _method(np.max), _method(np.min), _method(np.argmax), _method(np.argmin)
+    all, any, cumsum, cumprod = _method(np.all), _method(np.any), _method(np.cumsum), _method(np.cumprod)
+    trace, dot, nonzero = _method(np.trace), _method(np.dot), _method(np.nonzero)
+    # order and choice
+    argsort, argpartition, searchsorted = _method(np.argsort), _method(np.argpartition), _method(np.searchsorted)
+    take, choose, compress, repeat = _method(np.take), _method(np.choose), _method(np.compress), _method(np.repeat)
+    # shape
+    ravel, squeeze, swapaxes, diagonal = _method(np.ravel), _method(np.squeeze), _method(np.swapaxes), _method(np.diagonal)
+
+    def reshape(self: Any, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
+        """The same elements under another shape."""
+        if order not in ("C", "A"):
+            raise ValueError(f"reshape with order={order!r} is not supported; use x.T.reshape(shape[::-1]).T for Fortran order")
+        return ops.reshape(self, _shape_arguments(shape))
+
+    def flatten(self: Any, order: str = "C") -> Any:
+        """A copy with one axis."""
+        return ops.positive(self.reshape(-1, order=order))
+
+    def transpose(self: Any, *axes: Any) -> Any:
+        """The axes in the given order (reversed by default)."""
+        order = _shape_arguments(axes) if axes and axes != (None,) else None
+        return ops.transpose(self, order)
+
+    @property
+    def T(self: Any) -> Any:
+        """The axes in reverse order."""
+        return ops.transpose(self)
+
+    @property
+    def mT(self: Any) -> Any:
+        """The last two axes exchanged."""
+        if self.ndim < 2:
+            raise ValueError("matrix transpose with ndim < 2 is undefined")
+        return ops.swapaxes(self, -1, -2)
+
+    @property
+    def flat(self: Any) -> Iterator[Any]:
+        """The elements in C order."""
+        return iter(self.reshape(-1))
+
+    @property
+    def size(self: Any) -> Any:
+        """The number of elements."""
+        return integers.product(self.shape)
+
+    @property
+    def itemsize(self: Any) -> int:
+        """Bytes of one element."""
+        return self.dtype.itemsize  # type: ignore[no-any-return]
+
+    @property
+    def nbytes(self: Any) -> Any:
+        """Bytes of all elements."""
+        return self.size * self.itemsize
+
+    # elements
+    @property
+    def real(self: Any) -> Any:
+        """Real part."""
+        return ops.real(self)
+
+    @property
+    def imag(self: Any) -> Any:
+        """Imaginary part."""
+        return ops.imag(self)
+
+    def conj(self: Any) -> Any:
+        """Complex conjugate."""
+        return ops.conj(self)
+
+    conjugate = conj
+
+    def astype(self: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Any:
+        """The numbers in another dtype; gradients come back in this one."""
+        target = np.dtype(dtype)
+        if not np.can_cast(self.dtype, target, casting):  # type: ignore[arg-type]
+            raise TypeError(f"Cannot cast array data from {self.dtype} to {target} according to the rule {casting!r}")
+        converted = ops.convert(self, target)
+        return ops.positive(self) if converted is self and copy and target.kind != "b" else converted
+
+    def copy(self: Any, order: str = "C") -> Any:
+        """An array of its own: writes to it do not reach this one."""
+        return ops.positive(self) if self.dtype.kind != "b" else ops.logical_or(self, False)
+
+    def clip(self: Any, min: Any = None, max: Any = None, out: Any = None) -> Any:  # noqa: A002
+        """The elements limited to [min, max]."""
+        result = ops.clip(self, None if min is None else operand(min), None if max is None else operand(max))
+        return result if out is None else _stored(out, result)
+
+    def round(self: Any, decimals: int = 0, out: Any = None) -> Any:
+        """The elements rounded to `decimals`."""
+        result = ops.round(self, decimals)
+        return result if out is None else _stored(out, result)
+
+    def item(self: Any, *args: Any) -> Any:
+        """One element as a Python number."""
+        self._refresh()
+        return self._concrete("item()", "Leave the value an array: arithmetic works on it as on a number.").item(*args)
+
+    def tolist(self: Any) -> Any:
+        """The elements as nested lists of Python numbers."""
+        self._refresh()
+        return self._concrete("tolist()", "Leave the value an array, or iterate over it.").tolist()
+
+    def tobytes(self: Any, order: str = "C") -> bytes:
+        """The memory as bytes."""
+        return self._concrete("tobytes()", "Leave the value an array.").tobytes(order)  # type: ignore[no-any-return]
+
+    # writes
+    def fill(self: Any, value: Any) -> None:
+        """Set every element."""
+        self._update(lambda old: ops.broadcast_to(ops.convert(operand(value), old.dtype), old.shape))
+
+    def sort(self: Any, axis: int = -1, kind: str | None = None, order: Any = None) -> None:
+        """Sort in place."""
+        self._update(lambda old: ops.sort(old, axis))
+
+    def put(self: Any, indices: Any, values: Any, mode: str = "raise") -> None:
+        """Set elements by their flat positions."""
+        self.reshape(-1)[operand(indices)] = operand(values)
+
+    def view(self: Any, dtype: Any = None, type: Any = None) -> Any:  # noqa: A002
+        """This array again; another dtype is refused, since no derivative goes through reinterpreted bits."""
+        if dtype is not None and np.dtype(dtype) != self.dtype:
+            raise TypeError("the bits of a traced or differentiated array cannot be viewed in another dtype; use astype for a conversion")
+        return self[...]
+
+    def resize(self, *shape: Any, **_: Any) -> None:
+        raise TypeError("a traced or differentiated array cannot be resized in place; use np.pad, np.concatenate or reshape")
+
+    def partition(self, *_: Any, **__: Any) -> None:
+        raise TypeError("partition in place has no counterpart for traced or differentiated arrays; use sort")
+
+    def __repr__(self) -> str:
+        return array_repr(self)
+
+
+def _stored(out: Any, result: Any) -> Any:
+    return call_numpy(np.copyto, (out, result), {}) or out

@@ -1,0 +1,257 @@
+"""What makes a Tensor part of a recorded graph: requires_grad, grad, backward, hooks, detach, and its memory."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from ..autograd.functions import backward
+from ..autograd.hooks import RemovableHandle, add_hook, boxed, leaf_hooks, node_hooks, register_tensor_hook
+from ..dtypes import is_differentiable
+from ..ir.dispatch import Value
+from ..ir.graph import Var
+from ..types import same
+
+NOT_A_LEAF = (
+    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during autograd.backward(). If you "
+    "indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by "
+    "mistake, make sure you access the leaf Tensor instead."
+)
+DEEPCOPY = (
+    "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. Call .detach() before copying, or copy the "
+    "leaf that it was computed from."
+)
+
+
+class Differentiable(Value):
+    """Autograd's side of a Tensor."""
+
+    __slots__ = ()
+
+    # --- the graph ---
+
+    @property
+    def is_leaf(self: Any) -> bool:
+        """Whether this tensor was not computed from tensors that require grad."""
+        return self.grad_fn is None
+
+    def requires_grad_(self: Any, requires_grad: bool = True) -> Any:
+        """Record (or stop recording) operations on this leaf."""
+        if not requires_grad and self.grad_fn is not None:
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that doesn't require "
+                "differentiation use var_no_grad = var.detach()."
+            )
+        if requires_grad and not is_differentiable(self.dtype):
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        self.requires_grad = bool(requires_grad)
+        return self
+
+    def backward(self: Any, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None) -> None:
+        """Add this tensor's gradients to the `.grad` of the leaves it depends on; see `tracegrad.autograd.backward`."""
+        if gradient is not None and not isinstance(gradient, (Value, np.ndarray)):
+            raise TypeError(f"{type(gradient).__name__!r} object is not iterable")
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+    def detach(self: Any) -> Any:
+        """The same memory and version counter without history."""
+        self._refresh()
+        if isinstance(self._data, Var):
+            value = type(self)(self._data)
+        else:
+            value = type(self)(self._data)
+            value._version_counter, value._borrowed = self._version_counter, self._borrowed
+        return value
+
+    def detach_(self: Any) -> Any:
+        """Cut this tensor from its history."""
+        if self._base is not None:
+            raise RuntimeError("Can't detach views in-place. Use detach() instead.")
+        self.grad_fn, self.output_nr, self.requires_grad = None, 0, False
+        return self
+
+    @property
+    def data(self: Any) -> Any:
+        """The same memory without history and without the version counter: what is written through it is not noticed by the tape."""
+        self._refresh()
+        return type(self)(self._data)
+
+    @data.setter
+    def data(self: Any, new: Any) -> None:
+        if not isinstance(new, Value):
+            raise TypeError(f"data must be a Tensor, not {type(new).__name__}")
+        self._data = new._data
+
+    @property
+    def _version(self: Any) -> int:
+        version: int = self._version_counter[0]
+        return version
+
+    def _is_view(self: Any) -> bool:
+        return self._base is not None
+
+    # --- gradients ---
+
+    @property
+    def grad(self: Any) -> Any:
+        """The gradient that backward passes have summed up here, or None."""
+        if self.grad_fn is not None and self._grad is None and not self.retains_grad:
+            warnings.warn(NOT_A_LEAF, UserWarning, stacklevel=2)
+        return self._grad
+
+    @grad.setter
+    def grad(self: Any, new: Any) -> None:
+        if new is None:
+            self._grad = None
+            return
+        if not isinstance(new, Value):
+            raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(new).__name__}")
+        box: Any = new
+        if box is self:
+            raise RuntimeError("can't assign Variable as its own grad")
+        if len(box.shape) != len(self.shape) or not all(same(a, b) for a, b in zip(box.shape, self.shape, strict=True)):
+            raise RuntimeError(f"attempting to assign a gradient of size '{list(box.shape)}' to a tensor of size '{list(self.shape)}'. Please ensure that the "
+                               "gradient and the tensor are the same size")
+        if box.dtype != self.dtype:
+            raise RuntimeError(f"attempting to assign a gradient with dtype '{box.dtype.name}' to a tensor with grad_dtype '{self.dtype.name}'. The gradient "
+                               "must match the tensor's grad_dtype; convert it first.")
+        self._grad = box
+
+    def _accumulate_grad(self: Any, ct: Any, create_graph: bool = False) -> None:
+        """Add a cotangent to `.grad`, in place where nothing has to be recorded, so that whoever holds `.grad` sees it."""
+        old = self._grad
+        raw = ct._data if isinstance(ct, Value) and not create_graph else ct
+        if old is None:
+            if create_graph or isinstance(raw, Var):
+                self._grad = boxed(type(self), ct)
+            else:
+                own = np.empty_like(self._data) if isinstance(self._data, np.ndarray) and 0 not in self._data.strides else np.empty(self.shape, self.dtype)
+                own[...] = raw
+                self._grad = type(self)(own)
+        elif create_graph or old.requires_grad:
+            self._grad = ops.add(old, boxed(type(self), ct))
+        elif isinstance(raw, Var) or isinstance(old._data, Var):
+            old._write(ops.add(old, boxed(type(self), ct)))
+        elif old._data.flags.writeable:
+            np.add(old._data, raw, out=old._data)
+            old._version_counter[0] += 1
+        else:
+            self._grad = type(self)(old._data + raw)
+
+    def retain_grad(self: Any) -> None:
+        """Let a backward pass store the gradient of this tensor, which is no leaf, in its `.grad`."""
+        if not self.requires_grad:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if self.grad_fn is not None and not self.retains_grad:
+            leaf_hooks(self).retains = True
+            leaf_hooks(self).moved(self)
+
+    @property
+    def retains_grad(self: Any) -> bool:
+        """Whether `retain_grad` was called on this tensor, which is no leaf."""
+        return self._hooks is not None and self._hooks.retains
+
+    def register_hook(self: Any, function: Callable[..., Any]) -> RemovableHandle:
+        """Call `function(grad)` when this tensor's gradient is known; a tensor that it returns replaces the gradient."""
+        return register_tensor_hook(self, function)
+
+    def register_post_accumulate_grad_hook(self: Any, function: Callable[..., Any]) -> RemovableHandle:
+        """Call `function(tensor)` after a backward pass has added to the `.grad` of this leaf."""
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self.grad_fn is not None:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        node_hooks(self)
+        return add_hook(leaf_hooks(self).accumulated, function)
+
+    # --- memory ---
+
+    def numpy(self: Any) -> np.ndarray[Any, Any]:
+        """The ndarray that holds the numbers; writes go both ways."""
+        if self.requires_grad:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        self._refresh()
+        return self._concrete("numpy()", "Use NumPy's functions on the traced value itself.")  # type: ignore[no-any-return]
+
+    def item(self: Any) -> Any:
+        """The one element as a Python number."""
+        data = self._concrete("item()", "Leave the value an array: arithmetic works on it as on a number.")
+        if data.size != 1:
+            raise RuntimeError(f"a Tensor with {data.size} elements cannot be converted to Scalar")
+        return data.item()
+
+    def tolist(self: Any) -> Any:
+        """The elements as nested lists of Python numbers."""
+        self._refresh()
+        return self._concrete("tolist()", "Leave the value an array.").tolist()
+
+    def data_ptr(self: Any) -> int:
+        """The address of the first element."""
+        return int(self._concrete("data_ptr()", "A traced value has no memory.").ctypes.data)
+
+    def is_contiguous(self: Any) -> bool:
+        """Whether the elements lie in C order without gaps."""
+        return isinstance(self._data, Var) or bool(self._data.flags.c_contiguous)
+
+    def contiguous(self: Any) -> Any:
+        """This tensor, or a copy of it in C order."""
+        return self if self.is_contiguous() else self.clone()
+
+    def stride(self: Any, dim: int | None = None) -> Any:
+        """Steps in elements along each axis."""
+        data = self._concrete("stride()", "A traced value has no memory layout.")
+        strides = tuple(s // data.itemsize for s in data.strides)
+        return strides if dim is None else strides[dim]
+
+    def element_size(self: Any) -> int:
+        """Bytes of one element."""
+        size: int = self.dtype.itemsize
+        return size
+
+    def __deepcopy__(self: Any, memo: dict[int, Any]) -> Any:
+        if self.grad_fn is not None:
+            raise RuntimeError(DEEPCOPY)
+        if id(self) in memo:
+            return memo[id(self)]
+        value = type(self)(self._concrete("deepcopy()", "Use clone().").copy(), self.requires_grad)
+        memo[id(self)] = value
+        if self._grad is not None:
+            value._grad = type(self)(self._grad._data.copy(), self._grad.requires_grad)
+        return value
+
+    def __copy__(self: Any) -> Any:
+        return self._alias()
+
+    def __reduce__(self: Any) -> Any:
+        if self.grad_fn is not None:
+            raise RuntimeError("Only leaf Tensors can be pickled; call .detach() first.")
+        return type(self), (self._concrete("pickling", "Return the value instead."), self.requires_grad)
+
+    def __bool__(self: Any) -> bool:
+        data = self._concrete("a Python condition (if, while, and, or, not, assert)", "Use tg.where(condition, a, b) for a choice by element, tg.cond / "
+                              "tg.while_loop for control flow, or mark the argument static with static_argnames.")
+        if data.size != 1:
+            raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous" if data.size else
+                               "Boolean value of Tensor with no values is ambiguous")
+        return bool(data.reshape(())[()])
+
+    def __float__(self: Any) -> float:
+        data = self._concrete("float()", "Leave the value an array: arithmetic works on it as on a float.")
+        if data.size != 1:
+            raise RuntimeError(f"a Tensor with {data.size} elements cannot be converted to Scalar")
+        if self.requires_grad:
+            warnings.warn("Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using tensor.detach() first.",
+                          UserWarning, stacklevel=2)
+        return float(data.item())
+
+    def __int__(self: Any) -> int:
+        data = self._concrete("int()", "Use .long() for a conversion, or mark the argument static with static_argnames.")
+        if data.size != 1:
+            raise RuntimeError(f"a Tensor with {data.size} elements cannot be converted to Scalar")
+        return int(data.item())
+
+

@@ -1,0 +1,242 @@
+"""Making Tensors: from data, filled with one value, with ranges, with random numbers.
+
+Sizes come one by one or as a tuple; floats are made in the default dtype (`set_default_dtype`), data from arrays keeps the array's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import ops
+from .config import default_dtype
+from .dtypes import check
+from .faces.operators import array_of, holds_boxed
+from .faces.tensor_casts import own, sizes_of
+from .ir.dispatch import STATE, Value
+from .tensor import Boxed, Tensor
+
+
+def _dtype(dtype: Any, like: Any = None) -> np.dtype[Any]:
+    return check(np.dtype(dtype)) if dtype is not None else like.dtype if like is not None else default_dtype()
+
+
+def tensor(data: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """A tensor with a copy of `data`: a number, an array, or nested lists of them. Python floats get the default dtype.
+
+    >>> import tracegrad as tg
+    >>> tg.tensor([[1.0, 2.0], [3.0, 4.0]])
+    tensor([[1., 2.],
+            [3., 4.]])
+    """
+    if isinstance(data, Boxed):
+        value = data.detach() if isinstance(data, Tensor) else data
+        value = ops.positive(value) if dtype is None or np.dtype(dtype) == data.dtype else ops.convert(value, dtype)
+    elif holds_boxed(data):
+        value = array_of(data)
+        value = value if dtype is None else ops.convert(value, dtype)
+    else:
+        value = _from_data(data, dtype)
+    made: Tensor = own(Tensor, value, requires_grad and _may_require(value))
+    return made
+
+
+def _may_require(value: Any) -> bool:
+    if value.dtype.kind not in "fc":
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    return True
+
+
+def _from_data(data: Any, dtype: Any) -> Any:
+    if dtype is not None:
+        return np.array(data, check(np.dtype(dtype)))
+    array = np.array(data)
+    if array.dtype == object:
+        raise TypeError(f"a tensor cannot be made of {type(data).__name__} data of mixed or unknown element types; pass numbers, arrays or nested lists of them")
+    if not hasattr(data, "dtype") and array.dtype.kind in "fc" and _of_python_numbers(data):
+        array = array.astype(default_dtype() if array.dtype.kind == "f" else np.result_type(default_dtype(), np.complex64))
+    check(array.dtype)
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def _of_python_numbers(data: Any) -> bool:
+    while isinstance(data, (list, tuple)):
+        if not data:
+            return True
+        data = data[0]
+    return not isinstance(data, (np.ndarray, np.generic))
+
+
+def as_tensor(data: Any, dtype: Any = None) -> Tensor:
+    """`data` as a tensor, sharing memory with an ndarray where the dtype allows.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> a = np.zeros(2)
+    >>> tg.as_tensor(a)[0] = 1
+    >>> a
+    array([1., 0.])
+    """
+    if isinstance(data, Tensor):
+        result: Tensor = data if dtype is None else ops.convert(data, dtype)
+        return result
+    if isinstance(data, np.ndarray) and not STATE.traces:
+        array = np.asarray(data, check(np.dtype(dtype)) if dtype is not None else check(data.dtype))
+        return Tensor(array)
+    return tensor(data, dtype=dtype)
+
+
+def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
+    """A tensor on an ndarray's memory."""
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
+    return as_tensor(array)
+
+
+def zeros(*size: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """Zeros.
+
+    >>> import tracegrad as tg
+    >>> tg.zeros(2, 3).shape
+    (2, 3)
+    """
+    made: Tensor = own(Tensor, ops.zeros(sizes_of(size), _dtype(dtype)), requires_grad)
+    return made
+
+
+def ones(*size: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """Ones.
+
+    >>> import tracegrad as tg
+    >>> tg.ones(2, requires_grad=True)
+    tensor([1., 1.], requires_grad=True)
+    """
+    made: Tensor = own(Tensor, ops.ones(sizes_of(size), _dtype(dtype)), requires_grad)
+    return made
+
+
+def empty(*size: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """A tensor whose elements are to be filled."""
+    made: Tensor = own(Tensor, ops.empty(sizes_of(size), _dtype(dtype)), requires_grad)
+    return made
+
+
+def full(size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """One value everywhere.
+
+    >>> import tracegrad as tg
+    >>> tg.full((2,), 7.0)
+    tensor([7., 7.])
+    """
+    kind = dtype
+    if kind is None and isinstance(fill_value, float):
+        kind = default_dtype()
+    made: Tensor = own(Tensor, ops.full(sizes_of((size,)), fill_value, kind), requires_grad)
+    return made
+
+
+def eye(n: int, m: int | None = None, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """Ones on the diagonal.
+
+    >>> import tracegrad as tg
+    >>> tg.eye(2)
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    made: Tensor = own(Tensor, ops.eye(n, m, dtype=_dtype(dtype)), requires_grad)
+    return made
+
+
+def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """The numbers start, start + step, ... below `end` (from 0 to `start` where `end` is not given).
+
+    >>> import tracegrad as tg
+    >>> tg.arange(3)
+    tensor([0, 1, 2])
+    """
+    if dtype is None and any(isinstance(v, float) for v in (start, end, step)):
+        dtype = default_dtype()
+    made: Tensor = own(Tensor, ops.arange(start, end, step, dtype), requires_grad)
+    return made
+
+
+def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """`steps` numbers from `start` to `end`, both included.
+
+    >>> import tracegrad as tg
+    >>> tg.linspace(0, 1, 3)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    made: Tensor = own(Tensor, ops.linspace(start, end, steps, dtype=_dtype(dtype)), requires_grad)
+    return made
+
+
+def rand(*size: Any, dtype: Any = None, requires_grad: bool = False, generator: ops.Generator | None = None) -> Tensor:
+    """Random numbers, uniform on [0, 1); `manual_seed` makes them repeatable.
+
+    >>> import tracegrad as tg
+    >>> tg.rand(2, 2).shape
+    (2, 2)
+    """
+    source = ops.random.DEFAULT if generator is None else generator
+    made: Tensor = own(Tensor, source.random(sizes_of(size), dtype=_dtype(dtype)), requires_grad)
+    return made
+
+
+def randn(*size: Any, dtype: Any = None, requires_grad: bool = False, generator: ops.Generator | None = None) -> Tensor:
+    """Random numbers of the standard normal distribution."""
+    source = ops.random.DEFAULT if generator is None else generator
+    made: Tensor = own(Tensor, source.standard_normal(sizes_of(size), dtype=_dtype(dtype)), requires_grad)
+    return made
+
+
+def randint(low: int, high: int | None = None, size: Any = (), *, dtype: Any = np.int64, generator: ops.Generator | None = None) -> Tensor:
+    """Random integers from [low, high), or [0, low)."""
+    source = ops.random.DEFAULT if generator is None else generator
+    made: Tensor = own(Tensor, source.integers(low, high, tuple(size), dtype=dtype))
+    return made
+
+
+def zeros_like(x: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """Zeros of x's shape and dtype."""
+    return zeros(_shape(x), dtype=_dtype(dtype, _array(x)), requires_grad=requires_grad)
+
+
+def ones_like(x: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """Ones of x's shape and dtype."""
+    return ones(_shape(x), dtype=_dtype(dtype, _array(x)), requires_grad=requires_grad)
+
+
+def empty_like(x: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """A tensor of x's shape and dtype, to be filled."""
+    return empty(_shape(x), dtype=_dtype(dtype, _array(x)), requires_grad=requires_grad)
+
+
+def full_like(x: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """One value in x's shape and dtype."""
+    return full(_shape(x), fill_value, dtype=_dtype(dtype, _array(x)), requires_grad=requires_grad)
+
+
+def rand_like(x: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """Uniform random numbers in x's shape and dtype."""
+    return rand(_shape(x), dtype=_dtype(dtype, _array(x)), requires_grad=requires_grad)
+
+
+def randn_like(x: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """Normal random numbers in x's shape and dtype."""
+    return randn(_shape(x), dtype=_dtype(dtype, _array(x)), requires_grad=requires_grad)
+
+
+def _array(x: Any) -> Any:
+    return x if isinstance(x, (Value, np.ndarray)) else np.asarray(x)
+
+
+def _shape(x: Any) -> Any:
+    return _array(x).shape
+
+
+__all__ = [
+    "arange", "as_tensor", "empty", "empty_like", "eye", "from_numpy", "full", "full_like", "linspace", "ones", "ones_like", "rand", "rand_like", "randint",
+    "randn", "randn_like", "tensor", "zeros", "zeros_like",
+]
