@@ -24,6 +24,7 @@ from .philox import (
     philox_normal_array,
     philox_uniform,
     philox_uniform_array,
+    philox_words,
 )
 from .special import digamma, erf, erfc, erfinv, gamma, i0, i0e, i1, i1e, lgamma, ndtri, polygamma, trigamma
 from .support import select
@@ -34,7 +35,8 @@ __all__ = [
     "fmax", "fmin", "fmod", "gamma", "heaviside", "hypot", "i0", "i0e", "i1", "i1e", "imag", "invert", "isfinite", "isinf", "isnan",
     "left_shift", "lgamma", "log", "log10", "log1p", "log2", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum",
     "minimum", "mod", "ndtri", "nextafter", "philox_bits", "philox_bits_array", "philox_normal", "philox_normal_array", "philox_uniform",
-    "philox_uniform_array", "polygamma", "pow", "real", "right_shift", "round_", "select", "sigmoid", "sign", "signbit", "sin", "sinc", "sinh",
+    "philox_uniform_array", "philox_words", "polygamma", "pow", "real", "right_shift", "round_", "select", "sigmoid", "sign", "signbit", "sin",
+    "sinc", "sinc_derivative", "sinh",
     "softplus", "sqrt", "square", "strong_mul", "tan", "tanh", "trigamma", "trunc", "where",
 ]  # fmt: skip
 
@@ -396,6 +398,45 @@ def _type_sinc(x: Any) -> Any:
     def body(x: Any) -> Any:
         a = pi * t(x)
         return one if a == zero else t(np.sin(a)) / a
+
+    return body
+
+
+def sinc_derivative(x: Any, n: Any) -> Any:
+    """The n-th derivative of sin(t)/t at t = pi*x, for a fixed n."""
+    value = _sinc_derivative(np.float64(x), n)
+    return np.float32(value) if isinstance(x, np.float32) else value
+
+
+def _sinc_derivative(x: Any, n: Any) -> Any:
+    t = np.pi * x
+    if abs(t) < n + 3:
+        # The power series, where the recurrence would cancel.
+        first = (n + 1) // 2
+        term = (t if n % 2 else 1.0) * (-1.0 if first % 2 else 1.0) / (2 * first + 1)
+        total = term
+        for m in range(first, first + 2 * n + 20):
+            term = term * (-(t * t) * (2 * m + 1)) / ((2 * m + 3) * (2 * m + 1 - n) * (2 * m + 2 - n))
+            total += term
+        return total
+    # t s(k) + k s(k-1) = sin(t + k pi/2)
+    value = np.sin(t) / t
+    for k in range(1, n + 1):
+        value = (np.sin(t + k * (np.pi / 2)) - k * value) / t
+    return value
+
+
+implements(_sinc_derivative, inline=False)(lambda x, n: _sinc_derivative)
+
+
+@implements(sinc_derivative, inline=False)
+def _type_sinc_derivative(x: Any, n: Any) -> Any:
+    if is_complex(x):
+        return None
+    t = _float_of(x)
+
+    def body(x: Any, n: Any) -> Any:
+        return t(_sinc_derivative(np.float64(x), n))
 
     return body
 

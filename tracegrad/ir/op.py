@@ -33,8 +33,10 @@ class Rules(NamedTuple):
     keywords: tuple[str, ...]
 
 
-def read_names(function: Rule) -> Rules:
+def read_names(function: Rule | Rules) -> Rules:
     """Inspect a rule's signature once, at definition."""
+    if isinstance(function, Rules):
+        return function
     positional, keywords = [], []
     for p in inspect.signature(function).parameters.values():
         (keywords if p.kind is p.KEYWORD_ONLY else positional).append(p.name)
@@ -83,7 +85,7 @@ def op(
     *,
     evaluate: Callable[..., Any],
     infer: Callable[..., Types],
-    vjp: Sequence[Rule | None] | Rule | None = None,
+    vjp: Sequence[Rule | Rules | None] | Rule | None = None,
     jvp: Rule | None = None,
     batch: Rule | None = None,
     lowering: lowering.Lowering | None = None,
@@ -144,7 +146,7 @@ def elementwise(
     """An operation that acts element by element, with broadcasting.
 
     partials    one per input: a rule reading inputs and `out` that returns the partial derivative; a rule that also reads `d`, the
-                incoming differential (tangent or cotangent), and returns its product; a literal 0, 1, -1; None (not differentiable in it)
+                incoming differential (tangent or cotangent; the keyword `adjoint` tells which), and returns its product; a literal 0, 1, -1; None (not differentiable in it)
     result      "float" (integers become floats), "quotient" (integers become float64, as NumPy divides), "promote", "bool" (operands
                 are promoted together), "real" (abs, real: the result is the real dtype of a complex operand), "where" (the first
                 operand is a condition)
@@ -197,7 +199,7 @@ def _times_partial(ct: Any, partial: Any, names: dict[str, Any], given: dict[str
     if isinstance(partial, int):
         return ct if partial == 1 else -ct
     rule = partial if isinstance(partial, Rules) else read_names(partial)
-    value = rule.function(*[ct if n == "d" else names[n] for n in rule.positional], **{n: given[n] for n in rule.keywords})
+    value = rule.function(*[ct if n == "d" else names[n] for n in rule.positional], **{n: conjugate if n == "adjoint" else given[n] for n in rule.keywords})
     if "d" in rule.reads:
         return value
     if conjugate:
@@ -223,7 +225,7 @@ def _vjp_of_partial(partial: Any, position: int, inputs: Sequence[str], domain: 
     positional = ("ct", *[n for n in (rule.positional if rule else ()) if n != "d"])
     vjp.__name__ = f"vjp_{me}"
     # `like` is the input's type, which the sweep passes to every rule that names it: cheaper than saving the input.
-    return Rules(vjp, frozenset(positional), positional, (*(rule.keywords if rule else ()), "like"))
+    return Rules(vjp, frozenset(positional), positional, (*[n for n in (rule.keywords if rule else ()) if n != "adjoint"], "like"))
 
 
 def batch_elementwise(this: Op, values: Sequence[Any], axes: Sequence[int | None], given: dict[str, Any]) -> tuple[list[Any], list[int]]:

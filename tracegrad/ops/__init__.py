@@ -31,7 +31,7 @@ from .shape import (
 )
 from .special import (
     beta, betaln, digamma, entr, erf, erfc, erfinv, expit, factorial, gamma, gammaln, lgamma, log_sigmoid, logaddexp, logaddexp2, logit,
-    ndtr, polygamma, psi, sigmoid, softplus, xlog1py, xlogy,
+    ndtr, ndtri, polygamma, psi, sigmoid, softplus, xlog1py, xlogy,
 )
 from .trigonometric import (
     acos, acosh, angle, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, asin, asinh, atan, atan2, atanh, cos, cosh, deg2rad,
@@ -45,7 +45,6 @@ shape.CONVERT.append(convert)
 
 OPS: tuple[Op, ...] = (
     *arithmetic.OPS, *shape.OPS, *elementary.OPS, *trigonometric.OPS, *comparison.OPS, *special.OPS, *creation.OPS, *random.OPS,
-    
 )
 
 __all__ = [
@@ -58,8 +57,9 @@ __all__ = [
     "hypot", "identity", "imag", "indices", "invert", "iota", "isclose", "isfinite", "isinf", "isnan", "isneginf", "isposinf",
     "left_shift", "less", "less_equal", "lgamma", "linspace", "log", "log10", "log1p", "log2", "log_sigmoid", "logaddexp", "logaddexp2",
     "logical_and", "logical_not", "logical_or", "logical_xor", "logit", "logspace", "manual_seed", "maximum", "meshgrid", "minimum",
-    "mod", "moveaxis", "mul", "nan_to_num", "ndtr", "neg", "not_equal", "ones", "ones_like", "polygamma", "positive", "pow", "power",
-    "psi", "rad2deg", "radians", "real", "reciprocal", "relu", "remainder", "reshape", "right_shift", "rint", "round", "sigmoid", "sign",
-    "signbit", "sin", "sinc", "sinh", "slice_array", "softplus", "sqrt", "square", "squeeze", "stack", "strong_mul", "sub", "sum_axes",
-    "sum_to", "swapaxes", "tan", "tanh", "transpose", "tri", "tril", "triu", "trunc", "where", "xlog1py", "xlogy", "zeros", "zeros_like",
+    "mod", "moveaxis", "mul", "nan_to_num", "ndtr", "ndtri", "neg", "not_equal", "ones", "ones_like", "polygamma", "positive", "pow",
+    "power", "psi", "rad2deg", "radians", "real", "reciprocal", "relu", "remainder", "reshape", "right_shift", "rint", "round", "sigmoid",
+    "sign", "signbit", "sin", "sinc", "sinh", "slice_array", "softplus", "sqrt", "square", "squeeze", "stack", "strong_mul", "sub",
+    "sum_axes", "sum_to", "swapaxes", "tan", "tanh", "transpose", "tri", "tril", "triu", "trunc", "where", "xlog1py", "xlogy", "zeros",
+    "zeros_like",
 ]

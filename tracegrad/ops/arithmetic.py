@@ -29,7 +29,7 @@ def _strong_mul(x: Any, y: Any) -> Any:
 
 strong_mul_op = elementwise(
     "strong_mul", ("x", "y"), numpy=_strong_mul, code="strong_mul({x}, {y})", result="promote",
-    partials=(lambda d, y: strong_mul(d, y), lambda d, x: strong_mul(x, d)),
+    partials=(lambda d, y, *, adjoint: strong_mul(d, conj(y) if adjoint else y), lambda d, x, *, adjoint: strong_mul(conj(x) if adjoint else x, d)),
     doc="Product that is 0 where x is 0, whatever y is: a cotangent of zero stays zero beside an infinite partial.",
 )
 

@@ -47,7 +47,7 @@ clip_min_op = pointwise("clip_min", ("x", "low"), numpy=np.maximum, code="maximu
 clip_max_op = pointwise("clip_max", ("x", "high"), numpy=np.minimum, code="minimum({x}, {high})", result="promote", kinds=REAL,
                         partials=(lambda d, x, high: where(less(high, x), 0, d), lambda d, x, high: where(less(high, x), d, 0)),
                         doc="x, but not above `high`; at the bound x keeps the derivative.")
-relu_op = pointwise("relu", ("x",), numpy=lambda x: np.maximum(x, 0), code="maximum({x}, 0)", result="promote", kinds=REAL,
+relu_op = pointwise("relu", ("x",), numpy=lambda x: np.maximum(x, 0), code="maximum({x}, np.{dtype}(0))", result="promote", kinds="iuf",
                     partials=(lambda d, out: where(less_equal(out, 0), 0, d),), doc="x where it is positive, else 0; the derivative at 0 is 0.")
 
 
@@ -125,7 +125,7 @@ def relu(x: Any) -> Any:
 floor_op = pointwise("floor", ("x",), numpy=np.floor, code="floor({x})", partials=(0,), result="promote", kinds=REAL, doc="Rounded down.")
 ceil_op = pointwise("ceil", ("x",), numpy=np.ceil, code="ceil({x})", partials=(0,), result="promote", kinds=REAL, doc="Rounded up.")
 trunc_op = pointwise("trunc", ("x",), numpy=np.trunc, code="trunc({x})", partials=(0,), result="promote", kinds=REAL, doc="Rounded towards zero.")
-rint_op = pointwise("rint", ("x",), numpy=np.rint, code="round({x})", partials=(0,), kinds=REAL, doc="Rounded to the nearest, halves to even.")
+rint_op = pointwise("rint", ("x",), numpy=np.rint, code="round_({x})", partials=(0,), kinds=REAL, doc="Rounded to the nearest, halves to even.")
 
 
 def floor(x: Any) -> Any:
@@ -482,7 +482,7 @@ def right_shift(x: Any, y: Any) -> Any:
 
 
 fix, remainder, bitwise_not, bitwise_invert, around = trunc, mod, invert, invert, round_
-round, divmod = round_, divmod_  # noqa: A001
+round, divmod = round_, divmod_
 
 OPS = (
     maximum_op, minimum_op, fmax_op, fmin_op, clip_min_op, clip_max_op, relu_op, floor_op, ceil_op, trunc_op, rint_op, floor_divide_op, mod_op,

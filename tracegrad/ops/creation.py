@@ -52,7 +52,7 @@ def _size(value: Any) -> Int:
 
 def _shape(shape: Any) -> tuple[Int, ...]:
     """A shape argument: one size or several, none negative."""
-    sizes = (shape,) if isinstance(shape, (int, np.integer, integers.Integer)) or ndim_of(shape) == 0 and hasattr(shape, "__index__") else shape
+    sizes = (shape,) if isinstance(shape, (int, np.integer, integers.Integer)) or (ndim_of(shape) == 0 and hasattr(shape, "__index__")) else shape
     result = tuple(_size(s) for s in sizes)
     for s in result:
         if isinstance(s, int) and s < 0:
@@ -293,7 +293,8 @@ def tril(x: Any, k: int = 0) -> Any:
            [1., 1.]])
     """
     x = _matrix(x, "tril")
-    return where(_below(*shape_of(x)[-2:], k), x, 0)
+    n, m = shape_of(x)[-2:]
+    return where(_below(n, m, k), x, 0)
 
 
 def triu(x: Any, k: int = 0) -> Any:
@@ -306,7 +307,8 @@ def triu(x: Any, k: int = 0) -> Any:
            [0., 1.]])
     """
     x = _matrix(x, "triu")
-    return where(_below(*shape_of(x)[-2:], k - 1), 0, x)
+    n, m = shape_of(x)[-2:]
+    return where(_below(n, m, k - 1), 0, x)
 
 
 def _matrix(x: Any, who: str) -> Any:

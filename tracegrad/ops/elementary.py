@@ -28,8 +28,8 @@ sqrt_op = pointwise("sqrt", ("x",), numpy=np.sqrt, code="sqrt({x})", partials=(l
 cbrt_op = pointwise("cbrt", ("x",), numpy=np.cbrt, code="cbrt({x})", partials=(lambda out: 1 / (3 * (out * out)),), domain="singular", cost=15,
                     kinds="biuf", doc="Cube root, negative for negative x.")
 square_op = pointwise("square", ("x",), numpy=np.square, code="square({x})", partials=(lambda x: 2 * x,), result="promote", doc="x times x.")
-reciprocal_op = pointwise("reciprocal", ("x",), numpy=np.reciprocal, code="reciprocal({x})", partials=(lambda out: -(out * out),),
-                          result="promote", domain="singular", cost=4, doc="1 / x; of integers, rounded towards zero.")
+reciprocal_op = pointwise("reciprocal", ("x",), numpy=np.reciprocal, code="np.{dtype}(1) / {x}", partials=(lambda out: -(out * out),),
+                          result="promote", domain="singular", cost=4, kinds="fc", doc="1 / x.")
 abs_op = pointwise("abs", ("x",), numpy=np.absolute, code="abs_({x})", partials=(lambda x: conj(sign(x)),), result="real",
                    doc="Absolute value; of a complex number its modulus. The derivative at 0 is 0.")
 sign_op = pointwise("sign", ("x",), numpy=np.sign, code="sign({x})", partials=(0,), result="promote", kinds="iuf",
@@ -71,7 +71,7 @@ integer_pow_op = pointwise(
     doc="x to a fixed integer power of at least 2.",
 )
 inverse_pow_op = pointwise(
-    "inverse_pow", ("x",), numpy=lambda x, *, n: 1 / _power_by_squaring(x, n), code=lambda p: f"1 / ({_power_code(p['n'])})",
+    "inverse_pow", ("x",), numpy=lambda x, *, n: 1 / _power_by_squaring(x, n), code=lambda p: f"np.{{dtype}}(1) / ({_power_code(p['n'])})",
     partials=(lambda x, *, n: -n * bind(inverse_pow_op, [x], {"n": n + 1}),), result="float", domain="singular", cost=6,
     doc="1 / x**n for a fixed positive integer n.",
 )
@@ -155,6 +155,8 @@ def reciprocal(x: Any) -> Any:
     >>> float(tg.reciprocal(4.0))
     0.25
     """
+    if isinstance(x, int) or (hasattr(x, "dtype") and x.dtype.kind in "iu"):
+        return where(equal(mul(x, x), 1), x, 0)
     return bind(reciprocal_op, [x])
 
 
@@ -285,7 +287,7 @@ def positive(x: Any) -> Any:
     return mul(x, 1)
 
 
-abs, fabs, pow = absolute, absolute, power  # noqa: A001
+abs, fabs, pow = absolute, absolute, power
 
 OPS = (
     exp_op, expm1_op, exp2_op, log_op, log1p_op, log2_op, log10_op, sqrt_op, cbrt_op, square_op, reciprocal_op, abs_op, sign_op, sgn_op,

@@ -46,15 +46,25 @@ def pointwise(
                        domain=domain, cost=cost, doc=doc)
     if kinds == "biufc":
         return this
-    derived = this.infer
+    derived, evaluate = this.infer, this.evaluate
     allowed = ", ".join(dict.fromkeys(KINDS[k] for k in kinds))
+
+    def require(dtype: np.dtype[Any] | None) -> None:
+        if dtype is not None and dtype.kind not in kinds:
+            advice = "Use its real, imag or abs part." if dtype.kind == "c" else "Convert it with .astype first."
+            raise DTypeError(f"{name} is not defined for {dtype} arrays, only for {allowed} ones. {advice}")
 
     def infer(*operands: Any, **params: Any) -> Types:
         for o in operands:
-            if o.type.dtype.kind not in kinds:
-                advice = "Use its real, imag or abs part." if o.type.dtype.kind == "c" else "Convert it with .astype first."
-                raise DTypeError(f"{name} is not defined for {o.type.dtype} arrays, only for {allowed} ones. {advice}")
+            require(o.type.dtype)
         return derived(*operands, **params)
 
+    def checked(*values: Any, **params: Any) -> Any:
+        # NumPy and SciPy accept some of these kinds; eager and traced runs must refuse the same.
+        for x in values:
+            require(getattr(x, "dtype", None))
+        return evaluate(*values, **params)
+
     object.__setattr__(this, "infer", infer)
+    object.__setattr__(this, "evaluate", checked)
     return this

@@ -49,7 +49,7 @@ def philox(key: Any, counter: Any, index: Any, *, word: int) -> Any:
 
 
 random_bits_op = pointwise(
-    "random_bits", ("key", "counter", "index"), numpy=philox, code=lambda p: f"philox({{key}}, {{counter}}, {{index}}, {p['word']})",
+    "random_bits", ("key", "counter", "index"), numpy=philox, code=lambda p: f"philox_words({{key}}, {{counter}}, {{index}})[{p['word']}]",
     partials=None, result="promote", kinds="u", cost=30, doc="64 random bits for (key, counter, index); `word` chooses the half of the block.",
 )
 
@@ -80,9 +80,14 @@ class Generator:
     """
 
     def __init__(self, seed: int | Sequence[int] | None = None) -> None:
-        self.key: Any = np.array(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
+        key = np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]
         self.counter: Any = np.array(0, np.uint64)
         self._traced: list[tuple[Trace, Any]] = []
+        self.key: Any = np.array(key)
+        if STATE.traces:
+            # Made inside a traced function, it starts anew at every call: its state is the trace's own, and nothing goes back.
+            self.key = key
+            self._traced.append((STATE.traces[-1], np.uint64(0)))
 
     def __repr__(self) -> str:
         return f"Generator(key={int(self.key):#x}, counter={int(self.counter)})"

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import special
 
 from ..ir.dispatch import bind
-from .arithmetic import add, div, equal, greater_equal, mul, neg, strong_mul, sub, where
+from .arithmetic import add, div, equal, less, mul, neg, strong_mul, sub, where
 from .comparison import isinf, logical_and
 from .elementary import LN2, exp, log, log1p
 from .pointwise import pointwise
@@ -138,6 +138,20 @@ def erfinv(x: Any) -> Any:
     0.0
     """
     return bind(erfinv_op, [x])
+
+
+ndtri_op = pointwise("ndtri", ("x",), numpy=special.ndtri, code="ndtri({x})", partials=(lambda out: math.sqrt(2 * math.pi) * exp(out * out / 2),),
+                     domain="singular", cost=30, kinds=REAL, doc="Quantile of the standard normal distribution.")
+
+
+def ndtri(x: Any) -> Any:
+    """Quantiles of the standard normal distribution, the inverse of `ndtr`.
+
+    >>> import tracegrad as tg
+    >>> float(tg.ndtri(0.5))
+    0.0
+    """
+    return bind(ndtri_op, [x])
 
 
 def ndtr(x: Any) -> Any:
@@ -269,10 +283,10 @@ def entr(x: Any) -> Any:
     >>> float(tg.entr(1.0)) == 0
     True
     """
-    inside = greater_equal(x, 0)
-    return where(inside, neg(xlogy(x, where(inside, x, 1))), float("-inf"))
+    outside = less(x, 0)
+    return where(outside, float("-inf"), neg(xlogy(x, where(outside, 1, x))))
 
 
 expit, gammaln, psi = sigmoid, lgamma, digamma
 
-OPS = (sigmoid_op, softplus_op, logaddexp_op, erf_op, erfc_op, erfinv_op, lgamma_op, digamma_op, polygamma_op, gamma_op)
+OPS = (sigmoid_op, softplus_op, logaddexp_op, erf_op, erfc_op, erfinv_op, ndtri_op, lgamma_op, digamma_op, polygamma_op, gamma_op)

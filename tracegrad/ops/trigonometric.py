@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.dispatch import bind
+from ..ir.op import Op
 from .arithmetic import equal, mul, where
 from .elementary import sqrt
 from .pointwise import pointwise
@@ -60,15 +61,15 @@ def _angle_partial(x: Any) -> Any:
 
 angle_op = pointwise("angle", ("x",), numpy=np.angle, code="angle({x})", partials=(_angle_partial,), result="real", cost=20,
                      doc="Argument of a complex number, in radians.")
-half_turn_op = pointwise("half_turn", ("x",), numpy=np.angle, code="atan2(0.0, {x})", partials=(0,), kinds=REAL, cost=4,
+half_turn_op = pointwise("half_turn", ("x",), numpy=np.angle, code="atan2(np.{dtype}(0), {x})", partials=(0,), kinds=REAL, cost=4,
                          doc="Argument of a real number: 0, or pi where it is negative.")
 
 
 # --- sinc ----------------------------------------------------------------------------------------------------------------------
 
 
-def sinc_derivative(x: Any, n: int) -> Any:
-    """The n-th derivative of sin(t)/t at t = pi*x, for real or complex arrays."""
+def _sinc_derivative(x: Any, n: int) -> Any:
+    """The n-th derivative of sin(t)/t at t = pi*x, for real arrays."""
     t = np.pi * np.asarray(x)
     near = np.abs(t) < n + 3
     # Away from 0 by the recurrence t s(n) + n s(n-1) = sin(t + n pi/2); near 0, where that cancels, by the power series.
@@ -78,8 +79,7 @@ def sinc_derivative(x: Any, n: int) -> Any:
         away = (np.sin(far + k * (np.pi / 2)) - k * away) / far
     close = np.where(near, t, 0)
     first = (n + 1) // 2
-    power = close ** (2 * first - n)
-    term = (-1) ** first * power / ((2 * first + 1) * math.factorial(2 * first - n))
+    term = (close if n % 2 else np.ones_like(close)) * ((-1) ** first / (2 * first + 1))
     series = term
     for m in range(first, first + 2 * n + 20):
         term = term * (-(close * close) * (2 * m + 1)) / ((2 * m + 3) * (2 * m + 1 - n) * (2 * m + 2 - n))
@@ -88,10 +88,10 @@ def sinc_derivative(x: Any, n: int) -> Any:
 
 
 def _sinc_evaluate(x: Any, *, n: int) -> Any:
-    return np.sinc(x) if n == 0 else sinc_derivative(x, n)
+    return np.sinc(x) if n == 0 else _sinc_derivative(x, n)
 
 
-sinc_op = pointwise(
+sinc_op: Op = pointwise(
     "sinc", ("x",), numpy=_sinc_evaluate, code=lambda p: "sinc({x})" if p["n"] == 0 else f"sinc_derivative({{x}}, {p['n']})", cost=25, kinds=REAL,
     partials=(lambda x, *, n: math.pi * bind(sinc_op, [x], {"n": n + 1}),), doc="n-th derivative of sin(t)/t at t = pi*x.",
 )
