@@ -162,6 +162,10 @@ class Buffer:
     shape: tuple[Int, ...]
     role: OneOf["in", "out", "temp"]
     layout: OneOf["C", "A"] = "C"
+    offset: Int = 0
+    """Where a temporary starts in the arena, in bytes."""
+    of: str = ""
+    """The buffer whose elements this one shows in another shape; then `offset` is not read."""
 
 
 @dataclass(frozen=True)
@@ -182,6 +186,8 @@ class Program:
     phases: tuple[Phase, ...]
     errors: tuple[str, ...] = field(default=())
     """What status code k (1-based) means; `{value}` in it is the recorded value."""
+    arena: Int = 0
+    """The bytes that the temporaries need."""
 
 
 def walk(body: tuple[Statement, ...], visit: Callable[[Statement], None]) -> None:

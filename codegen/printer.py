@@ -1,0 +1,278 @@
+"""Prints a `Program` as a module of plain Python that Numba compiles and that also runs as it stands."""
+
+from __future__ import annotations
+
+import cmath
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import kernel
+from .integers import Binary, Int, Symbol, symbols
+
+_PLACE = re.compile(r"\{(\w+)\}")
+_CALLED = re.compile(r"(?<![\w.])([A-Za-z_]\w*)\s*\(")
+_SUPPORT = ("acc", "index", "signed", "view")
+_PYTHON = {"abs", "min", "max", "float", "int", "bool", "complex", "range", "round", "divmod", "len", "not", "and", "or", "if", "else", "in", "is"}
+
+
+@dataclass(frozen=True)
+class PrintedProgram:
+    """`arena_bytes` is the scratch size over the sizes, and `arena_code` the same as a Python expression of plain ints."""
+
+    source: str
+    arena_bytes: Int
+    arena_code: str
+    sizes: tuple[tuple[str, tuple[str, int]], ...]
+
+
+def print_program(program: kernel.Program) -> PrintedProgram:
+    """The source text of a program, and what its caller must know to allocate the arena."""
+    printer = _Printer(program)
+    return PrintedProgram(printer.module(), program.arena, plain(program.arena), program.sizes)
+
+
+def plain(value: Int) -> str:
+    """An integer expression in Python's own integers."""
+    return str(value)
+
+
+def integer(value: Int) -> str:
+    """An integer expression in unsigned machine words: every constant is typed, and subtractions come last."""
+    if isinstance(value, int):
+        return f"index({value})" if value >= 0 else f"-index({-value})"
+    parts: list[tuple[bool, str]] = []
+    for monomial, coefficient in value.terms:
+        factors = [_atom(a) for a in monomial]
+        if abs(coefficient) != 1 or not factors:
+            factors.insert(0, f"index({abs(coefficient)})")
+        parts.append((coefficient < 0, " * ".join(factors)))
+    parts.sort(key=lambda part: part[0])
+    text = ""
+    for negative, part in parts:
+        if not text:
+            text = f"-{part}" if negative else part
+        else:
+            text += f" {'-' if negative else '+'} {part}"
+    return text
+
+
+def _atom(atom: Any) -> str:
+    if isinstance(atom, Symbol):
+        return atom.name
+    assert isinstance(atom, Binary)
+    if atom.op in ("min", "max"):
+        return f"{atom.op}({integer(atom.left)}, {integer(atom.right)})"
+    return f"(({integer(atom.left)}) {atom.op} ({integer(atom.right)}))"
+
+
+def dtype_name(dtype: np.dtype[Any]) -> str:
+    return "bool_" if dtype.kind == "b" else dtype.name
+
+
+def literal(value: Any, dtype: np.dtype[Any]) -> str:
+    """A constant that has `dtype` in Numba and in Python."""
+    if dtype.kind == "b":
+        return str(bool(value))
+    if dtype.kind == "c":
+        number = complex(value)
+        return f"np.{dtype.name}(complex({_float(number.real)}, {_float(number.imag)}))"
+    if dtype.kind == "f":
+        text = _float(float(value))
+        return text if dtype.itemsize == 8 and not text.startswith("-") else f"({text})" if dtype.itemsize == 8 else f"np.{dtype.name}({text})"
+    number = int(value)
+    if dtype.name == "int64":
+        return str(number) if number >= 0 else f"({number})" if number > -(2**63) else "(-9223372036854775807 - 1)"
+    return f"np.{dtype.name}({number})"
+
+
+def _float(value: float) -> str:
+    if math.isnan(value):
+        return "np.nan"
+    if cmath.isinf(value):
+        return "np.inf" if value > 0 else "-np.inf"
+    return repr(value)
+
+
+class _Printer:
+    def __init__(self, program: kernel.Program) -> None:
+        self.program = program
+        self.lines: list[str] = []
+        self.used: dict[str, set[str]] = {"support": set(), "scalar": set(), "library": set(), "routines": set()}
+
+    def module(self) -> str:
+        self.function()
+        text = "\n".join(self.lines)
+        self.used["support"].update(name for name in _SUPPORT if re.search(rf"\b{name}\(", text))
+        header = ["import numpy as np", ""]
+        for module, names in self.used.items():
+            if names:
+                header.append(f"from tracegrad.codegen.native.{module} import {', '.join(sorted(names))}")
+        return "\n".join(header) + "\n\n\n" + text + "\n"
+
+    def line(self, depth: int, text: str) -> None:
+        self.lines.append("    " * depth + text)
+
+    def function(self) -> None:
+        program = self.program
+        arguments = [b.name for b in program.buffers if b.role != "temp" and not b.of]
+        self.line(0, f"def {program.name}({', '.join([*arguments, 'arena', 'status', 'phase', 'lo', 'hi'])}):")
+        doc = program.doc.replace("\\", "\\\\").replace('"""', "'''").strip().splitlines() or ["A compiled graph."]
+        self.line(1, f'"""{doc[0]}')
+        for text in doc[1:]:
+            self.line(1 if text else 0, text)
+        self.line(1, '"""')
+        for name, (buffer, axis) in program.sizes:
+            self.line(1, f"{name} = index({buffer}.shape[{axis}])")
+        for buffer in program.buffers:
+            self.buffer(buffer)
+        many = len(program.phases) > 1
+        for number, phase in enumerate(program.phases):
+            depth = 1
+            if phase.comment:
+                self.line(1, f"# {phase.comment}")
+            if many:
+                self.line(1, f"if phase < 0 or phase == {number}:")
+                depth = 2
+            if phase.kind == "parallel":
+                (loop,) = phase.body
+                assert isinstance(loop, kernel.Loop)
+                self.line(depth, f"first = {integer(loop.lo)} if phase < 0 else index(lo)")
+                self.line(depth, f"last = {integer(loop.hi)} if phase < 0 else index(hi)")
+                self.line(depth, f"for {loop.index} in range(first, last):")
+                self.body(depth + 1, loop.body)
+            else:
+                self.body(depth, phase.body)
+        if not program.phases:
+            self.line(1, "return")
+
+    def buffer(self, buffer: kernel.Buffer) -> None:
+        shape = "(" + "".join(integer(d) + ", " for d in buffer.shape).rstrip(" ") + ")"
+        if len(buffer.shape) > 1:
+            shape = shape.replace(",)", ")")
+        if buffer.of:
+            signed = "(" + ", ".join(str(d) if isinstance(d, int) else f"signed({integer(d)})" for d in buffer.shape)
+            self.line(1, f"{buffer.name} = {buffer.of}.reshape({signed}{',' if len(buffer.shape) == 1 else ''}))")
+        elif buffer.role == "temp":
+            self.line(1, f"{buffer.name} = view(arena, {integer(buffer.offset)}, {shape}, np.{dtype_name(buffer.dtype)})")
+
+    def body(self, depth: int, statements: Iterable[kernel.Statement]) -> None:
+        empty = True
+        for statement in statements:
+            empty = False
+            self.statement(depth, statement)
+        if empty:
+            self.line(depth, "pass")
+
+    def statement(self, depth: int, s: kernel.Statement) -> None:
+        match s:
+            case kernel.Let(name, value, comment):
+                self.line(depth, f"{name} = {self.expression(value)}" + (f"  # {comment}" if comment else ""))
+            case kernel.Declare(name, value):
+                self.line(depth, f"{name} = {self.expression(value)}")
+            case kernel.Update(name, value, combine, exact):
+                self.line(depth, f"{name} = {self.combined(name, value, combine, exact)}")
+            case kernel.Store(buffer, at, value, combine):
+                place = f"{buffer}[{self.position(at)}]"
+                self.line(depth, f"{place} = {self.combined(place, value, combine, True)}")
+            case kernel.Loop(name, lo, hi, body, _, _):
+                first = integer(lo)
+                self.line(depth, f"for {name} in range({first}, {integer(hi)}):")
+                self.body(depth + 1, body)
+            case kernel.While(condition, body):
+                self.line(depth, f"while {self.expression(condition)}:")
+                self.body(depth + 1, body)
+            case kernel.If(condition, then, otherwise):
+                self.line(depth, f"if {self.expression(condition)}:")
+                self.body(depth + 1, then)
+                if otherwise:
+                    self.line(depth, "else:")
+                    self.body(depth + 1, otherwise)
+            case kernel.Call(routine, arguments, comment):
+                module, _, name = routine.rpartition(".")
+                self.used[module or "library"].add(name)
+                text = ", ".join(self.argument(a) for a in arguments)
+                self.line(depth, f"{name}({text})" + (f"  # {comment}" if comment else ""))
+            case kernel.Check(condition, code, value):
+                self.line(depth, f"if not ({self.expression(condition)}) and status[0] == 0:")
+                self.line(depth + 1, f"status[0] = {code}")
+                self.line(depth + 1, f"status[1] = {self.expression(value)}")
+
+    def argument(self, value: Any) -> str:
+        if isinstance(value, str):
+            return value
+        if isinstance(value, bool):
+            return str(value)
+        if isinstance(value, int):
+            return str(value)
+        if isinstance(value, (kernel.Name, kernel.Literal, kernel.Load, kernel.Index, kernel.Apply)):
+            return self.expression(value)
+        return f"signed({integer(value)})"
+
+    def position(self, at: tuple[Any, ...]) -> str:
+        expressions = (kernel.Name, kernel.Literal, kernel.Load, kernel.Index, kernel.Apply)
+        return ", ".join(self.expression(i) if isinstance(i, expressions) else integer(i) for i in at) or "()"
+
+    def combined(self, target: str, value: kernel.Expression, combine: kernel.Combine | None, exact: bool) -> str:
+        text, dtype = self.expression(value, atomic=True), value.dtype
+        if combine is None:
+            return self.expression(value)
+        if combine in ("max", "min"):
+            function = {"max": "maximum", "min": "minimum"}[combine]
+            self.used["scalar"].add(function)
+            return f"{function}({target}, {text})"
+        if combine == "add" and dtype.kind == "f" and not exact:
+            return f"acc({target}, {text})"
+        operator = {"add": "+", "mul": "*", "and": "&", "or": "|"}[combine]
+        return self.cast(f"{target} {operator} {text}", dtype)
+
+    def cast(self, text: str, dtype: np.dtype[Any], always: bool = False) -> str:
+        narrow = dtype.kind == "b" or (dtype.kind in "iu" and dtype.itemsize < 8) or dtype.name in ("float32", "complex64")
+        return f"np.{dtype_name(dtype)}({text})" if narrow or always else text
+
+    def expression(self, e: kernel.Expression, atomic: bool = False) -> str:
+        match e:
+            case kernel.Name(name, _):
+                return name
+            case kernel.Literal(value, dtype):
+                return literal(value, dtype)
+            case kernel.Load(buffer, at, _):
+                return f"{buffer}[{self.position(at)}]"
+            case kernel.Index(value, _):
+                return str(value) if isinstance(value, int) else f"signed({integer(value)})"
+            case kernel.Apply(code, arguments, dtype):
+                return self.apply(code, dict(arguments), dtype, atomic)
+        raise AssertionError(f"not an expression: {e!r}")
+
+    def apply(self, code: str, arguments: dict[str, kernel.Expression], dtype: np.dtype[Any], atomic: bool) -> str:
+        if code == "{x}":
+            return self.cast(self.expression(arguments["x"]), dtype, always=True)
+        for name in _CALLED.findall(code):
+            if name not in _PYTHON and name not in _SUPPORT:
+                self.used["scalar"].add(name)
+        known = all(isinstance(a, kernel.Literal) for a in arguments.values())
+
+        def place(match: re.Match[str]) -> str:
+            key = match.group(1)
+            if key == "dtype":
+                return dtype_name(dtype)
+            argument = arguments[key]
+            if known and isinstance(argument, kernel.Literal) and argument.dtype.name in ("float64", "int64"):
+                return f"np.{argument.dtype.name}({literal(argument.value, argument.dtype)})"
+            return self.expression(argument, atomic=True)
+
+        text = _PLACE.sub(place, code)
+        result = self.cast(text, dtype)
+        return f"({result})" if atomic and result is text and not re.fullmatch(r"\w+\([^()]*\)", text) else result
+
+
+def free_symbols(values: Iterable[Int]) -> set[str]:
+    """The names of all symbols in several expressions."""
+    found: set[str] = set()
+    for value in values:
+        found |= symbols(value)
+    return found

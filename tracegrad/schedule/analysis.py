@@ -1,0 +1,154 @@
+"""Which values of a graph are stored, and which are computed where they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .._codegen import integers, lowering
+from ..ir.graph import Graph, Node, Var
+from ..types import Int
+
+COSTLY = 20
+"""A value this expensive (in additions) is stored when it would be computed in two places."""
+REPEATED = 8
+"""A value this expensive is stored before it is broadcast along a long axis."""
+SHORT = 16
+"""A reduction over at most this many elements may be computed where it is read."""
+HUGE = 2000
+OPAQUE = (lowering.Library, lowering.Kernel, lowering.Scan, lowering.Scatter, lowering.Region, lowering.ArgReduce)
+
+
+class Analysis:
+    """Decides once per graph; `stored` holds the variables that get a buffer."""
+
+    def __init__(self, graph: Graph, given: set[Var]) -> None:
+        self.graph = graph
+        self.stored: set[Var] = set()
+        self.given = given
+        self.node: dict[Var, Node] = {v: n for n in graph.nodes for v in n.outputs}
+        self.uses: dict[Var, list[Node]] = {}
+        self.members: dict[Var, dict[object, int]] = {}
+        self.required()
+        self.costs()
+        self.repeated()
+
+    def required(self) -> None:
+        """What must be stored whatever it costs."""
+        for node in self.graph.nodes:
+            for a in dict.fromkeys(a for a in node.inputs if isinstance(a, Var)):
+                self.uses.setdefault(a, []).append(node)
+            rule = node.op.lowering
+            assert rule is not None, f"{node.op.name} has no lowering"
+            if isinstance(rule, OPAQUE):
+                self.stored.update(node.outputs)
+        self.stored.update(a for a in self.graph.outputs if isinstance(a, Var) and a not in self.given)
+
+    def is_stored(self, var: Var) -> bool:
+        return var in self.stored or var in self.given
+
+    def store(self, var: Var) -> None:
+        if var not in self.given:
+            self.stored.add(var)
+
+    def cost(self, var: Var) -> int:
+        return 1 if self.is_stored(var) else sum(self.members.get(var, {}).values())
+
+    def costs(self) -> None:
+        """Forward: what computing one element takes; reductions that are long or dear are stored."""
+        for node in self.graph.nodes:
+            rule = node.op.lowering
+            var = node.outputs[0]
+            sources = [a for a in node.inputs if isinstance(a, Var)]
+            if isinstance(rule, lowering.Pointwise):
+                mine: dict[object, int] = {node: rule.cost}
+                for a in sources:
+                    self.widened(a, node)
+                    if not self.is_stored(a):
+                        mine.update(self.members[a])
+                self.members[var] = mine
+            elif isinstance(rule, (lowering.View, lowering.Piecewise)):
+                for a in sources:
+                    self.widened(a, node)
+                if isinstance(rule, lowering.View) and _same_elements(sources[0] if sources else var, var):
+                    self.members[var] = {} if not sources or self.is_stored(sources[0]) else self.members[sources[0]]
+                else:
+                    # Read at another index, so nothing of it is shared with what is read at this one.
+                    self.members[var] = {node: sum(self.cost(a) for a in sources)}
+            elif isinstance(rule, lowering.Gather):
+                for a in sources[:1]:
+                    if not self.is_stored(a) and self.cost(a) > REPEATED:
+                        self.store(a)
+                self.members[var] = {node: 4 + sum(self.cost(a) for a in sources)}
+            elif isinstance(rule, lowering.Reduce):
+                for a in sources:
+                    if sum(self.members.get(a, {}).values()) > HUGE:
+                        self.store(a)
+                count = integers.product([node.inputs[0].type.shape[k] for k in node.params["axes"]])
+                each = sum(self.cost(a) for a in sources) + 1
+                if isinstance(count, int) and 0 < count <= SHORT and count * each <= 64 and var.type.ndim > 0:
+                    self.members[var] = {node: count * each}
+                else:
+                    self.store(var)
+            if sum(self.members.get(var, {}).values()) > HUGE:
+                self.store(var)
+            if var.type.ndim == 0 and self.cost(var) > REPEATED:
+                self.store(var)
+
+    def widened(self, a: Var, node: Node) -> None:
+        """Store an operand that is worth it before it is broadcast along a long axis."""
+        if self.is_stored(a) or self.cost(a) < REPEATED:
+            return
+        if _much_larger(node.outputs[0].type.size, a.type.size):
+            self.store(a)
+
+    def repeated(self) -> None:
+        """Backward: store what would otherwise be computed again in a later loop, or at several shifted places."""
+        number = {n: k for k, n in enumerate(self.graph.nodes)}
+        before: dict[Var, int] = {}
+        for n in self.graph.nodes:
+            mask = 1 << number[n]
+            for a in n.inputs:
+                if isinstance(a, Var):
+                    mask |= before.get(a, 0)
+            for v in n.outputs:
+                before[v] = mask
+        roots: dict[Var, set[Node]] = {}
+        for n in reversed(self.graph.nodes):
+            for v in n.outputs:
+                readers = self.uses.get(v, [])
+                found: set[Node] = set()
+                for r in readers:
+                    if isinstance(r.op.lowering, OPAQUE) or any(self.is_stored(o) for o in r.outputs):
+                        found.add(r)
+                    else:
+                        for o in r.outputs:
+                            found |= roots.get(o, set())
+                if not self.is_stored(v) and self.cost(v) > COSTLY and len(readers) > 1:
+                    shifted = [r for r in readers if isinstance(r.op.lowering, (lowering.View, lowering.Piecewise, lowering.Gather))
+                               and not _same_elements(v, r.outputs[0])]
+                    later = any(a is not b and before[b.outputs[0]] >> number[a] & 1 for a in found for b in found)
+                    if later or shifted:
+                        self.store(v)
+                elif not self.is_stored(v) and self.cost(v) > COSTLY and any(isinstance(r.op.lowering, OPAQUE) for r in found) and len(found) > 1:
+                    self.store(v)
+                roots[v] = found
+
+
+def _same_elements(a: Var, b: Var) -> bool:
+    """Whether a view only inserts or removes axes of size 1."""
+    return [s for s in a.type.shape if s != 1] == [s for s in b.type.shape if s != 1]
+
+
+def _much_larger(a: Int, b: Int) -> bool:
+    if isinstance(a, int) and isinstance(b, int):
+        return a > 4 * b
+    return a != b and not isinstance(integers.floordiv(a, b) if _divides(a, b) else None, int)
+
+
+def _divides(a: Int, b: Int) -> bool:
+    return integers.mod(a, b) == 0
+
+
+def given_of(graph: Graph) -> Mapping[Var, int]:
+    """The inputs by position."""
+    return {v: k for k, v in enumerate(graph.inputs)}

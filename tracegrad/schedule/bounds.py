@@ -1,0 +1,118 @@
+"""What can be proved about integer expressions when loop indices have known ranges and sizes are at least 2."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .._codegen import integers
+from ..types import Int
+
+Ranges = Mapping[str, tuple[Int, Int]]
+
+
+def nonnegative(value: Int, ranges: Ranges) -> bool:
+    """Whether `value >= 0` is certain. Sizes 0 and 1 are specialised away, so a symbol without a range is at least 2."""
+    if isinstance(value, int):
+        return value >= 0
+    for name in sorted(integers.symbols(value)):
+        bounds = ranges.get(name)
+        if bounds is None:
+            continue
+        factor = integers.coefficient(value, name)
+        if factor is None:
+            continue
+        lo, hi = bounds
+        if nonnegative(factor, ranges):
+            extreme: Int = lo
+        elif nonnegative(-factor, ranges):
+            extreme = hi - 1
+        else:
+            return False
+        return nonnegative(integers.substitute(value, {name: extreme}), {k: v for k, v in ranges.items() if k != name})
+    shifted = integers.substitute(value, {n: integers.symbol(n) + 2 for n in integers.symbols(value) if n not in ranges})
+    if isinstance(shifted, int):
+        return shifted >= 0
+    constant = sum(c for m, c in shifted.terms if not m)
+    return constant >= 0 and all(c >= 0 for m, c in shifted.terms if m)
+
+
+def at_most(a: Int, b: Int, ranges: Ranges | None = None) -> bool:
+    """Whether `a <= b` is certain."""
+    return nonnegative(b - a, ranges or {})
+
+
+def ordered(values: set[Int]) -> list[Int] | None:
+    """The values in increasing order, or None where the order is not known."""
+    result: list[Int] = []
+    for value in values:
+        for k, other in enumerate(result):
+            if at_most(value, other):
+                result.insert(k, value)
+                break
+            if not at_most(other, value):
+                return None
+        else:
+            result.append(value)
+    return result
+
+
+def unravel(flat: Int, shape: tuple[Int, ...], ranges: Ranges) -> tuple[Int, ...]:
+    """The position of the C-order position `flat` in `shape`; free of divisions where the ranges show how."""
+    result: list[Int] = []
+    for size in reversed(shape[1:]):
+        quotient, rest = divide(flat, size, ranges)
+        result.append(rest)
+        flat = quotient
+    return (flat, *reversed(result)) if shape else ()
+
+
+def divide(value: Int, divisor: Int, ranges: Ranges) -> tuple[Int, Int]:
+    """Quotient and remainder of a non-negative expression."""
+    if isinstance(value, int) and isinstance(divisor, int):
+        return divmod(value, divisor) if divisor else (0, 0)
+    whole: Int = 0
+    rest: Int = 0
+    terms: list[Int] = [value] if isinstance(value, int) else [integers.Integer(((m, c),)) if m else c for m, c in value.terms]
+    for term in terms:
+        quotient = integers.floordiv(term, divisor)
+        if quotient * divisor == term:
+            whole = whole + quotient
+        else:
+            rest = rest + term
+    if nonnegative(rest, ranges) and nonnegative(divisor - 1 - rest, ranges):
+        return whole, rest
+    return integers.floordiv(value, divisor), integers.mod(value, divisor)
+
+
+def reshape_index(index: tuple[Int, ...], old: tuple[Int, ...], new: tuple[Int, ...], ranges: Ranges) -> tuple[Int, ...]:
+    """The position in `old` of position `index` of the same elements in shape `new`, by groups of axes with equal products."""
+    source = [k for k, s in enumerate(old) if not _is(s, 1)]
+    target = [k for k, s in enumerate(new) if not _is(s, 1)]
+    result: list[Int] = [0] * len(old)
+    if any(_is(s, 0) for s in old):
+        return tuple(result)
+    while source and target:
+        mine, theirs = [source.pop(0)], [target.pop(0)]
+        left, right = old[mine[0]], new[theirs[0]]
+        while left != right and (source or target):
+            if source and (not target or _smaller(left, right)):
+                mine.append(source.pop(0))
+                left = left * old[mine[-1]]
+            else:
+                theirs.append(target.pop(0))
+                right = right * new[theirs[-1]]
+        flat: Int = 0
+        for k in theirs:
+            flat = flat * new[k] + index[k]
+        for k, position in zip(mine, unravel(flat, tuple(old[k] for k in mine), ranges), strict=True):
+            result[k] = position
+    return tuple(result)
+
+
+def _is(size: Int, number: int) -> bool:
+    return isinstance(size, int) and size == number
+
+
+def _smaller(left: Int, right: Int) -> bool:
+    difference = right - left
+    return difference > 0 if isinstance(difference, int) else nonnegative(difference - 1, {})

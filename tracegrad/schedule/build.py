@@ -1,0 +1,182 @@
+"""`schedule(graph, layouts)`: an inlined, simplified graph as a kernel program."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from .._codegen import integers, kernel, lowering
+from ..ir.graph import Atom, Graph, Node, Var
+from ..types import Int, Shape
+from .analysis import Analysis
+from .lower import Emitter, Storage, templates
+from .memory import plan, prune
+from .names import Names
+from .nests import Nests
+from .tasks import Task, bundles, loops, map_task, parts, probe_task, reduce_task
+from .whole import Whole, same_view
+
+BLOCK = 8192
+"""Elements per block of a parallel loop, and the most that are worked off without blocks."""
+
+
+def schedule(graph: Graph, layouts: tuple[str, ...]) -> kernel.Program:
+    """The kernel program of a graph whose inputs have these memory layouts ("C" or "A")."""
+    limit = sys.getrecursionlimit()
+    # Long chains of elementwise operations are walked recursively.
+    sys.setrecursionlimit(max(limit, 20000 + 20 * len(graph.nodes)))
+    try:
+        return Builder(graph, layouts).program()
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+class Builder:
+    def __init__(self, graph: Graph, layouts: tuple[str, ...]) -> None:
+        self.graph = graph
+        self.sizes = self.find_sizes(graph)
+        self.names = Names(graph, templates(graph), self.sizes)
+        self.emitter = Emitter(self.names)
+        self.nests = Nests(self.emitter)
+        self.whole = Whole(self.emitter, self.nests, self)
+        self.phases: list[kernel.Phase] = []
+        self.name = self.names.fresh(graph.name if graph.name.isidentifier() else "kernel")
+        for var, layout in zip(graph.inputs, layouts, strict=True):
+            self.emitter.storage[var] = self.buffer(self.names.of(var), var, "in", layout)
+        self.outputs = [self.buffer(f"out_{self.names.of(a)}" if isinstance(a, Var) else "out", a, "out") for a in graph.outputs]
+
+    @staticmethod
+    def find_sizes(graph: Graph) -> dict[str, tuple[int, int]]:
+        """Where each symbolic size can be read: (input, axis)."""
+        found: dict[str, tuple[int, int]] = {}
+        for k, var in enumerate(graph.inputs):
+            for axis, size in enumerate(var.type.shape):
+                names = set() if isinstance(size, int) else integers.symbols(size)
+                for name in names:
+                    if size == integers.symbol(name):
+                        found.setdefault(name, (k, axis))
+        return found
+
+    def buffer(self, hint: str, atom: Atom, role: Any, layout: Any = "C") -> Storage:
+        return self.new_buffer(hint, atom.type.dtype, atom.type.shape, role, layout)
+
+    def new_buffer(self, hint: str, dtype: Any, shape: Shape, role: Any = "temp", layout: Any = "C") -> Storage:
+        name = self.names.fresh(hint)
+        real = shape if shape or role != "temp" else (1,)
+        self.emitter.buffers[name] = kernel.Buffer(name, dtype, real, role, layout)
+        return Storage(name, shape)
+
+    # --- phases ------------------------------------------------------------------------------------------------------------
+
+    def flush(self) -> None:
+        """Close the serial phase that is being written."""
+        root = self.emitter.scopes[0]
+        if root.statements:
+            self.phases.append(kernel.Phase("serial", tuple(root.statements)))
+        root.statements = []
+        root.memo = {}
+
+    def program(self) -> kernel.Program:
+        tasks = self.tasks(self.graph, self.outputs)
+        for bundle in bundles(tasks, 0):
+            self.top(bundle)
+        self.flush()
+        phases = prune(self.phases, self.emitter.buffers)
+        used, arena = plan(phases, self.emitter.buffers)
+        by_input = [self.emitter.storage[v].buffer for v in self.graph.inputs]
+        sizes = tuple((name, (by_input[k], axis)) for name, (k, axis) in self.sizes.items())
+        return kernel.Program(self.name, str(self.graph), sizes, tuple(used), tuple(phases), tuple(self.emitter.errors), arena)
+
+    def top(self, bundle: list[Task]) -> None:
+        """One bundle as phases."""
+        if not loops(bundle[0], 0):
+            for task in bundle:
+                self.whole.run(task) if task.kind == "whole" else self.nests.run([task], 0)
+            return
+        work = max((integers.product([a.extent for a in (*t.axes, *t.lanes)]) for t in bundle), key=lambda w: w if isinstance(w, int) else 1 << 62)
+        sequential = any(t.kind in ("arg", "scan") and t.axes[0].reduced for t in bundle)
+        if sequential or (isinstance(work, int) and work <= BLOCK):
+            self.nests.loop(bundle, 0)
+            return
+        self.flush()
+        reducing = [t for t in bundle if t.axes[0].reduced]
+        if not reducing and len(parts(bundle, 0) or ()) == 1:
+            with self.emitter.scope(barrier=True) as body:
+                self.nests.loop(bundle, 0)
+            self.flush_parallel(body.statements)
+            return
+        extent = max((t.axes[0].extent for t in bundle), key=lambda n: (not isinstance(n, int), n if isinstance(n, int) else str(n)))
+        extent = (parts(bundle, 0) or [(0, extent)])[-1][1]
+        inner = max((integers.product([a.extent for a in (*t.axes[1:], *t.lanes)]) for t in bundle), key=lambda w: w if isinstance(w, int) else 1 << 62)
+        rows = max(16, BLOCK // inner) if isinstance(inner, int) and inner > 0 else integers.maximum(16, BLOCK // inner) if inner != 0 else BLOCK
+        blocks = integers.floordiv(extent + rows - 1, rows)
+        for t in reducing:
+            name = f"{self.names.of(t.var) if isinstance(t.var, Var) else 'part'}_parts"
+            t.partial = self.new_buffer(name, t.var.type.dtype, (blocks, *t.var.type.shape)).buffer
+        with self.emitter.scope(barrier=True) as body, self.emitter.loop(0, blocks, barrier=True, hint="block") as b:
+            for t in reducing:
+                t.block = b
+            self.nests.loop(bundle, 0, (b * rows, b * rows + rows))
+        self.flush_parallel(body.statements)
+        for t in reducing:
+            self.nests.combine(t, blocks)
+
+    def flush_parallel(self, statements: Sequence[kernel.Statement]) -> None:
+        if statements:
+            assert len(statements) == 1 and isinstance(statements[0], kernel.Loop)
+            self.phases.append(kernel.Phase("parallel", tuple(statements)))
+
+    # --- tasks -------------------------------------------------------------------------------------------------------------
+
+    def tasks(self, graph: Graph, outputs: Sequence[Storage]) -> list[Task]:
+        """What must be run for a graph, its results written to `outputs`."""
+        e = self.emitter
+        for node in graph.nodes:
+            for k, var in enumerate(node.outputs):
+                e.definitions[var] = (node, k)
+        for var in graph.inputs:
+            e.definitions.pop(var, None)
+        analysis = Analysis(graph, set(graph.inputs))
+        self.whole.require(graph, analysis)
+        copies: list[tuple[Atom, Storage]] = []
+        direct: dict[Var, Storage] = {}
+        for atom, dest in zip(graph.outputs, outputs, strict=True):
+            if isinstance(atom, Var) and atom in analysis.stored and atom not in direct:
+                direct[atom] = dest
+            else:
+                copies.append((atom, dest))
+        for node in graph.nodes:
+            for var in node.outputs:
+                if var in analysis.stored:
+                    e.storage[var] = direct[var] if var in direct else self.buffer(self.names.of(var), var, "temp")
+        result: list[Task] = []
+        for node in graph.nodes:
+            result.extend(self.tasks_of(node, analysis, result))
+        for atom, dest in copies:
+            task = map_task(atom, None, dest, copy=True)
+            probe_task(e, task)
+            result.append(task)
+        return [t for t in result if t.kind == "whole" or all(not (isinstance(a.extent, int) and a.extent == 0 and not a.reduced)
+                                                              for a in (*t.axes, *t.lanes))]
+
+    def tasks_of(self, node: Node, analysis: Analysis, earlier: list[Task]) -> list[Task]:
+        e = self.emitter
+        var = node.outputs[0]
+        if not any(v in analysis.stored for v in node.outputs):
+            return []
+        rule = node.op.lowering
+        if isinstance(rule, (lowering.Library, lowering.Kernel, lowering.Scatter, lowering.Region)):
+            return self.whole.tasks_of(node)
+        if isinstance(rule, (lowering.Reduce, lowering.Scan, lowering.ArgReduce)):
+            return [reduce_task(e, var, node, e.storage[var])]
+        task = map_task(var, node, e.storage[var])
+        probe_task(e, task)
+        return [task]
+
+
+def _size(value: Int) -> int:
+    return value if isinstance(value, int) else 1 << 62
+
+
+__all__ = ["Builder", "schedule", "same_view"]

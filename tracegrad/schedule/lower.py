@@ -1,0 +1,439 @@
+"""From operations to kernel code: the one place where lowering kinds are matched.
+
+An `Emitter` writes statements into a stack of scopes, one per open loop. `element(value, index)` is the value of one element of
+a graph variable: a load where it is stored, else code computed on the spot from its operands' elements. Every (variable, index) is
+computed once per scope, in the outermost scope where its index is known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .._codegen import integers, kernel, lowering
+from ..ir.graph import Atom, Graph, Literal, Node, Var
+from ..types import Int, Shape
+from .bounds import nonnegative, reshape_index
+from .names import Names
+
+Index = tuple[Int, ...]
+INT64 = np.dtype(np.int64)
+INTP = np.dtype(np.uintp)
+COMBINES = {"add", "mul", "max", "min", "and", "or"}
+
+
+@dataclass(frozen=True)
+class Storage:
+    """Where a variable's elements are: `buffer[prefix + index]`."""
+
+    buffer: str
+    shape: Shape
+    prefix: Index = ()
+    leading: int = 0
+    """How many leading axes of the variable the buffer does not have, because one slice of it lives at a time."""
+
+
+@dataclass
+class Scope:
+    """The statements of one open loop or branch; nothing moves out of a barrier."""
+
+    barrier: bool = False
+    statements: list[kernel.Statement] = field(default_factory=list)
+    memo: dict[tuple[Any, ...], kernel.Expression] = field(default_factory=dict)
+
+
+@dataclass
+class Probe:
+    """What one element reads, found by a dry run: elements of stored variables, and where loop ranges should be cut."""
+
+    reads: list[tuple[Var, Index]] = field(default_factory=list)
+    cuts: dict[str, set[Int]] = field(default_factory=dict)
+
+
+def is_one(size: Int) -> bool:
+    return isinstance(size, int) and size == 1
+
+
+def aligned(index: Index, shape: Shape) -> Index:
+    """The index of an operand of `shape` for an element of the broadcast result."""
+    mine = index[len(index) - len(shape):]
+    return tuple(0 if is_one(s) else i for i, s in zip(mine, shape, strict=True))
+
+
+def identity(combine: lowering.Reduce, dtype: np.dtype[Any]) -> Any:
+    """The start value of a reduction in `dtype`."""
+    start = combine.identity
+    if not isinstance(start, str):
+        return start
+    if dtype.kind == "b":
+        return start == "highest"
+    if dtype.kind in "iu":
+        return int(np.iinfo(dtype).min if start == "lowest" else np.iinfo(dtype).max)
+    return -np.inf if start == "lowest" else np.inf
+
+
+def converted(value: kernel.Expression, dtype: np.dtype[Any]) -> kernel.Expression:
+    """The expression cast to `dtype`."""
+    if value.dtype == dtype:
+        return value
+    if isinstance(value, kernel.Literal):
+        number = np.asarray(value.value).astype(dtype) if dtype.kind in "fc" or isinstance(value.value, bool) else value.value
+        return kernel.Literal(number.item() if isinstance(number, np.ndarray) else number, dtype)
+    code = "{x} != 0" if dtype.kind == "b" else "{x}"
+    return kernel.Apply(code, (("x", value),), dtype)
+
+
+class Emitter:
+    def __init__(self, names: Names) -> None:
+        self.names = names
+        self.scopes: list[Scope] = [Scope(barrier=True)]
+        self.depths: dict[str, int] = {}
+        self.ranges: dict[str, tuple[Int, Int]] = {}
+        self.storage: dict[Var, Storage] = {}
+        self.definitions: dict[Var, tuple[Node, int]] = {}
+        self.buffers: dict[str, kernel.Buffer] = {}
+        self.errors: list[str] = []
+        self.probe: Probe | None = None
+        self.active: list[str] = []
+
+    # --- scopes ------------------------------------------------------------------------------------------------------------
+
+    def emit(self, statement: kernel.Statement) -> None:
+        self.scopes[-1].statements.append(statement)
+
+    def depth_of(self, values: Iterable[Int]) -> int:
+        """The depth of the outermost scope in which all these indices are known."""
+        depth = max([k for k, s in enumerate(self.scopes) if s.barrier], default=0)
+        for value in values:
+            if not isinstance(value, int):
+                depth = max([depth, *[self.depths.get(n, 0) for n in integers.symbols(value)]])
+        return min(depth, len(self.scopes) - 1)
+
+    @contextmanager
+    def at(self, depth: int) -> Iterator[None]:
+        """Write into an outer scope for a while."""
+        saved = self.scopes
+        self.scopes = saved[: depth + 1]
+        try:
+            yield
+        finally:
+            self.scopes = saved
+
+    @contextmanager
+    def scope(self, barrier: bool = False) -> Iterator[Scope]:
+        inner = Scope(barrier)
+        self.scopes = [*self.scopes, inner]
+        try:
+            yield inner
+        finally:
+            self.scopes = self.scopes[:-1]
+
+    @contextmanager
+    def loop(self, lo: Int, hi: Int, known: tuple[Int, Int] | None = None, barrier: bool = False, sequential: bool = False,
+             hint: str = "") -> Iterator[Int]:
+        """A loop around what is written inside; yields its index."""
+        name = self.names.loop(hint, self.active)
+        self.active.append(name)
+        with self.scope(barrier) as inner:
+            self.depths[name] = len(self.scopes) - 1
+            self.ranges[name] = known or (lo, hi)
+            yield integers.symbol(name)
+        del self.ranges[name]
+        self.active.remove(name)
+        if inner.statements:
+            self.emit(kernel.Loop(name, lo, hi, tuple(inner.statements), sequential))
+
+    def nest(self, shape: Shape) -> Any:
+        """Loops over all of `shape`."""
+        return _Nest(self, shape)
+
+    def let(self, hint: str, value: kernel.Expression, comment: str = "") -> kernel.Name:
+        name = hint if self.probe else self.names.fresh(hint)
+        self.depths[name] = len(self.scopes) - 1
+        self.emit(kernel.Let(name, value, comment))
+        return kernel.Name(name, value.dtype)
+
+    def declare(self, hint: str, value: kernel.Expression) -> kernel.Name:
+        name = hint if self.probe else self.names.fresh(hint)
+        self.emit(kernel.Declare(name, value))
+        return kernel.Name(name, value.dtype)
+
+    def remember(self, var: Atom, index: Index, value: kernel.Expression) -> None:
+        self.scopes[-1].memo[var, index] = value
+
+    # --- elements ----------------------------------------------------------------------------------------------------------
+
+    def element(self, atom: Atom, index: Index) -> kernel.Expression:
+        """One element of a variable or a literal, as a name or a constant."""
+        if isinstance(atom, Literal):
+            if isinstance(atom.value, integers.Integer):
+                return kernel.Index(atom.value)
+            value: Any = atom.value.item() if isinstance(atom.value, np.generic) else atom.value
+            return kernel.Literal(value, atom.type.dtype)
+        for scope in reversed(self.scopes):
+            found = scope.memo.get((atom, index))
+            if found is not None:
+                return found
+        if atom in self.storage:
+            return self.load(atom, index)
+        return self.computed(atom, index)
+
+    def load(self, var: Var, index: Index) -> kernel.Expression:
+        where = self.storage[var]
+        if self.probe is not None:
+            self.probe.reads.append((var, index))
+        at = (*where.prefix, *index[where.leading:])
+        if len(at) < len(self.buffers[where.buffer].shape):
+            at = (*at, 0)
+        with self.at(self.depth_of([*at, *index])):
+            suffix = "_".join(re.sub(r"\W+", "_", str(i)).strip("_") for i in index)
+            name = self.let(f"{where.buffer}_{suffix}" if len(suffix) < 16 else where.buffer + "_e", kernel.Load(where.buffer, at, var.type.dtype))
+            self.remember(var, index, name)
+            return name
+
+    def computed(self, var: Var, index: Index) -> kernel.Expression:
+        """One element by its definition, even where the variable is stored."""
+        with self.at(self.depth_of(index)):
+            value = self.define(var, index)
+            self.remember(var, index, value)
+            return value
+
+    def define(self, var: Var, index: Index) -> kernel.Expression:
+        if var not in self.definitions:
+            return self.load(var, index)
+        node, _ = self.definitions[var]
+        rule = node.op.lowering
+        match rule:
+            case lowering.Pointwise():
+                return self.pointwise(node, rule, var, index)
+            case lowering.View():
+                return self.viewed(node, rule, index)
+            case lowering.Piecewise():
+                return self.piecewise(node, rule, var, index)
+            case lowering.Gather():
+                at = self.gathered(node, rule.index(index, tuple(a.type.shape for a in node.inputs), node.params), node.inputs[0])
+                return self.element(node.inputs[0], at)
+            case lowering.Reduce():
+                return self.reduced(node, rule, var, index)
+        raise AssertionError(f"{node.op.name} must be stored before its elements are read")
+
+    def pointwise(self, node: Node, rule: lowering.Pointwise, var: Var, index: Index) -> kernel.Expression:
+        code = rule.code if isinstance(rule.code, str) else rule.code(node.params)
+        dtypes = node.op.compute(*node.inputs, **node.params) if node.op.compute else tuple(a.type.dtype for a in node.inputs)
+        arguments: list[tuple[str, kernel.Expression]] = []
+        for name, atom, dtype in zip(node.op.inputs, node.inputs, dtypes, strict=True):
+            value = self.element(atom, aligned(index, atom.type.shape))
+            arguments.append((name, converted(value, dtype)))
+        counted = False
+        for k, i in enumerate(index):
+            if f"{{{k}}}" in code:
+                counted = True
+                arguments.append((str(k), kernel.Index(i)))
+        dtype = var.type.dtype
+        value = kernel.Apply(code, tuple(arguments), dtype)
+        if counted and dtype != INT64:
+            value = kernel.Apply("{x}", (("x", kernel.Apply(code, tuple(arguments), INT64)),), dtype)
+        return self.let(self.names.of(var), value, comment_of(node))
+
+    def viewed(self, node: Node, rule: lowering.View, index: Index) -> kernel.Expression:
+        source = node.inputs[0]
+        old, new = source.type.shape, node.outputs[0].type.shape
+        if not rule.reshape:
+            return self.element(source, rule.index(index, old, new, node.params))
+        at = reshape_index(index, old, new, self.ranges)
+        if isinstance(source, Var) and any(divides(i) for i in at) and self.probe is None:
+            alias = self.alias(source, new)
+            if alias is not None:
+                return self.let(alias + "_e", kernel.Load(alias, index, source.type.dtype))
+        return self.element(source, at)
+
+    def alias(self, var: Var, shape: Shape) -> str | None:
+        """A buffer that shows a stored contiguous variable in another shape, if it is one."""
+        where = self.storage.get(var)
+        if where is None or where.prefix or where.leading or var.type.ndim == 0:
+            return None
+        buffer = self.buffers[where.buffer]
+        if buffer.layout != "C":
+            return None
+        for other in self.buffers.values():
+            if other.of == buffer.name and other.shape == shape:
+                return other.name
+        name = self.names.fresh(f"{buffer.name}_reshaped")
+        self.buffers[name] = kernel.Buffer(name, buffer.dtype, shape, "temp", "C", 0, buffer.name)
+        return name
+
+    def inside(self, index: Index, lo: Index, hi: Index) -> tuple[bool | None, list[tuple[Int, Int, Int]]]:
+        """Whether an index is in a box: True, False, or None with the (index, lo, hi) that are not decided."""
+        unknown: list[tuple[Int, Int, Int]] = []
+        for i, a, b in zip(index, lo, hi, strict=True):
+            if nonnegative(a - 1 - i, self.ranges) or nonnegative(i - b, self.ranges) or nonnegative(a - b, self.ranges):
+                return False, []
+            if not (nonnegative(i - a, self.ranges) and nonnegative(b - 1 - i, self.ranges)):
+                unknown.append((i, a, b))
+        return (None, unknown) if unknown else (True, [])
+
+    def piecewise(self, node: Node, rule: lowering.Piecewise, var: Var, index: Index) -> kernel.Expression:
+        possible: list[tuple[lowering.Box, list[tuple[Int, Int, Int]]]] = []
+        for box in rule.boxes(tuple(a.type.shape for a in node.inputs), var.type.shape, node.params):
+            known, unknown = self.inside(index, box.lo, box.hi)
+            if known:
+                return converted(self.element(node.inputs[box.source], box.index(index)), var.type.dtype)
+            if known is None:
+                possible.append((box, unknown))
+        dtype = var.type.dtype
+        zero = kernel.Literal(False if dtype.kind == "b" else 0, dtype)
+        if not possible:
+            return zero
+        if self.probe is not None:
+            self.wish_cuts(possible)
+        result = self.declare(self.names.of(var), zero)
+        for box, unknown in possible:
+            condition = self.guard(unknown)
+            with self.scope(barrier=True) as inner:
+                value = converted(self.element(node.inputs[box.source], box.index(index)), dtype)
+                self.emit(kernel.Update(result.name, value, None))
+            self.emit(kernel.If(condition, tuple(inner.statements)))
+        return result
+
+    def guard(self, unknown: list[tuple[Int, Int, Int]]) -> kernel.Expression:
+        """`lo <= i < hi` for all that is not known, on signed values."""
+        parts: list[str] = []
+        arguments: list[tuple[str, kernel.Expression]] = []
+        for k, (i, a, b) in enumerate(unknown):
+            names = (f"i{k}", f"a{k}", f"b{k}")
+            arguments.extend(zip(names, (kernel.Index(i), kernel.Index(a), kernel.Index(b)), strict=True))
+            parts.append(f"({{{names[1]}}} <= {{{names[0]}}}) & ({{{names[0]}}} < {{{names[2]}}})")
+        return kernel.Apply(" & ".join(parts), tuple(arguments), np.dtype(np.bool_))
+
+    def wish_cuts(self, possible: list[tuple[lowering.Box, list[tuple[Int, Int, Int]]]]) -> None:
+        assert self.probe is not None
+        for _, unknown in possible:
+            for i, lo, hi in unknown:
+                names = [n for n in integers.symbols(i) if n in self.ranges]
+                if len(names) != 1:
+                    continue
+                factor = integers.coefficient(i, names[0])
+                if factor not in (1, -1):
+                    continue
+                rest = integers.substitute(i, {names[0]: 0})
+                cuts = {lo - rest, hi - rest} if factor == 1 else {rest - lo + 1, rest - hi + 1}
+                self.probe.cuts.setdefault(names[0], set()).update(cuts)
+
+    def gathered(self, node: Node, entries: Iterable[Any], source: Atom) -> Index:
+        """The index of a gather or scatter, with run-time parts wrapped, checked and clamped."""
+        result: list[Int] = []
+        for axis, (entry, size) in enumerate(zip(entries, source.type.shape, strict=True)):
+            if not isinstance(entry, tuple):
+                result.append(entry)
+                continue
+            _, which, position = entry
+            key = ("clamped", node, axis, position)
+            known = next((s.memo[key] for s in reversed(self.scopes) if key in s.memo), None)
+            if known is None:
+                raw = converted(self.element(node.inputs[which], position), INT64)
+                extent = kernel.Index(size)
+                wrapped = self.let("at", kernel.Apply("{i} + {n} if {i} < 0 else {i}", (("i", raw), ("n", extent)), INT64))
+                if self.probe is None:
+                    self.check(kernel.Apply("(0 <= {w}) & ({w} < {n})", (("w", wrapped), ("n", extent)), np.dtype(np.bool_)),
+                               f"index {{value}} is out of bounds for axis {axis} with size {size}{place_of(node)}", raw)
+                known = self.let("at_safe", kernel.Apply("index(max(min({w}, {n} - 1), 0))", (("w", wrapped), ("n", extent)), INTP))
+                self.scopes[-1].memo[key] = known
+            assert isinstance(known, kernel.Name)
+            self.ranges[known.name] = (0, size)
+            result.append(integers.symbol(known.name))
+        return tuple(result)
+
+    def check(self, condition: kernel.Expression, message: str, value: kernel.Expression) -> None:
+        self.emit(kernel.Check(condition, self.error(message), value))
+
+    def error(self, message: str) -> int:
+        """The status code of a message."""
+        if message not in self.errors:
+            self.errors.append(message)
+        return self.errors.index(message) + 1
+
+    def reduced(self, node: Node, rule: lowering.Reduce, var: Var, index: Index) -> kernel.Expression:
+        """A short reduction, computed on the spot."""
+        source = node.inputs[0]
+        dtype = var.type.dtype
+        sizes = [source.type.shape[a] for a in node.params["axes"]]
+        total = integers.product(sizes)
+        kind: Any = rule.combine
+        if isinstance(total, int) and 0 < total <= 4:
+            result: kernel.Expression | None = None
+            for position in np.ndindex(*[int(s) for s in sizes]):  # type: ignore[arg-type]
+                value = converted(self.element(source, place(index, node, position)), dtype)
+                result = value if result is None else kernel.Apply(COMBINING[kind], (("x", result), ("y", value)), dtype)
+            assert result is not None
+            return self.let(self.names.of(var), result, comment_of(node))
+        accumulator = self.declare(self.names.of(var), kernel.Literal(identity(rule, dtype), dtype))
+        with self.nest(tuple(sizes)) as position:
+            value = converted(self.element(source, place(index, node, position)), dtype)
+            self.emit(kernel.Update(accumulator.name, value, kind))
+        return accumulator
+
+
+COMBINING = {"add": "{x} + {y}", "mul": "{x} * {y}", "max": "maximum({x}, {y})", "min": "minimum({x}, {y})", "and": "{x} & {y}", "or": "{x} | {y}"}
+
+
+class _Nest:
+    """Loops over a shape as one context."""
+
+    def __init__(self, emitter: Emitter, shape: Shape) -> None:
+        self.emitter, self.shape = emitter, shape
+        self.open: list[Any] = []
+
+    def __enter__(self) -> Index:
+        index: list[Int] = []
+        for size in self.shape:
+            if is_one(size):
+                index.append(0)
+                continue
+            loop = self.emitter.loop(0, size)
+            index.append(loop.__enter__())
+            self.open.append(loop)
+        return tuple(index)
+
+    def __exit__(self, *exception: Any) -> None:
+        for loop in reversed(self.open):
+            loop.__exit__(*exception)
+
+
+def place(index: Index, node: Node, position: Iterable[Int]) -> Index:
+    """The source index of a reduction for a result index and a position along the reduced axes."""
+    ndim = node.inputs[0].type.ndim
+    axes = node.params["axes"]
+    along = dict(zip(axes, position, strict=True))
+    kept = list(index)
+    if node.params.get("keepdims"):
+        return tuple(along[k] if k in along else kept[k] for k in range(ndim))
+    rest = iter(kept)
+    return tuple(along[k] if k in along else next(rest) for k in range(ndim))
+
+
+def divides(value: Int) -> bool:
+    """Whether an expression holds a quotient or remainder."""
+    return not isinstance(value, int) and any(isinstance(a, integers.Binary) for m, _ in value.terms for a in m)
+
+
+def comment_of(node: Node) -> str:
+    return ", ".join(x for x in (node.op.name, node.where, node.note) if x)
+
+
+def place_of(node: Node) -> str:
+    return f" ({node.where})" if node.where else ""
+
+
+def templates(graph: Graph) -> Iterator[str]:
+    """All code templates of a graph and its sub-graphs."""
+    for node in graph.nodes:
+        rule = node.op.lowering
+        if isinstance(rule, lowering.Pointwise):
+            yield rule.code if isinstance(rule.code, str) else rule.code(node.params)
+    for sub in graph.subgraphs():
+        yield from templates(sub)

@@ -1,0 +1,129 @@
+"""After the loops are written: drop what nobody reads, and give temporaries their places in the arena."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from .._codegen import integers, kernel
+from ..types import Int
+from .bounds import at_most
+
+ALIGNMENT = 64
+
+
+def _expressions(s: kernel.Statement) -> list[Any]:
+    match s:
+        case kernel.Let(_, value, _) | kernel.Declare(_, value) | kernel.Update(_, value, _, _):
+            return [value]
+        case kernel.Store(_, at, value, _):
+            return [*at, value]
+        case kernel.Loop(_, lo, hi, _, _, _):
+            return [lo, hi]
+        case kernel.While(condition, _) | kernel.If(condition, _, _):
+            return [condition]
+        case kernel.Call(_, arguments, _):
+            return list(arguments)
+        case kernel.Check(condition, _, value):
+            return [condition, value]
+    return []
+
+
+def _mentions(e: Any, names: set[str], buffers: set[str]) -> None:
+    match e:
+        case kernel.Name(name, _):
+            names.add(name)
+        case kernel.Load(buffer, at, _):
+            buffers.add(buffer)
+            for i in at:
+                _mentions(i, names, buffers)
+        case kernel.Index(value, _):
+            names |= integers.symbols(value)
+        case kernel.Apply(_, arguments, _):
+            for _, a in arguments:
+                _mentions(a, names, buffers)
+        case str():
+            buffers.add(e)
+        case integers.Integer():
+            names |= integers.symbols(e)
+
+
+def read_by(body: Iterable[kernel.Statement]) -> tuple[set[str], set[str]]:
+    """The local names and the buffers that statements read."""
+    names: set[str] = set()
+    buffers: set[str] = set()
+
+    def visit(s: kernel.Statement) -> None:
+        for e in _expressions(s):
+            _mentions(e, names, buffers)
+
+    kernel.walk(tuple(body), visit)
+    return names, buffers
+
+
+def prune(phases: list[kernel.Phase], buffers: dict[str, kernel.Buffer]) -> list[kernel.Phase]:
+    """Without unread locals, and without stores to temporaries that nothing loads."""
+    while True:
+        names, loaded = read_by([s for p in phases for s in p.body])
+        loaded |= {buffers[b].of for b in loaded if b in buffers and buffers[b].of}
+
+        def keep(s: kernel.Statement, names: set[str] = names, loaded: set[str] = loaded) -> kernel.Statement | None:
+            match s:
+                case kernel.Let(name, _, _) | kernel.Declare(name, _) | kernel.Update(name, _, _, _) if name not in names:
+                    return None
+                case kernel.Store(buffer, _, _, _) if buffers[buffer].role == "temp" and buffer not in loaded:
+                    return None
+                case kernel.Loop() | kernel.While():
+                    body = tuple(k for k in map(keep, s.body) if k is not None)
+                    return replace(s, body=body) if body else None
+                case kernel.If():
+                    then = tuple(k for k in map(keep, s.then) if k is not None)
+                    otherwise = tuple(k for k in map(keep, s.otherwise) if k is not None)
+                    return replace(s, then=then, otherwise=otherwise) if then or otherwise else None
+            return s
+
+        changed = [replace(p, body=tuple(k for k in map(keep, p.body) if k is not None)) for p in phases]
+        changed = [p for p in changed if p.body]
+        if changed == phases:
+            return phases
+        phases = changed
+
+
+def mentioned(body: Iterable[kernel.Statement]) -> set[str]:
+    """All buffers that statements read or write."""
+    _, found = read_by(body)
+    kernel.walk(tuple(body), lambda s: found.add(s.buffer) if isinstance(s, kernel.Store) else None)
+    return found
+
+
+def plan(phases: list[kernel.Phase], buffers: dict[str, kernel.Buffer]) -> tuple[list[kernel.Buffer], Int]:
+    """The used buffers, temporaries at offsets that they share over time, and the bytes of the whole arena."""
+    first: dict[str, int] = {}
+    last: dict[str, int] = {}
+    for number, phase in enumerate(phases):
+        for name in mentioned(phase.body):
+            for b in {name, buffers[name].of} if name in buffers else ():
+                if b:
+                    first.setdefault(b, number)
+                    last[b] = number
+    slots: list[tuple[Int, Int, int]] = []
+    placed: dict[str, Int] = {}
+    top: Int = 0
+    temps = [b for b in buffers.values() if b.role == "temp" and not b.of and b.name in first]
+    for b in sorted(temps, key=lambda b: first[b.name]):
+        size = integers.product(b.shape) * b.dtype.itemsize
+        room = -(-size // ALIGNMENT) * ALIGNMENT if isinstance(size, int) else (size + (ALIGNMENT - 1)) // ALIGNMENT * ALIGNMENT
+        for k, (offset, extent, busy) in enumerate(slots):
+            if busy < first[b.name] and (room == extent or at_most(room, extent)):
+                slots[k] = (offset, extent, last[b.name])
+                placed[b.name] = offset
+                break
+        else:
+            slots.append((top, room, last[b.name]))
+            placed[b.name] = top
+            top = top + room
+    result = [b for b in buffers.values() if b.role != "temp"]
+    result += [replace(buffers[name], offset=offset) for name, offset in placed.items()]
+    result += [b for b in buffers.values() if b.of and b.name in first]
+    return result, top

@@ -1,0 +1,48 @@
+"""Names of the generated function's variables: the user's where they are free, never one that the code calls."""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import re
+from collections.abc import Iterable, Sequence
+
+from ..ir.graph import Graph, Var
+from ..ir.printer import assign_names
+
+_RESERVED = ("np", "index", "signed", "view", "acc", "maximum", "minimum", "arena", "status", "phase", "lo", "hi", "first", "last")
+_LOOPS = ("i", "j", "k", "l", "m", "n")
+
+
+class Names:
+    def __init__(self, graph: Graph, code: Iterable[str], sizes: Iterable[str]) -> None:
+        self.loops = [x for x in (*_LOOPS, *[f"i{k}" for k in range(2, 40)]) if x not in set(sizes)]
+        words = {w for text in code for w in re.findall(r"[A-Za-z_]\w*", text)}
+        self.taken = {*keyword.kwlist, *dir(builtins), *_RESERVED, *words, *sizes, *self.loops}
+        self.count: dict[str, int] = {}
+        self.known: dict[Var, str] = {}
+        self.read(graph)
+
+    def read(self, graph: Graph) -> None:
+        """Learn the names of a graph's variables, as they are printed."""
+        self.known.update(assign_names(graph))
+        for sub in graph.subgraphs():
+            self.read(sub)
+
+    def of(self, var: Var) -> str:
+        return self.known.get(var) or var.name or "t"
+
+    def fresh(self, hint: str) -> str:
+        """A name like `hint` that nothing else has."""
+        base = re.sub(r"\W", "_", hint, flags=re.ASCII) or "t"
+        base = base if not base[0].isdigit() else "_" + base
+        name = base
+        while name in self.taken:
+            self.count[base] = self.count.get(base, 0) + 1
+            name = f"{base}_{self.count[base]}"
+        self.taken.add(name)
+        return name
+
+    def loop(self, hint: str, active: Sequence[str]) -> str:
+        """A loop index that no open loop has."""
+        return next(x for x in ([hint, *self.loops] if hint else self.loops) if x not in active)

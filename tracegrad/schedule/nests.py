@@ -1,0 +1,235 @@
+"""Writes bundles of tasks as loop nests: shared loops cut into parts, accumulators opened before them and closed after."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import Any
+
+from .._codegen import integers, kernel, lowering
+from ..ir.graph import Var
+from ..types import Int
+from .lower import INT64, Emitter, Index, Storage, converted, identity, is_one
+from .tasks import Task, bundles, loops, parts
+
+
+class Nests:
+    """The loops of one program."""
+
+    def __init__(self, emitter: Emitter) -> None:
+        self.emitter = emitter
+
+    # --- stores ------------------------------------------------------------------------------------------------------------
+
+    def place(self, dest: Storage, index: Index) -> Index:
+        at = (*dest.prefix, *index[dest.leading:])
+        return (*at, 0) if len(at) < len(self.emitter.buffers[dest.buffer].shape) else at
+
+    def store(self, dest: Storage, index: Index, value: kernel.Expression, combine: Any = None) -> None:
+        dtype = self.emitter.buffers[dest.buffer].dtype
+        self.emitter.emit(kernel.Store(dest.buffer, self.place(dest, index), converted(value, dtype), combine))
+
+    # --- the loops of a bundle ---------------------------------------------------------------------------------------------
+
+    def run(self, tasks: Sequence[Task], level: int) -> None:
+        """All tasks from `level` on, in the innermost open scope."""
+        for bundle in bundles(tasks, level):
+            if loops(bundle[0], level):
+                self.loop(bundle, level)
+            else:
+                for task in bundle:
+                    self.leaf(task)
+
+    def loop(self, bundle: list[Task], level: int, block: tuple[Int, Int] | None = None) -> None:
+        e = self.emitter
+        starting = [t for t in bundle if t.kind != "map" and t.first_reduced == level]
+        for t in starting:
+            self.open(t)
+        ranges = parts(bundle, level) or []
+        for lo, hi in ranges:
+            active = [t for t in bundle if _covers(t.axes[level].extent, hi)]
+            first, last = (lo, hi) if block is None else (_max(lo, block[0]), _min(hi, block[1]))
+            sequential = any(t.axes[level].reduced for t in active)
+            with e.loop(first, last, (lo, hi), sequential=sequential) as i:
+                for t in active:
+                    t.bound[t.axes[level].symbol] = self.position(t, level, i)
+                self.run(active, level + 1)
+        for t in bundle:
+            t.bound.pop(t.axes[level].symbol, None)
+        for t in starting:
+            self.close(t)
+
+    def position(self, task: Task, level: int, i: Int) -> Int:
+        axis = task.axes[level]
+        backwards = task.kind == "scan" and axis.reduced and task.node is not None and task.node.params.get("reverse")
+        return axis.extent - 1 - i if backwards else i
+
+    # --- one task ----------------------------------------------------------------------------------------------------------
+
+    def leaf(self, task: Task) -> None:
+        """The innermost statements of a task."""
+        e = self.emitter
+        if task.kind == "map":
+            for lane in task.lane_positions():
+                index = task.at(task.index, lane)
+                value = e.element(task.var, index) if task.copy else e.computed(_var(task), index)
+                self.store(task.dest, task.at(task.out, lane), value)
+                if not task.copy and not isinstance(value, kernel.Literal):
+                    e.remember(task.var, index, value)
+            return
+        if not any(a.reduced for a in task.axes):
+            # Every reduced axis is short and unrolled, or has size 1.
+            self.open(task)
+            self.step(task)
+            self.close(task)
+            return
+        self.step(task)
+
+    def step(self, task: Task) -> None:
+        e = self.emitter
+        assert task.node is not None
+        source, dtype = task.node.inputs[0], _var(task).type.dtype
+        rule: Any = task.node.op.lowering
+        for lane in task.lane_positions():
+            value = e.element(source, task.at(task.index, lane))
+            if task.kind == "arg":
+                self.step_arg(task, lane, value)
+                continue
+            value = converted(value, dtype)
+            if task.in_buffer:
+                self.store(self.target(task), task.at(task.out, lane) if not task.partial else self.partial_index(task, lane), value, rule.combine)
+                continue
+            accumulator = task.accumulators[self.kept(task, lane)][0]
+            e.emit(kernel.Update(accumulator.name, value, rule.combine, exact=task.kind == "scan"))
+            if task.kind == "scan":
+                self.store(task.dest, task.at(task.out), accumulator)
+
+    def step_arg(self, task: Task, lane: tuple[int, ...], value: kernel.Expression) -> None:
+        e = self.emitter
+        assert task.node is not None
+        rule: Any = task.node.op.lowering
+        best, where = task.accumulators[self.kept(task, lane)]
+        (position,) = task.at((integers.symbol(f"_{task.node.params['axis']}"),), lane)
+        order = ">" if rule.combine in ("max", "argmax") else "<"
+        first = kernel.Index(position)
+        code = f"({{p}} == 0) | ({{v}} {order} {{b}}) | (({{v}} != {{v}}) & ({{b}} == {{b}}))"
+        condition = kernel.Apply(code, (("p", first), ("v", value), ("b", best)), _bool())
+        e.emit(kernel.If(condition, (kernel.Update(best.name, value, None), kernel.Update(where.name, first, None))))
+
+    def kept(self, task: Task, lane: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(n for a, n in zip(task.lanes, lane, strict=True) if not a.reduced)
+
+    def target(self, task: Task) -> Storage:
+        return Storage(task.partial, ()) if task.partial else task.dest
+
+    def partial_index(self, task: Task, lane: tuple[int, ...]) -> Index:
+        return (task.block, *task.at(task.out, lane))
+
+    def kept_lanes(self, task: Task) -> list[tuple[int, ...]]:
+        """One lane position per result lane."""
+        seen: dict[tuple[int, ...], tuple[int, ...]] = {}
+        for lane in task.lane_positions():
+            seen.setdefault(self.kept(task, lane), lane)
+        return list(seen.values())
+
+    def start(self, task: Task) -> Any:
+        assert task.node is not None
+        rule: Any = task.node.op.lowering
+        dtype = _var(task).type.dtype
+        if isinstance(rule, lowering.Reduce):
+            return kernel.Literal(identity(rule, dtype), dtype)
+        names = {"add": 0, "mul": 1, "max": "lowest", "min": "highest", "and": True, "or": False}
+        return kernel.Literal(identity(lowering.Reduce(rule.combine, names[rule.combine]), dtype), dtype)  # type: ignore[arg-type]
+
+    def open(self, task: Task) -> None:
+        """Accumulators, or a filled destination, before the reduced loops."""
+        e = self.emitter
+        hint = e.names.of(_var(task))
+        if task.in_buffer:
+            self.inner(task, lambda lane: self.store(self.target(task), task.at(task.out, lane) if not task.partial
+                                                     else self.partial_index(task, lane), self.start(task)))
+            return
+        for lane in self.kept_lanes(task):
+            if task.kind == "arg":
+                assert task.node is not None
+                dtype = task.node.inputs[0].type.dtype
+                task.accumulators[self.kept(task, lane)] = [
+                    e.declare(f"{hint}_best", kernel.Literal(False if dtype.kind == "b" else 0, dtype)),
+                    e.declare(hint, kernel.Literal(0, INT64))]
+            else:
+                task.accumulators[self.kept(task, lane)] = [e.declare(hint, self.start(task))]
+
+    def inner(self, task: Task, write: Any) -> None:
+        """Loops over the kept axes that run inside the reduced ones."""
+        e = self.emitter
+        axes = [a for a in task.axes[task.first_reduced:] if not a.reduced]
+        with ExitStack() as stack:
+            for a in axes:
+                task.bound[a.symbol] = stack.enter_context(e.loop(0, a.extent))
+            for lane in self.kept_lanes(task):
+                write(lane)
+        for a in axes:
+            del task.bound[a.symbol]
+
+    def close(self, task: Task) -> None:
+        """Results after the reduced loops."""
+        e = self.emitter
+        if task.in_buffer or task.kind == "scan":
+            return
+        for lane in self.kept_lanes(task):
+            value = task.accumulators[self.kept(task, lane)][-1]
+            index = task.at(task.out, lane)
+            if task.partial:
+                self.store(Storage(task.partial, ()), (task.block, *index), value)
+                continue
+            self.store(task.dest, index, value)
+            e.remember(task.var, index, value)
+
+    def combine(self, task: Task, blocks: Int) -> None:
+        """The blocks' partial results into the final one, in order."""
+        e = self.emitter
+        assert task.node is not None
+        rule: Any = task.node.op.lowering
+        dtype = _var(task).type.dtype
+        partial, task.partial = task.partial, ""
+        self.open(task)
+        with e.loop(0, blocks, sequential=True) as b:
+            if task.in_buffer:
+                self.inner(task, lambda lane: self.store(task.dest, task.at(task.out, lane),
+                                                         kernel.Load(partial, (b, *task.at(task.out, lane)), dtype), rule.combine))
+            else:
+                for lane in self.kept_lanes(task):
+                    name = task.accumulators[self.kept(task, lane)][0].name
+                    e.emit(kernel.Update(name, kernel.Load(partial, (b, *task.at(task.out, lane)), dtype), rule.combine))
+        self.close(task)
+
+
+def _covers(extent: Int, hi: Int) -> bool:
+    from_here = extent - hi
+    return from_here >= 0 if isinstance(from_here, int) else True if not isinstance(from_here, int) and _nonneg(from_here) else False
+
+
+def _nonneg(value: Int) -> bool:
+    from_zero = integers.substitute(value, {n: integers.symbol(n) + 2 for n in integers.symbols(value)})
+    return from_zero >= 0 if isinstance(from_zero, int) else all(c >= 0 for _, c in from_zero.terms)
+
+
+def _max(a: Int, b: Int) -> Int:
+    return b if isinstance(a, int) and a == 0 else integers.maximum(a, b)
+
+
+def _min(a: Int, b: Int) -> Int:
+    return integers.minimum(a, b)
+
+
+def _var(task: Task) -> Var:
+    assert isinstance(task.var, Var)
+    return task.var
+
+
+def _bool() -> Any:
+    import_dtype = kernel.np.dtype(kernel.np.bool_)
+    return import_dtype
+
+
+__all__ = ["Nests", "is_one"]

@@ -1,0 +1,259 @@
+"""Tasks: the stored values of a graph as loops to run, and which tasks may share a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import product
+
+from .._codegen import integers, kernel, lowering
+from ..ir.graph import Atom, Node, Var
+from ..types import Int, Shape
+from .bounds import at_most, ordered
+from .lower import Emitter, Index, Probe, Storage, converted, is_one, place
+
+LANES = 4
+"""A trailing axis of at most this static size is unrolled inside the loop over the axes before it."""
+MOST_PARTS = 12
+
+
+@dataclass
+class Axis:
+    """One loop of a task, under the task's own name for its index."""
+
+    symbol: str
+    extent: Int
+    reduced: bool = False
+
+
+@dataclass(eq=False)
+class Task:
+    """`kind` is "map", "reduce", "arg", "scan" (loops over elements), or "whole" (a statement over whole buffers)."""
+
+    kind: str
+    var: Atom
+    """The value computed; for a copy, the value copied."""
+    node: Node | None
+    dest: Storage
+    axes: list[Axis] = field(default_factory=list)
+    lanes: list[Axis] = field(default_factory=list)
+    index: Index = ()
+    """Where the source (for a map: the value itself) is read, in own symbols."""
+    out: Index = ()
+    """Where the result is written, in own symbols."""
+    copy: bool = False
+    reads: list[tuple[Var, Index | None]] = field(default_factory=list)
+    cuts: dict[str, set[Int]] = field(default_factory=dict)
+    bound: dict[str, Int] = field(default_factory=dict)
+    accumulators: dict[tuple[int, ...], list[kernel.Name]] = field(default_factory=dict)
+    partial: str = ""
+    """The buffer of per-block results while a blocked reduction runs."""
+    block: Int = 0
+
+    @property
+    def first_reduced(self) -> int:
+        return next((k for k, a in enumerate(self.axes) if a.reduced), len(self.axes))
+
+    @property
+    def in_buffer(self) -> bool:
+        """Whether a reduction accumulates into its destination, because kept axes run inside reduced ones."""
+        return self.kind == "reduce" and any(not a.reduced for a in self.axes[self.first_reduced:])
+
+    def at(self, index: Index, lane: Sequence[int] = ()) -> Index:
+        """An index in own symbols as one in terms of the open loops."""
+        bindings = {**self.bound, **{a.symbol: n for a, n in zip(self.lanes, lane, strict=False)}}
+        return tuple(i if isinstance(i, int) else integers.substitute(i, bindings) for i in index)
+
+    def lane_positions(self) -> list[tuple[int, ...]]:
+        return list(product(*[range(int(a.extent)) for a in self.lanes]))  # type: ignore[arg-type]
+
+
+def own(k: int) -> Int:
+    return integers.symbol(f"_{k}")
+
+
+def split_lanes(axes: list[Axis]) -> tuple[list[Axis], list[Axis]]:
+    """The trailing short static axes as lanes, if any longer axis stays."""
+    lanes: list[Axis] = []
+    total = 1
+    while len(axes) > 1 and isinstance(axes[-1].extent, int) and 1 < axes[-1].extent <= LANES and total * axes[-1].extent <= LANES:
+        first = axes[0].extent
+        if isinstance(first, int) and first <= LANES:
+            break
+        lanes.insert(0, axes[-1])
+        total *= int(axes[-1].extent)
+        axes = axes[:-1]
+    return axes, lanes
+
+
+def map_task(var: Atom, node: Node | None, dest: Storage, copy: bool = False) -> Task:
+    shape = var.type.shape
+    index = tuple(0 if is_one(s) else own(k) for k, s in enumerate(shape))
+    axes, lanes = split_lanes([Axis(f"_{k}", s) for k, s in enumerate(shape) if not is_one(s)])
+    return Task("map", var, node, dest, axes, lanes, index, index, copy)
+
+
+def _source_axes(shape: Shape, reduced: set[int]) -> tuple[list[Axis], Index]:
+    axes = [Axis(f"_{k}", s, k in reduced) for k, s in enumerate(shape) if not is_one(s)]
+    return axes, tuple(0 if is_one(s) else own(k) for k, s in enumerate(shape))
+
+
+def reduce_task(emitter: Emitter, var: Var, node: Node, dest: Storage) -> Task:
+    """A reduction; its loops run in the order in which most of what it reads lies in memory."""
+    shape = node.inputs[0].type.shape
+    rule = node.op.lowering
+    reduced = {node.params["axis"]} if isinstance(rule, (lowering.ArgReduce, lowering.Scan)) else set(node.params["axes"])
+    axes, index = _source_axes(shape, reduced)
+    keepdims = bool(node.params.get("keepdims"))
+    out = tuple(0 if k in reduced else i for k, i in enumerate(index) if k not in reduced or keepdims)
+    if isinstance(rule, lowering.Scan):
+        task = Task("scan", var, node, dest, [a for a in axes if not a.reduced] + [a for a in axes if a.reduced], [], index, index)
+        if node.params.get("reverse"):
+            task.bound["reverse"] = 0
+        probe_task(emitter, task)
+        return task
+    if isinstance(rule, lowering.ArgReduce):
+        task = Task("arg", var, node, dest, [a for a in axes if not a.reduced] + [a for a in axes if a.reduced], [], index, out)
+        probe_task(emitter, task)
+        return task
+    axes, lanes = split_lanes(axes)
+    task = Task("reduce", var, node, dest, axes, lanes, index, out)
+    probe_task(emitter, task)
+    kept, gone = [a for a in axes if not a.reduced], [a for a in axes if a.reduced]
+    inner = _strided(task, {a.symbol for a in kept}, {a.symbol for a in gone})
+    task.axes = [a for a in kept if a.symbol not in inner] + gone + [a for a in kept if a.symbol in inner]
+    return task
+
+
+def _strided(task: Task, kept: set[str], gone: set[str]) -> set[str]:
+    """The kept axes that run along memory in what the task reads while no reduced axis does."""
+    inner: set[str] = set()
+    for _, index in task.reads:
+        if not index:
+            continue
+        lanes = {a.symbol for a in task.lanes}
+        position = len(index) - 1
+        while position > 0 and (isinstance(index[position], int) or integers.symbols(index[position]) & lanes):
+            position -= 1
+        last = integers.symbols(index[position])
+        if last & gone:
+            return set()
+        if last & kept and any(integers.symbols(i) & gone for i in index[:position]):
+            inner |= last & kept
+    return inner
+
+
+def probe_task(emitter: Emitter, task: Task) -> None:
+    """Find by a dry run what the task reads and where its loops should be cut."""
+    saved = emitter.scopes, emitter.probe, dict(emitter.ranges), dict(emitter.depths)
+    emitter.scopes, emitter.probe = [emitter.scopes[0].__class__(barrier=True)], Probe()
+    try:
+        for a in [*task.axes, *task.lanes]:
+            emitter.ranges[a.symbol] = (0, a.extent)
+            emitter.depths[a.symbol] = 0
+        if task.kind == "map" and not task.copy:
+            assert isinstance(task.var, Var)
+            emitter.computed(task.var, task.index)
+        else:
+            emitter.element(task.var if task.node is None else task.node.inputs[0] if task.kind != "map" else task.var, task.index)
+        task.reads = list(emitter.probe.reads)
+        task.cuts = emitter.probe.cuts
+    finally:
+        emitter.scopes, emitter.probe, emitter.ranges, emitter.depths = saved
+
+
+# --- sharing loops -------------------------------------------------------------------------------------------------------------
+
+
+def bundles(tasks: Sequence[Task], level: int) -> list[list[Task]]:
+    """The tasks in an order that respects what they read, those that share their loop at `level` together."""
+    result: list[list[Task]] = []
+    place_of: dict[Task, int] = {}
+    for task in tasks:
+        earliest, join = 0, True
+        for other, k in place_of.items():
+            need = _needs(task, other, level)
+            if need is None:
+                continue
+            at = k if need and loops(task, level) and loops(other, level) else k + 1
+            earliest = max(earliest, at)
+        chosen = -1
+        if loops(task, level):
+            for k in range(earliest, len(result)):
+                if fits(task, result[k], level):
+                    chosen = k
+                    break
+        if chosen < 0:
+            result.append([task])
+            chosen = len(result) - 1
+        else:
+            result[chosen].append(task)
+        place_of[task] = chosen
+        del join
+    return result
+
+
+def loops(task: Task, level: int) -> bool:
+    return task.kind != "whole" and level < len(task.axes)
+
+
+def _needs(task: Task, other: Task, level: int) -> bool | None:
+    """None if `task` does not read `other`; True if it does so only at its own index of this loop; else False."""
+    found: bool | None = None
+    for var, index in task.reads:
+        if var is not other.var or other.copy:
+            continue
+        if index is None or not loops(other, level) or not loops(task, level) or other.axes[level].reduced:
+            return False
+        place_ = next((k for k, i in enumerate(other.out) if not isinstance(i, int) and integers.symbols(i) == {other.axes[level].symbol}), None)
+        if place_ is None or index[place_] != integers.symbol(task.axes[level].symbol) or other.kind == "scan":
+            return False
+        found = True
+    return found
+
+
+def fits(task: Task, bundle: list[Task], level: int) -> bool:
+    """Whether a task may share the loop of a bundle: comparable ranges, few parts, and something in common to gain."""
+    if not loops(bundle[0], level):
+        return False
+    mine = task.axes[level]
+    sequential = [t for t in (task, *bundle) if t.kind == "scan" and t.axes[level].reduced]
+    if sequential:
+        return False
+    for other in bundle:
+        extent = other.axes[level].extent
+        if extent == mine.extent:
+            continue
+        difference = extent - mine.extent
+        near = isinstance(difference, int) and abs(difference) <= 8 and not (isinstance(extent, int) and extent < 64)
+        if not near and extent not in task.cuts.get(mine.symbol, ()) and mine.extent not in other.cuts.get(other.axes[level].symbol, ()):
+            return False
+    whole = parts([task, *bundle], level)
+    if whole is None or len(whole) > MOST_PARTS:
+        return False
+    if level > 0:
+        return True
+    reads = {v for v, i in task.reads if i}
+    return any(reads & {v for v, i in t.reads if i} or t.var in reads for t in bundle) or not reads or not all(t.reads for t in bundle)
+
+
+def parts(tasks: Sequence[Task], level: int) -> list[tuple[Int, Int]] | None:
+    """The ranges into which the shared loop is cut, in order; None where the order of the cuts is not known."""
+    marks: set[Int] = {0}
+    top: set[Int] = {t.axes[level].extent for t in tasks}
+    marks |= top
+    points = ordered(marks)
+    if points is None:
+        return None
+    for t in tasks:
+        for cut in t.cuts.get(t.axes[level].symbol, ()):
+            if integers.symbols(cut) & set(t.bound) or any(n.startswith("_") for n in integers.symbols(cut)):
+                continue
+            attempt = ordered({*points, cut})
+            if attempt is not None and len(attempt) <= MOST_PARTS + 1:
+                points = attempt
+    points = [p for p in points if at_most(0, p) and any(at_most(p, h) for h in top)]
+    return list(zip(points, points[1:], strict=False))
+
+
+__all__ = ["Axis", "Task", "bundles", "converted", "fits", "loops", "map_task", "parts", "place", "probe_task", "reduce_task"]

@@ -1,0 +1,270 @@
+"""Operations over whole buffers: library routines, scatters, and regions, whose sub-graphs are scheduled by the same machinery."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._codegen import integers, kernel, lowering
+from ..ir.graph import Atom, Graph, Literal, Node, Var
+from ..types import ArrayType, Int
+from .analysis import Analysis
+from .lower import Emitter, Storage, aligned, comment_of, converted, place_of
+from .nests import Nests
+from .tasks import Task, bundles, loops
+
+if TYPE_CHECKING:
+    from .build import Builder
+
+BOOL = np.dtype(np.bool_)
+
+
+def swaps_last(node: Node) -> bool:
+    """Whether a node is the transposition of the last two axes."""
+    axes = node.params.get("axes")
+    ndim = node.outputs[0].type.ndim
+    return node.op.name == "transpose" and ndim >= 2 and tuple(axes or ()) == (*range(ndim - 2), ndim - 1, ndim - 2)
+
+
+def same_view(node: Node) -> bool:
+    """Whether a node is a reshape, which a contiguous buffer shows without a copy."""
+    return isinstance(node.op.lowering, lowering.View) and node.op.lowering.reshape
+
+
+class Whole:
+    def __init__(self, emitter: Emitter, nests: Nests, builder: Builder) -> None:
+        self.emitter, self.nests, self.builder = emitter, nests, builder
+
+    # --- what must be stored -----------------------------------------------------------------------------------------------
+
+    def require(self, graph: Graph, analysis: Analysis) -> None:
+        """Store the operands of whole-buffer operations, except views that a buffer shows by itself."""
+        for node in graph.nodes:
+            if isinstance(node.op.lowering, (lowering.Library, lowering.Kernel, lowering.Region)):
+                absorbed = node.op.lowering.absorbs_transpose if isinstance(node.op.lowering, lowering.Library) else ()
+                for k, a in enumerate(node.inputs):
+                    if isinstance(a, Var):
+                        self.require_one(a, analysis, k in absorbed)
+
+    def require_one(self, var: Var, analysis: Analysis, absorb: bool) -> None:
+        if analysis.is_stored(var):
+            return
+        node = analysis.node[var]
+        source = node.inputs[0] if node.inputs else None
+        if isinstance(source, Var) and (same_view(node) or (absorb and swaps_last(node))) and source.type.ndim:
+            self.require_one(source, analysis, False)
+            return
+        analysis.store(var)
+
+    def leaves(self, atom: Atom, found: dict[Var, None]) -> None:
+        """The stored variables from which an atom is computed."""
+        pending = [atom]
+        seen: set[Atom] = set()
+        while pending:
+            a = pending.pop()
+            if isinstance(a, Literal) or a in seen:
+                continue
+            seen.add(a)
+            if a in self.emitter.storage:
+                found[a] = None
+            else:
+                pending.extend(self.emitter.definitions[a][0].inputs)
+
+    def tasks_of(self, node: Node) -> list[Task]:
+        found: dict[Var, None] = {}
+        for a in node.inputs:
+            self.leaves(a, found)
+        reads: list[tuple[Var, Any]] = [(v, None) for v in found]
+        # Later tasks find their producer by any of the outputs: one task per output, of which the first does the work.
+        first = Task("whole", node.outputs[0], node, self.emitter.storage[node.outputs[0]], reads=reads)
+        return [first, *[Task("whole", v, None, self.emitter.storage[v], reads=[(node.outputs[0], None)]) for v in node.outputs[1:]]]
+
+    def run(self, task: Task) -> None:
+        node = task.node
+        if node is None:
+            return
+        match node.op.lowering:
+            case lowering.Library() | lowering.Kernel():
+                self.call(node)
+            case lowering.Scatter():
+                self.scatter(node, task)
+            case lowering.Region("scan"):
+                self.scan(node)
+            case lowering.Region("cond"):
+                self.cond(node)
+            case lowering.Region("while"):
+                self.while_loop(node)
+            case other:
+                raise AssertionError(f"no code for {node.op.name} ({other})")
+
+    # --- routines ----------------------------------------------------------------------------------------------------------
+
+    def contiguous(self, atom: Atom) -> str:
+        """A C-contiguous buffer that holds an operand: its own, an alias, or a copy made here."""
+        e = self.emitter
+        if isinstance(atom, Var):
+            where = e.storage.get(atom)
+            if where is not None and not where.prefix and not where.leading and e.buffers[where.buffer].layout == "C":
+                return where.buffer
+            if where is None:
+                node, _ = e.definitions[atom]
+                if same_view(node) and isinstance(node.inputs[0], Var):
+                    alias = e.alias(node.inputs[0], atom.type.shape)
+                    if alias is not None:
+                        return alias
+        return self.copied(atom).buffer
+
+    def copied(self, atom: Atom) -> Storage:
+        e = self.emitter
+        hint = e.names.of(atom) if isinstance(atom, Var) else "constant"
+        dest = self.builder.buffer(f"{hint}_copy", atom, "temp")
+        self.fill(dest, atom)
+        return dest
+
+    def fill(self, dest: Storage, atom: Atom, dtype_of: ArrayType | None = None) -> None:
+        """Store all elements of an atom."""
+        with self.emitter.nest(dest.shape) as index:
+            self.nests.store(dest, index, self.emitter.element(atom, aligned(index, atom.type.shape)))
+
+    def call(self, node: Node) -> None:
+        e = self.emitter
+        rule = node.op.lowering
+        assert isinstance(rule, (lowering.Library, lowering.Kernel))
+        flags: list[Any] = []
+        arguments: list[Any] = []
+        for k, atom in enumerate(node.inputs):
+            absorbed = False
+            if isinstance(rule, lowering.Library) and k in rule.absorbs_transpose:
+                if isinstance(atom, Var) and atom not in e.storage:
+                    producer, _ = e.definitions[atom]
+                    if swaps_last(producer):
+                        atom, absorbed = producer.inputs[0], True
+                flags.append(absorbed)
+            arguments.append(self.contiguous(atom))
+        outputs = []
+        back: list[tuple[Storage, Var]] = []
+        for v in node.outputs:
+            where = e.storage[v]
+            if where.prefix:
+                plain = self.builder.new_buffer(f"{where.buffer}_slice", v.type.dtype, v.type.shape)
+                back.append((where, v))
+                e.storage[v] = plain
+                where = plain
+            outputs.append(where.buffer)
+        routine, extra = rule.call(tuple(a.type for a in node.inputs), tuple(v.type for v in node.outputs), node.params)
+        for item in extra:
+            if isinstance(item, str) and item.startswith("code:"):
+                flags.append(e.error(item[5:] + place_of(node)))
+            else:
+                flags.append(item)
+        module = "library" if isinstance(rule, lowering.Library) else "routines"
+        e.emit(kernel.Call(f"{module}.{routine}", (*arguments, *outputs, *flags), comment_of(node)))
+        for dest, v in back:
+            self.fill(dest, v)
+
+    # --- scatter -----------------------------------------------------------------------------------------------------------
+
+    def scatter(self, node: Node, task: Task) -> None:
+        e = self.emitter
+        rule = node.op.lowering
+        assert isinstance(rule, lowering.Scatter)
+        target, updates = node.inputs[0], node.inputs[1]
+        self.fill(task.dest, target)
+        shapes = tuple(a.type.shape for a in node.inputs)
+        combine: Any = rule.combine
+        dtype = node.outputs[0].type.dtype
+        with e.nest(updates.type.shape) as index:
+            value = converted(e.element(updates, index), dtype)
+            at = e.gathered(node, rule.index(index, shapes, node.params), target)
+            self.nests.store(task.dest, at, value, combine)
+
+    # --- regions -----------------------------------------------------------------------------------------------------------
+
+    def body(self, graph: Graph, outputs: Sequence[Storage]) -> None:
+        """A sub-graph's statements in the innermost open scope."""
+        for bundle in bundles(self.builder.tasks(graph, outputs), 0):
+            for task in bundle if not loops(bundle[0], 0) else ():
+                self.run(task) if task.kind == "whole" else self.nests.run([task], 0)
+            if loops(bundle[0], 0):
+                self.nests.loop(bundle, 0)
+
+    def operand(self, atom: Atom) -> Storage:
+        """Where a region reads a constant or stacked operand."""
+        found = self.emitter.storage.get(atom) if isinstance(atom, Var) else None
+        if found is None and isinstance(atom, Var) and same_view(self.emitter.definitions[atom][0]):
+            return Storage(self.contiguous(atom), atom.type.shape)
+        return found if found is not None else self.copied(atom)
+
+    def scan(self, node: Node) -> None:
+        e = self.emitter
+        body: Graph = node.params["body"]
+        fixed, carries, length = node.params["constants"], node.params["carries"], node.params["length"]
+        for var, atom in zip(body.inputs[:fixed], node.inputs[:fixed], strict=True):
+            e.storage[var] = self.operand(atom)
+        carry = [e.storage[v] for v in node.outputs[:carries]]
+        for dest, atom in zip(carry, node.inputs[fixed: fixed + carries], strict=True):
+            self.fill(dest, atom)
+        for var, dest in zip(body.inputs[fixed: fixed + carries], carry, strict=True):
+            e.storage[var] = dest
+        stacked = [self.operand(a) for a in node.inputs[fixed + carries:]]
+        following = self.following(node.outputs[:carries])
+        with e.loop(0, length, barrier=True, sequential=True) as i:
+            step: Int = length - 1 - i if node.params["reverse"] else i
+            for var, where in zip(body.inputs[fixed + carries:], stacked, strict=True):
+                e.storage[var] = Storage(where.buffer, var.type.shape, (*where.prefix, step))
+            ys = [Storage(w.buffer, v.type.shape[1:], (*w.prefix, step)) for v, w in ((v, e.storage[v]) for v in node.outputs[carries:])]
+            self.body(body, [*following, *ys])
+            self.advance(carry, following)
+
+    def following(self, outputs: Sequence[Var]) -> list[Storage]:
+        """Buffers for the carries of the next step."""
+        return [self.builder.buffer(f"{self.emitter.names.of(v)}_next", v, "temp") for v in outputs]
+
+    def advance(self, carry: Sequence[Storage], following: Sequence[Storage]) -> None:
+        e = self.emitter
+        for dest, source in zip(carry, following, strict=True):
+            dtype = e.buffers[source.buffer].dtype
+            with e.nest(dest.shape) as index:
+                self.nests.store(dest, index, kernel.Load(source.buffer, self.nests.place(source, index), dtype))
+
+    def cond(self, node: Node) -> None:
+        e = self.emitter
+        predicate = converted(e.element(node.inputs[0], ()), BOOL)
+        where = [self.operand(a) for a in node.inputs[1:]]
+        bodies = []
+        for branch in node.params["branches"]:
+            with e.scope(barrier=True) as inner:
+                for var, storage in zip(branch.inputs, where, strict=True):
+                    e.storage[var] = storage
+                self.body(branch, [e.storage[v] for v in node.outputs])
+            bodies.append(tuple(inner.statements))
+        e.emit(kernel.If(predicate, bodies[0], bodies[1]))
+
+    def while_loop(self, node: Node) -> None:
+        e = self.emitter
+        test: Graph = node.params["cond"]
+        body: Graph = node.params["body"]
+        fixed = node.params["num_consts"]
+        where = [self.operand(a) for a in node.inputs[:fixed]]
+        carry = [e.storage[v] for v in node.outputs]
+        for dest, atom in zip(carry, node.inputs[fixed:], strict=True):
+            self.fill(dest, atom)
+        following = self.following(node.outputs)
+        flag = self.builder.new_buffer("going", BOOL, ())
+        for graph in (test, body):
+            for var, storage in zip(graph.inputs, [*where, *carry], strict=True):
+                e.storage[var] = storage
+        with e.scope(barrier=True) as before:
+            self.body(test, [flag])
+        for s in before.statements:
+            e.emit(s)
+        with e.scope(barrier=True) as inner:
+            self.body(body, following)
+            self.advance(carry, following)
+            self.body(test, [flag])
+        e.emit(kernel.While(kernel.Load(flag.buffer, (0,), BOOL), tuple(inner.statements)))
+
+
+__all__ = ["Whole", "integers"]
