@@ -40,8 +40,6 @@ class Entry:
     facts: list[tuple[str, Callable[[], Any], Any]]
     pattern: tuple[tuple[Any, ...], ...]
     executable: Executable | None = None
-    simple: bool = False
-    """One plain result, no writes: the fast path applies."""
 
     def holds(self) -> bool:
         """Whether the scalars and functions around the traced function are what they were."""
@@ -107,7 +105,7 @@ class Jitted:
         self._entries: dict[Any, Entry] = {}
         self._symbolic: dict[Any, list[Entry]] = {}
         self._first: dict[Any, tuple[tuple[int, ...], ...]] = {}
-        self._fast: dict[Any, Entry] = {}
+        self._fast: dict[Any, tuple[Entry, Callable[[Sequence[Any]], Any]]] = {}
         self._derived: dict[Any, Jitted] = {}
         self._lock = threading.RLock()
         functools.update_wrapper(self, function)
@@ -132,8 +130,8 @@ class Jitted:
                 else:
                     key.append(kind)  # type: ignore[arg-type]
             entry = self._fast.get(tuple(key))
-            if entry is not None and (not entry.facts or entry.holds()):
-                return entry.executable.call(args)  # type: ignore[union-attr]
+            if entry is not None and (not entry[0].facts or entry[0].holds()):
+                return entry[1](args)
         return self._call(args, kwargs)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -166,11 +164,10 @@ class Jitted:
             return
         leaves_out, spec = flatten(unflatten(entry.traced.out_spec, [0] * len(entry.traced.out_boxed)))
         assert entry.executable is not None
-        entry.executable.prepare_fast(spec, len(leaves_out))
         key = tuple([(a.dtype, a.shape, a.flags.c_contiguous) if type(a) is np.ndarray else type(a) for a in args])
         if len(self._fast) > 4096:
             self._fast.clear()
-        self._fast[key] = entry
+        self._fast[key] = entry, entry.executable.fast(args, spec, len(leaves_out))
 
     # --- signatures --------------------------------------------------------------------------------------------------------------
 
@@ -232,9 +229,10 @@ class Jitted:
 
     def _forget(self, entry: Entry) -> None:
         with self._lock:
-            for table in (self._entries, self._fast):
-                for k in [k for k, e in table.items() if e is entry]:
-                    del table[k]
+            for k in [k for k, e in self._entries.items() if e is entry]:
+                del self._entries[k]
+            for k in [k for k, (e, _) in self._fast.items() if e is entry]:
+                del self._fast[k]
             for found in self._symbolic.values():
                 if entry in found:
                     found.remove(entry)

@@ -26,9 +26,15 @@ class _Scratch(threading.local):
         self.arena = np.empty(1 << 12, np.uint8)
         self.status = np.zeros(2, np.int64)
 
+    def provide(self, nbytes: int) -> np.ndarray[Any, Any]:
+        """A larger arena; kept for later calls unless it is very large."""
+        made = np.empty(nbytes, np.uint8)
+        if nbytes < 1 << 24:
+            self.arena = made
+        return made
+
 
 _SCRATCH = _Scratch()
-_EMPTY_STATUS = 0
 
 
 class Compiled:
@@ -62,9 +68,7 @@ class Compiled:
         scratch = _SCRATCH
         arena, status = scratch.arena, scratch.status
         if arena.nbytes < arena_bytes + 64:
-            arena = np.empty(arena_bytes + 64, np.uint8)
-            if arena_bytes < 1 << 24:
-                scratch.arena = arena
+            arena = scratch.provide(arena_bytes + 64)
         self.entry(*arrays, *outs, arena, status, -1, 0, 0)
         if status[0]:
             self.fail(status)
@@ -87,9 +91,6 @@ class Executable:
         self._compiled: dict[tuple[str, ...], Compiled] = {}
         self._lock = threading.Lock()
         self._where = _symbol_places(self.graph)
-        self._spec: Any = None
-        self._count = 0
-        self._scalar: tuple[bool, ...] = ()
 
     def compiled(self, layouts: tuple[str, ...]) -> Compiled:
         found = self._compiled.get(layouts)
@@ -106,17 +107,36 @@ class Executable:
         compiled = self.compiled(layouts)
         return compiled.run(arrays, [arrays[k].shape[axis] for k, axis in self._where])
 
-    def prepare_fast(self, spec: Any, count: int) -> None:
-        """Remember how results are rebuilt, for `call`."""
-        self._spec, self._count = spec, count
+    def fast(self, args: Sequence[Any], spec: Any, count: int) -> Callable[[Sequence[Any]], Any]:
+        """A call for arguments of just these dtypes, shapes and layouts (numbers may vary): everything is looked up beforehand."""
+        arrays = [np.asarray(x, d) for x, d in zip(args, self.dtypes, strict=True)]
+        compiled = self.compiled(tuple(["C" if a.flags.c_contiguous else "A" for a in arrays]))
+        shapes, arena_bytes = compiled.fixed or compiled.plan(*[arrays[k].shape[axis] for k, axis in self._where])
+        plan = list(zip(shapes, compiled.out_dtypes, strict=True))
+        numbers = [(k, self.dtypes[k]) for k, x in enumerate(args) if not isinstance(x, np.ndarray)]
+        entry, empty, array, scratch, fail = compiled.entry, np.empty, np.array, _SCRATCH, compiled.fail
+        single = count == 1 and spec.num_nodes == 1
+        scalar = [s == () for s in shapes]
+        pair = not single and count == 2 and spec.num_nodes == 3 and spec.type is tuple
 
-    def call(self, args: Sequence[Any]) -> Any:
-        """A flat call with arrays and numbers; 0-d results as NumPy scalars."""
-        outs = self(args)
-        if self._spec is not None and self._count == 1 and self._spec.num_nodes == 1:
-            out = outs[0]
-            return out if out.ndim else out[()]
-        return unflatten(self._spec, [o if o.ndim else o[()] for o in outs])
+        def call(args: Sequence[Any]) -> Any:
+            if numbers:
+                args = list(args)
+                for k, d in numbers:
+                    args[k] = array(args[k], d)
+            outs = [empty(s, d) for s, d in plan]
+            arena, status = scratch.arena, scratch.status
+            if arena.nbytes < arena_bytes + 64:
+                arena = scratch.provide(arena_bytes + 64)
+            entry(*args, *outs, arena, status, -1, 0, 0)
+            if status[0]:
+                fail(status)
+            if single:
+                return outs[0][()] if scalar[0] else outs[0]
+            results = [o[()] if z else o for o, z in zip(outs, scalar, strict=True)]
+            return tuple(results) if pair else unflatten(spec, results)
+
+        return call
 
     def source(self, values: Sequence[Any]) -> str:
         arrays = [np.asarray(x._data if hasattr(x, "_data") else x) for x in values]
