@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -33,7 +34,7 @@ class Surroundings:
         if isinstance(function, types.MethodType):
             self._value(function.__self__, "self", lambda: function.__self__, 0)
             function = function.__func__
-        function = getattr(function, "__wrapped__", function)
+        function = inspect.unwrap(function)
         code = getattr(function, "__code__", None)
         if code is None or id(function) in self._seen:
             return

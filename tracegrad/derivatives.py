@@ -39,6 +39,7 @@ def _derived(function: Function, key: Any, make: Callable[[Function], Function])
     made = make(function)
     made.__name__ = f"{key[0]}_{getattr(function, '__name__', 'function')}"
     made.__doc__ = getattr(function, "__doc__", None)
+    made.__wrapped__ = function  # type: ignore[attr-defined]
     return made
 
 

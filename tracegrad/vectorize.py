@@ -68,6 +68,7 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
 
     mapped.__name__ = f"vmap_{getattr(function, '__name__', 'function')}"
     mapped.__doc__ = getattr(function, "__doc__", None)
+    mapped.__wrapped__ = function  # type: ignore[attr-defined]
     return mapped
 
 

@@ -12,8 +12,11 @@ from .._codegen import integers, lowering
 from ..ir.graph import Atom, Graph, Literal, Node, Var
 from ..ir.op import Op
 from ..ir.verify import verify
+from ..ops.arithmetic import mul_op
+from ..ops.shape import OPS as SHAPE_OPS
 from ..types import SIZES, ArrayType, broadcast_shapes
 
+broadcast_op = next(op for op in SHAPE_OPS if op.name == "broadcast_to")
 VERIFY_PASSES = [False]
 """Tests set this: every pass's result is verified."""
 
@@ -135,6 +138,37 @@ def _rule_double(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | No
     return None
 
 
+def _scalar_source(b: Rewriter, atom: Atom) -> Atom | None:
+    """The 0-d value of which every element of `atom` is a copy."""
+    if atom.type.shape == ():
+        return atom
+    repeated = b.made_by(atom, "broadcast_to")
+    return repeated.inputs[0] if repeated is not None and repeated.inputs[0].type.shape == () else None
+
+
+def _rule_constant(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
+    """f(broadcast_to(a), broadcast_to(b)) of scalars -> broadcast_to(f(a, b)); reshape, transpose, slice of one -> broadcast_to(a)."""
+    out = node.outputs[0].type
+    if out.shape == () or not inputs:
+        return None
+    if node.op.name in ("reshape", "transpose", "slice", "broadcast_to"):
+        source = _scalar_source(b, inputs[0])
+        if source is None or (node.op.name == "broadcast_to" and source is inputs[0]):
+            return None
+        return b.emit(broadcast_op, (source,), {"shape": out.shape}, node)
+    if not isinstance(node.op.lowering, lowering.Pointwise) or "{0}" in str(node.op.lowering.code) or callable(node.op.lowering.code):
+        return None
+    sources = [_scalar_source(b, a) for a in inputs]
+    if any(s is None for s in sources):
+        return None
+    types = node.op.infer(*sources, **node.params)
+    if types[0].dtype != out.dtype or types[0].shape != ():
+        return None
+    small = Node(node.op, tuple(s for s in sources if s is not None), node.params, (Var(types[0]),), node.where, node.note)
+    value = _rule_fold(b, small, small.inputs) or _rule_identity_checked(b, small) or b.keep(small, small.inputs)[0]
+    return b.emit(broadcast_op, (value,), {"shape": out.shape}, node)
+
+
 def _rule_repeated(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
     """f(broadcast_to(x), y) -> f(x, y) where y has the full shape: elementwise operations broadcast by themselves."""
     if not isinstance(node.op.lowering, lowering.Pointwise) or len(inputs) < 2:
@@ -164,11 +198,10 @@ def _rule_identity_checked(b: Rewriter, node: Node) -> Atom | None:
 def _rule_square(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
     """x ** 2 -> x * x."""
     if node.op.name == "power" and _is(inputs[1], 2) and inputs[0].type.dtype == node.outputs[0].type.dtype and inputs[0].type.dtype.kind in "fc":
-        return b.emit(MUL[0], (inputs[0], inputs[0]), {}, node)
+        return b.emit(mul_op, (inputs[0], inputs[0]), {}, node)
     return None
 
 
-MUL: list[Op] = []
 
 
 def _rule_fold(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
@@ -183,7 +216,7 @@ def _rule_fold(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None
     return Literal(value.item() if kind.weak else value.astype(kind.dtype)[()])
 
 
-RULES = (_rule_fold, _rule_identity, _rule_double, _rule_square, _rule_repeated)
+RULES = (_rule_fold, _rule_identity, _rule_constant, _rule_double, _rule_square, _rule_repeated)
 
 
 def _same_type(a: Atom, b: Var) -> bool:
