@@ -6,7 +6,10 @@
 from __future__ import annotations
 
 from ..ir.op import Op, compose
-from . import arithmetic, comparison, creation, elementary, random, shape, special, trigonometric
+from . import (
+    arithmetic, comparison, creation, elementary, gathering, indexing, products, random, reductions, scans, shape, special,
+    trigonometric,
+)
 from .arithmetic import (
     add, conj, convert, div, equal, greater, greater_equal, imag, less, less_equal, mul, neg, not_equal, real, strong_mul, sub, where,
 )
@@ -23,8 +26,21 @@ from .elementary import (
     abs, absolute, cbrt, exp, exp2, expm1, fabs, float_power, log, log10, log1p, log2, positive, pow, power, reciprocal, sign, sqrt,
     square,
 )
+from .indexing import (
+    gather, getitem, index_add, index_add_at, index_copy, index_select, index_update, nonzero, put_along_axis, scatter, scatter_add,
+    slice_put, take, take_along_axis,
+)
+from .products import (
+    bmm, cross, dot, inner, kron, matmul, matrix_transpose, mm, multi_dot, mv, outer, tensordot, vdot, vecdot,
+)
 from .random import (
     Generator, default_rng, manual_seed,
+)
+from .reductions import (
+    all, amax, amin, any, argmax, argmin, count_nonzero, max, min, prod, ptp, sum,
+)
+from .scans import (
+    cumprod, cumsum, linear_recurrence,
 )
 from .shape import (
     broadcast_to, concatenate, embed, expand_dims, flip, moveaxis, reshape, slice_array, squeeze, stack, sum_axes, sum_to, swapaxes, transpose,
@@ -45,21 +61,26 @@ shape.CONVERT.append(convert)
 
 OPS: tuple[Op, ...] = (
     *arithmetic.OPS, *shape.OPS, *elementary.OPS, *trigonometric.OPS, *comparison.OPS, *special.OPS, *creation.OPS, *random.OPS,
+    *gathering.OPS, *reductions.OPS, *scans.OPS, *indexing.OPS, *products.OPS,
 )
 
 __all__ = [
-    "Generator", "OPS", "abs", "absolute", "acos", "acosh", "add", "angle", "arange", "arccos", "arccosh", "arcsin", "arcsinh", "arctan",
-    "arctan2", "arctanh", "around", "asin", "asinh", "atan", "atan2", "atanh", "beta", "betaln", "bitwise_and", "bitwise_invert",
-    "bitwise_not", "bitwise_or", "bitwise_xor", "broadcast_to", "cbrt", "ceil", "clip", "concatenate", "conj", "convert", "copysign",
-    "cos", "cosh", "default_rng", "deg2rad", "degrees", "digamma", "div", "divmod", "embed", "empty", "empty_like", "entr", "equal",
+    "Generator", "OPS", "abs", "absolute", "acos", "acosh", "add", "all", "amax", "amin", "angle", "any", "arange", "arccos",
+    "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "argmax", "argmin", "around", "asin", "asinh", "atan", "atan2",
+    "atanh", "beta", "betaln", "bitwise_and", "bitwise_invert", "bitwise_not", "bitwise_or", "bitwise_xor", "bmm", "broadcast_to",
+    "cbrt", "ceil", "clip", "concatenate", "conj", "convert", "copysign", "cos", "cosh", "count_nonzero", "cross", "cumprod",
+    "cumsum", "default_rng", "deg2rad", "degrees", "digamma", "div", "divmod", "dot", "embed", "empty", "empty_like", "entr", "equal",
     "erf", "erfc", "erfinv", "exp", "exp2", "expand_dims", "expit", "expm1", "eye", "fabs", "factorial", "fix", "flip", "float_power",
-    "floor", "floor_divide", "fmax", "fmin", "fmod", "full", "full_like", "gamma", "gammaln", "greater", "greater_equal", "heaviside",
-    "hypot", "identity", "imag", "indices", "invert", "iota", "isclose", "isfinite", "isinf", "isnan", "isneginf", "isposinf",
-    "left_shift", "less", "less_equal", "lgamma", "linspace", "log", "log10", "log1p", "log2", "log_sigmoid", "logaddexp", "logaddexp2",
-    "logical_and", "logical_not", "logical_or", "logical_xor", "logit", "logspace", "manual_seed", "maximum", "meshgrid", "minimum",
-    "mod", "moveaxis", "mul", "nan_to_num", "ndtr", "ndtri", "neg", "not_equal", "ones", "ones_like", "polygamma", "positive", "pow",
-    "power", "psi", "rad2deg", "radians", "real", "reciprocal", "relu", "remainder", "reshape", "right_shift", "rint", "round", "sigmoid",
-    "sign", "signbit", "sin", "sinc", "sinh", "slice_array", "softplus", "sqrt", "square", "squeeze", "stack", "strong_mul", "sub",
-    "sum_axes", "sum_to", "swapaxes", "tan", "tanh", "transpose", "tri", "tril", "triu", "trunc", "where", "xlog1py", "xlogy", "zeros",
-    "zeros_like",
+    "floor", "floor_divide", "fmax", "fmin", "fmod", "full", "full_like", "gamma", "gammaln", "gather", "getitem", "greater",
+    "greater_equal", "heaviside", "hypot", "identity", "imag", "index_add", "index_add_at", "index_copy", "index_select",
+    "index_update", "indices", "inner", "invert", "iota", "isclose", "isfinite", "isinf", "isnan", "isneginf", "isposinf", "kron",
+    "left_shift", "less", "less_equal", "lgamma", "linear_recurrence", "linspace", "log", "log10", "log1p", "log2", "log_sigmoid",
+    "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or", "logical_xor", "logit", "logspace", "manual_seed",
+    "matmul", "matrix_transpose", "max", "maximum", "meshgrid", "min", "minimum", "mm", "mod", "moveaxis", "mul", "multi_dot", "mv",
+    "nan_to_num", "ndtr", "ndtri", "neg", "nonzero", "not_equal", "ones", "ones_like", "outer", "polygamma", "positive", "pow",
+    "power", "prod", "psi", "ptp", "put_along_axis", "rad2deg", "radians", "real", "reciprocal", "relu", "remainder", "reshape",
+    "right_shift", "rint", "round", "scatter", "scatter_add", "sigmoid", "sign", "signbit", "sin", "sinc", "sinh", "slice_array",
+    "slice_put", "softplus", "sqrt", "square", "squeeze", "stack", "strong_mul", "sub", "sum", "sum_axes", "sum_to", "swapaxes",
+    "take", "take_along_axis", "tan", "tanh", "tensordot", "transpose", "tri", "tril", "triu", "trunc", "vdot", "vecdot", "where",
+    "xlog1py", "xlogy", "zeros", "zeros_like",
 ]

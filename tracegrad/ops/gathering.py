@@ -1,0 +1,311 @@
+"""The indexing primitives: reading at index arrays, and adding or storing at them. Each is another's adjoint.
+
+All three share their parameters. A result of `gather` has the axes of the source that are not indexed, in order, with the *block*
+(the broadcast shape of the index arrays) put in front of axis `at` of those:
+
+    axes     the source axis that each index array indexes
+    at       where the block stands among the axes that are not indexed
+    aligned  (source axis, block axis) pairs: the source is read at the block's own index there (take_along_axis, batches)
+    unique   whether no place is named twice, so that writes need no order
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._codegen import integers
+from .._codegen import lowering as lower
+from ..errors import ShapeError
+from ..ir.dispatch import bind
+from ..ir.op import Op, Rules, Types, op
+from ..types import ArrayType, Int, Shape, broadcast_shapes, same, show
+from .arithmetic import add, convert, equal, mul, where
+from .creation import iota
+from .define import front, ndim_of, shape_of
+from .shape import broadcast_to, moveaxis, reshape, transpose
+
+Aligned = tuple[tuple[int, int], ...]
+MOST = 4
+"""With more index arrays than this, the indexed axes are merged first."""
+
+
+def _block(shapes: Sequence[Shape], source: Shape, aligned: Aligned) -> Shape:
+    block = broadcast_shapes(*shapes)
+    ndim = max([len(block), *[b + 1 for _, b in aligned]])
+    extra = [tuple(source[a] if k == b else 1 for k in range(ndim)) for a, b in aligned]
+    return broadcast_shapes(block, *extra) if extra else block
+
+
+def _rest(ndim: int, axes: Sequence[int], aligned: Aligned) -> list[int]:
+    taken = {*axes, *[a for a, _ in aligned]}
+    return [k for k in range(ndim) if k not in taken]
+
+
+def _result_shape(source: Shape, index_shapes: Sequence[Shape], axes: Sequence[int], at: int, aligned: Aligned) -> Shape:
+    rest = [source[k] for k in _rest(len(source), axes, aligned)]
+    return (*rest[:at], *_block(index_shapes, source, aligned), *rest[at:])
+
+
+def _check_indices(indices: Sequence[Any]) -> None:
+    for i in indices:
+        if i.type.dtype.kind not in "iu":
+            raise IndexError(f"arrays used as indices must be of integer or boolean dtype, not {i.type.dtype}. Convert with .astype(int).")
+
+
+def _position(out_index: Shape, in_shapes: Sequence[Shape], first: int, params: dict[str, Any]) -> tuple[Any, ...]:
+    """One entry per source axis, for the index of an element of gather's result; index arrays start at input `first`."""
+    axes, at, aligned = params["axes"], params["at"], dict(params["aligned"])
+    source = in_shapes[0]
+    rest = _rest(len(source), axes, params["aligned"])
+    size = len(out_index) - len(rest)
+    block = out_index[at : at + size]
+    others = iter((*out_index[:at], *out_index[at + size :]))
+    entries: list[Any] = []
+    for k, n in enumerate(source):
+        if k in axes:
+            which = first + axes.index(k)
+            shape = in_shapes[which]
+            mine = block[len(block) - len(shape) :]
+            entries.append(("array", which, tuple(0 if isinstance(s, int) and s == 1 else i for i, s in zip(mine, shape, strict=True))))
+        elif k in aligned:
+            entries.append(0 if isinstance(n, int) and n == 1 else block[aligned[k]])
+        else:
+            entries.append(next(others))
+    return tuple(entries)
+
+
+def _numpy_key(ndim: int, source: Shape, indices: Sequence[Any], axes: Sequence[int], aligned: Aligned) -> tuple[tuple[Any, ...], int, int]:
+    """An indexing key for NumPy, where NumPy puts the block, and how many axes it has."""
+    size = len(_block([np.shape(i) for i in indices], source, aligned))
+    key: list[Any] = [slice(None)] * ndim
+    for a, i in zip(axes, indices, strict=True):
+        key[a] = np.asarray(i)
+    for a, b in aligned:
+        key[a] = np.arange(source[a]).reshape([-1 if k == b else 1 for k in range(size)])
+    taken = sorted({*axes, *[a for a, _ in aligned]})
+    adjacent = taken == list(range(taken[0], taken[-1] + 1))
+    return tuple(key), taken[0] if adjacent else 0, size
+
+
+def _move_block(x: Any, source: int, size: int, target: int) -> Any:
+    if source == target or size == 0:
+        return x
+    return np.moveaxis(x, range(source, source + size), range(target, target + size))
+
+
+def _gather_evaluate(x: Any, *indices: Any, axes: tuple[int, ...], at: int, aligned: Aligned, unique: bool) -> Any:
+    x = np.asarray(x)
+    key, place, size = _numpy_key(x.ndim, x.shape, indices, axes, aligned)
+    found = x[key]
+    # Scalar index arrays give a view in NumPy; here the result is always new.
+    return found.copy() if size == 0 else _move_block(found, place, size, at)
+
+
+def _scatter_evaluate(combine: bool) -> Callable[..., Any]:
+    def evaluate(x: Any, updates: Any, *indices: Any, axes: tuple[int, ...], at: int, aligned: Aligned, unique: bool) -> Any:
+        out = np.array(x)
+        key, place, size = _numpy_key(out.ndim, out.shape, indices, axes, aligned)
+        updates = _move_block(np.asarray(updates), at, size, place)
+        if not combine:
+            out[key] = updates
+        elif unique:
+            out[key] += updates
+        else:
+            np.add.at(out, key, updates)
+        return out
+
+    return evaluate
+
+
+def _gather_infer(x: Any, *indices: Any, axes: tuple[int, ...], at: int, aligned: Aligned, unique: bool) -> Types:
+    _check_indices(indices)
+    return (ArrayType(x.type.dtype, _result_shape(x.type.shape, [i.type.shape for i in indices], axes, at, aligned)),)
+
+
+def _scatter_infer(x: Any, updates: Any, *indices: Any, axes: tuple[int, ...], at: int, aligned: Aligned, unique: bool) -> Types:
+    _check_indices(indices)
+    needed = _result_shape(x.type.shape, [i.type.shape for i in indices], axes, at, aligned)
+    given = updates.type.shape
+    if len(needed) != len(given) or not all(same(m, n) for m, n in zip(needed, given, strict=True)):
+        raise ShapeError(f"values of shape {show(given)} do not fit the indexed places, which have shape {show(needed)}")
+    return (x.type,)
+
+
+def _batched(x: Any, axis: int | None, size: Int) -> Any:
+    return broadcast_to(x, (size, *shape_of(x))) if axis is None else front(x, axis)
+
+
+def _front_indices(indices: Sequence[Any], axes: Sequence[int | None], block: int) -> list[Any]:
+    """Index arrays with the batch axis in front of a block of `block` axes."""
+    result = []
+    for i, k in zip(indices, axes, strict=True):
+        if k is not None:
+            i = front(i, k)
+            shape = shape_of(i)
+            i = reshape(i, (shape[0], *(1,) * (block - len(shape) + 1), *shape[1:]))
+        result.append(i)
+    return result
+
+
+def _block_ndim(indices: Sequence[Any], at: Sequence[int | None], aligned: Aligned) -> int:
+    return max([*[ndim_of(i) - (k is not None) for i, k in zip(indices, at, strict=True)], *[b + 1 for _, b in aligned]])
+
+
+def _shift(pairs: Aligned, source: int, block: int) -> Aligned:
+    return tuple((a + source, b + block) for a, b in pairs)
+
+
+def _gather_batch(values: Any, where_: Any, size: Int, *, axes: tuple[int, ...], at: int, aligned: Aligned, unique: bool) -> Any:
+    x, *indices = values
+    if all(k is None for k in where_[1:]):
+        return [gather_at(front(x, where_[0]), indices, tuple(a + 1 for a in axes), at + 1, _shift(aligned, 1, 0), unique)], [0]
+    moved = _front_indices(indices, where_[1:], _block_ndim(indices, where_[1:], aligned))
+    if where_[0] is None:
+        return [gather_at(x, moved, axes, at, _shift(aligned, 0, 1), False)], [at]
+    pairs = ((0, 0), *_shift(aligned, 1, 1))
+    return [gather_at(front(x, where_[0]), moved, tuple(a + 1 for a in axes), at, pairs, unique)], [at]
+
+
+def _scatter_batch(kind: str) -> Callable[..., Any]:
+    def batch(values: Any, where_: Any, size: Int, *, axes: tuple[int, ...], at: int, aligned: Aligned, unique: bool) -> Any:
+        x, updates, *indices = values
+        x, updates = _batched(x, where_[0], size), _batched(updates, where_[1], size)
+        shifted = tuple(a + 1 for a in axes)
+        if all(k is None for k in where_[2:]):
+            return [_bind(kind, [x, updates, *indices], shifted, at + 1, _shift(aligned, 1, 0), unique)], [0]
+        moved = _front_indices(indices, where_[2:], _block_ndim(indices, where_[2:], aligned))
+        return [_bind(kind, [x, moveaxis(updates, 0, at), *moved], shifted, at, ((0, 0), *_shift(aligned, 1, 1)), unique)], [0]
+
+    return batch
+
+
+def _zero(x: Any) -> Any:
+    """Zeros of x's shape that take no memory."""
+    return broadcast_to(x.dtype.type(0), shape_of(x))
+
+
+def _make(count: int) -> tuple[Op, Op, Op]:
+    """The three operations for `count` index arrays."""
+    names = [f"i{k}" for k in range(count)] if count > 1 else ["index"]
+    suffix = "" if count == 1 else str(count)
+
+    def gather_jvp(tangents: Any, inputs: Any, outs: Any, **params: Any) -> list[Any]:
+        return [bind(gathers, [tangents[0], *inputs[1:]], params)]
+
+    def add_jvp(tangents: Any, inputs: Any, outs: Any, **params: Any) -> list[Any]:
+        return [bind(adds, [_or_zero(t, x) for t, x in zip(tangents[:2], inputs[:2], strict=True)] + list(inputs[2:]), params)]
+
+    def put_jvp(tangents: Any, inputs: Any, outs: Any, **params: Any) -> list[Any]:
+        return [bind(puts, [_or_zero(t, x) for t, x in zip(tangents[:2], inputs[:2], strict=True)] + list(inputs[2:]), params)]
+
+    gathers = op(
+        f"gather{suffix}", ["x", *names], evaluate=_gather_evaluate, infer=_gather_infer, jvp=gather_jvp, batch=_gather_batch,
+        vjp=[_rule(_gather_vjp, ["ct", *names], ["axes", "at", "aligned", "unique", "like"]), *[None] * count],
+        lowering=lower.Gather(lambda index, shapes, params: _position(index, shapes, 1, params)), doc="Elements of x at index arrays.")
+    adds = op(
+        f"index_add{suffix}", ["x", "updates", *names], evaluate=_scatter_evaluate(True), infer=_scatter_infer, jvp=add_jvp,
+        batch=_scatter_batch("add"),
+        vjp=[lambda ct: ct, _rule(_gathered_vjp, ["ct", *names], ["axes", "at", "aligned", "unique"]), *[None] * count],
+        lowering=lower.Scatter(lambda index, shapes, params: _position(index, shapes, 2, params), "add"),
+        doc="x with the updates added at index arrays; a place named twice receives both.")
+    puts = op(
+        f"index_put{suffix}", ["x", "updates", *names], evaluate=_scatter_evaluate(False), infer=_scatter_infer, jvp=put_jvp,
+        batch=_scatter_batch("put"),
+        vjp=[_rule(_put_vjp_x, ["ct", "updates", *names], ["axes", "at", "aligned", "unique"]),
+             _rule(_put_vjp_updates, ["ct", *names], ["axes", "at", "aligned", "unique"]), *[None] * count],
+        lowering=lower.Scatter(lambda index, shapes, params: _position(index, shapes, 2, params)),
+        doc="x with the updates stored at index arrays; of several for one place the last stays.")
+    return gathers, adds, puts
+
+
+def _rule(function: Callable[..., Any], positional: Sequence[str], keywords: Sequence[str]) -> Rules:
+    """A rule whose names depend on how many index arrays there are."""
+    return Rules(function, frozenset(positional), tuple(positional), tuple(keywords))
+
+
+def _or_zero(t: Any, x: Any) -> Any:
+    return _zero(x) if t is None else t
+
+
+def _gather_vjp(ct: Any, *indices: Any, like: ArrayType, **params: Any) -> Any:
+    zeros = broadcast_to(ct.dtype.type(0), like.shape)
+    return bind(OPERATIONS["add"][len(indices) - 1], [zeros, ct, *indices], params)
+
+
+def _gathered_vjp(ct: Any, *indices: Any, **params: Any) -> Any:
+    return bind(OPERATIONS["gather"][len(indices) - 1], [ct, *indices], params)
+
+
+def _put_vjp_x(ct: Any, updates: Any, *indices: Any, **params: Any) -> Any:
+    return bind(OPERATIONS["put"][len(indices) - 1], [ct, _zero(updates), *indices], params)
+
+
+def _put_vjp_updates(ct: Any, *indices: Any, **params: Any) -> Any:
+    gathered = _gathered_vjp(ct, *indices, **params)
+    if params["unique"]:
+        return gathered
+    # Where a place is named twice only the last update stays, and only it has a derivative: number the updates and see which stayed.
+    numbers = _count(gathered)
+    stayed = bind(OPERATIONS["put"][len(indices) - 1], [convert(_zero(ct), np.int64), numbers, *indices], params)
+    return where(equal(_gathered_vjp(stayed, *indices, **params), numbers), gathered, gathered.dtype.type(0))
+
+
+def _count(x: Any) -> Any:
+    """The C-order position of each element."""
+    return reshape(iota(integers.product(shape_of(x))), shape_of(x))
+
+
+_MADE = [_make(n) for n in range(1, MOST + 1)]
+OPERATIONS: dict[str, list[Op]] = {"gather": [m[0] for m in _MADE], "add": [m[1] for m in _MADE], "put": [m[2] for m in _MADE]}
+
+
+def _bind(kind: str, operands: Sequence[Any], axes: tuple[int, ...], at: int, aligned: Aligned, unique: bool) -> Any:
+    count = len(axes)
+    if count <= MOST:
+        return bind(OPERATIONS[kind][count - 1], operands, {"axes": axes, "at": at, "aligned": aligned, "unique": unique})
+    lead = len(operands) - count
+    return _merged(kind, operands[0], operands[1:lead], operands[lead:], axes, at, aligned, unique)
+
+
+def _merged(kind: str, x: Any, updates: Sequence[Any], indices: Sequence[Any], axes: tuple[int, ...], at: int, aligned: Aligned, unique: bool) -> Any:
+    """Many index arrays as one, into the merged axes (moved to the end). An index out of range stays out of range."""
+    shape = shape_of(x)
+    others = [k for k in range(len(shape)) if k not in axes]
+    order = (*others, *axes)
+    total: Int = 1
+    flat: Any = 0
+    valid: Any = True
+    for a, i in zip(axes, indices, strict=True):
+        n = shape[a]
+        valid = mul((i >= -n) & (i < n), valid)
+        flat = add(mul(flat, n), where(i < 0, add(i, n), i))
+        total = total * n
+    flat = where(valid, flat, total)
+    pairs = tuple((others.index(a), b) for a, b in aligned)
+    moved = reshape(transpose(x, order), (*[shape[k] for k in others], total))
+    result = _bind(kind, [moved, *updates, flat], (len(others),), at, pairs, unique)
+    if kind == "gather":
+        return result
+    back = tuple(int(a) for a in np.argsort(order))
+    return transpose(reshape(result, tuple(shape[k] for k in order)), back)
+
+
+def gather_at(x: Any, indices: Sequence[Any], axes: tuple[int, ...], at: int, aligned: Aligned = (), unique: bool = False) -> Any:
+    """Elements of x at index arrays; see the top of this file."""
+    return _bind("gather", [x, *indices], axes, at, aligned, unique)
+
+
+def add_at(x: Any, updates: Any, indices: Sequence[Any], axes: tuple[int, ...], at: int, aligned: Aligned = (), unique: bool = False) -> Any:
+    """x with the updates added at index arrays."""
+    return _bind("add", [x, updates, *indices], axes, at, aligned, unique)
+
+
+def put_at(x: Any, updates: Any, indices: Sequence[Any], axes: tuple[int, ...], at: int, aligned: Aligned = (), unique: bool = False) -> Any:
+    """x with the updates stored at index arrays."""
+    return _bind("put", [x, updates, *indices], axes, at, aligned, unique)
+
+
+OPS = tuple(o for made in _MADE for o in made)

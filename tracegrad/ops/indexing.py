@@ -1,0 +1,580 @@
+"""Indexing as NumPy does it: x[key], functional writes through a key, and taking along an axis."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._codegen import integers
+from .._codegen import lowering as lower
+from ..errors import ConcretizationError, ShapeError
+from ..ir.dispatch import STATE, Value, bind
+from ..ir.graph import Var
+from ..ir.op import Types, op
+from ..ir.trace import user_line
+from ..types import Int, Shape, broadcast_shapes, normalize_axis, same, show
+from .arithmetic import add, convert, mul, where
+from .comparison import clip, mod
+from .define import front, ndim_of, shape_of
+from .gathering import add_at, gather_at, put_at
+from .reductions import as_array
+from .shape import broadcast_to, embed, flip, reshape, slice_array
+
+# --- writing a box -------------------------------------------------------------------------------------------------------------
+
+
+def _put_evaluate(x: Any, y: Any, *, start: tuple[int, ...]) -> Any:
+    out = np.array(x)
+    out[tuple(slice(b, b + n) for b, n in zip(start, np.shape(y), strict=True))] = y
+    return out
+
+
+def _put_infer(x: Any, y: Any, *, start: Shape) -> Types:
+    if len(x.type.shape) != len(y.type.shape):
+        raise ShapeError(f"values of shape {show(y.type.shape)} cannot be written into an array of shape {show(x.type.shape)}: the ranks differ")
+    return (x.type,)
+
+
+def _put_boxes(in_shapes: Any, out_shape: Shape, params: dict[str, Any]) -> tuple[lower.Box, ...]:
+    """The written box, and around it two boxes of x per axis, before and behind, within the written range of earlier axes."""
+    start = params["start"]
+    stop = tuple(b + n for b, n in zip(start, in_shapes[1], strict=True))
+    boxes = [lower.Box(start, stop, 1, lambda index: tuple(i - b for i, b in zip(index, start, strict=True)))]
+    for axis, size in enumerate(out_shape):
+        for lo, hi in ((0, start[axis]), (stop[axis], size)):
+            if not (isinstance(lo, int) and isinstance(hi, int) and lo == hi):
+                boxes.append(lower.Box((*start[:axis], lo, *[0] * (len(out_shape) - axis - 1)), (*stop[:axis], hi, *out_shape[axis + 1 :]), 0,
+                                       lambda index: index))
+    return tuple(boxes)
+
+
+def _put_batch(values: Any, at: Any, size: Int, *, start: Shape) -> Any:
+    parts = [broadcast_to(v, (size, *shape_of(v))) if k is None else front(v, k) for v, k in zip(values, at, strict=True)]
+    return [bind(slice_put_op, parts, {"start": (0, *start)})], [0]
+
+
+def _put_jvp(tangents: Any, inputs: Any, outs: Any, *, start: Shape) -> list[Any]:
+    parts = [broadcast_to(x.dtype.type(0), shape_of(x)) if t is None else t for t, x in zip(tangents, inputs, strict=True)]
+    return [bind(slice_put_op, parts, {"start": start})]
+
+
+slice_put_op = op(
+    "slice_put",
+    ["x", "y"],
+    evaluate=_put_evaluate,
+    infer=_put_infer,
+    vjp=[
+        lambda ct, y, *, start: bind(slice_put_op, [ct, broadcast_to(ct.dtype.type(0), shape_of(y))], {"start": start}),
+        lambda ct, *, start, like: slice_array(ct, start, like.shape, (1,) * len(start)),
+    ],
+    jvp=_put_jvp,
+    batch=_put_batch,
+    lowering=lower.Piecewise(_put_boxes),
+    doc="x with y in the box that begins at `start`.",
+)
+
+
+def slice_put(x: Any, y: Any, start: Sequence[Int], step: Sequence[int]) -> Any:
+    """x with `out[start + i * step] = y[i]`; y has x's rank and dtype."""
+    size = shape_of(y)
+    if any(isinstance(n, int) and n == 0 for n in size):
+        return x
+    backwards = tuple(k for k, s in enumerate(step) if s < 0)
+    if all(abs(s) == 1 for s in step):
+        begin = tuple(b - (n - 1) if s < 0 else b for b, n, s in zip(start, size, step, strict=True))
+        y = flip(y, backwards) if backwards else y
+        return y if all(same(m, n) for m, n in zip(size, shape_of(x), strict=True)) else bind(slice_put_op, [x, y], {"start": begin})
+    written = embed(broadcast_to(np.True_, size), shape_of(x), start, step)
+    return where(written, embed(y, shape_of(x), start, step), x)
+
+
+# --- reading a key -------------------------------------------------------------------------------------------------------------
+
+
+class Plan(NamedTuple):
+    """A key in three steps: a slice of x, its `shape` without the axes of integers and with new axes, index arrays into that."""
+
+    start: Shape
+    size: Shape
+    step: tuple[int, ...]
+    shape: Shape
+    indices: tuple[Any, ...]
+    axes: tuple[int, ...]
+    at: int
+    unique: bool
+
+
+def concrete(x: Any, asked: str, instead: str) -> np.ndarray[Any, Any]:
+    """The values of x, or a ConcretizationError where x is traced."""
+    if not isinstance(x, Value):
+        return np.asarray(x)
+    if isinstance(x._data, Var):
+        raise ConcretizationError(
+            f"{user_line()}: {asked} needs the values of a traced array ({x._data.type}), which are not known while the function is traced. {instead}")
+    if x._base is not None:  # type: ignore[attr-defined]
+        x._refresh()  # type: ignore[attr-defined]
+    return np.asarray(x._data)
+
+
+def _nonzero(mask: Any) -> tuple[np.ndarray[Any, Any], ...]:
+    return np.nonzero(concrete(mask, "indexing with a boolean mask", "The result's size would depend on the data: use tg.where(mask, x, 0), or a "
+                               "reduction's where= argument, or compute the mask from static values."))
+
+
+def _entry(item: Any) -> Any:
+    """One part of a key as None, Ellipsis, slice, integer, or an index array (with dtype)."""
+    if item is None or item is Ellipsis or isinstance(item, (slice, integers.Integer)):
+        return item
+    if isinstance(item, (bool, np.bool_)):
+        return np.asarray(item)
+    if isinstance(item, (int, np.integer)):
+        return int(item)
+    if isinstance(item, (list, tuple, range)):
+        # An empty list means no elements, of integer kind; boxed entries are joined by the caller's own stack.
+        item = np.asarray(item)
+        item = item.astype(np.int64) if item.size == 0 else item
+    if not hasattr(item, "dtype"):
+        if hasattr(item, "__index__"):
+            return operator.index(item)
+        raise IndexError(f"an index must be an integer, a slice, None, ..., or an array of integers or booleans, not {type(item).__name__}")
+    if item.dtype.kind not in "biu":
+        raise IndexError(f"arrays used as indices must be of integer or boolean dtype, not {item.dtype}. Convert with .astype(int).")
+    if ndim_of(item) == 0 and item.dtype.kind != "b" and not (isinstance(item, Value) and (STATE.traces or isinstance(item._data, Var))):
+        return int(concrete(item, "", ""))
+    return item
+
+
+def _bound(value: Any, size: Int, default: Int, low: Int, high: Int) -> Int:
+    """One end of a slice, clipped to [low, high]."""
+    if value is None:
+        return default
+    place: Int = value if isinstance(value, integers.Integer) else operator.index(value)
+    if place < 0:
+        place = place + size
+    return low if place < low else high if place > high else place
+
+
+def _slice_range(item: slice, size: Int) -> tuple[Int, Int, int]:
+    """start, number of elements, step."""
+    step = 1 if item.step is None else operator.index(item.step)
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    if step > 0:
+        start, stop = _bound(item.start, size, 0, 0, size), _bound(item.stop, size, size, 0, size)
+        span = stop - start
+    else:
+        start, stop = _bound(item.start, size, size - 1, -1, size - 1), _bound(item.stop, size, -1, -1, size - 1)
+        span = start - stop
+    if span <= 0:
+        return 0, 0, 1
+    return start, (span + abs(step) - 1) // abs(step), step
+
+
+def _integer_place(item: Int, size: Int, axis: int) -> Int:
+    if item < 0:
+        if item + size < 0:
+            raise IndexError(f"index {item} is out of bounds for axis {axis} with size {size}")
+        return item + size
+    if item >= size:
+        raise IndexError(f"index {item} is out of bounds for axis {axis} with size {size}")
+    return item
+
+
+def _check_mask(mask: Any, shape: Shape, axis: int) -> None:
+    for k, n in enumerate(shape_of(mask)):
+        if axis + k < len(shape) and not same(shape[axis + k], n):
+            raise IndexError(f"boolean index did not match the indexed array along axis {axis + k}: its size is {shape[axis + k]}, the mask's is {n}")
+
+
+def make_plan(shape: Shape, key: Any) -> Plan:
+    """What the key means for an array of this shape."""
+    entries = [_entry(item) for item in (key if isinstance(key, tuple) else (key,))]
+    used = sum(0 if e is None or e is Ellipsis else ndim_of(e) if hasattr(e, "dtype") and e.dtype.kind == "b" else 1 for e in entries)
+    if sum(e is Ellipsis for e in entries) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    if used > len(shape):
+        raise IndexError(f"too many indices for array: array is {len(shape)}-dimensional, but {used} were indexed")
+    if not any(e is Ellipsis for e in entries):
+        entries.append(Ellipsis)
+    start: list[Int] = []
+    size: list[Int] = []
+    step: list[int] = []
+    result: list[Int] = []
+    indices: list[Any] = []
+    axes: list[int] = []
+    runs: list[int] = []  # positions in the key of integers and index arrays: where the block goes depends on their neighbourhood
+    at = -1
+    masks = 0
+
+    def whole(n: Int) -> None:
+        start.append(0)
+        size.append(n)
+        step.append(1)
+        result.append(n)
+
+    for place, e in enumerate(entries):
+        axis = len(start)
+        if e is None:
+            result.append(1)
+        elif e is Ellipsis:
+            for n in shape[axis : axis + len(shape) - used]:
+                whole(n)
+        elif isinstance(e, slice):
+            b, n, s = _slice_range(e, shape[axis])
+            start.append(b)
+            size.append(n)
+            step.append(s)
+            result.append(n)
+        else:
+            at = len(result) - len(axes) if at < 0 else at
+            runs.append(place)
+            if not hasattr(e, "dtype"):
+                start.append(_integer_place(e, shape[axis], axis))
+                size.append(1)
+                step.append(1)
+            elif e.dtype.kind == "b" and ndim_of(e) == 0:
+                masks += 2
+                axes.append(len(result))
+                result.append(1)
+                indices.append(np.zeros(int(bool(concrete(e, "indexing with a boolean", "Use tg.where."))), np.int64))
+            elif e.dtype.kind == "b":
+                masks += 1
+                _check_mask(e, shape, axis)
+                for found in _nonzero(e):
+                    axes.append(len(result))
+                    indices.append(found)
+                    whole(shape[len(start)])
+            else:
+                axes.append(len(result))
+                indices.append(e)
+                whole(shape[axis])
+    adjacent = not runs or runs == list(range(runs[0], runs[-1] + 1))
+    single_mask = masks == 1 and all(isinstance(i, np.ndarray) for i in indices) and sum(hasattr(e, "dtype") for e in entries) == 1
+    unique = single_mask or all(ndim_of(i) == 0 for i in indices)
+    return Plan(tuple(start), tuple(size), tuple(step), tuple(result), tuple(indices), tuple(axes), at if adjacent and at >= 0 else 0, unique)
+
+
+def _basic(x: Any, plan: Plan) -> Any:
+    return reshape(slice_array(x, plan.start, plan.size, plan.step), plan.shape)
+
+
+def _plain(x: Any, key: Any) -> bool:
+    """Whether NumPy alone can answer."""
+    if STATE.traces or not isinstance(x, np.ndarray):
+        return False
+    return not any(isinstance(item, (Value, integers.Integer)) for item in (key if isinstance(key, tuple) else (key,)))
+
+
+def getitem(x: Any, key: Any) -> Any:
+    """`x[key]` with NumPy's meaning: integers, slices, None, ..., integer arrays (which may be traced), and boolean masks of known value.
+
+    Raises IndexError where an index is out of range, ConcretizationError for a traced mask.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.getitem(np.arange(6).reshape(2, 3), (slice(None), [0, 2]))
+    array([[0, 2],
+           [3, 5]])
+    """
+    if _plain(x, key):
+        return x[key]
+    x = as_array(x)
+    plan = make_plan(shape_of(x), key)
+    view = _basic(x, plan)
+    if not plan.indices:
+        return view
+    return gather_at(view, plan.indices, plan.axes, plan.at, (), plan.unique)
+
+
+# --- writing through a key -----------------------------------------------------------------------------------------------------
+
+
+def as_value(value: Any, like: Any, shape: Shape) -> Any:
+    """What is to be written, in the dtype of the target and broadcast to the written places."""
+    value = convert(as_array(value), like.dtype)
+    while ndim_of(value) > len(shape) and same(shape_of(value)[0], 1):
+        value = reshape(value, shape_of(value)[1:])
+    if broadcast_or_none(shape_of(value), shape) is None:
+        raise ShapeError(f"values of shape {show(shape_of(value))} cannot be written to indexed places of shape {show(shape)}")
+    return broadcast_to(value, shape)
+
+
+def broadcast_or_none(shape: Shape, target: Shape) -> Shape | None:
+    """`target` where `shape` broadcasts to it."""
+    try:
+        found = broadcast_shapes(shape, target)
+    except ShapeError:
+        return None
+    return target if len(found) == len(target) and all(same(m, n) for m, n in zip(found, target, strict=True)) else None
+
+
+def _sole_mask(key: Any) -> Any:
+    """The mask where the key is one boolean array (and perhaps `...` behind it), else None."""
+    if isinstance(key, tuple):
+        key = key[0] if len(key) == 1 or (len(key) == 2 and key[1] is Ellipsis) else None
+    if isinstance(key, (list, np.ndarray)):
+        key = np.asarray(key)
+    return key if getattr(key, "dtype", None) == np.bool_ and ndim_of(key) > 0 else None
+
+
+def _masked(x: Any, mask: Any, value: Any) -> Any:
+    """x where the mask does not hold, `value` where it does; None where the value lists an element per true entry."""
+    shape, depth = shape_of(x), ndim_of(mask)
+    if depth > len(shape):
+        raise IndexError(f"too many indices for array: array is {len(shape)}-dimensional, but the mask has {depth} dimensions")
+    _check_mask(mask, shape, 0)
+    value = as_array(value)
+    rest = len(shape) - depth
+    if ndim_of(value) > rest:
+        if ndim_of(value) != rest + 1 or not (isinstance(shape_of(value)[0], int) and shape_of(value)[0] == 1):
+            return None
+        value = reshape(value, shape_of(value)[1:])
+    return where(reshape(mask, (*shape_of(mask), *[1] * rest)), as_value(value, x, shape[depth:]), x)
+
+
+def index_update(x: Any, key: Any, value: Any) -> Any:
+    """A new array: x after `x[key] = value`, differentiable in x and value. Of several values for one place the last stays.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.index_update(np.zeros(4), slice(1, 3), 5.0)
+    array([0., 5., 5., 0.])
+    """
+    x = as_array(x)
+    mask = _sole_mask(key)
+    if mask is not None:
+        chosen = _masked(x, mask, value)
+        if chosen is not None:
+            return chosen
+    return _write(x, key, value, False)
+
+
+def index_add_at(x: Any, key: Any, value: Any) -> Any:
+    """A new array: x with value added at `x[key]`; a place named twice receives both (np.add.at).
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.index_add_at(np.zeros(3), [0, 0, 2], 1.0)
+    array([2., 0., 1.])
+    """
+    return _write(as_array(x), key, value, True)
+
+
+def _write(x: Any, key: Any, value: Any, accumulate: bool) -> Any:
+    plan = make_plan(shape_of(x), key)
+    view = _basic(x, plan) if plan.indices or accumulate else None
+    if plan.indices:
+        others = [n for k, n in enumerate(plan.shape) if k not in plan.axes]
+        block = broadcast_shapes(*[tuple(shape_of(i)) for i in plan.indices])
+        value = as_value(value, x, (*others[: plan.at], *block, *others[plan.at :]))
+        view = (add_at if accumulate else put_at)(view, value, plan.indices, plan.axes, plan.at, (), plan.unique)
+    else:
+        value = as_value(value, x, plan.shape)
+        view = add(view, value) if accumulate else value
+    if all(same(m, n) for m, n in zip(plan.size, shape_of(x), strict=True)) and all(s == 1 for s in plan.step):
+        return reshape(view, shape_of(x))
+    return slice_put(x, reshape(view, plan.size), plan.start, plan.step)
+
+
+# --- along an axis -------------------------------------------------------------------------------------------------------------
+
+
+def _indices(indices: Any) -> Any:
+    indices = as_array(indices)
+    if shape_of(indices) == (0,) and isinstance(indices, np.ndarray):
+        indices = indices.astype(np.int64)
+    if indices.dtype.kind not in "iu":
+        raise IndexError(f"indices must be integers, not {indices.dtype}. Convert with .astype(int).")
+    return indices
+
+
+def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> Any:
+    """Elements at these indices along an axis (of the flattened array where it is None).
+
+    `mode` says what an index out of range means: "raise" (IndexError), "wrap" (modulo), "clip" (the nearest end).
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.take(np.array([10, 20, 30]), [2, 0, -1])
+    array([30, 10, 30])
+    """
+    x, indices = as_array(x), _indices(indices)
+    if axis is None:
+        x, axis = reshape(x, (-1,) if shape_of(x) else (1,)), 0
+    where_ = normalize_axis(axis, ndim_of(x))
+    n = shape_of(x)[where_]
+    if mode == "wrap":
+        indices = mod(indices, n)
+    elif mode == "clip":
+        indices = clip(indices, 0, n - 1)
+    elif mode != "raise":
+        raise ValueError(f'mode must be "raise", "wrap" or "clip", not {mode!r}')
+    return gather_at(x, [indices], (where_,), where_, (), ndim_of(indices) == 0)
+
+
+def _aligned(ndim: int, axis: int) -> tuple[tuple[int, int], ...]:
+    return tuple((k, k) for k in range(ndim) if k != axis)
+
+
+def take_along_axis(x: Any, indices: Any, axis: int | None = -1, *, unique: bool = False) -> Any:
+    """`out[i, j, k] = x[i, indices[i, j, k], k]` (for axis 1): one index per lane, as argsort and argmax give them.
+
+    `unique` promises that no lane names an element twice.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.take_along_axis(np.array([[3, 1], [5, 7]]), np.array([[1, 0], [0, 1]]), axis=1)
+    array([[1, 3],
+           [5, 7]])
+    """
+    x, indices = as_array(x), _indices(indices)
+    if axis is None:
+        x, axis = reshape(x, -1), 0
+    ndim = ndim_of(x)
+    if ndim_of(indices) != ndim:
+        raise ShapeError(f"indices of shape {show(shape_of(indices))} need the rank of the array, whose shape is {show(shape_of(x))}")
+    where_ = normalize_axis(axis, ndim)
+    return gather_at(x, [indices], (where_,), 0, _aligned(ndim, where_), unique)
+
+
+def put_along_axis(x: Any, indices: Any, values: Any, axis: int | None) -> Any:
+    """A new array: x with `out[i, indices[i, j, k], k] = values[i, j, k]` (for axis 1). NumPy's function of this name writes in place.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.put_along_axis(np.zeros((2, 2)), np.array([[1], [0]]), 5.0, axis=1)
+    array([[0., 5.],
+           [5., 0.]])
+    """
+    x, indices = as_array(x), _indices(indices)
+    if axis is None:
+        return reshape(put_along_axis(reshape(x, -1), indices, values, 0), shape_of(x))
+    ndim = ndim_of(x)
+    if ndim_of(indices) != ndim:
+        raise ShapeError(f"indices of shape {show(shape_of(indices))} need the rank of the array, whose shape is {show(shape_of(x))}")
+    where_ = normalize_axis(axis, ndim)
+    block = broadcast_shapes(shape_of(indices), tuple(1 if k == where_ else n for k, n in enumerate(shape_of(x))))
+    return put_at(x, as_value(values, x, block), [indices], (where_,), 0, _aligned(ndim, where_))
+
+
+def _corner(x: Any, size: Shape) -> Any:
+    return slice_array(x, (0,) * len(size), size, (1,) * len(size))
+
+
+def _lanes(x: Any, dim: int, index: Any) -> tuple[int, Shape]:
+    """The axis, and the corner of x that the index's lanes cover."""
+    axis = normalize_axis(dim, ndim_of(x))
+    shape, wanted = shape_of(x), shape_of(index)
+    if len(wanted) != len(shape) or any(k != axis and n > m for k, (n, m) in enumerate(zip(wanted, shape, strict=True))):
+        raise ShapeError(f"index of shape {show(wanted)} must have the rank of the array of shape {show(shape)}, and be no larger apart from axis {axis}")
+    return axis, tuple(m if k == axis else n for k, (n, m) in enumerate(zip(wanted, shape, strict=True)))
+
+
+def gather(x: Any, dim: int, index: Any) -> Any:
+    """torch's gather: `out[i, j] = x[index[i, j], j]` for dim 0; the index may be smaller than x along the other axes.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.gather(np.array([[1, 2], [3, 4]]), 1, np.array([[0, 0], [1, 0]]))
+    array([[1, 1],
+           [4, 3]])
+    """
+    x, index = as_array(x), _indices(index)
+    axis, corner = _lanes(x, dim, index)
+    return take_along_axis(_corner(x, corner), index, axis)
+
+
+def _scatter(x: Any, dim: int, index: Any, src: Any, accumulate: bool) -> Any:
+    x, index = as_array(x), _indices(index)
+    axis, corner = _lanes(x, dim, index)
+    src = as_array(src)
+    size = shape_of(index)
+    if ndim_of(src):
+        if ndim_of(src) != len(size) or any(n > m for n, m in zip(size, shape_of(src), strict=True)):
+            raise ShapeError(f"src of shape {show(shape_of(src))} must be at least as large as the index, whose shape is {show(size)}")
+        src = _corner(src, size)
+    part = (add_at if accumulate else put_at)(_corner(x, corner), as_value(src, x, size), [index], (axis,), 0, _aligned(len(size), axis))
+    return slice_put(x, part, (0,) * len(size), (1,) * len(size))
+
+
+def scatter(x: Any, dim: int, index: Any, src: Any) -> Any:
+    """torch's scatter: a new array, x with `out[index[i, j], j] = src[i, j]` for dim 0; `src` may be a number.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.scatter(np.zeros(3), 0, np.array([2, 0]), np.array([1.0, 5.0]))
+    array([5., 0., 1.])
+    """
+    return _scatter(x, dim, index, src, False)
+
+
+def scatter_add(x: Any, dim: int, index: Any, src: Any) -> Any:
+    """torch's scatter_add: like `scatter`, adding; a place named twice receives both.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.scatter_add(np.zeros(3), 0, np.array([2, 2]), np.array([1.0, 5.0]))
+    array([0., 0., 6.])
+    """
+    return _scatter(x, dim, index, src, True)
+
+
+def index_select(x: Any, dim: int, index: Any) -> Any:
+    """torch's index_select: the entries of a 1-d index along an axis.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.index_select(np.array([[1, 2], [3, 4]]), 1, np.array([1]))
+    array([[2],
+           [4]])
+    """
+    return take(x, index, dim)
+
+
+def index_add(x: Any, dim: int, index: Any, src: Any, alpha: Any = 1) -> Any:
+    """torch's index_add: a new array, x with `alpha * src` added to the entries of a 1-d index along an axis.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.index_add(np.zeros(3), 0, np.array([0, 0]), np.array([1.0, 2.0]))
+    array([3., 0., 0.])
+    """
+    x, index = as_array(x), _indices(index)
+    axis = normalize_axis(dim, ndim_of(x))
+    shape = shape_of(x)
+    value = as_value(src if isinstance(alpha, int) and alpha == 1 else mul(src, alpha), x, (*shape[:axis], *shape_of(index), *shape[axis + 1 :]))
+    return add_at(x, value, [index], (axis,), axis)
+
+
+def index_copy(x: Any, dim: int, index: Any, src: Any) -> Any:
+    """torch's index_copy: a new array, x with `src` at the entries of a 1-d index along an axis.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.index_copy(np.zeros(3), 0, np.array([2, 0]), np.array([1.0, 2.0]))
+    array([2., 0., 1.])
+    """
+    x, index = as_array(x), _indices(index)
+    axis = normalize_axis(dim, ndim_of(x))
+    shape = shape_of(x)
+    return put_at(x, as_value(src, x, (*shape[:axis], *shape_of(index), *shape[axis + 1 :])), [index], (axis,), axis)
+
+
+def nonzero(x: Any) -> tuple[np.ndarray[Any, Any], ...]:
+    """The indices of the elements that are not zero, one array per axis. Needs known values: a traced array is refused.
+
+    >>> import tracegrad as tg
+    >>> tg.nonzero([0, 3, 0, 5])
+    (array([1, 3]),)
+    """
+    return np.nonzero(concrete(x, "nonzero", "The result's size would depend on the data: use tg.where(condition, a, b) instead."))
+
+
+OPS = (slice_put_op,)
+__all__ = [
+    "gather", "getitem", "index_add", "index_add_at", "index_copy", "index_select", "index_update", "make_plan", "nonzero",
+    "put_along_axis", "scatter", "scatter_add", "slice_put", "take", "take_along_axis",
+]
