@@ -22,7 +22,8 @@ def one(rng: np.random.Generator) -> tuple[Any, ...]:
 
 def made(name: str, function: Callable[[], Any], numpy: Callable[[], Any], *covers: str, errors: Any = ()) -> Case:
     """Something made from nothing, added to an argument so that there is something to trace."""
-    return Case(name, lambda x: (function(), x * 2), lambda rng: (rng.normal(size=2),), lambda x: (numpy(), x * 2), covers, 0, errors=errors)
+    return Case(name, lambda x: (function(), x * 2), lambda rng: (rng.normal(size=2),), lambda x: (numpy(), x * 2), covers, 0,
+                errors=errors)
 
 
 def philox_uniform(key: int, counter: int, count: int) -> Any:
@@ -64,20 +65,27 @@ CASES: tuple[Case, ...] = (
     Case("tril", lambda x: ops.tril(x, 1), one, lambda x: np.tril(x, 1), ("where", "iota"), 2, special=((np.arange(9).reshape(3, 3),),),
          errors=(((np.zeros(3),), ShapeError, "needs a matrix"),)),
     Case("triu", lambda x: ops.triu(x, -1), one, lambda x: np.triu(x, -1), ("where", "iota"), 2),
-    Case("zeros_like", lambda x: ops.zeros_like(x) + x, one, lambda x: np.zeros_like(x) + x, (), 2, special=((np.array([1, 2], np.int16),),)),
+    Case("zeros_like", lambda x: ops.zeros_like(x) + x, one, lambda x: np.zeros_like(x) + x, (), 2,
+         special=((np.array([1, 2], np.int16),),)),
     Case("ones_like", lambda x: ops.ones_like(x) * x, one, lambda x: np.ones_like(x) * x, (), 2),
-    Case("full_like", lambda x: ops.full_like(x, 3) * x, one, lambda x: np.full_like(x, 3) * x, (), 2, special=((np.array([1, 2], np.int16),),)),
-    Case("full of an array", lambda x: ops.full((2, 3), x), lambda rng: (rng.normal(size=3),), lambda x: np.full((2, 3), x), ("broadcast_to",), 2),
+    Case("full_like", lambda x: ops.full_like(x, 3) * x, one, lambda x: np.full_like(x, 3) * x, (), 2,
+         special=((np.array([1, 2], np.int16),),)),
+    Case("full of an array", lambda x: ops.full((2, 3), x), lambda rng: (rng.normal(size=3),), lambda x: np.full((2, 3), x),
+         ("broadcast_to",), 2),
     Case("linspace between arrays", lambda a, b: ops.linspace(a, b, 5), pair, lambda a, b: np.linspace(a, b, 5), ("iota", "where"), 2),
-    Case("linspace along an axis", lambda a, b: ops.linspace(a, b, 4, axis=-1), pair, lambda a, b: np.linspace(a, b, 4, axis=-1), ("iota",), 2),
+    Case("linspace along an axis", lambda a, b: ops.linspace(a, b, 4, axis=-1), pair, lambda a, b: np.linspace(a, b, 4, axis=-1),
+         ("iota",), 2),
     Case("meshgrid", lambda a, b: tuple(ops.meshgrid(a, b)), pair, lambda a, b: tuple(np.meshgrid(a, b)), ("broadcast_to", "reshape"), 2),
-    Case("meshgrid ij", lambda a, b: tuple(ops.meshgrid(a, b, a, indexing="ij")), pair, lambda a, b: tuple(np.meshgrid(a, b, a, indexing="ij")), (), 2),
-    Case("meshgrid sparse", lambda a, b: tuple(ops.meshgrid(a, b, sparse=True)), pair, lambda a, b: tuple(np.meshgrid(a, b, sparse=True)), (), 2),
+    Case("meshgrid ij", lambda a, b: tuple(ops.meshgrid(a, b, a, indexing="ij")), pair, lambda a,
+         b: tuple(np.meshgrid(a, b, a, indexing="ij")), (), 2),
+    Case("meshgrid sparse", lambda a, b: tuple(ops.meshgrid(a, b, sparse=True)), pair, lambda a, b: tuple(np.meshgrid(a, b, sparse=True)),
+         (), 2),
     Case("sizes cannot be negative", lambda n: ops.zeros(n), lambda rng: (2,), lambda n: np.zeros(n), (), 0, vmap=False, jit=False,
          errors=(((-1,), ShapeError, "negative"),)),
     Case("random uniform", lambda low: ops.default_rng(5).uniform(low, 3.0, size=4), lambda rng: (rng.uniform(0, 1, 4),),
          lambda low: low + (3.0 - low) * philox_uniform(KEY, 0, 4), ("random_bits", "right_shift"), 2, vmap=False),
-    Case("random draws differ", lambda x: (lambda g: (g.random(3) * x, g.random(3) * x))(ops.default_rng(5)), lambda rng: (rng.normal(size=3),),
+    Case("random draws differ", lambda x: (lambda g: (g.random(3) * x, g.random(3) * x))(ops.default_rng(5)),
+         lambda rng: (rng.normal(size=3),),
          lambda x: (philox_uniform(KEY, 0, 3) * x, philox_uniform(KEY, 1, 3) * x), ("random_bits",), 2, vmap=False),
     Case("random normal", lambda m, s: ops.default_rng(5).normal(m, s), pair,
          lambda m, s: m + s * np.asarray(ops.default_rng(5).standard_normal(3)), ("random_bits",), 2, vmap=False,
@@ -85,5 +93,6 @@ CASES: tuple[Case, ...] = (
     Case("random dtype", lambda x: ops.default_rng(5).random(3, np.float32) + x, lambda rng: (np.float32(1.0),),
          lambda x: np.asarray(ops.default_rng(5).random(3, np.float32)) + x, ("random_bits",), 0, vmap=False),
     Case("random integers", lambda low: ops.default_rng(5).integers(low, 7, size=9, endpoint=True), lambda rng: (-6,),
-         lambda low: (np.asarray(ops.default_rng(5).bits(9)) % np.uint64(8 - low)).astype(np.int64) + low, ("random_bits", "mod"), 0, vmap=False),
+         lambda low: (np.asarray(ops.default_rng(5).bits(9)) % np.uint64(8 - low)).astype(np.int64) + low, ("random_bits", "mod"), 0,
+         vmap=False),
 )

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._codegen import integers, lowering
-from ..dtypes import BOOL, FLOAT64, inexact, kind_of, promote, real_of
+from ..dtypes import BOOL, FLOAT64, inexact, promote, real_of
 from ..types import ArrayType, broadcast_shapes
 from .dispatch import bind
 
@@ -37,7 +37,8 @@ def read_names(function: Rule | Rules) -> Rules:
     """Inspect a rule's signature once, at definition."""
     if isinstance(function, Rules):
         return function
-    positional, keywords = [], []
+    positional: list[str] = []
+    keywords: list[str] = []
     for p in inspect.signature(function).parameters.values():
         (keywords if p.kind is p.KEYWORD_ONLY else positional).append(p.name)
     return Rules(function, frozenset(positional), tuple(positional), tuple(keywords))
@@ -105,10 +106,13 @@ def op(
 
 def operand_kinds(operands: Sequence[Any]) -> list[Any]:
     """What promotion sees: a dtype, or the Python type of a weak scalar."""
-    return [
-        (int if isinstance(o.value, integers.Integer) else type(o.value)) if getattr(o, "weak", False) else WEAK[o.type.dtype.kind] if o.type.weak else o.type.dtype
-        for o in operands
-    ]
+    kinds: list[Any] = []
+    for o in operands:
+        if getattr(o, "weak", False):
+            kinds.append(int if isinstance(o.value, integers.Integer) else type(o.value))
+        else:
+            kinds.append(WEAK[o.type.dtype.kind] if o.type.weak else o.type.dtype)
+    return kinds
 
 
 WEAK = {"b": bool, "i": int, "f": float, "c": complex}
@@ -146,7 +150,8 @@ def elementwise(
     """An operation that acts element by element, with broadcasting.
 
     partials    one per input: a rule reading inputs and `out` that returns the partial derivative; a rule that also reads `d`, the
-                incoming differential (tangent or cotangent; the keyword `adjoint` tells which), and returns its product; a literal 0, 1, -1; None (not differentiable in it)
+                incoming differential (tangent or cotangent; the keyword `adjoint` tells which), and returns its product; a literal 0, 1,
+                -1; None (not differentiable in it)
     result      "float" (integers become floats), "quotient" (integers become float64, as NumPy divides), "promote", "bool" (operands
                 are promoted together), "real" (abs, real: the result is the real dtype of a complex operand), "where" (the first
                 operand is a condition)
@@ -199,7 +204,8 @@ def _times_partial(ct: Any, partial: Any, names: dict[str, Any], given: dict[str
     if isinstance(partial, int):
         return ct if partial == 1 else -ct
     rule = partial if isinstance(partial, Rules) else read_names(partial)
-    value = rule.function(*[ct if n == "d" else names[n] for n in rule.positional], **{n: conjugate if n == "adjoint" else given[n] for n in rule.keywords})
+    value = rule.function(*[ct if n == "d" else names[n] for n in rule.positional],
+                          **{n: conjugate if n == "adjoint" else given[n] for n in rule.keywords})
     if "d" in rule.reads:
         return value
     if conjugate:

@@ -48,7 +48,8 @@ clip_max_op = pointwise("clip_max", ("x", "high"), numpy=np.minimum, code="minim
                         partials=(lambda d, x, high: where(less(high, x), 0, d), lambda d, x, high: where(less(high, x), d, 0)),
                         doc="x, but not above `high`; at the bound x keeps the derivative.")
 relu_op = pointwise("relu", ("x",), numpy=lambda x: np.maximum(x, 0), code="maximum({x}, np.{dtype}(0))", result="promote", kinds="iuf",
-                    partials=(lambda d, out: where(less_equal(out, 0), 0, d),), doc="x where it is positive, else 0; the derivative at 0 is 0.")
+                    partials=(lambda d, out: where(less_equal(out, 0), 0, d),),
+                    doc="x where it is positive, else 0; the derivative at 0 is 0.")
 
 
 def maximum(x: Any, y: Any) -> Any:
@@ -124,8 +125,10 @@ def relu(x: Any) -> Any:
 
 floor_op = pointwise("floor", ("x",), numpy=np.floor, code="floor({x})", partials=(0,), result="promote", kinds=REAL, doc="Rounded down.")
 ceil_op = pointwise("ceil", ("x",), numpy=np.ceil, code="ceil({x})", partials=(0,), result="promote", kinds=REAL, doc="Rounded up.")
-trunc_op = pointwise("trunc", ("x",), numpy=np.trunc, code="trunc({x})", partials=(0,), result="promote", kinds=REAL, doc="Rounded towards zero.")
-rint_op = pointwise("rint", ("x",), numpy=np.rint, code="round_({x})", partials=(0,), kinds=REAL, doc="Rounded to the nearest, halves to even.")
+trunc_op = pointwise("trunc", ("x",), numpy=np.trunc, code="trunc({x})", partials=(0,), result="promote", kinds=REAL,
+                     doc="Rounded towards zero.")
+rint_op = pointwise("rint", ("x",), numpy=np.rint, code="round_({x})", partials=(0,), kinds=REAL,
+                    doc="Rounded to the nearest, halves to even.")
 
 
 def floor(x: Any) -> Any:
@@ -189,7 +192,8 @@ def round_(x: Any, decimals: int = 0) -> Any:
 
 floor_divide_op = pointwise("floor_divide", ("x", "y"), numpy=np.floor_divide, code="floordiv({x}, {y})", partials=(0, 0), result="promote",
                             kinds=REAL, cost=8, doc="Quotient rounded down.")
-mod_op = pointwise("mod", ("x", "y"), numpy=np.remainder, code="mod({x}, {y})", partials=(1, lambda x, y: -floor_divide(x, y)), result="promote",
+mod_op = pointwise("mod", ("x", "y"), numpy=np.remainder, code="mod({x}, {y})", partials=(1, lambda x, y: -floor_divide(x, y)),
+                   result="promote",
                    kinds=REAL, cost=10, domain="singular", doc="Remainder with the sign of y.")
 fmod_op = pointwise("fmod", ("x", "y"), numpy=np.fmod, code="fmod({x}, {y})", partials=(1, lambda x, y: -trunc(x / y)), result="promote",
                     kinds=REAL, cost=10, domain="singular", doc="Remainder with the sign of x.")
@@ -263,7 +267,8 @@ def heaviside(x: Any, h: Any) -> Any:
 
 isnan_op = pointwise("isnan", ("x",), numpy=np.isnan, code="isnan({x})", partials=None, result="bool", doc="Whether x is NaN.")
 isinf_op = pointwise("isinf", ("x",), numpy=np.isinf, code="isinf({x})", partials=None, result="bool", doc="Whether x is infinite.")
-isfinite_op = pointwise("isfinite", ("x",), numpy=np.isfinite, code="isfinite({x})", partials=None, result="bool", doc="Whether x is finite.")
+isfinite_op = pointwise("isfinite", ("x",), numpy=np.isfinite, code="isfinite({x})", partials=None, result="bool",
+                        doc="Whether x is finite.")
 
 
 def isnan(x: Any) -> Any:
@@ -366,7 +371,8 @@ logical_or_op = pointwise("logical_or", ("x", "y"), numpy=np.logical_or, code="l
                           doc="Whether one is nonzero.")
 logical_xor_op = pointwise("logical_xor", ("x", "y"), numpy=np.logical_xor, code="logical_xor({x}, {y})", partials=None, result="bool",
                            doc="Whether exactly one is nonzero.")
-logical_not_op = pointwise("logical_not", ("x",), numpy=np.logical_not, code="logical_not({x})", partials=None, result="bool", doc="Whether x is 0.")
+logical_not_op = pointwise("logical_not", ("x",), numpy=np.logical_not, code="logical_not({x})", partials=None, result="bool",
+                           doc="Whether x is 0.")
 bitwise_and_op = pointwise("bitwise_and", ("x", "y"), numpy=np.bitwise_and, code="bitwise_and({x}, {y})", partials=None, result="promote",
                            kinds=INTEGRAL, doc="Bits set in both.")
 bitwise_or_op = pointwise("bitwise_or", ("x", "y"), numpy=np.bitwise_or, code="bitwise_or({x}, {y})", partials=None, result="promote",
@@ -375,7 +381,8 @@ bitwise_xor_op = pointwise("bitwise_xor", ("x", "y"), numpy=np.bitwise_xor, code
                            kinds=INTEGRAL, doc="Bits set in exactly one.")
 invert_op = pointwise("invert", ("x",), numpy=np.invert, code="invert({x})", partials=None, result="promote", kinds=INTEGRAL,
                       doc="All bits flipped; of booleans, not.")
-left_shift_op = pointwise("left_shift", ("x", "y"), numpy=np.left_shift, code="left_shift({x}, {y})", partials=None, result="promote", kinds=WHOLE,
+left_shift_op = pointwise("left_shift", ("x", "y"), numpy=np.left_shift, code="left_shift({x}, {y})", partials=None, result="promote",
+                          kinds=WHOLE,
                           doc="Bits moved up.")
 right_shift_op = pointwise("right_shift", ("x", "y"), numpy=np.right_shift, code="right_shift({x}, {y})", partials=None, result="promote",
                            kinds=WHOLE, doc="Bits moved down.")
@@ -485,7 +492,8 @@ fix, remainder, bitwise_not, bitwise_invert, around = trunc, mod, invert, invert
 round, divmod = round_, divmod_
 
 OPS = (
-    maximum_op, minimum_op, fmax_op, fmin_op, clip_min_op, clip_max_op, relu_op, floor_op, ceil_op, trunc_op, rint_op, floor_divide_op, mod_op,
+    maximum_op, minimum_op, fmax_op, fmin_op, clip_min_op, clip_max_op, relu_op, floor_op, ceil_op, trunc_op, rint_op, floor_divide_op,
+    mod_op,
     fmod_op, copysign_op, heaviside_op, isnan_op, isinf_op, isfinite_op, logical_and_op, logical_or_op, logical_xor_op, logical_not_op,
     bitwise_and_op, bitwise_or_op, bitwise_xor_op, invert_op, left_shift_op, right_shift_op,
 )

@@ -25,6 +25,9 @@ from .define import ndim_of, shape_of
 from .elementary import power
 from .shape import broadcast_to, expand_dims, moveaxis, reshape
 
+NUMPY: Any = np
+"""NumPy for calls whose overloads do not cover arguments of any type."""
+
 iota_op = op(
     "iota",
     (),
@@ -52,7 +55,8 @@ def _size(value: Any) -> Int:
 
 def _shape(shape: Any) -> tuple[Int, ...]:
     """A shape argument: one size or several, none negative."""
-    sizes = (shape,) if isinstance(shape, (int, np.integer, integers.Integer)) or (ndim_of(shape) == 0 and hasattr(shape, "__index__")) else shape
+    sizes = (shape,) if isinstance(shape, (int, np.integer, integers.Integer)) or (ndim_of(shape) == 0 and hasattr(shape,
+                                                                                                                   "__index__")) else shape
     result = tuple(_size(s) for s in sizes)
     for s in result:
         if isinstance(s, int) and s < 0:
@@ -166,8 +170,10 @@ def _known(value: Any, who: str) -> Any:
     if isinstance(value, Value):
         if getattr(value._data, "shape", None) == () and isinstance(value._data, np.ndarray):
             return value._data[()]
-        raise ConcretizationError(f"{who} decides the size of the result, and is a traced array ({value.type}), not known while the function is "  # type: ignore[attr-defined]
-                                  "traced. Make it a size (x.shape[0]) or a Python number, or mark the argument static with static_argnames.")
+        raise ConcretizationError(
+            f"{who} decides the size of the result, and is a traced array ({value._data.type}), not known while tracing. Make it "
+            "a size (x.shape[0]) or a Python number, or mark the argument static with static_argnames."
+        )
     return value
 
 
@@ -181,10 +187,13 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> An
     if stop is None:
         start, stop = 0, start
     if not STATE.traces:
-        return np.arange(_known(start, "start"), _known(stop, "stop"), _known(step, "step"), dtype)
+        return NUMPY.arange(_known(start, "start"), _known(stop, "stop"), _known(step, "step"), dtype)
     start, stop, step = (_known(v, n) for v, n in ((start, "start"), (stop, "stop"), (step, "step")))
     whole = all(isinstance(v, (int, np.integer, integers.Integer)) for v in (start, stop, step))
-    kind = np.dtype(dtype) if dtype is not None else INT64 if whole else np.result_type(*[v if not isinstance(v, integers.Integer) else 0 for v in (start, stop, step)])
+    if dtype is not None:
+        kind = check(np.dtype(dtype))
+    else:
+        kind = INT64 if whole else np.result_type(*[0 if isinstance(v, integers.Integer) else v for v in (start, stop, step)])
     if whole:
         step = int(step)
         if step == 0:
@@ -213,7 +222,7 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retste
     array([0. , 0.5, 1. ])
     """
     if not STATE.traces and not isinstance(start, Value) and not isinstance(stop, Value):
-        return np.linspace(start, stop, num, endpoint, retstep, dtype, axis)
+        return NUMPY.linspace(start, stop, num, endpoint, retstep, dtype, axis)
     gaps = num - 1 if endpoint else num
     span = sub(mul(stop, 1.0), start)
     step = mul(span, 1.0 / gaps) if isinstance(gaps, int) and gaps > 0 else mul(span, float("nan"))

@@ -9,25 +9,31 @@ import numpy as np
 
 from ..dtypes import promote
 from ..ir.dispatch import bind
+from ..ir.op import Op
 from .arithmetic import conj, convert, equal, mul, not_equal, real, strong_mul, where
 from .pointwise import pointwise
 
 LN2, LN10 = math.log(2.0), math.log(10.0)
 
 exp_op = pointwise("exp", ("x",), numpy=np.exp, code="exp({x})", partials=(lambda out: out,), cost=10, doc="e to the power x.")
-expm1_op = pointwise("expm1", ("x",), numpy=np.expm1, code="expm1({x})", partials=(lambda x: exp(x),), cost=12, doc="exp(x) - 1, accurate near 0.")
+expm1_op = pointwise("expm1", ("x",), numpy=np.expm1, code="expm1({x})", partials=(lambda x: exp(x),), cost=12,
+                     doc="exp(x) - 1, accurate near 0.")
 exp2_op = pointwise("exp2", ("x",), numpy=np.exp2, code="exp2({x})", partials=(lambda out: out * LN2,), cost=10, doc="2 to the power x.")
-log_op = pointwise("log", ("x",), numpy=np.log, code="log({x})", partials=(lambda x: 1 / x,), domain="singular", cost=10, doc="Natural logarithm.")
+log_op = pointwise("log", ("x",), numpy=np.log, code="log({x})", partials=(lambda x: 1 / x,), domain="singular", cost=10,
+                   doc="Natural logarithm.")
 log1p_op = pointwise("log1p", ("x",), numpy=np.log1p, code="log1p({x})", partials=(lambda x: 1 / (1 + x),), domain="singular", cost=12,
                      doc="log(1 + x), accurate near 0.")
 log2_op = pointwise("log2", ("x",), numpy=np.log2, code="log2({x})", partials=(lambda x: 1 / (x * LN2),), domain="singular", cost=10,
                     doc="Logarithm to base 2.")
 log10_op = pointwise("log10", ("x",), numpy=np.log10, code="log10({x})", partials=(lambda x: 1 / (x * LN10),), domain="singular", cost=10,
                      doc="Logarithm to base 10.")
-sqrt_op = pointwise("sqrt", ("x",), numpy=np.sqrt, code="sqrt({x})", partials=(lambda out: 0.5 / out,), domain="singular", cost=4, doc="Square root.")
-cbrt_op = pointwise("cbrt", ("x",), numpy=np.cbrt, code="cbrt({x})", partials=(lambda out: 1 / (3 * (out * out)),), domain="singular", cost=15,
+sqrt_op = pointwise("sqrt", ("x",), numpy=np.sqrt, code="sqrt({x})", partials=(lambda out: 0.5 / out,), domain="singular", cost=4,
+                    doc="Square root.")
+cbrt_op = pointwise("cbrt", ("x",), numpy=np.cbrt, code="cbrt({x})", partials=(lambda out: 1 / (3 * (out * out)),), domain="singular",
+                    cost=15,
                     kinds="biuf", doc="Cube root, negative for negative x.")
-square_op = pointwise("square", ("x",), numpy=np.square, code="square({x})", partials=(lambda x: 2 * x,), result="promote", doc="x times x.")
+square_op = pointwise("square", ("x",), numpy=np.square, code="square({x})", partials=(lambda x: 2 * x,), result="promote",
+                      doc="x times x.")
 reciprocal_op = pointwise("reciprocal", ("x",), numpy=np.reciprocal, code="np.{dtype}(1) / {x}", partials=(lambda out: -(out * out),),
                           result="promote", domain="singular", cost=4, kinds="fc", doc="1 / x.")
 abs_op = pointwise("abs", ("x",), numpy=np.absolute, code="abs_({x})", partials=(lambda x: conj(sign(x)),), result="real",
@@ -65,12 +71,12 @@ def _power_code(n: int) -> str:
     return squared if n % 2 == 0 else f"{squared} * {{x}}"
 
 
-integer_pow_op = pointwise(
+integer_pow_op: Op = pointwise(
     "integer_pow", ("x",), numpy=lambda x, *, n: _power_by_squaring(x, n), code=lambda p: _power_code(p["n"]), result="promote", cost=2,
     partials=(lambda x, *, n: 2 * x if n == 2 else n * bind(integer_pow_op, [x], {"n": n - 1}),),
     doc="x to a fixed integer power of at least 2.",
 )
-inverse_pow_op = pointwise(
+inverse_pow_op: Op = pointwise(
     "inverse_pow", ("x",), numpy=lambda x, *, n: 1 / _power_by_squaring(x, n), code=lambda p: f"np.{{dtype}}(1) / ({_power_code(p['n'])})",
     partials=(lambda x, *, n: -n * bind(inverse_pow_op, [x], {"n": n + 1}),), result="float", domain="singular", cost=6,
     doc="1 / x**n for a fixed positive integer n.",
@@ -107,8 +113,8 @@ def power(x: Any, y: Any) -> Any:
         return bind(pow_op, [x, y])
     if dtype.kind in "biu":
         if type(y) is int and y < 0:
-            raise ValueError(f"integers to the negative integer power {y} are not allowed. Write x ** {y}.0, or convert x with .astype(float).")
-        x = convert(x, promote(dtype, type(y)))
+            raise ValueError(f"integers to the negative integer power {y} are not allowed. Write x ** {y}.0, or use float_power.")
+        x = convert(x, promote(dtype, int if type(y) is int else float))
     if y == 0.5:
         return sqrt(x)
     if math.isfinite(y) and y == int(y):

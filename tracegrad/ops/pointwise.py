@@ -1,4 +1,4 @@
-"""What the families of elementwise functions share: evaluation in the compute dtype, and the refusal of kinds a function has no meaning for."""
+"""What the families of elementwise functions share: evaluation in the compute dtype, and refusing dtypes without a meaning."""
 
 from __future__ import annotations
 

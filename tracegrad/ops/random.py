@@ -50,7 +50,8 @@ def philox(key: Any, counter: Any, index: Any, *, word: int) -> Any:
 
 random_bits_op = pointwise(
     "random_bits", ("key", "counter", "index"), numpy=philox, code=lambda p: f"philox_words({{key}}, {{counter}}, {{index}})[{p['word']}]",
-    partials=None, result="promote", kinds="u", cost=30, doc="64 random bits for (key, counter, index); `word` chooses the half of the block.",
+    partials=None, result="promote", kinds="u", cost=30,
+    doc="64 random bits for (key, counter, index); `word` chooses the half of the block.",
 )
 
 Size = int | Sequence[Int] | None

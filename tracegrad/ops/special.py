@@ -25,7 +25,8 @@ def _sigmoid_evaluate(x: Any) -> Any:
 
 sigmoid_op = pointwise("sigmoid", ("x",), numpy=_sigmoid_evaluate, code="sigmoid({x})", partials=(lambda out: out * (1 - out),), cost=14,
                        doc="1 / (1 + exp(-x)).")
-softplus_op = pointwise("softplus", ("x",), numpy=lambda x: np.logaddexp(x, x.dtype.type(0)), code="softplus({x})", partials=(lambda x: sigmoid(x),),
+softplus_op = pointwise("softplus", ("x",), numpy=lambda x: np.logaddexp(x, x.dtype.type(0)), code="softplus({x})",
+                        partials=(lambda x: sigmoid(x),),
                         cost=22, kinds=REAL, doc="log(1 + exp(x)).")
 
 
@@ -102,11 +103,13 @@ def logaddexp2(x: Any, y: Any) -> Any:
 
 _TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
 
-erf_op = pointwise("erf", ("x",), numpy=special.erf, code="erf({x})", partials=(lambda x: _TWO_OVER_ROOT_PI * exp(-(x * x)),), cost=20, kinds=REAL,
+erf_op = pointwise("erf", ("x",), numpy=special.erf, code="erf({x})", partials=(lambda x: _TWO_OVER_ROOT_PI * exp(-(x * x)),), cost=20,
+                   kinds=REAL,
                    doc="Error function.")
 erfc_op = pointwise("erfc", ("x",), numpy=special.erfc, code="erfc({x})", partials=(lambda x: -_TWO_OVER_ROOT_PI * exp(-(x * x)),), cost=20,
                     kinds=REAL, doc="1 - erf(x), accurate for large x.")
-erfinv_op = pointwise("erfinv", ("x",), numpy=special.erfinv, code="erfinv({x})", partials=(lambda out: exp(out * out) / _TWO_OVER_ROOT_PI,),
+erfinv_op = pointwise("erfinv", ("x",), numpy=special.erfinv, code="erfinv({x})",
+                      partials=(lambda out: exp(out * out) / _TWO_OVER_ROOT_PI,),
                       domain="singular", cost=30, kinds=REAL, doc="Inverse of the error function.")
 
 
@@ -140,7 +143,8 @@ def erfinv(x: Any) -> Any:
     return bind(erfinv_op, [x])
 
 
-ndtri_op = pointwise("ndtri", ("x",), numpy=special.ndtri, code="ndtri({x})", partials=(lambda out: math.sqrt(2 * math.pi) * exp(out * out / 2),),
+ndtri_op = pointwise("ndtri", ("x",), numpy=special.ndtri, code="ndtri({x})",
+                     partials=(lambda out: math.sqrt(2 * math.pi) * exp(out * out / 2),),
                      domain="singular", cost=30, kinds=REAL, doc="Quantile of the standard normal distribution.")
 
 
@@ -171,13 +175,17 @@ def _polygamma_evaluate(x: Any, *, n: int) -> Any:
     return np.asarray(special.polygamma(n, x), x.dtype)
 
 
-lgamma_op = pointwise("lgamma", ("x",), numpy=special.gammaln, code="lgamma({x})", partials=(lambda x: digamma(x),), domain="singular", cost=40, kinds=REAL,
+lgamma_op = pointwise("lgamma", ("x",), numpy=special.gammaln, code="lgamma({x})", partials=(lambda x: digamma(x),), domain="singular",
+                      cost=40, kinds=REAL,
                       doc="Logarithm of |gamma(x)|.")
-digamma_op = pointwise("digamma", ("x",), numpy=special.digamma, code="digamma({x})", partials=(lambda x: polygamma(1, x),), domain="singular",
+digamma_op = pointwise("digamma", ("x",), numpy=special.digamma, code="digamma({x})", partials=(lambda x: polygamma(1, x),),
+                       domain="singular",
                        cost=40, kinds=REAL, doc="Derivative of lgamma.")
 polygamma_op = pointwise("polygamma", ("x",), numpy=_polygamma_evaluate, code=lambda p: f"polygamma({p['n']}, {{x}})",
-                         partials=(lambda x, *, n: polygamma(n + 1, x),), domain="singular", cost=60, kinds=REAL, doc="n-th derivative of digamma.")
-gamma_op = pointwise("gamma", ("x",), numpy=special.gamma, code="gamma({x})", partials=(lambda x, out: out * digamma(x),), domain="singular", cost=40,
+                         partials=(lambda x, *, n: polygamma(n + 1, x),), domain="singular", cost=60, kinds=REAL,
+                         doc="n-th derivative of digamma.")
+gamma_op = pointwise("gamma", ("x",), numpy=special.gamma, code="gamma({x})", partials=(lambda x, out: out * digamma(x),),
+                     domain="singular", cost=40,
                      kinds=REAL, doc="Gamma function.")
 
 

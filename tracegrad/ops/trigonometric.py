@@ -29,17 +29,20 @@ asin_op = pointwise("asin", ("x",), numpy=np.arcsin, code="asin({x})", partials=
                     doc="Inverse sine.")
 acos_op = pointwise("acos", ("x",), numpy=np.arccos, code="acos({x})", partials=(lambda x: -1 / _circle(x),), domain="singular", cost=15,
                     doc="Inverse cosine.")
-atan_op = pointwise("atan", ("x",), numpy=np.arctan, code="atan({x})", partials=(lambda x: 1 / (1 + x * x),), cost=15, doc="Inverse tangent.")
+atan_op = pointwise("atan", ("x",), numpy=np.arctan, code="atan({x})", partials=(lambda x: 1 / (1 + x * x),), cost=15,
+                    doc="Inverse tangent.")
 atan2_op = pointwise("atan2", ("y", "x"), numpy=np.arctan2, code="atan2({y}, {x})", domain="singular", cost=20, kinds=REAL,
                      partials=(lambda y, x: x / (x * x + y * y), lambda y, x: -y / (x * x + y * y)), doc="Angle of the point (x, y).")
 sinh_op = pointwise("sinh", ("x",), numpy=np.sinh, code="sinh({x})", partials=(lambda x: cosh(x),), cost=15, doc="Hyperbolic sine.")
 cosh_op = pointwise("cosh", ("x",), numpy=np.cosh, code="cosh({x})", partials=(lambda x: sinh(x),), cost=15, doc="Hyperbolic cosine.")
-tanh_op = pointwise("tanh", ("x",), numpy=np.tanh, code="tanh({x})", partials=(lambda out: 1 - out * out,), cost=15, doc="Hyperbolic tangent.")
+tanh_op = pointwise("tanh", ("x",), numpy=np.tanh, code="tanh({x})", partials=(lambda out: 1 - out * out,), cost=15,
+                    doc="Hyperbolic tangent.")
 asinh_op = pointwise("asinh", ("x",), numpy=np.arcsinh, code="asinh({x})", partials=(lambda x: 1 / sqrt(x * x + 1),), cost=18,
                      doc="Inverse hyperbolic sine.")
 acosh_op = pointwise("acosh", ("x",), numpy=np.arccosh, code="acosh({x})", partials=(lambda x: 1 / (sqrt(x - 1) * sqrt(x + 1)),),
                      domain="singular", cost=18, doc="Inverse hyperbolic cosine.")
-atanh_op = pointwise("atanh", ("x",), numpy=np.arctanh, code="atanh({x})", partials=(lambda x: 1 / ((1 - x) * (1 + x)),), domain="singular", cost=18,
+atanh_op = pointwise("atanh", ("x",), numpy=np.arctanh, code="atanh({x})", partials=(lambda x: 1 / ((1 - x) * (1 + x)),),
+                     domain="singular", cost=18,
                      doc="Inverse hyperbolic tangent.")
 
 
@@ -92,7 +95,8 @@ def _sinc_evaluate(x: Any, *, n: int) -> Any:
 
 
 sinc_op: Op = pointwise(
-    "sinc", ("x",), numpy=_sinc_evaluate, code=lambda p: "sinc({x})" if p["n"] == 0 else f"sinc_derivative({{x}}, {p['n']})", cost=25, kinds=REAL,
+    "sinc", ("x",), numpy=_sinc_evaluate, code=lambda p: "sinc({x})" if p["n"] == 0 else f"sinc_derivative({{x}}, {p['n']})", cost=25,
+    kinds=REAL,
     partials=(lambda x, *, n: math.pi * bind(sinc_op, [x], {"n": n + 1}),), doc="n-th derivative of sin(t)/t at t = pi*x.",
 )
 
@@ -291,6 +295,7 @@ arcsinh, arccosh, arctanh = asinh, acosh, atanh
 degrees, radians = rad2deg, deg2rad
 
 OPS = (
-    sin_op, cos_op, tan_op, asin_op, acos_op, atan_op, atan2_op, sinh_op, cosh_op, tanh_op, asinh_op, acosh_op, atanh_op, hypot_op, angle_op,
+    sin_op, cos_op, tan_op, asin_op, acos_op, atan_op, atan2_op, sinh_op, cosh_op, tanh_op, asinh_op, acosh_op, atanh_op, hypot_op,
+    angle_op,
     half_turn_op, sinc_op,
 )
