@@ -111,7 +111,8 @@ SIZES: list[Sizes] = []
 
 def _decide(relation: str, difference: Int) -> bool:
     # Outside a trace two sizes of different form are taken to differ; the verifier and the passes need no more.
-    if not SIZES:
+    # So are expressions of anything else than sizes (loop indices).
+    if not SIZES or not integers.symbols(difference) <= SIZES[-1].hints.keys():
         return False
     return SIZES[-1].decide(relation, difference)
 
