@@ -5,9 +5,32 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .._codegen import integers
-from ..types import Int
+from ..types import SIZES, Int, Sizes
 
 Ranges = Mapping[str, tuple[Int, Int]]
+
+
+class Facts(Sizes):
+    """What is known of sizes while scheduling: the facts that the trace relied on. Nothing new is decided, so no new guard arises."""
+
+    def decide(self, relation: str, difference: Int) -> bool:
+        known = self.guards.get((relation, difference))
+        if known is None and relation != "==":
+            return nonnegative(-difference - (relation == "<"), {})
+        return bool(known)
+
+    def least(self, value: Int) -> int | None:
+        """A lower bound of `value` that follows from one fact."""
+        for (relation, difference), holds in self.guards.items():
+            if relation == "==" and not holds:
+                continue
+            known, bound = (difference, 0) if relation == "==" else (-difference, 1) if relation == "<" else (-difference, 0)
+            if relation != "==" and not holds:
+                known, bound = difference, 0 if relation == "<" else 1
+            rest = value - known
+            if isinstance(rest, int):
+                return rest + bound
+        return None
 
 
 def nonnegative(value: Int, ranges: Ranges) -> bool:
@@ -32,8 +55,12 @@ def nonnegative(value: Int, ranges: Ranges) -> bool:
     shifted = integers.substitute(value, {n: integers.symbol(n) + 2 for n in integers.symbols(value) if n not in ranges})
     if isinstance(shifted, int):
         return shifted >= 0
-    constant = sum(c for m, c in shifted.terms if not m)
-    return constant >= 0 and all(c >= 0 for m, c in shifted.terms if m)
+    if all(c >= 0 for _, c in shifted.terms):
+        return True
+    if SIZES and isinstance(SIZES[-1], Facts):
+        bound = SIZES[-1].least(value)
+        return bound is not None and bound >= 0
+    return False
 
 
 def at_most(a: Int, b: Int, ranges: Ranges | None = None) -> bool:

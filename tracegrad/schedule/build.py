@@ -8,8 +8,9 @@ from typing import Any
 
 from .._codegen import integers, kernel, lowering
 from ..ir.graph import Atom, Graph, Node, Var
-from ..types import Int, Shape
+from ..types import SIZES, Int, Shape
 from .analysis import Analysis
+from .bounds import Facts
 from .lower import Emitter, Storage, templates
 from .memory import plan, prune
 from .names import Names
@@ -26,9 +27,11 @@ def schedule(graph: Graph, layouts: tuple[str, ...]) -> kernel.Program:
     limit = sys.getrecursionlimit()
     # Long chains of elementwise operations are walked recursively.
     sys.setrecursionlimit(max(limit, 20000 + 20 * len(graph.nodes)))
+    SIZES.append(Facts(graph.sizes.hints, graph.sizes.guards))
     try:
         return Builder(graph, layouts).program()
     finally:
+        SIZES.pop()
         sys.setrecursionlimit(limit)
 
 
@@ -102,8 +105,8 @@ class Builder:
         self.flush()
         reducing = [t for t in bundle if t.axes[0].reduced]
         if not reducing and len(parts(bundle, 0) or ()) == 1:
-            with self.emitter.scope(barrier=True) as body:
-                self.nests.loop(bundle, 0)
+            with self.emitter.scope() as body:
+                self.nests.loop(bundle, 0, barrier=True)
             self.flush_parallel(body.statements)
             return
         extent = max((t.axes[0].extent for t in bundle), key=lambda n: (not isinstance(n, int), n if isinstance(n, int) else str(n)))
@@ -114,7 +117,7 @@ class Builder:
         for t in reducing:
             name = f"{self.names.of(t.var) if isinstance(t.var, Var) else 'part'}_parts"
             t.partial = self.new_buffer(name, t.var.type.dtype, (blocks, *t.var.type.shape)).buffer
-        with self.emitter.scope(barrier=True) as body, self.emitter.loop(0, blocks, barrier=True, hint="block") as b:
+        with self.emitter.scope() as body, self.emitter.loop(0, blocks, barrier=True, hint="block") as b:
             for t in reducing:
                 t.block = b
             self.nests.loop(bundle, 0, (b * rows, b * rows + rows))

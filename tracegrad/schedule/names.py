@@ -17,7 +17,7 @@ _LOOPS = ("i", "j", "k", "l", "m", "n")
 class Names:
     def __init__(self, graph: Graph, code: Iterable[str], sizes: Iterable[str]) -> None:
         self.loops = [x for x in (*_LOOPS, *[f"i{k}" for k in range(2, 40)]) if x not in set(sizes)]
-        words = {w for text in code for w in re.findall(r"[A-Za-z_]\w*", text)}
+        words = {w for text in code for w in re.findall(r"[A-Za-z_]\w*", re.sub(r"\{\w+\}", "", text))}
         self.taken = {*keyword.kwlist, *dir(builtins), *_RESERVED, *words, *sizes, *self.loops}
         self.count: dict[str, int] = {}
         self.known: dict[Var, str] = {}

@@ -40,7 +40,7 @@ class Nests:
                 for task in bundle:
                     self.leaf(task)
 
-    def loop(self, bundle: list[Task], level: int, block: tuple[Int, Int] | None = None) -> None:
+    def loop(self, bundle: list[Task], level: int, block: tuple[Int, Int] | None = None, barrier: bool = False) -> None:
         e = self.emitter
         starting = [t for t in bundle if t.kind != "map" and t.first_reduced == level]
         for t in starting:
@@ -50,7 +50,7 @@ class Nests:
             active = [t for t in bundle if _covers(t.axes[level].extent, hi)]
             first, last = (lo, hi) if block is None else (_max(lo, block[0]), _min(hi, block[1]))
             sequential = any(t.axes[level].reduced for t in active)
-            with e.loop(first, last, (lo, hi), sequential=sequential) as i:
+            with e.loop(first, last, (lo, hi), barrier, sequential) as i:
                 for t in active:
                     t.bound[t.axes[level].symbol] = self.position(t, level, i)
                 self.run(active, level + 1)
