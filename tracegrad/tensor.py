@@ -23,7 +23,7 @@ from .faces.differentiable import Differentiable
 from .faces.dispatch import NumpyDispatch
 from .faces.operators import Operators
 from .faces.tensor_methods import TensorMethods
-from .faces.writing import Writes
+from .faces.writing import Writes, copies
 from .ir.dispatch import STATE
 from .ir.graph import Var
 from .ir.op import Op, elementwise
@@ -35,8 +35,10 @@ from .types import ArrayType
 class Boxed(Operators, Writes, NumpyDispatch):
     """What both faces share."""
 
-    __slots__ = ("__weakref__", "_accumulate", "_base", "_borrowed", "_data", "_grad", "_hooks", "_past", "_seen", "_tangents", "_version_counter",
-                 "_view", "grad_fn", "output_nr", "requires_grad")
+    __slots__ = (
+        "__weakref__", "_accumulate", "_base", "_borrowed", "_data", "_grad", "_hooks", "_past", "_seen", "_tangents", "_version_counter",
+        "_view", "grad_fn", "output_nr", "requires_grad",
+    )
     boxes_everything: ClassVar[bool] = False
     """Whether untracked results are boxed too (Tensor), or given back as plain arrays (Array)."""
 
@@ -121,6 +123,8 @@ class Boxed(Operators, Writes, NumpyDispatch):
             stored = isinstance(result._data, np.ndarray) and isinstance(source._data, np.ndarray)
             if stored and not np.may_share_memory(result._data, source._data):
                 return result  # NumPy had to copy, as for the reshape of a transposed array
+            if not stored and op.name == "reshape" and copies(root.shape, (*source._view, (op, params))):
+                return result
             result._base, result._view, result._seen = root, (*source._view, (op, params)), root._version_counter[1]
             if stored and result._in_storage(root):
                 result._version_counter = root._version_counter
@@ -161,27 +165,44 @@ class Boxed(Operators, Writes, NumpyDispatch):
     def _concrete(self, asked: str, instead: str) -> np.ndarray[Any, Any]:
         if isinstance(self._data, Var):
             raise ConcretizationError(
-                f"{user_line()}: {asked} needs the value of a traced array ({self._data.type}), which is not known while the function is traced. {instead}"
+                f"{user_line()}: {asked} needs the value of a traced array ({self._data.type}), which is not known while the function is "
+                f"traced. {instead}"
             )
         data: np.ndarray[Any, Any] = self._data
         return data
 
     def __bool__(self) -> bool:
-        return bool(self._concrete("a Python condition (if, while, and, or, not, assert)", "Use tg.where(condition, a, b) for a choice by element, "
+        return bool(self._concrete("a Python condition (if, while, and, or, not, assert)", "Use tg.where(condition, a, b) for a choice "
+                                                                                           "by element, "
                                    "tg.cond / tg.while_loop for control flow, or mark the argument static with static_argnames."))
 
     def __int__(self) -> int:
         return int(self._concrete("int()", "Use x.astype(int) for a conversion, or mark the argument static with static_argnames."))
 
     def __float__(self) -> float:
-        return float(self._concrete("float()", "Leave the value an array: arithmetic works on it as on a float."))
+        return float(self._number("float()"))
 
     def __complex__(self) -> complex:
-        return complex(self._concrete("complex()", "Leave the value an array: arithmetic works on it as on a number."))
+        return complex(self._number("complex()"))
+
+    def _number(self, asked: str) -> np.ndarray[Any, Any]:
+        self._refresh()
+        data = self._concrete(asked, f"{_NUMBER} {_ELEMENT}")
+        if self.requires_grad or (self._tangents and STATE.levels):
+            raise ConcretizationError(f"{user_line()}: {asked} of a differentiated array ({self.type}) would lose its derivative. "
+                                      f"{_NUMBER} {_ELEMENT}")
+        return data
 
     def __index__(self) -> int:
         return int(self._concrete("an index or range()", "Use tg.fori_loop for loops, x[i] with the array itself for indexing, or mark the "
                                   "argument static with static_argnames.").__index__())
+
+
+_NUMBER = "Leave the value an array: arithmetic and NumPy's functions work on it as on a number (np.sin, not math.sin)."
+_ELEMENT = (
+    "If it was written into an array made by np.zeros(n) or np.empty(n), make that array with np.zeros_like(x) of such a value x, "
+    "or with tg.zeros(n)."
+)
 
 
 class Array(ArrayMethods, Boxed):
@@ -236,7 +257,11 @@ def inside(x: Any, face: type[Boxed] | None = None) -> Boxed:
             return x
         return type(x)(trace.lift(x))
     data = np.asarray(x)
-    return (face or Array)(STATE.traces[-1].lift(data) if STATE.traces else data)
+    if not STATE.traces:
+        return (face or Array)(data)
+    trace = STATE.traces[-1]
+    # A number is part of the graph, an array a captured input.
+    return (face or Array)(trace.lift(data) if isinstance(x, np.ndarray) else trace.emit(identity, [data[()]], {})[0])
 
 
 def fresh_leaf(x: Any, face: type[Boxed] = Array) -> Boxed:

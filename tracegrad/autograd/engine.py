@@ -158,7 +158,8 @@ def unpack(node: Node, saved: Saved, create_graph: bool) -> Any:
 
 
 KINDS = {
-    "float64": "DoubleTensor", "float32": "FloatTensor", "complex128": "ComplexDoubleTensor", "complex64": "ComplexFloatTensor", "int64": "LongTensor",
+    "float64": "DoubleTensor", "float32": "FloatTensor", "complex128": "ComplexDoubleTensor", "complex64": "ComplexFloatTensor",
+    "int64": "LongTensor",
     "int32": "IntTensor", "int16": "ShortTensor", "int8": "CharTensor", "uint8": "ByteTensor", "bool": "BoolTensor",
 }
 """What torch calls tensors of these dtypes in messages."""
@@ -169,7 +170,8 @@ def modified(data: np.ndarray[Any, Any], producer: Node | None, nr: int, version
     source = "" if producer is None else f", which is output {nr} of {producer.name()},"
     return (
         f"one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[tracegrad.{KINDS.get(data.dtype.name, 'Tensor')} {list(data.shape)}]{source} is at version {version}; expected version {expected} instead. "
+        f"[tracegrad.{KINDS.get(data.dtype.name, 'Tensor')} {list(data.shape)}]{source} is at version {version}; expected version "
+        f"{expected} instead. "
         "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
         "tracegrad.autograd.set_detect_anomaly(True); or use an out-of-place operation, or clone the tensor before it is modified."
     )
@@ -178,7 +180,8 @@ def modified(data: np.ndarray[Any, Any], producer: Node | None, nr: int, version
 def apply_rules(node: Node, cts: dict[int, Any], wanted: Sequence[bool], create_graph: bool) -> list[Any]:
     """The cotangents of a node's inputs."""
     op, saved = node.op, node.saved
-    assert op is not None and saved is not None
+    assert op is not None
+    assert saved is not None
     many = len(node.out_types) != 1
     if isinstance(op.vjp, tuple):
         names: dict[Any, Any] = {name: unpack(node, s, create_graph) for name, s in saved.items()}

@@ -18,13 +18,17 @@ from .mode import set_grad_enabled
 from .tape import AccumulateGrad, Edge
 
 CYCLE = (
-    "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can cause a memory leak. "
-    "We recommend using autograd.grad when creating the graph to avoid this. If you have to use this function, make sure to reset the .grad fields of "
+    "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can cause a "
+    "memory leak. "
+    "We recommend using autograd.grad when creating the graph to avoid this. If you have to use this function, make sure to reset the "
+    ".grad fields of "
     "your parameters to None after use to break the cycle and avoid the leak."
 )
 BATCHED = (
-    "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes of the remaining dimensions are "
-    "expected to match the shape of corresponding output, but a mismatch was detected: grad_output[{0}] has a shape of {1} and output[{0}] has a "
+    "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes of the remaining "
+    "dimensions are "
+    "expected to match the shape of corresponding output, but a mismatch was detected: grad_output[{0}] has a shape of {1} and "
+    "output[{0}] has a "
     "shape of {2}. If you only want some tensors in `grad_output` to be considered batched, consider using vmap."
 )
 
@@ -68,7 +72,8 @@ def _cotangents(outputs: Sequence[Any], given: Sequence[Any], batched: bool = Fa
         if batched and (not value.shape or not _agree(value.shape[1:], out.shape)):
             raise RuntimeError(BATCHED.format(k, _size(value.shape), _size(out.shape)))
         if not batched and not _agree(value.shape, out.shape):
-            raise RuntimeError(f"Mismatch in shape: grad_output[{k}] has a shape of {_size(value.shape)} and output[{k}] has a shape of {_size(out.shape)}.")
+            raise RuntimeError(f"Mismatch in shape: grad_output[{k}] has a shape of {_size(value.shape)} and output[{k}] has a shape of "
+                               f"{_size(out.shape)}.")
         if (value.dtype.kind == "c") != (out.dtype.kind == "c"):
             raise RuntimeError(
                 "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
@@ -175,7 +180,8 @@ def grad(
     (tensor([2., 6.]),)
     """
     if not only_inputs:
-        warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other parts of the graph, "
+        warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other parts "
+                      "of the graph, "
                       "please use tracegrad.autograd.backward.", FutureWarning, stacklevel=2)
     if materialize_grads and allow_unused is False:
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
@@ -202,7 +208,8 @@ def grad(
     for k, (x, ct) in enumerate(zip(wanted, found, strict=True)):
         if ct is None:
             if not allow_unused:
-                raise RuntimeError(f"The differentiated Tensor at index {k} appears to not have been used in the graph. Set allow_unused=True if this is "
+                raise RuntimeError(f"The differentiated Tensor at index {k} appears to not have been used in the graph. Set "
+                                   "allow_unused=True if this is "
                                    "the desired behavior.")
             if materialize_grads:
                 found[k] = type(x)(np.zeros(x.shape, x.dtype), create_graph) if not isinstance(x._data, Var) else ops.zeros_like(x)

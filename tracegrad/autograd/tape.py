@@ -23,8 +23,10 @@ class Edge(NamedTuple):
 class Node:
     """One recorded application. `edges[k]` leads to the producer of input k, None where no gradient is wanted."""
 
-    __slots__ = ("__weakref__", "counters", "edges", "hooks", "in_types", "metadata", "op", "out_types", "params", "saved", "sequence_nr", "title",
-                 "where")
+    __slots__ = (
+        "__weakref__", "counters", "edges", "hooks", "in_types", "metadata", "op", "out_types", "params", "saved", "sequence_nr", "title",
+        "where",
+    )
 
     def __init__(self, op: Op | None, params: dict[str, Any], edges: tuple[Edge | None, ...]) -> None:
         self.op, self.params, self.edges = op, params, edges
@@ -60,8 +62,9 @@ class Node:
 
 
 TITLES = {
-    "power": "Pow", "reshape": "View", "transpose": "Permute", "broadcast_to": "Expand", "concatenate": "Cat", "convert": "ToCopy", "absolute": "Abs",
-    "square": "Pow", "take": "IndexSelect", "gather": "Index", "scatter": "IndexPut", "sub": "Sub",
+    "power": "Pow", "reshape": "View", "transpose": "Permute", "broadcast_to": "Expand", "concatenate": "Cat", "convert": "ToCopy",
+    "absolute": "Abs", "square": "Pow", "take": "IndexSelect", "gather": "Index", "scatter": "IndexPut", "clip_min": "Clamp",
+    "clip_max": "Clamp", "clip": "Clamp",
 }
 """Names on the tape that torch's users know, for operations that are called differently here."""
 
@@ -132,8 +135,10 @@ class Saved(NamedTuple):
 
 
 FREED = (
-    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved intermediate "
-    "values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph "
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved "
+    "intermediate "
+    "values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward "
+    "through the graph "
     "a second time or if you need to access saved tensors after calling backward."
 )
 
@@ -152,7 +157,7 @@ def _read_plan(op: Op, wanted: tuple[bool, ...]) -> tuple[tuple[str, bool, int],
         assert isinstance(op.vjp, tuple)
         names = frozenset().union(*[rule.reads for rule, want in zip(op.vjp, wanted, strict=True) if want and rule])
         outs = ["out"] if op.outputs == 1 else [f"out{k}" for k in range(op.outputs)]
-        plan = tuple((n, False, k) for k, n in enumerate(op.inputs) if n in names) + tuple((n, True, k) for k, n in enumerate(outs) if n in names)
+        plan = (*[(n, False, k) for k, n in enumerate(op.inputs) if n in names], *[(n, True, k) for k, n in enumerate(outs) if n in names])
         _reads[op, wanted] = plan
     return plan
 
@@ -200,7 +205,8 @@ def save(x: Any) -> Saved:
 
 def resave(node: Node, inputs: Sequence[Any], outs: Sequence[Any]) -> None:
     """Let a node keep these boxes (which have tangents) instead of the primal values that it was recorded with."""
-    assert node.saved is not None and node.op is not None
+    assert node.saved is not None
+    assert node.op is not None
     positions = {name: k for k, name in enumerate(node.op.inputs)}
     for key, old in node.saved.items():
         if isinstance(key, tuple):

@@ -44,13 +44,17 @@ class ArrayMethods(Value):
     argsort, argpartition, searchsorted = _method(np.argsort), _method(np.argpartition), _method(np.searchsorted)
     take, choose, compress, repeat = _method(np.take), _method(np.choose), _method(np.compress), _method(np.repeat)
     # shape
-    ravel, squeeze, swapaxes, diagonal = _method(np.ravel), _method(np.squeeze), _method(np.swapaxes), _method(np.diagonal)
+    squeeze, swapaxes, diagonal = _method(np.squeeze), _method(np.swapaxes), _method(np.diagonal)
 
     def reshape(self: Any, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
         """The same elements under another shape."""
         if order not in ("C", "A"):
             raise ValueError(f"reshape with order={order!r} is not supported; use x.T.reshape(shape[::-1]).T for Fortran order")
         return ops.reshape(self, _shape_arguments(shape))
+
+    def ravel(self: Any, order: str = "C") -> Any:
+        """One axis, without a copy where possible."""
+        return self.reshape(-1, order="C" if order == "K" else order)
 
     def flatten(self: Any, order: str = "C") -> Any:
         """A copy with one axis."""
@@ -122,7 +126,7 @@ class ArrayMethods(Value):
         """An array of its own: writes to it do not reach this one."""
         return ops.positive(self) if self.dtype.kind != "b" else ops.logical_or(self, False)
 
-    def clip(self: Any, min: Any = None, max: Any = None, out: Any = None) -> Any:  # noqa: A002
+    def clip(self: Any, min: Any = None, max: Any = None, out: Any = None) -> Any:
         """The elements limited to [min, max]."""
         result = ops.clip(self, None if min is None else operand(min), None if max is None else operand(max))
         return result if out is None else _stored(out, result)
@@ -159,7 +163,7 @@ class ArrayMethods(Value):
         """Set elements by their flat positions."""
         self.reshape(-1)[operand(indices)] = operand(values)
 
-    def view(self: Any, dtype: Any = None, type: Any = None) -> Any:  # noqa: A002
+    def view(self: Any, dtype: Any = None, type: Any = None) -> Any:
         """This array again; another dtype is refused, since no derivative goes through reinterpreted bits."""
         if dtype is not None and np.dtype(dtype) != self.dtype:
             raise TypeError("the bits of a traced or differentiated array cannot be viewed in another dtype; use astype for a conversion")

@@ -17,14 +17,22 @@ from ..ir.graph import Var
 from ..types import same
 
 NOT_A_LEAF = (
-    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during autograd.backward(). If you "
-    "indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by "
+    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during "
+    "autograd.backward(). If you "
+    "indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the "
+    "non-leaf Tensor by "
     "mistake, make sure you access the leaf Tensor instead."
 )
 DEEPCOPY = (
-    "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. Call .detach() before copying, or copy the "
+    "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. Call .detach() before "
+    "copying, or copy the "
     "leaf that it was computed from."
 )
+
+
+def cut(tensor: Any) -> None:
+    """Make a tensor a leaf that does not require grad."""
+    tensor.grad_fn, tensor.output_nr, tensor.requires_grad = None, 0, False
 
 
 class Differentiable(Value):
@@ -43,7 +51,8 @@ class Differentiable(Value):
         """Record (or stop recording) operations on this leaf."""
         if not requires_grad and self.grad_fn is not None:
             raise RuntimeError(
-                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that doesn't require "
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that "
+                "doesn't require "
                 "differentiation use var_no_grad = var.detach()."
             )
         if requires_grad and not is_differentiable(self.dtype):
@@ -71,7 +80,7 @@ class Differentiable(Value):
         """Cut this tensor from its history."""
         if self._base is not None:
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
-        self.grad_fn, self.output_nr, self.requires_grad = None, 0, False
+        cut(self)
         return self
 
     @property
@@ -114,10 +123,12 @@ class Differentiable(Value):
         if box is self:
             raise RuntimeError("can't assign Variable as its own grad")
         if len(box.shape) != len(self.shape) or not all(same(a, b) for a, b in zip(box.shape, self.shape, strict=True)):
-            raise RuntimeError(f"attempting to assign a gradient of size '{list(box.shape)}' to a tensor of size '{list(self.shape)}'. Please ensure that the "
+            raise RuntimeError(f"attempting to assign a gradient of size '{list(box.shape)}' to a tensor of size '{list(self.shape)}'. "
+                               "Please ensure that the "
                                "gradient and the tensor are the same size")
         if box.dtype != self.dtype:
-            raise RuntimeError(f"attempting to assign a gradient with dtype '{box.dtype.name}' to a tensor with grad_dtype '{self.dtype.name}'. The gradient "
+            raise RuntimeError(f"attempting to assign a gradient with dtype '{box.dtype.name}' to a tensor with grad_dtype "
+                               f"'{self.dtype.name}'. The gradient "
                                "must match the tensor's grad_dtype; convert it first.")
         self._grad = box
 
@@ -129,7 +140,8 @@ class Differentiable(Value):
             if create_graph or isinstance(raw, Var):
                 self._grad = boxed(type(self), ct)
             else:
-                own = np.empty_like(self._data) if isinstance(self._data, np.ndarray) and 0 not in self._data.strides else np.empty(self.shape, self.dtype)
+                dense = isinstance(self._data, np.ndarray) and 0 not in self._data.strides
+                own = np.empty_like(self._data) if dense else np.empty(self.shape, self.dtype)
                 own[...] = raw
                 self._grad = type(self)(own)
         elif create_graph or old.requires_grad:
@@ -232,7 +244,8 @@ class Differentiable(Value):
         return type(self), (self._concrete("pickling", "Return the value instead."), self.requires_grad)
 
     def __bool__(self: Any) -> bool:
-        data = self._concrete("a Python condition (if, while, and, or, not, assert)", "Use tg.where(condition, a, b) for a choice by element, tg.cond / "
+        data = self._concrete("a Python condition (if, while, and, or, not, assert)", "Use tg.where(condition, a, b) for a choice by "
+                                                                                      "element, tg.cond / "
                               "tg.while_loop for control flow, or mark the argument static with static_argnames.")
         if data.size != 1:
             raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous" if data.size else
@@ -244,7 +257,8 @@ class Differentiable(Value):
         if data.size != 1:
             raise RuntimeError(f"a Tensor with {data.size} elements cannot be converted to Scalar")
         if self.requires_grad:
-            warnings.warn("Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using tensor.detach() first.",
+            warnings.warn("Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using "
+                          "tensor.detach() first.",
                           UserWarning, stacklevel=2)
         return float(data.item())
 

@@ -21,19 +21,20 @@ from ..errors import ConcretizationError, UnsupportedFunctionError
 from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
 from ..ir.trace import user_line
+from ..ops.define import shape_of
 from .operators import array_of, operand
 
 NAMES: dict[str, str] = {
-    "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div", "negative": "neg", "conjugate": "conj", "abs": "absolute",
-    "pow": "power", "mod": "remainder", "amax": "max", "amin": "min", "permute_dims": "transpose", "concat": "concatenate", "acos": "arccos",
-    "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan", "atanh": "arctanh", "atan2": "arctan2",
-    "bitwise_not": "invert", "bitwise_invert": "invert", "around": "round", "rad2deg": "degrees", "deg2rad": "radians",
-    "cumulative_sum": "cumsum", "cumulative_prod": "cumprod", "matrix_transpose": "matrix_transpose",
-    "expit": "sigmoid", "gammaln": "lgamma", "psi": "digamma", "_logit": "logit",
+    "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div", "negative": "neg", "conjugate": "conj",
+    "amax": "max", "amin": "min", "permute_dims": "transpose", "concat": "concatenate", "cumulative_sum": "cumsum",
+    "cumulative_prod": "cumprod",
 }
 """NumPy's and SciPy's names of operations that are called differently here."""
 
-REDUCTIONS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any", "logaddexp": "logsumexp"}
+REDUCTIONS = {
+    "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any",
+    "logaddexp": "logsumexp",
+}
 RUNNING = {"add": "cumsum", "multiply": "cumprod", "maximum": "cummax", "minimum": "cummin"}
 IGNORED = {"order", "subok", "casting", "like", "sorter", "check_finite", "signature", "extobj", "mode_", "device"}
 """Parameters that change nothing about values."""
@@ -62,11 +63,16 @@ def tracked(x: Any) -> bool:
 
 
 def unsupported(name: str, detail: str = "") -> UnsupportedFunctionError:
-    known = [*NAMES, *ops.__all__]
+    if detail:
+        return UnsupportedFunctionError(
+            f"{user_line()}: {name}{detail} is not supported for traced or differentiated values. Leave that argument out, or write it "
+            "with other functions.")
+    known = [n for n in [*NAMES, *ops.__all__] if hasattr(np, n)]
     near = difflib.get_close_matches(name.rpartition(".")[2], known, 1)
     hint = f" The nearest supported call is np.{near[0]}." if near else ""
     return UnsupportedFunctionError(
-        f"{user_line()}: {name}{detail} has no counterpart for traced or differentiated values.{hint} Write it with supported functions, or apply it "
+        f"{user_line()}: {name} has no counterpart for traced or differentiated values.{hint} Write it with supported functions, or "
+        "apply it "
         "to plain arrays outside of the traced or differentiated function."
     )
 
@@ -117,7 +123,8 @@ def store(out: Any, value: Any, where: Any = True) -> Any:
         return out
     if tracked(value) or tracked(where):
         raise ConcretizationError(
-            f"{user_line()}: out= (or an in-place operator such as `a += x`) would write a traced or differentiated value into a plain ndarray. "
+            f"{user_line()}: out= (or an in-place operator such as `a += x`) would write a traced or differentiated value into a plain "
+            "ndarray. "
             "Use the returned value instead: a = a + x."
         )
     np.copyto(out, _plain(value), casting="same_kind", where=_plain(where))
@@ -165,7 +172,7 @@ def apply_function(function: Callable[..., Any], target: Callable[..., Any], nam
         given = {k: v for k, v in kwargs.items() if not (k == "out" or k in IGNORED or v is None or v is np._NoValue)}
         result = target(*args, **given)
         return result if out is None else store(out, result)
-    places, variadic, _ = mapping
+    places = mapping[0]
     bound = theirs.bind(*args, **kwargs)
     positional: dict[int, Any] = {}
     named: dict[str, Any] = {}
@@ -202,7 +209,7 @@ def _is_default(parameter: inspect.Parameter, value: Any) -> bool:
 
 
 def _shape(a: Any) -> Any:
-    return a.shape if isinstance(a, Value) else np.shape(a)
+    return shape_of(a) if isinstance(a, Value) else np.shape(a)
 
 
 def _size(a: Any, axis: Any = None) -> Any:
@@ -214,10 +221,17 @@ def _size(a: Any, axis: Any = None) -> Any:
     return total
 
 
+def _dtype_of(x: Any) -> np.dtype[Any] | None:
+    return x.dtype if isinstance(x, (Value, np.ndarray, np.generic)) else None  # type: ignore[union-attr]
+
+
 def _result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
     kinds: list[Any] = []
     for x in arrays_and_dtypes:
-        kinds.append(x.dtype if isinstance(x, (Value, np.ndarray, np.generic)) else type(x) if isinstance(x, (bool, int, float, complex)) else np.dtype(x))
+        if isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic):
+            kinds.append(type(x))
+        else:
+            kinds.append(_dtype_of(x) or np.dtype(x))
     return promote(*kinds)
 
 
@@ -251,6 +265,10 @@ def _fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     a[(index,) * a.ndim] = val
 
 
+def _put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -> None:
+    arr._update(ops.put_along_axis, indices, operand(values), axis)
+
+
 ABOUT: dict[Callable[..., Any], Callable[..., Any]] = {
     np.shape: _shape,
     np.ndim: lambda a: len(_shape(array_of(a))),
@@ -258,7 +276,7 @@ ABOUT: dict[Callable[..., Any], Callable[..., Any]] = {
     np.iscomplexobj: lambda x: _result_type(x).kind == "c",
     np.isrealobj: lambda x: _result_type(x).kind != "c",
     np.result_type: _result_type,
-    np.can_cast: lambda from_, to, casting="safe": np.can_cast(from_.dtype if isinstance(from_, Value) else from_, to.dtype if isinstance(to, Value) else to, casting),
+    np.can_cast: lambda from_, to, casting="safe": np.can_cast(_dtype_of(from_) or from_, _dtype_of(to) or to, casting),
     np.copyto: _copyto,
     np.array_repr: _array_repr,
     np.array_str: _array_str,
@@ -266,6 +284,7 @@ ABOUT: dict[Callable[..., Any], Callable[..., Any]] = {
     np.array_equal: _array_equal,
     np.put: _put,
     np.fill_diagonal: _fill_diagonal,
+    np.put_along_axis: _put_along_axis,
     np.may_share_memory: lambda a, b, max_work=None: a is b,
     np.shares_memory: lambda a, b, max_work=None: a is b,
 }
@@ -295,7 +314,7 @@ def apply_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], kwargs: dic
         if dtype is not None:
             operands = [ops.convert(x, dtype) for x in operands]
         if where is not True and out is None:
-            raise unsupported(name, " with where= and without out=, whose other elements would be undefined,")
+            raise unsupported(name, " with where= and without out= (its other elements would be undefined)")
         return _stored(out, target(*operands, **given), where)
     if method in ("reduce", "accumulate"):
         table = REDUCTIONS if method == "reduce" else RUNNING
@@ -317,7 +336,7 @@ def apply_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], kwargs: dic
         return _stored(out, target(operand(inputs[0]), axis=axis, **given), True)
     if method == "outer":
         x, y = operand(inputs[0]), operand(inputs[1])
-        shape = (*ops.shape_of(x), *[1] * len(ops.shape_of(y)))
+        shape = (*shape_of(x), *[1] * len(shape_of(y)))
         return _stored(out, apply_ufunc(ufunc, "__call__", (ops.reshape(x, shape), y), given), where)
     raise unsupported(f"{name}.{method}")
 
@@ -328,17 +347,16 @@ def _stored(out: Any, result: Any, where: Any) -> Any:
 
 def _at(ufunc: np.ufunc, name: str, inputs: Sequence[Any]) -> None:
     target, index, *rest = inputs
-    updates = {"add": "index_add", "subtract": "index_add", "multiply": "index_multiply", "maximum": "index_max", "minimum": "index_min"}
-    function = getattr(ops, updates.get(ufunc.__name__, ""), None)
-    if function is None:
+    if ufunc.__name__ not in ("add", "subtract"):
         raise unsupported(f"{name}.at")
     if not isinstance(target, Value):
         raise ConcretizationError(
-            f"{user_line()}: {name}.at would write traced or differentiated values into a plain ndarray. Make the array with np.zeros_like(x) of a "
+            f"{user_line()}: {name}.at would write traced or differentiated values into a plain ndarray. Make the array with "
+            "np.zeros_like(x) of a "
             "traced x, or with tg.zeros."
         )
     value = operand(rest[0])
-    target._update(function, index, -value if ufunc.__name__ == "subtract" else value)  # type: ignore[attr-defined]
+    target._update(ops.index_add_at, index, -value if ufunc.__name__ == "subtract" else value)  # type: ignore[attr-defined]
 
 
 def call_numpy(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -371,16 +389,20 @@ class NumpyDispatch(Value):
     def __array__(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if isinstance(self._data, Var) or self._tangents:
             raise ConcretizationError(
-                f"{user_line()}: a traced or differentiated array ({self.type}) cannot become a plain ndarray. If it was written into an array made by "
-                "np.zeros(n) or np.empty(n), make that array with np.zeros_like(x) of a traced x, or with tg.zeros(n). If it was passed to np.array or "
+                f"{user_line()}: a traced or differentiated array ({self.type}) cannot become a plain ndarray. If it was written into an "
+                "array made by "
+                "np.zeros(n) or np.empty(n), make that array with np.zeros_like(x) of a traced x, or with tg.zeros(n). If it was passed "
+                "to np.array or "
                 "np.asarray, leave that call out, or join several values with np.stack."
             )
         if self.requires_grad:
             if self.boxes_everything:
                 raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
             raise ConcretizationError(
-                f"{user_line()}: a differentiated array ({self.type}) cannot become a plain ndarray, which would lose its gradient. If it was written "
-                "into an array made by np.zeros(n) or np.empty(n), make that array with np.zeros_like(x) of the differentiated x, or with tg.zeros(n). "
+                f"{user_line()}: a differentiated array ({self.type}) cannot become a plain ndarray, which would lose its gradient. If "
+                "it was written "
+                "into an array made by np.zeros(n) or np.empty(n), make that array with np.zeros_like(x) of the differentiated x, or "
+                "with tg.zeros(n). "
                 "If it was passed to np.array or np.asarray, leave that call out, or join several values with np.stack."
             )
         self._refresh()

@@ -92,8 +92,8 @@ class Operators(Value):
     __lshift__, __rlshift__, __ilshift__ = _binary("left_shift"), _reflected("left_shift"), _in_place("left_shift")
     __rshift__, __rrshift__, __irshift__ = _binary("right_shift"), _reflected("right_shift"), _in_place("right_shift")
     __lt__, __le__, __gt__, __ge__ = _binary("less"), _binary("less_equal"), _binary("greater"), _binary("greater_equal")
-    __eq__ = _binary("equal")  # type: ignore[assignment]
-    __ne__ = _binary("not_equal")  # type: ignore[assignment]
+    __eq__ = _binary("equal")
+    __ne__ = _binary("not_equal")
     __neg__, __pos__, __abs__, __invert__ = _unary("neg"), _unary("positive"), _unary("absolute"), _unary("invert")
     # Where __eq__ is defined, Python drops the hash: boxed values are hashed by identity.
     __hash__ = object.__hash__

@@ -30,16 +30,21 @@ def _float_format(values: np.ndarray[Any, Any]) -> Callable[[Any], str]:
     return lambda v: f"{v:.{PRECISION}f}"
 
 
+def _complex_format(real: Callable[[Any], str], imag: Callable[[Any], str]) -> Callable[[Any], str]:
+    return lambda v: f"{real(v.real)}{'' if math.copysign(1, v.imag) < 0 else '+'}{imag(v.imag)}j"
+
+
+def _item(value: Any) -> str:
+    return str(value.item())
+
+
 def _formatter(values: np.ndarray[Any, Any]) -> Callable[[Any], str]:
     """Text of one element, padded to the width of the longest."""
     kind = values.dtype.kind
     if kind == "c":
-        real, imag = _float_format(values.real), _float_format(values.imag)
-        bare: Callable[[Any], str] = lambda v: f"{real(v.real)}{'+' if math.copysign(1, v.imag) > 0 or v.imag != v.imag else ''}{imag(v.imag)}j"  # noqa: E731
-    elif kind == "f":
-        bare = _float_format(values)
+        bare = _complex_format(_float_format(values.real), _float_format(values.imag))
     else:
-        bare = lambda v: str(v.item())  # noqa: E731
+        bare = _float_format(values) if kind == "f" else _item
     width = max((len(bare(v)) for v in values.ravel()), default=0)
     return lambda v: bare(v).rjust(width)
 

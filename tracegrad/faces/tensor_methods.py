@@ -14,6 +14,7 @@ from ..types import normalize_axis, same, show
 from .operators import operand
 from .printing import tensor_repr
 from .tensor_casts import TensorCasts, sizes_of, titled
+from .tensor_updates import TensorUpdates
 
 
 class Extremes(NamedTuple):
@@ -52,14 +53,6 @@ def _binary(name: str) -> Callable[[Any, Any], Any]:
     return method
 
 
-def _in_place(name: str) -> Callable[..., Any]:
-    def method(self: Any, *others: Any) -> Any:
-        return self._update(getattr(ops, name), *[operand(o) for o in others])
-
-    method.__name__, method.__doc__ = name + "_", f"As tracegrad.{name}, in place."
-    return method
-
-
 def _scaled(name: str) -> Callable[..., Any]:
     """add and sub take a factor for the other operand."""
 
@@ -70,7 +63,7 @@ def _scaled(name: str) -> Callable[..., Any]:
     return method
 
 
-class TensorMethods(TensorCasts):
+class TensorMethods(TensorUpdates, TensorCasts):
     """torch's names."""
 
     __slots__ = ()
@@ -101,7 +94,7 @@ class TensorMethods(TensorCasts):
         """Inner product of two vectors."""
         return titled(ops.matmul(self, other), "Dot", self, other)
 
-    def clamp(self: Any, min: Any = None, max: Any = None) -> Any:  # noqa: A002
+    def clamp(self: Any, min: Any = None, max: Any = None) -> Any:
         """The elements limited to [min, max]."""
         return titled(ops.clip(self, min, max), "Clamp", self)
 
@@ -248,62 +241,6 @@ class TensorMethods(TensorCasts):
         """The upper triangle."""
         return ops.triu(self, diagonal)
 
-    # in place
-    mul_, div_, pow_, remainder_, floor_divide_ = map(_in_place, ("mul", "div", "power", "remainder", "floor_divide"))
-    exp_, log_, sqrt_, neg_, abs_, tanh_ = map(_in_place, ("exp", "log", "sqrt", "neg", "absolute", "tanh"))
-    sigmoid_, relu_, sin_, cos_, reciprocal_, square_ = map(_in_place, ("sigmoid", "relu", "sin", "cos", "reciprocal", "square"))
-    floor_, ceil_, trunc_, sign_, maximum_, minimum_ = map(_in_place, ("floor", "ceil", "trunc", "sign", "maximum", "minimum"))
-
-    def add_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
-        """Add in place `alpha` times the other."""
-        return self._update(ops.add, operand(other) if alpha == 1 else ops.mul(alpha, operand(other)))
-
-    def sub_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
-        """Subtract in place `alpha` times the other."""
-        return self._update(ops.sub, operand(other) if alpha == 1 else ops.mul(alpha, operand(other)))
-
-    def addcmul_(self: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
-        """Add `value * tensor1 * tensor2` in place."""
-        return self._update(ops.add, ops.mul(value, ops.mul(tensor1, tensor2)))
-
-    def addcdiv_(self: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
-        """Add `value * tensor1 / tensor2` in place."""
-        return self._update(ops.add, ops.mul(value, ops.div(tensor1, tensor2)))
-
-    def lerp_(self: Any, end: Any, weight: Any) -> Any:
-        """Move in place towards `end` by the fraction `weight`."""
-        return self._update(lambda x: x + weight * (end - x))
-
-    def clamp_(self: Any, min: Any = None, max: Any = None) -> Any:  # noqa: A002
-        """Limit the elements to [min, max] in place."""
-        return self._update(ops.clip, min, max)
-
-    def masked_fill_(self: Any, mask: Any, value: Any) -> Any:
-        """Set the elements where the mask is true."""
-        return self._update(lambda x: ops.where(mask, value, x))
-
-    def zero_(self: Any) -> Any:
-        """Set all elements to 0."""
-        return self.fill_(0)
-
-    def fill_(self: Any, value: Any) -> Any:
-        """Set all elements to one value."""
-        return self.copy_(value)
-
-    def copy_(self: Any, src: Any) -> Any:
-        """Take the (broadcast) elements of `src`."""
-        source = ops.convert(operand(src), self.dtype)
-        # Selecting never the old value keeps the result on the tape of both.
-        return self._update((lambda x: ops.where(False, x, source)) if self.requires_grad else lambda x: ops.broadcast_to(source, x.shape))
-
-    def uniform_(self: Any, low: float = 0.0, high: float = 1.0) -> Any:
-        """Fill with uniform random numbers."""
-        return self.copy_(ops.random.DEFAULT.uniform(low, high, self.shape))
-
-    def normal_(self: Any, mean: float = 0.0, std: float = 1.0) -> Any:
-        """Fill with normal random numbers."""
-        return self.copy_(ops.random.DEFAULT.normal(mean, std, self.shape))
-
     # shape
     def size(self: Any, dim: int | None = None) -> Any:
         """The sizes, or the size of one dimension."""
@@ -325,7 +262,8 @@ class TensorMethods(TensorCasts):
         data = self._data
         result = ops.reshape(self, sizes)
         if isinstance(data, np.ndarray) and data.size and not np.may_share_memory(result._data, data):
-            raise RuntimeError("view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous "
+            raise RuntimeError("view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+                               "contiguous "
                                "subspaces). Use .reshape(...) instead.")
         return result
 
@@ -460,7 +398,19 @@ class TensorMethods(TensorCasts):
 
     def gather(self: Any, dim: int, index: Any) -> Any:
         """Elements picked along a dimension, one for each position of `index`."""
-        return titled(ops.take_along_axis(self, index, dim), "Gather", self)
+        return ops.gather(self, dim, index)
+
+    def scatter(self: Any, dim: int, index: Any, src: Any) -> Any:
+        """This tensor with the elements of `src` at the positions of `index` along a dimension."""
+        return ops.scatter(self, dim, index, src)
+
+    def scatter_add(self: Any, dim: int, index: Any, src: Any) -> Any:
+        """This tensor with `src` added at the positions of `index` along a dimension."""
+        return ops.scatter_add(self, dim, index, src)
+
+    def index_add(self: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
+        """This tensor with slices of `source` added at these positions along a dimension."""
+        return ops.index_add(self, dim, index, source, alpha)
 
     def masked_select(self: Any, mask: Any) -> Any:
         """The elements where the mask is true, as a vector."""
@@ -494,6 +444,10 @@ class TensorMethods(TensorCasts):
         """At most `chunks` pieces of equal size (the last may be smaller)."""
         pieces: tuple[Any, ...] = self.split(max(1, -(-int(self.shape[dim]) // chunks)), dim)
         return pieces
+
+    def __getitem__(self: Any, index: Any) -> Any:
+        result = ops.getitem(self, index)
+        return titled(result, "Select", self) if isinstance(index, int) else result
 
     def __repr__(self) -> str:
         return tensor_repr(self)

@@ -23,7 +23,8 @@ from ..types import same, show
 
 LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
 EXPANDED = (
-    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor before "
+    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor "
+    "before "
     "performing the operation."
 )
 
@@ -89,7 +90,7 @@ class Writes(Value):
         stored = self._in_storage(root) and not (isinstance(new, Value) and isinstance(new._data, Var))
         if stored:
             self._check_leaf(root)
-            tracked = isinstance(new, Writes) and (new.requires_grad or bool(new._tangents))  # type: ignore[attr-defined]
+            tracked = isinstance(new, Writes) and (new.requires_grad or bool(new._tangents))
             tracked = (tracked or root.requires_grad or bool(root._tangents)) and (MODE.enabled or bool(root._tangents))
             if not self._data.flags.writeable:
                 raise RuntimeError(EXPANDED)
@@ -126,17 +127,19 @@ class Writes(Value):
         before = self
         if self._in_storage(root):
             self._check_leaf(root)
-            if MODE.enabled and any(isinstance(x, Writes) and x.requires_grad for x in (self, *arguments)):  # type: ignore[attr-defined]
+            if MODE.enabled and any(isinstance(x, Writes) and x.requires_grad for x in (self, *arguments)):
                 # The rule of the operation may read what is about to be overwritten: it gets a copy.
                 before = self._alias()
                 before._data, before._version_counter = self._data.copy(), [0, 0]
         new = function(before, *[before if x is self else x for x in arguments])
         if not (len(new.shape) == len(self.shape) and all(same(a, b) for a, b in zip(new.shape, self.shape, strict=True))):
-            raise ShapeError(f"the result of the in-place operation has shape {show(new.shape)}, which does not fit the written array's {show(self.shape)}. "
+            raise ShapeError(f"the result of the in-place operation has shape {show(new.shape)}, which does not fit the written array's "
+                             f"{show(self.shape)}. "
                              "Use the operation that returns a new array.")
         if new.dtype != self.dtype:
             if not np.can_cast(new.dtype, self.dtype, "same_kind"):
-                raise DTypeError(f"the result of the in-place operation has dtype {new.dtype}, which cannot be cast to the written array's {self.dtype}. "
+                raise DTypeError(f"the result of the in-place operation has dtype {new.dtype}, which cannot be cast to the written "
+                                 f"array's {self.dtype}. "
                                  "Convert the array with .astype first, or use the operation that returns a new array.")
             new = ops.convert(new, self.dtype)
         self._write(new)
@@ -150,22 +153,29 @@ def insert(op: Op, params: dict[str, Any], x: Any, y: Any) -> Any:
     if op.name == "transpose":
         return ops.transpose(y, tuple(int(a) for a in np.argsort(params["axes"])))
     if op.name == "slice":
-        return ops.index_update(x, slices(params["start"], params["size"], params["step"]), y)
+        return ops.slice_put(x, y, params["start"], params["step"])
     # Any other view copies elements to places of their own: its adjoint says where they belong.
-    assert isinstance(op.vjp, tuple) and op.vjp[0] is not None
+    assert isinstance(op.vjp, tuple)
     rule = op.vjp[0]
+    assert rule is not None
     given = {n: x.type if n == "like" else params[n] for n in rule.keywords}
     inside = rule.function(ops.broadcast_to(np.ones((), y.dtype), y.shape), **given)
     return ops.where(ops.not_equal(inside, 0), rule.function(y, **given), x)
 
 
-def slices(start: Sequence[Any], size: Sequence[Any], step: Sequence[int]) -> tuple[slice, ...]:
-    """An index for the elements `start + k * step`, k < size."""
-    result = []
-    for b, n, s in zip(start, size, step, strict=True):
-        if isinstance(n, int) and n == 0:
-            result.append(slice(0, 0))
-            continue
-        end = b + n * s
-        result.append(slice(b, None if s < 0 and isinstance(end, int) and end < 0 else end, s))
-    return tuple(result)
+def copies(shape: Sequence[Any], view: Sequence[tuple[Op, dict[str, Any]]]) -> bool:
+    """Whether NumPy would have to copy for the last step of a view, given that the base lies in C order."""
+    if len(view) == 1 or not all(isinstance(s, int) for s in shape):
+        return False
+    # Strides alone decide; the one element behind them is never read.
+    strides = [8 * int(np.prod(shape[k + 1 :], dtype=np.int64)) for k in range(len(shape))]
+    memory = np.lib.stride_tricks.as_strided(np.empty(1), shape, strides)
+    for op, params in view[:-1]:
+        if op.name not in ("reshape", "transpose", "slice"):
+            return False
+        memory = op.evaluate(memory, **params)
+    try:
+        np.reshape(memory, view[-1][1]["shape"], copy=False)
+    except ValueError:
+        return True
+    return False
