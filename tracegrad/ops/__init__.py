@@ -7,20 +7,24 @@ from __future__ import annotations
 
 from ..ir.op import Op, compose
 from . import (
-    arithmetic, comparison, creation, elementary, gathering, indexing, products, random, reductions, scans, shape, special,
-    trigonometric,
+    arithmetic, comparison, creation, elementary, gathering, indexing, logic, products, random, reductions, scans, shape, special, trigonometric,
 )
 from .arithmetic import (
     add, conj, convert, div, equal, greater, greater_equal, imag, less, less_equal, mul, neg, not_equal, real, strong_mul, sub, where,
 )
 from .comparison import (
-    around, bitwise_and, bitwise_invert, bitwise_not, bitwise_or, bitwise_xor, ceil, clip, copysign, divmod, fix, floor, floor_divide,
-    fmax, fmin, fmod, heaviside, invert, isclose, isfinite, isinf, isnan, isneginf, isposinf, left_shift, logical_and, logical_not,
-    logical_or, logical_xor, maximum, minimum, mod, nan_to_num, relu, remainder, right_shift, rint, round, signbit, trunc,
+    around, ceil, clip, copysign, divmod, fix, floor, floor_divide, fmax, fmin, fmod, heaviside, maximum, minimum, mod, relu, remainder,
+    rint, round, signbit, trunc,
 )
 from .creation import (
     arange, empty, empty_like, eye, full, full_like, identity, indices, iota, linspace, logspace, meshgrid, ones, ones_like, tri, tril,
     triu, zeros, zeros_like,
+)
+from .diagonals import (
+    diagonal, trace,
+)
+from .einsum import (
+    einsum,
 )
 from .elementary import (
     abs, absolute, cbrt, exp, exp2, expm1, fabs, float_power, log, log10, log1p, log2, positive, pow, power, reciprocal, sign, sqrt,
@@ -29,6 +33,10 @@ from .elementary import (
 from .indexing import (
     gather, getitem, index_add, index_add_at, index_copy, index_select, index_update, nonzero, put_along_axis, scatter, scatter_add,
     slice_put, take, take_along_axis,
+)
+from .logic import (
+    bitwise_and, bitwise_invert, bitwise_not, bitwise_or, bitwise_xor, invert, isclose, isfinite, isinf, isnan, isneginf, isposinf,
+    left_shift, logical_and, logical_not, logical_or, logical_xor, nan_to_num, right_shift,
 )
 from .products import (
     bmm, cross, dot, inner, kron, matmul, matrix_transpose, mm, multi_dot, mv, outer, tensordot, vdot, vecdot,
@@ -61,26 +69,25 @@ shape.CONVERT.append(convert)
 
 OPS: tuple[Op, ...] = (
     *arithmetic.OPS, *shape.OPS, *elementary.OPS, *trigonometric.OPS, *comparison.OPS, *special.OPS, *creation.OPS, *random.OPS,
-    *gathering.OPS, *reductions.OPS, *scans.OPS, *indexing.OPS, *products.OPS,
+    *gathering.OPS, *reductions.OPS, *scans.OPS, *indexing.OPS, *products.OPS, *logic.OPS,
 )
 
 __all__ = [
-    "Generator", "OPS", "abs", "absolute", "acos", "acosh", "add", "all", "amax", "amin", "angle", "any", "arange", "arccos",
-    "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "argmax", "argmin", "around", "asin", "asinh", "atan", "atan2",
-    "atanh", "beta", "betaln", "bitwise_and", "bitwise_invert", "bitwise_not", "bitwise_or", "bitwise_xor", "bmm", "broadcast_to",
-    "cbrt", "ceil", "clip", "concatenate", "conj", "convert", "copysign", "cos", "cosh", "count_nonzero", "cross", "cumprod",
-    "cumsum", "default_rng", "deg2rad", "degrees", "digamma", "div", "divmod", "dot", "embed", "empty", "empty_like", "entr", "equal",
-    "erf", "erfc", "erfinv", "exp", "exp2", "expand_dims", "expit", "expm1", "eye", "fabs", "factorial", "fix", "flip", "float_power",
-    "floor", "floor_divide", "fmax", "fmin", "fmod", "full", "full_like", "gamma", "gammaln", "gather", "getitem", "greater",
-    "greater_equal", "heaviside", "hypot", "identity", "imag", "index_add", "index_add_at", "index_copy", "index_select",
-    "index_update", "indices", "inner", "invert", "iota", "isclose", "isfinite", "isinf", "isnan", "isneginf", "isposinf", "kron",
-    "left_shift", "less", "less_equal", "lgamma", "linear_recurrence", "linspace", "log", "log10", "log1p", "log2", "log_sigmoid",
-    "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or", "logical_xor", "logit", "logspace", "manual_seed",
-    "matmul", "matrix_transpose", "max", "maximum", "meshgrid", "min", "minimum", "mm", "mod", "moveaxis", "mul", "multi_dot", "mv",
-    "nan_to_num", "ndtr", "ndtri", "neg", "nonzero", "not_equal", "ones", "ones_like", "outer", "polygamma", "positive", "pow",
-    "power", "prod", "psi", "ptp", "put_along_axis", "rad2deg", "radians", "real", "reciprocal", "relu", "remainder", "reshape",
-    "right_shift", "rint", "round", "scatter", "scatter_add", "sigmoid", "sign", "signbit", "sin", "sinc", "sinh", "slice_array",
-    "slice_put", "softplus", "sqrt", "square", "squeeze", "stack", "strong_mul", "sub", "sum", "sum_axes", "sum_to", "swapaxes",
-    "take", "take_along_axis", "tan", "tanh", "tensordot", "transpose", "tri", "tril", "triu", "trunc", "vdot", "vecdot", "where",
-    "xlog1py", "xlogy", "zeros", "zeros_like",
+    "Generator", "OPS", "abs", "absolute", "acos", "acosh", "add", "all", "amax", "amin", "angle", "any", "arange", "arccos", "arccosh",
+    "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "argmax", "argmin", "around", "asin", "asinh", "atan", "atan2", "atanh", "beta",
+    "betaln", "bitwise_and", "bitwise_invert", "bitwise_not", "bitwise_or", "bitwise_xor", "bmm", "broadcast_to", "cbrt", "ceil", "clip",
+    "concatenate", "conj", "convert", "copysign", "cos", "cosh", "count_nonzero", "cross", "cumprod", "cumsum", "default_rng", "deg2rad",
+    "degrees", "diagonal", "digamma", "div", "divmod", "dot", "einsum", "embed", "empty", "empty_like", "entr", "equal", "erf", "erfc",
+    "erfinv", "exp", "exp2", "expand_dims", "expit", "expm1", "eye", "fabs", "factorial", "fix", "flip", "float_power", "floor",
+    "floor_divide", "fmax", "fmin", "fmod", "full", "full_like", "gamma", "gammaln", "gather", "getitem", "greater", "greater_equal",
+    "heaviside", "hypot", "identity", "imag", "index_add", "index_add_at", "index_copy", "index_select", "index_update", "indices",
+    "inner", "invert", "iota", "isclose", "isfinite", "isinf", "isnan", "isneginf", "isposinf", "kron", "left_shift", "less",
+    "less_equal", "lgamma", "linear_recurrence", "linspace", "log", "log10", "log1p", "log2", "log_sigmoid", "logaddexp", "logaddexp2",
+    "logical_and", "logical_not", "logical_or", "logical_xor", "logit", "logspace", "manual_seed", "matmul", "matrix_transpose", "max",
+    "maximum", "meshgrid", "min", "minimum", "mm", "mod", "moveaxis", "mul", "multi_dot", "mv", "nan_to_num", "ndtr", "ndtri", "neg",
+    "nonzero", "not_equal", "ones", "ones_like", "outer", "polygamma", "positive", "pow", "power", "prod", "psi", "ptp", "put_along_axis",
+    "rad2deg", "radians", "real", "reciprocal", "relu", "remainder", "reshape", "right_shift", "rint", "round", "scatter", "scatter_add",
+    "sigmoid", "sign", "signbit", "sin", "sinc", "sinh", "slice_array", "slice_put", "softplus", "sqrt", "square", "squeeze", "stack",
+    "strong_mul", "sub", "sum", "sum_axes", "sum_to", "swapaxes", "take", "take_along_axis", "tan", "tanh", "tensordot", "trace",
+    "transpose", "tri", "tril", "triu", "trunc", "vdot", "vecdot", "where", "xlog1py", "xlogy", "zeros", "zeros_like",
 ]

@@ -32,7 +32,7 @@ sqrt_op = pointwise("sqrt", ("x",), numpy=np.sqrt, code="sqrt({x})", partials=(l
 cbrt_op = pointwise("cbrt", ("x",), numpy=np.cbrt, code="cbrt({x})", partials=(lambda out: 1 / (3 * (out * out)),), domain="singular",
                     cost=15,
                     kinds="biuf", doc="Cube root, negative for negative x.")
-square_op = pointwise("square", ("x",), numpy=np.square, code="square({x})", partials=(lambda x: 2 * x,), result="promote",
+square_op = pointwise("square", ("x",), numpy=np.square, kinds="iufc", code="square({x})", partials=(lambda x: 2 * x,), result="promote",
                       doc="x times x.")
 reciprocal_op = pointwise("reciprocal", ("x",), numpy=np.reciprocal, code="np.{dtype}(1) / {x}", partials=(lambda out: -(out * out),),
                           result="promote", domain="singular", cost=4, kinds="fc", doc="1 / x.")
@@ -72,7 +72,8 @@ def _power_code(n: int) -> str:
 
 
 integer_pow_op: Op = pointwise(
-    "integer_pow", ("x",), numpy=lambda x, *, n: _power_by_squaring(x, n), code=lambda p: _power_code(p["n"]), result="promote", cost=2,
+    "integer_pow", ("x",), numpy=lambda x, *, n: _power_by_squaring(x, n), code=lambda p: _power_code(p["n"]), result="promote",
+    cost=2, kinds="iufc",
     partials=(lambda x, *, n: 2 * x if n == 2 else n * bind(integer_pow_op, [x], {"n": n - 1}),),
     doc="x to a fixed integer power of at least 2.",
 )

@@ -23,10 +23,11 @@ from ..ir.dispatch import STATE, bind
 from ..ir.trace import Trace
 from ..types import Int, Shape, broadcast_shapes
 from .arithmetic import add, convert, less, mul, neg, sub
-from .comparison import mod, right_shift
+from .comparison import mod
 from .creation import iota
 from .define import shape_of
 from .elementary import log, log1p, sqrt
+from .logic import right_shift
 from .pointwise import pointwise
 from .shape import reshape
 from .trigonometric import cos

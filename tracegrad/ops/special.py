@@ -10,8 +10,8 @@ from scipy import special
 
 from ..ir.dispatch import bind
 from .arithmetic import add, div, equal, less, mul, neg, strong_mul, sub, where
-from .comparison import isinf, logical_and
 from .elementary import LN2, exp, log, log1p
+from .logic import isinf, logical_and
 from .pointwise import pointwise
 
 REAL = "biuf"

@@ -62,7 +62,7 @@ def _angle_partial(x: Any) -> Any:
     return where(zero, 0, -1j / where(zero, 1, x))
 
 
-angle_op = pointwise("angle", ("x",), numpy=np.angle, code="angle({x})", partials=(_angle_partial,), result="real", cost=20,
+angle_op = pointwise("angle", ("x",), numpy=np.angle, code="angle({x})", partials=(_angle_partial,), result="real", cost=20, kinds="c",
                      doc="Argument of a complex number, in radians.")
 half_turn_op = pointwise("half_turn", ("x",), numpy=np.angle, code="atan2(np.{dtype}(0), {x})", partials=(0,), kinds=REAL, cost=4,
                          doc="Argument of a real number: 0, or pi where it is negative.")
