@@ -231,10 +231,12 @@ class TestConcretization:
             out[0] = x[0]
             return out
 
-        with pytest.raises(TypeError, match=r"zeros_like|tg\.zeros"):
-            tg.jit(g)(np.ones(3))
-        with pytest.raises(TypeError, match=r"zeros_like|tg\.zeros"):
-            tg.grad(lambda x: np.sum(g(x)))(np.ones(3))
+        for run in (lambda: tg.jit(g)(np.ones(3)), lambda: tg.grad(lambda x: np.sum(g(x)))(np.ones(3))):
+            with pytest.raises((TypeError, ValueError)) as caught:
+                run()
+            # NumPy replaces the error by its own and keeps ours as the cause.
+            text = f"{caught.value} {caught.value.__cause__}"
+            assert "zeros_like" in text and "tg.zeros" in text
 
 
 def test_escaped_value() -> None:

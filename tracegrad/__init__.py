@@ -13,6 +13,7 @@ if not (_pathlib.Path(__file__).parent / "codegen").is_dir():
     __path__.append(str(_pathlib.Path(__file__).parent.parent))
 
 from . import autograd, ops
+from .autograd import functional as functional
 from .autograd.mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from .control.scan import scan
 from .custom import custom_jvp, custom_vjp, stop_gradient
@@ -21,6 +22,7 @@ from .errors import ConcretizationError, DTypeError, ShapeError, TracegradError,
 from .jit import jit
 from .ops import *  # noqa: F403  (the public functions, listed in ops.__all__)
 from .tensor import Array, Tensor
+from .tensors import *  # noqa: F403  (constructors of Tensors, listed in tensors.__all__; they stand for their namesakes in ops)
 from .vectorize import vmap
 
 __version__ = "0.1.0"

@@ -65,7 +65,8 @@ class _Inputs:
                 )
         self.leaves: list[Any] = [fresh_leaf(x) for x in self.originals]
         self.args = list(args)
-        self.fill(self.leaves)
+        # The function gets aliases: writing to an argument must not change what is differentiated with respect to.
+        self.fill([x._alias() for x in self.leaves])
 
     def fill(self, leaves: Sequence[Any]) -> None:
         for n, value in zip(self.numbers, unflatten(self.spec, leaves), strict=True):

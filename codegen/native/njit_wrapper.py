@@ -25,12 +25,12 @@ def as_array(value: Any, dtype: Any, ndim: int) -> Any:
 
 
 @overload(as_array, inline="always")
-def _as_array(value: Any, dtype: Any, ndim: Any) -> Any:
+def _as_array(value, dtype, ndim):  # type: ignore[no-untyped-def]  # Numba compares signatures to the letter
     wanted = dtype.dtype
     rank = ndim.literal_value if isinstance(ndim, types.IntegerLiteral) else None
     if isinstance(value, (types.Number, types.Boolean)) and rank in (0, None):
 
-        def of_number(value: Any, dtype: Any, ndim: Any) -> Any:
+        def of_number(value, dtype, ndim):  # type: ignore[no-untyped-def]
             made = np.empty((), dtype)
             made[()] = value
             return made

@@ -18,7 +18,7 @@ from ..ir.op import Types, op
 from ..ir.trace import Trace
 from ..ops import add, broadcast_to, moveaxis, slice_array, stack
 from ..ops.shape import reshape
-from ..tensor import Array, Boxed, fresh_leaf
+from ..tensor import Array, Boxed, fresh_leaf, inside
 from ..transforms.derive import batched, tangent
 from ..transforms.tracing import check_leaf, face_of, leaf_type, plain, trace_function
 from ..tree import flatten, unflatten
@@ -200,7 +200,7 @@ def scan(f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any = None, le
     carry_leaves, carry_spec = flatten(init)
     for x in carry_leaves:
         check_leaf(x, "scan: the initial carry holds")
-    carry_leaves = [x if isinstance(x, Boxed) else np.asarray(x) for x in carry_leaves]
+    carry_leaves = [inside(x) for x in carry_leaves]
     kinds = [_slice_type(x, False) for x in carry_leaves]
     types = [*kinds, *[_slice_type(x, True) for x in x_leaves]]
     faces = [face_of(x) for x in [*carry_leaves, *x_leaves]]
