@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from . import custom, tensor
+from . import custom
 from .control import call, scan
 from .ir.op import Op
 from .ops import OPS
+from .tensor import identity
 
-ALL_OPS: tuple[Op, ...] = (*OPS, tensor.identity, *call.OPS, *scan.OPS, *custom.OPS)
+ALL_OPS: tuple[Op, ...] = (*OPS, identity, *call.OPS, *scan.OPS, *custom.OPS)
 OPS_BY_NAME: dict[str, Op] = {op.name: op for op in ALL_OPS}
