@@ -1,0 +1,437 @@
+"""Factorisations and solves through LAPACK, with NumPy's conventions: single matrices or stacks with one leading axis.
+
+LAPACK counts columns first: operands are copied in transposed order, and results copied back. Failures never raise:
+`status` receives (code, LAPACK's error number), where it is still clear, and the results become NaN.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from numba.core import types
+from numba.extending import register_jitable
+from numba.np import numpy_support
+
+from .bridge import implements
+from .foreign import blas, lapack, letter
+
+LOWER, UPPER, VECTORS, SLIM, PLAIN = ord("L"), ord("U"), ord("V"), ord("S"), ord("N")
+TRANS = (ord("N"), ord("T"), ord("C"))
+Body = Callable[..., Any]
+
+
+def _each(*arrays: Any, ndim: int = 2) -> Any:
+    """The matrices of stacks, in step."""
+    return zip(*arrays, strict=True) if arrays[0].ndim > ndim else iter([arrays])
+
+
+def _record(status: Any, code: int, info: int) -> None:
+    if status[0] == 0:
+        status[0], status[1] = code, info
+
+
+implements(_record)(lambda status, code, info: _record)
+
+
+def solve(a: Any, b: Any, x: Any, status: Any, code: int) -> None:
+    """`a @ x = b`; b has the rank of a."""
+    for m, rhs, out in _each(a, b, x):
+        try:
+            out[...] = np.linalg.solve(m, rhs)
+        except np.linalg.LinAlgError:
+            out[...] = np.nan
+            _record(status, code, 1)
+
+
+def inv(a: Any, out: Any, status: Any, code: int) -> None:
+    """The inverse."""
+    for m, o in _each(a, out):
+        try:
+            o[...] = np.linalg.inv(m)
+        except np.linalg.LinAlgError:
+            o[...] = np.nan
+            _record(status, code, 1)
+
+
+def det(a: Any, out: Any) -> None:
+    """The determinant; `out` has the shape of the stack."""
+    out[...] = np.linalg.det(a)
+
+
+def slogdet(a: Any, sign: Any, logabsdet: Any) -> None:
+    """Sign (or phase) and logarithm of the size of the determinant; (0, -inf) for a singular matrix."""
+    s, size = np.linalg.slogdet(a)
+    sign[...], logabsdet[...] = s, size
+
+
+def cholesky(a: Any, out: Any, status: Any, code: int) -> None:
+    """The lower factor; only the lower triangle of `a` is read."""
+    for m, o in _each(a, out):
+        try:
+            o[...] = np.linalg.cholesky(m)
+        except np.linalg.LinAlgError:
+            o[...] = np.nan
+            _record(status, code, 1)
+
+
+def qr(a: Any, q: Any, r: Any) -> None:
+    """The reduced factors."""
+    for m, oq, orr in _each(a, q, r):
+        oq[...], orr[...] = np.linalg.qr(m)
+
+
+def eigh(a: Any, w: Any, v: Any, status: Any, code: int) -> None:
+    """Eigenvalues, ascending, and vectors of a Hermitian matrix, of which only the lower triangle is read."""
+    for m, ow, ov in ((a, w, v),) if a.ndim == 2 else zip(a, w, v, strict=True):
+        try:
+            ow[...], ov[...] = np.linalg.eigh(m)
+        except np.linalg.LinAlgError:
+            ow[...], ov[...] = np.nan, np.nan
+            _record(status, code, 1)
+
+
+def svd(a: Any, u: Any, s: Any, vh: Any, status: Any, code: int) -> None:
+    """The reduced singular value decomposition."""
+    for m, ou, os, ov in ((a, u, s, vh),) if a.ndim == 2 else zip(a, u, s, vh, strict=True):
+        try:
+            ou[...], os[...], ov[...] = np.linalg.svd(m, full_matrices=False)
+        except np.linalg.LinAlgError:
+            ou[...], os[...], ov[...] = np.nan, np.nan, np.nan
+            _record(status, code, 1)
+
+
+def triangular_solve(a: Any, b: Any, x: Any, lower: bool, trans: int = 0, unit: bool = False) -> None:
+    """`op(a) @ x = b` with op nothing, transposition or conjugate transposition (trans 0, 1, 2); the other triangle is not read."""
+    for m, rhs, out in _each(a, b, x):
+        try:
+            out[...] = scipy.linalg.solve_triangular(m, rhs, trans=trans, lower=lower, unit_diagonal=unit, check_finite=False)
+        except np.linalg.LinAlgError:
+            # A zero on the diagonal: substitution goes on, as it does when compiled.
+            out[...] = _substituted(m, rhs, lower, trans, unit)
+
+
+def _substituted(m: Any, rhs: Any, lower: bool, trans: int, unit: bool) -> Any:
+    op = (m, m.T, np.conj(m.T))[trans]
+    down = lower == (trans == 0)
+    n = len(m)
+    out = np.array(rhs)
+    for i in range(n) if down else range(n - 1, -1, -1):
+        done = slice(0, i) if down else slice(i + 1, n)
+        out[i] -= op[i, done] @ out[done]
+        if not unit:
+            out[i] = out[i] / op[i, i]
+    return out
+
+
+# --- compiled ------------------------------------------------------------------------------------------------------------------
+
+
+def _turned(source: Any, target: Any) -> None:
+    """Rows become columns: the copy between the two orders, in either direction."""
+    for i in range(source.shape[0]):
+        for j in range(source.shape[1]):
+            target[j, i] = source[i, j]
+
+
+implements(_turned, inline=False)(lambda source, target: _turned)
+
+
+def _stacked(function: Body, ranks: tuple[int, ...], make: Callable[..., Body]) -> None:
+    """The native form: `make(array types...)` gives the body for one matrix; stacks are loops over it.
+
+    `ranks` are those of the arrays for a single matrix; further arguments are passed on.
+    """
+    names = list(inspect.signature(function).parameters)
+    defaults = {p.name: p.default for p in inspect.signature(function).parameters.values() if p.default is not inspect.Parameter.empty}
+    arrays, rest = names[: len(ranks)], names[len(ranks) :]
+    declared = ", ".join(n + (f"={defaults[n]!r}" if n in defaults else "") for n in names)
+    one = ", ".join(names)
+
+    def typer(*kinds: Any) -> Any:
+        types_of = kinds[: len(ranks)]
+        if not all(isinstance(k, types.Array) for k in types_of):
+            return None
+        depth = types_of[0].ndim - ranks[0]
+        core = make(*types_of)
+        scope = {"core": _jit(core)}
+        if depth == 0:
+            text = f"def body({declared}):\n    core({one})\n"
+        else:
+            views = ", ".join([f"{n}[k]" if r else f"{n}[k:k + 1].reshape(())" for n, r in zip(arrays, ranks, strict=True)] + rest)
+            text = f"def body({declared}):\n    for k in range({arrays[0]}.shape[0]):\n        core({views})\n"
+        exec(text, scope)  # noqa: S102  (the text is made of the parameters' names)
+        return scope["body"]
+
+    scope: dict[str, Any] = {"typer": typer}
+    implements(function, inline=False)(eval(f"lambda {declared}: typer({one})", scope))  # noqa: S307
+
+
+def _jit(core: Body) -> Any:
+    return register_jitable(error_model="numpy")(core)
+
+
+def _numpy_type(dtype: Any) -> Any:
+    return numpy_support.as_dtype(dtype).type
+
+
+def _real_type(dtype: Any) -> Any:
+    return {"s": np.float32, "c": np.float32}.get(letter(dtype), np.float64)
+
+
+def _make_solve(a: Any, b: Any, x: Any) -> Body:
+    gesv = lapack(a.dtype, "gesv", "iiaiaaio")
+    t = _numpy_type(a.dtype)
+
+    def core(a: Any, b: Any, x: Any, status: Any, code: int) -> None:
+        n, k = b.shape
+        if n == 0 or k == 0:
+            return
+        work, right, pivots = np.empty((n, n), t), np.empty((k, n), t), np.empty(n, np.int32)
+        _turned(a, work)
+        _turned(b, right)
+        info = gesv(n, k, work, 0, n, pivots, 0, right, 0, n)
+        if info != 0:
+            x[:] = np.nan
+            _record(status, code, info)
+        else:
+            _turned(right, x)
+
+    return core
+
+
+def _make_inv(a: Any, out: Any) -> Body:
+    gesv = lapack(a.dtype, "gesv", "iiaiaaio")
+    t = _numpy_type(a.dtype)
+
+    def core(a: Any, out: Any, status: Any, code: int) -> None:
+        n = a.shape[0]
+        if n == 0:
+            return
+        work, right, pivots = np.empty((n, n), t), np.zeros((n, n), t), np.empty(n, np.int32)
+        _turned(a, work)
+        for i in range(n):
+            right[i, i] = t(1)
+        info = gesv(n, n, work, 0, n, pivots, 0, right, 0, n)
+        if info != 0:
+            out[:] = np.nan
+            _record(status, code, info)
+        else:
+            _turned(right, out)
+
+    return core
+
+
+def _lu(a: Any) -> Body:
+    """The factors of a copy, and whether the rows were exchanged an odd number of times."""
+    getrf = lapack(a.dtype, "getrf", "iiaiao")
+    t = _numpy_type(a.dtype)
+
+    def core(a: Any) -> Any:
+        n = a.shape[0]
+        work, pivots = np.empty((n, n), t), np.empty(n, np.int32)
+        _turned(a, work)
+        if n:
+            getrf(n, n, work, 0, n, pivots, 0)
+        odd = False
+        for i in range(n):
+            odd ^= pivots[i] != i + 1
+        return work, odd
+
+    return core
+
+
+def _make_det(a: Any, out: Any) -> Body:
+    lu = _jit(_lu(a))
+    t = _numpy_type(a.dtype)
+
+    def core(a: Any, out: Any) -> None:
+        work, odd = lu(a)
+        product = t(-1) if odd else t(1)
+        for i in range(a.shape[0]):
+            product = t(product * work[i, i])
+        out[()] = product
+
+    return core
+
+
+def _make_slogdet(a: Any, sign: Any, logabsdet: Any) -> Body:
+    lu = _jit(_lu(a))
+    t, real = _numpy_type(a.dtype), _real_type(a.dtype)
+
+    def core(a: Any, sign: Any, logabsdet: Any) -> None:
+        work, odd = lu(a)
+        direction, total = t(-1) if odd else t(1), real(0)
+        for i in range(a.shape[0]):
+            size = real(np.abs(work[i, i]))
+            if size == 0:
+                direction, total = t(0), real(-np.inf)
+                break
+            direction = t(direction * (work[i, i] / size))
+            total = real(total + np.log(size))
+        sign[()] = direction
+        logabsdet[()] = total
+
+    return core
+
+
+def _make_cholesky(a: Any, out: Any) -> Body:
+    potrf = lapack(a.dtype, "potrf", "ciaio")
+    t = _numpy_type(a.dtype)
+
+    def core(a: Any, out: Any, status: Any, code: int) -> None:
+        n = a.shape[0]
+        # Row by row, the lower triangle of `a` is the upper one of its transpose, and the factor comes out in place.
+        for i in range(n):
+            for j in range(n):
+                out[i, j] = a[i, j] if j <= i else t(0)
+        if n:
+            info = potrf(UPPER, n, out, 0, n)
+            if info != 0:
+                out[:] = np.nan
+                _record(status, code, info)
+
+    return core
+
+
+def _make_qr(a: Any, q: Any, r: Any) -> Body:
+    complex_name = "ungqr"
+    geqrf = lapack(a.dtype, "geqrf", "iiaiaaio")
+    orgqr = lapack(a.dtype, "orgqr", "iiiaiaaio", complex_name)
+    t = _numpy_type(a.dtype)
+
+    def core(a: Any, q: Any, r: Any) -> None:
+        m, n = a.shape
+        k = min(m, n)
+        if k == 0:
+            return
+        work, tau, space = np.empty((n, m), t), np.empty(k, t), np.empty(max(n, 1) * 64, t)
+        _turned(a, work)
+        geqrf(m, n, work, 0, m, tau, 0, space, 0, space.size)
+        for i in range(k):
+            for j in range(n):
+                r[i, j] = work[j, i] if j >= i else t(0)
+        orgqr(m, k, k, work, 0, m, tau, 0, space, 0, space.size)
+        for i in range(m):
+            for j in range(k):
+                q[i, j] = work[j, i]
+
+    return core
+
+
+def _make_eigh(a: Any, w: Any, v: Any) -> Body:
+    is_complex = letter(a.dtype) in "cz"
+    t, real = _numpy_type(a.dtype), _real_type(a.dtype)
+    if is_complex:
+        heevd = lapack(a.dtype, "", "cciaiaaiaiaio", "heevd")
+
+        def of_complex(a: Any, w: Any, v: Any, status: Any, code: int) -> None:
+            n = a.shape[0]
+            if n == 0:
+                return
+            work = np.empty((n, n), t)
+            space, reals, ints = np.empty(2 * n + n * n, t), np.empty(1 + 5 * n + 2 * n * n, real), np.empty(3 + 5 * n, np.int32)
+            _turned(a, work)
+            info = heevd(VECTORS, LOWER, n, work, 0, n, w, 0, space, 0, space.size, reals, 0, reals.size, ints, 0, ints.size)
+            if info != 0:
+                w[:] = np.nan
+                v[:] = np.nan
+                _record(status, code, info)
+            else:
+                _turned(work, v)
+
+        return of_complex
+    syevd = lapack(a.dtype, "syevd", "cciaiaaiaio")
+
+    def of_real(a: Any, w: Any, v: Any, status: Any, code: int) -> None:
+        n = a.shape[0]
+        if n == 0:
+            return
+        work = np.empty((n, n), t)
+        space, ints = np.empty(1 + 6 * n + 2 * n * n, t), np.empty(3 + 5 * n, np.int32)
+        _turned(a, work)
+        info = syevd(VECTORS, LOWER, n, work, 0, n, w, 0, space, 0, space.size, ints, 0, ints.size)
+        if info != 0:
+            w[:] = np.nan
+            v[:] = np.nan
+            _record(status, code, info)
+        else:
+            _turned(work, v)
+
+    return of_real
+
+
+def _make_svd(a: Any, u: Any, s: Any, vh: Any) -> Body:
+    is_complex = letter(a.dtype) in "cz"
+    t, real = _numpy_type(a.dtype), _real_type(a.dtype)
+    gesdd = lapack(a.dtype, "gesdd", "ciiaiaaiaiaiaao" if is_complex else "ciiaiaaiaiaiao")
+
+    def of_complex(a: Any, u: Any, s: Any, vh: Any, status: Any, code: int) -> None:
+        m, n = a.shape
+        k, large = min(m, n), max(m, n)
+        if k == 0:
+            return
+        work, left, right = np.empty((n, m), t), np.empty((k, m), t), np.empty((n, k), t)
+        space = np.empty(k * k + 3 * k + 64 * large + 2 * k * large, t)
+        reals = np.empty(max(5 * k * k + 5 * k, 2 * large * k + 2 * k * k + k), real)
+        ints = np.empty(8 * k, np.int32)
+        _turned(a, work)
+        info = gesdd(SLIM, m, n, work, 0, m, s, 0, left, 0, m, right, 0, k, space, 0, space.size, reals, 0, ints, 0)
+        if info != 0:
+            s[:] = np.nan
+            u[:] = np.nan
+            vh[:] = np.nan
+            _record(status, code, info)
+        else:
+            _turned(left, u)
+            _turned(right, vh)
+
+    def of_real(a: Any, u: Any, s: Any, vh: Any, status: Any, code: int) -> None:
+        m, n = a.shape
+        k, large = min(m, n), max(m, n)
+        if k == 0:
+            return
+        work, left, right = np.empty((n, m), t), np.empty((k, m), t), np.empty((n, k), t)
+        space = np.empty(4 * k * k + 7 * k + 64 * (large + k), t)
+        ints = np.empty(8 * k, np.int32)
+        _turned(a, work)
+        info = gesdd(SLIM, m, n, work, 0, m, s, 0, left, 0, m, right, 0, k, space, 0, space.size, ints, 0)
+        if info != 0:
+            s[:] = np.nan
+            u[:] = np.nan
+            vh[:] = np.nan
+            _record(status, code, info)
+        else:
+            _turned(left, u)
+            _turned(right, vh)
+
+    return of_complex if is_complex else of_real
+
+
+def _make_triangular(a: Any, b: Any, x: Any) -> Body:
+    trsm = blas(a.dtype, "trsm", "cccciisaiai")
+    t = _numpy_type(a.dtype)
+    right, unit_code, plain = ord("R"), ord("U"), ord("N")
+
+    def core(a: Any, b: Any, x: Any, lower: bool, trans: int, unit: bool) -> None:
+        n, k = b.shape
+        x[:] = b
+        if n and k:
+            # Asked for the transposed equation x' op(a)' = b', in which the triangles change names.
+            trsm(right, UPPER if lower else LOWER, TRANS[trans], unit_code if unit else plain, k, n, t(1), a, 0, n, x, 0, k)
+
+    return core
+
+
+_stacked(solve, (2, 2, 2), _make_solve)
+_stacked(inv, (2, 2), _make_inv)
+_stacked(det, (2, 0), _make_det)
+_stacked(slogdet, (2, 0, 0), _make_slogdet)
+_stacked(cholesky, (2, 2), _make_cholesky)
+_stacked(qr, (2, 2, 2), _make_qr)
+_stacked(eigh, (2, 1, 2), _make_eigh)
+_stacked(svd, (2, 2, 1, 2), _make_svd)
+_stacked(triangular_solve, (2, 2, 2), _make_triangular)
