@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from ..ir.op import Op, compose
 from . import (
-    arithmetic, comparison, creation, elementary, gathering, indexing, logic, products, random, reductions, scans, shape, special, trigonometric,
+    arithmetic, comparison, creation, elementary, gathering, indexing, logic, products, random, reductions, scans, shape, special,
+    trigonometric,
 )
 from .arithmetic import (
     add, conj, convert, div, equal, greater, greater_equal, imag, less, less_equal, mul, neg, not_equal, real, strong_mul, sub, where,
@@ -38,11 +39,18 @@ from .logic import (
     bitwise_and, bitwise_invert, bitwise_not, bitwise_or, bitwise_xor, invert, isclose, isfinite, isinf, isnan, isneginf, isposinf,
     left_shift, logical_and, logical_not, logical_or, logical_xor, nan_to_num, right_shift,
 )
+from .padding import (
+    pad,
+)
 from .products import (
     bmm, cross, dot, inner, kron, matmul, matrix_transpose, mm, multi_dot, mv, outer, tensordot, vdot, vecdot,
 )
 from .random import (
     Generator, default_rng, manual_seed,
+)
+from .rearrange import (
+    atleast_1d, atleast_2d, atleast_3d, column_stack, diag, diag_embed, diagflat, diagonal, dstack, expand, flatten, fliplr, flipud,
+    hsplit, hstack, one_hot, permute, ravel, repeat, roll, rot90, split, tile, trace, unbind, vsplit, vstack,
 )
 from .reductions import (
     all, amax, amin, any, argmax, argmin, count_nonzero, max, min, prod, ptp, sum,
@@ -53,9 +61,15 @@ from .scans import (
 from .shape import (
     broadcast_to, concatenate, embed, expand_dims, flip, moveaxis, reshape, slice_array, squeeze, stack, sum_axes, sum_to, swapaxes, transpose,
 )
+from .sorting import (
+    interp, median, percentile, quantile, searchsorted, sort, topk,
+)
 from .special import (
     beta, betaln, digamma, entr, erf, erfc, erfinv, expit, factorial, gamma, gammaln, lgamma, log_sigmoid, logaddexp, logaddexp2, logit,
     ndtr, ndtri, polygamma, psi, sigmoid, softplus, xlog1py, xlogy,
+)
+from .statistics import (
+    log_softmax, logsumexp, mean, nanmax, nanmean, nanmin, nansum, norm, softmax, std, var, vector_norm,
 )
 from .trigonometric import (
     acos, acosh, angle, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, asin, asinh, atan, atan2, atanh, cos, cosh, deg2rad,
@@ -73,21 +87,26 @@ OPS: tuple[Op, ...] = (
 )
 
 __all__ = [
-    "Generator", "OPS", "abs", "absolute", "acos", "acosh", "add", "all", "amax", "amin", "angle", "any", "arange", "arccos", "arccosh",
-    "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "argmax", "argmin", "around", "asin", "asinh", "atan", "atan2", "atanh", "beta",
-    "betaln", "bitwise_and", "bitwise_invert", "bitwise_not", "bitwise_or", "bitwise_xor", "bmm", "broadcast_to", "cbrt", "ceil", "clip",
-    "concatenate", "conj", "convert", "copysign", "cos", "cosh", "count_nonzero", "cross", "cumprod", "cumsum", "default_rng", "deg2rad",
-    "degrees", "diagonal", "digamma", "div", "divmod", "dot", "einsum", "embed", "empty", "empty_like", "entr", "equal", "erf", "erfc",
-    "erfinv", "exp", "exp2", "expand_dims", "expit", "expm1", "eye", "fabs", "factorial", "fix", "flip", "float_power", "floor",
-    "floor_divide", "fmax", "fmin", "fmod", "full", "full_like", "gamma", "gammaln", "gather", "getitem", "greater", "greater_equal",
-    "heaviside", "hypot", "identity", "imag", "index_add", "index_add_at", "index_copy", "index_select", "index_update", "indices",
-    "inner", "invert", "iota", "isclose", "isfinite", "isinf", "isnan", "isneginf", "isposinf", "kron", "left_shift", "less",
-    "less_equal", "lgamma", "linear_recurrence", "linspace", "log", "log10", "log1p", "log2", "log_sigmoid", "logaddexp", "logaddexp2",
-    "logical_and", "logical_not", "logical_or", "logical_xor", "logit", "logspace", "manual_seed", "matmul", "matrix_transpose", "max",
-    "maximum", "meshgrid", "min", "minimum", "mm", "mod", "moveaxis", "mul", "multi_dot", "mv", "nan_to_num", "ndtr", "ndtri", "neg",
-    "nonzero", "not_equal", "ones", "ones_like", "outer", "polygamma", "positive", "pow", "power", "prod", "psi", "ptp", "put_along_axis",
-    "rad2deg", "radians", "real", "reciprocal", "relu", "remainder", "reshape", "right_shift", "rint", "round", "scatter", "scatter_add",
-    "sigmoid", "sign", "signbit", "sin", "sinc", "sinh", "slice_array", "slice_put", "softplus", "sqrt", "square", "squeeze", "stack",
-    "strong_mul", "sub", "sum", "sum_axes", "sum_to", "swapaxes", "take", "take_along_axis", "tan", "tanh", "tensordot", "trace",
-    "transpose", "tri", "tril", "triu", "trunc", "vdot", "vecdot", "where", "xlog1py", "xlogy", "zeros", "zeros_like",
+    "Generator", "OPS", "abs", "absolute", "acos", "acosh", "add", "all", "amax", "amin", "angle", "any", "arange", "arccos",
+    "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "argmax", "argmin", "around", "asin", "asinh", "atan", "atan2",
+    "atanh", "atleast_1d", "atleast_2d", "atleast_3d", "beta", "betaln", "bitwise_and", "bitwise_invert", "bitwise_not", "bitwise_or",
+    "bitwise_xor", "bmm", "broadcast_to", "cbrt", "ceil", "clip", "column_stack", "concatenate", "conj", "convert", "copysign", "cos",
+    "cosh", "count_nonzero", "cross", "cumprod", "cumsum", "default_rng", "deg2rad", "degrees", "diag", "diag_embed", "diagflat",
+    "diagonal", "digamma", "div", "divmod", "dot", "dstack", "einsum", "embed", "empty", "empty_like", "entr", "equal", "erf", "erfc",
+    "erfinv", "exp", "exp2", "expand", "expand_dims", "expit", "expm1", "eye", "fabs", "factorial", "fix", "flatten", "flip",
+    "fliplr", "flipud", "float_power", "floor", "floor_divide", "fmax", "fmin", "fmod", "full", "full_like", "gamma", "gammaln",
+    "gather", "getitem", "greater", "greater_equal", "heaviside", "hsplit", "hstack", "hypot", "identity", "imag", "index_add",
+    "index_add_at", "index_copy", "index_select", "index_update", "indices", "inner", "interp", "invert", "iota", "isclose",
+    "isfinite", "isinf", "isnan", "isneginf", "isposinf", "kron", "left_shift", "less", "less_equal", "lgamma", "linear_recurrence",
+    "linspace", "log", "log10", "log1p", "log2", "log_sigmoid", "log_softmax", "logaddexp", "logaddexp2", "logical_and",
+    "logical_not", "logical_or", "logical_xor", "logit", "logspace", "logsumexp", "manual_seed", "matmul", "matrix_transpose", "max",
+    "maximum", "mean", "median", "meshgrid", "min", "minimum", "mm", "mod", "moveaxis", "mul", "multi_dot", "mv", "nan_to_num",
+    "nanmax", "nanmean", "nanmin", "nansum", "ndtr", "ndtri", "neg", "nonzero", "norm", "not_equal", "one_hot", "ones", "ones_like",
+    "outer", "pad", "percentile", "permute", "polygamma", "positive", "pow", "power", "prod", "psi", "ptp", "put_along_axis",
+    "quantile", "rad2deg", "radians", "ravel", "real", "reciprocal", "relu", "remainder", "repeat", "reshape", "right_shift", "rint",
+    "roll", "rot90", "round", "scatter", "scatter_add", "searchsorted", "sigmoid", "sign", "signbit", "sin", "sinc", "sinh",
+    "slice_array", "slice_put", "softmax", "softplus", "sort", "split", "sqrt", "square", "squeeze", "stack", "std", "strong_mul",
+    "sub", "sum", "sum_axes", "sum_to", "swapaxes", "take", "take_along_axis", "tan", "tanh", "tensordot", "tile", "topk", "trace",
+    "transpose", "tri", "tril", "triu", "trunc", "unbind", "var", "vdot", "vecdot", "vector_norm", "vsplit", "vstack", "where",
+    "xlog1py", "xlogy", "zeros", "zeros_like",
 ]
