@@ -95,4 +95,10 @@ CASES: tuple[Case, ...] = (
     Case("random integers", lambda low: ops.default_rng(5).integers(low, 7, size=9, endpoint=True), lambda rng: (-6,),
          lambda low: (np.asarray(ops.default_rng(5).bits(9)) % np.uint64(8 - low)).astype(np.int64) + low, ("random_bits", "mod"), 0,
          vmap=False),
+    Case("random permutation", lambda x: np.sort(ops.default_rng(5).permutation(x)), lambda rng: (rng.normal(size=7),), np.sort,
+         ("random_bits",), 2, vmap=False),
+    Case("random choice", lambda x: np.sort(ops.default_rng(5).choice(x, 7, replace=False)), lambda rng: (rng.normal(size=7),), np.sort,
+         ("random_bits",), 2, vmap=False, errors=(((np.zeros(3),), ShapeError, "cannot choose 7 of 3"),)),
+    Case("random choice by probability", lambda p: ops.default_rng(5).choice(4, (2, 3), p=p), lambda rng: (np.array([0.0, 0.0, 1.0, 0.0]),),
+         lambda p: np.full((2, 3), 2), ("random_bits",), 0, vmap=False),
 )

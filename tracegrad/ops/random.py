@@ -18,18 +18,21 @@ import numpy as np
 
 from .._codegen import integers as symbolic
 from ..dtypes import FLOAT32, FLOAT64, INT64, UINT64, check
-from ..errors import DTypeError
+from ..errors import DTypeError, ShapeError
 from ..ir.dispatch import STATE, bind
 from ..ir.trace import Trace
 from ..types import Int, Shape, broadcast_shapes
-from .arithmetic import add, convert, less, mul, neg, sub
-from .comparison import mod
+from .arithmetic import add, convert, div, less, mul, neg, sub
+from .comparison import minimum, mod
 from .creation import iota
-from .define import shape_of
+from .define import ndim_of, shape_of
 from .elementary import log, log1p, sqrt
+from .indexing import take
 from .logic import right_shift
 from .pointwise import pointwise
-from .shape import reshape
+from .scans import cumsum
+from .shape import reshape, slice_array
+from .sorting import argsort, searchsorted
 from .trigonometric import cos
 
 _M0, _M1, _W0, _W1 = 0xD2511F53, 0xCD9E8D57, 0x9E3779B9, 0xBB67AE85
@@ -185,6 +188,40 @@ class Generator:
         span = convert(sub(add(high, 1) if endpoint else high, low), INT64)
         bits = self.bits(_joint(size, low, high))
         return convert(add(convert(mod(bits, convert(span, UINT64)), INT64), low), dtype)
+
+
+    def permutation(self, x: Any) -> Any:
+        """0 ... x-1 in random order, or an array's slices along its first axis in random order."""
+        if isinstance(x, (int, np.integer, symbolic.Integer)):
+            return argsort(self.bits((_length(x),)))
+        return take(x, argsort(self.bits(shape_of(x)[0])), 0)
+
+    def choice(self, a: Any, size: Size = None, replace: bool = True, p: Any = None) -> Any:
+        """Elements of the vector `a` (or of 0 ... a-1), equally probable or with probabilities `p`; each once at most unless `replace`."""
+        count = shape_of(a)[0] if ndim_of(a) else a
+        shape = _shape_of_size(size)
+        total = symbolic.product(shape)
+        if not replace:
+            if total > count:
+                raise ShapeError(f"cannot choose {total} of {count} elements without replacement")
+            # The order of exponential waiting times, each with rate p, is an order of draws without replacement.
+            keys = self.bits(count) if p is None else div(self.exponential(size=count), p)
+            index = reshape(slice_array(argsort(keys), (0,), (total,), (1,)), shape)
+        elif p is None:
+            index = self.integers(0, count, shape)
+        else:
+            cumulative = cumsum(p)
+            scaled = mul(self.random(shape), take(cumulative, count - 1))
+            index = minimum(searchsorted(cumulative, scaled, side="right"), count - 1)
+        return take(a, index, 0) if ndim_of(a) else index
+
+    def shuffle(self, x: Any) -> None:
+        """Bring the slices of `x` along its first axis into random order, in place."""
+        x[...] = self.permutation(x)
+
+
+def _length(x: Any) -> Int:
+    return x if isinstance(x, symbolic.Integer) else int(x)
 
 
 def _shape_of_size(size: Size) -> Shape:
