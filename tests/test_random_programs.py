@@ -17,6 +17,7 @@ import tracegrad as tg
 from tests.checks import assert_same
 from tests.unjitted import run_unjitted
 from tracegrad.ir.evaluate import evaluate
+from tracegrad.ir.graph import Graph
 from tracegrad.ir.parser import parse_graph
 from tracegrad.ir.verify import verify
 from tracegrad.registry import OPS_BY_NAME
@@ -93,17 +94,22 @@ def pytest_generate(config: Any) -> int:
 COMMON = dict(deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, database=None)
 
 
+def optimized(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Graph, list[Any]]:
+    """The optimized graph of a call, and its inputs: the arguments, then what the trace captured (index arrays)."""
+    entry = tg.jit(function)._entry(args, {})[0]
+    return optimize(entry.graph), [*args, *entry.traced.captures]
+
+
 def check_unjitted(program: Callable[..., Any], args: tuple[Any, ...]) -> None:
     with np.errstate(all="ignore"):
         expected = program(*args)
-        jitted = tg.jit(tg.value_and_grad(objective(program), argnums=tuple(range(len(args)))))
+        graph, operands = optimized(tg.value_and_grad(objective(program), argnums=tuple(range(len(args)))), args)
         value, gradients = tg.value_and_grad(objective(program), argnums=tuple(range(len(args))))(*args)
-        graph = optimize(jitted.graphs(*args)[0])
         again = verify(parse_graph(str(graph), OPS_BY_NAME))
-        for outs in (evaluate(again, args), run_unjitted(graph, args)):
+        for outs in (evaluate(again, operands), run_unjitted(graph, operands)):
             assert_same(tuple(outs), (value, *gradients), tolerance(args))
-        primal = optimize(tg.jit(program).graphs(*args)[0])
-        assert_same(tuple(run_unjitted(primal, args)), expected, tolerance(args))
+        primal, operands = optimized(program, args)
+        assert_same(tuple(run_unjitted(primal, operands)), expected, tolerance(args))
 
 
 def check_compiled(program: Callable[..., Any], args: tuple[Any, ...]) -> None:
