@@ -275,6 +275,8 @@ def fresh_leaf(x: Any, face: type[Boxed] = Array) -> Boxed:
     else:
         value = type(x)(x._data, is_differentiable(x.dtype))
     value._tangents = x._tangents
+    # Writes of a differentiated function must not reach the caller's memory.
+    value._borrowed = True
     return value
 
 

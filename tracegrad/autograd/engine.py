@@ -145,13 +145,17 @@ def unpack(node: Node, saved: Saved, create_graph: bool) -> Any:
         return data
     if not isinstance(box, Value):
         return box
-    if box._data is data:  # type: ignore[attr-defined]
-        if box._version_counter[0] != version and isinstance(data, np.ndarray):  # type: ignore[attr-defined]
-            producer, nr = (box.grad_fn, box.output_nr) if box.requires_grad else (None, 0)  # type: ignore[attr-defined]
-            raise RuntimeError(modified(data, producer, nr, box._version_counter[0], version))  # type: ignore[attr-defined]
-        value = box
+    boxed: Any = box
+    if boxed._base is not None:
+        # A view whose base was written to since must not be taken for what it was when it was saved.
+        boxed._refresh()
+    if boxed._data is data:
+        if boxed._version_counter[0] != version and isinstance(data, np.ndarray):
+            producer, nr = (boxed.grad_fn, boxed.output_nr) if boxed.requires_grad else (None, 0)
+            raise RuntimeError(modified(data, producer, nr, boxed._version_counter[0], version))
+        value = boxed
     else:
-        value = box._past_with(data)  # type: ignore[attr-defined]
+        value = boxed._past_with(data)
     if create_graph or (value._tangents and STATE.levels):
         return value
     return BOX[0](data, None, 0) if isinstance(data, Var) or STATE.traces else data

@@ -36,7 +36,7 @@ REDUCTIONS = {
     "logaddexp": "logsumexp",
 }
 RUNNING = {"add": "cumsum", "multiply": "cumprod", "maximum": "cummax", "minimum": "cummin"}
-IGNORED = {"order", "subok", "casting", "like", "sorter", "check_finite", "signature", "extobj", "mode_", "device"}
+IGNORED = {"order", "kind", "subok", "casting", "like", "sorter", "check_finite", "signature", "extobj", "device"}
 """Parameters that change nothing about values."""
 
 
@@ -302,7 +302,7 @@ def apply_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], kwargs: dic
     where = kwargs.pop("where", True)
     if isinstance(out, tuple) and all(o is None for o in out):
         out = None
-    given = {k: v for k, v in kwargs.items() if v is not None and v is not np._NoValue and k not in IGNORED}
+    given = {k: v for k, v in kwargs.items() if (v is not None or k == "axis") and v is not np._NoValue and k not in IGNORED}
     if method == "at":
         return _at(ufunc, name, inputs)
     if method == "__call__":

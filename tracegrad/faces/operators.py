@@ -108,6 +108,8 @@ class Operators(Value):
         return ops.getitem(self, index)
 
     def __setitem__(self: Any, index: Any, value: Any) -> None:
+        if isinstance(value, Value) and self._holds(index, value):
+            return  # the second half of `x[index] += y`, whose first half has written through the view already
         self._update(ops.index_update, index, operand(value))
 
     def __delitem__(self, index: Any) -> None:

@@ -107,6 +107,14 @@ class Writes(Value):
         if self is not root:
             self._refresh()
 
+    def _holds(self: Any, index: Any, value: Any) -> bool:
+        """Whether `value` is the view `self[index]`."""
+        root = self if self._base is None else self._base
+        if value._base is not root or value is self:
+            return False
+        here = ops.getitem(self, index)
+        return isinstance(here, Writes) and here._base is root and here._view == value._view  # type: ignore[attr-defined]
+
     def _through(self: Any, root: Any, new: Any) -> Any:
         """The base with `new` in the place that this view shows."""
         stages: list[Any] = [root]
