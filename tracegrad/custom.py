@@ -14,14 +14,13 @@ from .dtypes import is_differentiable
 from .ir.dispatch import STATE, bind
 from .ir.evaluate import evaluate
 from .ir.graph import Graph
-from .ir.op import Op, Types, elementwise, op
+from .ir.op import Op, Types, op
 from .ops import convert
+from .ops.statistics import stop_gradient_op
 from .tensor import Boxed, fresh_leaf
 from .transforms.derive import batched
 from .transforms.tracing import face_of, leaf_type, plain, trace_function
 from .tree import flatten, unflatten
-
-stop_gradient_op = elementwise("stop_gradient", ("x",), numpy=np.positive, code="{x}", partials=None, result="promote", doc="The value alone.")
 
 
 def stop_gradient(x: Any) -> Any:
@@ -230,4 +229,4 @@ class custom_jvp(_Custom):
             raise TypeError(f"{self.__name__}: no rule was given; call {self.__name__}.defjvp(rule) first")  # type: ignore[attr-defined]
 
 
-OPS = (stop_gradient_op, _vjp_op, _jvp_op)
+OPS = (_vjp_op, _jvp_op)

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from ..ir.op import Op, compose
 from . import (
-    arithmetic, comparison, creation, elementary, gathering, indexing, logic, products, random, reductions, scans, shape, special,
-    trigonometric,
+    arithmetic, comparison, creation, elementary, gathering, indexing, logic, products, random, reductions, scans, shape, sorting,
+    special, statistics, trigonometric,
+)
+from .along import (
+    gather, index_add, index_copy, index_select, put_along_axis, scatter, scatter_add, take, take_along_axis,
 )
 from .arithmetic import (
     add, conj, convert, div, equal, greater, greater_equal, imag, less, less_equal, mul, neg, not_equal, real, strong_mul, sub, where,
@@ -32,8 +35,7 @@ from .elementary import (
     square,
 )
 from .indexing import (
-    gather, getitem, index_add, index_add_at, index_copy, index_select, index_update, nonzero, put_along_axis, scatter, scatter_add,
-    slice_put, take, take_along_axis,
+    getitem, index_add_at, index_update, nonzero, slice_put,
 )
 from .logic import (
     bitwise_and, bitwise_invert, bitwise_not, bitwise_or, bitwise_xor, invert, isclose, isfinite, isinf, isnan, isneginf, isposinf,
@@ -49,27 +51,27 @@ from .random import (
     Generator, default_rng, manual_seed,
 )
 from .rearrange import (
-    atleast_1d, atleast_2d, atleast_3d, column_stack, diag, diag_embed, diagflat, diagonal, dstack, expand, flatten, fliplr, flipud,
-    hsplit, hstack, one_hot, permute, ravel, repeat, roll, rot90, split, tile, trace, unbind, vsplit, vstack,
+    array_split, atleast_1d, atleast_2d, atleast_3d, column_stack, diag, diag_embed, diagflat, dstack, expand, flatten, fliplr,
+    flipud, hsplit, hstack, one_hot, permute, ravel, repeat, roll, rot90, split, tile, unbind, vsplit, vstack,
 )
 from .reductions import (
     all, amax, amin, any, argmax, argmin, count_nonzero, max, min, prod, ptp, sum,
 )
 from .scans import (
-    cumprod, cumsum, linear_recurrence,
+    cummax, cummin, cumprod, cumsum, diff, linear_recurrence, trapezoid,
 )
 from .shape import (
     broadcast_to, concatenate, embed, expand_dims, flip, moveaxis, reshape, slice_array, squeeze, stack, sum_axes, sum_to, swapaxes, transpose,
 )
 from .sorting import (
-    interp, median, percentile, quantile, searchsorted, sort, topk,
+    argsort, interp, median, percentile, quantile, searchsorted, sort, topk,
 )
 from .special import (
     beta, betaln, digamma, entr, erf, erfc, erfinv, expit, factorial, gamma, gammaln, lgamma, log_sigmoid, logaddexp, logaddexp2, logit,
     ndtr, ndtri, polygamma, psi, sigmoid, softplus, xlog1py, xlogy,
 )
 from .statistics import (
-    log_softmax, logsumexp, mean, nanmax, nanmean, nanmin, nansum, norm, softmax, std, var, vector_norm,
+    average, log_softmax, logsumexp, mean, nanmax, nanmean, nanmin, nansum, norm, softmax, std, var, vector_norm,
 )
 from .trigonometric import (
     acos, acosh, angle, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, asin, asinh, atan, atan2, atanh, cos, cosh, deg2rad,
@@ -83,30 +85,31 @@ shape.CONVERT.append(convert)
 
 OPS: tuple[Op, ...] = (
     *arithmetic.OPS, *shape.OPS, *elementary.OPS, *trigonometric.OPS, *comparison.OPS, *special.OPS, *creation.OPS, *random.OPS,
-    *gathering.OPS, *reductions.OPS, *scans.OPS, *indexing.OPS, *products.OPS, *logic.OPS,
+    *gathering.OPS, *reductions.OPS, *scans.OPS, *indexing.OPS, *products.OPS, *logic.OPS, *statistics.OPS, *sorting.OPS,
 )
 
 __all__ = [
     "Generator", "OPS", "abs", "absolute", "acos", "acosh", "add", "all", "amax", "amin", "angle", "any", "arange", "arccos",
-    "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "argmax", "argmin", "around", "asin", "asinh", "atan", "atan2",
-    "atanh", "atleast_1d", "atleast_2d", "atleast_3d", "beta", "betaln", "bitwise_and", "bitwise_invert", "bitwise_not", "bitwise_or",
-    "bitwise_xor", "bmm", "broadcast_to", "cbrt", "ceil", "clip", "column_stack", "concatenate", "conj", "convert", "copysign", "cos",
-    "cosh", "count_nonzero", "cross", "cumprod", "cumsum", "default_rng", "deg2rad", "degrees", "diag", "diag_embed", "diagflat",
-    "diagonal", "digamma", "div", "divmod", "dot", "dstack", "einsum", "embed", "empty", "empty_like", "entr", "equal", "erf", "erfc",
-    "erfinv", "exp", "exp2", "expand", "expand_dims", "expit", "expm1", "eye", "fabs", "factorial", "fix", "flatten", "flip",
-    "fliplr", "flipud", "float_power", "floor", "floor_divide", "fmax", "fmin", "fmod", "full", "full_like", "gamma", "gammaln",
-    "gather", "getitem", "greater", "greater_equal", "heaviside", "hsplit", "hstack", "hypot", "identity", "imag", "index_add",
-    "index_add_at", "index_copy", "index_select", "index_update", "indices", "inner", "interp", "invert", "iota", "isclose",
-    "isfinite", "isinf", "isnan", "isneginf", "isposinf", "kron", "left_shift", "less", "less_equal", "lgamma", "linear_recurrence",
-    "linspace", "log", "log10", "log1p", "log2", "log_sigmoid", "log_softmax", "logaddexp", "logaddexp2", "logical_and",
-    "logical_not", "logical_or", "logical_xor", "logit", "logspace", "logsumexp", "manual_seed", "matmul", "matrix_transpose", "max",
-    "maximum", "mean", "median", "meshgrid", "min", "minimum", "mm", "mod", "moveaxis", "mul", "multi_dot", "mv", "nan_to_num",
-    "nanmax", "nanmean", "nanmin", "nansum", "ndtr", "ndtri", "neg", "nonzero", "norm", "not_equal", "one_hot", "ones", "ones_like",
-    "outer", "pad", "percentile", "permute", "polygamma", "positive", "pow", "power", "prod", "psi", "ptp", "put_along_axis",
-    "quantile", "rad2deg", "radians", "ravel", "real", "reciprocal", "relu", "remainder", "repeat", "reshape", "right_shift", "rint",
-    "roll", "rot90", "round", "scatter", "scatter_add", "searchsorted", "sigmoid", "sign", "signbit", "sin", "sinc", "sinh",
-    "slice_array", "slice_put", "softmax", "softplus", "sort", "split", "sqrt", "square", "squeeze", "stack", "std", "strong_mul",
-    "sub", "sum", "sum_axes", "sum_to", "swapaxes", "take", "take_along_axis", "tan", "tanh", "tensordot", "tile", "topk", "trace",
-    "transpose", "tri", "tril", "triu", "trunc", "unbind", "var", "vdot", "vecdot", "vector_norm", "vsplit", "vstack", "where",
-    "xlog1py", "xlogy", "zeros", "zeros_like",
+    "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "argmax", "argmin", "argsort", "around", "array_split", "asin",
+    "asinh", "atan", "atan2", "atanh", "atleast_1d", "atleast_2d", "atleast_3d", "average", "beta", "betaln", "bitwise_and",
+    "bitwise_invert", "bitwise_not", "bitwise_or", "bitwise_xor", "bmm", "broadcast_to", "cbrt", "ceil", "clip", "column_stack",
+    "concatenate", "conj", "convert", "copysign", "cos", "cosh", "count_nonzero", "cross", "cummax", "cummin", "cumprod", "cumsum",
+    "default_rng", "deg2rad", "degrees", "diag", "diag_embed", "diagflat", "diagonal", "diff", "digamma", "div", "divmod", "dot",
+    "dstack", "einsum", "embed", "empty", "empty_like", "entr", "equal", "erf", "erfc", "erfinv", "exp", "exp2", "expand",
+    "expand_dims", "expit", "expm1", "eye", "fabs", "factorial", "fix", "flatten", "flip", "fliplr", "flipud", "float_power", "floor",
+    "floor_divide", "fmax", "fmin", "fmod", "full", "full_like", "gamma", "gammaln", "gather", "getitem", "greater", "greater_equal",
+    "heaviside", "hsplit", "hstack", "hypot", "identity", "imag", "index_add", "index_add_at", "index_copy", "index_select",
+    "index_update", "indices", "inner", "interp", "invert", "iota", "isclose", "isfinite", "isinf", "isnan", "isneginf", "isposinf",
+    "kron", "left_shift", "less", "less_equal", "lgamma", "linear_recurrence", "linspace", "log", "log10", "log1p", "log2",
+    "log_sigmoid", "log_softmax", "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or", "logical_xor", "logit",
+    "logspace", "logsumexp", "manual_seed", "matmul", "matrix_transpose", "max", "maximum", "mean", "median", "meshgrid", "min",
+    "minimum", "mm", "mod", "moveaxis", "mul", "multi_dot", "mv", "nan_to_num", "nanmax", "nanmean", "nanmin", "nansum", "ndtr",
+    "ndtri", "neg", "nonzero", "norm", "not_equal", "one_hot", "ones", "ones_like", "outer", "pad", "percentile", "permute",
+    "polygamma", "positive", "pow", "power", "prod", "psi", "ptp", "put_along_axis", "quantile", "rad2deg", "radians", "ravel",
+    "real", "reciprocal", "relu", "remainder", "repeat", "reshape", "right_shift", "rint", "roll", "rot90", "round", "scatter",
+    "scatter_add", "searchsorted", "sigmoid", "sign", "signbit", "sin", "sinc", "sinh", "slice_array", "slice_put", "softmax",
+    "softplus", "sort", "split", "sqrt", "square", "squeeze", "stack", "std", "strong_mul", "sub", "sum", "sum_axes", "sum_to",
+    "swapaxes", "take", "take_along_axis", "tan", "tanh", "tensordot", "tile", "topk", "trace", "transpose", "trapezoid", "tri",
+    "tril", "triu", "trunc", "unbind", "var", "vdot", "vecdot", "vector_norm", "vsplit", "vstack", "where", "xlog1py", "xlogy",
+    "zeros", "zeros_like",
 ]

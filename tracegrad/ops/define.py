@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from .._codegen import lowering as lower
 from ..ir.dispatch import bind
 from ..ir.op import Op, Rule, Types, op
@@ -44,6 +46,11 @@ VIEWS: set[Op] = set()
 def shape_of(x: Any) -> Any:
     """The shape of an array, boxed value or scalar: like np.shape, without its dispatch."""
     return getattr(x, "shape", ())
+
+
+def as_array(x: Any) -> Any:
+    """`x` itself where it has a dtype and a shape, else (numbers, lists) an ndarray."""
+    return x if hasattr(x, "dtype") and hasattr(x, "shape") else np.asarray(x)
 
 
 def ndim_of(x: Any) -> int:

@@ -16,7 +16,7 @@ from ..ir.dispatch import bind
 from ..ir.op import Op, Types, op
 from ..types import ArrayType, Int, normalize_axis, show
 from .arithmetic import add, conj, convert, div, equal, mul, not_equal, sub, where
-from .define import front, ndim_of, shape_of
+from .define import as_array, front, ndim_of, shape_of
 from .scans import cumprod
 from .shape import broadcast_to, concatenate, expand_dims, reshape, slice_array, sum_axes, transpose
 
@@ -33,11 +33,6 @@ def normalize_axes(axis: Axis, ndim: int) -> tuple[int, ...]:
     if len(set(axes)) != len(axes):
         raise ShapeError(f"repeated axis in {tuple(axis)}")
     return tuple(axes)
-
-
-def as_array(x: Any) -> Any:
-    """`x` itself where it has a dtype and a shape, else (numbers, lists) an ndarray."""
-    return x if hasattr(x, "dtype") and hasattr(x, "shape") else np.asarray(x)
 
 
 def kept(shape: Sequence[Int], axes: Sequence[int]) -> tuple[Int, ...]:
@@ -68,7 +63,7 @@ def moved_axes(axes: tuple[int, ...], ndim: int) -> tuple[int, ...]:
 # --- sum -----------------------------------------------------------------------------------------------------------------------
 
 
-def sum(x: Any, axis: Axis = None, keepdims: bool = False, dtype: Any = None, *, where: Any = None, initial: Any = None) -> Any:  # noqa: A001
+def sum(x: Any, axis: Axis = None, keepdims: bool = False, dtype: Any = None, *, where: Any = None, initial: Any = None) -> Any:
     """Sum over axes (all by default). Booleans and integers are summed in 64 bits; `dtype` converts first.
 
     >>> import numpy as np
@@ -228,7 +223,7 @@ def _extreme_of(primitive: Op, x: Any, axis: Axis, keepdims: bool, initial: Any,
     return keep(bind(primitive, [x], {"axes": axes}), x, axes, keepdims)
 
 
-def max(x: Any, axis: Axis = None, keepdims: bool = False, *, initial: Any = None, where: Any = None) -> Any:  # noqa: A001
+def max(x: Any, axis: Axis = None, keepdims: bool = False, *, initial: Any = None, where: Any = None) -> Any:
     """Largest element over axes; elements that tie share the gradient evenly.
 
     >>> import tracegrad as tg
@@ -238,7 +233,7 @@ def max(x: Any, axis: Axis = None, keepdims: bool = False, *, initial: Any = Non
     return _extreme_of(max_op, x, axis, keepdims, initial, where)
 
 
-def min(x: Any, axis: Axis = None, keepdims: bool = False, *, initial: Any = None, where: Any = None) -> Any:  # noqa: A001
+def min(x: Any, axis: Axis = None, keepdims: bool = False, *, initial: Any = None, where: Any = None) -> Any:
     """Smallest element over axes; elements that tie share the gradient evenly.
 
     >>> import tracegrad as tg
@@ -331,7 +326,7 @@ def _as_bool(x: Any) -> Any:
     return x if x.dtype == BOOL else not_equal(x, 0)
 
 
-def all(x: Any, axis: Axis = None, keepdims: bool = False, *, where: Any = None) -> Any:  # noqa: A001
+def all(x: Any, axis: Axis = None, keepdims: bool = False, *, where: Any = None) -> Any:
     """Whether every element over these axes is true (not zero).
 
     >>> import tracegrad as tg
@@ -344,7 +339,7 @@ def all(x: Any, axis: Axis = None, keepdims: bool = False, *, where: Any = None)
     return keep(bind(all_op, [x], {"axes": axes}), x, axes, keepdims)
 
 
-def any(x: Any, axis: Axis = None, keepdims: bool = False, *, where: Any = None) -> Any:  # noqa: A001
+def any(x: Any, axis: Axis = None, keepdims: bool = False, *, where: Any = None) -> Any:
     """Whether some element over these axes is true (not zero).
 
     >>> import tracegrad as tg

@@ -12,9 +12,12 @@ from ..errors import ShapeError
 from ..ir.dispatch import bind
 from ..ir.op import Op, Types, op, operand_kinds
 from ..types import ArrayType, Int, normalize_axis, same, show
-from .arithmetic import add, conj, convert, mul
+from .along import take_along_axis
+from .arithmetic import add, conj, convert, div, equal, mul, not_equal, sub, where
+from .creation import iota
 from .define import front, linear, ndim_of, shape_of
-from .shape import broadcast_to, concatenate, reshape, slice_array
+from .logic import logical_or
+from .shape import broadcast_to, concatenate, cut, reshape, slice_array, sum_axes
 
 
 def _running_type(x: Any, *, axis: int, reverse: bool) -> Types:
@@ -190,9 +193,9 @@ def cumsum(x: Any, axis: int | None = None, dtype: Any = None, *, reverse: bool 
     >>> tg.cumsum(np.array([1.0, 2.0, 3.0]))
     array([1., 3., 6.])
     """
-    x, where = _along(x, axis)
+    x, place = _along(x, axis)
     x = x if dtype is None else convert(x, dtype)
-    result = bind(cumsum_op, [x], {"axis": where, "reverse": reverse})
+    result = bind(cumsum_op, [x], {"axis": place, "reverse": reverse})
     return result if dtype is None else convert(result, dtype)
 
 
@@ -204,10 +207,88 @@ def cumprod(x: Any, axis: int | None = None, dtype: Any = None, *, reverse: bool
     >>> tg.cumprod(np.array([1.0, 2.0, 3.0]))
     array([1., 2., 6.])
     """
-    x, where = _along(x, axis)
+    x, place = _along(x, axis)
     x = x if dtype is None else convert(x, dtype)
-    result = bind(cumprod_op, [x], {"axis": where, "reverse": reverse})
+    result = bind(cumprod_op, [x], {"axis": place, "reverse": reverse})
     return result if dtype is None else convert(result, dtype)
+
+
+def _picked(primitive: Op, x: Any, axis: int | None) -> tuple[Any, Any]:
+    """A running extreme read from the element it is (the last of equal ones), and that element's index."""
+    x, place = _along(x, axis)
+    shape = shape_of(x)
+    extreme = bind(primitive, [x], {"axis": place, "reverse": False})
+    index = reshape(iota(shape[place]), tuple(n if k == place else 1 for k, n in enumerate(shape)))
+    # NaN equals nothing: an element that is NaN is the running extreme too.
+    here = logical_or(equal(x, extreme), not_equal(x, x))
+    found = bind(running_max_op, [where(here, broadcast_to(index, shape), 0)], {"axis": place, "reverse": False})
+    return take_along_axis(x, found, place), found
+
+
+def cummax(x: Any, axis: int | None = None) -> tuple[Any, Any]:
+    """Running maximum along an axis and the index of the element it is (the last of equal ones); the gradient goes to that element.
+
+    >>> import tracegrad as tg
+    >>> tg.cummax([1.0, 3.0, 2.0])
+    (array([1., 3., 3.]), array([0, 1, 1]))
+    """
+    return _picked(running_max_op, x, axis)
+
+
+def cummin(x: Any, axis: int | None = None) -> tuple[Any, Any]:
+    """Running minimum along an axis and the index of the element it is (the last of equal ones); the gradient goes to that element.
+
+    >>> import tracegrad as tg
+    >>> tg.cummin([3.0, 1.0, 2.0])
+    (array([3., 1., 1.]), array([0, 1, 1]))
+    """
+    return _picked(running_min_op, x, axis)
+
+
+def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """The n-th differences of neighbours along an axis.
+
+    >>> import tracegrad as tg
+    >>> tg.diff([1.0, 4.0, 9.0])
+    array([3., 5.])
+    """
+    x, place = _along(x, axis)
+    if n < 0:
+        raise ValueError(f"the order of a difference must not be negative, got {n}")
+    shape = shape_of(x)
+    ends = []
+    for end in (prepend, append):
+        if end is not None and ndim_of(end) == 0:
+            end = broadcast_to(end if hasattr(end, "dtype") else np.asarray(end), (*shape[:place], 1, *shape[place + 1 :]))
+        ends.append([] if end is None else [end])
+    if ends != [[], []]:
+        x = concatenate([*ends[0], x, *ends[1]], place)
+    for _ in range(n):
+        size = shape_of(x)[place]
+        if isinstance(size, int) and size == 0:
+            break
+        behind, before = cut(x, place, 1, size - 1), cut(x, place, 0, size - 1)
+        x = not_equal(behind, before) if x.dtype.kind == "b" else sub(behind, before)
+    return x
+
+
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    """The integral of samples y along an axis by the trapezoidal rule, at places x (a vector, or of y's shape) or `dx` apart.
+
+    >>> import tracegrad as tg
+    >>> float(tg.trapezoid([1.0, 2.0, 3.0]))
+    4.0
+    """
+    y, place = _along(y, axis)
+    n = shape_of(y)[place]
+    if x is not None:
+        if ndim_of(x if hasattr(x, "dtype") else np.asarray(x)) == 1:
+            step = diff(x)
+            dx = reshape(step, tuple(n - 1 if k == place else 1 for k in range(ndim_of(y))))
+        else:
+            dx = diff(x, axis=place)
+    pairs = add(cut(y, place, 1, n - 1), cut(y, place, 0, n - 1))
+    return sum_axes(div(mul(pairs, dx), 2.0), (place,))
 
 
 OPS = (cumsum_op, recurrence_op, cumprod_op, running_max_op, running_min_op)

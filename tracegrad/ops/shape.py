@@ -248,6 +248,13 @@ def slice_array(x: Any, start: Sequence[Int], size: Sequence[Int], step: Sequenc
     return bind(_slice, [x], {"start": tuple(start), "size": tuple(size), "step": tuple(step)})
 
 
+def cut(x: Any, axis: int, start: Int, size: Int, step: int = 1) -> Any:
+    """`size` elements along one axis."""
+    shape = shape_of(x)
+    return slice_array(x, tuple(start if k == axis else 0 for k in range(len(shape))),
+                       tuple(size if k == axis else n for k, n in enumerate(shape)), tuple(step if k == axis else 1 for k in range(len(shape))))
+
+
 def _embed_evaluate(x: Any, *, shape: Shape, start: Shape) -> Any:
     out = np.zeros(shape, np.asarray(x).dtype)
     out[tuple(slice(b, b + n) for b, n in zip(start, np.shape(x), strict=True))] = x
