@@ -154,11 +154,14 @@ class _Printer:
         shape = "(" + "".join(integer(d) + ", " for d in buffer.shape).rstrip(" ") + ")"
         if len(buffer.shape) > 1:
             shape = shape.replace(",)", ")")
+        dtype = f"np.{dtype_name(buffer.dtype)}"
         if buffer.of:
-            signed = "(" + ", ".join(str(d) if isinstance(d, int) else f"signed({integer(d)})" for d in buffer.shape)
-            self.line(1, f"{buffer.name} = {buffer.of}.reshape({signed}{',' if len(buffer.shape) == 1 else ''}))")
+            self.line(1, f"{buffer.name} = view({buffer.of}, index(0), {shape}, {dtype})")
         elif buffer.role == "temp":
-            self.line(1, f"{buffer.name} = view(arena, {integer(buffer.offset)}, {shape}, np.{dtype_name(buffer.dtype)})")
+            self.line(1, f"{buffer.name} = view(arena, {integer(buffer.offset)}, {shape}, {dtype})")
+        elif buffer.layout == "C" and len(buffer.shape) > 1:
+            # With the strides known, rows of constant length and interleaved columns vectorise.
+            self.line(1, f"{buffer.name} = view({buffer.name}, index(0), {shape}, {dtype})")
 
     def body(self, depth: int, statements: Iterable[kernel.Statement]) -> None:
         empty = True

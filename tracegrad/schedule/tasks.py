@@ -128,18 +128,16 @@ def reduce_task(emitter: Emitter, var: Var, node: Node, dest: Storage) -> Task:
 def _strided(task: Task, kept: set[str], gone: set[str]) -> set[str]:
     """The kept axes that run along memory in what the task reads while no reduced axis does."""
     inner: set[str] = set()
+    lanes = {a.symbol for a in task.lanes}
     for _, index in task.reads:
-        if not index:
+        names = [set() if isinstance(i, int) else integers.symbols(i) - lanes for i in index or ()]
+        everything = set().union(*names)
+        if not (everything & kept and everything & gone):
             continue
-        lanes = {a.symbol for a in task.lanes}
-        position = len(index) - 1
-        while position > 0 and (isinstance(index[position], int) or integers.symbols(index[position]) & lanes):
-            position -= 1
-        last = integers.symbols(index[position])
+        last = next(n for n in reversed(names) if n)
         if last & gone:
             return set()
-        if last & kept and any(integers.symbols(i) & gone for i in index[:position]):
-            inner |= last & kept
+        inner |= last & kept
     return inner
 
 
