@@ -27,7 +27,7 @@ from .comparison import minimum, mod
 from .creation import iota
 from .define import ndim_of, shape_of
 from .elementary import log, log1p, sqrt
-from .indexing import take
+from .along import take
 from .logic import right_shift
 from .pointwise import pointwise
 from .scans import cumsum
