@@ -11,11 +11,12 @@ import numpy as np
 from .._codegen import integers
 from ..errors import ShapeError
 from ..types import Int, normalize_axis, same, show
+from .along import take
 from .arithmetic import convert, equal, where
 from .creation import iota
 from .define import as_array, ndim_of, shape_of
 from .diagonals import diagonal
-from .indexing import concrete, take
+from .indexing import concrete
 from .shape import broadcast_to, concatenate, cut, embed, expand_dims, flip, reshape, swapaxes, transpose
 
 # --- diagonals -----------------------------------------------------------------------------------------------------------------
