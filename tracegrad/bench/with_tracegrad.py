@@ -1,4 +1,4 @@
-"""tracegrad itself, eagerly and compiled."""
+"""tracegrad itself, eagerly and compiled. Its threads follow from the environment and the affinity mask of the process."""
 
 from __future__ import annotations
 
@@ -15,13 +15,11 @@ from .workload import Workload, direction
 
 def prepare_eager(workload: Workload, arguments: list[Any], threads: int) -> Prepared:
     """The define-by-run tape; the function alone is plain NumPy."""
-    tg.set_num_threads(threads)
     return _prepared(workload, arguments, transformed(workload), workload.function)
 
 
 def prepare_jit(workload: Workload, arguments: list[Any], threads: int) -> Prepared:
     """The compiled derivative of the same text."""
-    tg.set_num_threads(threads)
     return _prepared(workload, arguments, tg.jit(transformed(workload)), tg.jit(workload.function))
 
 

@@ -1,0 +1,247 @@
+"""The command line: `python -m tracegrad bench | doctor | cache`."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import io
+import os
+import platform
+import shutil
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from . import __version__, config
+from .bench import command
+from .bench.machine import cpu_name, installed
+from .bench.measure import usable_cores
+from .derivatives import value_and_grad
+from .jit import jit
+
+THREAD_VARIABLES = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+VECTOR_FEATURES = ("sse4.2", "avx", "avx2", "fma", "avx512f", "avx512vl", "neon", "sve")
+
+DOCTOR = """\
+Shows versions, processor, threads, linear algebra, CUDA and the cache of compiled code, then compiles and checks one gradient.
+Put its output into a bug report. The exit code is 1 where the self-test or an import fails, else 0.
+"""
+CACHE = """\
+Compiled functions are kept on disk, so that a later process loads them instead of compiling again.
+The folder is $TRACEGRAD_CACHE_DIR, else the one of this platform for caches; TRACEGRAD_CACHE_DIR= (empty) keeps nothing.
+"""
+
+
+def native(module: str) -> Any:
+    """A module of code generation that loads Numba, which no other command may wait for."""
+    return importlib.import_module(f".codegen.native.{module}", __package__)
+
+
+# --- doctor ------------------------------------------------------------------------------------------------------------------------
+
+
+def doctor(options: argparse.Namespace) -> int:
+    """Print what there is; a section that cannot be found out says why and the others go on."""
+    good = True
+    for title, section in SECTIONS:
+        print(title)
+        try:
+            rows = section()
+        except Exception as error:
+            good = False
+            rows = [("problem", f"{type(error).__name__}: {error}")]
+            if options.verbose:
+                traceback.print_exc()
+        width = max((len(name) for name, _ in rows), default=0)
+        for name, text in rows:
+            print(f"  {name:{width}}  {text}")
+    good = self_test(options.verbose) and good
+    return 0 if good else 1
+
+
+Rows = list[tuple[str, str]]
+
+
+def versions() -> Rows:
+    """Of what compiled code depends on."""
+    rows = [("tracegrad", __version__), ("python", f"{platform.python_version()} ({platform.python_implementation()}, {sys.executable})")]
+    rows += [(name, installed(name) or "not installed") for name in ("numpy", "numba", "llvmlite", "scipy", "optree")]
+    return [*rows, ("system", platform.platform())]
+
+
+def processor() -> Rows:
+    """The name on the box, and what code is generated for."""
+    binding = native("compile").binding
+    features = binding.get_host_cpu_features()
+    there = [name for name in VECTOR_FEATURES if features.get(name)]
+    return [("name", cpu_name()), ("generated for", binding.get_host_cpu_name()), ("vectors", ", ".join(there) or "none of those known here")]
+
+
+def threads() -> Rows:
+    """What limits the number of threads."""
+    rows = [("cores", f"{os.cpu_count()}, of which this process may use {usable_cores()}")]
+    return rows + [(name, os.environ.get(name, "not set")) for name in THREAD_VARIABLES]
+
+
+def linear_algebra() -> Rows:
+    """The BLAS libraries of NumPy and SciPy."""
+    try:
+        from threadpoolctl import threadpool_info
+    except ImportError:
+        return [("numpy", _blas_of(np)), ("scipy", _blas_of(importlib.import_module("scipy")))]
+    importlib.import_module("scipy.linalg")  # loads SciPy's own library, which compiled code calls
+    pools = [p for p in threadpool_info() if p["user_api"] == "blas"]
+    return [
+        (Path(p["filepath"]).name.partition("-")[0], f"{p['internal_api']} {p['version']}, {p['num_threads']} threads, {p.get('architecture', '')}")
+        for p in pools
+    ]
+
+
+def _blas_of(package: Any) -> str:
+    with redirect_stdout(io.StringIO()):
+        shown = package.show_config(mode="dicts")
+    found = shown.get("Build Dependencies", {}).get("blas", {})
+    return f"{found.get('name', 'unknown')} {found.get('version', '')}".strip()
+
+
+def cuda() -> Rows:
+    """Numba's CUDA target and the devices that it finds."""
+    version = installed("numba-cuda")
+    if version is None:
+        return [("numba-cuda", "not installed; computing on the CPU needs none")]
+    try:
+        target = importlib.import_module("numba.cuda")
+        devices = [d.name.decode() if isinstance(d.name, bytes) else str(d.name) for d in target.list_devices()] if target.is_available() else []
+    except Exception as error:
+        # Without a driver this raises in many ways, and that is no fault of the installation.
+        return [("numba-cuda", version), ("devices", f"none ({type(error).__name__})")]
+    return [("numba-cuda", version), ("devices", ", ".join(devices) or "none")]
+
+
+def kept() -> Rows:
+    """The cache of compiled code."""
+    folder = config.cache_dir()
+    if folder is None:
+        return [("folder", "none: TRACEGRAD_CACHE_DIR is empty, so that nothing is kept")]
+    info = native("cache").cache_info(folder)
+    return [("folder", str(folder)), ("kept", f"{info['kernels']} functions, {size(info['bytes'])}"), ("writable", "yes" if writable(folder) else "no")]
+
+
+def writable(folder: Path) -> bool:
+    """Whether `folder` can be written to, or made."""
+    place = folder
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    return place.is_dir() and os.access(place, os.W_OK)
+
+
+def size(count: int) -> str:
+    """Bytes for people."""
+    return f"{count / 1e6:.1f} MB" if count >= 1e5 else f"{count / 1e3:.1f} kB"
+
+
+SECTIONS: tuple[tuple[str, Callable[[], Rows]], ...] = (
+    ("Versions", versions),
+    ("Processor", processor),
+    ("Threads", threads),
+    ("Linear algebra", linear_algebra),
+    ("CUDA", cuda),
+    ("Cache", kept),
+)
+
+
+def self_test(verbose: bool) -> bool:
+    """Compile one gradient with an elementwise chain, a reduction and a product, and compare it with the one by hand."""
+    print("Self-test")
+    rng = np.random.default_rng(0)
+    matrix, x = rng.standard_normal((40, 7)), rng.standard_normal(7)
+
+    def f(x: Any) -> Any:
+        return np.sum(np.tanh(matrix @ x) ** 2)
+
+    try:
+        compiled = jit(value_and_grad(f))
+        start = perf_counter()
+        found = compiled(x)
+        first = perf_counter() - start
+        start = perf_counter()
+        compiled(x)
+        later = perf_counter() - start
+        t = np.tanh(matrix @ x)
+        for have, want in zip(found, (np.sum(t**2), matrix.T @ (2 * t * (1 - t**2))), strict=True):
+            np.testing.assert_allclose(have, want, rtol=1e-12)
+    except Exception as error:
+        print(f"  FAILED  {type(error).__name__}: {error}")
+        if verbose:
+            traceback.print_exc()
+        else:
+            print("          (doctor --verbose shows the traceback)")
+        return False
+    print(f"  ok      a compiled gradient is right: first call {first:.2f} s, next call {later * 1e6:.0f} us")
+    return True
+
+
+# --- cache -------------------------------------------------------------------------------------------------------------------------
+
+
+def cache(options: argparse.Namespace) -> int:
+    """Tell about the cache of compiled code, or empty it."""
+    folder = config.cache_dir()
+    if folder is None:
+        print("nothing is kept on disk (TRACEGRAD_CACHE_DIR is empty)")
+        return 0
+    module = native("cache")
+    info = module.cache_info(folder)
+    if options.action == "info":
+        print(f"folder     {folder}\nfunctions  {info['kernels']}\nsize       {size(info['bytes'])}")
+        if folder.is_dir():
+            print(f"disk       {shutil.disk_usage(folder).free / 1e9:.1f} GB free")
+        return 0
+    count = module.cache_clear(folder)
+    left = module.cache_info(folder)["kernels"]
+    print(f"deleted {count} compiled functions ({size(info['bytes'])}) from {folder}")
+    if left:
+        sys.stderr.write(f"{left} folders there are not tracegrad's or could not be deleted\n")
+    return 0
+
+
+# --- the parser --------------------------------------------------------------------------------------------------------------------
+
+
+def parser() -> argparse.ArgumentParser:
+    """All commands and their options."""
+    result = argparse.ArgumentParser(
+        prog="python -m tracegrad", description="JIT-compiled automatic differentiation of NumPy code.",
+        epilog="`python -m tracegrad COMMAND --help` describes a command.",
+    )
+    result.add_argument("--version", action="version", version=f"tracegrad {__version__}")
+    commands = result.add_subparsers(metavar="COMMAND", required=True)
+    command.add_parser(commands, __version__)
+    form = argparse.RawDescriptionHelpFormatter
+    made = commands.add_parser("doctor", help="show versions and the machine, and test the compiler", description=DOCTOR, formatter_class=form)
+    made.add_argument("-v", "--verbose", action="store_true", help="show the traceback of what fails")
+    made.set_defaults(run=doctor)
+    made = commands.add_parser("cache", help="show or empty the cache of compiled code", description=CACHE, formatter_class=form)
+    made.add_argument("action", choices=("info", "clear"), help="info: folder, number and size; clear: delete what is kept")
+    made.set_defaults(run=cache)
+    return result
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; the exit code."""
+    options = parser().parse_args(arguments)
+    code: int = options.run(options)
+    return code
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
