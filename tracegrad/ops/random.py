@@ -22,12 +22,12 @@ from ..errors import DTypeError, ShapeError
 from ..ir.dispatch import STATE, bind
 from ..ir.trace import Trace
 from ..types import Int, Shape, broadcast_shapes
+from .along import take
 from .arithmetic import add, convert, div, less, mul, neg, sub
 from .comparison import minimum, mod
 from .creation import iota
 from .define import ndim_of, shape_of
 from .elementary import log, log1p, sqrt
-from .along import take
 from .logic import right_shift
 from .pointwise import pointwise
 from .scans import cumsum
