@@ -133,7 +133,7 @@ COMPLEX = (
     holomorphic("power 3", lambda x: x**3, lambda x: ops.power(x, 3), ("integer_pow",)),
     holomorphic("power -2", lambda x: x**-2, lambda x: ops.power(x, -2), ("inverse_pow",)),
     holomorphic("absolute", np.absolute, None, ("abs",)),
-    holomorphic("sign", np.sign, None, ("sgn",)),
+    holomorphic("sign", lambda x: np.sign(x) * (1 + x), lambda x: ops.sign(x) * (1 + x), ("sgn",)),
     Case("abs and sign of complex zero", lambda x: (ops.absolute(x), ops.sign(x), ops.angle(x)), complexes,
          lambda x: (np.absolute(x), np.sign(x), np.angle(x)), ("abs", "sgn", "angle"), 2, special=((np.array([0j, 1j, -1 + 0j]),),)),
 )

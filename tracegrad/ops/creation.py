@@ -71,7 +71,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
     """A new array of this shape, `fill_value` everywhere (it may itself be an array that broadcasts, and be differentiated).
 
     >>> import tracegrad as tg
-    >>> tg.full((2,), 7.0)
+    >>> tg.ops.full((2,), 7.0)
     array([7., 7.])
     """
     sizes = _shape(shape)
@@ -87,7 +87,7 @@ def zeros(shape: Any, dtype: Any = float) -> Any:
     """A new array of zeros.
 
     >>> import tracegrad as tg
-    >>> tg.zeros(2)
+    >>> tg.ops.zeros(2)
     array([0., 0.])
     """
     return full(shape, 0, np.dtype(dtype))
@@ -97,7 +97,7 @@ def ones(shape: Any, dtype: Any = float) -> Any:
     """A new array of ones.
 
     >>> import tracegrad as tg
-    >>> tg.ones(2)
+    >>> tg.ops.ones(2)
     array([1., 1.])
     """
     return full(shape, 1, np.dtype(dtype))
@@ -107,7 +107,7 @@ def empty(shape: Any, dtype: Any = float) -> Any:
     """A new array to be written to; here it holds zeros, so that results never depend on old memory.
 
     >>> import tracegrad as tg
-    >>> tg.empty((2, 3)).shape
+    >>> tg.ops.empty((2, 3)).shape
     (2, 3)
     """
     return full(shape, 0, np.dtype(dtype))
@@ -123,7 +123,7 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> 
 
     >>> import numpy as np
     >>> import tracegrad as tg
-    >>> tg.full_like(np.zeros(2), 3)
+    >>> tg.ops.full_like(np.zeros(2), 3)
     array([3., 3.])
     """
     sizes, kind = _like(x, dtype, shape)
@@ -135,7 +135,7 @@ def zeros_like(x: Any, dtype: Any = None, shape: Any = None) -> Any:
 
     >>> import numpy as np
     >>> import tracegrad as tg
-    >>> tg.zeros_like(np.array([1, 2]))
+    >>> tg.ops.zeros_like(np.array([1, 2]))
     array([0, 0])
     """
     return full_like(x, 0, dtype, shape)
@@ -146,7 +146,7 @@ def ones_like(x: Any, dtype: Any = None, shape: Any = None) -> Any:
 
     >>> import numpy as np
     >>> import tracegrad as tg
-    >>> tg.ones_like(np.array([5, 2]))
+    >>> tg.ops.ones_like(np.array([5, 2]))
     array([1, 1])
     """
     return full_like(x, 1, dtype, shape)
@@ -157,7 +157,7 @@ def empty_like(x: Any, dtype: Any = None, shape: Any = None) -> Any:
 
     >>> import numpy as np
     >>> import tracegrad as tg
-    >>> tg.empty_like(np.zeros((2, 3))).shape
+    >>> tg.ops.empty_like(np.zeros((2, 3))).shape
     (2, 3)
     """
     return full_like(x, 0, dtype, shape)
@@ -181,7 +181,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> An
     """`start`, `start + step`, ... up to but without `stop`; a single argument is `stop`. Bounds may be symbolic sizes.
 
     >>> import tracegrad as tg
-    >>> tg.arange(2, 8, 3)
+    >>> tg.ops.arange(2, 8, 3)
     array([2, 5])
     """
     if stop is None:
@@ -218,7 +218,7 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retste
     """`num` evenly spaced numbers from `start` to `stop`, both of which may be arrays and be differentiated.
 
     >>> import tracegrad as tg
-    >>> tg.linspace(0.0, 1.0, 3)
+    >>> tg.ops.linspace(0.0, 1.0, 3)
     array([0. , 0.5, 1. ])
     """
     if not STATE.traces and not isinstance(start, Value) and not isinstance(stop, Value):
@@ -244,7 +244,7 @@ def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: 
     """`base` to the powers of `linspace(start, stop, num)`.
 
     >>> import tracegrad as tg
-    >>> tg.logspace(0.0, 2.0, 3)
+    >>> tg.ops.logspace(0.0, 2.0, 3)
     array([  1.,  10., 100.])
     """
     result = power(base, linspace(start, stop, num, endpoint, axis=axis))
@@ -258,7 +258,7 @@ def tri(n: Int, m: Int | None = None, k: int = 0, dtype: Any = float) -> Any:
     """Ones on and below the k-th diagonal of an (n, m) matrix, zeros above.
 
     >>> import tracegrad as tg
-    >>> tg.tri(2, 3)
+    >>> tg.ops.tri(2, 3)
     array([[1., 0., 0.],
            [1., 1., 0.]])
     """
@@ -273,7 +273,7 @@ def eye(n: Int, m: Int | None = None, k: int = 0, dtype: Any = float) -> Any:
     """Ones on the k-th diagonal of an (n, m) matrix, zeros elsewhere.
 
     >>> import tracegrad as tg
-    >>> tg.eye(2)
+    >>> tg.ops.eye(2)
     array([[1., 0.],
            [0., 1.]])
     """
@@ -285,7 +285,7 @@ def identity(n: Int, dtype: Any = float) -> Any:
     """The identity matrix.
 
     >>> import tracegrad as tg
-    >>> tg.identity(2)
+    >>> tg.ops.identity(2)
     array([[1., 0.],
            [0., 1.]])
     """
@@ -297,7 +297,7 @@ def tril(x: Any, k: int = 0) -> Any:
 
     >>> import numpy as np
     >>> import tracegrad as tg
-    >>> tg.tril(np.ones((2, 2)))
+    >>> tg.ops.tril(np.ones((2, 2)))
     array([[1., 0.],
            [1., 1.]])
     """
@@ -311,7 +311,7 @@ def triu(x: Any, k: int = 0) -> Any:
 
     >>> import numpy as np
     >>> import tracegrad as tg
-    >>> tg.triu(np.ones((2, 2)))
+    >>> tg.ops.triu(np.ones((2, 2)))
     array([[1., 1.],
            [0., 1.]])
     """
@@ -335,7 +335,7 @@ def meshgrid(*xs: Any, indexing: str = "xy", sparse: bool = False, copy: bool = 
 
     >>> import numpy as np
     >>> import tracegrad as tg
-    >>> [g.shape for g in tg.meshgrid(np.zeros(2), np.zeros(3))]
+    >>> [g.shape for g in tg.ops.meshgrid(np.zeros(2), np.zeros(3))]
     [(3, 2), (3, 2)]
     """
     if indexing not in ("xy", "ij"):
@@ -357,7 +357,7 @@ def indices(dimensions: Sequence[Int], dtype: Any = int) -> Any:
     """The index of every element along every axis, stacked along a new first axis.
 
     >>> import tracegrad as tg
-    >>> tg.indices((2, 2))[0]
+    >>> tg.ops.indices((2, 2))[0]
     array([[0, 0],
            [1, 1]])
     """
