@@ -102,7 +102,7 @@ class _Printer:
     def __init__(self, program: kernel.Program) -> None:
         self.program = program
         self.lines: list[str] = []
-        self.used: dict[str, set[str]] = {"support": set(), "scalar": set(), "library": set(), "routines": set()}
+        self.used: dict[str, set[str]] = {"support": set(), "scalar": set(), "extremes": set(), "library": set(), "routines": set()}
 
     def module(self) -> str:
         self.function()
@@ -225,8 +225,10 @@ class _Printer:
         if combine is None:
             return self.expression(value)
         if combine in ("max", "min"):
-            function = {"max": "maximum", "min": "minimum"}[combine]
-            self.used["scalar"].add(function)
+            function, module = {"max": "maximum", "min": "minimum"}[combine], "scalar"
+            if dtype.kind == "f":
+                function, module = {"max": "greatest", "min": "least"}[combine], "extremes"
+            self.used[module].add(function)
             return f"{function}({target}, {text})"
         if combine == "add" and dtype.kind == "f" and not exact:
             return f"acc({target}, {text})"
