@@ -56,7 +56,8 @@ def convert(x: Any, dtype: Any) -> Any:
     dtype('float32')
     """
     target: DType = check(np.dtype(dtype))
-    if getattr(x, "dtype", None) == target:
+    # A Python number has no dtype; NumPy takes None for float64 in a comparison.
+    if hasattr(x, "dtype") and x.dtype == target:
         return x
     return bind(convert_op, [x], {"dtype": target})
 
