@@ -1,7 +1,7 @@
 """Factorisations and solves through LAPACK, with NumPy's conventions: single matrices or stacks with one leading axis.
 
 LAPACK counts columns first: operands are copied in transposed order, and results copied back. Failures never raise:
-`status` receives (code, LAPACK's error number), where it is still clear, and the results become NaN.
+`status`, where one is given, receives (code, LAPACK's error number) unless it holds an earlier failure, and the results become NaN.
 """
 
 from __future__ import annotations
@@ -30,14 +30,18 @@ def _each(*arrays: Any, ndim: int = 2) -> Any:
 
 
 def _record(status: Any, code: int, info: int) -> None:
-    if status[0] == 0:
+    if status is not None and status[0] == 0:
         status[0], status[1] = code, info
 
 
-implements(_record)(lambda status, code, info: _record)
+@implements(_record)
+def _type_record(status: Any, code: Any, info: Any) -> Any:
+    if not isinstance(status, types.Array):
+        return lambda status, code, info: None
+    return _record
 
 
-def solve(a: Any, b: Any, x: Any, status: Any, code: int) -> None:
+def solve(a: Any, b: Any, x: Any, status: Any = None, code: int = 0) -> None:
     """`a @ x = b`; b has the rank of a."""
     for m, rhs, out in _each(a, b, x):
         try:
@@ -47,7 +51,7 @@ def solve(a: Any, b: Any, x: Any, status: Any, code: int) -> None:
             _record(status, code, 1)
 
 
-def inv(a: Any, out: Any, status: Any, code: int) -> None:
+def inv(a: Any, out: Any, status: Any = None, code: int = 0) -> None:
     """The inverse."""
     for m, o in _each(a, out):
         try:
@@ -68,7 +72,7 @@ def slogdet(a: Any, sign: Any, logabsdet: Any) -> None:
     sign[...], logabsdet[...] = s, size
 
 
-def cholesky(a: Any, out: Any, status: Any, code: int) -> None:
+def cholesky(a: Any, out: Any, status: Any = None, code: int = 0) -> None:
     """The lower factor; only the lower triangle of `a` is read."""
     for m, o in _each(a, out):
         try:
@@ -84,7 +88,7 @@ def qr(a: Any, q: Any, r: Any) -> None:
         oq[...], orr[...] = np.linalg.qr(m)
 
 
-def eigh(a: Any, w: Any, v: Any, status: Any, code: int) -> None:
+def eigh(a: Any, w: Any, v: Any, status: Any = None, code: int = 0) -> None:
     """Eigenvalues, ascending, and vectors of a Hermitian matrix, of which only the lower triangle is read."""
     for m, ow, ov in ((a, w, v),) if a.ndim == 2 else zip(a, w, v, strict=True):
         try:
@@ -94,7 +98,7 @@ def eigh(a: Any, w: Any, v: Any, status: Any, code: int) -> None:
             _record(status, code, 1)
 
 
-def svd(a: Any, u: Any, s: Any, vh: Any, status: Any, code: int) -> None:
+def svd(a: Any, u: Any, s: Any, vh: Any, status: Any = None, code: int = 0) -> None:
     """The reduced singular value decomposition."""
     for m, ou, os, ov in ((a, u, s, vh),) if a.ndim == 2 else zip(a, u, s, vh, strict=True):
         try:
@@ -104,27 +108,32 @@ def svd(a: Any, u: Any, s: Any, vh: Any, status: Any, code: int) -> None:
             _record(status, code, 1)
 
 
-def triangular_solve(a: Any, b: Any, x: Any, lower: bool, trans: int = 0, unit: bool = False) -> None:
+def triangular_solve(a: Any, b: Any, x: Any, lower: bool, trans: int = 0, unit: bool = False, status: Any = None, code: int = 0) -> None:
     """`op(a) @ x = b` with op nothing, transposition or conjugate transposition (trans 0, 1, 2); the other triangle is not read."""
     for m, rhs, out in _each(a, b, x):
-        try:
+        if not unit and not np.all(np.diagonal(m)):
+            out[...] = np.nan
+            _record(status, code, int(np.argmin(np.diagonal(m) != 0)) + 1)
+        elif out.size:
             out[...] = scipy.linalg.solve_triangular(m, rhs, trans=trans, lower=lower, unit_diagonal=unit, check_finite=False)
+
+
+def pinv(a: Any, out: Any, rcond: float, status: Any = None, code: int = 0) -> None:
+    """The pseudo-inverse: singular values up to rcond times the largest count as zero."""
+    for m, o in _each(a, out):
+        try:
+            o[...] = np.linalg.pinv(m, rcond)
         except np.linalg.LinAlgError:
-            # A zero on the diagonal: substitution goes on, as it does when compiled.
-            out[...] = _substituted(m, rhs, lower, trans, unit)
+            o[...] = np.nan
+            _record(status, code, 1)
 
 
-def _substituted(m: Any, rhs: Any, lower: bool, trans: int, unit: bool) -> Any:
-    op = (m, m.T, np.conj(m.T))[trans]
-    down = lower == (trans == 0)
-    n = len(m)
-    out = np.array(rhs)
-    for i in range(n) if down else range(n - 1, -1, -1):
-        done = slice(0, i) if down else slice(i + 1, n)
-        out[i] -= op[i, done] @ out[done]
-        if not unit:
-            out[i] = out[i] / op[i, i]
-    return out
+def adjugate(a: Any, out: Any, status: Any = None, code: int = 0) -> None:
+    """The determinant times the inverse, from the singular values: finite where the matrix is singular."""
+    for m, o in _each(a, out):
+        u, s, vh = np.linalg.svd(m)
+        others = np.array([np.prod(np.delete(s, k)) for k in range(len(s))])
+        o[...] = np.linalg.det(u) * np.linalg.det(vh) * ((vh.conj().T * others) @ u.conj().T)
 
 
 # --- compiled ------------------------------------------------------------------------------------------------------------------
@@ -416,8 +425,14 @@ def _make_triangular(a: Any, b: Any, x: Any) -> Body:
     t = _numpy_type(a.dtype)
     right, unit_code, plain = ord("R"), ord("U"), ord("N")
 
-    def core(a: Any, b: Any, x: Any, lower: bool, trans: int, unit: bool) -> None:
+    def core(a: Any, b: Any, x: Any, lower: bool, trans: int, unit: bool, status: Any, code: int) -> None:
         n, k = b.shape
+        if not unit:
+            for i in range(n):
+                if a[i, i] == 0:
+                    x[:] = np.nan
+                    _record(status, code, i + 1)
+                    return
         x[:] = b
         if n and k:
             # Asked for the transposed equation x' op(a)' = b', in which the triangles change names.
@@ -426,7 +441,50 @@ def _make_triangular(a: Any, b: Any, x: Any) -> Body:
     return core
 
 
+def _make_pinv(a: Any, out: Any) -> Body:
+    t, real = _numpy_type(a.dtype), _real_type(a.dtype)
+
+    def core(a: Any, out: Any, rcond: float, status: Any, code: int) -> None:
+        m, n = a.shape
+        k = min(m, n)
+        u, s, vh = np.empty((m, k), t), np.empty(k, real), np.empty((k, n), t)
+        svd(a, u, s, vh, status, code)
+        out[:] = t(0)
+        for q in range(k):
+            # Not `<=`, so that NaN reaches the result.
+            if not s[q] <= real(rcond) * s[0]:
+                for i in range(n):
+                    for j in range(m):
+                        out[i, j] += t(np.conj(vh[q, i]) / s[q] * np.conj(u[j, q]))
+
+    return core
+
+
+def _make_adjugate(a: Any, out: Any) -> Body:
+    t, real = _numpy_type(a.dtype), _real_type(a.dtype)
+
+    def core(a: Any, out: Any, status: Any, code: int) -> None:
+        n = a.shape[0]
+        u, s, vh, phases = np.empty((n, n), t), np.empty(n, real), np.empty((n, n), t), np.empty((2,), t)
+        svd(a, u, s, vh, status, code)
+        det(u, phases[0:1].reshape(()))
+        det(vh, phases[1:2].reshape(()))
+        out[:] = t(0)
+        for q in range(n):
+            others = t(phases[0] * phases[1])
+            for i in range(n):
+                if i != q:
+                    others = t(others * s[i])
+            for i in range(n):
+                for j in range(n):
+                    out[i, j] += t(others * np.conj(vh[q, i]) * np.conj(u[j, q]))
+
+    return core
+
+
 _stacked(solve, (2, 2, 2), _make_solve)
+_stacked(pinv, (2, 2), _make_pinv)
+_stacked(adjugate, (2, 2), _make_adjugate)
 _stacked(inv, (2, 2), _make_inv)
 _stacked(det, (2, 0), _make_det)
 _stacked(slogdet, (2, 0, 0), _make_slogdet)

@@ -14,10 +14,10 @@ from numba.np import numpy_support
 
 from .bridge import implements
 from .foreign import LARGEST, LETTERS, blas
-from .lapack import cholesky, det, eigh, inv, qr, slogdet, solve, svd, triangular_solve
+from .lapack import adjugate, cholesky, det, eigh, inv, pinv, qr, slogdet, solve, svd, triangular_solve
 from .support import acc, index
 
-__all__ = ["cholesky", "det", "eigh", "inv", "matmul", "matmul_batched", "qr", "slogdet", "solve", "svd", "triangular_solve"]
+__all__ = ["adjugate", "cholesky", "det", "eigh", "inv", "matmul", "matmul_batched", "pinv", "qr", "slogdet", "solve", "svd", "triangular_solve"]
 
 SMALL = 512
 """Products of fewer scalar multiplications are plain loops: a call of BLAS costs more."""

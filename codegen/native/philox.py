@@ -97,6 +97,20 @@ def philox_bits(key: Any, counter: Any, i: Any) -> Any:
     return philox_words(U(key), U(counter), U(i))[0]
 
 
+def philox(key: Any, counter: Any, i: Any, word: int) -> Any:
+    """One half (`word` 0 or 1) of the 128 random bits, uint64."""
+    first, second = philox_words(U(key), U(counter), U(i))
+    return first if word == 0 else second
+
+
+def _half(key: Any, counter: Any, i: Any, word: int) -> Any:
+    first, second = philox_words(U(key), U(counter), U(i))
+    return first if word == 0 else second
+
+
+implements(philox)(lambda key, counter, i, word: _half)
+
+
 def _bits(key: Any, counter: Any, i: Any) -> Any:
     first, _ = philox_words(U(key), U(counter), U(i))
     return first

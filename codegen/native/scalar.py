@@ -18,6 +18,7 @@ from .bridge import implements, is_bool, is_complex, is_float, is_integer
 from .elementary import FUNCTIONS
 from .integral import floordiv, fmod, left_shift, mod, pow, right_shift
 from .philox import (
+    philox,
     philox_bits,
     philox_bits_array,
     philox_normal,
@@ -26,7 +27,7 @@ from .philox import (
     philox_uniform_array,
     philox_words,
 )
-from .special import digamma, erf, erfc, erfinv, gamma, i0, i0e, i1, i1e, lgamma, ndtri, polygamma, trigamma
+from .special import digamma, erf, erfc, erfinv, gamma, i0, i0e, i1, i1e, lgamma, ndtri, polygamma, sinc_derivative, trigamma
 from .support import select
 
 __all__ = [
@@ -34,8 +35,8 @@ __all__ = [
     "cbrt", "ceil", "clip", "conj", "copysign", "cos", "cosh", "digamma", "erf", "erfc", "erfinv", "exp", "exp2", "expm1", "floor", "floordiv",
     "fmax", "fmin", "fmod", "gamma", "heaviside", "hypot", "i0", "i0e", "i1", "i1e", "imag", "invert", "isfinite", "isinf", "isnan",
     "left_shift", "lgamma", "log", "log10", "log1p", "log2", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum",
-    "minimum", "mod", "ndtri", "nextafter", "philox_bits", "philox_bits_array", "philox_normal", "philox_normal_array", "philox_uniform",
-    "philox_uniform_array", "philox_words", "polygamma", "pow", "real", "right_shift", "round_", "select", "sigmoid", "sign", "signbit", "sin",
+    "minimum", "mod", "ndtri", "nextafter", "philox", "philox_bits", "philox_bits_array", "philox_normal", "philox_normal_array", "philox_uniform",
+    "philox_uniform_array", "philox_words", "polygamma", "pow", "real", "reciprocal", "right_shift", "rint", "round_", "select", "sigmoid", "sign", "signbit", "sin",
     "sinc", "sinc_derivative", "sinh",
     "softplus", "sqrt", "square", "strong_mul", "tan", "tanh", "trigamma", "trunc", "where",
 ]  # fmt: skip
@@ -196,6 +197,7 @@ floor = _rounding("floor", np.floor, support.floor_float)
 ceil = _rounding("ceil", np.ceil, support.ceil_float)
 trunc = _rounding("trunc", np.trunc, support.trunc_float)
 round_ = _rounding("round_", np.rint, support.rint_float)
+rint = round_
 
 
 def square(x: Any) -> Any:
@@ -208,6 +210,19 @@ def _type_square(x: Any) -> Any:
     t = support_type(x)
     return lambda x: t(x * x)
 
+
+
+def reciprocal(x: Any) -> Any:
+    return np.reciprocal(x)
+
+
+@implements(reciprocal)
+def _type_reciprocal(x: Any) -> Any:
+    t = support_type(x)
+    one = t(1)
+    if is_integer(x):
+        return lambda x: floordiv(one, x)
+    return lambda x: t(one / x)
 
 
 def abs_(x: Any) -> Any:

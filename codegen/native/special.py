@@ -172,3 +172,42 @@ def _native_trigamma(x: Any) -> Any:
         return None
     t = np.float32 if is_float(x) and x.bitwidth == 32 else np.float64
     return lambda x: t(_polygamma(np.int64(1), np.float64(x)))
+
+
+def _sinc_derivative(x: Any, n: int) -> Any:
+    t = math.pi * x
+    if abs(t) >= n + 3.0:
+        # Away from 0 by the recurrence t s(n) + n s(n-1) = sin(t + n pi/2); near 0, where that cancels, by the power series.
+        away = math.sin(t) / t
+        for k in range(1, n + 1):
+            away = (math.sin(t + k * (0.5 * math.pi)) - k * away) / t
+        return away
+    first = (n + 1) // 2
+    rest = 2 * first - n
+    term = 1.0 / (2.0 * first + 1.0)
+    for _ in range(rest):
+        term *= t
+    if first % 2 == 1:
+        term = -term
+    series = term
+    for m in range(first, first + 2 * n + 20):
+        term = term * (-(t * t) * (2.0 * m + 1.0)) / ((2.0 * m + 3.0) * (2.0 * m + 1.0 - n) * (2.0 * m + 2.0 - n))
+        series += term
+    return series
+
+
+def sinc_derivative(x: Any, n: int) -> Any:
+    """The n-th derivative of sin(t)/t at t = pi*x."""
+    value = _sinc_derivative(float(x), int(n))
+    return np.float32(value) if isinstance(x, np.float32) else np.float64(value)
+
+
+implements(_sinc_derivative, inline=False)(lambda x, n: _sinc_derivative)
+
+
+@implements(sinc_derivative, inline=False)
+def _type_sinc_derivative(x: Any, n: Any) -> Any:
+    if not is_real(x):
+        return None
+    t = np.float32 if x == types.float32 else np.float64
+    return lambda x, n: t(_sinc_derivative(np.float64(x), np.int64(n)))
