@@ -165,12 +165,18 @@ def prod(x: Any, axis: Axis = None, keepdims: bool = False, dtype: Any = None, *
 # --- extremes ------------------------------------------------------------------------------------------------------------------
 
 
+def _check_order(dtype: np.dtype[Any], name: str) -> None:
+    if dtype.kind == "c":
+        # NumPy compares complex numbers by their real parts first, which no derivative rule could follow.
+        raise DTypeError(f"{name} of complex numbers is not defined; take it of their absolute value, real or imaginary part")
+
+
 def _extreme_infer(name: str) -> Callable[..., Types]:
     def infer(x: Any, *, axes: tuple[int, ...]) -> Types:
-        if x.type.dtype.kind == "c":
-            raise DTypeError(f"{name} of complex numbers is not defined; take it of their absolute value, real or imaginary part")
+        _check_order(x.type.dtype, name)
         if builtins.any(isinstance(x.type.shape[a], int) and x.type.shape[a] == 0 for a in axes):
-            raise ShapeError(f"{name} of no elements: axes {axes} of an array of shape {show(x.type.shape)} are empty. Give initial=..., or check the size first.")
+            raise ShapeError(f"{name} of no elements: axes {axes} of an array of shape {show(x.type.shape)} are empty. "
+                             "Give initial=..., or check the size first.")
         return (ArrayType(x.type.dtype, _reduced(x, axes)),)
 
     return infer
@@ -205,6 +211,7 @@ min_op = _extreme("min", np.min, "highest", "Smallest element over axes; NaN whe
 
 def _extreme_of(primitive: Op, x: Any, axis: Axis, keepdims: bool, initial: Any, mask: Any) -> Any:
     x = as_array(x)
+    _check_order(x.dtype, primitive.name)
     axes = normalize_axes(axis, ndim_of(x))
     shape = shape_of(x)
     if mask is not None:
@@ -264,8 +271,7 @@ def _arg(name: str, numpy: Callable[..., Any], combine: str, doc: str) -> Op:
         shape = x.type.shape
         if isinstance(shape[axis], int) and shape[axis] == 0:
             raise ShapeError(f"{name} of no elements: axis {axis} of an array of shape {show(shape)} is empty")
-        if x.type.dtype.kind == "c":
-            raise DTypeError(f"{name} of complex numbers is not defined; take it of their absolute value")
+        _check_order(x.type.dtype, name)
         return (ArrayType(INT64, (*shape[:axis], *shape[axis + 1 :])),)
 
     this = op(name, ["x"], evaluate=lambda x, *, axis: numpy(x, axis=axis), infer=infer,
@@ -280,6 +286,7 @@ argmin_op = _arg("argmin", np.argmin, "min", "Position of the first smallest ele
 
 def _position(primitive: Op, x: Any, axis: int | None, keepdims: bool) -> Any:
     x = as_array(x)
+    _check_order(x.dtype, primitive.name)
     shape = shape_of(x)
     if axis is None:
         result = bind(primitive, [reshape(x, (-1,) if shape else (1,))], {"axis": 0})

@@ -23,9 +23,13 @@ from .reductions import count, kept, moved_axes, normalize_axes
 from .shape import expand_dims, flip, reshape, slice_array, stack, sum_axes, transpose
 
 
-def _argsort_infer(x: Any, *, axis: int) -> Types:
-    if x.type.dtype.kind == "c":
+def _check_order(dtype: np.dtype[Any]) -> None:
+    if dtype.kind == "c":
         raise DTypeError("complex numbers have no order; sort by their absolute value, real or imaginary part with argsort and take_along_axis")
+
+
+def _argsort_infer(x: Any, *, axis: int) -> Types:
+    _check_order(x.type.dtype)
     return (ArrayType(INT64, x.type.shape),)
 
 
@@ -59,6 +63,7 @@ def argsort(x: Any, axis: int | None = -1, descending: bool = False, stable: boo
     array([1, 2, 0])
     """
     x, place = _flat(x, axis)
+    _check_order(x.dtype)
     if not descending:
         return bind(argsort_op, [x], {"axis": place})
     # Equal elements keep their order when the reversed array is sorted and the result is reversed again.
