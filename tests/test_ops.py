@@ -14,14 +14,14 @@ import tests.cases as case_package
 import tracegrad as tg
 from tests.cases import Case
 from tests.checks import as_tuple, assert_same, check_first_order, check_second_order, floating
-from tracegrad.ir.dispatch import NO_PARAMS
+from tests.unjitted import run_unjitted
+from tracegrad.transforms.rewrite import optimize
 
 CASES: list[Case] = [
     case
     for module in sorted(m.name for m in pkgutil.iter_modules(case_package.__path__))
     for case in importlib.import_module(f"tests.cases.{module}").CASES
 ]
-assert NO_PARAMS == {}
 
 
 def ids(case: Case) -> str:
@@ -73,23 +73,57 @@ def test_second_derivatives(case: Case) -> None:
     check_second_order(case.function, arrays, floating(arrays, case.wrt), case.tolerance * 10, rng)
 
 
+def projected_gradient(case: Case, arrays: tuple[Any, ...]) -> Any:
+    """The gradient of half the squared size of all floating results."""
+
+    def projected(*xs: Any) -> Any:
+        return sum(np.sum(np.real(o * np.conj(o))) / 2 for o in as_tuple(case.function(*xs)) if o.dtype.kind in "fc")
+
+    return tg.grad(projected, tuple(floating(arrays, case.wrt)))
+
+
+def graph_and_inputs(function: Any, arrays: tuple[Any, ...]) -> tuple[Any, list[Any]]:
+    entry = tg.jit(function)._entry(arrays, {})[0]
+    return optimize(entry.graph), [*arrays, *entry.traced.captures]
+
+
 @pytest.mark.parametrize("case", [c for c in CASES if c.jit], ids=ids)
-def test_jit_equals_eager(case: Case) -> None:
-    compiled = tg.jit(case.function)
+def test_generated_source_equals_eager(case: Case) -> None:
+    """The generated source as plain Python, on all inputs, special ones too."""
     for arrays in (case.inputs(rng_for(case)), *case.special):
-        assert_same(compiled(*arrays), case.function(*arrays), 1e-12)
+        assert_same(tuple(run_unjitted(*graph_and_inputs(case.function, arrays))), case.function(*arrays), 1e-12)
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c.jit and c.order == 0], ids=ids)
+def test_jit_equals_eager(case: Case) -> None:
+    arrays = case.inputs(rng_for(case))
+    assert_same(tg.jit(case.function)(*arrays), case.function(*arrays), 1e-12)
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if c.jit and c.order >= 1], ids=ids)
-def test_jitted_gradient_equals_eager(case: Case) -> None:
+def test_jitted_value_and_gradient_equal_eager(case: Case) -> None:
+    """Results and gradient compiled as one kernel."""
     arrays = case.inputs(rng_for(case))
-    wrt = tuple(floating(arrays, case.wrt))
 
-    def projected(*xs: Any) -> Any:
-        return sum(np.sum(np.real(o * np.conj(o))) for o in as_tuple(case.function(*xs)) if o.dtype.kind in "fc")
+    def both(*xs: Any) -> Any:
+        return as_tuple(case.function(*xs)), projected_gradient(case, arrays)(*xs)
 
-    eager = tg.grad(projected, wrt)(*arrays)
-    assert_same(tg.jit(tg.grad(projected, wrt))(*arrays), eager, 1e-10)
+    outs, gradient = tg.jit(both)(*arrays)
+    assert_same(outs, case.function(*arrays), 1e-12)
+    assert_same(gradient, projected_gradient(case, arrays)(*arrays), 1e-10)
+
+
+def test_special_values_compiled() -> None:
+    """NaN, infinities, signed zeros, subnormal and huge numbers through the native elementary functions, in one kernel per dtype."""
+    names = ["exp", "expm1", "log", "log1p", "sqrt", "sin", "cos", "tan", "arctan", "tanh", "sinh", "cosh", "sigmoid", "softplus", "erf", "erfc", "abs", "sign",
+             "floor", "ceil", "cbrt", "square", "reciprocal", "lgamma"]
+    for dtype in (np.float64, np.float32):
+        x = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, -1e-40, 1e30, -1e30, 0.5, -2.5, 700.0, -700.0], dtype)
+
+        def everything(x: Any) -> Any:
+            return tuple(getattr(tg.ops, name)(x) for name in names)
+
+        assert_same(tg.jit(everything)(x), everything(x), 1e-12)
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if c.vmap], ids=ids)

@@ -115,6 +115,9 @@ def operand_kinds(operands: Sequence[Any]) -> list[Any]:
     return kinds
 
 
+PYTHON_OPERATORS = frozenset({"add", "sub", "mul", "div", "neg", "identity"})
+"""Of Python scalars these give Python scalars, which stay weak; a named NumPy function gives a NumPy scalar."""
+
 WEAK = {"b": bool, "i": int, "f": float, "c": complex}
 
 
@@ -170,7 +173,7 @@ def elementwise(
     def infer(*operands: Any, **_: Any) -> Types:
         dtype = compute(*operands)[-1]
         dtype = BOOL if result == "bool" else real_of(dtype) if result == "real" else dtype
-        weak = result != "bool" and all(o.type.weak or getattr(o, "weak", False) for o in operands)
+        weak = name in PYTHON_OPERATORS and all(o.type.weak or getattr(o, "weak", False) for o in operands)
         return (ArrayType(dtype, broadcast_shapes(*[o.type.shape for o in operands]), weak),)
 
     from_partials = None if partials is None else tuple(_vjp_of_partial(p, k, inputs, domain) for k, p in enumerate(partials))
