@@ -179,7 +179,9 @@ def test_saved_values_are_checked() -> None:
     y = a * 1
     z = y * y
     y.add_(1)
-    with pytest.raises(RuntimeError, match=r"modified by an inplace operation: \[.*DoubleTensor \[3\]\].* is at version 1; expected version 0"):
+    with pytest.raises(
+        RuntimeError, match=r"modified by an inplace operation: \[.*DoubleTensor \[3\]\].* is at version 1; expected version 0"
+    ):
         z.sum().backward()
     e = a.exp()
     e.mul_(2)
@@ -198,7 +200,7 @@ def test_saved_values_are_checked() -> None:
 
 def test_leaf_rule() -> None:
     x = tg.ones(3, requires_grad=True)
-    with pytest.raises(RuntimeError, match="^a leaf Variable that requires grad is being used"):
+    with pytest.raises(RuntimeError, match=r"^a leaf Variable that requires grad is being used"):
         x.add_(1)
     with pytest.raises(RuntimeError, match="a view of a leaf Variable"):
         x.view(3, 1).add_(1)
@@ -219,7 +221,10 @@ def test_writes_through_views_keep_gradients(how: str) -> None:
     def run(t: Any) -> Any:
         base = t * 1
         v = {
-            "view": lambda: base.view(9), "slice": lambda: base[::2, 1:], "transpose": lambda: base.t(), "diagonal": lambda: base.diagonal(),
+            "view": lambda: base.view(9),
+            "slice": lambda: base[::2, 1:],
+            "transpose": lambda: base.t(),
+            "diagonal": lambda: base.diagonal(),
             "select": lambda: base[1],
         }[how]()
         assert v._base is base

@@ -40,7 +40,7 @@ class Boxed(Operators, Writes, NumpyDispatch):
         "_view", "grad_fn", "output_nr", "requires_grad",
     )
     boxes_everything: ClassVar[bool] = False
-    """Whether untracked results are boxed too (Tensor), or given back as plain arrays (Array)."""
+    """Whether every result is boxed (Tensor), or only what may carry a derivative now or after a write into it (Array)."""
 
     _tangents: dict[int, Any] | None
     _base: Boxed | None
@@ -65,7 +65,7 @@ class Boxed(Operators, Writes, NumpyDispatch):
 
     @classmethod
     def _make(cls, data: Any, node: Node | None, output_nr: int) -> Any:
-        if node is None and not cls.boxes_everything and not isinstance(data, Var):
+        if node is None and not cls.boxes_everything and not isinstance(data, Var) and not is_differentiable(data.dtype):
             return data
         if not isinstance(data, (np.ndarray, Var)):
             data = np.asarray(data)
@@ -117,7 +117,9 @@ class Boxed(Operators, Writes, NumpyDispatch):
                 face = Tensor
                 break
         result = interpret(op, inputs, params, face)
-        if op in VIEWS and isinstance(result, Boxed) and isinstance(inputs[0], Boxed):
+        if op in VIEWS and isinstance(inputs[0], Boxed):
+            if not isinstance(result, Boxed):
+                result = face(np.asarray(result))
             source = inputs[0]
             root = source if source._base is None else source._base
             stored = isinstance(result._data, np.ndarray) and isinstance(source._data, np.ndarray)

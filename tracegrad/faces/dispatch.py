@@ -7,7 +7,6 @@ takes works: positional `axis`, `out=`, defaults that our functions do not have.
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -16,20 +15,14 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..dtypes import promote
-from ..errors import ConcretizationError, UnsupportedFunctionError
+from ..errors import ConcretizationError
 from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
 from ..ir.trace import user_line
 from ..ops.define import shape_of
-from .operators import array_of, operand
-
-NAMES: dict[str, str] = {
-    "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div", "negative": "neg", "conjugate": "conj",
-    "amax": "max", "amin": "min", "permute_dims": "transpose", "concat": "concatenate", "cumulative_sum": "cumsum",
-    "cumulative_prod": "cumprod",
-}
-"""NumPy's and SciPy's names of operations that are called differently here."""
+from .lookup import boxes_in, find, plain, store, tracked, unsupported
+from .numpy_functions import FUNCTIONS
+from .operators import operand
 
 REDUCTIONS = {
     "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any",
@@ -40,68 +33,13 @@ IGNORED = {"order", "kind", "subok", "casting", "like", "sorter", "check_finite"
 """Parameters that change nothing about values."""
 
 
-def find(name: str, module: str = "numpy") -> Callable[..., Any] | None:
-    """The counterpart of a NumPy or SciPy function, or None."""
-    if name not in ops.__all__:
-        name = NAMES.get(name, name)
-    place: Any = ops
-    for part in module.split(".")[1:]:
-        if part in ("linalg", "fft"):
-            place = getattr(ops, part, None)
-            found = getattr(place, name, None)
-            if found is None and part == "fft":
-                return None
-            if found is not None and callable(found):
-                return found  # type: ignore[no-any-return]
-    found = getattr(ops, name, None)
-    return found if callable(found) and name in ops.__all__ else None
-
-
-def tracked(x: Any) -> bool:
-    """Whether converting a boxed value to an ndarray would lose a trace, a gradient or a tangent."""
-    return isinstance(x, Value) and (isinstance(x._data, Var) or bool(x._tangents) or x.requires_grad)  # type: ignore[attr-defined]
-
-
-def unsupported(name: str, detail: str = "") -> UnsupportedFunctionError:
-    if detail:
-        return UnsupportedFunctionError(
-            f"{user_line()}: {name}{detail} is not supported for traced or differentiated values. Leave that argument out, or write it "
-            "with other functions.")
-    known = [n for n in [*NAMES, *ops.__all__] if hasattr(np, n)]
-    near = difflib.get_close_matches(name.rpartition(".")[2], known, 1)
-    hint = f" The nearest supported call is np.{near[0]}." if near else ""
-    return UnsupportedFunctionError(
-        f"{user_line()}: {name} has no counterpart for traced or differentiated values.{hint} Write it with supported functions, or "
-        "apply it "
-        "to plain arrays outside of the traced or differentiated function."
-    )
-
-
-def _plain(x: Any) -> Any:
-    """`x` with untracked boxed values replaced by their arrays."""
-    if isinstance(x, Value):
-        return x._data
-    if isinstance(x, (list, tuple)):
-        items = [_plain(item) for item in x]
-        return type(x)(items) if type(x) in (list, tuple) else items
-    return {k: _plain(v) for k, v in x.items()} if isinstance(x, dict) else x
-
-
-def _boxes(x: Any) -> list[Value]:
-    if isinstance(x, Value):
-        return [x]
-    if isinstance(x, (list, tuple)):
-        return [b for item in x for b in _boxes(item)]
-    return [b for item in x.values() for b in _boxes(item)] if isinstance(x, dict) else []
-
-
 def _by_numpy(function: Callable[..., Any], name: str, args: Any, kwargs: dict[str, Any]) -> Any:
     """NumPy itself for a function without counterpart, where nothing is lost by it: no trace, no gradient."""
-    boxes = _boxes(args) + _boxes(kwargs)
+    boxes = boxes_in(args) + boxes_in(kwargs)
     if STATE.traces or any(tracked(b) for b in boxes):
         raise unsupported(name)
     face: Any = type(boxes[0])
-    result = function(*_plain(args), **_plain(kwargs))
+    result = function(*plain(args), **plain(kwargs))
 
     def boxed(r: Any) -> Any:
         if isinstance(r, (np.ndarray, np.generic)):
@@ -109,26 +47,6 @@ def _by_numpy(function: Callable[..., Any], name: str, args: Any, kwargs: dict[s
         return type(r)(map(boxed, r)) if type(r) in (list, tuple) else r
 
     return boxed(result)
-
-
-def store(out: Any, value: Any, where: Any = True) -> Any:
-    """Write a result into what the caller gave as `out=`."""
-    if isinstance(out, tuple):
-        if len(out) == 1:
-            return store(out[0], value, where)
-        return tuple(value_k if o is None else store(o, value_k, where) for o, value_k in zip(out, value, strict=True))
-    if isinstance(out, Value):
-        chosen = value if where is True else ops.where(where, value, out)
-        out._update(lambda old: ops.broadcast_to(ops.convert(chosen, old.dtype), old.shape))  # type: ignore[attr-defined]
-        return out
-    if tracked(value) or tracked(where):
-        raise ConcretizationError(
-            f"{user_line()}: out= (or an in-place operator such as `a += x`) would write a traced or differentiated value into a plain "
-            "ndarray. "
-            "Use the returned value instead: a = a + x."
-        )
-    np.copyto(out, _plain(value), casting="same_kind", where=_plain(where))
-    return out
 
 
 # --- functions -----------------------------------------------------------------------------------------------------------------
@@ -154,11 +72,14 @@ def _mapping(function: Callable[..., Any], target: Callable[..., Any]) -> tuple[
     for k, p in enumerate(theirs.parameters.values()):
         if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
             continue
+        # Only what must be given is matched by its place (`a` and `x`); options are the same where they have the same name.
         same_place = mine[k] if k < len(mine) and mine[k].kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) else None
         if p.name in names and (same_place is None or same_place.name != p.name):
             result[p.name] = p.name
-        elif same_place is not None and (same_place.name == p.name or same_place.name not in theirs.parameters):
-            result[p.name] = k
+        elif same_place is not None:
+            required = same_place.default is p.empty and same_place.name not in theirs.parameters
+            if same_place.name == p.name or required:
+                result[p.name] = k
     variadic = next((p.name for p in theirs.parameters.values() if p.kind is p.VAR_POSITIONAL), None)
     return result, variadic, any(p.kind is p.VAR_KEYWORD for p in mine)
 
@@ -194,7 +115,7 @@ def apply_function(function: Callable[..., Any], target: Callable[..., Any], nam
             else:
                 named[place] = value
         elif not (key in IGNORED or value is np._NoValue or value is None or _is_default(parameter, value)):
-            raise unsupported(name, f" with {key}={value!r}" if not _boxes(value) else f" with {key}=")
+            raise unsupported(name, f" with {key}={value!r}" if not boxes_in(value) else f" with {key}=")
     mine = list(_signature(target).parameters)  # type: ignore[union-attr]
     ahead = 0
     while ahead in positional:
@@ -206,89 +127,6 @@ def apply_function(function: Callable[..., Any], target: Callable[..., Any], nam
 
 def _is_default(parameter: inspect.Parameter, value: Any) -> bool:
     return parameter.default is not parameter.empty and not isinstance(value, (Value, np.ndarray)) and bool(value == parameter.default)
-
-
-def _shape(a: Any) -> Any:
-    return shape_of(a) if isinstance(a, Value) else np.shape(a)
-
-
-def _size(a: Any, axis: Any = None) -> Any:
-    shape = _shape(array_of(a))
-    axes = range(len(shape)) if axis is None else (axis,) if isinstance(axis, int) else axis
-    total: Any = 1
-    for k in axes:
-        total = total * shape[k]
-    return total
-
-
-def _dtype_of(x: Any) -> np.dtype[Any] | None:
-    return x.dtype if isinstance(x, (Value, np.ndarray, np.generic)) else None  # type: ignore[union-attr]
-
-
-def _result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
-    kinds: list[Any] = []
-    for x in arrays_and_dtypes:
-        if isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic):
-            kinds.append(type(x))
-        else:
-            kinds.append(_dtype_of(x) or np.dtype(x))
-    return promote(*kinds)
-
-
-def _copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
-    store(dst, operand(src), where)
-
-
-def _array_repr(a: Any, *_: Any, **__: Any) -> str:
-    return repr(a)
-
-
-def _array_str(a: Any, *_: Any, **__: Any) -> str:
-    return str(a)
-
-
-def _array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
-    x, y = operand(a1), operand(a2)
-    if _shape(x) != _shape(y):
-        return False
-    same = x == y
-    return ops.all(ops.logical_or(same, ops.logical_and(x != x, y != y)) if equal_nan else same)
-
-
-def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
-    flat = a.reshape(-1)
-    flat[np.asarray(ind)] = v
-
-
-def _fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
-    index = np.arange(min(int(s) for s in a.shape))
-    a[(index,) * a.ndim] = val
-
-
-def _put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -> None:
-    arr._update(ops.put_along_axis, indices, operand(values), axis)
-
-
-ABOUT: dict[Callable[..., Any], Callable[..., Any]] = {
-    np.shape: _shape,
-    np.ndim: lambda a: len(_shape(array_of(a))),
-    np.size: _size,
-    np.iscomplexobj: lambda x: _result_type(x).kind == "c",
-    np.isrealobj: lambda x: _result_type(x).kind != "c",
-    np.result_type: _result_type,
-    np.can_cast: lambda from_, to, casting="safe": np.can_cast(_dtype_of(from_) or from_, _dtype_of(to) or to, casting),
-    np.copyto: _copyto,
-    np.array_repr: _array_repr,
-    np.array_str: _array_str,
-    np.array2string: _array_str,
-    np.array_equal: _array_equal,
-    np.put: _put,
-    np.fill_diagonal: _fill_diagonal,
-    np.put_along_axis: _put_along_axis,
-    np.may_share_memory: lambda a, b, max_work=None: a is b,
-    np.shares_memory: lambda a, b, max_work=None: a is b,
-}
-"""Functions that ask about a value, or write into it."""
 
 
 # --- ufuncs --------------------------------------------------------------------------------------------------------------------
@@ -308,7 +146,7 @@ def apply_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], kwargs: dic
     if method == "__call__":
         target = find(ufunc.__name__)
         if target is None:
-            return _by_numpy(ufunc, name, inputs, {**given, **({} if out is None else {"out": _plain(out)})})
+            return _by_numpy(ufunc, name, inputs, {**given, **({} if out is None else {"out": plain(out)})})
         operands = [operand(x) for x in inputs]
         dtype = given.pop("dtype", None)
         if dtype is not None:
@@ -361,7 +199,7 @@ def _at(ufunc: np.ufunc, name: str, inputs: Sequence[Any]) -> None:
 
 def call_numpy(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """What a NumPy function (no ufunc) gives for arguments of which one is boxed."""
-    about = ABOUT.get(function)
+    about = FUNCTIONS.get(function)
     if about is not None:
         return about(*args, **kwargs)
     module = getattr(function, "__module__", None) or "numpy"

@@ -192,7 +192,7 @@ class TensorMethods(TensorUpdates, TensorCasts):
         """The p-norm of all elements taken as a vector (2 by default), or along dimensions."""
         kind = 2 if p in ("fro", None) else p
         x = ops.reshape(self, (-1,)) if dim is None else self
-        result = ops.linalg.vector_norm(x, axis=dim, ord=kind, keepdims=keepdim and dim is not None)
+        result = ops.vector_norm(x, kind, dim, keepdims=keepdim and dim is not None)
         if keepdim and dim is None:
             result = ops.reshape(result, (1,) * self.ndim)
         return titled(result, "LinalgVectorNorm", self)
