@@ -103,7 +103,8 @@ def _lanes(x: Any, dim: int, index: Any) -> tuple[int, Shape]:
     axis = normalize_axis(dim, ndim_of(x))
     shape, wanted = shape_of(x), shape_of(index)
     if len(wanted) != len(shape) or any(k != axis and n > m for k, (n, m) in enumerate(zip(wanted, shape, strict=True))):
-        raise ShapeError(f"index of shape {show(wanted)} must have the rank of the array of shape {show(shape)}, and be no larger apart from axis {axis}")
+        raise ShapeError(f"index of shape {show(wanted)} must have the rank of the array of shape {show(shape)}, "
+                         f"and be no larger apart from axis {axis}")
     return axis, tuple(m if k == axis else n for k, (n, m) in enumerate(zip(wanted, shape, strict=True)))
 
 
@@ -179,7 +180,8 @@ def index_add(x: Any, dim: int, index: Any, src: Any, alpha: Any = 1) -> Any:
     x, index = as_array(x), _indices(index)
     axis = normalize_axis(dim, ndim_of(x))
     shape = shape_of(x)
-    value = as_value(src if isinstance(alpha, int) and alpha == 1 else mul(src, alpha), x, (*shape[:axis], *shape_of(index), *shape[axis + 1 :]))
+    scaled = src if isinstance(alpha, int) and alpha == 1 else mul(src, alpha)
+    value = as_value(scaled, x, (*shape[:axis], *shape_of(index), *shape[axis + 1 :]))
     return add_at(x, value, [index], (axis,), axis)
 
 

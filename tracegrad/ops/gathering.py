@@ -77,7 +77,9 @@ def _position(out_index: Shape, in_shapes: Sequence[Shape], first: int, params: 
     return tuple(entries)
 
 
-def _numpy_key(ndim: int, source: Shape, indices: Sequence[Any], axes: Sequence[int], aligned: Aligned) -> tuple[tuple[Any, ...], int, int]:
+def _numpy_key(
+    ndim: int, source: tuple[int, ...], indices: Sequence[Any], axes: Sequence[int], aligned: Aligned
+) -> tuple[tuple[Any, ...], int, int]:
     """An indexing key for NumPy, where NumPy puts the block, and how many axes it has."""
     size = len(_block([np.shape(i) for i in indices], source, aligned))
     key: list[Any] = [slice(None)] * ndim
@@ -270,7 +272,9 @@ def _bind(kind: str, operands: Sequence[Any], axes: tuple[int, ...], at: int, al
     return _merged(kind, operands[0], operands[1:lead], operands[lead:], axes, at, aligned, unique)
 
 
-def _merged(kind: str, x: Any, updates: Sequence[Any], indices: Sequence[Any], axes: tuple[int, ...], at: int, aligned: Aligned, unique: bool) -> Any:
+def _merged(
+    kind: str, x: Any, updates: Sequence[Any], indices: Sequence[Any], axes: tuple[int, ...], at: int, aligned: Aligned, unique: bool
+) -> Any:
     """Many index arrays as one, into the merged axes (moved to the end). An index out of range stays out of range."""
     shape = shape_of(x)
     others = [k for k in range(len(shape)) if k not in axes]
@@ -298,12 +302,16 @@ def gather_at(x: Any, indices: Sequence[Any], axes: tuple[int, ...], at: int, al
     return _bind("gather", [x, *indices], axes, at, aligned, unique)
 
 
-def add_at(x: Any, updates: Any, indices: Sequence[Any], axes: tuple[int, ...], at: int, aligned: Aligned = (), unique: bool = False) -> Any:
+def add_at(
+    x: Any, updates: Any, indices: Sequence[Any], axes: tuple[int, ...], at: int, aligned: Aligned = (), unique: bool = False
+) -> Any:
     """x with the updates added at index arrays."""
     return _bind("add", [x, updates, *indices], axes, at, aligned, unique)
 
 
-def put_at(x: Any, updates: Any, indices: Sequence[Any], axes: tuple[int, ...], at: int, aligned: Aligned = (), unique: bool = False) -> Any:
+def put_at(
+    x: Any, updates: Any, indices: Sequence[Any], axes: tuple[int, ...], at: int, aligned: Aligned = (), unique: bool = False
+) -> Any:
     """x with the updates stored at index arrays."""
     return _bind("put", [x, updates, *indices], axes, at, aligned, unique)
 

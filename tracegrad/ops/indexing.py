@@ -13,7 +13,7 @@ from .._codegen import lowering as lower
 from ..errors import ConcretizationError, ShapeError
 from ..ir.dispatch import STATE, Value, bind
 from ..ir.graph import Var
-from ..ir.op import Types, op
+from ..ir.op import Op, Types, op
 from ..ir.trace import user_line
 from ..types import Int, Shape, broadcast_shapes, same, show
 from .arithmetic import add, convert, where
@@ -32,7 +32,8 @@ def _put_evaluate(x: Any, y: Any, *, start: tuple[int, ...]) -> Any:
 
 def _put_infer(x: Any, y: Any, *, start: Shape) -> Types:
     if len(x.type.shape) != len(y.type.shape):
-        raise ShapeError(f"values of shape {show(y.type.shape)} cannot be written into an array of shape {show(x.type.shape)}: the ranks differ")
+        raise ShapeError(f"values of shape {show(y.type.shape)} cannot be written into an array of shape {show(x.type.shape)}: "
+                         "the ranks differ")
     return (x.type,)
 
 
@@ -44,8 +45,8 @@ def _put_boxes(in_shapes: Any, out_shape: Shape, params: dict[str, Any]) -> tupl
     for axis, size in enumerate(out_shape):
         for lo, hi in ((0, start[axis]), (stop[axis], size)):
             if not (isinstance(lo, int) and isinstance(hi, int) and lo == hi):
-                boxes.append(lower.Box((*start[:axis], lo, *[0] * (len(out_shape) - axis - 1)), (*stop[:axis], hi, *out_shape[axis + 1 :]), 0,
-                                       lambda index: index))
+                low = (*start[:axis], lo, *[0] * (len(out_shape) - axis - 1))
+                boxes.append(lower.Box(low, (*stop[:axis], hi, *out_shape[axis + 1 :]), 0, lambda index: index))
     return tuple(boxes)
 
 
@@ -59,7 +60,7 @@ def _put_jvp(tangents: Any, inputs: Any, outs: Any, *, start: Shape) -> list[Any
     return [bind(slice_put_op, parts, {"start": start})]
 
 
-slice_put_op = op(
+slice_put_op: Op = op(
     "slice_put",
     ["x", "y"],
     evaluate=_put_evaluate,
@@ -111,15 +112,17 @@ def concrete(x: Any, asked: str, instead: str) -> np.ndarray[Any, Any]:
         return np.asarray(x)
     if isinstance(x._data, Var):
         raise ConcretizationError(
-            f"{user_line()}: {asked} needs the values of a traced array ({x._data.type}), which are not known while the function is traced. {instead}")
+            f"{user_line()}: {asked} needs the values of a traced array ({x._data.type}), which are not known while the function "
+            f"is traced. {instead}")
     if x._base is not None:  # type: ignore[attr-defined]
         x._refresh()  # type: ignore[attr-defined]
     return np.asarray(x._data)
 
 
 def _nonzero(mask: Any) -> tuple[np.ndarray[Any, Any], ...]:
-    return np.nonzero(concrete(mask, "indexing with a boolean mask", "The result's size would depend on the data: use tg.where(mask, x, 0), or a "
-                               "reduction's where= argument, or compute the mask from static values."))
+    instead = ("The result's size would depend on the data: use tg.where(mask, x, 0), or a reduction's where= argument, or compute the "
+               "mask from static values.")
+    return np.nonzero(concrete(mask, "indexing with a boolean mask", instead))
 
 
 def _entry(item: Any) -> Any:
@@ -184,7 +187,8 @@ def _integer_place(item: Int, size: Int, axis: int) -> Int:
 def _check_mask(mask: Any, shape: Shape, axis: int) -> None:
     for k, n in enumerate(shape_of(mask)):
         if axis + k < len(shape) and not same(shape[axis + k], n):
-            raise IndexError(f"boolean index did not match the indexed array along axis {axis + k}: its size is {shape[axis + k]}, the mask's is {n}")
+            raise IndexError(f"boolean index did not match the indexed array along axis {axis + k}: "
+                             f"its size is {shape[axis + k]}, the mask's is {n}")
 
 
 def make_plan(shape: Shape, key: Any) -> Plan:
@@ -252,7 +256,8 @@ def make_plan(shape: Shape, key: Any) -> Plan:
     adjacent = not runs or runs == list(range(runs[0], runs[-1] + 1))
     single_mask = masks == 1 and all(isinstance(i, np.ndarray) for i in indices) and sum(hasattr(e, "dtype") for e in entries) == 1
     unique = single_mask or all(ndim_of(i) == 0 for i in indices)
-    return Plan(tuple(start), tuple(size), tuple(step), tuple(result), tuple(indices), tuple(axes), at if adjacent and at >= 0 else 0, unique)
+    first = at if adjacent and at >= 0 else 0
+    return Plan(tuple(start), tuple(size), tuple(step), tuple(result), tuple(indices), tuple(axes), first, unique)
 
 
 def _basic(x: Any, plan: Plan) -> Any:

@@ -23,7 +23,8 @@ def _widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
     try:
         widths = [(int(a), int(b)) for a, b in np.broadcast_to(np.asarray(pad_width), (ndim, 2)).tolist()]
     except ValueError as error:
-        raise ShapeError(f"pad_width {pad_width!r} must be one number, a (before, after) pair, or a pair for each of the {ndim} axes") from error
+        raise ShapeError(f"pad_width {pad_width!r} must be one number, a (before, after) pair, "
+                         f"or a pair for each of the {ndim} axes") from error
     return widths
 
 
@@ -95,7 +96,8 @@ def _constant(x: Any, widths: list[tuple[int, int]], values: Any) -> Any:
     if isinstance(values, (int, float)) and values == 0:
         return embed(x, tuple(n + a + b for n, (a, b) in zip(shape, widths, strict=True)), tuple(a for a, _ in widths)) if any(
             w for pair in widths for w in pair) else x
-    per_side = np.broadcast_to(np.asarray(values), (len(shape), 2)) if not hasattr(values, "dtype") or isinstance(values, np.ndarray) else None
+    plain = not hasattr(values, "dtype") or isinstance(values, np.ndarray)
+    per_side = np.broadcast_to(np.asarray(values), (len(shape), 2)) if plain else None
     for axis, (before, after) in enumerate(widths):
         old = shape_of(x)
         parts = [x]

@@ -41,7 +41,8 @@ def diag(x: Any, k: int = 0) -> Any:
     if ndim_of(x) == 2:
         return diagonal(x, k)
     if ndim_of(x) != 1:
-        raise ShapeError(f"diag needs a vector or a matrix, got an array of shape {show(shape_of(x))}; diagonal and diag_embed take stacks of them")
+        raise ShapeError(f"diag needs a vector or a matrix, got an array of shape {show(shape_of(x))}; "
+                         "diagonal and diag_embed take stacks of them")
     return diag_embed(x, k)
 
 

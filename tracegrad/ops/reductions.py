@@ -132,7 +132,7 @@ def _prod_jvp(tangents: Any, inputs: Any, outs: Any, *, axes: tuple[int, ...]) -
     return [sum_axes(mul(tangents[0], product_of_others(inputs[0], axes)), axes)]
 
 
-prod_op = op(
+prod_op: Op = op(
     "prod",
     ["x"],
     evaluate=lambda x, *, axes: np.prod(x, axis=axes),
@@ -200,8 +200,8 @@ def _extreme_jvp(tangents: Any, inputs: Any, outs: Any, *, axes: tuple[int, ...]
 
 
 def _extreme(name: str, numpy: Callable[..., Any], identity: str, doc: str) -> Op:
-    this = op(name, ["x"], evaluate=lambda x, *, axes: numpy(x, axis=axes), infer=_extreme_infer(name), vjp=[_extreme_vjp], jvp=_extreme_jvp,
-              batch=_batch_reduction(lambda: this), lowering=lower.Reduce(name, identity), doc=doc)
+    this = op(name, ["x"], evaluate=lambda x, *, axes: numpy(x, axis=axes), infer=_extreme_infer(name),
+              vjp=[_extreme_vjp], jvp=_extreme_jvp, batch=_batch_reduction(lambda: this), lowering=lower.Reduce(name, identity), doc=doc)
     return this
 
 

@@ -47,12 +47,13 @@ def shifted(x: Any, axis: int, reverse: bool) -> Any:
     return concatenate([rest, zero] if reverse else [zero, rest], axis)
 
 
-cumsum_op = linear(
+cumsum_op: Op = linear(
     "cumsum",
     evaluate=lambda x, *, axis, reverse: _run(np.cumsum, x, axis, reverse),
     infer=_running_type,
     adjoint=lambda ct, *, axis, reverse: bind(cumsum_op, [ct], {"axis": axis, "reverse": not reverse}),
-    batch=lambda values, at, size, *, axis, reverse: ([bind(cumsum_op, [front(values[0], at[0])], {"axis": axis + 1, "reverse": reverse})], [0]),
+    batch=lambda values, at, size, *, axis, reverse: (
+        [bind(cumsum_op, [front(values[0], at[0])], {"axis": axis + 1, "reverse": reverse})], [0]),
     lowering=lower.Scan("add"),
     doc="Sums of the elements up to each one along an axis (from each one on, where `reverse`).",
 )
@@ -106,7 +107,7 @@ def _recurrence_call(in_types: Any, out_types: Any, params: dict[str, Any]) -> t
     return "linear_recurrence", (params["axis"], params["reverse"])
 
 
-recurrence_op = op(
+recurrence_op: Op = op(
     "linear_recurrence",
     ["a", "b"],
     evaluate=_recurrence_evaluate,
@@ -153,14 +154,15 @@ def _cumprod_jvp(tangents: Any, inputs: Any, outs: Any, *, axis: int, reverse: b
     return [bind(recurrence_op, [inputs[0], mul(tangents[0], _before(outs[0], axis, reverse))], {"axis": axis, "reverse": reverse})]
 
 
-cumprod_op = op(
+cumprod_op: Op = op(
     "cumprod",
     ["x"],
     evaluate=lambda x, *, axis, reverse: _run(np.cumprod, x, axis, reverse),
     infer=_running_type,
     vjp=[_cumprod_vjp],
     jvp=_cumprod_jvp,
-    batch=lambda values, at, size, *, axis, reverse: ([bind(cumprod_op, [front(values[0], at[0])], {"axis": axis + 1, "reverse": reverse})], [0]),
+    batch=lambda values, at, size, *, axis, reverse: (
+        [bind(cumprod_op, [front(values[0], at[0])], {"axis": axis + 1, "reverse": reverse})], [0]),
     lowering=lower.Scan("mul"),
     doc="Products of the elements up to each one along an axis (from each one on, where `reverse`).",
 )
@@ -169,8 +171,10 @@ cumprod_op = op(
 def _running_extreme(name: str, numpy: Any, combine: str) -> Op:
     this = op(name, ["x"], evaluate=lambda x, *, axis, reverse: _run(numpy.accumulate, x, axis, reverse),
               infer=lambda x, *, axis, reverse: (x.type,),
-              batch=lambda values, at, size, *, axis, reverse: ([bind(this, [front(values[0], at[0])], {"axis": axis + 1, "reverse": reverse})], [0]),
-              lowering=lower.Scan(combine), doc=f"Running {combine}imum along an axis, without derivative: {name[8:]} takes it from the element picked.")
+              batch=lambda values, at, size, *, axis, reverse: (
+                  [bind(this, [front(values[0], at[0])], {"axis": axis + 1, "reverse": reverse})], [0]),
+              lowering=lower.Scan(combine),
+              doc=f"Running {combine}imum along an axis, without derivative: {name[8:]} takes it from the element picked.")
     return this
 
 

@@ -11,7 +11,7 @@ from .._codegen import lowering as lower
 from ..dtypes import INT64
 from ..errors import DTypeError, ShapeError
 from ..ir.dispatch import bind
-from ..ir.op import Types, op
+from ..ir.op import Op, Types, op
 from ..types import ArrayType, Int, normalize_axis, same, show
 from .along import take_along_axis
 from .arithmetic import add, convert, div, equal, less, less_equal, mul, sub, where
@@ -25,7 +25,8 @@ from .shape import expand_dims, flip, reshape, slice_array, stack, sum_axes, tra
 
 def _check_order(dtype: np.dtype[Any]) -> None:
     if dtype.kind == "c":
-        raise DTypeError("complex numbers have no order; sort by their absolute value, real or imaginary part with argsort and take_along_axis")
+        raise DTypeError("complex numbers have no order; sort by their absolute value, real or imaginary part with argsort and "
+                         "take_along_axis")
 
 
 def _argsort_infer(x: Any, *, axis: int) -> Types:
@@ -37,7 +38,7 @@ def _argsort_call(in_types: Any, out_types: Any, params: dict[str, Any]) -> tupl
     return "argsort", (params["axis"],)
 
 
-argsort_op = op(
+argsort_op: Op = op(
     "argsort",
     ["x"],
     evaluate=lambda x, *, axis: np.argsort(x, axis=axis, kind="stable"),
@@ -92,7 +93,8 @@ def topk(x: Any, k: int, axis: int = -1, largest: bool = True, sorted: bool = Tr
     x, place = _flat(x, axis)
     shape = shape_of(x)
     if k < 0 or k > shape[place]:
-        raise ShapeError(f"topk of {k} elements needs an axis of at least that size; axis {place} of an array of shape {show(shape)} has {shape[place]}")
+        raise ShapeError(f"topk of {k} elements needs an axis of at least that size; "
+                         f"axis {place} of an array of shape {show(shape)} has {shape[place]}")
     order = argsort(x, place, largest)
     first = slice_array(order, (0,) * len(shape), tuple(k if a == place else n for a, n in enumerate(shape)), (1,) * len(shape))
     return take_along_axis(x, first, place, unique=True), first
@@ -128,7 +130,7 @@ def _search_call(in_types: Any, out_types: Any, params: dict[str, Any]) -> tuple
     return "searchsorted", (params["side"] == "right",)
 
 
-searchsorted_op = op(
+searchsorted_op: Op = op(
     "searchsorted",
     ["a", "v"],
     evaluate=lambda a, v, *, side: np.asarray(np.searchsorted(a, v, side)),
