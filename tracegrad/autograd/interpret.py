@@ -43,7 +43,7 @@ def interpret(op: Op, inputs: Sequence[Any], params: dict[str, Any], face: Any) 
 def _dual(op: Op, inputs: Sequence[Any], params: dict[str, Any], level: int) -> Any:
     """Forward mode at one level: the primal result below it, and its tangent by the operation's JVP rule."""
     from_level = [x._tangents.get(level) if isinstance(x, Value) and x._tangents else None for x in inputs]  # type: ignore[attr-defined]
-    primals = [x._without(level) if t is not None else x for x, t in zip(inputs, from_level, strict=True)]  # type: ignore[union-attr]
+    primals = [x._without(level) if t is not None else x for x, t in zip(inputs, from_level, strict=True)]
     result = primals[0]._bind(op, primals, params) if isinstance(primals[0], Value) else _rebind(op, primals, params)
     outs = (result,) if op.outputs == 1 else tuple(result)
     if op.jvp is None:

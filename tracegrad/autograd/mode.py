@@ -51,7 +51,8 @@ class set_grad_enabled:
 
     def __call__(self, function: F) -> F:
         MODE.enabled = self.previous
-        return _decorate(function, lambda: set_grad_enabled(self.mode))
+        decorated: F = _decorate(function, lambda: set_grad_enabled(self.mode))
+        return decorated
 
     def __repr__(self) -> str:
         return f"tracegrad.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
@@ -76,7 +77,8 @@ class _FixedMode:
         MODE.enabled = self.previous.pop()
 
     def __call__(self, function: F) -> F:
-        return _decorate(function, type(self))
+        decorated: F = _decorate(function, type(self))
+        return decorated
 
 
 class no_grad(_FixedMode):
