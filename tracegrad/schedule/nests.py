@@ -109,7 +109,7 @@ class Nests:
         assert task.node is not None
         rule: Any = task.node.op.lowering
         best, where = task.accumulators[self.kept(task, lane)]
-        (position,) = task.at((integers.symbol(f"_{task.node.params['axis']}"),), lane)
+        (position,) = task.at((task.index[task.node.params["axis"]],), lane)
         order = ">" if rule.combine in ("max", "argmax") else "<"
         first = kernel.Index(position)
         code = f"({{p}} == 0) | ({{v}} {order} {{b}}) | (({{v}} != {{v}}) & ({{b}} == {{b}}))"
