@@ -21,7 +21,7 @@ import numpy as np
 from . import __version__, config
 from .bench import command
 from .bench.machine import cpu_name, installed
-from .bench.measure import usable_cores
+from .bench.measure import seconds_per_call, usable_cores
 from .derivatives import value_and_grad
 from .jit import jit
 
@@ -77,10 +77,10 @@ def versions() -> Rows:
 
 def processor() -> Rows:
     """The name on the box, and what code is generated for."""
-    binding = native("compile").binding
+    binding = native("cache").binding
     features = binding.get_host_cpu_features()
     there = [name for name in VECTOR_FEATURES if features.get(name)]
-    return [("name", cpu_name()), ("generated for", binding.get_host_cpu_name()), ("vectors", ", ".join(there) or "none of those known here")]
+    return [("name", cpu_name()), ("generated for", binding.get_host_cpu_name()), ("vectors", ", ".join(there) or "none known here")]
 
 
 def threads() -> Rows:
@@ -91,16 +91,16 @@ def threads() -> Rows:
 
 def linear_algebra() -> Rows:
     """The BLAS libraries of NumPy and SciPy."""
-    try:
-        from threadpoolctl import threadpool_info
-    except ImportError:
+    if installed("threadpoolctl") is None:
         return [("numpy", _blas_of(np)), ("scipy", _blas_of(importlib.import_module("scipy")))]
     importlib.import_module("scipy.linalg")  # loads SciPy's own library, which compiled code calls
-    pools = [p for p in threadpool_info() if p["user_api"] == "blas"]
-    return [
-        (Path(p["filepath"]).name.partition("-")[0], f"{p['internal_api']} {p['version']}, {p['num_threads']} threads, {p.get('architecture', '')}")
-        for p in pools
-    ]
+    rows = []
+    for pool in importlib.import_module("threadpoolctl").threadpool_info():
+        if pool["user_api"] == "blas":
+            architecture = f", {pool['architecture']}" if "architecture" in pool else ""
+            text = f"{pool['internal_api']} {pool['version']}, {pool['num_threads']} threads{architecture}"
+            rows.append((Path(pool["filepath"]).name.partition("-")[0], text))
+    return rows
 
 
 def _blas_of(package: Any) -> str:
@@ -117,7 +117,8 @@ def cuda() -> Rows:
         return [("numba-cuda", "not installed; computing on the CPU needs none")]
     try:
         target = importlib.import_module("numba.cuda")
-        devices = [d.name.decode() if isinstance(d.name, bytes) else str(d.name) for d in target.list_devices()] if target.is_available() else []
+        names = [d.name for d in target.list_devices()] if target.is_available() else []
+        devices = [name.decode() if isinstance(name, bytes) else str(name) for name in names]
     except Exception as error:
         # Without a driver this raises in many ways, and that is no fault of the installation.
         return [("numba-cuda", version), ("devices", f"none ({type(error).__name__})")]
@@ -130,7 +131,8 @@ def kept() -> Rows:
     if folder is None:
         return [("folder", "none: TRACEGRAD_CACHE_DIR is empty, so that nothing is kept")]
     info = native("cache").cache_info(folder)
-    return [("folder", str(folder)), ("kept", f"{info['kernels']} functions, {size(info['bytes'])}"), ("writable", "yes" if writable(folder) else "no")]
+    amount = f"{info['kernels']} functions, {size(info['bytes'])}"
+    return [("folder", str(folder)), ("kept", amount), ("writable", "yes" if writable(folder) else "no")]
 
 
 def writable(folder: Path) -> bool:
@@ -170,9 +172,7 @@ def self_test(verbose: bool) -> bool:
         start = perf_counter()
         found = compiled(x)
         first = perf_counter() - start
-        start = perf_counter()
-        compiled(x)
-        later = perf_counter() - start
+        later = seconds_per_call(lambda: compiled(x), repeat=5, budget=0.1)
         t = np.tanh(matrix @ x)
         for have, want in zip(found, (np.sum(t**2), matrix.T @ (2 * t * (1 - t**2))), strict=True):
             np.testing.assert_allclose(have, want, rtol=1e-12)
@@ -183,7 +183,7 @@ def self_test(verbose: bool) -> bool:
         else:
             print("          (doctor --verbose shows the traceback)")
         return False
-    print(f"  ok      a compiled gradient is right: first call {first:.2f} s, next call {later * 1e6:.0f} us")
+    print(f"  ok      a compiled gradient is right: first call {first:.2f} s, later calls {later * 1e6:.1f} us")
     return True
 
 
@@ -224,7 +224,9 @@ def parser() -> argparse.ArgumentParser:
     commands = result.add_subparsers(metavar="COMMAND", required=True)
     command.add_parser(commands, __version__)
     form = argparse.RawDescriptionHelpFormatter
-    made = commands.add_parser("doctor", help="show versions and the machine, and test the compiler", description=DOCTOR, formatter_class=form)
+    made = commands.add_parser(
+        "doctor", help="show versions and the machine, and test the compiler", description=DOCTOR, formatter_class=form
+    )
     made.add_argument("-v", "--verbose", action="store_true", help="show the traceback of what fails")
     made.set_defaults(run=doctor)
     made = commands.add_parser("cache", help="show or empty the cache of compiled code", description=CACHE, formatter_class=form)

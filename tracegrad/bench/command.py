@@ -39,7 +39,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], ve
         epilog=EPILOG + "\nworkloads:\n" + workload_list(), formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     names = list(dict.fromkeys(w.name for w in WORKLOADS))
-    parser.add_argument("--workload", action="append", choices=names, metavar="NAME", help="run only this workload (may be given several times)")
+    parser.add_argument("--workload", action="append", choices=names, metavar="NAME",
+                        help="run only this workload (may be given several times)")
     parser.add_argument("--size", choices=SIZES, default="default", help="how large the problems are (default: %(default)s)")
     parser.add_argument("--threads", type=natural, default=1, metavar="N", help="threads of every contestant; 0 is all cores (default: 1)")
     parser.add_argument("--repeat", type=positive, default=20, metavar="N", help="samples per time; the median is reported (default: 20)")
@@ -57,10 +58,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], ve
 
 def workload_list() -> str:
     """One line per workload, for the help text."""
-    lines = []
-    for w in WORKLOADS:
-        lines.append(f"  {w.title + ', ' + w.derivative:40s} {w.doc}; {w.label('default')}")
-    return "\n".join(lines) + "\n"
+    return "".join([f"  {w.title + ', ' + w.derivative:40s} {w.doc}; {w.label('default')}\n" for w in WORKLOADS])
 
 
 def natural(text: str) -> int:

@@ -160,7 +160,9 @@ D, K = 2, 5
 
 def unpack(theta: Any) -> tuple[Any, Any, Any, Any]:
     """alpha, mu, q, strict of the mixture with D = 2 and K = 5 from a vector of 30."""
-    return theta[:K], theta[K : K + K * D].reshape(K, D), theta[K + K * D : K + 2 * K * D].reshape(K, D), theta[K + 2 * K * D :].reshape(K, -1)
+    ends = K, K + K * D, K + 2 * K * D
+    mu, q = theta[ends[0] : ends[1]], theta[ends[1] : ends[2]]
+    return theta[: ends[0]], mu.reshape(K, D), q.reshape(K, D), theta[ends[2] :].reshape(K, -1)
 
 
 def packed(theta: Floats, x: Floats) -> Any:

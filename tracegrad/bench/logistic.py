@@ -47,7 +47,7 @@ def hessian(w: Floats, x: Floats, y: Floats) -> list[Any]:
     return [x.T @ ((p * (1 - p) / len(y))[:, None] * x) + PENALTY * np.eye(len(w))]
 
 
-def gradient_loop(w: Floats, x: Floats, y: Floats) -> tuple[float, Floats]:
+def gradient_loop(w: Floats, x: Floats, y: Floats) -> tuple[Any, Floats]:
     n = y.size
     margin, value = x @ w, 0.0
     for i in range(n):

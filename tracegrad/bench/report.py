@@ -113,12 +113,11 @@ def remarks(outcomes: Sequence[Outcome], peers: Sequence[str]) -> list[str]:
         if mine and all(o.status == "left out" for o in mine) and len({o.detail for o in mine}) == 1:
             lines.append(f"{name} is left out: {mine[0].detail}.")
             continue
-        for o in mine:
-            if not o.good and not (o.status == "left out" and name != "hand-written Numba"):
-                lines.append(f"{name}, {o.title} {o.derivative}: {o.check or o.status}{': ' + o.detail if o.detail else ''}")
-    for detail in dict.fromkeys(o.detail for o in outcomes if o.contestant == "eager" and o.status == "left out"):
-        lines.append(f"Left out: {detail}.")
-    return lines
+        # That a workload does not fit a contestant shows in the table.
+        bad = [o for o in mine if not o.good and o.status != "left out"]
+        lines += [f"{name}, {o.title} {o.derivative}: {o.check or o.status}{': ' + o.detail if o.detail else ''}" for o in bad]
+    absent = dict.fromkeys(o.detail for o in outcomes if o.contestant == "eager" and o.status == "left out")
+    return [*lines, *[f"Left out: {detail}." for detail in absent]]
 
 
 def rich_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:

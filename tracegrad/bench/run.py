@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Self
 
 import numpy as np
 
@@ -106,7 +106,7 @@ class Case:
             self.problem = str(error)
             return
         self.expected = self.workload.expected(arguments)
-        np.savez(self.arguments, **{f"a{k}": a for k, a in enumerate(arguments)})
+        np.savez(self.arguments, *arguments)
 
     @property
     def arguments(self) -> Path:
@@ -200,7 +200,7 @@ class _Process:
         self.timeout = settings.case_timeout
         self.errors: IO[bytes] = (folder / "errors.txt").open("w+b")
         self.process = subprocess.Popen(
-            command(contestant, plan_file, settings), stdout=subprocess.PIPE, stderr=self.errors, text=True, env=environment(settings, folder)
+            command(contestant, plan_file, settings), env=environment(settings, folder), stdout=subprocess.PIPE, stderr=self.errors, text=True
         )
         self.lines: queue.Queue[str] = queue.Queue()
         self.reader = threading.Thread(target=self._read, daemon=True)
@@ -227,7 +227,7 @@ class _Process:
         said = self.errors.read().decode(errors="replace").strip().splitlines()
         return {"kind": "end", "detail": f"the process ended with code {code}" + (f": {said[-1][:300]}" if said else "")}
 
-    def __enter__(self) -> _Process:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

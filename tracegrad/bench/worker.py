@@ -50,7 +50,7 @@ def measured(prepare: Prepare, case: dict[str, Any], plan: dict[str, Any]) -> di
     """The times of one case; its result is written to the case's file, for the parent to check."""
     workload = find(case["key"])
     with np.load(case["arguments"]) as stored:
-        arguments = [stored[f"a{k}"] for k in range(len(stored.files))]
+        arguments = [stored[f"arr_{k}"] for k in range(len(stored.files))]
     memory = PeakMemory()
     try:
         start = perf_counter()

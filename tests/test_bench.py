@@ -1,0 +1,275 @@
+"""The benchmark's workloads are right by three ways that share nothing, and its machinery survives what contestants do."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tracegrad.bench import SIZES, WORKLOADS, Workload, disagreement, find, report, run
+from tracegrad.bench.contestant import CONTESTANTS, OURS, NotFittingError
+from tracegrad.bench.measure import PeakMemory, seconds_per_call
+from tracegrad.bench.with_tracegrad import prepare_eager, prepare_jit
+from tracegrad.bench.worker import MARK, measured
+from tracegrad.bench.workload import direction, with_modules
+
+ALL = [pytest.param(w, id=w.key) for w in WORKLOADS]
+
+
+def small(workload: Workload) -> list[Any]:
+    if "breast" in workload.variant:
+        pytest.importorskip("sklearn")
+    return list(workload.data(**workload.sizes["small"]))
+
+
+def test_keys_are_unique() -> None:
+    assert len({w.key for w in WORKLOADS}) == len(WORKLOADS)
+    assert all(find(w.key) is w and tuple(w.sizes) == SIZES for w in WORKLOADS)
+
+
+@pytest.mark.parametrize("workload", ALL)
+def test_data_is_seeded(workload: Workload) -> None:
+    for a, b in zip(small(workload), small(workload), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("workload", ALL)
+def test_reference_against_finite_differences(workload: Workload) -> None:
+    """Along one direction: first differences of the function, or second ones."""
+    arguments = small(workload)
+    rng = np.random.default_rng(2)
+    v = [rng.standard_normal(arguments[k].shape) * 0.1 for k in workload.argnums]
+
+    def along(step: float) -> float:
+        moved = list(arguments)
+        for k, d in zip(workload.argnums, v, strict=True):
+            moved[k] = arguments[k] + step * d
+        return float(workload.function(*moved))
+
+    if workload.derivative in ("value_and_grad", "grad"):
+        expected = workload.expected(arguments)
+        if workload.derivative == "value_and_grad":
+            np.testing.assert_allclose(expected.pop(0), along(0.0), rtol=1e-12)
+        step, slope = 1e-5, sum(float(np.sum(g * d)) for g, d in zip(expected, v, strict=True))
+        scale = sum(float(np.linalg.norm(g) * np.linalg.norm(d)) for g, d in zip(expected, v, strict=True))
+        # Third derivatives of a Lennard-Jones pair are as large as they get here; the extrapolation removes them.
+        once, half = ((along(s) - along(-s)) / (2 * s) for s in (step, step / 2))
+        assert abs((4 * half - once) / 3 - slope) <= 1e-6 * scale
+    else:
+        v[0] = direction(arguments) * 0.1
+        result = workload.expected(arguments)[0]
+        curvature = float(np.sum(v[0] * (result @ v[0]))) if workload.derivative == "hessian" else float(np.sum(v[0] * result * 0.1))
+        # A cell of the k-means cost is quadratic, and small steps stay inside it.
+        step = 1e-4
+        found = (along(step) - 2 * along(0.0) + along(-step)) / step**2
+        assert abs(found - curvature) <= 1e-4 * abs(curvature) + 1e-7 * abs(along(0.0))
+
+
+@pytest.mark.parametrize("workload", [p for p in ALL if p.values[0].numba is not None])  # type: ignore[attr-defined]
+def test_hand_written_loops(workload: Workload) -> None:
+    arguments = small(workload)
+    extra = (direction(arguments),) if workload.derivative == "hvp" else ()
+    assert workload.numba is not None
+    assert disagreement([np.asarray(a) for a in workload.numba(*arguments, *extra)], workload.expected(arguments)) == ""
+
+
+@pytest.mark.parametrize("workload", ALL)
+def test_eager_and_jit(workload: Workload) -> None:
+    arguments = small(workload)
+    expected = workload.expected(arguments)
+    for prepare in (prepare_eager, prepare_jit):
+        prepared = prepare(workload, arguments, 1)
+        assert disagreement(prepared.to_numpy(prepared.derivative()), expected) == ""
+        assert prepared.primal is not None
+        np.testing.assert_allclose(prepared.primal(), workload.function(*arguments), rtol=1e-12)
+
+
+def test_disagreement_says_what_is_wrong() -> None:
+    right = [np.array([1.0, 2.0])]
+    assert disagreement([np.array([1.0, 2.0 + 1e-11])], right) == ""
+    assert "relative error 5.0e-02" in disagreement([np.array([1.1, 2.0])], right)
+    assert "all zero" in disagreement([np.zeros(2)], right)
+    assert "not finite" in disagreement([np.array([1.0, np.nan])], right)
+    assert "shape" in disagreement([np.array([1.0])], right)
+    assert "dtype" in disagreement([np.array([1.0, 2.0], np.float32)], right)
+    assert "2 results" in disagreement(right * 2, right)
+    assert disagreement([np.zeros(2)], [np.zeros(2)]) == ""
+    assert disagreement([np.zeros((0, 2))], [np.zeros((0, 2))]) == ""
+
+
+def test_functions_run_on_another_numpy() -> None:
+    """Helpers in the module of the function are carried along."""
+    calls = []
+
+    class Counting:
+        def __getattr__(self, name: str) -> Any:
+            calls.append(name)
+            return getattr(np, name)
+
+    workload = find("gmm-grad")
+    arguments = small(workload)
+    assert with_modules(workload.function, Counting(), None)(*arguments) == workload.function(*arguments)
+    assert "exp" in calls
+
+
+def test_time_of_a_call() -> None:
+    count = [0]
+
+    def call() -> None:
+        count[0] += 1
+
+    assert 0 < seconds_per_call(call, repeat=3, budget=0.01) < 1e-3
+    assert count[0] > 100
+
+
+def test_peak_memory() -> None:
+    memory = PeakMemory()
+    block = np.ones(5_000_000)
+    peak = memory.megabytes()
+    if peak is None:
+        pytest.skip("this system does not tell")
+    assert peak >= 0.9 * block.nbytes / 1e6
+
+
+def test_worker_tells_of_failures(tmp_path: Path) -> None:
+    workload = find("dispatch-value_and_grad")
+    np.savez(tmp_path / "a.npz", small(workload)[0])
+    case = {"key": workload.key, "arguments": str(tmp_path / "a.npz"), "result": str(tmp_path / "r.npz")}
+    plan = {"threads": 1, "repeat": 3, "budget": 0.01}
+
+    def failing(*_: Any) -> Any:
+        raise ValueError("\n  no such thing  \nmore")
+
+    def unfitting(*_: Any) -> Any:
+        raise NotFittingError("no version of this")
+
+    assert measured(failing, case, plan) == {"status": "failed", "detail": "ValueError: no such thing"}
+    assert measured(unfitting, case, plan) == {"status": "left out", "detail": "no version of this"}
+    good = measured(prepare_eager, case, plan)
+    assert good["status"] == "ok"
+    assert good["derivative_s"] > 0
+    assert good["primal_s"] > 0
+
+
+SETTINGS = run.Settings(repeat=3, budget=0.02, case_timeout=60.0)
+DISPATCH = find("dispatch-value_and_grad")
+TWO = [(DISPATCH, "small"), (find("lse-grad"), "small")]
+
+
+def test_run_in_processes() -> None:
+    done: list[str] = []
+    outcomes = run.run(TWO, OURS, SETTINGS, lambda contestant, title: done.append(f"{contestant} {title}"))
+    assert [(o.contestant, o.workload, o.check) for o in outcomes] == [
+        ("eager", "dispatch", "ok"), ("eager", "lse", "ok"), ("jit", "dispatch", "ok"), ("jit", "lse", "ok"),
+    ]
+    assert done == ["eager dispatch", "eager lse", "jit dispatch", "jit lse"]
+    assert all(o.derivative_s and o.primal_s and o.first_call_s for o in outcomes)
+    assert run.failures(outcomes) == []
+
+
+@pytest.mark.parametrize("name", ["hand-written Numba", "JAX", "torch eager", "HIPS autograd", "CasADi"])
+def test_peers(name: str) -> None:
+    """Those that are installed are right; the others are left out, and it is said why."""
+    (outcome,) = run.run([(DISPATCH, "small")], [name], SETTINGS, lambda *_: None)
+    if outcome.status == "left out":
+        assert outcome.detail == f"{CONTESTANTS[name].needs} is not installed here"
+    else:
+        assert outcome.good, outcome
+
+
+def pretending(monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+    """Let contestants' processes be this script."""
+    monkeypatch.setattr(run, "command", lambda *_: [sys.executable, "-c", script])
+
+
+def test_crash_of_a_contestant(monkeypatch: pytest.MonkeyPatch) -> None:
+    pretending(monkeypatch, "import os, sys; print('noise', flush=True); print('out of luck', file=sys.stderr, flush=True); os._exit(7)")
+    outcomes = run.run(TWO, ["jit"], SETTINGS, lambda *_: None)
+    assert [o.detail for o in outcomes] == ["the process ended with code 7: out of luck"] * 2
+    assert len(run.failures(outcomes)) == 2
+
+
+def test_contestant_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    pretending(monkeypatch, "import time; time.sleep(100)")
+    settings = run.Settings(case_timeout=0.2)
+    outcomes = run.run([(DISPATCH, "small")], ["eager"], settings, lambda *_: None)
+    assert outcomes[0].detail == "no result after 0 s"
+
+
+def test_wrong_result_of_a_contestant(monkeypatch: pytest.MonkeyPatch) -> None:
+    message = json.dumps({"kind": "case", "key": DISPATCH.key, "status": "ok", "derivative_s": 1.0})
+    script = f"""
+import json, sys, numpy as np
+plan = json.loads(open(PLAN).read())
+np.savez(plan["cases"][0]["result"], np.float64(1.0), np.zeros(4))
+print({MARK + message!r})
+"""
+    monkeypatch.setattr(run, "command", lambda c, plan, s: [sys.executable, "-c", script.replace("PLAN", repr(str(plan)))])
+    outcomes = run.run([(DISPATCH, "small")], ["jit"], SETTINGS, lambda *_: None)
+    assert "result 0 is wrong" in outcomes[0].check
+    assert run.failures(outcomes) == outcomes
+
+
+def test_workload_without_its_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
+    outcomes = run.run([(find("logistic-breast-cancer-hessian"), "small")], ["jit"], SETTINGS, lambda *_: None)
+    assert outcomes[0].status == "left out"
+    assert "pip install 'tracegrad[bench]'" in outcomes[0].detail
+    assert run.failures(outcomes) == []
+
+
+def outcome(contestant: str, seconds: float, **given: Any) -> run.Outcome:
+    filled = {"status": "ok", "check": "ok", "primal_s": seconds / 2, "first_call_s": 1.0, "peak_mb": 12.3, **given}
+    return run.Outcome("lse", "", "grad", "n=1|2", contestant, derivative_s=seconds, **filled)
+
+
+FOUND = [
+    outcome("eager", 0.25), outcome("jit", 0.001), outcome("JAX", 0.002), outcome("torch eager", 0.0005, check="result 0 is all zero"),
+    outcome("CasADi", 0.0, status="left out", check="", detail="casadi is not installed here"),
+]
+PEERS = ("JAX", "torch eager", "CasADi")
+
+
+def test_tables() -> None:
+    headings, (row,) = report.main_rows(FOUND, memory=True)
+    assert dict(zip(headings, row, strict=True)) == {
+        "workload": "lse", "derivative": "grad", "size": "n=1|2", "eager ms": "250", "jit ms": "1.00", "speed-up": "250x",
+        "jit / function": "2.00", "first call s": "1.00", "eager MB": "12", "jit MB": "12", "check": "ok",
+    }
+    headings, (row,) = report.peer_rows(FOUND, PEERS)
+    assert dict(zip(headings, row, strict=True)) == {
+        "workload": "lse", "derivative": "grad", "size": "n=1|2", "jit": "1.00", "JAX": "2.00", "torch eager": "wrong",
+        "jit to best peer": "2.00x JAX",
+    }
+    assert report.remarks(FOUND, PEERS) == [
+        "torch eager, lse grad: result 0 is all zero", "CasADi is left out: casadi is not installed here.",
+    ]
+    _, (row,) = report.main_rows([outcome("jit", 1.0, status="failed", check="", detail="ValueError: no")], memory=False)
+    assert row[-1] == "jit failed: ValueError: no"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.0, "0.00"), (0.000636, "0.000636"), (1.2345, "1.23"), (56.78, "56.8"), (99.99, "100.0"), (12345.6, "12,346")]
+)
+def test_three_significant_digits(value: float, text: str) -> None:
+    assert report.significant(value) == text
+
+
+def test_files(tmp_path: Path) -> None:
+    head = {
+        "tracegrad": "1", "settings": {"threads": 1},
+        "machine": {"cpu": "A", "cores": 2, "system": "S", "python": "3", "packages": {"numpy": "2"}},
+    }
+    report.write_json(tmp_path / "a.json", head, FOUND)
+    assert json.loads((tmp_path / "a.json").read_text())["results"][0]["derivative_s"] == 0.25
+    report.write_markdown(tmp_path / "a.md", head, FOUND, PEERS, memory=False)
+    text = (tmp_path / "a.md").read_text(encoding="utf-8")
+    assert "| lse | grad | n=1\\|2 | 250 | 1.00 | 250x |" in text
+    assert "- CasADi is left out" in text
+    pytest.importorskip("matplotlib")
+    report.write_plot(tmp_path / "a.png", FOUND, ("eager", "jit", "JAX"))
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
