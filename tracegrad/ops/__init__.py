@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from ..ir.op import Op, compose
 from . import (
-    arithmetic, comparison, creation, elementary, gathering, indexing, logic, products, random, reductions, scans, shape, sorting,
-    special, statistics, trigonometric,
+    arithmetic, comparison, creation, elementary, gathering, indexing, linalg, logic, products, random, reductions, scans, shape,
+    sorting, special, spectral, statistics, systems, triangular, trigonometric,
 )
 from .along import (
     gather, index_add, index_copy, index_select, put_along_axis, scatter, scatter_add, take, take_along_axis,
@@ -86,6 +86,7 @@ shape.CONVERT.append(convert)
 OPS: tuple[Op, ...] = (
     *arithmetic.OPS, *shape.OPS, *elementary.OPS, *trigonometric.OPS, *comparison.OPS, *special.OPS, *creation.OPS, *random.OPS,
     *gathering.OPS, *reductions.OPS, *scans.OPS, *indexing.OPS, *products.OPS, *logic.OPS, *statistics.OPS, *sorting.OPS,
+    *triangular.OPS, *spectral.OPS, *systems.OPS,
 )
 
 __all__ = [
@@ -100,7 +101,7 @@ __all__ = [
     "floor_divide", "fmax", "fmin", "fmod", "full", "full_like", "gamma", "gammaln", "gather", "getitem", "greater", "greater_equal",
     "heaviside", "hsplit", "hstack", "hypot", "identity", "imag", "index_add", "index_add_at", "index_copy", "index_select",
     "index_update", "indices", "inner", "interp", "invert", "iota", "isclose", "isfinite", "isinf", "isnan", "isneginf", "isposinf",
-    "kron", "left_shift", "less", "less_equal", "lgamma", "linear_recurrence", "linspace", "log", "log10", "log1p", "log2",
+    "kron", "left_shift", "less", "less_equal", "lgamma", "linalg", "linear_recurrence", "linspace", "log", "log10", "log1p", "log2",
     "log_sigmoid", "log_softmax", "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or", "logical_xor", "logit",
     "logspace", "logsumexp", "manual_seed", "matmul", "matrix_transpose", "max", "maximum", "mean", "median", "meshgrid", "min",
     "minimum", "mm", "mod", "moveaxis", "mul", "multi_dot", "mv", "nan_to_num", "nanmax", "nanmean", "nanmin", "nansum", "ndtr",

@@ -11,7 +11,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-
 from ..errors import ShapeError
 from ..types import Int, same, show
 from .arithmetic import convert, mul
@@ -114,7 +113,7 @@ def _labels(text: str, word: str, shape: Sequence[Int], k: int) -> tuple[Label, 
     if "." in before + after:
         raise ShapeError(f"einsum: operand {k} of {text!r} has more than one '...', or one that is incomplete")
     if named > len(shape) or (not dots and named < len(shape)):
-        raise ShapeError(f"einsum: operand {k} of shape {show(tuple(shape))} has {len(shape)} axes, but its subscripts {word!r} name {named}")
+        raise ShapeError(f"einsum: operand {k} of shape {show(tuple(shape))} has {len(shape)} axes, but {word!r} names {named}")
     return (*map(ord, before), *(range(named - len(shape), 0) if dots else ()), *map(ord, after))
 
 
@@ -128,7 +127,8 @@ def _sizes(text: str, arrays: Sequence[Any], inputs: Sequence[tuple[Label, ...]]
             elif not _is_one(n) and not same(known, n):
                 name = "an axis of '...'" if c < 0 else f"the index {chr(c)!r}"
                 shapes = " and ".join(show(tuple(shape_of(y))) for y in arrays)
-                raise ShapeError(f"einsum: {name} of {text!r} has sizes {known} and {n} (operands of shapes {shapes}); they must agree, or be 1")
+                raise ShapeError(f"einsum: {name} of {text!r} has sizes {known} and {n}; they must agree, or be 1. "
+                                 f"The operands' shapes are {shapes}")
     return sizes
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -189,7 +190,7 @@ def dot(x: Any, y: Any) -> Any:
     if dx == 0 or dy == 0:
         return mul(x, y)
     _check("dot", x, y, -1, -1 if dy == 1 else -2)
-    if dy <= 2 and dx <= 2 or dy == 1:
+    if (dy <= 2 and dx <= 2) or dy == 1:
         return matmul(x, y)
     return tensordot(x, y, ((dx - 1,), (dy - 2,)))
 
@@ -371,13 +372,13 @@ def multi_dot(arrays: Sequence[Any]) -> Any:
     for k, x in enumerate(parts):
         ends = k in (0, len(parts) - 1)
         if ndim_of(x) != 2 and not (ends and ndim_of(x) == 1):
-            raise ShapeError(f"multi_dot: array {k} has shape {show(shape_of(x))}; each must be a matrix, only the first and last may be vectors")
+            raise ShapeError(f"multi_dot: array {k} has shape {show(shape_of(x))}; each must be a matrix, or the first and last vectors")
     row, column = ndim_of(parts[0]) == 1, ndim_of(parts[-1]) == 1
     if row:
         parts[0] = expand_dims(parts[0], 0)
     if column:
         parts[-1] = expand_dims(parts[-1], 1)
-    for x, y in zip(parts, parts[1:], strict=False):
+    for x, y in itertools.pairwise(parts):
         _check("multi_dot", x, y, -1, -2)
     sizes = [size_hint(shape_of(x)[0]) for x in parts] + [size_hint(shape_of(parts[-1])[1])]
     n = len(parts)
@@ -398,7 +399,8 @@ def multi_dot(arrays: Sequence[Any]) -> Any:
 def _ranked(name: str, x: Any, y: Any, rank_x: int, rank_y: int) -> Any:
     x, y = operand(x), operand(y)
     if ndim_of(x) != rank_x or ndim_of(y) != rank_y:
-        raise ShapeError(f"{name} takes arrays of {rank_x} and {rank_y} axes, not shapes {show(shape_of(x))} and {show(shape_of(y))}; matmul takes all ranks")
+        given = f"{show(shape_of(x))} and {show(shape_of(y))}"
+        raise ShapeError(f"{name} takes arrays of {rank_x} and {rank_y} axes, not shapes {given}; matmul takes all ranks")
     return matmul(x, y)
 
 
