@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from . import kernel
-from .integers import Binary, Int, Symbol, symbols
+from .integers import Binary, Int, Symbol
 
 _PLACE = re.compile(r"\{(\w+)\}")
 _CALLED = re.compile(r"(?<![\w.])([A-Za-z_]\w*)\s*\(")
 _SUPPORT = ("acc", "index", "signed", "view")
-_PYTHON = {"abs", "min", "max", "float", "int", "bool", "complex", "range", "round", "divmod", "len", "not", "and", "or", "if", "else", "in", "is"}
+_PYTHON = {"abs", "min", "max", "float", "int", "bool", "complex", "range", "round", "divmod", "len",
+           "not", "and", "or", "if", "else", "in", "is"}
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,9 @@ def literal(value: Any, dtype: np.dtype[Any]) -> str:
         return f"np.{dtype.name}(complex({_float(number.real)}, {_float(number.imag)}))"
     if dtype.kind == "f":
         text = _float(float(value))
-        return text if dtype.itemsize == 8 and not text.startswith("-") else f"({text})" if dtype.itemsize == 8 else f"np.{dtype.name}({text})"
+        if dtype.itemsize < 8:
+            return f"np.{dtype.name}({text})"
+        return f"({text})" if text.startswith("-") else text
     number = int(value)
     if dtype.name == "int64":
         return str(number) if number >= 0 else f"({number})" if number > -(2**63) else "(-9223372036854775807 - 1)"
@@ -273,11 +276,3 @@ class _Printer:
         text = _PLACE.sub(place, code)
         result = self.cast(text, dtype)
         return f"({result})" if atomic and result is text and not re.fullmatch(r"\w+\([^()]*\)", text) else result
-
-
-def free_symbols(values: Iterable[Int]) -> set[str]:
-    """The names of all symbols in several expressions."""
-    found: set[str] = set()
-    for value in values:
-        found |= symbols(value)
-    return found

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from .._codegen import integers, lowering
 from ..ir.graph import Graph, Node, Var
 from ..types import Int
@@ -129,8 +127,9 @@ class Analysis:
                     later = any(a is not b and before[b.outputs[0]] >> number[a] & 1 for a in found for b in found)
                     if later or shifted:
                         self.store(v)
-                elif not self.is_stored(v) and self.cost(v) > COSTLY and any(isinstance(r.op.lowering, OPAQUE) for r in found) and len(found) > 1:
-                    self.store(v)
+                elif len(found) > 1 and not self.is_stored(v) and self.cost(v) > COSTLY:
+                    if any(isinstance(r.op.lowering, OPAQUE) for r in found):
+                        self.store(v)
                 roots[v] = found
 
 
@@ -147,8 +146,3 @@ def _much_larger(a: Int, b: Int) -> bool:
 
 def _divides(a: Int, b: Int) -> bool:
     return integers.mod(a, b) == 0
-
-
-def given_of(graph: Graph) -> Mapping[Var, int]:
-    """The inputs by position."""
-    return {v: k for k, v in enumerate(graph.inputs)}

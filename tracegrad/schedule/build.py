@@ -16,7 +16,7 @@ from .memory import plan, prune
 from .names import Names
 from .nests import Nests
 from .tasks import Task, bundles, loops, map_task, parts, probe_task, reduce_task
-from .whole import Whole, same_view
+from .whole import Whole
 
 BLOCK = 8192
 """Elements per block of a parallel loop, and the most that are worked off without blocks."""
@@ -97,7 +97,7 @@ class Builder:
             for task in bundle:
                 self.whole.run(task) if task.kind == "whole" else self.nests.run([task], 0)
             return
-        work = max((integers.product([a.extent for a in (*t.axes, *t.lanes)]) for t in bundle), key=lambda w: w if isinstance(w, int) else 1 << 62)
+        work = _largest([integers.product([a.extent for a in (*t.axes, *t.lanes)]) for t in bundle])
         sequential = any(t.kind in ("arg", "scan") and t.axes[0].reduced for t in bundle)
         if sequential or (isinstance(work, int) and work <= BLOCK):
             self.nests.loop(bundle, 0)
@@ -109,10 +109,9 @@ class Builder:
                 self.nests.loop(bundle, 0, barrier=True)
             self.flush_parallel(body.statements)
             return
-        extent = max((t.axes[0].extent for t in bundle), key=lambda n: (not isinstance(n, int), n if isinstance(n, int) else str(n)))
-        extent = (parts(bundle, 0) or [(0, extent)])[-1][1]
-        inner = max((integers.product([a.extent for a in (*t.axes[1:], *t.lanes)]) for t in bundle), key=lambda w: w if isinstance(w, int) else 1 << 62)
-        rows = max(16, BLOCK // inner) if isinstance(inner, int) and inner > 0 else integers.maximum(16, BLOCK // inner) if inner != 0 else BLOCK
+        extent = (parts(bundle, 0) or [(0, 0)])[-1][1]
+        inner = _largest([integers.product([a.extent for a in (*t.axes[1:], *t.lanes)]) for t in bundle])
+        rows = BLOCK if inner == 0 else integers.maximum(16, integers.floordiv(BLOCK, inner))
         blocks = integers.floordiv(extent + rows - 1, rows)
         for t in reducing:
             name = f"{self.names.of(t.var) if isinstance(t.var, Var) else 'part'}_parts"
@@ -127,7 +126,8 @@ class Builder:
 
     def flush_parallel(self, statements: Sequence[kernel.Statement]) -> None:
         if statements:
-            assert len(statements) == 1 and isinstance(statements[0], kernel.Loop)
+            (loop,) = statements
+            assert isinstance(loop, kernel.Loop)
             self.phases.append(kernel.Phase("parallel", tuple(statements)))
 
     # --- tasks -------------------------------------------------------------------------------------------------------------
@@ -178,8 +178,6 @@ class Builder:
         return [task]
 
 
-def _size(value: Int) -> int:
-    return value if isinstance(value, int) else 1 << 62
-
-
-__all__ = ["Builder", "schedule", "same_view"]
+def _largest(values: Sequence[Int]) -> Int:
+    """The largest, where a symbolic size counts as larger than any number."""
+    return max(values, key=lambda v: v if isinstance(v, int) else 1 << 62)

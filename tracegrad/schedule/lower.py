@@ -23,8 +23,8 @@ from .names import Names
 
 Index = tuple[Int, ...]
 INT64 = np.dtype(np.int64)
+BOOL = np.dtype(np.bool_)
 INTP = np.dtype(np.uintp)
-COMBINES = {"add", "mul", "max", "min", "and", "or"}
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,8 @@ class Emitter:
             at = (*at, 0)
         with self.at(self.depth_of([*at, *index])):
             suffix = "_".join(re.sub(r"\W+", "_", str(i)).strip("_") for i in index)
-            name = self.let(f"{where.buffer}_{suffix}" if len(suffix) < 16 else where.buffer + "_e", kernel.Load(where.buffer, at, var.type.dtype))
+            hint = f"{where.buffer}_{suffix if len(suffix) < 16 else 'e'}"
+            name = self.let(hint, kernel.Load(where.buffer, at, var.type.dtype))
             self.remember(var, index, name)
             return name
 
@@ -308,7 +309,7 @@ class Emitter:
             names = (f"i{k}", f"a{k}", f"b{k}")
             arguments.extend(zip(names, (kernel.Index(i), kernel.Index(a), kernel.Index(b)), strict=True))
             parts.append(f"({{{names[1]}}} <= {{{names[0]}}}) & ({{{names[0]}}} < {{{names[2]}}})")
-        return kernel.Apply(" & ".join(parts), tuple(arguments), np.dtype(np.bool_))
+        return kernel.Apply(" & ".join(parts), tuple(arguments), BOOL)
 
     def wish_cuts(self, possible: list[tuple[lowering.Box, list[tuple[Int, Int, Int]]]]) -> None:
         assert self.probe is not None
@@ -339,7 +340,7 @@ class Emitter:
                 extent = kernel.Index(size)
                 wrapped = self.let("at", kernel.Apply("{i} + {n} if {i} < 0 else {i}", (("i", raw), ("n", extent)), INT64))
                 if self.probe is None:
-                    self.check(kernel.Apply("(0 <= {w}) & ({w} < {n})", (("w", wrapped), ("n", extent)), np.dtype(np.bool_)),
+                    self.check(kernel.Apply("(0 <= {w}) & ({w} < {n})", (("w", wrapped), ("n", extent)), BOOL),
                                f"index {{value}} is out of bounds for axis {axis} with size {size}{place_of(node)}", raw)
                 known = self.let("at_safe", kernel.Apply("index(max(min({w}, {n} - 1), 0))", (("w", wrapped), ("n", extent)), INTP))
                 self.scopes[-1].memo[key] = known
@@ -366,7 +367,7 @@ class Emitter:
         kind: Any = rule.combine
         if isinstance(total, int) and 0 < total <= 4:
             result: kernel.Expression | None = None
-            for position in np.ndindex(*[int(s) for s in sizes]):  # type: ignore[arg-type]
+            for position in np.ndindex(*[int(s) for s in sizes]):
                 value = converted(self.element(source, place(index, node, position)), dtype)
                 result = value if result is None else kernel.Apply(COMBINING[kind], (("x", result), ("y", value)), dtype)
             assert result is not None
@@ -378,7 +379,9 @@ class Emitter:
         return accumulator
 
 
-COMBINING = {"add": "{x} + {y}", "mul": "{x} * {y}", "max": "maximum({x}, {y})", "min": "minimum({x}, {y})", "and": "{x} & {y}", "or": "{x} | {y}"}
+COMBINING = {
+    "add": "{x} + {y}", "mul": "{x} * {y}", "max": "maximum({x}, {y})", "min": "minimum({x}, {y})", "and": "{x} & {y}", "or": "{x} | {y}",
+}
 
 
 class _Nest:
@@ -399,7 +402,7 @@ class _Nest:
             self.open.append(loop)
         return tuple(index)
 
-    def __exit__(self, *exception: Any) -> None:
+    def __exit__(self, *exception: object) -> None:
         for loop in reversed(self.open):
             loop.__exit__(*exception)
 
@@ -435,5 +438,7 @@ def templates(graph: Graph) -> Iterator[str]:
         rule = node.op.lowering
         if isinstance(rule, lowering.Pointwise):
             yield rule.code if isinstance(rule.code, str) else rule.code(node.params)
+        elif isinstance(rule, (lowering.Library, lowering.Kernel)):
+            yield rule.call([a.type for a in node.inputs], [v.type for v in node.outputs], node.params)[0]
     for sub in graph.subgraphs():
         yield from templates(sub)

@@ -13,7 +13,7 @@ from .bounds import at_most
 ALIGNMENT = 64
 
 
-def _expressions(s: kernel.Statement) -> list[Any]:
+def _expressions(s: Any) -> list[Any]:
     match s:
         case kernel.Let(_, value, _) | kernel.Declare(_, value) | kernel.Update(_, value, _, _):
             return [value]
@@ -103,10 +103,10 @@ def plan(phases: list[kernel.Phase], buffers: dict[str, kernel.Buffer]) -> tuple
     last: dict[str, int] = {}
     for number, phase in enumerate(phases):
         for name in mentioned(phase.body):
-            for b in {name, buffers[name].of} if name in buffers else ():
-                if b:
-                    first.setdefault(b, number)
-                    last[b] = number
+            for other in {name, buffers[name].of} if name in buffers else ():
+                if other:
+                    first.setdefault(other, number)
+                    last[other] = number
     slots: list[tuple[Int, Int, int]] = []
     placed: dict[str, Int] = {}
     top: Int = 0

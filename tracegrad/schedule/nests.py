@@ -9,7 +9,8 @@ from typing import Any
 from .._codegen import integers, kernel, lowering
 from ..ir.graph import Var
 from ..types import Int
-from .lower import INT64, Emitter, Index, Storage, converted, identity, is_one
+from .bounds import at_most
+from .lower import BOOL, INT64, Emitter, Index, Storage, converted, identity
 from .tasks import Task, bundles, loops, parts
 
 
@@ -47,7 +48,7 @@ class Nests:
             self.open(t)
         ranges = parts(bundle, level) or []
         for lo, hi in ranges:
-            active = [t for t in bundle if _covers(t.axes[level].extent, hi)]
+            active = [t for t in bundle if at_most(hi, t.axes[level].extent)]
             first, last = (lo, hi) if block is None else (_max(lo, block[0]), _min(hi, block[1]))
             sequential = any(t.axes[level].reduced for t in active)
             with e.loop(first, last, (lo, hi), barrier, sequential) as i:
@@ -97,7 +98,7 @@ class Nests:
                 continue
             value = converted(value, dtype)
             if task.in_buffer:
-                self.store(self.target(task), task.at(task.out, lane) if not task.partial else self.partial_index(task, lane), value, rule.combine)
+                self.accumulate(task, lane, value, rule.combine)
                 continue
             accumulator = task.accumulators[self.kept(task, lane)][0]
             e.emit(kernel.Update(accumulator.name, value, rule.combine, exact=task.kind == "scan"))
@@ -113,17 +114,19 @@ class Nests:
         order = ">" if rule.combine in ("max", "argmax") else "<"
         first = kernel.Index(position)
         code = f"({{p}} == 0) | ({{v}} {order} {{b}}) | (({{v}} != {{v}}) & ({{b}} == {{b}}))"
-        condition = kernel.Apply(code, (("p", first), ("v", value), ("b", best)), _bool())
+        condition = kernel.Apply(code, (("p", first), ("v", value), ("b", best)), BOOL)
         e.emit(kernel.If(condition, (kernel.Update(best.name, value, None), kernel.Update(where.name, first, None))))
 
     def kept(self, task: Task, lane: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(n for a, n in zip(task.lanes, lane, strict=True) if not a.reduced)
 
-    def target(self, task: Task) -> Storage:
-        return Storage(task.partial, ()) if task.partial else task.dest
-
-    def partial_index(self, task: Task, lane: tuple[int, ...]) -> Index:
-        return (task.block, *task.at(task.out, lane))
+    def accumulate(self, task: Task, lane: tuple[int, ...], value: kernel.Expression, combine: Any) -> None:
+        """Into the destination, or into this block's part of it."""
+        index = task.at(task.out, lane)
+        if task.partial:
+            self.store(Storage(task.partial, ()), (task.block, *index), value, combine)
+        else:
+            self.store(task.dest, index, value, combine)
 
     def kept_lanes(self, task: Task) -> list[tuple[int, ...]]:
         """One lane position per result lane."""
@@ -146,8 +149,7 @@ class Nests:
         e = self.emitter
         hint = e.names.of(_var(task))
         if task.in_buffer:
-            self.inner(task, lambda lane: self.store(self.target(task), task.at(task.out, lane) if not task.partial
-                                                     else self.partial_index(task, lane), self.start(task)))
+            self.inner(task, lambda lane: self.accumulate(task, lane, self.start(task), None))
             return
         for lane in self.kept_lanes(task):
             if task.kind == "arg":
@@ -204,16 +206,6 @@ class Nests:
         self.close(task)
 
 
-def _covers(extent: Int, hi: Int) -> bool:
-    from_here = extent - hi
-    return from_here >= 0 if isinstance(from_here, int) else True if not isinstance(from_here, int) and _nonneg(from_here) else False
-
-
-def _nonneg(value: Int) -> bool:
-    from_zero = integers.substitute(value, {n: integers.symbol(n) + 2 for n in integers.symbols(value)})
-    return from_zero >= 0 if isinstance(from_zero, int) else all(c >= 0 for _, c in from_zero.terms)
-
-
 def _max(a: Int, b: Int) -> Int:
     return b if isinstance(a, int) and a == 0 else integers.maximum(a, b)
 
@@ -225,11 +217,3 @@ def _min(a: Int, b: Int) -> Int:
 def _var(task: Task) -> Var:
     assert isinstance(task.var, Var)
     return task.var
-
-
-def _bool() -> Any:
-    import_dtype = kernel.np.dtype(kernel.np.bool_)
-    return import_dtype
-
-
-__all__ = ["Nests", "is_one"]

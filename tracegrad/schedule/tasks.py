@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import pairwise, product
 
 from .._codegen import integers, kernel, lowering
 from ..ir.graph import Atom, Node, Var
 from ..types import Int, Shape
 from .bounds import at_most, ordered
-from .lower import Emitter, Index, Probe, Storage, converted, is_one, place
+from .lower import Emitter, Index, Probe, Scope, Storage, is_one
 
 LANES = 4
 """A trailing axis of at most this static size is unrolled inside the loop over the axes before it."""
@@ -65,7 +65,7 @@ class Task:
         return tuple(i if isinstance(i, int) else integers.substitute(i, bindings) for i in index)
 
     def lane_positions(self) -> list[tuple[int, ...]]:
-        return list(product(*[range(int(a.extent)) for a in self.lanes]))  # type: ignore[arg-type]
+        return list(product(*[range(int(a.extent)) for a in self.lanes]))
 
 
 def own(k: int) -> Int:
@@ -144,7 +144,7 @@ def _strided(task: Task, kept: set[str], gone: set[str]) -> set[str]:
 def probe_task(emitter: Emitter, task: Task) -> None:
     """Find by a dry run what the task reads and where its loops should be cut."""
     saved = emitter.scopes, emitter.probe, dict(emitter.ranges), dict(emitter.depths)
-    emitter.scopes, emitter.probe = [emitter.scopes[0].__class__(barrier=True)], Probe()
+    emitter.scopes, emitter.probe = [Scope(barrier=True)], Probe()
     try:
         for a in [*task.axes, *task.lanes]:
             emitter.ranges[a.symbol] = (0, a.extent)
@@ -153,7 +153,7 @@ def probe_task(emitter: Emitter, task: Task) -> None:
             assert isinstance(task.var, Var)
             emitter.computed(task.var, task.index)
         else:
-            emitter.element(task.var if task.node is None else task.node.inputs[0] if task.kind != "map" else task.var, task.index)
+            emitter.element(task.var if task.node is None or task.kind == "map" else task.node.inputs[0], task.index)
         task.reads = list(emitter.probe.reads)
         task.cuts = emitter.probe.cuts
     finally:
@@ -168,7 +168,7 @@ def bundles(tasks: Sequence[Task], level: int) -> list[list[Task]]:
     result: list[list[Task]] = []
     place_of: dict[Task, int] = {}
     for task in tasks:
-        earliest, join = 0, True
+        earliest = 0
         for other, k in place_of.items():
             need = _needs(task, other, level)
             if need is None:
@@ -187,7 +187,6 @@ def bundles(tasks: Sequence[Task], level: int) -> list[list[Task]]:
         else:
             result[chosen].append(task)
         place_of[task] = chosen
-        del join
     return result
 
 
@@ -203,8 +202,9 @@ def _needs(task: Task, other: Task, level: int) -> bool | None:
             continue
         if index is None or not loops(other, level) or not loops(task, level) or other.axes[level].reduced:
             return False
-        place_ = next((k for k, i in enumerate(other.out) if not isinstance(i, int) and integers.symbols(i) == {other.axes[level].symbol}), None)
-        if place_ is None or index[place_] != integers.symbol(task.axes[level].symbol) or other.kind == "scan":
+        written = integers.symbol(other.axes[level].symbol)
+        position = next((k for k, i in enumerate(other.out) if not isinstance(i, int) and i == written), None)
+        if position is None or index[position] != integers.symbol(task.axes[level].symbol) or other.kind == "scan":
             return False
         found = True
     return found
@@ -251,7 +251,4 @@ def parts(tasks: Sequence[Task], level: int) -> list[tuple[Int, Int]] | None:
             if attempt is not None and len(attempt) <= MOST_PARTS + 1:
                 points = attempt
     points = [p for p in points if at_most(0, p) and any(at_most(p, h) for h in top)]
-    return list(zip(points, points[1:], strict=False))
-
-
-__all__ = ["Axis", "Task", "bundles", "converted", "fits", "loops", "map_task", "parts", "place", "probe_task", "reduce_task"]
+    return list(pairwise(points))

@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from .._codegen import integers, kernel, lowering
+from .._codegen import kernel, lowering
 from ..ir.graph import Atom, Graph, Literal, Node, Var
-from ..types import ArrayType, Int
+from ..types import Int
 from .analysis import Analysis
-from .lower import Emitter, Storage, aligned, comment_of, converted, place_of
+from .lower import BOOL, Emitter, Storage, aligned, comment_of, converted, place_of
 from .nests import Nests
 from .tasks import Task, bundles, loops
 
 if TYPE_CHECKING:
     from .build import Builder
 
-BOOL = np.dtype(np.bool_)
 
 
 def swaps_last(node: Node) -> bool:
@@ -123,7 +120,7 @@ class Whole:
         self.fill(dest, atom)
         return dest
 
-    def fill(self, dest: Storage, atom: Atom, dtype_of: ArrayType | None = None) -> None:
+    def fill(self, dest: Storage, atom: Atom) -> None:
         """Store all elements of an atom."""
         with self.emitter.nest(dest.shape) as index:
             self.nests.store(dest, index, self.emitter.element(atom, aligned(index, atom.type.shape)))
@@ -265,6 +262,3 @@ class Whole:
             self.advance(carry, following)
             self.body(test, [flag])
         e.emit(kernel.While(kernel.Load(flag.buffer, (0,), BOOL), tuple(inner.statements)))
-
-
-__all__ = ["Whole", "integers"]

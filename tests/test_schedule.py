@@ -1,0 +1,167 @@
+"""Generated kernels against the operations they were made from, un-jitted and compiled, and the shape of the generated loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracegrad as tg
+from tests.unjitted import run_unjitted
+from tracegrad._codegen import kernel
+from tracegrad.ir.evaluate import evaluate
+from tracegrad.schedule import schedule
+from tracegrad.schedule.bounds import at_most, nonnegative, reshape_index
+from tracegrad.transforms.rewrite import optimize
+
+RNG = np.random.default_rng(0)
+X, A, B = RNG.normal(size=7), RNG.normal(size=(4, 5)), RNG.normal(size=(5, 4))
+POINTS = RNG.uniform(0, 10, size=(6, 3))
+
+
+def rosenbrock(x: Any) -> Any:
+    return np.sum((1 - x[:-1]) ** 2 + 100 * (x[1:] - x[:-1] ** 2) ** 2)
+
+
+def softmax(a: Any) -> Any:
+    e = np.exp(a - np.max(a, 1, keepdims=True))
+    return e / np.sum(e, 1, keepdims=True)
+
+
+def lennard_jones(p: Any) -> Any:
+    d = p[:, None, :] - p[None, :, :]
+    r2 = np.sum(d * d, -1) + 1.5
+    inverse = 1 / r2**3
+    return np.sum(inverse * inverse - inverse)
+
+
+def logsumexp(x: Any) -> Any:
+    largest = np.max(x)
+    return largest + np.log(np.sum(np.exp(x - largest)))
+
+
+def running(x: Any) -> Any:
+    return tg.scan(lambda c, v: (c * 0.5 + np.sin(v), c * v), np.float64(0.1), x)
+
+
+def recurrent(w: Any, x: Any) -> Any:
+    return tg.scan(lambda c, _: (np.tanh(w @ c), c), x, None, length=5)
+
+
+PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "sum": (lambda x: np.sum(np.sin(x) ** 2), (X,)),
+    "rosenbrock": (tg.value_and_grad(rosenbrock), (X,)),
+    "rosenbrock in blocks": (tg.value_and_grad(rosenbrock), (RNG.normal(size=20000),)),
+    "rosenbrock Hessian": (tg.hessian(rosenbrock), (X,)),
+    "softmax": (softmax, (A,)),
+    "softmax gradient": (tg.grad(lambda a: np.sum(softmax(a)[:, 0] ** 2)), (A,)),
+    "pairs": (tg.value_and_grad(lennard_jones), (POINTS,)),
+    "log sum exp": (tg.value_and_grad(logsumexp), (RNG.normal(size=9000),)),
+    "concatenate": (lambda x, a: (np.concatenate([x, a[0], x * 2]), np.concatenate([a, a * 2], 0), np.concatenate([a, a * 3], 1)), (X, A)),
+    "steps": (lambda x: (x[::2], x[::-1], x[1:6:3]), (X,)),
+    "adjoint of steps": (tg.grad(lambda x: np.sum(x[::2] ** 2) + np.sum(x[::-1] ** 3) + np.sum(x[5:0:-2] ** 2)), (X,)),
+    "sums": (lambda a: (np.sum(a, 0), np.sum(a, 1), np.sum(a), np.sum(a, 1, keepdims=True)), (A,)),
+    "sums in blocks": (lambda a: (np.sum(a, 0), np.sum(a * a, 1), np.sum(a), np.max(a, 0)), (RNG.normal(size=(300, 50)),)),
+    "reshape": (lambda a: (np.reshape(a, -1), np.reshape(a * 2, (2, 10)), np.reshape(a.T, -1), np.sum(np.reshape(a, (2, 2, 5)), 1)), (A,)),
+    "running sums": (lambda a: (np.cumsum(a, 0), np.cumsum(a, 1), np.cumsum(a)), (A,)),
+    "positions": (lambda a: (np.argmax(a, 0), np.argmin(a, 1), np.argmax(a)), (A,)),
+    "gather": (lambda a, i: (a[i], a[:, i % 3], a[i, i]), (A, np.array([1, -1, 2]))),
+    "scatter": (lambda a, i: tg.grad(lambda a: np.sum(a[i] ** 2) + np.sum(a[i, i] ** 3))(a), (A, np.array([1, -1, 2, 1]))),
+    "the same output twice": (lambda x: (x, x, 1.0, x[0]), (X,)),
+    "narrow integers": (lambda a: (a + a, a * 2, np.sum(a), np.max(a), a / 2, a // 3, a % 3), (np.array([1, 100, -7], np.int8),)),
+    "single precision": (lambda a: (a * 0.5, np.sin(a), np.sum(a), a + 1), (np.array([1, 100, -7], np.float32),)),
+    "booleans": (lambda a: (np.any(a > 0), np.all(a > 0, 0), np.sum(a > 0), np.where(a > 0, a, 0)), (A,)),
+    "empty": (lambda a: (a * 2, np.sum(a), np.sum(a, 0), np.concatenate([a, a])), (np.zeros((0, 3)),)),
+    "0-d": (lambda a, b: (a * b, np.exp(a) + b), (np.float64(2.0), np.ones(()))),
+    "another layout": (lambda a: (a * 2, np.sum(a, 0), np.reshape(a, -1)), (np.asfortranarray(A),)),
+    "complex": (lambda a: (a * a, np.abs(a), np.sum(a), a.real), (np.array([1 + 2j, 3 - 1j]),)),
+    "products": (lambda a, b: (a @ b, a.T @ a, (a * 2) @ b.T.T, a @ a.T), (A, B)),
+    "products of another layout": (lambda a, b: (a @ b, a.T @ a), (np.asfortranarray(A), B[:, ::-1])),
+    "gradient of products": (lambda a, b: tg.grad(lambda a, b: np.sum(np.tanh(a @ b) ** 2), (0, 1))(a, b), (A, B)),
+    "scan": (running, (X,)),
+    "adjoint of scan": (tg.grad(lambda x: running(x)[0] + np.sum(running(x)[1])), (X,)),
+    "adjoint of a scan of products": (tg.grad(lambda w, x: np.sum(recurrent(w, x)[1] ** 2), (0, 1)), (A @ B, A[:, 0])),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_generated_source_runs_unjitted(name: str) -> None:
+    function, args = PROGRAMS[name]
+    graph = optimize(tg.jit(function).graphs(*args)[0])
+    with np.errstate(all="ignore"):
+        expected = evaluate(graph, [np.asarray(a) for a in args])
+        for want, got in zip(expected, run_unjitted(graph, args), strict=True):
+            assert np.asarray(want).dtype == got.dtype
+            np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_generated_source_compiled(name: str) -> None:
+    function, args = PROGRAMS[name]
+    jitted = tg.jit(function)
+    graph = optimize(jitted.graphs(*args)[0])
+    expected = evaluate(graph, [np.asarray(a) for a in args])
+    found = jitted(*args)
+    for want, got in zip(expected, found if isinstance(found, tuple) else (found,), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-6 if want.dtype == np.float32 else 1e-10, atol=1e-12)
+
+
+def test_sizes_that_changed_keep_one_program() -> None:
+    jitted = tg.jit(tg.value_and_grad(rosenbrock))
+    for n in (5, 9, 30000, 8192, 8193, 3):
+        x = RNG.normal(size=n)
+        value, gradient = jitted(x)
+        want, slope = tg.value_and_grad(rosenbrock)(x)
+        np.testing.assert_allclose(value, want, rtol=1e-12)
+        np.testing.assert_allclose(gradient, slope, rtol=1e-10)
+
+
+def program_of(function: Callable[..., Any], *args: Any) -> kernel.Program:
+    return schedule(optimize(tg.jit(function).graphs(*args)[0]), ("C",) * len(args))
+
+
+def depth(body: tuple[kernel.Statement, ...]) -> int:
+    return max((1 + depth(s.body) for s in body if isinstance(s, kernel.Loop)), default=0)
+
+
+def test_value_and_gradient_read_the_input_once() -> None:
+    program = program_of(tg.value_and_grad(rosenbrock), np.zeros(100_000))
+    assert [p.kind for p in program.phases] == ["parallel", "serial"]
+    assert [b.shape for b in program.buffers if b.role == "temp"] == [(13,)]
+
+
+def test_pairs_are_never_stored() -> None:
+    program = program_of(tg.value_and_grad(lennard_jones), np.zeros((1000, 3)))
+    assert all(len(b.shape) < 2 for b in program.buffers if b.role == "temp")
+    assert depth(program.phases[0].body) == 3
+
+
+def test_rows_of_softmax_share_a_loop() -> None:
+    program = program_of(softmax, np.zeros((200, 300)))
+    (phase,) = program.phases
+    assert phase.kind == "parallel"
+    assert len(phase.body) == 1
+
+
+def test_out_of_range_indices_set_the_status() -> None:
+    with pytest.raises(IndexError, match="index 9 is out of bounds for axis 0 with size 7"):
+        tg.jit(lambda x, i: x[i])(X, np.array([0, 9]))
+
+
+def test_bounds() -> None:
+    from_one, n = tg._codegen.integers.symbol("i"), tg._codegen.integers.symbol("n")
+    ranges = {"i": (1, n - 1)}
+    assert nonnegative(from_one - 1, ranges)
+    assert nonnegative(n - 2 - from_one, ranges)
+    assert not nonnegative(n - 3 - from_one, ranges)
+    assert at_most(1, n - 1)
+    assert not at_most(3, n)
+
+
+def test_reshape_index_divides_only_where_it_must() -> None:
+    i, j = tg._codegen.integers.symbol("i"), tg._codegen.integers.symbol("j")
+    assert reshape_index((i, j), (12,), (3, 4), {}) == (4 * i + j,)
+    assert reshape_index((4 * i + j,), (3, 4), (12,), {"i": (0, 3), "j": (0, 4)}) == (i, j)
+    assert reshape_index((i, 0, j), (3, 4), (3, 1, 4), {}) == (i, j)
