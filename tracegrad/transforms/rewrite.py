@@ -121,7 +121,8 @@ def _rule_identity(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | 
 
 
 def _rule_double(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
-    """-(-x) -> x; reshape(reshape(x)) -> reshape(x); transpose(transpose(x)) -> transpose(x); slice(embed(x)) -> x; broadcast likewise."""
+    """-(-x) -> x; reshape(reshape(x)) -> reshape(x); transpose(transpose(x)) -> transpose(x); slice(embed(x)) -> x;
+    broadcast_to, slice and embed of their like -> one; slice that takes all -> x."""
     name = node.op.name
     inner = b.made_by(inputs[0], name) if inputs else None
     if name == "neg" and inner:
@@ -132,9 +133,23 @@ def _rule_double(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | No
         axes = tuple(inner.params["axes"][a] for a in node.params["axes"])
         return inner.inputs[0] if axes == tuple(range(len(axes))) else b.emit(node.op, inner.inputs, {"axes": axes}, node)
     if name == "slice":
+        own = node.params
+        if own["size"] == inputs[0].type.shape and all(s == 1 for s in own["step"]):
+            return inputs[0]
         outer = b.made_by(inputs[0], "embed")
         if outer and node.params["start"] == outer.params["start"] and all(s == 1 for s in node.params["step"]):
             return outer.inputs[0]
+        if inner:
+            outer_params = inner.params
+            start = tuple(a + b * s for a, b, s in zip(outer_params["start"], own["start"], outer_params["step"], strict=True))
+            step = tuple(a * b for a, b in zip(outer_params["step"], own["step"], strict=True))
+            return b.emit(node.op, inner.inputs, {"start": start, "size": own["size"], "step": step}, node)
+    if name == "embed":
+        if inputs[0].type.shape == node.outputs[0].type.shape:
+            return inputs[0]
+        if inner:
+            start = tuple(a + b for a, b in zip(inner.params["start"], node.params["start"], strict=True))
+            return b.emit(node.op, inner.inputs, {"shape": node.params["shape"], "start": start}, node)
     return None
 
 
