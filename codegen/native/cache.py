@@ -57,8 +57,9 @@ def key_of(source: str, *extra: Any) -> str:
     """The key of a kernel: of its code without comments and docstrings, so that moving the user's lines changes nothing."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        if isinstance(node, (ast.Module, ast.FunctionDef)) and body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
+        body: Any = getattr(node, "body", None)
+        documented = isinstance(body, list) and body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
+        if documented and isinstance(node, (ast.Module, ast.FunctionDef)):
             node.body = body[1:] or [ast.Pass()]
     text = "\0".join([ast.unparse(tree), environment(), *map(str, extra)])
     return hashlib.sha256(text.encode()).hexdigest()[:40]
@@ -95,7 +96,11 @@ def fetch(root: Path, key: str, build: Callable[[Path], Any], load: Callable[[Pa
     final = root / f"{PREFIX}{key}"
     if final.is_dir():
         if intact(final):
-            loaded = load(final)
+            try:
+                loaded = load(final)
+            except Exception:
+                # Whatever an unreadable entry raises, building it again is the answer.
+                loaded = None
             if loaded is not None:
                 COUNTERS.loaded += 1
                 return loaded
