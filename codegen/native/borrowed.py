@@ -49,7 +49,7 @@ def available() -> bool:
     )
 
 
-class BorrowedArray(types.Array):
+class BorrowedArray(types.Array):  # type: ignore[misc]
     """An array argument without ownership; in every other respect Numba's own array."""
 
     def __init__(self, dtype: Any, ndim: int, layout: str) -> None:

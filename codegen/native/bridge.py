@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import numpy as np
 from numba.core import types
 from numba.extending import lower_builtin, overload, type_callable
 
@@ -65,3 +66,8 @@ def is_bool(t: Any) -> bool:
 
 def is_real(t: Any) -> bool:
     return isinstance(t, (types.Float, types.Integer, types.Boolean))
+
+
+def scalar_type(kind: Any) -> Any:
+    """NumPy's scalar class of a Numba scalar type."""
+    return np.bool_ if is_bool(kind) else getattr(np, str(types.unliteral(kind)))

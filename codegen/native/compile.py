@@ -12,13 +12,16 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from numba.core import types
+from numba.core import config, types
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, InTreeCacheLocator
 from numba.core.compiler import Compiler
 from numba.np import numpy_support
 
-from . import cache
+from . import cache, symbols
 from .borrowed import BorrowedArray, available
 
+SYMBOLS = "symbols.txt"
+"""Names the routines of SciPy that the compiled code calls."""
 FLAGS = {"nogil": True, "error_model": "numpy", "boundscheck": False}
 
 
@@ -33,6 +36,23 @@ class NoAlias(Compiler):  # type: ignore[misc]
     def define_pipelines(self) -> Any:
         self.state.flags.noalias = True
         return super().define_pipelines()
+
+
+class _Locator(InTreeCacheLocator):  # type: ignore[misc]
+    """Beside the source and nowhere else, whatever NUMBA_CACHE_DIR says; the directory's manifest stands for the source's time stamp."""
+
+    def get_source_stamp(self) -> str:
+        return "sealed"
+
+
+class _Files(CompileResultCacheImpl):  # type: ignore[misc]
+    _locator_classes = (_Locator,)
+
+
+class _KernelCache(FunctionCache):  # type: ignore[misc]
+    """Numba's reader and writer of compiled functions, in the directory of one kernel."""
+
+    _impl_class = _Files
 
 
 @dataclass(frozen=True)
@@ -65,7 +85,8 @@ def _module(path: Path | None, name: str, source: str) -> dict[str, Any]:
         exec(compile(source, file, "exec"), module.__dict__)
         return module.__dict__
     spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)
@@ -87,20 +108,32 @@ def compile_source(
     module_name = f"tracegrad_kernel_{key}"
 
     def entry(namespace: dict[str, Any], keep: bool) -> tuple[Any, Any]:
-        dispatcher = njit(sig, cache=keep, **options)(namespace[name])
+        function = namespace[name]
+        if config.DISABLE_JIT:
+            return function, None
+        dispatcher = njit(**options)(function)
+        if keep:
+            dispatcher._cache = _KernelCache(function)
+        dispatcher.compile(sig)
         (result,) = dispatcher.overloads.values()
         return result.entry_point, dispatcher
 
-    if cache_dir is None:
+    if cache_dir is None or config.DISABLE_JIT:
         cache.COUNTERS.compiled += 1
         return Executable(entry(_module(None, module_name, source), False)[0], source)
 
     def build(directory: Path) -> Executable:
         path = directory / "kernel.py"
-        path.write_text(source)
-        return Executable(entry(_module(path, module_name, source), True)[0], source)
+        path.write_text(source, encoding="utf-8")
+        call, dispatcher = entry(_module(path, module_name, source), True)
+        (text,) = dispatcher.inspect_llvm().values()
+        (directory / SYMBOLS).write_text("\n".join(symbols.mentioned(text)))
+        return Executable(call, source)
 
     def load(directory: Path) -> Executable | None:
+        # The linker must know the names before it sees code that calls them: an unknown one ends the process.
+        for symbol in (directory / SYMBOLS).read_text().split():
+            symbols.register(symbol)
         call, dispatcher = entry(_module(directory / "kernel.py", module_name, source), True)
         return Executable(call, source) if sum(dispatcher.stats.cache_hits.values()) else None
 

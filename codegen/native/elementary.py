@@ -63,7 +63,7 @@ def _horner(coefficients: tuple[Any, ...]) -> Unary:
     for k in range(len(coefficients) - 2, -1, -1):
         text = f"fma({text}, x, c{k})"
     scope: dict[str, Any] = {"fma": fma, **names}
-    exec(f"def polynomial(x):\n    return {text}\n", scope)  # noqa: S102  (our own constants)
+    exec(f"def polynomial(x):\n    return {text}\n", scope)
     function: Unary = _inlined(scope["polynomial"])
     return function
 

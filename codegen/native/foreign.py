@@ -83,7 +83,7 @@ def routine(module: str, name: str, kinds: str) -> Callable[..., Any]:
 def typer_of(typer: Callable[..., Any], count: int) -> Callable[..., Any]:
     """The typer with as many named parameters as there are arguments: Numba reads them off its signature."""
     names = ", ".join(f"a{k}" for k in range(count))
-    made: Callable[..., Any] = eval(f"lambda {names}: typer({names})", {"typer": typer})  # noqa: S307
+    made: Callable[..., Any] = eval(f"lambda {names}: typer({names})", {"typer": typer})
     return made
 
 

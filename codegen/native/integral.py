@@ -27,7 +27,7 @@ def fmod(x: Any, y: Any) -> Any:
     return np.fmod(x, y)
 
 
-def pow(x: Any, y: Any) -> Any:  # noqa: A001  (NumPy's own name)
+def pow(x: Any, y: Any) -> Any:
     """Power; an integer to a negative integer power is 0 (eager execution refuses it)."""
     if np.result_type(x, y).kind in "iu" and y < 0:
         return np.result_type(x, y).type(0)
@@ -47,7 +47,7 @@ def _scalar_type(kind: Any) -> Any:
 
 
 def _floordiv_int(t: Any, signed: bool) -> Body:
-    zero, one, minus = t(0), t(1), t(-1) if signed else t(1)
+    zero, minus = t(0), t(-1) if signed else t(1)
     if signed:
 
         def body(x: Any, y: Any) -> Any:
@@ -56,8 +56,7 @@ def _floordiv_int(t: Any, signed: bool) -> Body:
                 return zero
             if b == minus:
                 return t(-a)
-            q = t(a // b)
-            return q
+            return t(a // b)
 
         return body
 
@@ -74,7 +73,7 @@ def _mod_int(t: Any, signed: bool) -> Body:
     def body(x: Any, y: Any) -> Any:
         a, b = t(x), t(y)
         # The quotient of the lowest integer and -1 does not fit and traps.
-        if b == zero or b == minus:
+        if b == zero or b == minus:  # noqa: SIM109  (Numba would build a tuple)
             return zero
         return t(a % b)
 
@@ -86,7 +85,7 @@ def _fmod_int(t: Any, signed: bool) -> Body:
 
     def body(x: Any, y: Any) -> Any:
         a, b = t(x), t(y)
-        if b == zero or b == minus:
+        if b == zero or b == minus:  # noqa: SIM109  (Numba would build a tuple)
             return zero
         r = t(a % b)
         if r != zero and (a < zero) != (b < zero):

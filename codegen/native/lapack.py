@@ -115,7 +115,8 @@ def triangular_solve(a: Any, b: Any, x: Any, lower: bool, trans: int = 0, unit: 
             out[...] = np.nan
             _record(status, code, int(np.argmin(np.diagonal(m) != 0)) + 1)
         elif out.size:
-            out[...] = scipy.linalg.solve_triangular(m, rhs, trans=trans, lower=lower, unit_diagonal=unit, check_finite=False)
+            substitute: Callable[..., Any] = scipy.linalg.solve_triangular
+            out[...] = substitute(m, rhs, trans=trans, lower=lower, unit_diagonal=unit, check_finite=False)
 
 
 def pinv(a: Any, out: Any, rcond: float, status: Any = None, code: int = 0) -> None:
@@ -172,11 +173,11 @@ def _stacked(function: Body, ranks: tuple[int, ...], make: Callable[..., Body]) 
         else:
             views = ", ".join([f"{n}[k]" if r else f"{n}[k:k + 1].reshape(())" for n, r in zip(arrays, ranks, strict=True)] + rest)
             text = f"def body({declared}):\n    for k in range({arrays[0]}.shape[0]):\n        core({views})\n"
-        exec(text, scope)  # noqa: S102  (the text is made of the parameters' names)
+        exec(text, scope)
         return scope["body"]
 
     scope: dict[str, Any] = {"typer": typer}
-    implements(function, inline=False)(eval(f"lambda {declared}: typer({one})", scope))  # noqa: S307
+    implements(function, inline=False)(eval(f"lambda {declared}: typer({one})", scope))
 
 
 def _jit(core: Body) -> Any:

@@ -17,53 +17,55 @@ from .foreign import LARGEST, LETTERS, blas
 from .lapack import adjugate, cholesky, det, eigh, inv, pinv, qr, slogdet, solve, svd, triangular_solve
 from .support import acc, index
 
-__all__ = ["adjugate", "cholesky", "det", "eigh", "inv", "matmul", "matmul_batched", "pinv", "qr", "slogdet", "solve", "svd", "triangular_solve"]
+__all__ = [
+    "adjugate", "cholesky", "det", "eigh", "inv", "matmul", "matmul_batched", "pinv", "qr", "slogdet", "solve", "svd", "triangular_solve",
+]  # fmt: skip
 
 SMALL = 512
 """Products of fewer scalar multiplications are plain loops: a call of BLAS costs more."""
 NO, YES = ord("N"), ord("T")
 
 
-def matmul(a: Any, b: Any, out: Any, transposed_a: bool = False, transposed_b: bool = False) -> None:
+def matmul(a: Any, b: Any, out: Any, turned_a: bool = False, turned_b: bool = False) -> None:
     """`out = a @ b` of matrices, either of them given transposed; no sum over an empty axis is anything but 0."""
-    out[...] = np.matmul(a.T if transposed_a else a, b.T if transposed_b else b)
+    out[...] = np.matmul(a.T if turned_a else a, b.T if turned_b else b)
 
 
-def matmul_batched(a: Any, b: Any, out: Any, transposed_a: bool = False, transposed_b: bool = False) -> None:
+def matmul_batched(a: Any, b: Any, out: Any, turned_a: bool = False, turned_b: bool = False) -> None:
     """`out[k] = a[k] @ b[k]`; an operand whose first axis has size 1 is used for all k."""
-    out[...] = np.matmul(a.swapaxes(-1, -2) if transposed_a else a, b.swapaxes(-1, -2) if transposed_b else b)
+    out[...] = np.matmul(a.swapaxes(-1, -2) if turned_a else a, b.swapaxes(-1, -2) if turned_b else b)
 
 
-def _by_loops(a: Any, b: Any, out: Any, transposed_a: bool, transposed_b: bool) -> None:
+def _by_loops(a: Any, b: Any, out: Any, turned_a: bool, turned_b: bool) -> None:
     raise TypeError("compiled code only")
 
 
 @implements(_by_loops, inline=False)
-def _type_loops(a: Any, b: Any, out: Any, transposed_a: Any, transposed_b: Any) -> Any:
+def _type_loops(a: Any, b: Any, out: Any, turned_a: Any, turned_b: Any) -> Any:
     t = np.bool_ if isinstance(out.dtype, types.Boolean) else numpy_support.as_dtype(out.dtype).type
     zero, start = t(0), index(0)
     boolean = t is np.bool_
 
-    def of_bool(a: Any, b: Any, out: Any, transposed_a: bool, transposed_b: bool) -> None:
-        inner = index(a.shape[0]) if transposed_a else index(a.shape[1])
+    def of_bool(a: Any, b: Any, out: Any, turned_a: bool, turned_b: bool) -> None:
+        inner = index(a.shape[0]) if turned_a else index(a.shape[1])
         for i in range(index(0), index(out.shape[0])):
             for j in range(index(0), index(out.shape[1])):
                 found = False
                 for k in range(index(0), inner):
-                    x = a[k, i] if transposed_a else a[i, k]
-                    y = b[j, k] if transposed_b else b[k, j]
+                    x = a[k, i] if turned_a else a[i, k]
+                    y = b[j, k] if turned_b else b[k, j]
                     found = found or (x and y)
                 out[i, j] = found
 
-    def body(a: Any, b: Any, out: Any, transposed_a: bool, transposed_b: bool) -> None:
-        inner = index(a.shape[0]) if transposed_a else index(a.shape[1])
+    def body(a: Any, b: Any, out: Any, turned_a: bool, turned_b: bool) -> None:
+        inner = index(a.shape[0]) if turned_a else index(a.shape[1])
         rows, columns = index(out.shape[0]), index(out.shape[1])
-        if transposed_b:
+        if turned_b:
             for i in range(index(0), rows):
                 for j in range(index(0), columns):
                     s = zero
                     for k in range(index(0), inner):
-                        s = acc(s, t((a[k, i] if transposed_a else a[i, k]) * b[j, k]))
+                        s = acc(s, t((a[k, i] if turned_a else a[i, k]) * b[j, k]))
                     out[i, j] = s
         else:
             # Rows of the result as sums of rows of b: the innermost loop runs along memory.
@@ -71,7 +73,7 @@ def _type_loops(a: Any, b: Any, out: Any, transposed_a: Any, transposed_b: Any) 
                 for j in range(index(0), columns):
                     out[i, j] = zero
                 for k in range(index(0), inner):
-                    x = a[k, i] if transposed_a else a[i, k]
+                    x = a[k, i] if turned_a else a[i, k]
                     for j in range(index(0), columns):
                         out[i, j] = acc(out[i, j], t(x * b[k, j]))
 
@@ -79,33 +81,33 @@ def _type_loops(a: Any, b: Any, out: Any, transposed_a: Any, transposed_b: Any) 
     return of_bool if boolean else body
 
 
-def _product(a: Any, at_a: int, b: Any, at_b: int, out: Any, at: int, m: int, n: int, k: int, transposed_a: bool, transposed_b: bool) -> None:
+def _product(a: Any, at_a: int, b: Any, at_b: int, out: Any, at: int, m: int, n: int, k: int, turned_a: bool, turned_b: bool) -> None:
     raise TypeError("compiled code only")
 
 
 @implements(_product, inline=False)
-def _type_product(a: Any, at_a: Any, b: Any, at_b: Any, out: Any, at: Any, m: Any, n: Any, k: Any, transposed_a: Any, transposed_b: Any) -> Any:
+def _type_product(a: Any, at_a: Any, b: Any, at_b: Any, out: Any, at: Any, m: Any, n: Any, k: Any, turned_a: Any, turned_b: Any) -> Any:
     """BLAS counts columns first, so it is asked for the transposed product: C' = B' A'."""
     gemm = blas(out.dtype, "gemm", "cciiisaiaisai")
     gemv = blas(out.dtype, "gemv", "ciisaiaisai")
     t = numpy_support.as_dtype(out.dtype).type
     one, zero = t(1), t(0)
 
-    def body(a: Any, at_a: int, b: Any, at_b: int, out: Any, at: int, m: int, n: int, k: int, transposed_a: bool, transposed_b: bool) -> None:
+    def body(a: Any, at_a: int, b: Any, at_b: int, out: Any, at: int, m: int, n: int, k: int, turned_a: bool, turned_b: bool) -> None:
         if n == 1:
-            if transposed_a:
+            if turned_a:
                 gemv(NO, m, k, one, a, at_a, m, b, at_b, 1, zero, out, at, 1)
             else:
                 gemv(YES, k, m, one, a, at_a, k, b, at_b, 1, zero, out, at, 1)
         elif m == 1:
-            if transposed_b:
+            if turned_b:
                 gemv(YES, k, n, one, b, at_b, k, a, at_a, 1, zero, out, at, 1)
             else:
                 gemv(NO, n, k, one, b, at_b, n, a, at_a, 1, zero, out, at, 1)
         else:
             gemm(
-                YES if transposed_b else NO, YES if transposed_a else NO, n, m, k, one,
-                b, at_b, k if transposed_b else n, a, at_a, m if transposed_a else k, zero, out, at, n,
+                YES if turned_b else NO, YES if turned_a else NO, n, m, k, one,
+                b, at_b, k if turned_b else n, a, at_a, m if turned_a else k, zero, out, at, n,
             )  # fmt: skip
 
     return body
@@ -116,39 +118,39 @@ def _has_blas(*arrays: Any) -> bool:
 
 
 @implements(matmul, inline=False)
-def _type_matmul(a: Any, b: Any, out: Any, transposed_a: Any = False, transposed_b: Any = False) -> Any:
+def _type_matmul(a: Any, b: Any, out: Any, turned_a: Any = False, turned_b: Any = False) -> Any:
     if not _has_blas(a, b, out):
-        return lambda a, b, out, transposed_a=False, transposed_b=False: _by_loops(a, b, out, transposed_a, transposed_b)
+        return lambda a, b, out, turned_a=False, turned_b=False: _by_loops(a, b, out, turned_a, turned_b)
 
-    def body(a: Any, b: Any, out: Any, transposed_a: bool = False, transposed_b: bool = False) -> None:
+    def body(a: Any, b: Any, out: Any, turned_a: bool = False, turned_b: bool = False) -> None:
         m, n = out.shape
-        k = a.shape[0] if transposed_a else a.shape[1]
+        k = a.shape[0] if turned_a else a.shape[1]
         if m * n * k <= SMALL or max(m, n, k) > LARGEST:
-            _by_loops(a, b, out, transposed_a, transposed_b)
+            _by_loops(a, b, out, turned_a, turned_b)
         else:
-            _product(a, 0, b, 0, out, 0, m, n, k, transposed_a, transposed_b)
+            _product(a, 0, b, 0, out, 0, m, n, k, turned_a, turned_b)
 
     return body
 
 
 @implements(matmul_batched, inline=False)
-def _type_batched(a: Any, b: Any, out: Any, transposed_a: Any = False, transposed_b: Any = False) -> Any:
+def _type_batched(a: Any, b: Any, out: Any, turned_a: Any = False, turned_b: Any = False) -> Any:
     through_blas = _has_blas(a, b, out)
 
-    def by_loops(a: Any, b: Any, out: Any, transposed_a: bool = False, transposed_b: bool = False) -> None:
+    def by_loops(a: Any, b: Any, out: Any, turned_a: bool = False, turned_b: bool = False) -> None:
         for q in range(out.shape[0]):
-            _by_loops(a[q if a.shape[0] > 1 else 0], b[q if b.shape[0] > 1 else 0], out[q], transposed_a, transposed_b)
+            _by_loops(a[q if a.shape[0] > 1 else 0], b[q if b.shape[0] > 1 else 0], out[q], turned_a, turned_b)
 
-    def body(a: Any, b: Any, out: Any, transposed_a: bool = False, transposed_b: bool = False) -> None:
+    def body(a: Any, b: Any, out: Any, turned_a: bool = False, turned_b: bool = False) -> None:
         count, m, n = out.shape
-        k = a.shape[1] if transposed_a else a.shape[2]
+        k = a.shape[1] if turned_a else a.shape[2]
         if m * n * k <= SMALL or max(m, n, k) > LARGEST:
             for q in range(count):
-                _by_loops(a[q if a.shape[0] > 1 else 0], b[q if b.shape[0] > 1 else 0], out[q], transposed_a, transposed_b)
+                _by_loops(a[q if a.shape[0] > 1 else 0], b[q if b.shape[0] > 1 else 0], out[q], turned_a, turned_b)
             return
         step_a = m * k if a.shape[0] > 1 else 0
         step_b = k * n if b.shape[0] > 1 else 0
         for q in range(count):
-            _product(a, q * step_a, b, q * step_b, out, q * m * n, m, n, k, transposed_a, transposed_b)
+            _product(a, q * step_a, b, q * step_b, out, q * m * n, m, n, k, turned_a, turned_b)
 
     return body if through_blas else by_loops

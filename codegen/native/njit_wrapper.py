@@ -14,6 +14,7 @@ from numba.np import numpy_support
 
 from .. import integers, kernel
 from ..printer import PrintedProgram, dtype_name
+from .compile import NoAlias
 
 
 def as_array(value: Any, dtype: Any, ndim: int) -> Any:
@@ -38,7 +39,8 @@ def _as_array(value, dtype, ndim):  # type: ignore[no-untyped-def]  # Numba comp
         return of_number
     if isinstance(value, types.Array):
         if value.dtype != wanted or (rank is not None and value.ndim != rank):
-            raise errors.TypingError(f"this function was compiled for a {rank}-d array of {numpy_support.as_dtype(wanted)}, it is called with a {value.ndim}-d array of {value.dtype}")
+            expected = f"a {rank}-d array of {numpy_support.as_dtype(wanted)}"
+            raise errors.TypingError(f"compiled for {expected}, called with a {value.ndim}-d array of {value.dtype}")
         return lambda value, dtype, ndim: value
     return None
 
@@ -57,13 +59,10 @@ def make_njit(printed: PrintedProgram, program: kernel.Program, frozen: Sequence
     free = inputs[: len(inputs) - len(frozen)]
     name = f"{program.name}_function"
     lines = [f"def {name}({', '.join(b.name for b in free)}):", f'    """{program.name} on arrays; see the kernel above."""']
-    for b in free:
-        lines.append(f"    {b.name}_ = as_array({b.name}, np.{dtype_name(b.dtype)}, {len(b.shape)})")
-    for b in inputs[len(free) :]:
-        lines.append(f"    {b.name}_ = frozen_{b.name}")
-    for size, (buffer, axis) in printed.sizes:
-        lines.append(f"    {size} = {buffer}_.shape[{axis}]")
-    named = {size: place for size, place in printed.sizes}
+    lines += [f"    {b.name}_ = as_array({b.name}, np.{dtype_name(b.dtype)}, {len(b.shape)})" for b in free]
+    lines += [f"    {b.name}_ = frozen_{b.name}" for b in inputs[len(free) :]]
+    lines += [f"    {size} = {buffer}_.shape[{axis}]" for size, (buffer, axis) in printed.sizes]
+    named = dict(printed.sizes)
     for b in free:
         for axis, s in enumerate(b.shape):
             if named.get(str(s)) == (b.name, axis):
@@ -89,7 +88,8 @@ def make_njit(printed: PrintedProgram, program: kernel.Program, frozen: Sequence
     space: dict[str, Any] = {"as_array": as_array, "np": np, "__name__": f"tracegrad_njit_{_counter[0]}"}
     space |= {f"frozen_{b.name}": np.array(v, b.dtype) for b, v in zip(inputs[len(free) :], frozen, strict=True)}
     exec(compile(source, file, "exec"), space)
-    space[program.name] = njit(error_model="numpy", nogil=True)(space[program.name])
+    # Outputs and scratch are new arrays: nothing that is written overlaps anything else.
+    space[program.name] = njit(error_model="numpy", nogil=True, pipeline_class=NoAlias)(space[program.name])
     return njit(error_model="numpy", nogil=True)(space[name])
 
 

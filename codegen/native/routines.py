@@ -1,4 +1,7 @@
-"""Own sequential routines over whole C-contiguous arrays: sorting, searching, recurrences. Called as `routine(inputs..., outputs..., flags...)`."""
+"""Own sequential routines over whole C-contiguous arrays: sorting, searching, recurrences.
+
+Called as `routine(inputs..., outputs..., flags...)`.
+"""
 
 from __future__ import annotations
 

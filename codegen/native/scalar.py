@@ -14,9 +14,25 @@ import numpy as np
 from numba.core import types
 
 from . import support
-from .bridge import implements, is_bool, is_complex, is_float, is_integer
+from .bridge import implements, is_bool, is_complex, is_float, is_integer, scalar_type
 from .elementary import FUNCTIONS
 from .integral import floordiv, fmod, left_shift, mod, pow, right_shift
+from .parts import (
+    angle,
+    bitwise_and,
+    bitwise_not,
+    bitwise_or,
+    bitwise_xor,
+    conj,
+    imag,
+    invert,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    real,
+    signbit,
+)
 from .philox import (
     philox,
     philox_bits,
@@ -27,18 +43,18 @@ from .philox import (
     philox_uniform_array,
     philox_words,
 )
-from .special import digamma, erf, erfc, erfinv, gamma, i0, i0e, i1, i1e, lgamma, ndtri, polygamma, sinc_derivative, trigamma
+from .special import digamma, erf, erfc, erfinv, gamma, i0, i0e, i1, i1e, lgamma, ndtri, polygamma, trigamma
 from .support import select
 
-__all__ = [
-    "abs_", "acos", "acosh", "angle", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor",
-    "cbrt", "ceil", "clip", "conj", "copysign", "cos", "cosh", "digamma", "erf", "erfc", "erfinv", "exp", "exp2", "expm1", "floor", "floordiv",
-    "fmax", "fmin", "fmod", "gamma", "heaviside", "hypot", "i0", "i0e", "i1", "i1e", "imag", "invert", "isfinite", "isinf", "isnan",
-    "left_shift", "lgamma", "log", "log10", "log1p", "log2", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum",
-    "minimum", "mod", "ndtri", "nextafter", "philox", "philox_bits", "philox_bits_array", "philox_normal", "philox_normal_array", "philox_uniform",
-    "philox_uniform_array", "philox_words", "polygamma", "pow", "real", "reciprocal", "right_shift", "rint", "round_", "select", "sigmoid", "sign", "signbit", "sin",
-    "sinc", "sinc_derivative", "sinh",
-    "softplus", "sqrt", "square", "strong_mul", "tan", "tanh", "trigamma", "trunc", "where",
+__all__ = [  # noqa: RUF022  (in alphabetical order, not in ruff's)
+    "abs_", "acos", "acosh", "angle", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and", "bitwise_not", "bitwise_or",
+    "bitwise_xor", "cbrt", "ceil", "clip", "conj", "copysign", "cos", "cosh", "digamma", "erf", "erfc", "erfinv", "exp", "exp2", "expm1",
+    "floor", "floordiv", "fmax", "fmin", "fmod", "gamma", "heaviside", "hypot", "i0", "i0e", "i1", "i1e", "imag", "invert", "isfinite",
+    "isinf", "isnan", "left_shift", "lgamma", "log", "log10", "log1p", "log2", "logaddexp", "logical_and", "logical_not", "logical_or",
+    "logical_xor", "maximum", "minimum", "mod", "ndtri", "nextafter", "philox", "philox_bits", "philox_bits_array", "philox_normal",
+    "philox_normal_array", "philox_uniform", "philox_uniform_array", "philox_words", "polygamma", "pow", "real", "reciprocal",
+    "right_shift", "rint", "round_", "select", "sigmoid", "sign", "signbit", "sin", "sinc", "sinc_derivative", "sinh", "softplus", "sqrt",
+    "square", "strong_mul", "tan", "tanh", "trigamma", "trunc", "where",
 ]  # fmt: skip
 
 Python = Callable[..., Any]
@@ -207,7 +223,7 @@ def square(x: Any) -> Any:
 
 @implements(square)
 def _type_square(x: Any) -> Any:
-    t = support_type(x)
+    t = scalar_type(x)
     return lambda x: t(x * x)
 
 
@@ -218,7 +234,7 @@ def reciprocal(x: Any) -> Any:
 
 @implements(reciprocal)
 def _type_reciprocal(x: Any) -> Any:
-    t = support_type(x)
+    t = scalar_type(x)
     one = t(1)
     if is_integer(x):
         return lambda x: floordiv(one, x)
@@ -236,7 +252,7 @@ def _type_abs(x: Any) -> Any:
     if is_complex(x):
         return lambda x: np.abs(x)
     if is_integer(x) and x.signed:
-        t = support_type(x)
+        t = scalar_type(x)
         zero = t(0)
         return lambda x: select(x < zero, t(-x), x)
     return lambda x: x
@@ -256,17 +272,12 @@ def _type_sign(x: Any) -> Any:
             return kind(0) if size == 0 else kind(complex(x.real / size, x.imag / size))
 
         return of_complex
-    t = support_type(x)
+    t = scalar_type(x)
     zero, one = t(0), t(1)
-    if is_integer(x) and not x.signed or is_bool(x):
+    if (is_integer(x) and not x.signed) or is_bool(x):
         return lambda x: select(x > zero, one, zero)
     minus = t(-1)
     return lambda x: select(x > zero, one, select(x < zero, minus, select(x == zero, zero, x)))
-
-
-def support_type(kind: Any) -> Any:
-    """NumPy's scalar class of a Numba scalar type."""
-    return np.bool_ if is_bool(kind) else getattr(np, str(types.unliteral(kind)))
 
 
 def _predicate(name: str, python: Any, of_float: Any, otherwise: bool) -> Python:
@@ -323,14 +334,23 @@ def logaddexp(x: Any, y: Any) -> Any:
 def _type_logaddexp(x: Any, y: Any) -> Any:
     t = np.float32 if x == types.float32 and y == types.float32 else np.float64
     table = FUNCTIONS[t.__name__]
-    e, l = table["exp"], table["log1p"]
+    exponential, logarithm = table["exp"], table["log1p"]
     log_two = t(np.log(2.0))
 
     def body(x: Any, y: Any) -> Any:
         a, b = t(x), t(y)
         # Equal arguments first: the difference of two infinities is no number.
         high = select(a > b, a, b)
-        return select(a == b, a + log_two, high + l(e(-support.fabs_float(a - b))) + (a - a + b - b if a != a or b != b else t(0)))
+        return select(a == b, a + log_two, select(a == a, high, a) + logarithm(exponential(-support.fabs_float(a - b))))
+
+    return body
+
+
+def _complex_extreme(above: bool, keep_nan: bool) -> Any:
+    def body(x: Any, y: Any) -> Any:
+        first = _nan(x) if keep_nan else _nan(y)
+        second = _nan(y) if keep_nan else _nan(x)
+        return select(first, x, select(second | (_less(x, y) if above else _less(y, x)), y, x))
 
     return body
 
@@ -346,9 +366,7 @@ def _extreme(name: str, python: Any, above: bool, keep_nan: bool) -> Python:
     @implements(function)
     def typer(x: Any, y: Any) -> Any:
         if is_complex(x) or is_complex(y):
-            if above:
-                return lambda x, y: select(_nan(x) if keep_nan else _nan(y), x, select((_nan(y) if keep_nan else _nan(x)) | _less(x, y), y, x))
-            return lambda x, y: select(_nan(x) if keep_nan else _nan(y), x, select((_nan(y) if keep_nan else _nan(x)) | _less(y, x), y, x))
+            return _complex_extreme(above, keep_nan)
         if not (is_float(x) or is_float(y)):
             return (lambda x, y: select(x >= y, x, y)) if above else (lambda x, y: select(x <= y, x, y))
         if keep_nan:
@@ -464,7 +482,7 @@ def strong_mul(x: Any, y: Any) -> Any:
 
 @implements(strong_mul)
 def _type_strong_mul(x: Any, y: Any) -> Any:
-    t = support_type(support.unify(x, y))
+    t = scalar_type(support.unify(x, y))
     zero = t(0)
 
     def body(x: Any, y: Any) -> Any:
@@ -472,119 +490,3 @@ def _type_strong_mul(x: Any, y: Any) -> Any:
         return select(a == zero, zero, t(a * b))
 
     return body
-
-
-def real(x: Any) -> Any:
-    return np.real(x)
-
-
-def imag(x: Any) -> Any:
-    return np.imag(x)
-
-
-def conj(x: Any) -> Any:
-    return np.conj(x)
-
-
-def angle(x: Any) -> Any:
-    return np.angle(x)
-
-
-def _type_imag(x: Any) -> Any:
-    if is_complex(x):
-        return lambda x: x.imag
-    zero = support_type(x)(0)
-    return lambda x: zero
-
-
-implements(real)(lambda x: (lambda x: x.real) if is_complex(x) else (lambda x: x))
-implements(imag)(_type_imag)
-implements(conj)(lambda x: (lambda x: np.conj(x)) if is_complex(x) else (lambda x: x))
-
-
-@implements(angle)
-def _type_angle(x: Any) -> Any:
-    if is_complex(x):
-        return lambda x: math.atan2(x.imag, x.real)
-    t = _float_of(x)
-    zero = t(0)
-    return lambda x: t(math.atan2(zero, t(x)))
-
-
-def signbit(x: Any) -> Any:
-    return np.signbit(x)
-
-
-@implements(signbit)
-def _type_signbit(x: Any) -> Any:
-    if is_float(x):
-        return lambda x: support.bits(x) < 0
-    return lambda x: x < 0
-
-
-def _truth(name: str, python: Any, native: Any) -> Python:
-    def function(x: Any, y: Any) -> Any:
-        return python(x, y)
-
-    function.__name__ = function.__qualname__ = name
-    implements(function)(lambda x, y: native)
-    return function
-
-
-logical_and = _truth("logical_and", np.logical_and, lambda x, y: (x != 0) & (y != 0))
-logical_or = _truth("logical_or", np.logical_or, lambda x, y: (x != 0) | (y != 0))
-logical_xor = _truth("logical_xor", np.logical_xor, lambda x, y: (x != 0) != (y != 0))
-
-
-def bitwise_and(x: Any, y: Any) -> Any:
-    return np.bitwise_and(x, y)
-
-
-def bitwise_or(x: Any, y: Any) -> Any:
-    return np.bitwise_or(x, y)
-
-
-def bitwise_xor(x: Any, y: Any) -> Any:
-    return np.bitwise_xor(x, y)
-
-
-def _common(x: Any, y: Any) -> Any:
-    return support_type(support.unify(x, y))
-
-
-@implements(bitwise_and)
-def _type_and(x: Any, y: Any) -> Any:
-    t = _common(x, y)
-    return lambda x, y: t(t(x) & t(y))
-
-
-@implements(bitwise_or)
-def _type_or(x: Any, y: Any) -> Any:
-    t = _common(x, y)
-    return lambda x, y: t(t(x) | t(y))
-
-
-@implements(bitwise_xor)
-def _type_xor(x: Any, y: Any) -> Any:
-    t = _common(x, y)
-    return lambda x, y: t(t(x) ^ t(y))
-
-
-def logical_not(x: Any) -> Any:
-    return np.logical_not(x)
-
-
-implements(logical_not)(lambda x: lambda x: x == 0)
-
-
-def bitwise_not(x: Any) -> Any:
-    return np.invert(x)
-
-
-@implements(bitwise_not)
-def _type_not(x: Any) -> Any:
-    t = support_type(x)
-    return (lambda x: not x) if is_bool(x) else (lambda x: t(~x))
-
-
-invert = bitwise_not

@@ -6,6 +6,7 @@ A raw address in compiled code would make it unfit for the disk; a name is resol
 from __future__ import annotations
 
 import importlib
+import re
 
 import llvmlite.binding as binding
 from numba.core import types
@@ -27,6 +28,11 @@ def symbol(module: str, routine: str) -> str:
     """The name under which a routine is known to compiled code."""
     key = {BLAS: "blas", LAPACK: "lapack", SPECIAL: "special"}[module]
     return f"{PREFIX}{key}_{routine}"
+
+
+def mentioned(text: str) -> list[str]:
+    """The names of ours that LLVM code calls."""
+    return sorted(set(re.findall(rf"@({PREFIX}(?:blas|lapack|special)_\w+)\(", text)))
 
 
 def register(name: str) -> None:

@@ -1,0 +1,129 @@
+"""Parts of numbers, signs, and logical and bitwise operations, with NumPy's meaning."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba.core import types
+
+from . import support
+from .bridge import implements, is_bool, is_complex, is_float, scalar_type
+
+
+def real(x: Any) -> Any:
+    return np.real(x)
+
+
+def imag(x: Any) -> Any:
+    return np.imag(x)
+
+
+def conj(x: Any) -> Any:
+    return np.conj(x)
+
+
+def angle(x: Any) -> Any:
+    return np.angle(x)
+
+
+def _type_imag(x: Any) -> Any:
+    if is_complex(x):
+        return lambda x: x.imag
+    zero = scalar_type(x)(0)
+    return lambda x: zero
+
+
+implements(real)(lambda x: (lambda x: x.real) if is_complex(x) else (lambda x: x))
+implements(imag)(_type_imag)
+implements(conj)(lambda x: (lambda x: np.conj(x)) if is_complex(x) else (lambda x: x))
+
+
+@implements(angle)
+def _type_angle(x: Any) -> Any:
+    if is_complex(x):
+        return lambda x: math.atan2(x.imag, x.real)
+    t = np.float32 if x == types.float32 else np.float64
+    zero = t(0)
+    return lambda x: t(math.atan2(zero, t(x)))
+
+
+def signbit(x: Any) -> Any:
+    return np.signbit(x)
+
+
+@implements(signbit)
+def _type_signbit(x: Any) -> Any:
+    if is_float(x):
+        return lambda x: support.bits(x) < 0
+    return lambda x: x < 0
+
+
+def _truth(name: str, python: Any, native: Any) -> Callable[..., Any]:
+    def function(x: Any, y: Any) -> Any:
+        return python(x, y)
+
+    function.__name__ = function.__qualname__ = name
+    implements(function)(lambda x, y: native)
+    return function
+
+
+logical_and = _truth("logical_and", np.logical_and, lambda x, y: (x != 0) & (y != 0))
+logical_or = _truth("logical_or", np.logical_or, lambda x, y: (x != 0) | (y != 0))
+logical_xor = _truth("logical_xor", np.logical_xor, lambda x, y: (x != 0) != (y != 0))
+
+
+def bitwise_and(x: Any, y: Any) -> Any:
+    return np.bitwise_and(x, y)
+
+
+def bitwise_or(x: Any, y: Any) -> Any:
+    return np.bitwise_or(x, y)
+
+
+def bitwise_xor(x: Any, y: Any) -> Any:
+    return np.bitwise_xor(x, y)
+
+
+def _common(x: Any, y: Any) -> Any:
+    return scalar_type(support.unify(x, y))
+
+
+@implements(bitwise_and)
+def _type_and(x: Any, y: Any) -> Any:
+    t = _common(x, y)
+    return lambda x, y: t(t(x) & t(y))
+
+
+@implements(bitwise_or)
+def _type_or(x: Any, y: Any) -> Any:
+    t = _common(x, y)
+    return lambda x, y: t(t(x) | t(y))
+
+
+@implements(bitwise_xor)
+def _type_xor(x: Any, y: Any) -> Any:
+    t = _common(x, y)
+    return lambda x, y: t(t(x) ^ t(y))
+
+
+def logical_not(x: Any) -> Any:
+    return np.logical_not(x)
+
+
+implements(logical_not)(lambda x: lambda x: x == 0)
+
+
+def bitwise_not(x: Any) -> Any:
+    return np.invert(x)
+
+
+@implements(bitwise_not)
+def _type_not(x: Any) -> Any:
+    t = scalar_type(x)
+    return (lambda x: not x) if is_bool(x) else (lambda x: t(~x))
+
+
+invert = bitwise_not
