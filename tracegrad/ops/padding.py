@@ -9,6 +9,7 @@ import numpy as np
 from ..errors import ShapeError
 from ..types import Int, normalize_axis, show
 from .define import as_array, ndim_of, shape_of
+from .along import take
 from .indexing import as_value
 from .shape import broadcast_to, concatenate, cut, embed, flip
 
@@ -35,35 +36,25 @@ def _one_side(x: Any, axis: int, amount: int, mode: str, before: bool) -> Any:
         shape = shape_of(x)
         return broadcast_to(cut(x, axis, 0 if before else n - 1, 1), (*shape[:axis], amount, *shape[axis + 1 :]))
     skip = 1 if mode == "reflect" else 0
-    size = amount if amount < n - skip else n - skip
     if mode == "wrap":
-        return cut(x, axis, n - size if before else 0, size)
-    return flip(cut(x, axis, skip if before else n - skip - size, size), axis)
+        return cut(x, axis, n - amount if before else 0, amount)
+    return flip(cut(x, axis, skip if before else n - skip - amount, amount), axis)
 
 
 def _extended(x: Any, axis: int, before: int, after: int, mode: str) -> Any:
     n = shape_of(x)[axis]
     if isinstance(n, int) and n == 0:
         raise ShapeError(f"cannot pad the empty axis {axis} with mode {mode!r}: it has nothing to repeat")
-    if mode == "reflect" and isinstance(n, int) and n == 1:
-        mode = "edge"
-    if mode == "wrap":
-        # Each period is of the original array, so both sides are cut from enough copies of it.
-        copies_before, copies_after = -(-before // int(n)) if before else 0, -(-after // int(n)) if after else 0
-        whole = concatenate([x] * (copies_before + 1 + copies_after), axis)
-        return cut(whole, axis, copies_before * int(n) - before, n + before + after)
-    while before > 0 or after > 0:
-        parts = [x]
-        if before > 0:
-            parts.insert(0, _one_side(x, axis, before, mode, True))
-        if after > 0:
-            parts.append(_one_side(x, axis, after, mode, False))
-        if before > 0:
-            before -= shape_of(parts[0])[axis]
-        if after > 0:
-            after -= shape_of(parts[-1])[axis]
-        x = concatenate(parts, axis)
-    return x
+    known = isinstance(n, int)
+    if known and (mode == "wrap" or n == 1 or max(before, after) >= n):
+        # Beyond one period the parts would be many: one gather by the positions that NumPy pads.
+        return take(x, np.pad(np.arange(n), (before, after), mode=mode), axis)  # type: ignore[call-overload]
+    parts = [x]
+    if before > 0:
+        parts.insert(0, _one_side(x, axis, before, mode, True))
+    if after > 0:
+        parts.append(_one_side(x, axis, after, mode, False))
+    return concatenate(parts, axis)
 
 
 def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Any:
