@@ -192,8 +192,8 @@ def logsumexp(x: Any, axis: Axis = None, keepdims: bool = False, b: Any = None) 
     """`log(sum(b * exp(x)))` over axes without overflow; of nothing but -inf it is -inf, with derivative 0.
 
     >>> import tracegrad as tg
-    >>> float(tg.logsumexp([1000.0, 1000.0])) - 1000.0
-    0.6931471805599...
+    >>> round(float(tg.logsumexp([1000.0, 1000.0])) - 1000.0, 6)
+    0.693147
     """
     x = _inexact(x)
     if b is not None:
