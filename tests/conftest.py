@@ -15,3 +15,7 @@ os.environ["TRACEGRAD_CACHE_DIR"] = _FOLDER
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     shutil.rmtree(_FOLDER, ignore_errors=True)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--soak", type=int, default=0, metavar="N", help="run N further random programs (tests/test_random_programs.py)")
