@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import inspect
 import types
 from collections.abc import Callable, Iterator
@@ -76,7 +77,8 @@ class Surroundings:
 
 
 def _names(code: types.CodeType) -> Iterator[str]:
-    yield from code.co_names
+    """The globals that a function and those inside it read; `co_names` would also list attributes, so that `x.mean` seemed to read `mean`."""
+    yield from dict.fromkeys(i.argval for i in dis.get_instructions(code) if i.opname == "LOAD_GLOBAL")
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from _names(constant)
