@@ -32,21 +32,22 @@ hessian = tg.hessian(deviance).njit(*example)
 @njit(parallel=True)
 def fit_all(t, counts, estimates):
     for k in prange(len(counts)):
-        p = np.array([np.log(counts[k].max() + 1.0), -0.5])
+        p = estimates[k]
+        p[0], p[1] = np.log(counts[k].max() + 1.0), -0.5
+        step = np.empty(2)
         for _ in range(50):
             value, g = value_and_gradient(p, t, counts[k])
             H = hessian(p, t, counts[k])
             # A ridge keeps the step a descent direction far from the minimum, where the Hessian may be indefinite.
             ridge = max(0.0, 1e-3 * (H[0, 0] + H[1, 1]) - min(H[0, 0], H[1, 1], (H[0, 0] * H[1, 1] - H[0, 1] ** 2) / (H[0, 0] + H[1, 1])))
             a, b, d = H[0, 0] + ridge, H[0, 1], H[1, 1] + ridge
-            step = np.array([d * g[0] - b * g[1], a * g[1] - b * g[0]]) / (a * d - b * b)
+            step[0], step[1] = (d * g[0] - b * g[1]) / (a * d - b * b), (a * g[1] - b * g[0]) / (a * d - b * b)
             length = 1.0
             while length > 1e-6 and value_and_gradient(p - length * step, t, counts[k])[0] > value:
                 length *= 0.5
-            p = p - length * step
+            p -= length * step
             if abs(g[0]) + abs(g[1]) < 1e-8 * counts[k].sum():
                 break
-        estimates[k] = p
 
 
 rng = np.random.default_rng(0)
