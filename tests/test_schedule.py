@@ -105,7 +105,7 @@ def test_generated_source_compiled(name: str) -> None:
     expected = evaluate(graph, [np.asarray(a) for a in args])
     found = jitted(*args)
     for want, got in zip(expected, found if isinstance(found, tuple) else (found,), strict=True):
-        np.testing.assert_allclose(got, want, rtol=1e-6 if want.dtype == np.float32 else 1e-10, atol=1e-12)
+        np.testing.assert_allclose(got, want, rtol=1e-6 if np.asarray(want).dtype == np.float32 else 1e-10, atol=1e-12)
 
 
 def test_sizes_that_changed_keep_one_program() -> None:

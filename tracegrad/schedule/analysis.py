@@ -13,6 +13,7 @@ REPEATED = 8
 SHORT = 16
 """A reduction over at most this many elements may be computed where it is read."""
 HUGE = 2000
+MOVES = (lowering.View, lowering.Piecewise, lowering.Gather)
 OPAQUE = (lowering.Library, lowering.Kernel, lowering.Scan, lowering.Scatter, lowering.Region, lowering.ArgReduce)
 
 
@@ -57,40 +58,43 @@ class Analysis:
             rule = node.op.lowering
             var = node.outputs[0]
             sources = [a for a in node.inputs if isinstance(a, Var)]
-            if isinstance(rule, lowering.Pointwise):
-                mine: dict[object, int] = {node: rule.cost}
+            if isinstance(rule, (lowering.Pointwise, lowering.View, lowering.Piecewise)):
                 for a in sources:
                     self.widened(a, node)
-                    if not self.is_stored(a):
-                        mine.update(self.members[a])
-                self.members[var] = mine
-            elif isinstance(rule, (lowering.View, lowering.Piecewise)):
-                for a in sources:
-                    self.widened(a, node)
-                if isinstance(rule, lowering.View) and _same_elements(sources[0] if sources else var, var):
-                    self.members[var] = {} if not sources or self.is_stored(sources[0]) else self.members[sources[0]]
-                else:
-                    # Read at another index, so nothing of it is shared with what is read at this one.
-                    self.members[var] = {node: sum(self.cost(a) for a in sources)}
             elif isinstance(rule, lowering.Gather):
                 for a in sources[:1]:
-                    if not self.is_stored(a) and self.cost(a) > REPEATED:
+                    if self.cost(a) > REPEATED:
                         self.store(a)
-                self.members[var] = {node: 4 + sum(self.cost(a) for a in sources)}
-            elif isinstance(rule, lowering.Reduce):
-                for a in sources:
-                    if sum(self.members.get(a, {}).values()) > HUGE:
-                        self.store(a)
+            self.count(node)
+            if isinstance(rule, lowering.Reduce):
                 count = integers.product([node.inputs[0].type.shape[k] for k in node.params["axes"]])
-                each = sum(self.cost(a) for a in sources) + 1
-                if isinstance(count, int) and 0 < count <= SHORT and count * each <= 64 and var.type.ndim > 0:
-                    self.members[var] = {node: count * each}
-                else:
+                if not (isinstance(count, int) and 0 < count <= SHORT and self.cost(var) <= 64 and var.type.ndim > 0):
                     self.store(var)
             if sum(self.members.get(var, {}).values()) > HUGE:
                 self.store(var)
             if var.type.ndim == 0 and self.cost(var) > REPEATED:
                 self.store(var)
+
+    def count(self, node: Node) -> None:
+        """What one element costs, from what its operands cost now."""
+        rule, var = node.op.lowering, node.outputs[0]
+        sources = [a for a in node.inputs if isinstance(a, Var)]
+        if isinstance(rule, lowering.Pointwise):
+            mine: dict[object, int] = {node: rule.cost}
+            for a in sources:
+                if not self.is_stored(a):
+                    mine.update(self.members[a])
+            self.members[var] = mine
+        elif isinstance(rule, lowering.View) and sources and _same_elements(sources[0], var):
+            self.members[var] = {} if self.is_stored(sources[0]) else self.members[sources[0]]
+        elif isinstance(rule, (lowering.View, lowering.Piecewise)):
+            # Read at another index, so nothing of it is shared with what is read at this one.
+            self.members[var] = {node: sum(self.cost(a) for a in sources)}
+        elif isinstance(rule, lowering.Gather):
+            self.members[var] = {node: 4 + sum(self.cost(a) for a in sources)}
+        elif isinstance(rule, lowering.Reduce):
+            count = integers.product([node.inputs[0].type.shape[k] for k in node.params["axes"]])
+            self.members[var] = {node: (count if isinstance(count, int) else HUGE) * (sum(self.cost(a) for a in sources) + 1)}
 
     def widened(self, a: Var, node: Node) -> None:
         """Store an operand that is worth it before it is broadcast along a long axis."""
@@ -100,7 +104,7 @@ class Analysis:
             self.store(a)
 
     def repeated(self) -> None:
-        """Backward: store what would otherwise be computed again in a later loop, or at several shifted places."""
+        """Store what would otherwise be computed again in a later loop, or at several shifted places."""
         number = {n: k for k, n in enumerate(self.graph.nodes)}
         before: dict[Var, int] = {}
         for n in self.graph.nodes:
@@ -113,24 +117,25 @@ class Analysis:
         roots: dict[Var, set[Node]] = {}
         for n in reversed(self.graph.nodes):
             for v in n.outputs:
-                readers = self.uses.get(v, [])
                 found: set[Node] = set()
-                for r in readers:
+                for r in self.uses.get(v, []):
                     if isinstance(r.op.lowering, OPAQUE) or any(self.is_stored(o) for o in r.outputs):
                         found.add(r)
                     else:
                         for o in r.outputs:
                             found |= roots.get(o, set())
-                if not self.is_stored(v) and self.cost(v) > COSTLY and len(readers) > 1:
-                    shifted = [r for r in readers if isinstance(r.op.lowering, (lowering.View, lowering.Piecewise, lowering.Gather))
-                               and not _same_elements(v, r.outputs[0])]
-                    later = any(a is not b and before[b.outputs[0]] >> number[a] & 1 for a in found for b in found)
-                    if later or shifted:
-                        self.store(v)
-                elif len(found) > 1 and not self.is_stored(v) and self.cost(v) > COSTLY:
-                    if any(isinstance(r.op.lowering, OPAQUE) for r in found):
-                        self.store(v)
                 roots[v] = found
+        for n in self.graph.nodes:
+            # In order, so that a value counts as cheap once what it is made of is stored.
+            self.count(n)
+            v, readers = n.outputs[0], self.uses.get(n.outputs[0], [])
+            if self.is_stored(v) or self.cost(v) <= COSTLY or len(readers) < 2:
+                continue
+            shifted = any(isinstance(r.op.lowering, MOVES) and not _same_elements(v, r.outputs[0]) for r in readers)
+            later = any(a is not b and before[b.outputs[0]] >> number[a] & 1 for a in roots[v] for b in roots[v])
+            opaque = len(roots[v]) > 1 and any(isinstance(r.op.lowering, OPAQUE) for r in roots[v])
+            if shifted or later or opaque:
+                self.store(v)
 
 
 def _same_elements(a: Var, b: Var) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from .._codegen import integers, kernel, lowering
@@ -11,7 +12,7 @@ from ..ir.graph import Atom, Graph, Node, Var
 from ..types import SIZES, Int, Shape
 from .analysis import Analysis
 from .bounds import Facts
-from .lower import Emitter, Storage, templates
+from .lower import Emitter, Storage, is_one, templates
 from .memory import plan, prune
 from .names import Names
 from .nests import Nests
@@ -83,7 +84,7 @@ class Builder:
     def program(self) -> kernel.Program:
         tasks = self.tasks(self.graph, self.outputs)
         for bundle in bundles(tasks, 0):
-            self.top(bundle)
+            self.top(bundle, [t for t in tasks if t not in bundle])
         self.flush()
         phases = prune(self.phases, self.emitter.buffers)
         used, arena = plan(phases, self.emitter.buffers)
@@ -91,7 +92,7 @@ class Builder:
         sizes = tuple((name, (by_input[k], axis)) for name, (k, axis) in self.sizes.items())
         return kernel.Program(self.name, str(self.graph), sizes, tuple(used), tuple(phases), tuple(self.emitter.errors), arena)
 
-    def top(self, bundle: list[Task]) -> None:
+    def top(self, bundle: list[Task], others: list[Task]) -> None:
         """One bundle as phases."""
         if not loops(bundle[0], 0):
             for task in bundle:
@@ -104,14 +105,15 @@ class Builder:
             return
         self.flush()
         reducing = [t for t in bundle if t.axes[0].reduced]
-        if not reducing and len(parts(bundle, 0) or ()) == 1:
+        rowwise = self.rowwise(bundle, others)
+        if not reducing and not rowwise and len(parts(bundle, 0) or ()) == 1:
             with self.emitter.scope() as body:
                 self.nests.loop(bundle, 0, barrier=True)
             self.flush_parallel(body.statements)
             return
         extent = (parts(bundle, 0) or [(0, 0)])[-1][1]
         inner = _largest([integers.product([a.extent for a in (*t.axes[1:], *t.lanes)]) for t in bundle])
-        rows = BLOCK if inner == 0 else integers.maximum(16, integers.floordiv(BLOCK, inner))
+        rows = BLOCK if inner == 0 else integers.maximum(64 if any(t.in_buffer for t in reducing) else 16, integers.floordiv(BLOCK, inner))
         blocks = integers.floordiv(extent + rows - 1, rows)
         for t in reducing:
             name = f"{self.names.of(t.var) if isinstance(t.var, Var) else 'part'}_parts"
@@ -119,10 +121,30 @@ class Builder:
         with self.emitter.scope() as body, self.emitter.loop(0, blocks, barrier=True, hint="block") as b:
             for t in reducing:
                 t.block = b
+            for t in rowwise:
+                # One row at a time lives, in a place of the block's own.
+                old = self.emitter.buffers[t.dest.buffer]
+                self.emitter.buffers[old.name] = replace(old, shape=(blocks, *old.shape[1:]))
+                t.dest = self.emitter.storage[t.var] = Storage(old.name, t.dest.shape, (b,), 1)  # type: ignore[index]
             self.nests.loop(bundle, 0, (b * rows, b * rows + rows))
         self.flush_parallel(body.statements)
         for t in reducing:
             self.nests.combine(t, blocks)
+
+    def rowwise(self, bundle: list[Task], others: list[Task]) -> list[Task]:
+        """Tasks whose temporary is only read in the same pass of the outermost loop as it is written in, and has rows at all."""
+        found: list[Task] = []
+        for t in bundle:
+            buffer = self.emitter.buffers[t.dest.buffer]
+            if buffer.role != "temp" or len(t.dest.shape) < 2 or t.copy or t.axes[0].reduced or t.dest.prefix:
+                continue
+            if is_one(t.dest.shape[0]) or t.out[0] != integers.symbol(t.axes[0].symbol):
+                continue
+            if any(v is t.var for o in others for v, _ in o.reads):
+                continue
+            if all(i is not None and i[0] == integers.symbol(o.axes[0].symbol) for o in bundle for v, i in o.reads if v is t.var):
+                found.append(t)
+        return found
 
     def flush_parallel(self, statements: Sequence[kernel.Statement]) -> None:
         if statements:
