@@ -82,3 +82,12 @@ def test_an_index_out_of_range_is_an_error_when_compiled_too() -> None:
     assert compiled(np.arange(3.0), np.array(-1)) == 2
     with pytest.raises(IndexError, match="out of bounds"):
         compiled(np.arange(3.0), np.array(3))
+
+
+@pytest.mark.parametrize("step", [2, -2, 3])
+def test_strided_slices_of_several_sizes(step: int) -> None:
+    gradient = tg.grad(lambda x: ops.sum(ops.getitem(x, slice(None, None, step)) ** 3))
+    compiled = tg.jit(gradient)
+    for size in (5, 7, 8, 9):
+        x = np.arange(float(size))
+        np.testing.assert_array_equal(compiled(x), gradient(x))

@@ -46,7 +46,8 @@ class Nests:
         starting = [t for t in bundle if t.kind != "map" and t.first_reduced == level]
         for t in starting:
             self.open(t)
-        ranges = parts(bundle, level) or []
+        ranges = parts(bundle, level)
+        assert ranges is not None, "tasks whose extents cannot be compared do not share a loop"
         for lo, hi in ranges:
             active = [t for t in bundle if at_most(hi, t.axes[level].extent)]
             first, last = (lo, hi) if block is None else (_max(lo, block[0]), _min(hi, block[1]))

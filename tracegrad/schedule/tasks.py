@@ -242,7 +242,8 @@ def parts(tasks: Sequence[Task], level: int) -> list[tuple[Int, Int]] | None:
     marks |= top
     points = ordered(marks)
     if points is None:
-        return None
+        # A size is never negative, even where its form does not show it: one extent needs no comparison.
+        return [(0, next(iter(top)))] if len(top) == 1 else None
     for t in tasks:
         for cut in t.cuts.get(t.axes[level].symbol, ()):
             if integers.symbols(cut) & set(t.bound) or any(n.startswith("_") for n in integers.symbols(cut)):
