@@ -86,7 +86,7 @@ CASES: tuple[Case, ...] = (
     *(same(f"pad {mode} {name}", "pad", matrix, width, mode) for mode in ("constant", "edge", "reflect", "symmetric", "wrap") for name, width in PADS),
     same("pad values", "pad", matrix, ((1, 2), (0, 1)), "constant", constant_values=((1.5, 2.0), (3.0, 4.0))),
     same("pad value ints", "pad", lambda rng: (np.arange(3.0),), 2, constant_values=7, special=((np.arange(3),),)),
-    same("pad reflect one", "pad", lambda rng: (rng.normal(size=(1, 2)),), 3, "reflect"),
+    same("pad reflect single", "pad", lambda rng: (rng.normal(size=(1, 2)),), 3, "reflect"),
     Case("pad errors", lambda x: ops.pad(x, 1, "edge"), matrix, lambda x: np.pad(x, 1, "edge"), (), 2, errors=(((EMPTY,), ShapeError, "empty axis"),)),
     Case("pad negative", lambda x: ops.pad(x, [(0, 1)] * 2), matrix, lambda x: np.pad(x, [(0, 1)] * 2), errors=(((np.ones(3),), ShapeError, "pad_width"),)),
 )

@@ -8,8 +8,8 @@ import numpy as np
 
 from ..errors import ShapeError
 from ..types import Int, normalize_axis, show
-from .define import as_array, ndim_of, shape_of
 from .along import take
+from .define import as_array, ndim_of, shape_of
 from .indexing import as_value
 from .shape import broadcast_to, concatenate, cut, embed, flip
 
