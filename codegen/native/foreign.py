@@ -11,7 +11,7 @@ from numba.core import cgutils, types
 from numba.core.typing import signature
 from numba.np import numpy_support
 
-from .bridge import primitive
+from .bridge import implements, primitive
 from .symbols import BLAS, LAPACK, register, symbol
 
 LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
@@ -99,3 +99,31 @@ def lapack(dtype: Any, name: str, kinds: str, complex_name: str = "") -> Callabl
 
 def letter(dtype: Any) -> str:
     return LETTERS[numpy_support.as_dtype(dtype).name]
+
+
+# --- copies between the two orders ---------------------------------------------------------------------------------------------
+
+
+def turned(source: Any, target: Any) -> None:
+    """Rows become columns: the copy between the two orders, in either direction."""
+    for i in range(source.shape[0]):
+        for j in range(source.shape[1]):
+            target[j, i] = source[i, j]
+
+
+def fill(target: Any, value: Any) -> None:
+    """Numba takes far longer over an assignment to a slice than over these loops."""
+    flat = target.reshape(target.size)
+    for i in range(flat.size):
+        flat[i] = value
+
+
+def copied(source: Any, target: Any) -> None:
+    for i in range(source.shape[0]):
+        for j in range(source.shape[1]):
+            target[i, j] = source[i, j]
+
+
+implements(turned, inline=False)(lambda source, target: turned)
+implements(copied, inline=False)(lambda source, target: copied)
+implements(fill, inline=False)(lambda target, value: fill)

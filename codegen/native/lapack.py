@@ -17,7 +17,7 @@ from numba.extending import register_jitable
 from numba.np import numpy_support
 
 from .bridge import implements
-from .foreign import blas, lapack, letter
+from .foreign import blas, copied, fill, lapack, letter, turned
 
 LOWER, UPPER, VECTORS, SLIM, PLAIN = ord("L"), ord("U"), ord("V"), ord("S"), ord("N")
 TRANS = (ord("N"), ord("T"), ord("C"))
@@ -140,16 +140,6 @@ def adjugate(a: Any, out: Any, status: Any = None, code: int = 0) -> None:
 # --- compiled ------------------------------------------------------------------------------------------------------------------
 
 
-def _turned(source: Any, target: Any) -> None:
-    """Rows become columns: the copy between the two orders, in either direction."""
-    for i in range(source.shape[0]):
-        for j in range(source.shape[1]):
-            target[j, i] = source[i, j]
-
-
-implements(_turned, inline=False)(lambda source, target: _turned)
-
-
 def _stacked(function: Body, ranks: tuple[int, ...], make: Callable[..., Body]) -> None:
     """The native form: `make(array types...)` gives the body for one matrix; stacks are loops over it.
 
@@ -201,14 +191,14 @@ def _make_solve(a: Any, b: Any, x: Any) -> Body:
         if n == 0 or k == 0:
             return
         work, right, pivots = np.empty((n, n), t), np.empty((k, n), t), np.empty(n, np.int32)
-        _turned(a, work)
-        _turned(b, right)
+        turned(a, work)
+        turned(b, right)
         info = gesv(n, k, work, 0, n, pivots, 0, right, 0, n)
         if info != 0:
-            x[:] = np.nan
+            fill(x, np.nan)
             _record(status, code, info)
         else:
-            _turned(right, x)
+            turned(right, x)
 
     return core
 
@@ -222,15 +212,15 @@ def _make_inv(a: Any, out: Any) -> Body:
         if n == 0:
             return
         work, right, pivots = np.empty((n, n), t), np.zeros((n, n), t), np.empty(n, np.int32)
-        _turned(a, work)
+        turned(a, work)
         for i in range(n):
             right[i, i] = t(1)
         info = gesv(n, n, work, 0, n, pivots, 0, right, 0, n)
         if info != 0:
-            out[:] = np.nan
+            fill(out, np.nan)
             _record(status, code, info)
         else:
-            _turned(right, out)
+            turned(right, out)
 
     return core
 
@@ -243,7 +233,7 @@ def _lu(a: Any) -> Body:
     def core(a: Any) -> Any:
         n = a.shape[0]
         work, pivots = np.empty((n, n), t), np.empty(n, np.int32)
-        _turned(a, work)
+        turned(a, work)
         if n:
             getrf(n, n, work, 0, n, pivots, 0)
         odd = False
@@ -301,7 +291,7 @@ def _make_cholesky(a: Any, out: Any) -> Body:
         if n:
             info = potrf(UPPER, n, out, 0, n)
             if info != 0:
-                out[:] = np.nan
+                fill(out, np.nan)
                 _record(status, code, info)
 
     return core
@@ -319,7 +309,7 @@ def _make_qr(a: Any, q: Any, r: Any) -> Body:
         if k == 0:
             return
         work, tau, space = np.empty((n, m), t), np.empty(k, t), np.empty(max(n, 1) * 64, t)
-        _turned(a, work)
+        turned(a, work)
         geqrf(m, n, work, 0, m, tau, 0, space, 0, space.size)
         for i in range(k):
             for j in range(n):
@@ -344,14 +334,14 @@ def _make_eigh(a: Any, w: Any, v: Any) -> Body:
                 return
             work = np.empty((n, n), t)
             space, reals, ints = np.empty(2 * n + n * n, t), np.empty(1 + 5 * n + 2 * n * n, real), np.empty(3 + 5 * n, np.int32)
-            _turned(a, work)
+            turned(a, work)
             info = heevd(VECTORS, LOWER, n, work, 0, n, w, 0, space, 0, space.size, reals, 0, reals.size, ints, 0, ints.size)
             if info != 0:
-                w[:] = np.nan
-                v[:] = np.nan
+                fill(w, np.nan)
+                fill(v, np.nan)
                 _record(status, code, info)
             else:
-                _turned(work, v)
+                turned(work, v)
 
         return of_complex
     syevd = lapack(a.dtype, "syevd", "cciaiaaiaio")
@@ -362,14 +352,14 @@ def _make_eigh(a: Any, w: Any, v: Any) -> Body:
             return
         work = np.empty((n, n), t)
         space, ints = np.empty(1 + 6 * n + 2 * n * n, t), np.empty(3 + 5 * n, np.int32)
-        _turned(a, work)
+        turned(a, work)
         info = syevd(VECTORS, LOWER, n, work, 0, n, w, 0, space, 0, space.size, ints, 0, ints.size)
         if info != 0:
-            w[:] = np.nan
-            v[:] = np.nan
+            fill(w, np.nan)
+            fill(v, np.nan)
             _record(status, code, info)
         else:
-            _turned(work, v)
+            turned(work, v)
 
     return of_real
 
@@ -388,16 +378,16 @@ def _make_svd(a: Any, u: Any, s: Any, vh: Any) -> Body:
         space = np.empty(k * k + 3 * k + 64 * large + 2 * k * large, t)
         reals = np.empty(max(5 * k * k + 5 * k, 2 * large * k + 2 * k * k + k), real)
         ints = np.empty(8 * k, np.int32)
-        _turned(a, work)
+        turned(a, work)
         info = gesdd(SLIM, m, n, work, 0, m, s, 0, left, 0, m, right, 0, k, space, 0, space.size, reals, 0, ints, 0)
         if info != 0:
-            s[:] = np.nan
-            u[:] = np.nan
-            vh[:] = np.nan
+            fill(s, np.nan)
+            fill(u, np.nan)
+            fill(vh, np.nan)
             _record(status, code, info)
         else:
-            _turned(left, u)
-            _turned(right, vh)
+            turned(left, u)
+            turned(right, vh)
 
     def of_real(a: Any, u: Any, s: Any, vh: Any, status: Any, code: int) -> None:
         m, n = a.shape
@@ -407,16 +397,16 @@ def _make_svd(a: Any, u: Any, s: Any, vh: Any) -> Body:
         work, left, right = np.empty((n, m), t), np.empty((k, m), t), np.empty((n, k), t)
         space = np.empty(4 * k * k + 7 * k + 64 * (large + k), t)
         ints = np.empty(8 * k, np.int32)
-        _turned(a, work)
+        turned(a, work)
         info = gesdd(SLIM, m, n, work, 0, m, s, 0, left, 0, m, right, 0, k, space, 0, space.size, ints, 0)
         if info != 0:
-            s[:] = np.nan
-            u[:] = np.nan
-            vh[:] = np.nan
+            fill(s, np.nan)
+            fill(u, np.nan)
+            fill(vh, np.nan)
             _record(status, code, info)
         else:
-            _turned(left, u)
-            _turned(right, vh)
+            turned(left, u)
+            turned(right, vh)
 
     return of_complex if is_complex else of_real
 
@@ -431,10 +421,10 @@ def _make_triangular(a: Any, b: Any, x: Any) -> Body:
         if not unit:
             for i in range(n):
                 if a[i, i] == 0:
-                    x[:] = np.nan
+                    fill(x, np.nan)
                     _record(status, code, i + 1)
                     return
-        x[:] = b
+        copied(b, x)
         if n and k:
             # Asked for the transposed equation x' op(a)' = b', in which the triangles change names.
             trsm(right, UPPER if lower else LOWER, TRANS[trans], unit_code if unit else plain, k, n, t(1), a, 0, n, x, 0, k)
@@ -450,7 +440,7 @@ def _make_pinv(a: Any, out: Any) -> Body:
         k = min(m, n)
         u, s, vh = np.empty((m, k), t), np.empty(k, real), np.empty((k, n), t)
         svd(a, u, s, vh, status, code)
-        out[:] = t(0)
+        fill(out, t(0))
         for q in range(k):
             # Not `<=`, so that NaN reaches the result.
             if not s[q] <= real(rcond) * s[0]:
@@ -470,7 +460,7 @@ def _make_adjugate(a: Any, out: Any) -> Body:
         svd(a, u, s, vh, status, code)
         det(u, phases[0:1].reshape(()))
         det(vh, phases[1:2].reshape(()))
-        out[:] = t(0)
+        fill(out, t(0))
         for q in range(n):
             others = t(phases[0] * phases[1])
             for i in range(n):

@@ -106,7 +106,8 @@ def _merge_order(keys: Any, order: Any, spare: Any) -> None:
                 else:
                     spare[k] = order[j]
                     j += 1
-        order[:] = spare
+        for k in range(n):
+            order[k] = spare[k]
         width *= 2
 
 
