@@ -12,9 +12,12 @@ import pathlib as _pathlib
 if not (_pathlib.Path(__file__).parent / "codegen").is_dir():
     __path__.append(str(_pathlib.Path(__file__).parent.parent))
 
+from numpy import bool_, complex64, complex128, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64
+
 from . import autograd, ops
 from .autograd import functional as functional
 from .autograd.mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
+from .config import default_dtype, set_default_dtype
 from .control.scan import scan
 from .custom import custom_jvp, custom_vjp, stop_gradient
 from .derivatives import grad, hessian, hvp, jacfwd, jacobian, jacrev, jvp, linearize, value_and_grad, vjp
@@ -27,7 +30,8 @@ from .vectorize import vmap
 
 __version__ = "0.1.0"
 __all__ = [
-    "Array", "ConcretizationError", "DTypeError", "ShapeError", "Tensor", "TracegradError", "UnsupportedFunctionError", "autograd",
-    "custom_jvp", "custom_vjp", "enable_grad", "grad", "hessian", "hvp", "is_grad_enabled", "jacfwd", "jacobian", "jacrev", "jit", "jvp",
-    "linearize", "no_grad", "ops", "scan", "set_grad_enabled", "stop_gradient", "value_and_grad", "vjp", "vmap",
+    "Array", "ConcretizationError", "DTypeError", "ShapeError", "Tensor", "TracegradError", "UnsupportedFunctionError", "autograd", "bool_",
+    "complex64", "complex128", "custom_jvp", "custom_vjp", "default_dtype", "enable_grad", "float32", "float64", "grad", "hessian", "hvp",
+    "int8", "int16", "int32", "int64", "is_grad_enabled", "jacfwd", "jacobian", "jacrev", "jit", "jvp", "linearize", "no_grad", "ops",
+    "scan", "set_default_dtype", "set_grad_enabled", "stop_gradient", "uint8", "uint16", "uint32", "uint64", "value_and_grad", "vjp", "vmap",
 ]
