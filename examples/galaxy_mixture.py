@@ -12,13 +12,15 @@ from scipy.optimize import minimize
 import tracegrad as tg
 
 # Kilometres per second (Postman, Huchra and Geller, 1986; Roeder, 1990).
-velocity = np.array(
-    """9172 9350 9483 9558 9775 10227 10406 16084 16170 18419 18552 18600 18927 19052 19070 19330 19343 19349 19440 19473 19529 19541 19547
-    19663 19846 19856 19863 19914 19918 19973 19989 20166 20175 20179 20196 20215 20221 20415 20629 20795 20821 20846 20875 20986 21137 21492
-    21701 21814 21921 21960 22185 22209 22242 22249 22314 22374 22495 22746 22747 22888 22914 23206 23241 23263 23484 23538 23542 23666 23706
-    23711 24129 24285 24289 24366 24717 24990 25633 26690 26995 32065 32789 34279""".split(),
-    dtype=float,
-)
+# fmt: off
+velocity = np.array([
+    9172, 9350, 9483, 9558, 9775, 10227, 10406, 16084, 16170, 18419, 18552, 18600, 18927, 19052, 19070, 19330, 19343, 19349, 19440, 19473,
+    19529, 19541, 19547, 19663, 19846, 19856, 19863, 19914, 19918, 19973, 19989, 20166, 20175, 20179, 20196, 20215, 20221, 20415, 20629,
+    20795, 20821, 20846, 20875, 20986, 21137, 21492, 21701, 21814, 21921, 21960, 22185, 22209, 22242, 22249, 22314, 22374, 22495, 22746,
+    22747, 22888, 22914, 23206, 23241, 23263, 23484, 23538, 23542, 23666, 23706, 23711, 24129, 24285, 24289, 24366, 24717, 24990, 25633,
+    26690, 26995, 32065, 32789, 34279
+], dtype=float)
+# fmt: on
 x = velocity / 1000.0
 K = 3
 
@@ -36,7 +38,8 @@ def negative_log_likelihood(parameters, x):
 
 start = np.array([2.0, 0.0, 10.0, 21.0, 33.0, 0.0, 0.7, 0.0])
 hessian = tg.hessian(negative_log_likelihood)
-fit = minimize(tg.value_and_grad(negative_log_likelihood), start, args=(x,), jac=True, hess=hessian, method="trust-exact", options={"gtol": 1e-8})
+value_and_gradient = tg.value_and_grad(negative_log_likelihood)
+fit = minimize(value_and_gradient, start, args=(x,), jac=True, hess=hessian, method="trust-exact", options={"gtol": 1e-8})
 errors = np.sqrt(np.diag(np.linalg.inv(hessian(fit.x, x))))
 weights = np.exp(np.concatenate([[0.0], fit.x[:2]]))
 weights /= weights.sum()

@@ -55,12 +55,15 @@ print(f"{'':14}{'true':>8}{'fitted':>10}")
 for name, true, value, error in zip(["period", "eccentricity", "amplitude", "phase", "direction"], truth, fit.x, errors, strict=True):
     print(f"{name:14}{true:8.3f}{value:10.4f} +- {error:.4f}")
 
-dE = tg.grad(eccentric_anomaly)(0.6, 1.0)
+slope = tg.grad(eccentric_anomaly)(0.6, 1.0)
 E = eccentric_anomaly(0.6, 1.0)
 h = 1e-6
-print(f"\ndE/de at e = 0.6, M = 1: {dE:.12f}")
+print(f"\ndE/de at e = 0.6, M = 1: {slope:.12f}")
 print(f"d2E/de2:                {tg.grad(tg.grad(eccentric_anomaly))(0.6, 1.0):.12f}")
-assert np.isclose(dE, np.sin(E) / (1 - 0.6 * np.cos(E)), rtol=1e-12)
-assert np.isclose(tg.grad(tg.grad(eccentric_anomaly))(0.6, 1.0),
-                  (tg.grad(eccentric_anomaly)(0.6 + h, 1.0) - tg.grad(eccentric_anomaly)(0.6 - h, 1.0)) / (2 * h), rtol=1e-7)
+assert np.isclose(slope, np.sin(E) / (1 - 0.6 * np.cos(E)), rtol=1e-12)
+assert np.isclose(
+    tg.grad(tg.grad(eccentric_anomaly))(0.6, 1.0),
+    (tg.grad(eccentric_anomaly)(0.6 + h, 1.0) - tg.grad(eccentric_anomaly)(0.6 - h, 1.0)) / (2 * h),
+    rtol=1e-7,
+)
 assert np.all(np.abs(fit.x - truth) < 5 * errors)

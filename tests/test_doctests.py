@@ -11,7 +11,8 @@ import pytest
 import tracegrad
 
 MODULES = sorted(
-    m.name for m in pkgutil.walk_packages(tracegrad.__path__, "tracegrad.")
+    m.name
+    for m in pkgutil.walk_packages(tracegrad.__path__, "tracegrad.")
     if m.name.split(".")[1] not in ("__main__", "tests", "examples", "docs", "tracegrad")
 )
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS

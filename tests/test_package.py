@@ -77,8 +77,10 @@ def test_wheel_has_one_top_level_name(wheel: list[str]) -> None:
 
 
 def test_wheel_is_complete(wheel: list[str]) -> None:
-    expected = {"/".join(("tracegrad", *p.relative_to(ROOT).parts) if p.is_relative_to(ROOT / "codegen") else p.relative_to(ROOT).parts)
-                for p in FILES}
+    expected = {
+        "/".join(("tracegrad", *p.relative_to(ROOT).parts) if p.is_relative_to(ROOT / "codegen") else p.relative_to(ROOT).parts)
+        for p in FILES
+    }
     assert {n for n in wheel if n.endswith(".py")} == expected
     assert "tracegrad/py.typed" in wheel
 
