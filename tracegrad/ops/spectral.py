@@ -13,7 +13,7 @@ import numpy as np
 from ..dtypes import real_of
 from ..errors import ShapeError
 from ..ir.dispatch import bind
-from ..ir.op import Types, op
+from ..ir.op import Op, Types, op
 from ..types import ArrayType, same, show
 from .arithmetic import add, convert, div, mul, real, strong_mul, sub, where
 from .creation import eye
@@ -57,7 +57,7 @@ def _eigh_jvp(tangents: Values, inputs: Values, outs: Values) -> list[Any]:
     return [real(diagonal_of(inside)), product(v, strong_mul(inside, gaps))]
 
 
-eigh_op = op(
+eigh_op: Op = op(
     "eigh", ("a",), evaluate=lambda a: tuple(np.linalg.eigh(a)), infer=_eigh_infer, vjp=[_eigh_vjp], jvp=_eigh_jvp,
     batch=batch_stacks(lambda: eigh_op), lowering=routine("eigh", failure="Eigenvalues did not converge"), outputs=2,
     doc="Eigenvalues, ascending, and orthonormal eigenvectors of Hermitian matrices, of which only the lower triangle is read.",
@@ -119,7 +119,7 @@ def _svd_jvp(tangents: Values, inputs: Values, outs: Values) -> list[Any]:
     return [t_u, real(diagonal_of(inside)), adjoint(t_v)]
 
 
-svd_op = op(
+svd_op: Op = op(
     "svd", ("a",), evaluate=lambda a: tuple(np.linalg.svd(a, full_matrices=False)), infer=_svd_infer, vjp=[_svd_vjp], jvp=_svd_jvp,
     batch=batch_stacks(lambda: svd_op), lowering=routine("svd", failure=NO_CONVERGENCE), outputs=3,
     doc="Reduced singular value decomposition u, s, vh with (u * s) @ vh = a and descending s.",

@@ -10,7 +10,7 @@ import numpy as np
 from ..dtypes import real_of
 from ..errors import ShapeError
 from ..ir.dispatch import bind
-from ..ir.op import Types, op
+from ..ir.op import Op, Types, op
 from ..types import ArrayType, Int, show
 from .arithmetic import add, conj, imag, mul, neg, real, sub, where
 from .creation import eye
@@ -58,7 +58,7 @@ def _solve_batch(values: Values, axes: Sequence[int | None], size: Int) -> tuple
     return [transpose(reshape(out, (b, n, size, k)), (2, 0, 1, 3))], [0]
 
 
-solve_op = op(
+solve_op: Op = op(
     "solve", ("a", "b"), evaluate=np.linalg.solve, infer=lambda a, b: right_hand_sides("solve", a, b), vjp=_solve_vjp, jvp=_solve_jvp,
     batch=_solve_batch, lowering=routine("solve", failure=SINGULAR), doc="x with a @ x = b, by LU factorization with row exchanges.",
 )
@@ -71,7 +71,7 @@ def solve_stack(a: Any, b: Any) -> Any:
 
 # --- inverse ---------------------------------------------------------------------------------------------------------------------
 
-inv_op = op(
+inv_op: Op = op(
     "inv", ("a",), evaluate=np.linalg.inv, infer=lambda a: (square_stack("inv", a),),
     vjp=[lambda ct, out: neg(product(adjoint(out), product(ct, adjoint(out))))],
     jvp=lambda tangents, inputs, outs: [neg(product(outs[0], product(tangents[0], outs[0])))],
@@ -113,7 +113,7 @@ def _pinv_vjp(ct: Any, a: Any, out: Any) -> Any:
     return sub(add(first, last), adjoint(product(p, product(g, p))))
 
 
-pinv_op = op(
+pinv_op: Op = op(
     "pinv", ("a",), evaluate=lambda a, *, rcond: np.linalg.pinv(a, rcond), infer=_pinv_infer, vjp=[_pinv_vjp],
     jvp=lambda tangents, inputs, outs, *, rcond: [_change_of_pinv(tangents[0], inputs[0], outs[0])],
     batch=batch_stacks(lambda: pinv_op), lowering=routine("pinv", "rcond", failure=NO_CONVERGENCE),
@@ -138,7 +138,7 @@ def _det_jvp(tangents: Values, inputs: Values, outs: Values) -> list[Any]:
     return [sum_axes(mul(swap(adjugate(inputs[0])), tangents[0]), (1, 2))]
 
 
-det_op = op(
+det_op: Op = op(
     "det", ("a",), evaluate=lambda a: np.asarray(np.linalg.det(a)), infer=_det_infer,
     vjp=[lambda ct, a: mul(reshape(ct, (*shape_of(ct), 1, 1)), adjoint(adjugate(a)))],
     jvp=_det_jvp, batch=batch_stacks(lambda: det_op), lowering=routine("det"), doc="Determinants.",
@@ -171,7 +171,7 @@ def _slogdet_jvp(tangents: Values, inputs: Values, outs: Values) -> list[Any]:
     return [mul(mul(outs[0], imag(change)), outs[0].dtype.type(1j)), real(change)]
 
 
-slogdet_op = op(
+slogdet_op: Op = op(
     "slogdet", ("a",), evaluate=lambda a: tuple(map(np.asarray, np.linalg.slogdet(a))), infer=_slogdet_infer, vjp=[_slogdet_vjp],
     jvp=_slogdet_jvp, batch=batch_stacks(lambda: slogdet_op), lowering=routine("slogdet"), outputs=2,
     doc="Signs and logarithms of the absolute values of determinants.",
@@ -221,7 +221,7 @@ def _adjugate_vjp(ct: Any, a: Any) -> Any:
     return product(u, product(change, adjoint(v)))
 
 
-adjugate_op = op(
+adjugate_op: Op = op(
     "adjugate", ("a",), evaluate=_adjugate_evaluate, infer=lambda a: (square_stack("adjugate", a),), vjp=[_adjugate_vjp], jvp=_adjugate_jvp,
     batch=batch_stacks(lambda: adjugate_op), lowering=routine("adjugate", failure=NO_CONVERGENCE),
     doc="Adjugate matrices: det(a) times the inverse, and finite where a is singular.",

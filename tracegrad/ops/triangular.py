@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import ShapeError
 from ..ir.dispatch import bind
-from ..ir.op import Types, op
+from ..ir.op import Op, Types, op
 from ..types import ArrayType, same, show
 from .arithmetic import add, conj, convert, imag, mul, neg, sub, where
 from .creation import eye, tril, triu
@@ -24,7 +24,7 @@ from .stacks import SINGULAR, Values, batch_stacks, floating, right_hand_sides, 
 def _triangular_evaluate(a: Any, b: Any, *, lower: bool, trans: int, unit: bool) -> Any:
     import scipy.linalg.lapack as lapack  # at the first use: loading it costs more than the rest of the package
 
-    (trtrs,) = lapack.get_lapack_funcs(("trtrs",), (a, b))
+    trtrs: Any = lapack.get_lapack_funcs("trtrs", (a, b))
     out = np.empty(np.shape(b), np.result_type(a, b))
     if out.size == 0:
         return out
@@ -68,7 +68,7 @@ def _triangular_jvp(tangents: Values, inputs: Values, outs: Values, *, lower: bo
     return [triangular_solve_stack(inputs[0], right, lower, trans, unit)]
 
 
-triangular_op = op(
+triangular_op: Op = op(
     "triangular_solve", ("a", "b"), evaluate=_triangular_evaluate, infer=_triangular_infer, vjp=_triangular_vjp, jvp=_triangular_jvp,
     batch=batch_stacks(lambda: triangular_op), lowering=routine("triangular_solve", "lower", "trans", "unit", failure=SINGULAR),
     doc="x with a @ x = b (trans=1: a.T @ x = b, 2: a^H), reading one triangle of a only.",
@@ -105,7 +105,7 @@ def _cholesky_jvp(tangents: Values, inputs: Values, outs: Values) -> list[Any]:
     return [product(factor, _lower_half(inside))]
 
 
-cholesky_op = op(
+cholesky_op: Op = op(
     "cholesky", ("a",), evaluate=np.linalg.cholesky, infer=lambda a: (square_stack("cholesky", a),), vjp=[_cholesky_vjp], jvp=_cholesky_jvp,
     batch=batch_stacks(lambda: cholesky_op), lowering=routine("cholesky", failure="Matrix is not positive definite"),
     doc="The lower triangular factor l with l @ l^H = a. Only the lower triangle of a is read; the derivative takes a as Hermitian.",
@@ -153,7 +153,7 @@ def _qr_jvp(tangents: Values, inputs: Values, outs: Values) -> list[Any]:
     return [sub(scaled, product(q, rest)), product(rest, r)]
 
 
-qr_op = op(
+qr_op: Op = op(
     "qr", ("a",), evaluate=lambda a: tuple(np.linalg.qr(a)), infer=_qr_infer, vjp=[_qr_vjp], jvp=_qr_jvp, batch=batch_stacks(lambda: qr_op),
     lowering=routine("qr"), outputs=2,
     doc="q with orthonormal columns and upper triangular r, q @ r = a, for at least as many rows as columns (full rank, for derivatives).",
