@@ -49,11 +49,36 @@ def joined(name: str, inputs: Callable[..., Any]) -> Case:
     return Case(f"{name} {inputs.__name__}", lambda x, y: getattr(ops, name)([x, y]), inputs, lambda x, y: getattr(np, name)([x, y]))
 
 
+def embedded(x: Any) -> Any:
+    out = np.zeros((9, 8), x.dtype)
+    out[8:1:-3, 1:8:2] = x
+    return out
+
+
 PADS: tuple[tuple[str, Any], ...] = (
     ("one", 2), ("pair", (1, 2)), ("per axis", ((0, 2), (3, 0))), ("long", ((7, 4), (9, 10))), ("none", 0),
 )
 
 CASES: tuple[Case, ...] = (
+    Case("reshape", lambda x: ops.reshape(x, (4, -1, 1)), cube, lambda x: x.reshape(4, -1, 1), ("reshape",), errors=(((np.ones(3),), ShapeError, "reshape"),)),
+    Case("transpose", lambda x: ops.transpose(x, (-1, 0, 1)), cube, lambda x: x.transpose(-1, 0, 1), ("transpose",),
+         errors=(((np.ones(3),), ShapeError, "axis"),)),
+    Case("moveaxis", lambda x: ops.moveaxis(x, (0, 2), (1, 0)), cube, lambda x: np.moveaxis(x, (0, 2), (1, 0)), ("transpose",)),
+    Case("swapaxes", lambda x: ops.swapaxes(x, 0, -1), cube, lambda x: np.swapaxes(x, 0, -1)),
+    Case("expand_dims", lambda x: ops.expand_dims(x, (0, -1)), matrix, lambda x: np.expand_dims(x, (0, -1))),
+    Case("squeeze", lambda x: ops.squeeze(x[:, :1, None]), matrix, lambda x: np.squeeze(x[:, :1, None])),
+    Case("broadcast_to", lambda x: ops.broadcast_to(x, (2, 3, 4)), matrix, lambda x: np.broadcast_to(x, (2, 3, 4)), ("broadcast_to",),
+         errors=(((np.ones(3),), ShapeError, "broadcast"),)),
+    Case("flip", ops.flip, cube, np.flip, ("slice",)),
+    Case("flip axes", lambda x: ops.flip(x, (0, -1)), cube, lambda x: np.flip(x, (0, -1)), ("slice",)),
+    Case("slice_array", lambda x: ops.slice_array(x, (1, 3, 2), (1, 2, 2), (1, -2, -1)), lambda rng: (rng.normal(size=(2, 4, 3)),),
+         lambda x: x[1:2, 3:0:-2, 2:0:-1], ("slice",)),
+    Case("embed", lambda x: ops.embed(x, (9, 8), (8, 1), (-3, 2)), matrix, lambda x: embedded(x), ("embed",)),
+    Case("concatenate", lambda x, y: ops.concatenate([x, y[:1], x], 0), matrices, lambda x, y: np.concatenate([x, y[:1], x], 0), ("concatenate",),
+         special=((np.ones((0, 3), np.float32), np.ones((1, 3), np.int8)),), errors=(((np.ones((2, 3)), np.ones((2, 4))), ShapeError, "concatenate"),)),
+    Case("concatenate flat", lambda x, y: ops.concatenate([x, y], None), matrices, lambda x, y: np.concatenate([x, y], None), ("concatenate",)),
+    Case("stack", lambda x, y: ops.stack([x, y], -1), matrices, lambda x, y: np.stack([x, y], -1), ("concatenate",),
+         errors=(((np.ones(2), np.ones(3)), ShapeError, "one shape"),)),
     *(same(f"diag {name} {k}", "diag", inputs, k) for name, inputs in (("vector", vector), ("matrix", matrix)) for k in (0, 1, -2)),
     Case("diag errors", ops.diag, vector, np.diag, (), 2, errors=(((np.ones((1, 1, 1)),), ShapeError, "vector or a matrix"),)),
     same("diagflat", "diagflat", matrix, 1),
