@@ -71,6 +71,13 @@ def _matmul_jvp(tangents: Sequence[Any], inputs: Sequence[Any], outs: Sequence[A
 
 def _matmul_batch(values: Sequence[Any], axes: Sequence[int | None], size: Int) -> tuple[list[Any], list[int]]:
     x, y = (v if a is None else moveaxis(v, a, 0) for v, a in zip(values, axes, strict=True))
+    # One mapped operand of two matrices: one larger product instead of many small ones.
+    if axes[1] is None and ndim_of(y) == 2 and ndim_of(x) == 3:
+        _, m, k = shape_of(x)
+        return [reshape(bind(matmul_op, [reshape(x, (size * m, k)), y]), (size, m, shape_of(y)[1]))], [0]
+    if axes[0] is None and ndim_of(x) == 2 and ndim_of(y) == 3 and same(shape_of(y)[2], 1):
+        _, k, _ = shape_of(y)
+        return [reshape(bind(matmul_op, [reshape(y, (size, k)), transpose(x)]), (size, shape_of(x)[0], 1))], [0]
     # An operand that is not mapped has the lower rank, so broadcasting repeats it.
     return [matmul(x, y)], [0]
 
