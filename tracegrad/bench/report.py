@@ -161,7 +161,7 @@ def write_markdown(path: Path, head: Mapping[str, Any], outcomes: Sequence[Outco
     ]
     if peers:
         parts += ["Milliseconds per derivative:", markdown_table(*peer_rows(outcomes, peers))]
-    parts += [f"- {line}" for line in remarks(outcomes, peers)]
+    parts += ["\n".join(f"- {line}" for line in lines)] if (lines := remarks(outcomes, peers)) else []
     path.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
 
 
