@@ -58,10 +58,7 @@ class Analysis:
             rule = node.op.lowering
             var = node.outputs[0]
             sources = [a for a in node.inputs if isinstance(a, Var)]
-            if isinstance(rule, (lowering.Pointwise, lowering.View, lowering.Piecewise)):
-                for a in sources:
-                    self.widened(a, node)
-            elif isinstance(rule, lowering.Gather):
+            if isinstance(rule, lowering.Gather):
                 for a in sources[:1]:
                     if self.cost(a) > REPEATED:
                         self.store(a)
@@ -127,11 +124,15 @@ class Analysis:
                 roots[v] = found
         for n in self.graph.nodes:
             # In order, so that a value counts as cheap once what it is made of is stored.
+            if isinstance(n.op.lowering, (lowering.Pointwise, lowering.View)):
+                for a in n.inputs:
+                    if isinstance(a, Var):
+                        self.widened(a, n)
             self.count(n)
             v, readers = n.outputs[0], self.uses.get(n.outputs[0], [])
-            if self.is_stored(v) or self.cost(v) <= COSTLY or len(readers) < 2:
+            shifted = sum(isinstance(r.op.lowering, MOVES) and not _same_elements(v, r.outputs[0]) for r in readers)
+            if self.is_stored(v) or len(readers) < 2 or self.cost(v) * max(1, shifted // 2) <= COSTLY:
                 continue
-            shifted = any(isinstance(r.op.lowering, MOVES) and not _same_elements(v, r.outputs[0]) for r in readers)
             later = any(a is not b and before[b.outputs[0]] >> number[a] & 1 for a in roots[v] for b in roots[v])
             opaque = len(roots[v]) > 1 and any(isinstance(r.op.lowering, OPAQUE) for r in roots[v])
             if shifted or later or opaque:

@@ -115,6 +115,9 @@ class Builder:
         inner = _largest([integers.product([a.extent for a in (*t.axes[1:], *t.lanes)]) for t in bundle])
         rows = BLOCK if inner == 0 else integers.maximum(64 if any(t.in_buffer for t in reducing) else 16, integers.floordiv(BLOCK, inner))
         blocks = integers.floordiv(extent + rows - 1, rows)
+        if blocks == 1:
+            self.nests.loop(bundle, 0)
+            return
         for t in reducing:
             name = f"{self.names.of(t.var) if isinstance(t.var, Var) else 'part'}_parts"
             t.partial = self.new_buffer(name, t.var.type.dtype, (blocks, *t.var.type.shape)).buffer
