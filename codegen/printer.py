@@ -129,8 +129,8 @@ class _Printer:
         for text in doc[1:]:
             self.line(1 if text else 0, text)
         self.line(1, '"""')
-        for name, (buffer, axis) in program.sizes:
-            self.line(1, f"{name} = index({buffer}.shape[{axis}])")
+        for name, (source, axis) in program.sizes:
+            self.line(1, f"{name} = index({source}.shape[{axis}])")
         for buffer in program.buffers:
             self.buffer(buffer)
         many = len(program.phases) > 1

@@ -17,8 +17,10 @@ SHORT: dict[str, str] = {
 }
 LONG: dict[str, str] = {short: name for name, short in SHORT.items()}
 BOOL, INT64, UINT64 = np.dtype(np.bool_), np.dtype(np.int64), np.dtype(np.uint64)
-FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
-COMPLEX64, COMPLEX128 = np.dtype(np.complex64), np.dtype(np.complex128)
+FLOAT32: DType = np.dtype(np.float32)
+FLOAT64: DType = np.dtype(np.float64)
+COMPLEX64: DType = np.dtype(np.complex64)
+COMPLEX128: DType = np.dtype(np.complex128)
 
 Scalar = bool | int | float | complex
 _KIND: dict[type, np.dtype[Any]] = {bool: BOOL, int: INT64, float: FLOAT64, complex: COMPLEX128}
@@ -29,7 +31,8 @@ def promote(*kinds: DType | type) -> DType:
     """The dtype of an operation on these operands; a Python type stands for a weak Python scalar."""
     strong = [k for k in kinds if isinstance(k, np.dtype)]
     if not strong:
-        return np.result_type(*[_KIND[k] for k in kinds if isinstance(k, type)])
+        weak: Any = np.result_type(*[_KIND[k] for k in kinds if isinstance(k, type)])
+        return np.dtype(weak)
     examples = [{bool: False, int: 0, float: 0.0, complex: 0j}[k] for k in kinds if isinstance(k, type)]
     return check(np.result_type(*strong, *examples))
 
@@ -37,7 +40,8 @@ def promote(*kinds: DType | type) -> DType:
 def kind_of(value: Any) -> DType | type:
     """The dtype of an array or NumPy scalar, or the Python type of a weak scalar."""
     dtype = getattr(value, "dtype", None)
-    return dtype if dtype is not None else type(value)
+    found: Any = dtype if dtype is not None else type(value)
+    return found
 
 
 @lru_cache(maxsize=256)
@@ -50,12 +54,14 @@ def inexact(dtype: DType) -> DType:
 
 def real_of(dtype: DType) -> DType:
     """The dtype of the real part."""
-    return {COMPLEX64: FLOAT32, COMPLEX128: FLOAT64}.get(dtype, dtype)
+    found: DType = {COMPLEX64: FLOAT32, COMPLEX128: FLOAT64}.get(dtype, dtype)
+    return found
 
 
 def complex_of(dtype: DType) -> DType:
     """The complex dtype of the same precision."""
-    return {FLOAT32: COMPLEX64, FLOAT64: COMPLEX128, COMPLEX64: COMPLEX64}.get(dtype, COMPLEX128)
+    found: DType = {FLOAT32: COMPLEX64, FLOAT64: COMPLEX128, COMPLEX64: COMPLEX64}.get(dtype, COMPLEX128)
+    return found
 
 
 def is_differentiable(dtype: DType) -> bool:

@@ -31,7 +31,7 @@ def unflatten(spec: Any, leaves: Sequence[Any]) -> Any:
 def map_leaves(function: Callable[..., Any], tree: Any, *rest: Any) -> Any:
     """The tree of `function` applied to each leaf (and the leaves of `rest` at the same places)."""
     leaves, spec = flatten(tree)
-    others = []
+    others: list[list[Any]] = []
     for other in rest:
         found, other_spec = flatten(other)
         if other_spec != spec:
@@ -45,7 +45,7 @@ def _register(cls: type) -> None:
     _registered.add(cls)
 
     def unflatten_dataclass(_: Any, children: Any) -> Any:
-        made = object.__new__(cls)
+        made: Any = object.__new__(cls)
         for name, child in zip(names, children, strict=True):
             object.__setattr__(made, name, child)
         return made

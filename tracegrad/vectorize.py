@@ -56,13 +56,12 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
             raise ValueError("vmap: no argument is mapped; give in_axes an axis for at least one")
         places = [None if a is None else a % leaf_type(x).ndim for x, a in zip(leaves, axes, strict=True)]
         traced = trace_function(function, spec, types, [face_of(x) for x in leaves], sizes=STATE.traces[-1].sizes if STATE.traces else None)
-        inputs = [x if isinstance(x, Boxed) or not isinstance(x, (bool, int, float, complex)) else x for x in leaves]
-        outs, out_places = evaluate_batched(traced.graph, [*inputs, *traced.captures], [*places, *[None] * len(traced.captures)], size)
+        outs, out_places = evaluate_batched(traced.graph, [*leaves, *traced.captures], [*places, *[None] * len(traced.captures)], size)
         count = len(traced.out_boxed)
         for generator, counter in zip(traced.generators, outs[count + len(traced.writes) :], strict=True):
             generator.store(counter)
         wanted = _broadcast(out_axes, unflatten(traced.out_spec, [0] * count))
-        results = [with_axis(o, p, size, w) for o, p, w in zip(outs[:count], out_places, wanted, strict=False)]
+        results = [with_axis(o, p, size, w or 0) for o, p, w in zip(outs[:count], out_places, wanted, strict=False)]
         faces = [Tensor(np.asarray(plain(r))) if t and not isinstance(r, Boxed) else plain(r) for r, t in zip(results, traced.out_boxed, strict=True)]
         return unflatten(traced.out_spec, [np.array(r) if isinstance(r, np.ndarray) and not r.flags.writeable else r for r in faces])
 

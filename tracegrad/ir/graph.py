@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias, Union
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -34,7 +34,7 @@ class Literal:
 
     __slots__ = ("value",)
 
-    def __init__(self, value: bool | int | float | complex | np.generic | integers.Integer) -> None:
+    def __init__(self, value: complex | np.generic | integers.Integer) -> None:
         self.value = value
 
     @property
@@ -49,7 +49,7 @@ class Literal:
         return repr(self.value) if self.weak else f"{self.value.dtype.name}({self.value})"  # type: ignore[union-attr]
 
 
-Atom: TypeAlias = Union[Var, Literal]
+Atom: TypeAlias = Var | Literal
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -96,7 +96,8 @@ class Graph:
                     yield value
 
     def __str__(self) -> str:
-        return PRINTER[0](self)
+        text: str = PRINTER[0](self)
+        return text
 
 
 PRINTER: list[Any] = [lambda graph: f"<graph {graph.name}>"]

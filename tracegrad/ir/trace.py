@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from types import FrameType
+from typing import Any, Self
 
 import numpy as np
 
@@ -29,13 +30,13 @@ class Trace:
         self.name = name
         self.inputs: list[Var] = []
         self.nodes: list[Node] = []
-        self.sizes = sizes or (STATE.traces[-1].sizes if STATE.traces else Sizes())
+        self.sizes: Sizes = sizes or (STATE.traces[-1].sizes if STATE.traces else Sizes())
         self.captures: dict[Any, tuple[Var, Any]] = {}
         self.keep_lines = keep_lines
         self.where = ""
         self.outer_levels: tuple[int, ...] = ()
 
-    def __enter__(self) -> Trace:
+    def __enter__(self) -> Self:
         STATE.traces.append(self)
         # To this trace, what is dual at an enclosing level is an opaque input.
         self.outer_levels, STATE.levels = STATE.levels, ()
@@ -59,13 +60,12 @@ class Trace:
             if data.trace is self:
                 return data
             if data.trace is None or data.trace not in STATE.traces:
-                raise RuntimeError(
-                    f"a traced value ({data.type}) is used after the function that made it was traced. It was probably stored in a global, "
-                    "an attribute or a list inside a function given to jit, vmap or a loop; return it from that function instead."
-                )
+                raise left_over(data)
         elif isinstance(data, (bool, int, float, complex, np.generic, integers.Integer)) and not isinstance(x, Value):
             return Literal(data)
-        key = (id(data), id(x.grad_fn), x.output_nr, id(x._tangents)) if isinstance(x, Value) else id(data)
+        key: Any = id(data)
+        if isinstance(x, Value):
+            key = (key, id(x.grad_fn), x.output_nr, id(x._tangents))  # type: ignore[attr-defined]
         found = self.captures.get(key)
         if found is None:
             type = data.type if isinstance(data, Var) else type_of(data)
@@ -97,12 +97,20 @@ class Trace:
         return graph, [x for _, (x, _) in captured]
 
 
+def left_over(var: Var) -> RuntimeError:
+    """The error of using a variable of a trace that is closed."""
+    return RuntimeError(
+        f"a traced value ({var.type}) is used after the function that made it was traced. It was probably stored in a global, "
+        "an attribute or a list inside a function given to jit, vmap or a loop; return it from that function instead."
+    )
+
+
 def user_line() -> str:
     """`model.py:12`, the innermost line outside the library and NumPy."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename
         if not name.startswith(_FOREIGN):
             return f"{os.path.basename(name)}:{frame.f_lineno}"
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return ""

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..autograd.engine import gradient, zeros
 from ..autograd.mode import enable_grad
-from ..errors import TracegradError
+from ..errors import ShapeError, TracegradError
 from ..ir.dispatch import STATE, bind
 from ..ir.evaluate import evaluate
 from ..ir.graph import Graph, Literal, Var
@@ -100,11 +100,17 @@ def evaluate_batched(graph: Graph, inputs: Sequence[Any], axes: Sequence[int | N
             [None if isinstance(a, Literal) else where[a] for a in graph.outputs])
 
 
-def with_axis(value: Any, axis: int | None, size: Int, wanted: int) -> Any:
-    """A batched result with its batch axis at `wanted` (repeated where the value does not depend on the batch)."""
+def with_axis(value: Any, axis: int | None, size: Int, wanted: int | None) -> Any:
+    """A batched result with its batch axis at `wanted` (repeated where the value does not depend on the batch; None: it must not)."""
+    shape = getattr(value, "shape", ())
+    if wanted is None:
+        if axis is None:
+            return value
+        raise ValueError("vmap: out_axes is None for a result that depends on the mapped arguments; give it an axis")
+    rank = len(shape) + (axis is None)
+    if not -rank <= wanted < rank:
+        raise ShapeError(f"vmap: out_axes names axis {wanted} of a result with {rank} axes, the mapped one included")
     if axis is None:
-        shape = getattr(value, "shape", ())
         repeated = broadcast_to(value, (size, *shape))
         return moveaxis(repeated, 0, wanted) if wanted else repeated
-    ndim = len(value.shape)
-    return value if axis == wanted % ndim else moveaxis(value, axis, wanted)
+    return value if axis == wanted % rank else moveaxis(value, axis, wanted)

@@ -226,7 +226,7 @@ def _rule_fold(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None
     if not all(isinstance(a, Literal) and not isinstance(a.value, integers.Integer) for a in inputs):
         return None
     with np.errstate(all="ignore"):
-        value = np.asarray(node.op.evaluate(*[a.value for a in inputs], **node.params))  # type: ignore[union-attr]
+        value: Any = np.asarray(node.op.evaluate(*[a.value for a in inputs], **node.params))  # type: ignore[union-attr]
     kind = node.outputs[0].type
     return Literal(value.item() if kind.weak else value.astype(kind.dtype)[()])
 
@@ -303,7 +303,8 @@ PIPELINE: tuple[tuple[str, Callable[[Graph], Graph]], ...] = (
 def optimize(graph: Graph) -> Graph:
     """Run the pipeline; the result is memoised on the graph."""
     if "optimized" not in graph.derived:
-        result, stamps = graph, []
+        result = graph
+        stamps: list[tuple[str, float]] = []
         for name, apply in PIPELINE:
             start = time.perf_counter()
             result = apply(result)
