@@ -25,7 +25,8 @@ from .errors import ConcretizationError, DTypeError, ShapeError, TracegradError,
 from .jit import jit
 from .ops import *  # noqa: F403  (the public functions, listed in ops.__all__)
 from .tensor import Array, Tensor
-from .tensors import *  # noqa: F403  (constructors of Tensors, listed in tensors.__all__; they stand for their namesakes in ops)
+# Constructors of Tensors, listed in tensors.__all__; they take the place of their namesakes in ops.
+from .tensors import *  # type: ignore[assignment]  # noqa: F403
 from .vectorize import vmap
 
 __version__ = "0.1.0"

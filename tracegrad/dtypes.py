@@ -32,7 +32,8 @@ def promote(*kinds: DType | type) -> DType:
     strong = [k for k in kinds if isinstance(k, np.dtype)]
     if not strong:
         weak: Any = np.result_type(*[_KIND[k] for k in kinds if isinstance(k, type)])
-        return np.dtype(weak)
+        python: DType = np.dtype(weak)
+        return python
     examples = [{bool: False, int: 0, float: 0.0, complex: 0j}[k] for k in kinds if isinstance(k, type)]
     return check(np.result_type(*strong, *examples))
 
