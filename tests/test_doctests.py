@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import doctest
 import importlib
-import pkgutil
+import pathlib
 
 import pytest
 
-import tracegrad
-
-MODULES = sorted(
-    m.name
-    for m in pkgutil.walk_packages(tracegrad.__path__, "tracegrad.")
-    if m.name.split(".")[1] not in ("__main__", "tests", "examples", "docs", "tracegrad")
-)
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FILES = [*(ROOT / "tracegrad").rglob("*.py"), *(ROOT / "codegen").rglob("*.py")]
+PARTS = [p.relative_to(ROOT).with_suffix("").parts for p in FILES if p.name != "__main__.py"]
+# Not by walking the package: in a checkout its path holds the repository itself, and so the package again.
+MODULES = sorted(".".join(("tracegrad", *p[p[0] == "tracegrad" :])).removesuffix(".__init__") for p in PARTS)
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
