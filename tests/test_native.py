@@ -95,6 +95,41 @@ def test_special_values(name: str, dtype: Any) -> None:
     assert np.array_equal(np.signbit(out[out == 0]), np.signbit(expected[expected == 0]))
 
 
+ERROR_RANGES = {
+    "erf": ([(-1, 1), (0.9, 1.5), (-6, -1), (5, 6.5), (-1e-3, 1e-3)], 2.0),
+    "erfc": ([(-1, 1), (0.7, 2), (-7, 0), (2, 10.3), (9, 27.5), (26, 27.5), (-1e-3, 1e-3)], 4.0),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", list(ERROR_RANGES))
+def test_erf_and_erfc_to_a_few_units_in_the_last_place(name: str, dtype: Any) -> None:
+    ranges, bound = ERROR_RANGES[name]
+    loop = native_loop(getattr(scalar, name))
+    rng = np.random.default_rng(0)
+    with mpmath.workprec(100):
+        for lo, hi in ranges:
+            x = rng.uniform(lo, hi, 1000).astype(dtype)
+            out = np.empty_like(x)
+            loop(x, out)
+            for value, got in zip(x, out, strict=True):
+                exact = getattr(mpmath, name)(mpmath.mpf(float(value)))
+                ulp = abs(mpmath.mpf(float(got)) - exact) / mpmath.mpf(float(np.spacing(dtype(abs(exact)))))
+                assert ulp < bound, (name, value, float(ulp))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_special_values_of_erf_and_erfc(dtype: Any) -> None:
+    tiny, most = np.finfo(dtype).smallest_subnormal, np.finfo(dtype).max
+    x = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, tiny, -tiny, most, -most, 30, -30], dtype)
+    for name in ERROR_RANGES:
+        out = np.empty_like(x)
+        native_loop(getattr(scalar, name))(x, out)
+        expected = np.array([getattr(scalar, name)(v) for v in x])
+        assert np.array_equal(out, expected, equal_nan=True), name
+        assert np.array_equal(np.signbit(out[out == 0]), np.signbit(expected[expected == 0]))
+
+
 # --- scalar functions in Python and compiled ---------------------------------------------------------------------------------------
 
 VALUES = {

@@ -1,4 +1,4 @@
-"""Special functions: SciPy's compiled ones over doubles, called by name; single precision goes through double."""
+"""Special functions: SciPy's compiled ones over doubles, called by name, single precision through double; erf and erfc are ours."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import scipy.special
 from numba.core import types
 
 from .bridge import implements, is_float, is_real
+from .elementary import FUNCTIONS
 from .symbols import SPECIAL, external, symbol
 
 
@@ -99,22 +100,19 @@ for _function, _routine in (
     _from_scipy(_function, _routine)
 
 
-def _from_math(function: Callable[..., Any], routine: Any) -> None:
+def _from_elementary(function: Callable[..., Any], name: str) -> None:
     def typer(x: Any) -> Any:
         if not is_real(x):
             return None
         t = np.float32 if x == types.float32 else np.float64
-
-        def body(x: Any) -> Any:
-            return t(routine(t(x)))
-
-        return body
+        routine = FUNCTIONS[t.__name__][name]
+        return lambda x: routine(t(x))
 
     implements(function)(typer)
 
 
-_from_math(erf, math.erf)
-_from_math(erfc, math.erfc)
+_from_elementary(erf, "erf")
+_from_elementary(erfc, "erfc")
 
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
 
