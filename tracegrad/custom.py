@@ -15,12 +15,15 @@ from .ir.dispatch import STATE, bind
 from .ir.evaluate import evaluate
 from .ir.graph import Graph
 from .ir.op import Op, Types, op
+from .ir.trace import Trace
 from .ops import convert
+from .ops.reductions import sum as sum_of
 from .ops.statistics import stop_gradient_op
-from .tensor import Boxed, fresh_leaf
-from .transforms.derive import batched
+from .tensor import Array, Boxed, fresh_leaf
+from .transforms.derive import batched, evaluate_batched, with_axis
 from .transforms.tracing import face_of, leaf_type, plain, trace_function
 from .tree import flatten, unflatten
+from .types import ArrayType
 
 
 def stop_gradient(x: Any) -> Any:
@@ -101,10 +104,62 @@ def _infer(*values: Any, graph: Graph | None, rule: _Call) -> Types:
     return graph.output_types
 
 
-def _batch(values: Any, axes: Any, size: Any, *, graph: Graph, rule: _Call) -> Any:
-    # The batch keeps the traced function; its derivative is then that of the function's operations, batched with the rule when possible.
+def _batch(values: Any, axes: Any, size: Any, *, graph: Graph, rule: Any) -> Any:
     derived, out_axes = batched(graph, axes, size)
-    return list(evaluate(derived, values)), list(out_axes)
+    trace = Trace(derived.name, derived.sizes)
+    with trace:
+        boxes = [Array(trace.input(v.type, v.name)) for v in derived.inputs]
+        outs = [with_axis(o, a, size, 0) for o, a in zip(evaluate(derived, boxes), out_axes, strict=True)]
+        whole = trace.finish(outs, "batched")[0]
+    found = bind(rule.custom.op, values, {"graph": whole, "rule": _Mapped(graph, rule, tuple(axes), size)})
+    return list(found), [0] * len(outs)
+
+
+class _Mapped:
+    """A use under vmap: the rule of a single item, batched. All results have the mapped axis first."""
+
+    def __init__(self, graph: Graph, rule: Any, axes: tuple[int | None, ...], size: Any) -> None:
+        self.graph, self.rule, self.axes, self.size = graph, rule, axes, size
+        self.custom = rule.custom
+
+    def __repr__(self) -> str:
+        return repr(self.rule)
+
+    def _over(self, item: Callable[..., Any], values: Sequence[Any], places: Sequence[int | None]) -> tuple[list[Any], list[int | None]]:
+        kinds = [leaf_type(x) for x in values]
+        types = [k if p is None else ArrayType(k.dtype, (*k.shape[:p], *k.shape[p + 1 :])) for k, p in zip(kinds, places, strict=True)]
+        traced = trace_function(item, flatten((tuple(values), {}))[1], types, [Array] * len(types), name=repr(self),
+                                sizes=STATE.traces[-1].sizes if STATE.traces else self.graph.sizes)
+        return evaluate_batched(traced.graph, [*values, *traced.captures], [*places, *[None] * len(traced.captures)], self.size)
+
+    def vjp(self, cts: Any, inputs: Any, outs: Any, wanted: Any) -> list[Any]:
+        n, kinds = len(inputs), self.graph.output_types
+        full = [zeros(_type(o)) if ct is None else ct for ct, o in zip(cts, outs, strict=True)]
+
+        def item(*v: Any) -> Any:
+            return [g for g, w in zip(_vjp_of_vjp(v[n:], v[:n], kinds, wanted, graph=self.graph, rule=self.rule), wanted, strict=True) if w]
+
+        found = iter(zip(*self._over(item, [*inputs, *full], [*self.axes, *[0] * len(full)]), strict=True))
+        result: list[Any] = []
+        for axis, w in zip(self.axes, wanted, strict=True):
+            if not w:
+                result.append(None)
+                continue
+            g, place = next(found)
+            # An argument that all items share receives the cotangents of all.
+            result.append(sum_of(with_axis(g, place, self.size, 0), axis=0) if axis is None else with_axis(g, place, self.size, axis))
+        return result
+
+    def jvp(self, tangents: Any, inputs: Any) -> list[Any]:
+        n, kinds = len(inputs), self.graph.output_types
+        given = [k for k, t in enumerate(tangents) if t is not None]
+
+        def item(*v: Any) -> Any:
+            directions = dict(zip(given, v[n:], strict=True))
+            return _jvp_of_jvp([directions.get(k) for k in range(n)], v[:n], kinds, graph=self.graph, rule=self.rule)
+
+        outs, places = self._over(item, [*inputs, *[tangents[k] for k in given]], [*self.axes, *[self.axes[k] for k in given]])
+        return [with_axis(o, p, self.size, 0) for o, p in zip(outs, places, strict=True)]
 
 
 def _fit(g: Any, x: Any, who: str) -> Any:
@@ -115,7 +170,9 @@ def _fit(g: Any, x: Any, who: str) -> Any:
     return convert(g if isinstance(g, Boxed) else np.asarray(g), x.dtype if hasattr(x, "dtype") else np.float64)
 
 
-def _vjp_of_vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, *, graph: Any, rule: _Call) -> list[Any]:
+def _vjp_of_vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, *, graph: Any, rule: Any) -> list[Any]:
+    if isinstance(rule, _Mapped):
+        return rule.vjp(cts, inputs, outs, wanted)
     name = rule.custom.__name__
     full = [zeros(_type(o)) if ct is None else ct for ct, o in zip(cts, outs, strict=True)]
     _, residuals = rule.custom.forward(*rule.arguments(inputs))
@@ -133,17 +190,19 @@ def _vjp_of_vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, *, graph: Any, ru
 
 
 def _type(x: Any) -> Any:
-    return leaf_type(x)
+    return x if isinstance(x, ArrayType) else leaf_type(x)
 
 
-def _jvp_of_vjp(tangents: Any, inputs: Any, outs: Any, *, graph: Any, rule: _Call) -> list[Any]:
+def _jvp_of_vjp(tangents: Any, inputs: Any, outs: Any, *, graph: Any, rule: Any) -> list[Any]:
     raise TypeError(
         f"{rule.custom.__name__} has a custom reverse rule only, so forward mode (jvp, hessian, jacobian forward) cannot go through it. "
         "Use tg.custom_jvp, from which both modes follow, or tg.jacobian(tg.grad(f), mode='reverse')."
     )
 
 
-def _jvp_of_jvp(tangents: Any, inputs: Any, outs: Any, *, graph: Any, rule: _Call) -> list[Any]:
+def _jvp_of_jvp(tangents: Any, inputs: Any, outs: Any, *, graph: Any, rule: Any) -> list[Any]:
+    if isinstance(rule, _Mapped):
+        return rule.jvp(tangents, inputs)
     full = [t if t is not None else zeros(_type(x)) if is_differentiable(_type(x).dtype) else np.zeros(np.shape(x)) for t, x in zip(tangents, inputs, strict=True)]
     n = rule.spec.num_leaves
     primals, directions = rule.arguments(inputs), unflatten(rule.spec, full[:n])
@@ -151,7 +210,7 @@ def _jvp_of_jvp(tangents: Any, inputs: Any, outs: Any, *, graph: Any, rule: _Cal
     return [_fit(t, o, rule.custom.__name__) for t, o in zip(flatten(found)[0], outs, strict=True)]
 
 
-def _vjp_of_jvp(cts: Any, inputs: Any, outs: Any, wanted: Any, *, graph: Any, rule: _Call) -> list[Any]:
+def _vjp_of_jvp(cts: Any, inputs: Any, outs: Any, wanted: Any, *, graph: Any, rule: Any) -> list[Any]:
     # The rule is linear in the tangents: its transpose is the gradient of <ct, rule(t)> with respect to t.
     with enable_grad():
         leaves = [fresh_leaf(zeros(_type(x))) if w else None for x, w in zip(inputs, wanted, strict=True)]

@@ -19,7 +19,7 @@ from .errors import ConcretizationError, DTypeError, ShapeError
 from .ir.dispatch import STATE
 from .ir.trace import user_line
 from .jit import Jitted
-from .ops import convert, moveaxis, reshape
+from .ops import conj, convert, moveaxis, reshape
 from .ops.creation import eye
 from .tensor import Boxed, Tensor, fresh_leaf, inside
 from .transforms.levels import forward_level
@@ -57,7 +57,7 @@ class _Inputs:
         self.originals, self.spec = flatten(chosen)
         for x in self.originals:
             check_leaf(x, f"{what}: an argument is")
-            dtype = getattr(x, "dtype", np.asarray(x).dtype if not isinstance(x, Boxed) else None)
+            dtype = x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
             if not is_differentiable(dtype):
                 raise DTypeError(
                     f"{user_line()}: {what} needs floating-point or complex inputs, argument {self.numbers[0] if self.single else self.numbers} holds "
@@ -309,6 +309,10 @@ def hvp(function: Function, primals: Any, tangents: Any, *rest: Any, **kwargs: A
     array([6., 0.])
     """
     if isinstance(function, Jitted):
+        if function.static_argnames:
+            # By name, since among (primals, tangents, *rest) they stand at other places than among the function's own arguments.
+            kwargs |= function.named(rest, len(primals) if isinstance(primals, tuple) else 1)
+            rest = ()
         return _derived(function, ("hvp",), lambda f: lambda p, t, *r, **k: hvp(f, p, t, *r, **k))(primals, tangents, *rest, **kwargs)
     single = not isinstance(primals, tuple)
     ps, ts = ((primals,), (tangents,)) if single else (primals, tuple(tangents) if isinstance(tangents, (tuple, list)) else (tangents,))
@@ -375,7 +379,8 @@ def jacobian(function: Function, argnums: int | Sequence[int] = 0, mode: str = "
                 check_leaf(o, "jacobian: the function returned")
             in_size = sum(np.size(x) if not isinstance(x, Boxed) else x.type.size for x in inputs.originals)
             out_size = sum(o.type.size if isinstance(o, Boxed) else np.size(o) for o in outs)
-            if mode == "auto" and in_size < out_size:
+            # A real cotangent does not give the derivative of a complex result with respect to a real argument; a tangent does.
+            if mode == "auto" and (in_size < out_size or any(_is_complex(o) for o in outs)):
                 return _forward_jacobian(of_leaves, inputs, chunk_size)
             return _reverse_jacobian(outs, out_spec, inputs, chunk_size)
 
@@ -401,6 +406,10 @@ def _forward_jacobian(of_leaves: Function, inputs: _Inputs, chunk_size: int | No
     return unflatten(out_spec, rows)
 
 
+def _is_complex(x: Any) -> bool:
+    return isinstance(x, complex) or getattr(getattr(x, "dtype", None), "kind", "") == "c"
+
+
 def _zero_tangent(x: Any) -> Any:
     return zeros(x.type) if isinstance(x, Boxed) else np.zeros(np.shape(x), np.asarray(x).dtype)
 
@@ -422,6 +431,9 @@ def _reverse_jacobian(outs: Sequence[Any], out_spec: Any, inputs: _Inputs, chunk
             else:
                 stacked = _map_basis(pull, _basis([o], 0), chunk_size)
                 found = [reshape(s, (*out_shape, *x.shape)) for s, x in zip(stacked, inputs.leaves, strict=True)]
+            if _is_complex(o):
+                # Gradients are conjugate (see value_and_grad); a Jacobian is the derivative itself, in both modes.
+                found = [conj(g) for g in found]
         rows.append(inputs.tree([_own(g, x) for g, x in zip(found, inputs.leaves, strict=True)]))
     return unflatten(out_spec, rows)
 

@@ -6,66 +6,26 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ._codegen import integers
 from .autograd.mode import MODE
-from .captures import Surroundings
+from .captures import Content, Entry, Surroundings, content, unchanged
 from .control.call import call_op
 from .errors import TracegradError
 from .ir.dispatch import STATE, bind
-from .ir.graph import Graph, Var
-from .runtime.execute import Executable, executable_for, run_graph
+from .ir.graph import Graph, Literal, Var
+from .runtime.execute import executable_for, run_graph
 from .runtime.standalone import standalone
 from .tensor import Boxed, Tensor
 from .transforms.rewrite import optimize
-from .transforms.tracing import Traced, check_leaf, face_of, leaf_type, trace_function
+from .transforms.tracing import check_leaf, face_of, leaf_type, trace_function
 from .tree import flatten, unflatten
 from .types import ArrayType, Sizes
-from ._codegen import integers
 
 _WEAK_TYPES = (float, int, bool, complex)
-
-
-@dataclass(eq=False)
-class Entry:
-    """One traced signature: its graph, what it captured, and what must still be true of the surroundings."""
-
-    traced: Traced
-    graph: Graph
-    readers: list[tuple[str, Callable[[], Any] | None]]
-    """Per capture its path and how to read it again (None: found nowhere, the object itself is kept)."""
-    facts: list[tuple[str, Callable[[], Any], Any]]
-    pattern: tuple[tuple[Any, ...], ...]
-    executable: Executable | None = None
-
-    def holds(self) -> bool:
-        """Whether the scalars and functions around the traced function are what they were."""
-        for _, read, value in self.facts:
-            try:
-                now = read()
-            except (AttributeError, KeyError, IndexError, ValueError):
-                return False
-            if now is not value and not (type(now) is type(value) and _equal_scalars(now, value)):
-                return False
-        return True
-
-    def captured(self) -> list[Any] | None:
-        """The captured values as they are now; None where one changed its type."""
-        values = []
-        for (_, read), old in zip(self.readers, self.traced.captures, strict=True):
-            new = old if read is None else read()
-            if new is not old:
-                if type(new) is not type(old) or leaf_type(new) != leaf_type(old):
-                    return None
-            values.append(new)
-        return values
-
-
-def _equal_scalars(a: Any, b: Any) -> bool:
-    return isinstance(a, (bool, int, float, complex, str, np.generic)) and bool(a == b)
 
 
 class Graphs:
@@ -102,9 +62,11 @@ class Jitted:
             raise TypeError(f"jit: static_argnames names {unknown}, but {getattr(function, '__name__', function)} has the parameters {names}")
         self.static_argnames += tuple(names[k] for k in static_argnums)
         self._names = names
+        self._positional = [n for n, p in self._signature.parameters.items() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+                            ] if self._signature else []
         self._entries: dict[Any, Entry] = {}
         self._symbolic: dict[Any, list[Entry]] = {}
-        self._first: dict[Any, tuple[tuple[int, ...], ...]] = {}
+        self._first: dict[Any, tuple[tuple[Any, ...], ...]] = {}
         self._fast: dict[Any, tuple[Entry, Callable[[Sequence[Any]], Any]]] = {}
         self._derived: dict[Any, Jitted] = {}
         self._lock = threading.RLock()
@@ -140,8 +102,13 @@ class Jitted:
         if captured is None:
             self._forget(entry)
             return self._call(args, kwargs)
+        if entry.outdated(captured):
+            entry = self._renew(entry)
+            captured = entry.captured() or entry.traced.captures
         traced = entry.traced
         values = [*leaves, *captured]
+        for k in traced.writes:
+            _check_overlap(values, k, entry.graph.inputs[k].name or f"number {k}")
         if any(isinstance(x, Boxed) for x in values) or STATE.traces:
             outs = bind(call_op, values, {"graph": entry.graph})
         else:
@@ -212,8 +179,13 @@ class Jitted:
 
     def _trace(self, spec: Any, types: Sequence[ArrayType], faces: Any, static: Any, actual: Any, sizes: Sizes | None) -> Entry:
         around = Surroundings(self.function)
-        names = self._input_names(spec)
-        traced = trace_function(self.function, spec, types, faces, names, getattr(self.function, "__name__", "function"), sizes, dict(static))
+        drawn = around.drawn()
+        names = self._input_names(spec, static)
+        function = _with_static(self.function, static) if static else self.function
+        traced = trace_function(function, spec, types, faces, names, getattr(self.function, "__name__", "function"), sizes)
+        if around.drawn() != drawn:
+            raise TracegradError(f"jit: {getattr(self.function, '__name__', 'the function')} draws from a random generator of NumPy, so "
+                                 "every call would repeat the numbers drawn while tracing. Use tg.Generator, or draw outside and pass the numbers as an argument.")
         readers: list[tuple[str, Callable[[], Any] | None]] = []
         captured = set()
         for k, x in enumerate(traced.captures):
@@ -224,8 +196,32 @@ class Jitted:
             var.name = var.name or path.replace(".", "_").replace("[", "_").replace("]", "").replace("'", "")
             if not var.name.isidentifier():
                 var.name = ""
-        facts = [(p, r, v) for p, r, v in around.facts if id(v) not in captured]
-        return Entry(traced, traced.graph, readers, facts, tuple(t.shape for t in types))
+        # What the function itself changed while it was traced (a counter, a log) is its result, not something it relied on.
+        facts = [(p, r, Content(v) if id(v) in around.arrays else v)
+                 for p, r, v in around.facts if id(v) not in captured and unchanged(r, v)]
+        entry = Entry(traced, traced.graph, readers, facts, tuple(t.shape for t in types),
+                      lambda: self._trace(spec, types, faces, static, actual, sizes))
+        known: dict[int, int] = {id(v): k for k, (v, (_, read)) in enumerate(zip(traced.captures, readers, strict=True)) if read is not None}
+        owned = {known[id(v)]: content(v) or b"" for _, _, v in around.facts if isinstance(v, np.ndarray) and id(v) in known}
+        constants = [x for x, (_, read) in zip(traced.captures, readers, strict=True) if read is None]
+        literal = any(isinstance(a, Literal) and isinstance(a.value, np.generic) for node in traced.graph.nodes for a in node.inputs)
+        if owned and (constants or literal):
+            entry.contents = owned
+            entry.views = any(isinstance(x, np.ndarray) and np.may_share_memory(x, traced.captures[k]) for x in constants for k in owned)
+        return entry
+
+    def _renew(self, entry: Entry) -> Entry:
+        """What to call after a captured array changed: the entry itself if its constants do not depend on the array, else a new one."""
+        with self._lock:
+            fresh = entry.again()
+            if not entry.views and entry.same_graph(fresh):
+                entry.contents = None
+                return entry
+            for key in [k for k, e in self._entries.items() if e is entry]:
+                self._entries[key] = fresh
+            for found in self._symbolic.values():
+                found[:] = [fresh if e is entry else e for e in found]
+            return fresh
 
     def _forget(self, entry: Entry) -> None:
         with self._lock:
@@ -238,32 +234,35 @@ class Jitted:
                     found.remove(entry)
 
     def _split_static(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
+        """The arguments without the static ones; these as (position or name, type, value)."""
         if not self.static_argnames:
             return args, kwargs, ()
-        assert self._signature is not None
-        bound = self._signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        static, dynamic = [], {}
-        for name, value in bound.arguments.items():
-            if name in self.static_argnames:
-                try:
-                    hash(value)
-                except TypeError:
-                    raise TypeError(
-                        f"jit: the static argument {name!r} of {self.__name__} is a {type(value).__name__}, which cannot be hashed. Static arguments are "  # type: ignore[attr-defined]
-                        "compared between calls, so they must not change: pass a tuple instead of a list, a frozen dataclass instead of a dict."
-                    ) from None
-                static.append((name, value))
-            else:
-                dynamic[name] = value
-        return (), dynamic, tuple(static)
+        places: list[Any] = [k for k in range(len(args)) if k < len(self._positional) and self._positional[k] in self.static_argnames]
+        places += [name for name in kwargs if name in self.static_argnames]
+        static = []
+        for place in places:
+            value = args[place] if isinstance(place, int) else kwargs[place]
+            try:
+                hash(value)
+            except TypeError:
+                name = self._positional[place] if isinstance(place, int) else place
+                raise TypeError(
+                    f"jit: the static argument {name!r} of {self.__name__} is a {type(value).__name__}, which cannot be hashed. Static arguments are "  # type: ignore[attr-defined]
+                    "compared between calls, so they must not change: pass a tuple instead of a list, a frozen dataclass instead of a dict."
+                ) from None
+            static.append((place, type(value), value))
+        positional = tuple([a for k, a in enumerate(args) if k not in places])
+        return positional, {k: a for k, a in kwargs.items() if k not in places}, tuple(static)
 
-    def _input_names(self, spec: Any) -> list[str]:
+    def _input_names(self, spec: Any, static: Any) -> list[str]:
         paths = spec.paths()
+        taken = {place for place, _, _ in static}
+        positions = [k for k in range(len(self._names) + len(taken)) if k not in taken]
         names = []
         for path in paths:
             if path[0] == 0:
-                base = self._names[path[1]] if path[1] < len(self._names) else f"x{path[1]}"
+                k = positions[path[1]] if path[1] < len(positions) else path[1]
+                base = self._names[k] if k < len(self._names) else f"x{k}"
                 rest = path[2:]
             else:
                 base, rest = str(path[1]), path[2:]
@@ -319,6 +318,10 @@ class Jitted:
             raise TracegradError(f"njit: {self.__name__} writes to its arguments; return the new values instead")  # type: ignore[attr-defined]
         return standalone(entry.graph, [*leaves, *(entry.captured() or [])], len(leaves), captures or "freeze")
 
+    def named(self, args: Sequence[Any], first: int) -> dict[str, Any]:
+        """Positional arguments from number `first` on, by their names."""
+        return dict(zip(self._positional[first:], args, strict=True))
+
     def derive(self, key: Any, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Jitted:
         """The jitted `make(function)`, made once per key: transforms of a jitted function are jitted."""
         if key not in self._derived:
@@ -327,9 +330,24 @@ class Jitted:
             made.__name__ = f"{getattr(self.function, '__name__', 'function')}_{key[0]}".replace("<lambda>", "lambda_")
             derived = Jitted(made)
             derived.static_argnames = self.static_argnames
-            derived._signature, derived._names = self._signature, self._names if key[0] != "hvp" else ["x", "v"]
+            derived._signature = self._signature
+            derived._names, derived._positional = (self._names, self._positional) if key[0] != "hvp" else (["x", "v"], [])
             self._derived[key] = derived
         return self._derived[key]
+
+
+def _with_static(function: Callable[..., Any], static: Sequence[tuple[Any, type, Any]]) -> Callable[..., Any]:
+    """`function` of the other arguments only."""
+    names = {place: value for place, _, value in static if isinstance(place, str)}
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        full = list(args)
+        for place, _, value in static:
+            if isinstance(place, int):
+                full.insert(place, value)
+        return function(*full, **kwargs, **names)
+
+    return called
 
 
 def _bound(jitted: Jitted, instance: Any) -> Any:
@@ -358,6 +376,26 @@ def _write_back(x: Any, new: Any) -> None:
         np.copyto(x, new, casting="unsafe")
 
 
+def _check_overlap(values: Sequence[Any], k: int, name: str) -> None:
+    """A ValueError where the written argument `k` shares memory with another: compiled code reads all arguments before it writes."""
+    written = _memory(values[k])
+    for j, other in enumerate(map(_memory, values)):
+        if j == k or written is None or other is None or not np.may_share_memory(written, other):
+            continue
+        try:
+            shared = np.shares_memory(written, other, max_work=10_000)  # type: ignore[arg-type]
+        except np.exceptions.TooHardError:
+            shared = True
+        if shared:
+            raise ValueError(f"jit: the argument {name} is written to and shares memory with another argument or captured array. "
+                             "Pass a copy of one of them.")
+
+
+def _memory(x: Any) -> np.ndarray[Any, Any] | None:
+    data = x._data if isinstance(x, Boxed) else x
+    return data if isinstance(data, np.ndarray) else None
+
+
 def _matches(entry: Entry, types: Sequence[ArrayType]) -> bool:
     """Whether sizes fit a size-generic entry: its symbols bind consistently and its recorded facts hold."""
     bindings: dict[str, int] = {}
@@ -372,10 +410,10 @@ def _matches(entry: Entry, types: Sequence[ArrayType]) -> bool:
     return entry.graph.sizes.hold(bindings)
 
 
-def _generalize(types: Sequence[ArrayType], first: Sequence[tuple[int, ...]]) -> tuple[tuple[ArrayType, ...], Sizes]:
+def _generalize(types: Sequence[ArrayType], first: Sequence[tuple[Any, ...]]) -> tuple[tuple[ArrayType, ...], Sizes]:
     """Symbols for the sizes that changed; equal sizes that changed alike share one."""
-    hints: dict[str, int] = {}
-    known: dict[tuple[int, int], integers.Integer] = {}
+    hints: dict[str, Any] = {}
+    known: dict[tuple[Any, Any], integers.Integer] = {}
     made = []
     for kind, old in zip(types, first, strict=True):
         shape: list[Any] = []

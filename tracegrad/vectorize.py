@@ -61,7 +61,7 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
         for generator, counter in zip(traced.generators, outs[count + len(traced.writes) :], strict=True):
             generator.store(counter)
         wanted = _broadcast(out_axes, unflatten(traced.out_spec, [0] * count))
-        results = [with_axis(o, p, size, w or 0) for o, p, w in zip(outs[:count], out_places, wanted, strict=False)]
+        results = [with_axis(o, p, size, w) for o, p, w in zip(outs[:count], out_places, wanted, strict=False)]
         faces = [Tensor(np.asarray(plain(r))) if t and not isinstance(r, Boxed) else plain(r) for r, t in zip(results, traced.out_boxed, strict=True)]
         return unflatten(traced.out_spec, [np.array(r) if isinstance(r, np.ndarray) and not r.flags.writeable else r for r in faces])
 

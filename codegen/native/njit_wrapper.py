@@ -80,7 +80,8 @@ def make_njit(printed: PrintedProgram, program: kernel.Program, frozen: Sequence
         lines.append(f"    if status[0] == {code + 1}:")
         lines.append(f"        raise ValueError({text.replace('{value}', 'the recorded value')!r})")
     results = [b.name if b.shape else f"{b.name}[()]" for b in outputs]
-    lines.append(f"    return ({', '.join(results)}{',' if len(results) == 1 else ''})" if several else f"    return {results[0]}")
+    whole = f"({', '.join(results)}{',' if len(results) == 1 else ''})" if several or not results else results[0]
+    lines.append(f"    return {whole}")
     source = printed.source + "\n\n" + "\n".join(lines) + "\n"
     _counter[0] += 1
     file = f"<{program.name}_njit_{_counter[0]}>"

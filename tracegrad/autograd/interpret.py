@@ -9,6 +9,7 @@ from ..dtypes import is_differentiable
 from ..ir.dispatch import STATE, Value, call_evaluate
 from ..ir.graph import Var
 from ..ir.op import Op
+from ..ir.trace import left_over
 from .mode import MODE
 from .tape import record, resave
 
@@ -30,7 +31,11 @@ def interpret(op: Op, inputs: Sequence[Any], params: dict[str, Any], face: Any) 
     if STATE.traces:
         outs = STATE.traces[-1].emit(op, inputs, params)
     else:
-        result = call_evaluate(op, [x._data if isinstance(x, Value) else x for x in inputs], params)
+        data = [x._data if isinstance(x, Value) else x for x in inputs]
+        for x in data:
+            if type(x) is Var:
+                raise left_over(x)
+        result = call_evaluate(op, data, params)
         outs = (result,) if op.outputs == 1 else result
     node = record(op, inputs, params, outs) if recorded and MODE.enabled else None
     boxed = [face._make(o, node if node is not None and is_differentiable(o.type.dtype if isinstance(o, Var) else o.dtype) else None, k)

@@ -21,7 +21,7 @@ from ..ops.shape import reshape
 from ..tensor import Array, Boxed, fresh_leaf, inside
 from ..transforms.derive import batched, tangent
 from ..transforms.tracing import check_leaf, face_of, leaf_type, plain, trace_function
-from ..tree import flatten, unflatten
+from ..tree import flatten, map_leaves, unflatten
 from ..types import ArrayType, Int
 
 # Inputs of the operation: constants, initial carries, stacked xs. Inputs of the body: constants, carries, one slice of each x.
@@ -83,7 +83,7 @@ def _jvp(tangents: Any, inputs: Any, outs: Any, *, body: Graph, constants: int, 
 def _vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, *, body: Graph, constants: int, carries: int, length: Int, reverse: bool) -> list[Any]:
     n, c = constants, carries
     # The adjoint reads the carry of every step: the forward loop again, with its carries stacked.
-    history = _body("scan_history", lambda *v: (*(o := evaluate(body, v))[:c], *v[n : n + c]), [_slice_type(x, k >= n + c) for k, x in enumerate(inputs)], body)
+    history = _body("scan_history", lambda *v: (*evaluate(body, v)[:c], *v[n : n + c]), [_slice_type(x, k >= n + c) for k, x in enumerate(inputs)], body)
     stacked = bind(scan_op, inputs, {"body": history, "constants": n, "carries": c, "length": length, "reverse": reverse})[c:]
     floating = [x.dtype.kind in "fc" for x in inputs]
     fixed = [k for k in range(n) if wanted[k] and floating[k]]
@@ -126,7 +126,8 @@ def _vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, *, body: Graph, constant
 def _batch(values: Any, axes: Any, size: Any, *, body: Graph, constants: int, carries: int, length: Int, reverse: bool) -> Any:
     n, c = constants, carries
     # Every carry is batched: whether one must be depends on the whole loop, and an unbatched one can always be repeated.
-    operands, places = [], []
+    operands: list[Any] = []
+    places: list[int | None] = []
     for k, (v, axis) in enumerate(zip(values, axes, strict=True)):
         if n <= k < n + c:
             v = broadcast_to(v, (size, *v.shape)) if axis is None else moveaxis(v, axis, 0)
@@ -195,7 +196,7 @@ def scan(f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any = None, le
     count: Any = length if length is not None else sizes[0]
     if any(s != count for s in sizes):
         raise ShapeError(f"scan: the leading sizes of xs differ: {sizes}" + (f" (length={length})" if length is not None else ""))
-    if not STATE.traces:
+    if not STATE.traces and count:
         return _loop(f, init, x_leaves, x_spec, int(count), reverse)
     carry_leaves, carry_spec = flatten(init)
     for x in carry_leaves:
@@ -204,34 +205,48 @@ def scan(f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any = None, le
     kinds = [_slice_type(x, False) for x in carry_leaves]
     types = [*kinds, *[_slice_type(x, True) for x in x_leaves]]
     faces = [face_of(x) for x in [*carry_leaves, *x_leaves]]
-    traced = trace_function(f, flatten(((init, xs), {}))[1], types, faces, name="body", sizes=STATE.traces[-1].sizes)
+    traced = trace_function(f, flatten(((init, xs), {}))[1], types, faces, name="body", sizes=STATE.traces[-1].sizes if STATE.traces else None)
     if traced.generators:
         raise TracegradError("scan: the body draws random numbers; draw them before the loop and pass them as xs")
     out = unflatten(traced.out_spec, list(range(len(traced.out_boxed))))
-    if not isinstance(out, tuple) or len(out) != 2:
-        raise TypeError(f"scan: the body must return a pair (carry, y), it returned {type(out).__name__}")
-    new_spec, y_spec = flatten(out[0])[1], flatten(out[1])[1]
-    if new_spec != carry_spec:
-        raise TypeError(f"scan: the body returned a carry of structure {new_spec}, the initial carry has {carry_spec}")
+    y_spec = flatten(_check_step(out, carry_spec, kinds, traced.graph.output_types.__getitem__)[1])[1]
     n = len(carry_leaves)
-    for path, before, after in zip(carry_spec.paths(), kinds, traced.graph.output_types[:n], strict=True):
-        if (before.dtype, before.shape) != (after.dtype, after.shape):
-            where = "".join(f"[{p!r}]" for p in path) or "itself"
-            raise TypeError(f"scan: the carry {where} changes from {before} to {after}; a carry keeps its dtype and shape (convert the initial value)")
     # Captures become constants, which the body takes first.
     inputs = traced.graph.inputs
     split = len(types)
     body = traced.graph.replace(inputs=(*inputs[split:], *inputs[:split]), name="body")
     found = bind(scan_op, [*traced.captures, *carry_leaves, *x_leaves],
                  {"body": body, "constants": len(traced.captures), "carries": n, "length": count, "reverse": reverse})
-    return unflatten(carry_spec, list(found[:n])), unflatten(y_spec, list(found[n:]))
+    return unflatten(carry_spec, [plain(c) for c in found[:n]]), unflatten(y_spec, [plain(y) for y in found[n:]])
+
+
+def _check_step(out: Any, carry_spec: Any, kinds: Sequence[ArrayType], kind_of: Callable[[Any], ArrayType]) -> tuple[Any, Any]:
+    """The pair that the body returned; a TypeError where its carry is not like the initial one."""
+    if not isinstance(out, tuple) or len(out) != 2:
+        raise TypeError(f"scan: the body must return a pair (carry, y), it returned {type(out).__name__}")
+    leaves, new_spec = flatten(out[0])
+    if new_spec != carry_spec:
+        raise TypeError(f"scan: the body returned a carry of structure {new_spec}, the initial carry has {carry_spec}")
+    for path, before, x in zip(carry_spec.paths(), kinds, leaves, strict=True):
+        after = kind_of(x)
+        if (before.dtype, before.shape) != (after.dtype, after.shape):
+            where = "".join(f"[{p!r}]" for p in path) or "itself"
+            raise TypeError(f"scan: the carry {where} changes from {before} to {after}; a carry keeps its dtype and shape "
+                            "(convert the initial value)")
+    return out
 
 
 def _loop(f: Callable[..., Any], init: Any, x_leaves: Sequence[Any], x_spec: Any, count: int, reverse: bool) -> tuple[Any, Any]:
-    carry, ys, y_spec = init, [], None
+    # A Python number is an array to the compiled loop, so it is one here: the dtypes agree.
+    carry = map_leaves(lambda c: np.asarray(c)[()] if isinstance(c, (bool, int, float, complex)) else c, init)
+    carry_leaves, carry_spec = flatten(carry)
+    kinds = [_slice_type(c, False) for c in carry_leaves]
+    ys: list[list[Any]] = []
+    y_spec: Any = None
     for i in range(count)[:: -1 if reverse else 1]:
         parts = [reshape(slice_array(x, (i, *[0] * (len(x.shape) - 1)), (1, *x.shape[1:]), (1,) * len(x.shape)), x.shape[1:]) for x in x_leaves]
-        carry, y = f(carry, unflatten(x_spec, [plain(p) for p in parts]))
+        out = f(carry, unflatten(x_spec, [plain(p) for p in parts]))
+        carry, y = out if ys else _check_step(out, carry_spec, kinds, leaf_type)
         leaves, y_spec = flatten(y)
         ys.append(leaves)
     if y_spec is None:

@@ -57,9 +57,9 @@ class Compiled:
         ).call
         self.symbols = tuple(graph.sizes.hints)
         self.out_dtypes = tuple(b.dtype for b in outputs)
-        shapes = ", ".join("(" + "".join(f"{s}, " for s in b.shape) + ")" for b in outputs)
+        shapes = "".join("(" + "".join(f"{s}, " for s in b.shape) + "), " for b in outputs)
         # One function from the sizes to everything that must be allocated; constants where no size is symbolic.
-        self.plan: Callable[..., Any] = eval(f"lambda {', '.join(self.symbols)}: (({shapes},), {self.printed.arena_bytes})")  # noqa: S307
+        self.plan: Callable[..., Any] = eval(f"lambda {', '.join(self.symbols)}: (({shapes}), {self.printed.arena_bytes})")
         self.fixed = None if self.symbols else self.plan()
 
     def run(self, arrays: Sequence[np.ndarray[Any, Any]], sizes: Sequence[int]) -> list[np.ndarray[Any, Any]]:
@@ -103,6 +103,7 @@ class Executable:
 
     def __call__(self, values: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
         arrays = [np.asarray(x, d) for x, d in zip(values, self.dtypes, strict=True)]
+        arrays = [a if a.flags.aligned else a.copy() for a in arrays]
         layouts = tuple(["C" if a.flags.c_contiguous else "A" for a in arrays])
         compiled = self.compiled(layouts)
         return compiled.run(arrays, [arrays[k].shape[axis] for k, axis in self._where])
@@ -128,7 +129,11 @@ class Executable:
             arena, status = scratch.arena, scratch.status
             if arena.nbytes < arena_bytes + 64:
                 arena = scratch.provide(arena_bytes + 64)
-            entry(*args, *outs, arena, status, -1, 0, 0)
+            try:
+                entry(*args, *outs, arena, status, -1, 0, 0)
+            except TypeError:
+                # The lookup does not tell memory that is not aligned; it is copied.
+                outs = self(args)
             if status[0]:
                 fail(status)
             if single:
