@@ -270,7 +270,7 @@ class custom_jvp(_Custom):
     >>> @tg.custom_jvp
     ... def f(x):
     ...     return np.sin(x)
-    >>> f.defjvp(lambda primals, tangents: (f(*primals), 2.0 * tangents[0]))
+    >>> _ = f.defjvp(lambda primals, tangents: (f(*primals), 2.0 * tangents[0]))
     >>> tg.grad(f)(0.0)
     np.float64(2.0)
     """

@@ -448,7 +448,7 @@ def jit(function: Any = None, *, static_argnames: Sequence[str] | str = (), stat
     ... def f(x):
     ...     return np.sum(np.sin(x) ** 2)
     >>> round(f(np.arange(4.0)), 6)
-    np.float64(1.554809)
+    np.float64(1.55481)
     """
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
     numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
