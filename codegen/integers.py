@@ -16,7 +16,7 @@ Int: TypeAlias = Union[int, "Integer"]
 class Atom:
     """An indivisible factor of a monomial."""
 
-    __slots__ = ("_key", "_hash")
+    __slots__ = ("_hash", "_key")
     _key: tuple[object, ...]
     _hash: int
 
@@ -52,7 +52,7 @@ class Symbol(Atom):
 class Binary(Atom):
     """`a // b`, `a % b`, `min(a, b)` or `max(a, b)` of two expressions, when it does not simplify."""
 
-    __slots__ = ("op", "left", "right")
+    __slots__ = ("left", "op", "right")
 
     def __init__(self, op: str, left: Int, right: Int) -> None:
         self.op, self.left, self.right = op, left, right
@@ -87,7 +87,7 @@ class Integer:
         return self._hash
 
     def __bool__(self) -> bool:
-        return not self == 0
+        return self != 0
 
     def __lt__(self, other: Int) -> bool:
         return decide("<", self, other)
@@ -141,8 +141,10 @@ class Integer:
     def __str__(self) -> str:
         text = ""
         for monomial, coefficient in self.terms:
-            factors = [f"({a})" if isinstance(a, Binary) and a.op in ("//", "%") and (len(monomial) > 1 or coefficient != 1)
-                       else str(a) for a in monomial]
+            factors = [
+                f"({a})" if isinstance(a, Binary) and a.op in ("//", "%") and (len(monomial) > 1 or coefficient != 1) else str(a)
+                for a in monomial
+            ]
             if abs(coefficient) != 1 or not factors:
                 factors.insert(0, str(abs(coefficient)))
             sign = "-" if coefficient < 0 else "+"

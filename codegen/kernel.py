@@ -29,11 +29,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal as OneOf
-from typing import TypeAlias, Union
+from typing import TypeAlias
 
 import numpy as np
 
 from .integers import Int
+
+INT64 = np.dtype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class Index:
     """An integer expression as an int64 value."""
 
     value: Int
-    dtype: np.dtype = np.dtype(np.int64)
+    dtype: np.dtype = INT64
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ class Apply:
     dtype: np.dtype
 
 
-Expression: TypeAlias = Union[Name, Literal, Load, Index, Apply]
+Expression: TypeAlias = Name | Literal | Load | Index | Apply
 Combine: TypeAlias = OneOf["add", "mul", "max", "min", "and", "or"]
 
 
@@ -152,7 +154,7 @@ class Check:
     value: Expression
 
 
-Statement: TypeAlias = Union[Let, Declare, Update, Store, Loop, While, If, Call, Check]
+Statement: TypeAlias = Let | Declare | Update | Store | Loop | While | If | Call | Check
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias, Union
+from typing import Any, TypeAlias
 
 from .integers import Int
 
@@ -133,4 +133,4 @@ class Region:
     kind: str
 
 
-Lowering: TypeAlias = Union[Pointwise, Reduce, ArgReduce, Scan, View, Piecewise, Gather, Scatter, Library, Kernel, Region]
+Lowering: TypeAlias = Pointwise | Reduce | ArgReduce | Scan | View | Piecewise | Gather | Scatter | Library | Kernel | Region

@@ -17,8 +17,26 @@ from .integers import Binary, Int, Symbol
 _PLACE = re.compile(r"\{(\w+)\}")
 _CALLED = re.compile(r"(?<![\w.])([A-Za-z_]\w*)\s*\(")
 _SUPPORT = ("acc", "index", "signed", "view")
-_PYTHON = {"abs", "min", "max", "float", "int", "bool", "complex", "range", "round", "divmod", "len",
-           "not", "and", "or", "if", "else", "in", "is"}
+_PYTHON = {
+    "abs",
+    "min",
+    "max",
+    "float",
+    "int",
+    "bool",
+    "complex",
+    "range",
+    "round",
+    "divmod",
+    "len",
+    "not",
+    "and",
+    "or",
+    "if",
+    "else",
+    "in",
+    "is",
+}
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,9 @@ def floating(arrays: Sequence[Any], wrt: Sequence[int] | None) -> list[int]:
     return [k for k, a in enumerate(arrays) if np.asarray(a).dtype.kind in "fc"]
 
 
-def directional(function: Callable[..., Any], arrays: Sequence[Any], wrt: Sequence[int], directions: Sequence[Any], step: float = 1e-3) -> tuple[Any, ...]:
+def directional(
+    function: Callable[..., Any], arrays: Sequence[Any], wrt: Sequence[int], directions: Sequence[Any], step: float = 1e-3
+) -> tuple[Any, ...]:
     """Derivative along `directions`, by central differences of orders h^2 extrapolated twice (Richardson), error about h^6."""
 
     def at(h: float) -> list[Any]:
@@ -70,7 +72,9 @@ def differentiable_outputs(function: Callable[..., Any]) -> Callable[..., tuple[
     return lambda *xs: tuple(o for o in as_tuple(function(*xs)) if o.dtype.kind in "fc")
 
 
-def check_first_order(function: Callable[..., Any], arrays: Sequence[Any], wrt: Sequence[int], tolerance: float, rng: np.random.Generator) -> None:
+def check_first_order(
+    function: Callable[..., Any], arrays: Sequence[Any], wrt: Sequence[int], tolerance: float, rng: np.random.Generator
+) -> None:
     """Forward mode against finite differences; reverse against forward by <Jv, u> = <v, J'u>."""
     f = differentiable_outputs(function)
     directions = [like(rng, arrays[k]) for k in wrt]
@@ -93,7 +97,9 @@ def check_first_order(function: Callable[..., Any], arrays: Sequence[Any], wrt: 
     assert abs(left - right) <= 1e-9 * max(1.0, abs(left), abs(right)) * max(1.0, tolerance / 1e-9 * 1e-3), (left, right)
 
 
-def check_second_order(function: Callable[..., Any], arrays: Sequence[Any], wrt: Sequence[int], tolerance: float, rng: np.random.Generator) -> None:
+def check_second_order(
+    function: Callable[..., Any], arrays: Sequence[Any], wrt: Sequence[int], tolerance: float, rng: np.random.Generator
+) -> None:
     """The gradient of a random projection of the results is itself a function: check it to first order, in both modes."""
     f = differentiable_outputs(function)
     weights: list[Any] = []

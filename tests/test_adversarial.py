@@ -180,8 +180,12 @@ class TestScan:
         assert ys.shape == (0,)
 
     def test_a_carry_that_changes_is_refused_in_both_modes(self) -> None:
-        bodies = (lambda c, x: (np.stack([c, c]), None), lambda c, x: ((c, c), None), lambda c, x: (c.astype(np.float32), None),
-                  lambda c, x: c)
+        bodies = (
+            lambda c, x: (np.stack([c, c]), None),
+            lambda c, x: ((c, c), None),
+            lambda c, x: (c.astype(np.float32), None),
+            lambda c, x: c,
+        )
         for body in bodies:
             for wrap in (tg.jit, lambda f: f):
                 with pytest.raises(TypeError, match="scan: "):

@@ -164,7 +164,10 @@ def test_run_in_processes() -> None:
     done: list[str] = []
     outcomes = run.run(TWO, OURS, SETTINGS, lambda contestant, title: done.append(f"{contestant} {title}"))
     assert [(o.contestant, o.workload, o.check) for o in outcomes] == [
-        ("eager", "dispatch", "ok"), ("eager", "lse", "ok"), ("jit", "dispatch", "ok"), ("jit", "lse", "ok"),
+        ("eager", "dispatch", "ok"),
+        ("eager", "lse", "ok"),
+        ("jit", "dispatch", "ok"),
+        ("jit", "lse", "ok"),
     ]
     assert done == ["eager dispatch", "eager lse", "jit dispatch", "jit lse"]
     assert all(o.derivative_s and o.primal_s and o.first_call_s for o in outcomes)
@@ -228,7 +231,10 @@ def outcome(contestant: str, seconds: float, **given: Any) -> run.Outcome:
 
 
 FOUND = [
-    outcome("eager", 0.25), outcome("jit", 0.001), outcome("JAX", 0.002), outcome("torch eager", 0.0005, check="result 0 is all zero"),
+    outcome("eager", 0.25),
+    outcome("jit", 0.001),
+    outcome("JAX", 0.002),
+    outcome("torch eager", 0.0005, check="result 0 is all zero"),
     outcome("CasADi", 0.0, status="left out", check="", detail="casadi is not installed here"),
 ]
 PEERS = ("JAX", "torch eager", "CasADi")
@@ -237,16 +243,31 @@ PEERS = ("JAX", "torch eager", "CasADi")
 def test_tables() -> None:
     headings, (row,) = report.main_rows(FOUND, memory=True)
     assert dict(zip(headings, row, strict=True)) == {
-        "workload": "lse", "derivative": "grad", "size": "n=1|2", "eager ms": "250", "jit ms": "1.00", "speed-up": "250x",
-        "jit / function": "2.00", "first call s": "1.00", "eager MB": "12", "jit MB": "12", "check": "ok",
+        "workload": "lse",
+        "derivative": "grad",
+        "size": "n=1|2",
+        "eager ms": "250",
+        "jit ms": "1.00",
+        "speed-up": "250x",
+        "jit / function": "2.00",
+        "first call s": "1.00",
+        "eager MB": "12",
+        "jit MB": "12",
+        "check": "ok",
     }
     headings, (row,) = report.peer_rows(FOUND, PEERS)
     assert dict(zip(headings, row, strict=True)) == {
-        "workload": "lse", "derivative": "grad", "size": "n=1|2", "jit": "1.00", "JAX": "2.00", "torch eager": "wrong",
+        "workload": "lse",
+        "derivative": "grad",
+        "size": "n=1|2",
+        "jit": "1.00",
+        "JAX": "2.00",
+        "torch eager": "wrong",
         "jit to best peer": "2.00x JAX",
     }
     assert report.remarks(FOUND, PEERS) == [
-        "torch eager, lse grad: result 0 is all zero", "CasADi is left out: casadi is not installed here.",
+        "torch eager, lse grad: result 0 is all zero",
+        "CasADi is left out: casadi is not installed here.",
     ]
     _, (row,) = report.main_rows([outcome("jit", 1.0, status="failed", check="", detail="ValueError: no")], memory=False)
     assert row[-1] == "jit failed: ValueError: no"
@@ -261,7 +282,8 @@ def test_three_significant_digits(value: float, text: str) -> None:
 
 def test_files(tmp_path: Path) -> None:
     head = {
-        "tracegrad": "1", "settings": {"threads": 1},
+        "tracegrad": "1",
+        "settings": {"threads": 1},
         "machine": {"cpu": "A", "cores": 2, "system": "S", "python": "3", "packages": {"numpy": "2"}},
     }
     report.write_json(tmp_path / "a.json", head, FOUND)

@@ -117,8 +117,19 @@ def test_bench(tmp_path: Path) -> None:
     pytest.importorskip("rich")
     files = {name: tmp_path / f"result.{name}" for name in ("json", "markdown")}
     done = python(
-        "-m", "tracegrad", "bench", "--workload", "dispatch", "--size", "small", "--repeat", "3",
-        "--json", str(files["json"]), "--markdown", str(files["markdown"]),
+        "-m",
+        "tracegrad",
+        "bench",
+        "--workload",
+        "dispatch",
+        "--size",
+        "small",
+        "--repeat",
+        "3",
+        "--json",
+        str(files["json"]),
+        "--markdown",
+        str(files["markdown"]),
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "dispatch" in done.stdout

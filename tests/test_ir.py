@@ -54,7 +54,8 @@ def test_symbolic_graphs_print_and_parse() -> None:
     g = tg.jit(lambda x: np.sum(x[1:] * x[:-1]) / x.shape[0])
     g(np.ones(4)), g(np.ones(5))
     text = str(g.graphs(np.ones(9))[0])
-    assert "x: f64[n]" in text and "f64[n - 1]" in text
+    assert "x: f64[n]" in text
+    assert "f64[n - 1]" in text
     assert str(parse_graph(text, OPS_BY_NAME)) == text
 
 
@@ -63,11 +64,14 @@ def test_lines_of_the_user() -> None:
     assert text.count("test_ir.py:") == 2
 
 
-@pytest.mark.parametrize(("text", "message"), [
-    ("hello", "line 1"),
-    ("graph f(x: f64[2]):\n    y: f64[2] = nonsense(x)\n    return y", "line 2"),
-    ("graph f(x: f64[2]):\n    y: f64[2] = sin(x)", "no return"),
-])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("hello", "line 1"),
+        ("graph f(x: f64[2]):\n    y: f64[2] = nonsense(x)\n    return y", "line 2"),
+        ("graph f(x: f64[2]):\n    y: f64[2] = sin(x)", "no return"),
+    ],
+)
 def test_parse_errors(text: str, message: str) -> None:
     with pytest.raises(ParseError, match=message):
         parse_graph(text, OPS_BY_NAME)
@@ -85,16 +89,19 @@ def test_verifier_finds_defects() -> None:
     assert verify(Graph("f", (x,), (), (x, Literal(1.0))))
 
 
-@pytest.mark.parametrize(("function", "count"), [
-    (lambda x: x * 1.0, 0),
-    (lambda x: (x + 0.0) / 1.0 - 0.0, 0),
-    (lambda x: -(-x), 0),
-    (lambda x: x.reshape(2, 2).reshape(4), 0),
-    (lambda x: x.reshape(2, 2).T.T, 1),
-    (lambda x: np.sin(x) + np.sin(x), 2),
-    (lambda x: (np.exp(x), x)[1], 0),
-    (lambda x: x**2, 1),
-])
+@pytest.mark.parametrize(
+    ("function", "count"),
+    [
+        (lambda x: x * 1.0, 0),
+        (lambda x: (x + 0.0) / 1.0 - 0.0, 0),
+        (lambda x: -(-x), 0),
+        (lambda x: x.reshape(2, 2).reshape(4), 0),
+        (lambda x: x.reshape(2, 2).T.T, 1),
+        (lambda x: np.sin(x) + np.sin(x), 2),
+        (lambda x: (np.exp(x), x)[1], 0),
+        (lambda x: x**2, 1),
+    ],
+)
 def test_simplification(function: Any, count: int) -> None:
     x = np.linspace(0.1, 1, 4)
     graph = optimize(graph_of(function, x))
@@ -121,10 +128,13 @@ class TestIntegers:
     def test_canonical_form(self) -> None:
         n, m = self.n, self.m
         assert (n + 1) * (n - 1) == n * n - 1
-        assert n + m - m == n and n - n == 0 and isinstance(n - n, int)
+        assert n + m - m == n
+        assert n - n == 0
+        assert isinstance(n - n, int)
         assert (2 * n * m) // n == 2 * m
         assert (n * m) % m == 0
-        assert str(n - 1) == "n - 1" and str(2 * n * m + 3) == "2*m*n + 3"
+        assert str(n - 1) == "n - 1"
+        assert str(2 * n * m + 3) == "2*m*n + 3"
         assert hash(n + m) == hash(m + n)
 
     def test_values(self) -> None:

@@ -20,7 +20,8 @@ from tracegrad.ir.dispatch import STATE
 @pytest.fixture(autouse=True)
 def tracer_is_clean() -> Any:
     yield
-    assert STATE.traces == [] and STATE.levels == ()
+    assert STATE.traces == []
+    assert STATE.levels == ()
 
 
 def counting(function: Any) -> tuple[Any, list[int]]:
@@ -189,7 +190,8 @@ def test_results_never_alias() -> None:
     x = np.ones(3)
     y, z = tg.jit(lambda x: (x, x))(x)
     y[0] = 5.0
-    assert x[0] == 1.0 and z[0] == 1.0
+    assert x[0] == 1.0
+    assert z[0] == 1.0
 
 
 def test_nested_jit_and_recursion() -> None:
@@ -236,7 +238,8 @@ class TestConcretization:
                 run()
             # NumPy replaces the error by its own and keeps ours as the cause.
             text = f"{caught.value} {caught.value.__cause__}"
-            assert "zeros_like" in text and "tg.zeros" in text
+            assert "zeros_like" in text
+            assert "tg.zeros" in text
 
 
 def test_escaped_value() -> None:
@@ -266,7 +269,8 @@ def test_threads() -> None:
         t.start()
     for t in threads:
         t.join()
-    assert len(results) == 16 and all(results.values())
+    assert len(results) == 16
+    assert all(results.values())
 
 
 def test_graphs_and_source_print() -> None:
@@ -277,9 +281,11 @@ def test_graphs_and_source_print() -> None:
     g = tg.jit(tg.grad(loss))
     args = (np.ones(3), np.ones((4, 3)))
     g(*args)
-    assert "test_jit.py" in str(g.graphs(*args)) and "matmul" in str(g.graphs(*args))
+    assert "test_jit.py" in str(g.graphs(*args))
+    assert "matmul" in str(g.graphs(*args))
     source = g.source(*args)
-    assert "def " in source and "return" not in source.split("def ")[0]
+    assert "def " in source
+    assert "return" not in source.split("def ")[0]
     compile(source, "generated", "exec")
 
 
@@ -301,13 +307,14 @@ def test_njit_from_user_code() -> None:
     assert np.isclose(total(rows), expected)
     assert np.isclose(total(np.asfortranarray(rows)), expected)
     value, gradient = g(rows[0], 0.5)
-    assert isinstance(value, float) and gradient.shape == (3,)
+    assert isinstance(value, float)
+    assert gradient.shape == (3,)
 
 
 def test_njit_refuses_captures() -> None:
     weights = np.array([2.0, 3.0])
     g = tg.jit(lambda x: np.sum(weights * x))
-    with pytest.raises(tg.TracegradError, match="weights.*freeze"):
+    with pytest.raises(tg.TracegradError, match=r"weights.*freeze"):
         g.njit(np.ones(2))
     assert g.njit(np.ones(2), captures="freeze")(np.ones(2)) == 5.0
 
@@ -339,7 +346,9 @@ def test_second_process_compiles_nothing(tmp_path: Path) -> None:
 
 
 def test_two_processes_at_once(tmp_path: Path) -> None:
-    both = [subprocess.Popen([sys.executable, "-c", SCRIPT], env=environment(tmp_path), stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    both = [
+        subprocess.Popen([sys.executable, "-c", SCRIPT], env=environment(tmp_path), stdout=subprocess.PIPE, text=True) for _ in range(2)
+    ]
     outputs = [p.communicate(timeout=180)[0] for p in both]
     assert all(p.returncode == 0 for p in both), outputs
 

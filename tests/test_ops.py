@@ -115,8 +115,32 @@ def test_jitted_value_and_gradient_equal_eager(case: Case) -> None:
 
 def test_special_values_compiled() -> None:
     """NaN, infinities, signed zeros, subnormal and huge numbers through the native elementary functions, in one kernel per dtype."""
-    names = ["exp", "expm1", "log", "log1p", "sqrt", "sin", "cos", "tan", "arctan", "tanh", "sinh", "cosh", "sigmoid", "softplus", "erf", "erfc", "abs", "sign",
-             "floor", "ceil", "cbrt", "square", "reciprocal", "lgamma"]
+    names = [
+        "exp",
+        "expm1",
+        "log",
+        "log1p",
+        "sqrt",
+        "sin",
+        "cos",
+        "tan",
+        "arctan",
+        "tanh",
+        "sinh",
+        "cosh",
+        "sigmoid",
+        "softplus",
+        "erf",
+        "erfc",
+        "abs",
+        "sign",
+        "floor",
+        "ceil",
+        "cbrt",
+        "square",
+        "reciprocal",
+        "lgamma",
+    ]
     for dtype in (np.float64, np.float32):
         x = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, -1e-40, 1e30, -1e30, 0.5, -2.5, 700.0, -700.0], dtype)
 
@@ -129,8 +153,13 @@ def test_special_values_compiled() -> None:
 @pytest.mark.parametrize("case", [c for c in CASES if c.vmap], ids=ids)
 def test_vmap_equals_a_loop(case: Case) -> None:
     batches = [case.inputs(np.random.default_rng(seed)) for seed in (1, 2, 3)]
-    moving = [k for k, column in enumerate(zip(*batches, strict=True)) if isinstance(column[0], (np.ndarray, np.generic))
-              and len({np.shape(c) for c in column}) == 1 and not all(np.array_equal(c, column[0]) for c in column)]
+    moving = [
+        k
+        for k, column in enumerate(zip(*batches, strict=True))
+        if isinstance(column[0], (np.ndarray, np.generic))
+        and len({np.shape(c) for c in column}) == 1
+        and not all(np.array_equal(c, column[0]) for c in column)
+    ]
     if not moving:
         moving = [k for k, a in enumerate(batches[0]) if isinstance(a, np.ndarray)]
     arrays = [np.stack([b[k] for b in batches]) if k in moving else a for k, a in enumerate(batches[0])]

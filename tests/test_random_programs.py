@@ -25,21 +25,53 @@ from tracegrad.transforms.rewrite import optimize
 
 SHAPES = [(), (1,), (3,), (4,), (2, 3), (3, 1), (1, 4), (2, 1, 3), (0,), (3, 4)]
 UNARY: list[Callable[[Any], Any]] = [
-    np.sin, np.cos, np.tanh, np.exp, lambda x: np.log1p(x * x), lambda x: np.sqrt(x * x + 1), lambda x: -x, np.square, lambda x: 1 / (x * x + 1),
-    np.arctan, lambda x: np.where(x > 0.1, x, x * 2), lambda x: np.clip(x, -0.5, 0.5), np.abs, lambda x: x**3, np.expm1,
+    np.sin,
+    np.cos,
+    np.tanh,
+    np.exp,
+    lambda x: np.log1p(x * x),
+    lambda x: np.sqrt(x * x + 1),
+    lambda x: -x,
+    np.square,
+    lambda x: 1 / (x * x + 1),
+    np.arctan,
+    lambda x: np.where(x > 0.1, x, x * 2),
+    lambda x: np.clip(x, -0.5, 0.5),
+    np.abs,
+    lambda x: x**3,
+    np.expm1,
 ]
 BINARY: list[Callable[[Any, Any], Any]] = [
-    np.add, np.subtract, np.multiply, lambda x, y: x / (y * y + 1), np.maximum, np.minimum, np.hypot, np.logaddexp, np.arctan2,
+    np.add,
+    np.subtract,
+    np.multiply,
+    lambda x, y: x / (y * y + 1),
+    np.maximum,
+    np.minimum,
+    np.hypot,
+    np.logaddexp,
+    np.arctan2,
     lambda x, y: np.where(x > y, x, y * 2),
 ]
 SHAPING: list[Callable[[Any], Any]] = [
-    lambda x: x.T, lambda x: x.reshape(-1), lambda x: x[..., ::-1] if x.ndim else x, lambda x: x[1:] if x.ndim else x, lambda x: x[None],
-    lambda x: np.concatenate([x, x * 2], axis=0) if x.ndim else x, lambda x: np.sum(x, axis=0) if x.ndim else x,
-    lambda x: np.sum(x, axis=-1, keepdims=True) if x.ndim else x, lambda x: np.mean(x, axis=-1) if x.ndim and x.shape[-1] else x,
-    lambda x: np.max(x, axis=0) if x.ndim and x.shape[0] else x, lambda x: np.cumsum(x, axis=-1) if x.ndim else x,
-    lambda x: np.pad(x, [(1, 0)] * x.ndim) if x.ndim else x, lambda x: np.broadcast_to(x, (2, *x.shape)), lambda x: x[..., ::2] if x.ndim else x,
-    lambda x: x @ x.T if x.ndim == 2 else x, lambda x: np.take(x, np.array([0, -1, 0]), axis=0) if x.ndim and x.shape[0] else x,
-    lambda x: np.roll(x, 1, axis=0) if x.ndim and x.shape[0] else x, lambda x: np.prod(x, axis=-1) if x.ndim else x,
+    lambda x: x.T,
+    lambda x: x.reshape(-1),
+    lambda x: x[..., ::-1] if x.ndim else x,
+    lambda x: x[1:] if x.ndim else x,
+    lambda x: x[None],
+    lambda x: np.concatenate([x, x * 2], axis=0) if x.ndim else x,
+    lambda x: np.sum(x, axis=0) if x.ndim else x,
+    lambda x: np.sum(x, axis=-1, keepdims=True) if x.ndim else x,
+    lambda x: np.mean(x, axis=-1) if x.ndim and x.shape[-1] else x,
+    lambda x: np.max(x, axis=0) if x.ndim and x.shape[0] else x,
+    lambda x: np.cumsum(x, axis=-1) if x.ndim else x,
+    lambda x: np.pad(x, [(1, 0)] * x.ndim) if x.ndim else x,
+    lambda x: np.broadcast_to(x, (2, *x.shape)),
+    lambda x: x[..., ::2] if x.ndim else x,
+    lambda x: x @ x.T if x.ndim == 2 else x,
+    lambda x: np.take(x, np.array([0, -1, 0]), axis=0) if x.ndim and x.shape[0] else x,
+    lambda x: np.roll(x, 1, axis=0) if x.ndim and x.shape[0] else x,
+    lambda x: np.prod(x, axis=-1) if x.ndim else x,
 ]
 
 
@@ -51,7 +83,11 @@ def programs(draw: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     dtype = draw(st.sampled_from([np.float64, np.float64, np.float64, np.float32]))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     args = tuple(np.asarray(rng.uniform(-1.5, 1.5, size=s), dtype) for s in shapes)
-    steps = draw(st.lists(st.tuples(st.sampled_from("ubs"), st.integers(0, 1000), st.integers(0, 1000), st.integers(0, 1000)), min_size=1, max_size=8))
+    steps = draw(
+        st.lists(
+            st.tuples(st.sampled_from("ubs"), st.integers(0, 1000), st.integers(0, 1000), st.integers(0, 1000)), min_size=1, max_size=8
+        )
+    )
     many = draw(st.booleans())
 
     def program(*xs: Any) -> Any:
@@ -91,7 +127,7 @@ def pytest_generate(config: Any) -> int:
     return int(config.getoption("--soak"))
 
 
-COMMON = dict(deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, database=None)
+COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck), "derandomize": True, "database": None}
 
 
 def optimized(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Graph, list[Any]]:

@@ -24,7 +24,9 @@ def numeric_gradient(function: Callable[[Any], Any], x: Any, h: float = 1e-4) ->
     for k in range(x.size):
         e = np.zeros(x.size)
         e[k] = h
-        columns.append((8 * (np.asarray(function(x + e)) - function(x - e)) - (np.asarray(function(x + 2 * e)) - function(x - 2 * e))) / (12 * h))
+        columns.append(
+            (8 * (np.asarray(function(x + e)) - function(x - e)) - (np.asarray(function(x + 2 * e)) - function(x - 2 * e))) / (12 * h)
+        )
     return np.stack(columns)
 
 
@@ -182,7 +184,8 @@ def test_gradients_are_the_callers_own() -> None:
     for g in (tg.grad(np.sum), tg.jit(tg.grad(np.sum))):
         found = g(x)
         found[0] = 7.0
-        assert x[0] == 1.0 and found.flags.writeable
+        assert x[0] == 1.0
+        assert found.flags.writeable
 
 
 @pytest.mark.parametrize("mode", ["auto", "forward", "reverse"])

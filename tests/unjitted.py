@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from tracegrad.codegen.printer import print_program
 
 from tracegrad._codegen import integers
-from tracegrad.codegen.printer import print_program
 from tracegrad.ir.graph import Graph
 from tracegrad.schedule import schedule
 from tracegrad.types import SIZES

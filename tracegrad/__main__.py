@@ -217,7 +217,8 @@ def cache(options: argparse.Namespace) -> int:
 def parser() -> argparse.ArgumentParser:
     """All commands and their options."""
     result = argparse.ArgumentParser(
-        prog="python -m tracegrad", description="JIT-compiled automatic differentiation of NumPy code.",
+        prog="python -m tracegrad",
+        description="JIT-compiled automatic differentiation of NumPy code.",
         epilog="`python -m tracegrad COMMAND --help` describes a command.",
     )
     result.add_argument("--version", action="version", version=f"tracegrad {__version__}")

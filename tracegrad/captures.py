@@ -66,6 +66,7 @@ class Entry:
 
     def same_graph(self, other: Entry) -> bool:
         """Whether a second trace gave the same operations on the same constants."""
+
         def constants(entry: Entry) -> list[Any]:
             return [(x.dtype, content(x)) for (_, read), x in zip(entry.readers, entry.traced.captures, strict=True) if read is None]
 
@@ -83,8 +84,11 @@ def unchanged(read: Callable[[], Any], value: Any) -> bool:
     if now is value:
         return True
     # By their text, so that nan is nan and -0.0 is not 0.0.
-    return type(now) is type(value) and isinstance(now, (bool, int, float, complex, str, np.generic, frozenset)) and (
-        repr(now) == repr(value) if isinstance(now, (float, complex, np.generic)) else now == value)
+    return (
+        type(now) is type(value)
+        and isinstance(now, (bool, int, float, complex, str, np.generic, frozenset))
+        and (repr(now) == repr(value) if isinstance(now, (float, complex, np.generic)) else now == value)
+    )
 
 
 class Content:

@@ -70,8 +70,14 @@ class _Custom:
         graph = None
         captures: list[Any] = []
         if STATE.traces:
-            traced = trace_function(lambda *a: self.function(*join(a)), flatten((dynamic, {}))[1], [leaf_type(x) for x in leaves],
-                                    [face_of(x) for x in leaves], name=self.__name__, sizes=STATE.traces[-1].sizes)  # type: ignore[attr-defined]
+            traced = trace_function(
+                lambda *a: self.function(*join(a)),
+                flatten((dynamic, {}))[1],
+                [leaf_type(x) for x in leaves],
+                [face_of(x) for x in leaves],
+                name=self.__name__,  # type: ignore[attr-defined]
+                sizes=STATE.traces[-1].sizes,
+            )
             graph, captures, call.out_spec = traced.graph, traced.captures, traced.out_spec
         outs = bind(self.op, [*leaves, *captures], {"graph": graph, "rule": call})
         return unflatten(call.out_spec, [plain(o) for o in outs])
@@ -128,8 +134,14 @@ class _Mapped:
     def _over(self, item: Callable[..., Any], values: Sequence[Any], places: Sequence[int | None]) -> tuple[list[Any], list[int | None]]:
         kinds = [leaf_type(x) for x in values]
         types = [k if p is None else ArrayType(k.dtype, (*k.shape[:p], *k.shape[p + 1 :])) for k, p in zip(kinds, places, strict=True)]
-        traced = trace_function(item, flatten((tuple(values), {}))[1], types, [Array] * len(types), name=repr(self),
-                                sizes=STATE.traces[-1].sizes if STATE.traces else self.graph.sizes)
+        traced = trace_function(
+            item,
+            flatten((tuple(values), {}))[1],
+            types,
+            [Array] * len(types),
+            name=repr(self),
+            sizes=STATE.traces[-1].sizes if STATE.traces else self.graph.sizes,
+        )
         return evaluate_batched(traced.graph, [*values, *traced.captures], [*places, *[None] * len(traced.captures)], self.size)
 
     def vjp(self, cts: Any, inputs: Any, outs: Any, wanted: Any) -> list[Any]:
@@ -178,7 +190,9 @@ def _vjp_of_vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, *, graph: Any, ru
     _, residuals = rule.custom.forward(*rule.arguments(inputs))
     found = rule.custom.backward(*rule.static, residuals, unflatten(rule.out_spec, full))
     if not isinstance(found, (tuple, list)):
-        raise TypeError(f"{name}: the backward rule must return a tuple with one cotangent per argument, it returned {type(found).__name__}")
+        raise TypeError(
+            f"{name}: the backward rule must return a tuple with one cotangent per argument, it returned {type(found).__name__}"
+        )
     expected = len(rule.spec.children()) if rule.spec.num_leaves else 0
     if len(found) != expected:
         raise TypeError(f"{name}: the backward rule returned {len(found)} cotangents for {expected} arguments")
@@ -203,7 +217,10 @@ def _jvp_of_vjp(tangents: Any, inputs: Any, outs: Any, *, graph: Any, rule: Any)
 def _jvp_of_jvp(tangents: Any, inputs: Any, outs: Any, *, graph: Any, rule: Any) -> list[Any]:
     if isinstance(rule, _Mapped):
         return rule.jvp(tangents, inputs)
-    full = [t if t is not None else zeros(_type(x)) if is_differentiable(_type(x).dtype) else np.zeros(np.shape(x)) for t, x in zip(tangents, inputs, strict=True)]
+    full = [
+        t if t is not None else zeros(_type(x)) if is_differentiable(_type(x).dtype) else np.zeros(np.shape(x))
+        for t, x in zip(tangents, inputs, strict=True)
+    ]
     n = rule.spec.num_leaves
     primals, directions = rule.arguments(inputs), unflatten(rule.spec, full[:n])
     _, found = rule.custom.rule(*rule.static, tuple(p for k, p in enumerate(primals) if k not in rule.custom.nondiff), tuple(directions))
@@ -224,10 +241,30 @@ def _vjp_of_jvp(cts: Any, inputs: Any, outs: Any, wanted: Any, *, graph: Any, ru
     return result
 
 
-_vjp_op = op("custom_vjp", ["inputs"], evaluate=_evaluate, infer=_infer, vjp=_vjp_of_vjp, jvp=_jvp_of_vjp, batch=_batch, variadic=True, outputs=0,
-             doc="A function with the user's reverse rule.")
-_jvp_op = op("custom_jvp", ["inputs"], evaluate=_evaluate, infer=_infer, vjp=_vjp_of_jvp, jvp=_jvp_of_jvp, batch=_batch, variadic=True, outputs=0,
-             doc="A function with the user's forward rule.")
+_vjp_op = op(
+    "custom_vjp",
+    ["inputs"],
+    evaluate=_evaluate,
+    infer=_infer,
+    vjp=_vjp_of_vjp,
+    jvp=_jvp_of_vjp,
+    batch=_batch,
+    variadic=True,
+    outputs=0,
+    doc="A function with the user's reverse rule.",
+)
+_jvp_op = op(
+    "custom_jvp",
+    ["inputs"],
+    evaluate=_evaluate,
+    infer=_infer,
+    vjp=_vjp_of_jvp,
+    jvp=_jvp_of_jvp,
+    batch=_batch,
+    variadic=True,
+    outputs=0,
+    doc="A function with the user's forward rule.",
+)
 
 
 class custom_vjp(_Custom):

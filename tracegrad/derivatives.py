@@ -223,7 +223,9 @@ def vjp(function: Function, *primals: Any, has_aux: bool = False) -> Any:
             raise ValueError(f"the cotangent's structure {ct_spec} is not that of the result, {out_spec}")
         for ct, o in zip(cts, outs, strict=True):
             if getattr(ct, "shape", ()) != getattr(o, "shape", ()):
-                raise ShapeError(f"a cotangent of shape {getattr(ct, 'shape', ())} was given for a result of shape {getattr(o, 'shape', ())}")
+                raise ShapeError(
+                    f"a cotangent of shape {getattr(ct, 'shape', ())} was given for a result of shape {getattr(o, 'shape', ())}"
+                )
         cts = [convert(ct, o.dtype) if hasattr(o, "dtype") else ct for ct, o in zip(cts, outs, strict=True)]
         track = keep or any(isinstance(ct, Boxed) for ct in cts)
         found = gradient(outs, inputs.leaves, cts, create_graph=track, retain_graph=True)
@@ -255,10 +257,14 @@ def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any], has
             check_leaf(x, "jvp: a primal is")
             check_leaf(t, "jvp: a tangent is")
             if getattr(x, "shape", ()) != getattr(t, "shape", ()):
-                raise ShapeError(f"jvp: a tangent of shape {getattr(t, 'shape', ())} was given for a primal of shape {getattr(x, 'shape', ())}")
+                raise ShapeError(
+                    f"jvp: a tangent of shape {getattr(t, 'shape', ())} was given for a primal of shape {getattr(x, 'shape', ())}"
+                )
             box = inside(x)
             if not is_differentiable(box.dtype):
-                raise DTypeError(f"{user_line()}: jvp needs floating-point or complex primals, got {box.dtype}. Convert with .astype(float).")
+                raise DTypeError(
+                    f"{user_line()}: jvp needs floating-point or complex primals, got {box.dtype}. Convert with .astype(float)."
+                )
             t = t if isinstance(t, Boxed) else np.asarray(t)
             duals.append(type(box)._dual(box, convert(t, box.dtype), level))
         result = function(*unflatten(spec, duals))
@@ -402,7 +408,11 @@ def _forward_jacobian(of_leaves: Function, inputs: _Inputs, chunk_size: int | No
         stacked = _map_basis(push, _basis(inputs.leaves, k), chunk_size)
         parts, out_spec = flatten(stacked)
         columns.append([plain(reshape(moveaxis(p, 0, -1), (*p.shape[1:], *shape))) for p in parts])
-    rows = [inputs.tree([_own(c[r], x) for c, x in zip(columns, inputs.leaves, strict=True)]) for r in range(len(columns[0]))] if columns else []
+    rows = (
+        [inputs.tree([_own(c[r], x) for c, x in zip(columns, inputs.leaves, strict=True)]) for r in range(len(columns[0]))]
+        if columns
+        else []
+    )
     return unflatten(out_spec, rows)
 
 
@@ -472,5 +482,6 @@ def hessian(function: Function, argnums: int | Sequence[int] = 0, chunk_size: in
     array([[4., 2.],
            [2., 0.]])
     """
-    return _derived(function, ("hessian", _hashable(argnums), chunk_size),
-                    lambda f: jacobian(grad(f, argnums), argnums, "forward", chunk_size))
+    return _derived(
+        function, ("hessian", _hashable(argnums), chunk_size), lambda f: jacobian(grad(f, argnums), argnums, "forward", chunk_size)
+    )

@@ -12,8 +12,19 @@ from .errors import DTypeError
 DType = np.dtype[Any]
 
 SHORT: dict[str, str] = {
-    "bool": "bool", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8", "uint16": "u16",
-    "uint32": "u32", "uint64": "u64", "float32": "f32", "float64": "f64", "complex64": "c64", "complex128": "c128",
+    "bool": "bool",
+    "int8": "i8",
+    "int16": "i16",
+    "int32": "i32",
+    "int64": "i64",
+    "uint8": "u8",
+    "uint16": "u16",
+    "uint32": "u32",
+    "uint64": "u64",
+    "float32": "f32",
+    "float64": "f64",
+    "complex64": "c64",
+    "complex128": "c128",
 }
 LONG: dict[str, str] = {short: name for name, short in SHORT.items()}
 BOOL, INT64, UINT64 = np.dtype(np.bool_), np.dtype(np.int64), np.dtype(np.uint64)
@@ -38,11 +49,10 @@ def promote(*kinds: DType | type) -> DType:
     return check(np.result_type(*strong, *examples))
 
 
-def kind_of(value: Any) -> DType | type:
+def kind_of(value: Any) -> Any:
     """The dtype of an array or NumPy scalar, or the Python type of a weak scalar."""
     dtype = getattr(value, "dtype", None)
-    found: Any = dtype if dtype is not None else type(value)
-    return found
+    return dtype if dtype is not None else type(value)
 
 
 @lru_cache(maxsize=256)

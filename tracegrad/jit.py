@@ -56,14 +56,22 @@ class Jitted:
         except (TypeError, ValueError):
             self._signature = None
         names = list(self._signature.parameters) if self._signature else []
-        unknown = [n for n in self.static_argnames if names and n not in names and not any(
-            p.kind is p.VAR_KEYWORD for p in self._signature.parameters.values())]  # type: ignore[union-attr]
+        unknown = [
+            n
+            for n in self.static_argnames
+            if self._signature and n not in names and not any(p.kind is p.VAR_KEYWORD for p in self._signature.parameters.values())
+        ]
         if unknown:
-            raise TypeError(f"jit: static_argnames names {unknown}, but {getattr(function, '__name__', function)} has the parameters {names}")
+            raise TypeError(
+                f"jit: static_argnames names {unknown}, but {getattr(function, '__name__', function)} has the parameters {names}"
+            )
         self.static_argnames += tuple(names[k] for k in static_argnums)
         self._names = names
-        self._positional = [n for n, p in self._signature.parameters.items() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-                            ] if self._signature else []
+        self._positional = (
+            [n for n, p in self._signature.parameters.items() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+            if self._signature
+            else []
+        )
         self._entries: dict[Any, Entry] = {}
         self._symbolic: dict[Any, list[Entry]] = {}
         self._first: dict[Any, tuple[tuple[Any, ...], ...]] = {}
@@ -184,8 +192,10 @@ class Jitted:
         function = _with_static(self.function, static) if static else self.function
         traced = trace_function(function, spec, types, faces, names, getattr(self.function, "__name__", "function"), sizes)
         if around.drawn() != drawn:
-            raise TracegradError(f"jit: {getattr(self.function, '__name__', 'the function')} draws from a random generator of NumPy, so "
-                                 "every call would repeat the numbers drawn while tracing. Use tg.Generator, or draw outside and pass the numbers as an argument.")
+            raise TracegradError(
+                f"jit: {getattr(self.function, '__name__', 'the function')} draws from a random generator of NumPy, so "
+                "every call would repeat the numbers drawn while tracing. Use tg.Generator, or draw outside and pass the numbers as an argument."
+            )
         readers: list[tuple[str, Callable[[], Any] | None]] = []
         captured = set()
         for k, x in enumerate(traced.captures):
@@ -197,11 +207,20 @@ class Jitted:
             if not var.name.isidentifier():
                 var.name = ""
         # What the function itself changed while it was traced (a counter, a log) is its result, not something it relied on.
-        facts = [(p, r, Content(v) if id(v) in around.arrays else v)
-                 for p, r, v in around.facts if id(v) not in captured and unchanged(r, v)]
-        entry = Entry(traced, traced.graph, readers, facts, tuple(t.shape for t in types),
-                      lambda: self._trace(spec, types, faces, static, actual, sizes))
-        known: dict[int, int] = {id(v): k for k, (v, (_, read)) in enumerate(zip(traced.captures, readers, strict=True)) if read is not None}
+        facts = [
+            (p, r, Content(v) if id(v) in around.arrays else v) for p, r, v in around.facts if id(v) not in captured and unchanged(r, v)
+        ]
+        entry = Entry(
+            traced,
+            traced.graph,
+            readers,
+            facts,
+            tuple(t.shape for t in types),
+            lambda: self._trace(spec, types, faces, static, actual, sizes),
+        )
+        known: dict[int, int] = {
+            id(v): k for k, (v, (_, read)) in enumerate(zip(traced.captures, readers, strict=True)) if read is not None
+        }
         owned = {known[id(v)]: content(v) or b"" for _, _, v in around.facts if isinstance(v, np.ndarray) and id(v) in known}
         constants = [x for x, (_, read) in zip(traced.captures, readers, strict=True) if read is None]
         literal = any(isinstance(a, Literal) and isinstance(a.value, np.generic) for node in traced.graph.nodes for a in node.inputs)
@@ -387,8 +406,10 @@ def _check_overlap(values: Sequence[Any], k: int, name: str) -> None:
         except np.exceptions.TooHardError:
             shared = True
         if shared:
-            raise ValueError(f"jit: the argument {name} is written to and shares memory with another argument or captured array. "
-                             "Pass a copy of one of them.")
+            raise ValueError(
+                f"jit: the argument {name} is written to and shares memory with another argument or captured array. "
+                "Pass a copy of one of them."
+            )
 
 
 def _memory(x: Any) -> np.ndarray[Any, Any] | None:

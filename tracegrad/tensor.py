@@ -36,8 +36,21 @@ class Boxed(Operators, Writes, NumpyDispatch):
     """What both faces share."""
 
     __slots__ = (
-        "__weakref__", "_accumulate", "_base", "_borrowed", "_data", "_grad", "_hooks", "_past", "_seen", "_tangents", "_version_counter",
-        "_view", "grad_fn", "output_nr", "requires_grad",
+        "__weakref__",
+        "_accumulate",
+        "_base",
+        "_borrowed",
+        "_data",
+        "_grad",
+        "_hooks",
+        "_past",
+        "_seen",
+        "_tangents",
+        "_version_counter",
+        "_view",
+        "grad_fn",
+        "output_nr",
+        "requires_grad",
     )
     boxes_everything: ClassVar[bool] = False
     """Whether every result is boxed (Tensor), or only what may carry a derivative now or after a write into it (Array)."""
@@ -174,9 +187,14 @@ class Boxed(Operators, Writes, NumpyDispatch):
         return data
 
     def __bool__(self) -> bool:
-        return bool(self._concrete("a Python condition (if, while, and, or, not, assert)", "Use tg.where(condition, a, b) for a choice "
-                                                                                           "by element, "
-                                   "tg.cond / tg.while_loop for control flow, or mark the argument static with static_argnames."))
+        return bool(
+            self._concrete(
+                "a Python condition (if, while, and, or, not, assert)",
+                "Use tg.where(condition, a, b) for a choice "
+                "by element, "
+                "tg.cond / tg.while_loop for control flow, or mark the argument static with static_argnames.",
+            )
+        )
 
     def __int__(self) -> int:
         return int(self._concrete("int()", "Use x.astype(int) for a conversion, or mark the argument static with static_argnames."))
@@ -191,13 +209,18 @@ class Boxed(Operators, Writes, NumpyDispatch):
         self._refresh()
         data = self._concrete(asked, f"{_NUMBER} {_ELEMENT}")
         if self.requires_grad or (self._tangents and STATE.levels):
-            raise ConcretizationError(f"{user_line()}: {asked} of a differentiated array ({self.type}) would lose its derivative. "
-                                      f"{_NUMBER} {_ELEMENT}")
+            raise ConcretizationError(
+                f"{user_line()}: {asked} of a differentiated array ({self.type}) would lose its derivative. {_NUMBER} {_ELEMENT}"
+            )
         return data
 
     def __index__(self) -> int:
-        return int(self._concrete("an index or range()", "Use tg.fori_loop for loops, x[i] with the array itself for indexing, or mark the "
-                                  "argument static with static_argnames.").__index__())
+        return int(
+            self._concrete(
+                "an index or range()",
+                "Use tg.fori_loop for loops, x[i] with the array itself for indexing, or mark the argument static with static_argnames.",
+            ).__index__()
+        )
 
 
 _NUMBER = "Leave the value an array: arithmetic and NumPy's functions work on it as on a number (np.sin, not math.sin)."

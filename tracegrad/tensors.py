@@ -53,8 +53,10 @@ def _from_data(data: Any, dtype: Any) -> Any:
         return np.array(data, check(np.dtype(dtype)))
     array = np.array(data)
     if array.dtype == object:
-        raise TypeError(f"a tensor cannot be made of {type(data).__name__} data of mixed or unknown element types; pass numbers, arrays "
-                        "or nested lists of them")
+        raise TypeError(
+            f"a tensor cannot be made of {type(data).__name__} data of mixed or unknown element types; pass numbers, arrays "
+            "or nested lists of them"
+        )
     if not hasattr(data, "dtype") and array.dtype.kind in "fc" and _of_python_numbers(data):
         array = array.astype(default_dtype() if array.dtype.kind == "f" else np.result_type(default_dtype(), np.complex64))
     check(array.dtype)
@@ -238,6 +240,23 @@ def _shape(x: Any) -> Any:
 
 
 __all__ = [
-    "arange", "as_tensor", "empty", "empty_like", "eye", "from_numpy", "full", "full_like", "linspace", "ones", "ones_like", "rand",
-    "rand_like", "randint", "randn", "randn_like", "tensor", "zeros", "zeros_like",
+    "arange",
+    "as_tensor",
+    "empty",
+    "empty_like",
+    "eye",
+    "from_numpy",
+    "full",
+    "full_like",
+    "linspace",
+    "ones",
+    "ones_like",
+    "rand",
+    "rand_like",
+    "randint",
+    "randn",
+    "randn_like",
+    "tensor",
+    "zeros",
+    "zeros_like",
 ]

@@ -50,5 +50,4 @@ def _register(cls: type) -> None:
             object.__setattr__(made, name, child)
         return made
 
-    optree.register_pytree_node(
-        cls, lambda x: ([getattr(x, n) for n in names], None, names), unflatten_dataclass, namespace=_NAMESPACE)
+    optree.register_pytree_node(cls, lambda x: ([getattr(x, n) for n in names], None, names), unflatten_dataclass, namespace=_NAMESPACE)

@@ -64,8 +64,10 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
             if size == 1:
                 size = d
             elif not same(size, d):
-                raise ShapeError(f"shapes {' and '.join(show(s) for s in shapes)} cannot be broadcast together: axis {axis} has sizes "
-                                 f"{size} and {d}, and neither is 1. Reshape one of them, or add an axis with x[:, None].")
+                raise ShapeError(
+                    f"shapes {' and '.join(show(s) for s in shapes)} cannot be broadcast together: axis {axis} has sizes "
+                    f"{size} and {d}, and neither is 1. Reshape one of them, or add an axis with x[:, None]."
+                )
         result.append(size)
     return tuple(result)
 
@@ -96,7 +98,6 @@ class Sizes:
     def hold(self, bindings: dict[str, int]) -> bool:
         """Whether all recorded facts are true for these sizes."""
         return all(integers.RELATIONS[r](integers.evaluate(d, bindings)) is fact for (r, d), fact in self.guards.items())
-
 
     def pin(self, value: Int) -> int:
         """The number that `value` is in this trace, recorded as a fact."""

@@ -45,12 +45,16 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
                 types.append(kind)
                 continue
             if not -kind.ndim <= axis < kind.ndim:
-                raise ShapeError(f"vmap: in_axes names axis {axis} of an argument of shape {kind.shape}; use None for arguments that are not mapped")
+                raise ShapeError(
+                    f"vmap: in_axes names axis {axis} of an argument of shape {kind.shape}; use None for arguments that are not mapped"
+                )
             k = axis % kind.ndim
             if size is None:
                 size = kind.shape[k]
             elif not same(size, kind.shape[k]):
-                raise ShapeError(f"vmap: the mapped axes differ in size: {size} and {kind.shape[k]} (argument of shape {kind.shape}, axis {axis})")
+                raise ShapeError(
+                    f"vmap: the mapped axes differ in size: {size} and {kind.shape[k]} (argument of shape {kind.shape}, axis {axis})"
+                )
             types.append(ArrayType(kind.dtype, (*kind.shape[:k], *kind.shape[k + 1 :])))
         if size is None:
             raise ValueError("vmap: no argument is mapped; give in_axes an axis for at least one")
@@ -62,7 +66,10 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
             generator.store(counter)
         wanted = _broadcast(out_axes, unflatten(traced.out_spec, [0] * count))
         results = [with_axis(o, p, size, w) for o, p, w in zip(outs[:count], out_places, wanted, strict=False)]
-        faces = [Tensor(np.asarray(plain(r))) if t and not isinstance(r, Boxed) else plain(r) for r, t in zip(results, traced.out_boxed, strict=True)]
+        faces = [
+            Tensor(np.asarray(plain(r))) if t and not isinstance(r, Boxed) else plain(r)
+            for r, t in zip(results, traced.out_boxed, strict=True)
+        ]
         return unflatten(traced.out_spec, [np.array(r) if isinstance(r, np.ndarray) and not r.flags.writeable else r for r in faces])
 
     mapped.__name__ = f"vmap_{getattr(function, '__name__', 'function')}"

@@ -220,12 +220,10 @@ def square(x: Any) -> Any:
     return x * x
 
 
-
 @implements(square)
 def _type_square(x: Any) -> Any:
     t = scalar_type(x)
     return lambda x: t(x * x)
-
 
 
 def reciprocal(x: Any) -> Any:

@@ -40,9 +40,27 @@ SPECIAL: tuple[tuple[Any, ...], ...] = (
 
 
 def binary(name: str, function: Callable[..., Any], numpy: Callable[..., Any], order: int = 2, special: Any = SPECIAL) -> tuple[Case, ...]:
-    found = (Case(f"{name} broadcast", function, pair, numpy, (name,), order, special=special,
-                  errors=(((np.ones(2), np.ones(3)), ShapeError, "cannot be broadcast"),)),
-             Case(f"{name} by a number", lambda x: function(x, 2), reals, lambda x: numpy(x, 2), (name,), order, special=((np.arange(3, dtype=np.float32),),)))
+    found = (
+        Case(
+            f"{name} broadcast",
+            function,
+            pair,
+            numpy,
+            (name,),
+            order,
+            special=special,
+            errors=(((np.ones(2), np.ones(3)), ShapeError, "cannot be broadcast"),),
+        ),
+        Case(
+            f"{name} by a number",
+            lambda x: function(x, 2),
+            reals,
+            lambda x: numpy(x, 2),
+            (name,),
+            order,
+            special=((np.arange(3, dtype=np.float32),),),
+        ),
+    )
     return (*found, Case(f"{name} complex", function, mixed, numpy, (name,))) if order else found
 
 
@@ -52,15 +70,33 @@ CASES: tuple[Case, ...] = (
     *binary("add", ops.add, np.add, special=(*SPECIAL, *BOOLS)),
     *binary("sub", ops.sub, np.subtract),
     *binary("div", ops.div, np.true_divide, special=(*SPECIAL, *BOOLS)),
-    *(c for name in ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
-      for c in binary(name, getattr(ops, name), getattr(np, name), 0, (*SPECIAL, *BOOLS))),
+    *(
+        c
+        for name in ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
+        for c in binary(name, getattr(ops, name), getattr(np, name), 0, (*SPECIAL, *BOOLS))
+    ),
     Case("neg", ops.neg, reals, np.negative, ("neg",), special=((np.array([1, -128], np.int8),), (np.array([0.0, np.nan]),))),
     Case("conj", ops.conj, complexes, np.conj, ("conj",), special=((np.array([1.0, 2.0]),),)),
     Case("real", ops.real, complexes, np.real, ("real",), special=((np.array([1.0, 2.0]),),)),
     Case("imag", ops.imag, complexes, np.imag, ("imag",), special=((np.array([1.0, 2.0]),),)),
     Case("convert to complex", lambda x: ops.convert(x, np.complex128), reals, lambda x: x.astype(complex), ("convert",)),
-    Case("convert to int", lambda x: ops.convert(x, np.int32), reals, lambda x: x.astype(np.int32), ("convert",), 0,
-         special=((np.array([1.9, -1.9, 0.0]),), (np.array([True, False]),))),
-    Case("convert to bool", lambda x: ops.convert(x, bool), reals, lambda x: x.astype(bool), ("convert",), 0, special=((np.array([np.nan, 0.0, -0.0]),),)),
+    Case(
+        "convert to int",
+        lambda x: ops.convert(x, np.int32),
+        reals,
+        lambda x: x.astype(np.int32),
+        ("convert",),
+        0,
+        special=((np.array([1.9, -1.9, 0.0]),), (np.array([True, False]),)),
+    ),
+    Case(
+        "convert to bool",
+        lambda x: ops.convert(x, bool),
+        reals,
+        lambda x: x.astype(bool),
+        ("convert",),
+        0,
+        special=((np.array([np.nan, 0.0, -0.0]),),),
+    ),
     Case("convert ints", lambda x: ops.convert(x, np.float64), lambda rng: (np.arange(3),), lambda x: x.astype(float), ("convert",), 0),
 )

@@ -15,8 +15,14 @@ from tracegrad.errors import DTypeError
 NAN, INF = float("nan"), float("inf")
 F32 = np.array([[0.25, 0.5, 0.75]], np.float32)
 AWKWARD = np.array([NAN, INF, -INF, 0.0, -0.0, 1e-300, -1e-300, 1e300, -1e300])
-SPECIAL: tuple[tuple[Any, ...], ...] = ((AWKWARD,), (np.zeros((0, 3)),), (F32,), (np.array([1, 2, 3]),), (np.array([1, 2], np.int16),),
-                                        (0.5,))
+SPECIAL: tuple[tuple[Any, ...], ...] = (
+    (AWKWARD,),
+    (np.zeros((0, 3)),),
+    (F32,),
+    (np.array([1, 2, 3]),),
+    (np.array([1, 2], np.int16),),
+    (0.5,),
+)
 
 
 def spread(low: float, high: float, shape: tuple[int, ...] = (2, 3)) -> Callable[[np.random.Generator], tuple[Any, ...]]:
@@ -45,14 +51,30 @@ def complexes(rng: np.random.Generator) -> tuple[Any, ...]:
     return (rng.uniform(0.2, 0.8, (2, 3)) + 1j * rng.uniform(0.2, 0.8, (2, 3)),)
 
 
-def unary(name: str, numpy: Callable[..., Any], low: float, high: float, special: tuple[tuple[Any, ...], ...] = SPECIAL, order: int = 2,
-          function: Callable[..., Any] | None = None, op: str | None = None, **more: Any) -> Case:
+def unary(
+    name: str,
+    numpy: Callable[..., Any],
+    low: float,
+    high: float,
+    special: tuple[tuple[Any, ...], ...] = SPECIAL,
+    order: int = 2,
+    function: Callable[..., Any] | None = None,
+    op: str | None = None,
+    **more: Any,
+) -> Case:
     return Case(name, function or getattr(ops, name), spread(low, high), numpy, (op or name,), order, special=special, **more)
 
 
 def holomorphic(name: str, numpy: Callable[..., Any], function: Callable[..., Any] | None = None, ops_: tuple[str, ...] = ()) -> Case:
-    return Case(f"{name} complex", function or getattr(ops, name), complexes, numpy, ops_ or (name,), 2,
-                special=((np.array([0.3 - 0.2j], np.complex64),),))
+    return Case(
+        f"{name} complex",
+        function or getattr(ops, name),
+        complexes,
+        numpy,
+        ops_ or (name,),
+        2,
+        special=((np.array([0.3 - 0.2j], np.complex64),),),
+    )
 
 
 NO_COMPLEX = ((np.array([1j]),), DTypeError, "not defined for complex128")
@@ -91,8 +113,16 @@ UNARY = (
     unary("lgamma", sp.gammaln, 0.5, 4, special=SPECIAL[:4], tolerance=1e-5),
     unary("digamma", sp.digamma, 0.5, 4, special=SPECIAL[1:4], tolerance=1e-5),
     unary("gamma", sp.gamma, 0.5, 4, special=SPECIAL[1:4], tolerance=1e-5),
-    unary("polygamma 2", lambda x: sp.polygamma(2, x), 1, 4, special=(), function=lambda x: ops.polygamma(2, x), op="polygamma",
-          tolerance=1e-5),
+    unary(
+        "polygamma 2",
+        lambda x: sp.polygamma(2, x),
+        1,
+        4,
+        special=(),
+        function=lambda x: ops.polygamma(2, x),
+        op="polygamma",
+        tolerance=1e-5,
+    ),
     unary("relu", lambda x: np.maximum(x, 0), 0.2, 2, special=SPECIAL[:4]),
     unary("nan_to_num", np.nan_to_num, -2, 2, op="isnan"),
     unary("deg2rad", np.deg2rad, -200, 200, special=SPECIAL[:3], op="mul"),
@@ -104,73 +134,215 @@ UNARY = (
 )
 
 POWERS = (
-    *[unary(f"power {n}", lambda x, n=n: x**n, 0.5, 2, function=lambda x, n=n: ops.power(x, n), op=op,
-            special=((AWKWARD,), (F32,), (np.zeros((0, 2)),)))
-      for n, op in ((2, "square"), (3, "integer_pow"), (7, "integer_pow"), (-1, "reciprocal"), (-3, "inverse_pow"), (1, "mul"),
-                    (0.5, "sqrt"),
-                    (2.5, "pow"), (-1.5, "pow"), (40, "pow"))],
-    Case("power of the exponent", ops.power, pair(0.5, 2), np.power, ("pow",), 2,
-         special=((np.array([2, 3]), np.array([3, 2])), (np.array([2, 3]), 2), (2.0, F32), (F32, np.array([1, 2, 3])),
-                  (np.array([0.0, 0.0]), np.array([0.0, 2.0])),
-                  (np.array([True, False]), np.array([True, True]))),
-         errors=(((np.array([2]), -1), ValueError, "negative integer power"),)),
-    Case("power of negative bases", lambda x: ops.power(x, np.array([2.0, 3.0, -1.0])), spread(-2, -0.5),
-         lambda x: x ** np.array([2.0, 3.0, -1.0]),
-         ("pow",), 2),
+    *[
+        unary(
+            f"power {n}",
+            lambda x, n=n: x**n,
+            0.5,
+            2,
+            function=lambda x, n=n: ops.power(x, n),
+            op=op,
+            special=((AWKWARD,), (F32,), (np.zeros((0, 2)),)),
+        )
+        for n, op in (
+            (2, "square"),
+            (3, "integer_pow"),
+            (7, "integer_pow"),
+            (-1, "reciprocal"),
+            (-3, "inverse_pow"),
+            (1, "mul"),
+            (0.5, "sqrt"),
+            (2.5, "pow"),
+            (-1.5, "pow"),
+            (40, "pow"),
+        )
+    ],
+    Case(
+        "power of the exponent",
+        ops.power,
+        pair(0.5, 2),
+        np.power,
+        ("pow",),
+        2,
+        special=(
+            (np.array([2, 3]), np.array([3, 2])),
+            (np.array([2, 3]), 2),
+            (2.0, F32),
+            (F32, np.array([1, 2, 3])),
+            (np.array([0.0, 0.0]), np.array([0.0, 2.0])),
+            (np.array([True, False]), np.array([True, True])),
+        ),
+        errors=(((np.array([2]), -1), ValueError, "negative integer power"),),
+    ),
+    Case(
+        "power of negative bases",
+        lambda x: ops.power(x, np.array([2.0, 3.0, -1.0])),
+        spread(-2, -0.5),
+        lambda x: x ** np.array([2.0, 3.0, -1.0]),
+        ("pow",),
+        2,
+    ),
     Case("power complex", lambda x, y: ops.power(x, y), lambda rng: (*complexes(rng), *complexes(rng)), np.power, ("pow",), 2),
     Case("float_power", ops.float_power, pair(0.5, 2), np.float_power, ("pow",), 2, special=((np.array([2, 4]), -1),)),
 )
 
 COMPLEX = (
-    *[holomorphic(n, f) for n, f in (
-        ("exp", np.exp), ("expm1", np.expm1), ("log", np.log), ("log1p", np.log1p), ("log2", np.log2), ("log10", np.log10),
-        ("sqrt", np.sqrt),
-        ("square", np.square), ("sin", np.sin), ("cos", np.cos), ("tan", np.tan), ("asin", np.arcsin), ("acos", np.arccos),
-        ("atan", np.arctan),
-        ("sinh", np.sinh), ("cosh", np.cosh), ("tanh", np.tanh), ("asinh", np.arcsinh), ("acosh", np.arccosh), ("atanh", np.arctanh),
-        ("reciprocal", np.reciprocal), ("angle", np.angle), ("exp2", np.exp2))],
+    *[
+        holomorphic(n, f)
+        for n, f in (
+            ("exp", np.exp),
+            ("expm1", np.expm1),
+            ("log", np.log),
+            ("log1p", np.log1p),
+            ("log2", np.log2),
+            ("log10", np.log10),
+            ("sqrt", np.sqrt),
+            ("square", np.square),
+            ("sin", np.sin),
+            ("cos", np.cos),
+            ("tan", np.tan),
+            ("asin", np.arcsin),
+            ("acos", np.arccos),
+            ("atan", np.arctan),
+            ("sinh", np.sinh),
+            ("cosh", np.cosh),
+            ("tanh", np.tanh),
+            ("asinh", np.arcsinh),
+            ("acosh", np.arccosh),
+            ("atanh", np.arctanh),
+            ("reciprocal", np.reciprocal),
+            ("angle", np.angle),
+            ("exp2", np.exp2),
+        )
+    ],
     holomorphic("sigmoid", lambda x: 1 / (1 + np.exp(-x))),
     holomorphic("power 3", lambda x: x**3, lambda x: ops.power(x, 3), ("integer_pow",)),
     holomorphic("power -2", lambda x: x**-2, lambda x: ops.power(x, -2), ("inverse_pow",)),
     holomorphic("absolute", np.absolute, None, ("abs",)),
     holomorphic("sign", lambda x: np.sign(x) * (1 + x), lambda x: ops.sign(x) * (1 + x), ("sgn",)),
-    Case("abs and sign of complex zero", lambda x: (ops.absolute(x), ops.sign(x), ops.angle(x)), complexes,
-         lambda x: (np.absolute(x), np.sign(x), np.angle(x)), ("abs", "sgn", "angle"), 2, special=((np.array([0j, 1j, -1 + 0j]),),)),
+    Case(
+        "abs and sign of complex zero",
+        lambda x: (ops.absolute(x), ops.sign(x), ops.angle(x)),
+        complexes,
+        lambda x: (np.absolute(x), np.sign(x), np.angle(x)),
+        ("abs", "sgn", "angle"),
+        2,
+        special=((np.array([0j, 1j, -1 + 0j]),),),
+    ),
 )
 
 BINARY = (
-    Case("atan2", ops.atan2, pair(0.3, 2), np.arctan2, ("atan2",), 2,
-         special=((np.array([0.0, -0.0, 1.0]), np.array([-1.0, -1.0, 0.0])), (1, F32)),
-         errors=(((np.array([1j]), 1.0), DTypeError, "atan2 is not defined"),)),
+    Case(
+        "atan2",
+        ops.atan2,
+        pair(0.3, 2),
+        np.arctan2,
+        ("atan2",),
+        2,
+        special=((np.array([0.0, -0.0, 1.0]), np.array([-1.0, -1.0, 0.0])), (1, F32)),
+        errors=(((np.array([1j]), 1.0), DTypeError, "atan2 is not defined"),),
+    ),
     Case("hypot", ops.hypot, pair(0.3, 2), np.hypot, ("hypot",), 2, special=((AWKWARD, 1e300), (F32, 2))),
-    Case("logaddexp", ops.logaddexp, pair(-2, 2), np.logaddexp, ("logaddexp",), 2,
-         special=((AWKWARD, AWKWARD[::-1]), (F32, 2.0), (-INF, -INF))),
+    Case(
+        "logaddexp",
+        ops.logaddexp,
+        pair(-2, 2),
+        np.logaddexp,
+        ("logaddexp",),
+        2,
+        special=((AWKWARD, AWKWARD[::-1]), (F32, 2.0), (-INF, -INF)),
+    ),
     Case("logaddexp2", ops.logaddexp2, pair(-2, 2), np.logaddexp2, ("logaddexp",), 2),
-    Case("maximum", ops.maximum, separated, np.maximum, ("maximum",), 2,
-         special=((AWKWARD, 0.5), (F32, 1), (np.array([1, 5]), np.array([2.5, 3])),)),
-    Case("minimum", ops.minimum, separated, np.minimum, ("minimum",), 2,
-         special=((AWKWARD, 0.5), (F32, 1), (np.array([1, 5], np.uint8), np.array([2, 3], np.uint8)))),
+    Case(
+        "maximum",
+        ops.maximum,
+        separated,
+        np.maximum,
+        ("maximum",),
+        2,
+        special=(
+            (AWKWARD, 0.5),
+            (F32, 1),
+            (np.array([1, 5]), np.array([2.5, 3])),
+        ),
+    ),
+    Case(
+        "minimum",
+        ops.minimum,
+        separated,
+        np.minimum,
+        ("minimum",),
+        2,
+        special=((AWKWARD, 0.5), (F32, 1), (np.array([1, 5], np.uint8), np.array([2, 3], np.uint8))),
+    ),
     Case("fmax", ops.fmax, separated, np.fmax, ("fmax",), 2, special=((AWKWARD, AWKWARD[::-1]), (F32, NAN))),
     Case("fmin", ops.fmin, separated, np.fmin, ("fmin",), 2, special=((AWKWARD, AWKWARD[::-1]), (F32, NAN))),
-    Case("mod", ops.mod, divisors, np.mod, ("mod",), 2, special=((np.array([-7, 7, 7]), np.array([3, -3, 2])), (np.array([-7.5, 7.5, INF]),
-                                                                                                                2.0))),
-    Case("fmod", ops.fmod, divisors, np.fmod, ("fmod",), 2, special=((np.array([-7, 7, 7]), np.array([3, -3, 2])), (np.array([-7.5, 7.5,
-                                                                                                                              INF]), 2.0))),
-    Case("copysign", lambda x, y: ops.copysign(x, y), separated, np.copysign, ("copysign",), 2, (0,),
-         special=((AWKWARD, AWKWARD[::-1]), (3, -0.0))),
+    Case(
+        "mod",
+        ops.mod,
+        divisors,
+        np.mod,
+        ("mod",),
+        2,
+        special=((np.array([-7, 7, 7]), np.array([3, -3, 2])), (np.array([-7.5, 7.5, INF]), 2.0)),
+    ),
+    Case(
+        "fmod",
+        ops.fmod,
+        divisors,
+        np.fmod,
+        ("fmod",),
+        2,
+        special=((np.array([-7, 7, 7]), np.array([3, -3, 2])), (np.array([-7.5, 7.5, INF]), 2.0)),
+    ),
+    Case(
+        "copysign",
+        lambda x, y: ops.copysign(x, y),
+        separated,
+        np.copysign,
+        ("copysign",),
+        2,
+        (0,),
+        special=((AWKWARD, AWKWARD[::-1]), (3, -0.0)),
+    ),
     Case("heaviside", ops.heaviside, separated, np.heaviside, ("heaviside",), 0, special=((np.array([-1.0, 0.0, 2.0, NAN]), 0.5),)),
-    Case("heaviside at 0", lambda h: ops.heaviside(np.zeros(3), h), spread(0, 1, (3,)), lambda h: np.heaviside(np.zeros(3), h),
-         ("heaviside",), 2),
-    Case("xlogy", ops.xlogy, pair(0.3, 2), sp.xlogy, ("strong_mul", "log"), 2,
-         special=((np.array([0.0, 0.0, 1.0]), np.array([0.0, 2.0, 2.0])),)),
+    Case(
+        "heaviside at 0",
+        lambda h: ops.heaviside(np.zeros(3), h),
+        spread(0, 1, (3,)),
+        lambda h: np.heaviside(np.zeros(3), h),
+        ("heaviside",),
+        2,
+    ),
+    Case(
+        "xlogy",
+        ops.xlogy,
+        pair(0.3, 2),
+        sp.xlogy,
+        ("strong_mul", "log"),
+        2,
+        special=((np.array([0.0, 0.0, 1.0]), np.array([0.0, 2.0, 2.0])),),
+    ),
     Case("xlog1py", ops.xlog1py, pair(0.3, 2), sp.xlog1py, ("strong_mul", "log1p"), 2),
     Case("betaln", ops.betaln, pair(0.8, 3), sp.betaln, ("lgamma",), 2, tolerance=1e-5),
-    Case("clip", lambda x: ops.clip(x, -0.5, 1.1), lambda rng: separated(rng)[:1], lambda x: np.clip(x, -0.5, 1.1),
-         ("clip_min", "clip_max"), 2,
-         special=((AWKWARD,), (np.zeros((0,)),), (F32,))),
-    Case("clip between arrays", lambda x, a, b: ops.clip(x, a, b),
-         lambda rng: (np.array([0.1, 0.5, 2.0]), np.array([0.3, 0.2, 0.1]), np.array([1.0, 0.9, 1.5])),
-         np.clip, ("clip_min", "clip_max"), 2, vmap=False),
+    Case(
+        "clip",
+        lambda x: ops.clip(x, -0.5, 1.1),
+        lambda rng: separated(rng)[:1],
+        lambda x: np.clip(x, -0.5, 1.1),
+        ("clip_min", "clip_max"),
+        2,
+        special=((AWKWARD,), (np.zeros((0,)),), (F32,)),
+    ),
+    Case(
+        "clip between arrays",
+        lambda x, a, b: ops.clip(x, a, b),
+        lambda rng: (np.array([0.1, 0.5, 2.0]), np.array([0.3, 0.2, 0.1]), np.array([1.0, 0.9, 1.5])),
+        np.clip,
+        ("clip_min", "clip_max"),
+        2,
+        vmap=False,
+    ),
 )
 
 FLAT = (
@@ -180,33 +352,97 @@ FLAT = (
     unary("ceil", np.ceil, -3, 3, order=0),
     unary("trunc", np.trunc, -3, 3, order=0),
     unary("rint", np.rint, -3, 3, order=0),
-    *[unary(f"round {d}", lambda x, d=d: np.round(x, d), -300, 300, order=0, function=lambda x, d=d: ops.round(x, d), op="rint",
-            special=((np.array([0.5, 1.5, -2.5, NAN, INF]),), (np.array([123, 456]),), (F32,))) for d in (0, 2, -2)],
-    Case("floor_divide", ops.floor_divide, divisors, np.floor_divide, ("floor_divide",), 0,
-         special=((np.array([-7, 7]), np.array([3, -3])), (np.array([5.0, -5.0]), 2.0))),
-    Case("mod of booleans", lambda x, y: (ops.mod(x, y), ops.floor_divide(x, y), ops.fmod(x, y), ops.square(x)),
-         lambda rng: (np.array([True, False]), np.array([True, True])),
-         lambda x, y: (np.mod(x, y), np.floor_divide(x, y), np.fmod(x, y), np.square(x)), ("mod", "fmod"), 0),
+    *[
+        unary(
+            f"round {d}",
+            lambda x, d=d: np.round(x, d),
+            -300,
+            300,
+            order=0,
+            function=lambda x, d=d: ops.round(x, d),
+            op="rint",
+            special=((np.array([0.5, 1.5, -2.5, NAN, INF]),), (np.array([123, 456]),), (F32,)),
+        )
+        for d in (0, 2, -2)
+    ],
+    Case(
+        "floor_divide",
+        ops.floor_divide,
+        divisors,
+        np.floor_divide,
+        ("floor_divide",),
+        0,
+        special=((np.array([-7, 7]), np.array([3, -3])), (np.array([5.0, -5.0]), 2.0)),
+    ),
+    Case(
+        "mod of booleans",
+        lambda x, y: (ops.mod(x, y), ops.floor_divide(x, y), ops.fmod(x, y), ops.square(x)),
+        lambda rng: (np.array([True, False]), np.array([True, True])),
+        lambda x, y: (np.mod(x, y), np.floor_divide(x, y), np.fmod(x, y), np.square(x)),
+        ("mod", "fmod"),
+        0,
+    ),
     Case("divmod", ops.divmod, divisors, np.divmod, ("floor_divide", "mod"), 0),
     unary("isnan", np.isnan, -3, 3, order=0),
     unary("isinf", np.isinf, -3, 3, order=0),
     unary("isfinite", np.isfinite, -3, 3, order=0),
     unary("signbit", np.signbit, -3, 3, order=0, op="copysign"),
     unary("logical_not", np.logical_not, -3, 3, order=0),
-    Case("isclose", ops.isclose, lambda rng: (np.array([1.0, 2.0, NAN, INF, INF]), np.array([1.0 + 1e-9, 2.1, NAN, INF, -INF])),
-         np.isclose, ("isfinite", "logical_or"), 0),
-    *[Case(n, getattr(ops, n), lambda rng: (rng.integers(0, 2, (2, 3)) == 1, rng.integers(0, 2, 3) == 1), getattr(np, n), (n,), 0,
-           special=((AWKWARD, 0.0),))
-      for n in ("logical_and", "logical_or", "logical_xor")],
-    *[Case(n, getattr(ops, n), lambda rng: (rng.integers(-9, 9, (2, 3)), rng.integers(0, 9, 3)), getattr(np, n), (n,), 0,
-           special=((np.array([True, False]), np.array([True, True])), (np.array([1, 2, 3], np.uint8), 3)),
-           errors=(((np.array([1.0]), 1), DTypeError, "only for boolean, integer"),))
-      for n in ("bitwise_and", "bitwise_or", "bitwise_xor")],
-    *[Case(n, getattr(ops, n), lambda rng: (rng.integers(-9, 9, (2, 3)), rng.integers(0, 9, 3)), getattr(np, n), (n,), 0,
-           special=((np.array([1, 200], np.uint8), 3),), errors=(((np.array([1.0]), 1), DTypeError, "only for integer"),))
-      for n in ("left_shift", "right_shift")],
-    Case("invert", ops.invert, lambda rng: (rng.integers(-9, 9, (2, 3)),), np.invert, ("invert",), 0,
-         special=((np.array([True, False]),), (np.array([1], np.uint8),))),
+    Case(
+        "isclose",
+        ops.isclose,
+        lambda rng: (np.array([1.0, 2.0, NAN, INF, INF]), np.array([1.0 + 1e-9, 2.1, NAN, INF, -INF])),
+        np.isclose,
+        ("isfinite", "logical_or"),
+        0,
+    ),
+    *[
+        Case(
+            n,
+            getattr(ops, n),
+            lambda rng: (rng.integers(0, 2, (2, 3)) == 1, rng.integers(0, 2, 3) == 1),
+            getattr(np, n),
+            (n,),
+            0,
+            special=((AWKWARD, 0.0),),
+        )
+        for n in ("logical_and", "logical_or", "logical_xor")
+    ],
+    *[
+        Case(
+            n,
+            getattr(ops, n),
+            lambda rng: (rng.integers(-9, 9, (2, 3)), rng.integers(0, 9, 3)),
+            getattr(np, n),
+            (n,),
+            0,
+            special=((np.array([True, False]), np.array([True, True])), (np.array([1, 2, 3], np.uint8), 3)),
+            errors=(((np.array([1.0]), 1), DTypeError, "only for boolean, integer"),),
+        )
+        for n in ("bitwise_and", "bitwise_or", "bitwise_xor")
+    ],
+    *[
+        Case(
+            n,
+            getattr(ops, n),
+            lambda rng: (rng.integers(-9, 9, (2, 3)), rng.integers(0, 9, 3)),
+            getattr(np, n),
+            (n,),
+            0,
+            special=((np.array([1, 200], np.uint8), 3),),
+            errors=(((np.array([1.0]), 1), DTypeError, "only for integer"),),
+        )
+        for n in ("left_shift", "right_shift")
+    ],
+    Case(
+        "invert",
+        ops.invert,
+        lambda rng: (rng.integers(-9, 9, (2, 3)),),
+        np.invert,
+        ("invert",),
+        0,
+        special=((np.array([True, False]),), (np.array([1], np.uint8),)),
+    ),
 )
 
 CASES: tuple[Case, ...] = (*UNARY, *POWERS, *COMPLEX, *BINARY, *FLAT)

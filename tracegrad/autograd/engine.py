@@ -162,9 +162,16 @@ def unpack(node: Node, saved: Saved, create_graph: bool) -> Any:
 
 
 KINDS = {
-    "float64": "DoubleTensor", "float32": "FloatTensor", "complex128": "ComplexDoubleTensor", "complex64": "ComplexFloatTensor",
+    "float64": "DoubleTensor",
+    "float32": "FloatTensor",
+    "complex128": "ComplexDoubleTensor",
+    "complex64": "ComplexFloatTensor",
     "int64": "LongTensor",
-    "int32": "IntTensor", "int16": "ShortTensor", "int8": "CharTensor", "uint8": "ByteTensor", "bool": "BoolTensor",
+    "int32": "IntTensor",
+    "int16": "ShortTensor",
+    "int8": "CharTensor",
+    "uint8": "ByteTensor",
+    "bool": "BoolTensor",
 }
 """What torch calls tensors of these dtypes in messages."""
 

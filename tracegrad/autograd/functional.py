@@ -32,8 +32,10 @@ def _call(func: Function, leaves: tuple[Any, ...], who: str) -> tuple[tuple[Tens
     with enable_grad():
         result = func(*leaves)
     if not isinstance(result, Tensor) and not (isinstance(result, tuple) and all(isinstance(t, Tensor) for t in result)):
-        raise TypeError(f"The outputs of the user-provided function given to {who} must be either a Tensor or a tuple of Tensors but the given outputs "
-                        f"of the user-provided function has type {type(result)}.")
+        raise TypeError(
+            f"The outputs of the user-provided function given to {who} must be either a Tensor or a tuple of Tensors but the given outputs "
+            f"of the user-provided function has type {type(result)}."
+        )
     return (result,) if isinstance(result, Tensor) else result, isinstance(result, Tensor)
 
 
@@ -45,22 +47,30 @@ def _finish(x: Any, create_graph: bool) -> Any:
 
 def _pull(outs: tuple[Any, ...], leaves: tuple[Any, ...], cts: tuple[Any, ...], create_graph: bool, strict: bool) -> list[Any]:
     pairs = [(o, ct) for o, ct in zip(outs, cts, strict=True) if o.requires_grad]
-    found = gradient([o for o, _ in pairs], leaves, [ct for _, ct in pairs], create_graph, retain_graph=True) if pairs else [None] * len(leaves)
+    found = (
+        gradient([o for o, _ in pairs], leaves, [ct for _, ct in pairs], create_graph, retain_graph=True) if pairs else [None] * len(leaves)
+    )
     for k, g in enumerate(found):
         if strict and g is None:
             raise RuntimeError(f"The output of the user-provided function is independent of input {k}. This is not allowed in strict mode.")
-    return [Tensor(np.zeros(x.shape, x.dtype)) if g is None else g if isinstance(g, Tensor) else Tensor(np.asarray(g)) for g, x in zip(found, leaves, strict=True)]
+    return [
+        Tensor(np.zeros(x.shape, x.dtype)) if g is None else g if isinstance(g, Tensor) else Tensor(np.asarray(g))
+        for g, x in zip(found, leaves, strict=True)
+    ]
 
 
 def _strict_outputs(outs: tuple[Any, ...], strict: bool) -> None:
     for k, o in enumerate(outs):
         if strict and not o.requires_grad:
-            raise RuntimeError(f"Output {k} of the user-provided function does not require gradients. The outputs must be computed in a differentiable "
-                               "manner from the input when running in strict mode.")
+            raise RuntimeError(
+                f"Output {k} of the user-provided function does not require gradients. The outputs must be computed in a differentiable "
+                "manner from the input when running in strict mode."
+            )
 
 
-def jacobian(func: Function, inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
-             strategy: str = "reverse-mode") -> Any:
+def jacobian(
+    func: Function, inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False, strategy: str = "reverse-mode"
+) -> Any:
     """The Jacobian: `out.shape + in.shape` for each pair, nested in tuples as outputs and inputs are.
 
     `create_graph` makes the result differentiable, `strict` refuses outputs that do not depend on an input. `vectorize` and
@@ -72,13 +82,19 @@ def jacobian(func: Function, inputs: Any, create_graph: bool = False, strict: bo
             [0., 4.]])
     """
     if strategy not in ("forward-mode", "reverse-mode"):
-        raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs than inputs, '
-                             '"forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".')
+        raise AssertionError(
+            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs than inputs, '
+            '"forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".'
+        )
     if strict and vectorize:
-        raise RuntimeError("tracegrad.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. Please either set "
-                           "`strict=False` or `vectorize=False`.")
+        raise RuntimeError(
+            "tracegrad.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. Please either set "
+            "`strict=False` or `vectorize=False`."
+        )
     if strategy == "forward-mode" and not vectorize:
-        raise NotImplementedError("Computing Jacobian using forward-AD or forward-over-reverse Hessian is only implemented for `vectorize=True`.")
+        raise NotImplementedError(
+            "Computing Jacobian using forward-AD or forward-over-reverse Hessian is only implemented for `vectorize=True`."
+        )
     items, single_in = _as_tuple(inputs, "inputs", "jacobian")
     leaves = _leaves(items, create_graph)
     outs, single_out = _call(func, leaves, "jacobian")
@@ -90,14 +106,22 @@ def jacobian(func: Function, inputs: Any, create_graph: bool = False, strict: bo
         parts = [_pull((o,), leaves, (Tensor(e),), create_graph, strict) for e in basis]
         columns = []
         for k, x in enumerate(leaves):
-            whole = reshape(stack([p[k] for p in parts]), (*o.shape, *x.shape)) if parts else Tensor(np.zeros((*o.shape, *x.shape), x.dtype))
+            whole = (
+                reshape(stack([p[k] for p in parts]), (*o.shape, *x.shape)) if parts else Tensor(np.zeros((*o.shape, *x.shape), x.dtype))
+            )
             columns.append(_finish(whole, create_graph))
         rows.append(columns[0] if single_in else tuple(columns))
     return rows[0] if single_out else tuple(rows)
 
 
-def hessian(func: Function, inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
-            outer_jacobian_strategy: str = "reverse-mode") -> Any:
+def hessian(
+    func: Function,
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:
     """The Hessian of a function with one scalar result: `H[i][j]` of shape `in_i.shape + in_j.shape`.
 
     >>> import tracegrad as tg

@@ -72,8 +72,10 @@ def _cotangents(outputs: Sequence[Any], given: Sequence[Any], batched: bool = Fa
         if batched and (not value.shape or not _agree(value.shape[1:], out.shape)):
             raise RuntimeError(BATCHED.format(k, _size(value.shape), _size(out.shape)))
         if not batched and not _agree(value.shape, out.shape):
-            raise RuntimeError(f"Mismatch in shape: grad_output[{k}] has a shape of {_size(value.shape)} and output[{k}] has a shape of "
-                               f"{_size(out.shape)}.")
+            raise RuntimeError(
+                f"Mismatch in shape: grad_output[{k}] has a shape of {_size(value.shape)} and output[{k}] has a shape of "
+                f"{_size(out.shape)}."
+            )
         if (value.dtype.kind == "c") != (out.dtype.kind == "c"):
             raise RuntimeError(
                 "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
@@ -121,7 +123,8 @@ def backward(
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
         if grad_tensors is not None:
             raise RuntimeError(
-                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use `grad_tensors`.")
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use `grad_tensors`."
+            )
         grad_tensors = grad_variables
     if create_graph:
         warnings.warn(CYCLE, UserWarning, stacklevel=2)
@@ -130,7 +133,8 @@ def backward(
     if inputs is not None:
         if isinstance(inputs, Mapping) and not isinstance(inputs, dict):
             raise TypeError(
-                f"`inputs` argument to `backward()` must be a dict, not {type(inputs).__name__}. Other Mapping types are not supported.")
+                f"`inputs` argument to `backward()` must be a dict, not {type(inputs).__name__}. Other Mapping types are not supported."
+            )
         into = list(inputs.values()) if isinstance(inputs, dict) else list(_tuple(inputs))
         if not into:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
@@ -180,9 +184,13 @@ def grad(
     (tensor([2., 6.]),)
     """
     if not only_inputs:
-        warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other parts "
-                      "of the graph, "
-                      "please use tracegrad.autograd.backward.", FutureWarning, stacklevel=2)
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other parts "
+            "of the graph, "
+            "please use tracegrad.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
     if materialize_grads and allow_unused is False:
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
     allow_unused = materialize_grads if allow_unused is None else allow_unused
@@ -208,9 +216,11 @@ def grad(
     for k, (x, ct) in enumerate(zip(wanted, found, strict=True)):
         if ct is None:
             if not allow_unused:
-                raise RuntimeError(f"The differentiated Tensor at index {k} appears to not have been used in the graph. Set "
-                                   "allow_unused=True if this is "
-                                   "the desired behavior.")
+                raise RuntimeError(
+                    f"The differentiated Tensor at index {k} appears to not have been used in the graph. Set "
+                    "allow_unused=True if this is "
+                    "the desired behavior."
+                )
             if materialize_grads:
                 found[k] = type(x)(np.zeros(x.shape, x.dtype), create_graph) if not isinstance(x._data, Var) else ops.zeros_like(x)
             continue

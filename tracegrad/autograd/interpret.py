@@ -38,8 +38,10 @@ def interpret(op: Op, inputs: Sequence[Any], params: dict[str, Any], face: Any) 
         result = call_evaluate(op, data, params)
         outs = (result,) if op.outputs == 1 else result
     node = record(op, inputs, params, outs) if recorded and MODE.enabled else None
-    boxed = [face._make(o, node if node is not None and is_differentiable(o.type.dtype if isinstance(o, Var) else o.dtype) else None, k)
-             for k, o in enumerate(outs)]
+    boxed = [
+        face._make(o, node if node is not None and is_differentiable(o.type.dtype if isinstance(o, Var) else o.dtype) else None, k)
+        for k, o in enumerate(outs)
+    ]
     if node is not None and node.saved and face.boxes_everything and any(s.box is None for s in node.saved.values()):
         node.counters = [b._version_counter for b in boxed]
     return boxed[0] if op.outputs == 1 else tuple(boxed)

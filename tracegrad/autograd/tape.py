@@ -24,7 +24,18 @@ class Node:
     """One recorded application. `edges[k]` leads to the producer of input k, None where no gradient is wanted."""
 
     __slots__ = (
-        "__weakref__", "counters", "edges", "hooks", "in_types", "metadata", "op", "out_types", "params", "saved", "sequence_nr", "title",
+        "__weakref__",
+        "counters",
+        "edges",
+        "hooks",
+        "in_types",
+        "metadata",
+        "op",
+        "out_types",
+        "params",
+        "saved",
+        "sequence_nr",
+        "title",
         "where",
     )
 
@@ -62,9 +73,20 @@ class Node:
 
 
 TITLES = {
-    "power": "Pow", "reshape": "View", "transpose": "Permute", "broadcast_to": "Expand", "concatenate": "Cat", "convert": "ToCopy",
-    "absolute": "Abs", "square": "Pow", "take": "IndexSelect", "gather": "Index", "scatter": "IndexPut", "clip_min": "Clamp",
-    "clip_max": "Clamp", "clip": "Clamp",
+    "power": "Pow",
+    "reshape": "View",
+    "transpose": "Permute",
+    "broadcast_to": "Expand",
+    "concatenate": "Cat",
+    "convert": "ToCopy",
+    "absolute": "Abs",
+    "square": "Pow",
+    "take": "IndexSelect",
+    "gather": "Index",
+    "scatter": "IndexPut",
+    "clip_min": "Clamp",
+    "clip_max": "Clamp",
+    "clip": "Clamp",
 }
 """Names on the tape that torch's users know, for operations that are called differently here."""
 

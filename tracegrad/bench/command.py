@@ -35,21 +35,35 @@ The exit code is 1 when a result of eager or jit is wrong or missing, 2 for wron
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], version: str) -> None:
     """Describe the command to argparse."""
     parser = commands.add_parser(
-        "bench", help="time derivatives, eager against jit, and check them", description=DESCRIPTION,
-        epilog=EPILOG + "\nworkloads:\n" + workload_list(), formatter_class=argparse.RawDescriptionHelpFormatter,
+        "bench",
+        help="time derivatives, eager against jit, and check them",
+        description=DESCRIPTION,
+        epilog=EPILOG + "\nworkloads:\n" + workload_list(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     names = list(dict.fromkeys(w.name for w in WORKLOADS))
-    parser.add_argument("--workload", action="append", choices=names, metavar="NAME",
-                        help="run only this workload (may be given several times)")
+    parser.add_argument(
+        "--workload", action="append", choices=names, metavar="NAME", help="run only this workload (may be given several times)"
+    )
     parser.add_argument("--size", choices=SIZES, default="default", help="how large the problems are (default: %(default)s)")
     parser.add_argument("--threads", type=natural, default=1, metavar="N", help="threads of every contestant; 0 is all cores (default: 1)")
     parser.add_argument("--repeat", type=positive, default=20, metavar="N", help="samples per time; the median is reported (default: 20)")
-    parser.add_argument("--peers", action="store_true", help="also run hand-written Numba loops and every other library that is installed: "
-                        "JAX, torch, torch.compile, HIPS autograd, CasADi")
-    parser.add_argument("--peer-python", metavar="PATH", help="interpreter of another environment in which to look for the other libraries "
-                        "(implies --peers)")
-    parser.add_argument("--memory", action="store_true", help="measure the peak memory of each case in a process of its own, and add "
-                        "lennard_jones with 4,000 particles")
+    parser.add_argument(
+        "--peers",
+        action="store_true",
+        help="also run hand-written Numba loops and every other library that is installed: "
+        "JAX, torch, torch.compile, HIPS autograd, CasADi",
+    )
+    parser.add_argument(
+        "--peer-python",
+        metavar="PATH",
+        help="interpreter of another environment in which to look for the other libraries (implies --peers)",
+    )
+    parser.add_argument(
+        "--memory",
+        action="store_true",
+        help="measure the peak memory of each case in a process of its own, and add lennard_jones with 4,000 particles",
+    )
     parser.add_argument("--json", type=Path, metavar="PATH", help="write everything that was measured")
     parser.add_argument("--markdown", type=Path, metavar="PATH", help="write the tables as Markdown")
     parser.add_argument("--plot", type=Path, metavar="PATH", help="write a bar chart (the suffix says which format)")
@@ -123,8 +137,13 @@ def interpreter(given: str | None) -> str | None:
 def with_progress(cases: list[tuple[Workload, str]], contestants: tuple[str, ...], settings: Settings) -> list[Outcome]:
     """Run the cases with a progress bar on the terminal."""
     progress = import_module("rich.progress")
-    columns = (progress.SpinnerColumn(), progress.TextColumn("{task.description}"), progress.BarColumn(), progress.MofNCompleteColumn(),
-               progress.TimeElapsedColumn())
+    columns = (
+        progress.SpinnerColumn(),
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TimeElapsedColumn(),
+    )
     with progress.Progress(*columns, console=console(stderr=True), transient=True) as bar:
         task = bar.add_task("preparing", total=len(cases) * len(contestants))
 

@@ -200,7 +200,10 @@ class _Process:
         self.timeout = settings.case_timeout
         self.errors: IO[bytes] = (folder / "errors.txt").open("w+b")
         self.process = subprocess.Popen(
-            command(contestant, plan_file, settings), env=environment(settings, folder), stdout=subprocess.PIPE, stderr=self.errors,
+            command(contestant, plan_file, settings),
+            env=environment(settings, folder),
+            stdout=subprocess.PIPE,
+            stderr=self.errors,
             text=True,
         )
         self.lines: queue.Queue[str] = queue.Queue()

@@ -80,10 +80,14 @@ def _jvp(tangents: Any, inputs: Any, outs: Any, *, body: Graph, constants: int, 
     return [*found[c : 2 * c], *found[2 * c + ys :]]
 
 
-def _vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, *, body: Graph, constants: int, carries: int, length: Int, reverse: bool) -> list[Any]:
+def _vjp(
+    cts: Any, inputs: Any, outs: Any, wanted: Any, *, body: Graph, constants: int, carries: int, length: Int, reverse: bool
+) -> list[Any]:
     n, c = constants, carries
     # The adjoint reads the carry of every step: the forward loop again, with its carries stacked.
-    history = _body("scan_history", lambda *v: (*evaluate(body, v)[:c], *v[n : n + c]), [_slice_type(x, k >= n + c) for k, x in enumerate(inputs)], body)
+    history = _body(
+        "scan_history", lambda *v: (*evaluate(body, v)[:c], *v[n : n + c]), [_slice_type(x, k >= n + c) for k, x in enumerate(inputs)], body
+    )
     stacked = bind(scan_op, inputs, {"body": history, "constants": n, "carries": c, "length": length, "reverse": reverse})[c:]
     floating = [x.dtype.kind in "fc" for x in inputs]
     fixed = [k for k in range(n) if wanted[k] and floating[k]]
@@ -116,7 +120,9 @@ def _vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, *, body: Graph, constant
     operands = [*inputs[:n], *start, *[_zero(inputs[k]) for k in fixed], *stacked, *inputs[n + c :], *[ct for _, ct in y_cts]]
     held = n + len(moving) + len(fixed)
     graph = _body("scan_adjoint", step, [_slice_type(x, k >= held) for k, x in enumerate(operands)], body)
-    found = bind(scan_op, operands, {"body": graph, "constants": n, "carries": len(moving) + len(fixed), "length": length, "reverse": not reverse})
+    found = bind(
+        scan_op, operands, {"body": graph, "constants": n, "carries": len(moving) + len(fixed), "length": length, "reverse": not reverse}
+    )
     result: dict[int, Any] = dict(zip(moving, found, strict=False))
     result |= dict(zip(fixed, found[len(moving) :], strict=False))
     result |= dict(zip(sliced, found[len(moving) + len(fixed) :], strict=False))
@@ -169,11 +175,24 @@ def _zero(x: Any) -> Any:
     return zeros(ArrayType(kind.dtype, kind.shape))
 
 
-scan_op = op("scan", ["inputs"], evaluate=_evaluate, infer=_infer, vjp=_vjp, jvp=_jvp, batch=_batch, lowering=lowering.Region("scan"), variadic=True,
-             outputs=0, doc="A loop with a carry over leading axes.")
+scan_op = op(
+    "scan",
+    ["inputs"],
+    evaluate=_evaluate,
+    infer=_infer,
+    vjp=_vjp,
+    jvp=_jvp,
+    batch=_batch,
+    lowering=lowering.Region("scan"),
+    variadic=True,
+    outputs=0,
+    doc="A loop with a carry over leading axes.",
+)
 
 
-def scan(f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any = None, length: Int | None = None, reverse: bool = False) -> tuple[Any, Any]:
+def scan(
+    f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any = None, length: Int | None = None, reverse: bool = False
+) -> tuple[Any, Any]:
     """Loop over the leading axis: `carry, y = f(carry, x)` for each x; returns the last carry and the stacked ys.
 
     init, xs    trees of arrays; every leaf of `xs` has the same leading size (or give `length` alone)
@@ -205,7 +224,9 @@ def scan(f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any = None, le
     kinds = [_slice_type(x, False) for x in carry_leaves]
     types = [*kinds, *[_slice_type(x, True) for x in x_leaves]]
     faces = [face_of(x) for x in [*carry_leaves, *x_leaves]]
-    traced = trace_function(f, flatten(((init, xs), {}))[1], types, faces, name="body", sizes=STATE.traces[-1].sizes if STATE.traces else None)
+    traced = trace_function(
+        f, flatten(((init, xs), {}))[1], types, faces, name="body", sizes=STATE.traces[-1].sizes if STATE.traces else None
+    )
     if traced.generators:
         raise TracegradError("scan: the body draws random numbers; draw them before the loop and pass them as xs")
     out = unflatten(traced.out_spec, list(range(len(traced.out_boxed))))
@@ -215,8 +236,11 @@ def scan(f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any = None, le
     inputs = traced.graph.inputs
     split = len(types)
     body = traced.graph.replace(inputs=(*inputs[split:], *inputs[:split]), name="body")
-    found = bind(scan_op, [*traced.captures, *carry_leaves, *x_leaves],
-                 {"body": body, "constants": len(traced.captures), "carries": n, "length": count, "reverse": reverse})
+    found = bind(
+        scan_op,
+        [*traced.captures, *carry_leaves, *x_leaves],
+        {"body": body, "constants": len(traced.captures), "carries": n, "length": count, "reverse": reverse},
+    )
     return unflatten(carry_spec, [plain(c) for c in found[:n]]), unflatten(y_spec, [plain(y) for y in found[n:]])
 
 
@@ -231,8 +255,9 @@ def _check_step(out: Any, carry_spec: Any, kinds: Sequence[ArrayType], kind_of: 
         after = kind_of(x)
         if (before.dtype, before.shape) != (after.dtype, after.shape):
             where = "".join(f"[{p!r}]" for p in path) or "itself"
-            raise TypeError(f"scan: the carry {where} changes from {before} to {after}; a carry keeps its dtype and shape "
-                            "(convert the initial value)")
+            raise TypeError(
+                f"scan: the carry {where} changes from {before} to {after}; a carry keeps its dtype and shape (convert the initial value)"
+            )
     return out
 
 
@@ -244,7 +269,9 @@ def _loop(f: Callable[..., Any], init: Any, x_leaves: Sequence[Any], x_spec: Any
     ys: list[list[Any]] = []
     y_spec: Any = None
     for i in range(count)[:: -1 if reverse else 1]:
-        parts = [reshape(slice_array(x, (i, *[0] * (len(x.shape) - 1)), (1, *x.shape[1:]), (1,) * len(x.shape)), x.shape[1:]) for x in x_leaves]
+        parts = [
+            reshape(slice_array(x, (i, *[0] * (len(x.shape) - 1)), (1, *x.shape[1:]), (1,) * len(x.shape)), x.shape[1:]) for x in x_leaves
+        ]
         out = f(carry, unflatten(x_spec, [plain(p) for p in parts]))
         carry, y = out if ys else _check_step(out, carry_spec, kinds, leaf_type)
         leaves, y_spec = flatten(y)

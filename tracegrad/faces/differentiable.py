@@ -123,13 +123,17 @@ class Differentiable(Value):
         if box is self:
             raise RuntimeError("can't assign Variable as its own grad")
         if len(box.shape) != len(self.shape) or not all(same(a, b) for a, b in zip(box.shape, self.shape, strict=True)):
-            raise RuntimeError(f"attempting to assign a gradient of size '{list(box.shape)}' to a tensor of size '{list(self.shape)}'. "
-                               "Please ensure that the "
-                               "gradient and the tensor are the same size")
+            raise RuntimeError(
+                f"attempting to assign a gradient of size '{list(box.shape)}' to a tensor of size '{list(self.shape)}'. "
+                "Please ensure that the "
+                "gradient and the tensor are the same size"
+            )
         if box.dtype != self.dtype:
-            raise RuntimeError(f"attempting to assign a gradient with dtype '{box.dtype.name}' to a tensor with grad_dtype "
-                               f"'{self.dtype.name}'. The gradient "
-                               "must match the tensor's grad_dtype; convert it first.")
+            raise RuntimeError(
+                f"attempting to assign a gradient with dtype '{box.dtype.name}' to a tensor with grad_dtype "
+                f"'{self.dtype.name}'. The gradient "
+                "must match the tensor's grad_dtype; convert it first."
+            )
         self._grad = box
 
     def _accumulate_grad(self: Any, ct: Any, create_graph: bool = False) -> None:
@@ -244,12 +248,18 @@ class Differentiable(Value):
         return type(self), (self._concrete("pickling", "Return the value instead."), self.requires_grad)
 
     def __bool__(self: Any) -> bool:
-        data = self._concrete("a Python condition (if, while, and, or, not, assert)", "Use tg.where(condition, a, b) for a choice by "
-                                                                                      "element, tg.cond / "
-                              "tg.while_loop for control flow, or mark the argument static with static_argnames.")
+        data = self._concrete(
+            "a Python condition (if, while, and, or, not, assert)",
+            "Use tg.where(condition, a, b) for a choice by "
+            "element, tg.cond / "
+            "tg.while_loop for control flow, or mark the argument static with static_argnames.",
+        )
         if data.size != 1:
-            raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous" if data.size else
-                               "Boolean value of Tensor with no values is ambiguous")
+            raise RuntimeError(
+                "Boolean value of Tensor with more than one value is ambiguous"
+                if data.size
+                else "Boolean value of Tensor with no values is ambiguous"
+            )
         return bool(data.reshape(())[()])
 
     def __float__(self: Any) -> float:
@@ -257,9 +267,12 @@ class Differentiable(Value):
         if data.size != 1:
             raise RuntimeError(f"a Tensor with {data.size} elements cannot be converted to Scalar")
         if self.requires_grad:
-            warnings.warn("Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using "
-                          "tensor.detach() first.",
-                          UserWarning, stacklevel=2)
+            warnings.warn(
+                "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using "
+                "tensor.detach() first.",
+                UserWarning,
+                stacklevel=2,
+            )
         return float(data.item())
 
     def __int__(self: Any) -> int:
@@ -267,5 +280,3 @@ class Differentiable(Value):
         if data.size != 1:
             raise RuntimeError(f"a Tensor with {data.size} elements cannot be converted to Scalar")
         return int(data.item())
-
-

@@ -16,11 +16,21 @@ from ..ir.graph import Var
 from ..ir.trace import user_line
 
 NAMES: dict[str, str] = {
-    "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div", "negative": "neg", "conjugate": "conj",
-    "amax": "max", "amin": "min", "permute_dims": "transpose", "concat": "concatenate", "cumulative_sum": "cumsum",
+    "subtract": "sub",
+    "multiply": "mul",
+    "divide": "div",
+    "true_divide": "div",
+    "negative": "neg",
+    "conjugate": "conj",
+    "amax": "max",
+    "amin": "min",
+    "permute_dims": "transpose",
+    "concat": "concatenate",
+    "cumulative_sum": "cumsum",
     "cumulative_prod": "cumprod",
 }
 """NumPy's and SciPy's names of operations that are called differently here."""
+
 
 def find(name: str, module: str = "numpy") -> Callable[..., Any] | None:
     """The counterpart of a NumPy or SciPy function, or None."""
@@ -45,7 +55,8 @@ def unsupported(name: str, detail: str = "") -> UnsupportedFunctionError:
     if detail:
         return UnsupportedFunctionError(
             f"{user_line()}: {name}{detail} is not supported for traced or differentiated values. Leave that argument out, or write it "
-            "with other functions.")
+            "with other functions."
+        )
     known = [n for n in [*NAMES, *ops.__all__] if hasattr(np, n)]
     near = difflib.get_close_matches(name.rpartition(".")[2], known, 1)
     hint = f" The nearest supported call is np.{near[0]}." if near else ""

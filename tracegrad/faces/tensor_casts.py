@@ -56,8 +56,10 @@ class TensorCasts(Value):
             elif a is not None:
                 dtype = a
         if device is not None and str(device) != "cpu":
-            raise RuntimeError(f"tensors live in the CPU's memory; {device!r} is not available. Compiled functions choose their device "
-                               "with tg.jit(..., device=...)")
+            raise RuntimeError(
+                f"tensors live in the CPU's memory; {device!r} is not available. Compiled functions choose their device "
+                "with tg.jit(..., device=...)"
+            )
         result = self if dtype is None else ops.convert(self, dtype)
         return self.clone() if copy and result is self else result
 

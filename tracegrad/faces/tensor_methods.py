@@ -262,9 +262,11 @@ class TensorMethods(TensorUpdates, TensorCasts):
         data = self._data
         result = ops.reshape(self, sizes)
         if isinstance(data, np.ndarray) and data.size and not np.may_share_memory(result._data, data):
-            raise RuntimeError("view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
-                               "contiguous "
-                               "subspaces). Use .reshape(...) instead.")
+            raise RuntimeError(
+                "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+                "contiguous "
+                "subspaces). Use .reshape(...) instead."
+            )
         return result
 
     def view_as(self: Any, other: Any) -> Any:

@@ -141,14 +141,18 @@ class Writes(Value):
                 before._data, before._version_counter = self._data.copy(), [0, 0]
         new = function(before, *[before if x is self else x for x in arguments])
         if not (len(new.shape) == len(self.shape) and all(same(a, b) for a, b in zip(new.shape, self.shape, strict=True))):
-            raise ShapeError(f"the result of the in-place operation has shape {show(new.shape)}, which does not fit the written array's "
-                             f"{show(self.shape)}. "
-                             "Use the operation that returns a new array.")
+            raise ShapeError(
+                f"the result of the in-place operation has shape {show(new.shape)}, which does not fit the written array's "
+                f"{show(self.shape)}. "
+                "Use the operation that returns a new array."
+            )
         if new.dtype != self.dtype:
             if not np.can_cast(new.dtype, self.dtype, "same_kind"):
-                raise DTypeError(f"the result of the in-place operation has dtype {new.dtype}, which cannot be cast to the written "
-                                 f"array's {self.dtype}. "
-                                 "Convert the array with .astype first, or use the operation that returns a new array.")
+                raise DTypeError(
+                    f"the result of the in-place operation has dtype {new.dtype}, which cannot be cast to the written "
+                    f"array's {self.dtype}. "
+                    "Convert the array with .astype first, or use the operation that returns a new array."
+                )
             new = ops.convert(new, self.dtype)
         self._write(new)
         return self

@@ -73,4 +73,3 @@ class Operand:
         self.value = value
         self.type = type_of(value)
         self.weak = not from_array
-

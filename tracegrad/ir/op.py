@@ -192,8 +192,20 @@ def elementwise(
         total = compose.real(total) if dtype.kind == "f" and total.dtype.kind == "c" else total
         return [compose.broadcast_to(compose.convert(total, dtype), outs[0].shape)]
 
-    this = Op(name, tuple(inputs), numpy, infer, from_partials, None if partials is None else jvp, None,
-              lowering.Pointwise(code, cost), compute, False, 1, doc)
+    this = Op(
+        name,
+        tuple(inputs),
+        numpy,
+        infer,
+        from_partials,
+        None if partials is None else jvp,
+        None,
+        lowering.Pointwise(code, cost),
+        compute,
+        False,
+        1,
+        doc,
+    )
     object.__setattr__(this, "batch", lambda values, axes, size, **given: batch_elementwise(this, values, axes, given))
     return this
 
@@ -207,8 +219,9 @@ def _times_partial(ct: Any, partial: Any, names: dict[str, Any], given: dict[str
     if isinstance(partial, int):
         return ct if partial == 1 else -ct
     rule = partial if isinstance(partial, Rules) else read_names(partial)
-    value = rule.function(*[ct if n == "d" else names[n] for n in rule.positional],
-                          **{n: conjugate if n == "adjoint" else given[n] for n in rule.keywords})
+    value = rule.function(
+        *[ct if n == "d" else names[n] for n in rule.positional], **{n: conjugate if n == "adjoint" else given[n] for n in rule.keywords}
+    )
     if "d" in rule.reads:
         return value
     if conjugate:

@@ -97,7 +97,13 @@ def _integer(tree: ast.expr) -> Any:
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return -_integer(operand)
         case ast.BinOp(left=left, op=op, right=right):
-            table: Any = {ast.Add: integers.add, ast.Sub: lambda a, b: a - b, ast.Mult: integers.mul, ast.FloorDiv: integers.floordiv, ast.Mod: integers.mod}
+            table: Any = {
+                ast.Add: integers.add,
+                ast.Sub: lambda a, b: a - b,
+                ast.Mult: integers.mul,
+                ast.FloorDiv: integers.floordiv,
+                ast.Mod: integers.mod,
+            }
             return table[type(op)](_integer(left), _integer(right))
         case ast.Call(func=ast.Name(id=name), args=[left, right]):
             return {"min": integers.minimum, "max": integers.maximum}[name](_integer(left), _integer(right))
@@ -108,9 +114,7 @@ def _call_arguments(text: str, names: dict[str, Var], graphs: dict[str, Graph]) 
     call = ast.parse(text.replace("@", "_graph_"), mode="eval").body
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
         raise ValueError("expected op(...)")
-    operands: list[Atom] = []
-    for a in call.args:
-        operands.append(names[a.id] if isinstance(a, ast.Name) and a.id in names else Literal(_value(a, graphs)))
+    operands: list[Atom] = [names[a.id] if isinstance(a, ast.Name) and a.id in names else Literal(_value(a, graphs)) for a in call.args]
     return operands, {str(k.arg): _value(k.value, graphs) for k in call.keywords}, call.func.id
 
 

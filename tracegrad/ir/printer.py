@@ -22,7 +22,13 @@ def print_graph(graph: Graph, indent: int = 0) -> str:
     for node in graph.nodes:
         parts = [print_atom(a, names) for a in node.inputs]
         for key, value in node.params.items():
-            found = [value] if isinstance(value, Graph) else list(value) if isinstance(value, tuple) and value and isinstance(value[0], Graph) else None
+            found = (
+                [value]
+                if isinstance(value, Graph)
+                else list(value)
+                if isinstance(value, tuple) and value and isinstance(value[0], Graph)
+                else None
+            )
             if found is None:
                 parts.append(f"{key}={print_param(value)}")
                 continue
@@ -53,7 +59,11 @@ def print_param(value: Any) -> str:
     if isinstance(value, integers.Integer):
         return f"[{value}]"
     if isinstance(value, tuple):
-        return "(" + "".join(print_param(v) + ", " for v in value).rstrip(" ") + ")" if len(value) == 1 else f"({', '.join(map(print_param, value))})"
+        return (
+            "(" + "".join(print_param(v) + ", " for v in value).rstrip(" ") + ")"
+            if len(value) == 1
+            else f"({', '.join(map(print_param, value))})"
+        )
     if isinstance(value, slice):
         return f"slice({print_param(value.start)}, {print_param(value.stop)}, {print_param(value.step)})"
     if isinstance(value, complex):

@@ -103,8 +103,9 @@ def _lanes(x: Any, dim: int, index: Any) -> tuple[int, Shape]:
     axis = normalize_axis(dim, ndim_of(x))
     shape, wanted = shape_of(x), shape_of(index)
     if len(wanted) != len(shape) or any(k != axis and n > m for k, (n, m) in enumerate(zip(wanted, shape, strict=True))):
-        raise ShapeError(f"index of shape {show(wanted)} must have the rank of the array of shape {show(shape)}, "
-                         f"and be no larger apart from axis {axis}")
+        raise ShapeError(
+            f"index of shape {show(wanted)} must have the rank of the array of shape {show(shape)}, and be no larger apart from axis {axis}"
+        )
     return axis, tuple(m if k == axis else n for k, (n, m) in enumerate(zip(wanted, shape, strict=True)))
 
 

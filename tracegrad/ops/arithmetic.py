@@ -15,11 +15,18 @@ from .define import front, linear
 
 add_op = elementwise("add", ("x", "y"), numpy=np.add, code="{x} + {y}", partials=(1, 1), result="promote", doc="Sum.")
 sub_op = elementwise("sub", ("x", "y"), numpy=np.subtract, code="{x} - {y}", partials=(1, -1), result="promote", doc="Difference.")
-mul_op = elementwise("mul", ("x", "y"), numpy=np.multiply, code="{x} * {y}", partials=(lambda y: y, lambda x: x), result="promote",
-                     doc="Product.")
-div_op = elementwise("div", ("x", "y"), numpy=np.true_divide, code="{x} / {y}", partials=(lambda y: 1 / y, lambda out, y: -(out / y)),
-                     result="quotient",
-                     doc="Quotient.")
+mul_op = elementwise(
+    "mul", ("x", "y"), numpy=np.multiply, code="{x} * {y}", partials=(lambda y: y, lambda x: x), result="promote", doc="Product."
+)
+div_op = elementwise(
+    "div",
+    ("x", "y"),
+    numpy=np.true_divide,
+    code="{x} / {y}",
+    partials=(lambda y: 1 / y, lambda out, y: -(out / y)),
+    result="quotient",
+    doc="Quotient.",
+)
 neg_op = elementwise("neg", ("x",), numpy=np.negative, code="-{x}", partials=(-1,), result="promote", doc="Negation.")
 
 
@@ -29,9 +36,15 @@ def _strong_mul(x: Any, y: Any) -> Any:
 
 
 strong_mul_op = elementwise(
-    "strong_mul", ("x", "y"), numpy=_strong_mul, code="strong_mul({x}, {y})", result="promote",
-    partials=(lambda d, y, *, adjoint: strong_mul(d, conj(y) if adjoint else y), lambda d, x, *,
-              adjoint: strong_mul(conj(x) if adjoint else x, d)),
+    "strong_mul",
+    ("x", "y"),
+    numpy=_strong_mul,
+    code="strong_mul({x}, {y})",
+    result="promote",
+    partials=(
+        lambda d, y, *, adjoint: strong_mul(d, conj(y) if adjoint else y),
+        lambda d, x, *, adjoint: strong_mul(conj(x) if adjoint else x, d),
+    ),
     doc="Product that is 0 where x is 0, whatever y is: a cotangent of zero stays zero beside an infinite partial.",
 )
 
@@ -67,15 +80,22 @@ def compose_real(ct: Any, like: ArrayType) -> Any:
     return real(ct) if ct.dtype.kind == "c" and like.dtype.kind != "c" else ct
 
 
-conj_op = elementwise("conj", ("x",), numpy=np.conjugate, code="conj({x})", partials=(lambda d: conj(d),), result="promote",
-                      doc="Complex conjugate.")
-real_op = elementwise("real", ("x",), numpy=lambda x: np.real(x) + 0, code="real({x})", partials=(lambda d: real(d),), result="real",
-                      doc="Real part.")
-imag_op = elementwise("imag", ("x",), numpy=lambda x: np.imag(x) + 0, code="imag({x})", partials=(lambda: -1j,), result="real",
-                      doc="Imaginary part.")
+conj_op = elementwise(
+    "conj", ("x",), numpy=np.conjugate, code="conj({x})", partials=(lambda d: conj(d),), result="promote", doc="Complex conjugate."
+)
+real_op = elementwise(
+    "real", ("x",), numpy=lambda x: np.real(x) + 0, code="real({x})", partials=(lambda d: real(d),), result="real", doc="Real part."
+)
+imag_op = elementwise(
+    "imag", ("x",), numpy=lambda x: np.imag(x) + 0, code="imag({x})", partials=(lambda: -1j,), result="real", doc="Imaginary part."
+)
 
 where_op = elementwise(
-    "where", ("condition", "x", "y"), numpy=np.where, code="select({condition}, {x}, {y})", result="where",
+    "where",
+    ("condition", "x", "y"),
+    numpy=np.where,
+    code="select({condition}, {x}, {y})",
+    result="where",
     partials=(None, lambda d, condition: where(condition, d, 0), lambda d, condition: where(condition, 0, d)),
     doc="x where the condition is true, else y.",
 )
@@ -83,8 +103,9 @@ where_op = elementwise(
 less_op = elementwise("less", ("x", "y"), numpy=np.less, code="{x} < {y}", partials=None, result="bool", doc="x < y.")
 less_equal_op = elementwise("less_equal", ("x", "y"), numpy=np.less_equal, code="{x} <= {y}", partials=None, result="bool", doc="x <= y.")
 greater_op = elementwise("greater", ("x", "y"), numpy=np.greater, code="{x} > {y}", partials=None, result="bool", doc="x > y.")
-greater_equal_op = elementwise("greater_equal", ("x", "y"), numpy=np.greater_equal, code="{x} >= {y}", partials=None, result="bool",
-                               doc="x >= y.")
+greater_equal_op = elementwise(
+    "greater_equal", ("x", "y"), numpy=np.greater_equal, code="{x} >= {y}", partials=None, result="bool", doc="x >= y."
+)
 equal_op = elementwise("equal", ("x", "y"), numpy=np.equal, code="{x} == {y}", partials=None, result="bool", doc="x == y.")
 not_equal_op = elementwise("not_equal", ("x", "y"), numpy=np.not_equal, code="{x} != {y}", partials=None, result="bool", doc="x != y.")
 
@@ -170,6 +191,21 @@ def not_equal(x: Any, y: Any) -> Any:
 
 
 OPS = (
-    add_op, sub_op, mul_op, div_op, neg_op, strong_mul_op, convert_op, conj_op, real_op, imag_op, where_op,
-    less_op, less_equal_op, greater_op, greater_equal_op, equal_op, not_equal_op,
+    add_op,
+    sub_op,
+    mul_op,
+    div_op,
+    neg_op,
+    strong_mul_op,
+    convert_op,
+    conj_op,
+    real_op,
+    imag_op,
+    where_op,
+    less_op,
+    less_equal_op,
+    greater_op,
+    greater_equal_op,
+    equal_op,
+    not_equal_op,
 )

@@ -27,29 +27,82 @@ def _minimum_part(d: Any, x: Any, y: Any) -> Any:
     return where(less(y, x), 0, where(equal(x, y), d * 0.5, d))
 
 
-maximum_op = pointwise("maximum", ("x", "y"), numpy=np.maximum, code="maximum({x}, {y})", result="promote", kinds=REAL,
-                       partials=(lambda d, x, y: _maximum_part(d, x, y), lambda d, x, y: _maximum_part(d, y, x)),
-                       doc="The larger; NaN where one is NaN. Ties share the derivative.")
-minimum_op = pointwise("minimum", ("x", "y"), numpy=np.minimum, code="minimum({x}, {y})", result="promote", kinds=REAL,
-                       partials=(lambda d, x, y: _minimum_part(d, x, y), lambda d, x, y: _minimum_part(d, y, x)),
-                       doc="The smaller; NaN where one is NaN. Ties share the derivative.")
-fmax_op = pointwise("fmax", ("x", "y"), numpy=np.fmax, code="fmax({x}, {y})", result="promote", kinds=REAL,
-                    partials=(lambda d, x, y: where(logical_or(less_equal(y, x), isnan(y)), d, 0),
-                              lambda d, x, y: where(logical_or(less_equal(y, x), isnan(y)), 0, d)),
-                    doc="The larger, ignoring NaN. The first takes the derivative of a tie.")
-fmin_op = pointwise("fmin", ("x", "y"), numpy=np.fmin, code="fmin({x}, {y})", result="promote", kinds=REAL,
-                    partials=(lambda d, x, y: where(logical_or(less_equal(x, y), isnan(y)), d, 0),
-                              lambda d, x, y: where(logical_or(less_equal(x, y), isnan(y)), 0, d)),
-                    doc="The smaller, ignoring NaN. The first takes the derivative of a tie.")
-clip_min_op = pointwise("clip_min", ("x", "low"), numpy=np.maximum, code="maximum({x}, {low})", result="promote", kinds=REAL,
-                        partials=(lambda d, x, low: where(less(x, low), 0, d), lambda d, x, low: where(less(x, low), d, 0)),
-                        doc="x, but not below `low`; at the bound x keeps the derivative.")
-clip_max_op = pointwise("clip_max", ("x", "high"), numpy=np.minimum, code="minimum({x}, {high})", result="promote", kinds=REAL,
-                        partials=(lambda d, x, high: where(less(high, x), 0, d), lambda d, x, high: where(less(high, x), d, 0)),
-                        doc="x, but not above `high`; at the bound x keeps the derivative.")
-relu_op = pointwise("relu", ("x",), numpy=lambda x: np.maximum(x, 0), code="maximum({x}, np.{dtype}(0))", result="promote", kinds="iuf",
-                    partials=(lambda d, out: where(less_equal(out, 0), 0, d),),
-                    doc="x where it is positive, else 0; the derivative at 0 is 0.")
+maximum_op = pointwise(
+    "maximum",
+    ("x", "y"),
+    numpy=np.maximum,
+    code="maximum({x}, {y})",
+    result="promote",
+    kinds=REAL,
+    partials=(lambda d, x, y: _maximum_part(d, x, y), lambda d, x, y: _maximum_part(d, y, x)),
+    doc="The larger; NaN where one is NaN. Ties share the derivative.",
+)
+minimum_op = pointwise(
+    "minimum",
+    ("x", "y"),
+    numpy=np.minimum,
+    code="minimum({x}, {y})",
+    result="promote",
+    kinds=REAL,
+    partials=(lambda d, x, y: _minimum_part(d, x, y), lambda d, x, y: _minimum_part(d, y, x)),
+    doc="The smaller; NaN where one is NaN. Ties share the derivative.",
+)
+fmax_op = pointwise(
+    "fmax",
+    ("x", "y"),
+    numpy=np.fmax,
+    code="fmax({x}, {y})",
+    result="promote",
+    kinds=REAL,
+    partials=(
+        lambda d, x, y: where(logical_or(less_equal(y, x), isnan(y)), d, 0),
+        lambda d, x, y: where(logical_or(less_equal(y, x), isnan(y)), 0, d),
+    ),
+    doc="The larger, ignoring NaN. The first takes the derivative of a tie.",
+)
+fmin_op = pointwise(
+    "fmin",
+    ("x", "y"),
+    numpy=np.fmin,
+    code="fmin({x}, {y})",
+    result="promote",
+    kinds=REAL,
+    partials=(
+        lambda d, x, y: where(logical_or(less_equal(x, y), isnan(y)), d, 0),
+        lambda d, x, y: where(logical_or(less_equal(x, y), isnan(y)), 0, d),
+    ),
+    doc="The smaller, ignoring NaN. The first takes the derivative of a tie.",
+)
+clip_min_op = pointwise(
+    "clip_min",
+    ("x", "low"),
+    numpy=np.maximum,
+    code="maximum({x}, {low})",
+    result="promote",
+    kinds=REAL,
+    partials=(lambda d, x, low: where(less(x, low), 0, d), lambda d, x, low: where(less(x, low), d, 0)),
+    doc="x, but not below `low`; at the bound x keeps the derivative.",
+)
+clip_max_op = pointwise(
+    "clip_max",
+    ("x", "high"),
+    numpy=np.minimum,
+    code="minimum({x}, {high})",
+    result="promote",
+    kinds=REAL,
+    partials=(lambda d, x, high: where(less(high, x), 0, d), lambda d, x, high: where(less(high, x), d, 0)),
+    doc="x, but not above `high`; at the bound x keeps the derivative.",
+)
+relu_op = pointwise(
+    "relu",
+    ("x",),
+    numpy=lambda x: np.maximum(x, 0),
+    code="maximum({x}, np.{dtype}(0))",
+    result="promote",
+    kinds="iuf",
+    partials=(lambda d, out: where(less_equal(out, 0), 0, d),),
+    doc="x where it is positive, else 0; the derivative at 0 is 0.",
+)
 
 
 def maximum(x: Any, y: Any) -> Any:
@@ -125,10 +178,12 @@ def relu(x: Any) -> Any:
 
 floor_op = pointwise("floor", ("x",), numpy=np.floor, code="floor({x})", partials=(0,), result="promote", kinds=REAL, doc="Rounded down.")
 ceil_op = pointwise("ceil", ("x",), numpy=np.ceil, code="ceil({x})", partials=(0,), result="promote", kinds=REAL, doc="Rounded up.")
-trunc_op = pointwise("trunc", ("x",), numpy=np.trunc, code="trunc({x})", partials=(0,), result="promote", kinds=REAL,
-                     doc="Rounded towards zero.")
-rint_op = pointwise("rint", ("x",), numpy=np.rint, code="round_({x})", partials=(0,), kinds=REAL,
-                    doc="Rounded to the nearest, halves to even.")
+trunc_op = pointwise(
+    "trunc", ("x",), numpy=np.trunc, code="trunc({x})", partials=(0,), result="promote", kinds=REAL, doc="Rounded towards zero."
+)
+rint_op = pointwise(
+    "rint", ("x",), numpy=np.rint, code="round_({x})", partials=(0,), kinds=REAL, doc="Rounded to the nearest, halves to even."
+)
 
 
 def floor(x: Any) -> Any:
@@ -190,17 +245,59 @@ def round_(x: Any, decimals: int = 0) -> Any:
 
 # --- quotients and remainders --------------------------------------------------------------------------------------------------
 
-floor_divide_op = pointwise("floor_divide", ("x", "y"), numpy=np.floor_divide, code="floordiv({x}, {y})", partials=(0, 0), result="promote",
-                            kinds=REAL, cost=8, doc="Quotient rounded down.")
-mod_op = pointwise("mod", ("x", "y"), numpy=np.remainder, code="mod({x}, {y})", partials=(1, lambda x, y: -floor_divide(x, y)),
-                   result="promote",
-                   kinds=REAL, cost=10, domain="singular", doc="Remainder with the sign of y.")
-fmod_op = pointwise("fmod", ("x", "y"), numpy=np.fmod, code="fmod({x}, {y})", partials=(1, lambda x, y: -trunc(x / y)), result="promote",
-                    kinds=REAL, cost=10, domain="singular", doc="Remainder with the sign of x.")
-copysign_op = pointwise("copysign", ("x", "y"), numpy=np.copysign, code="copysign({x}, {y})",
-                        partials=(lambda x, y: sign(x) * copysign(1.0, y), 0), kinds=REAL, doc="|x| with the sign of y.")
-heaviside_op = pointwise("heaviside", ("x", "h"), numpy=np.heaviside, code="heaviside({x}, {h})",
-                         partials=(0, lambda d, x: where(equal(x, 0), d, 0)), kinds=REAL, doc="0 below 0, h at 0, 1 above.")
+floor_divide_op = pointwise(
+    "floor_divide",
+    ("x", "y"),
+    numpy=np.floor_divide,
+    code="floordiv({x}, {y})",
+    partials=(0, 0),
+    result="promote",
+    kinds=REAL,
+    cost=8,
+    doc="Quotient rounded down.",
+)
+mod_op = pointwise(
+    "mod",
+    ("x", "y"),
+    numpy=np.remainder,
+    code="mod({x}, {y})",
+    partials=(1, lambda x, y: -floor_divide(x, y)),
+    result="promote",
+    kinds=REAL,
+    cost=10,
+    domain="singular",
+    doc="Remainder with the sign of y.",
+)
+fmod_op = pointwise(
+    "fmod",
+    ("x", "y"),
+    numpy=np.fmod,
+    code="fmod({x}, {y})",
+    partials=(1, lambda x, y: -trunc(x / y)),
+    result="promote",
+    kinds=REAL,
+    cost=10,
+    domain="singular",
+    doc="Remainder with the sign of x.",
+)
+copysign_op = pointwise(
+    "copysign",
+    ("x", "y"),
+    numpy=np.copysign,
+    code="copysign({x}, {y})",
+    partials=(lambda x, y: sign(x) * copysign(1.0, y), 0),
+    kinds=REAL,
+    doc="|x| with the sign of y.",
+)
+heaviside_op = pointwise(
+    "heaviside",
+    ("x", "h"),
+    numpy=np.heaviside,
+    code="heaviside({x}, {h})",
+    partials=(0, lambda d, x: where(equal(x, 0), d, 0)),
+    kinds=REAL,
+    doc="0 below 0, h at 0, 1 above.",
+)
 
 
 def _counted(x: Any, y: Any) -> Any:
@@ -282,6 +379,20 @@ fix, remainder, around = trunc, mod, round_
 round, divmod = round_, divmod_
 
 OPS = (
-    maximum_op, minimum_op, fmax_op, fmin_op, clip_min_op, clip_max_op, relu_op, floor_op, ceil_op, trunc_op, rint_op, floor_divide_op,
-    mod_op, fmod_op, copysign_op, heaviside_op,
+    maximum_op,
+    minimum_op,
+    fmax_op,
+    fmin_op,
+    clip_min_op,
+    clip_max_op,
+    relu_op,
+    floor_op,
+    ceil_op,
+    trunc_op,
+    rint_op,
+    floor_divide_op,
+    mod_op,
+    fmod_op,
+    copysign_op,
+    heaviside_op,
 )

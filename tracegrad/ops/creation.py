@@ -55,8 +55,11 @@ def _size(value: Any) -> Int:
 
 def _shape(shape: Any) -> tuple[Int, ...]:
     """A shape argument: one size or several, none negative."""
-    sizes = (shape,) if isinstance(shape, (int, np.integer, integers.Integer)) or (ndim_of(shape) == 0 and hasattr(shape,
-                                                                                                                   "__index__")) else shape
+    sizes = (
+        (shape,)
+        if isinstance(shape, (int, np.integer, integers.Integer)) or (ndim_of(shape) == 0 and hasattr(shape, "__index__"))
+        else shape
+    )
     result = tuple(_size(s) for s in sizes)
     for s in result:
         if isinstance(s, int) and s < 0:

@@ -32,8 +32,17 @@ def linear(
     def jvp(tangents: Sequence[Any], values: Sequence[Any], outs: Sequence[Any], **params: Any) -> list[Any]:
         return [bind(this, [tangents[0], *values[1:]], params)]
 
-    this = op(name, inputs, evaluate=evaluate, infer=infer, vjp=[adjoint, *[None] * (len(inputs) - 1)], jvp=jvp, batch=batch,
-              lowering=lowering, doc=doc)
+    this = op(
+        name,
+        inputs,
+        evaluate=evaluate,
+        infer=infer,
+        vjp=[adjoint, *[None] * (len(inputs) - 1)],
+        jvp=jvp,
+        batch=batch,
+        lowering=lowering,
+        doc=doc,
+    )
     if view:
         VIEWS.add(this)
     return this

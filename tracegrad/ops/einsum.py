@@ -127,8 +127,9 @@ def _sizes(text: str, arrays: Sequence[Any], inputs: Sequence[tuple[Label, ...]]
             elif not _is_one(n) and not same(known, n):
                 name = "an axis of '...'" if c < 0 else f"the index {chr(c)!r}"
                 shapes = " and ".join(show(tuple(shape_of(y))) for y in arrays)
-                raise ShapeError(f"einsum: {name} of {text!r} has sizes {known} and {n}; they must agree, or be 1. "
-                                 f"The operands' shapes are {shapes}")
+                raise ShapeError(
+                    f"einsum: {name} of {text!r} has sizes {known} and {n}; they must agree, or be 1. The operands' shapes are {shapes}"
+                )
     return sizes
 
 
@@ -221,5 +222,3 @@ def _aligned(x: Any, a: tuple[Label, ...], y: Any, b: tuple[Label, ...], summed:
     axes = tuple(k for k, c in enumerate(union) if c in summed)
     value = sum_products(x, y, axes) if axes else mul(x, y)
     return value, tuple(c for c in union if c not in summed)
-
-

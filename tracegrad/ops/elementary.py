@@ -16,30 +16,84 @@ from .pointwise import pointwise
 LN2, LN10 = math.log(2.0), math.log(10.0)
 
 exp_op = pointwise("exp", ("x",), numpy=np.exp, code="exp({x})", partials=(lambda out: out,), cost=10, doc="e to the power x.")
-expm1_op = pointwise("expm1", ("x",), numpy=np.expm1, code="expm1({x})", partials=(lambda x: exp(x),), cost=12,
-                     doc="exp(x) - 1, accurate near 0.")
+expm1_op = pointwise(
+    "expm1", ("x",), numpy=np.expm1, code="expm1({x})", partials=(lambda x: exp(x),), cost=12, doc="exp(x) - 1, accurate near 0."
+)
 exp2_op = pointwise("exp2", ("x",), numpy=np.exp2, code="exp2({x})", partials=(lambda out: out * LN2,), cost=10, doc="2 to the power x.")
-log_op = pointwise("log", ("x",), numpy=np.log, code="log({x})", partials=(lambda x: 1 / x,), domain="singular", cost=10,
-                   doc="Natural logarithm.")
-log1p_op = pointwise("log1p", ("x",), numpy=np.log1p, code="log1p({x})", partials=(lambda x: 1 / (1 + x),), domain="singular", cost=12,
-                     doc="log(1 + x), accurate near 0.")
-log2_op = pointwise("log2", ("x",), numpy=np.log2, code="log2({x})", partials=(lambda x: 1 / (x * LN2),), domain="singular", cost=10,
-                    doc="Logarithm to base 2.")
-log10_op = pointwise("log10", ("x",), numpy=np.log10, code="log10({x})", partials=(lambda x: 1 / (x * LN10),), domain="singular", cost=10,
-                     doc="Logarithm to base 10.")
-sqrt_op = pointwise("sqrt", ("x",), numpy=np.sqrt, code="sqrt({x})", partials=(lambda out: 0.5 / out,), domain="singular", cost=4,
-                    doc="Square root.")
-cbrt_op = pointwise("cbrt", ("x",), numpy=np.cbrt, code="cbrt({x})", partials=(lambda out: 1 / (3 * (out * out)),), domain="singular",
-                    cost=15,
-                    kinds="biuf", doc="Cube root, negative for negative x.")
-square_op = pointwise("square", ("x",), numpy=np.square, kinds="iufc", code="square({x})", partials=(lambda x: 2 * x,), result="promote",
-                      doc="x times x.")
-reciprocal_op = pointwise("reciprocal", ("x",), numpy=np.reciprocal, code="np.{dtype}(1) / {x}", partials=(lambda out: -(out * out),),
-                          result="promote", domain="singular", cost=4, kinds="fc", doc="1 / x.")
-abs_op = pointwise("abs", ("x",), numpy=np.absolute, code="abs_({x})", partials=(lambda x: conj(sign(x)),), result="real",
-                   doc="Absolute value; of a complex number its modulus. The derivative at 0 is 0.")
-sign_op = pointwise("sign", ("x",), numpy=np.sign, code="sign({x})", partials=(0,), result="promote", kinds="iuf",
-                    doc="-1, 0 or 1 by the sign of x.")
+log_op = pointwise(
+    "log", ("x",), numpy=np.log, code="log({x})", partials=(lambda x: 1 / x,), domain="singular", cost=10, doc="Natural logarithm."
+)
+log1p_op = pointwise(
+    "log1p",
+    ("x",),
+    numpy=np.log1p,
+    code="log1p({x})",
+    partials=(lambda x: 1 / (1 + x),),
+    domain="singular",
+    cost=12,
+    doc="log(1 + x), accurate near 0.",
+)
+log2_op = pointwise(
+    "log2",
+    ("x",),
+    numpy=np.log2,
+    code="log2({x})",
+    partials=(lambda x: 1 / (x * LN2),),
+    domain="singular",
+    cost=10,
+    doc="Logarithm to base 2.",
+)
+log10_op = pointwise(
+    "log10",
+    ("x",),
+    numpy=np.log10,
+    code="log10({x})",
+    partials=(lambda x: 1 / (x * LN10),),
+    domain="singular",
+    cost=10,
+    doc="Logarithm to base 10.",
+)
+sqrt_op = pointwise(
+    "sqrt", ("x",), numpy=np.sqrt, code="sqrt({x})", partials=(lambda out: 0.5 / out,), domain="singular", cost=4, doc="Square root."
+)
+cbrt_op = pointwise(
+    "cbrt",
+    ("x",),
+    numpy=np.cbrt,
+    code="cbrt({x})",
+    partials=(lambda out: 1 / (3 * (out * out)),),
+    domain="singular",
+    cost=15,
+    kinds="biuf",
+    doc="Cube root, negative for negative x.",
+)
+square_op = pointwise(
+    "square", ("x",), numpy=np.square, kinds="iufc", code="square({x})", partials=(lambda x: 2 * x,), result="promote", doc="x times x."
+)
+reciprocal_op = pointwise(
+    "reciprocal",
+    ("x",),
+    numpy=np.reciprocal,
+    code="np.{dtype}(1) / {x}",
+    partials=(lambda out: -(out * out),),
+    result="promote",
+    domain="singular",
+    cost=4,
+    kinds="fc",
+    doc="1 / x.",
+)
+abs_op = pointwise(
+    "abs",
+    ("x",),
+    numpy=np.absolute,
+    code="abs_({x})",
+    partials=(lambda x: conj(sign(x)),),
+    result="real",
+    doc="Absolute value; of a complex number its modulus. The derivative at 0 is 0.",
+)
+sign_op = pointwise(
+    "sign", ("x",), numpy=np.sign, code="sign({x})", partials=(0,), result="promote", kinds="iuf", doc="-1, 0 or 1 by the sign of x."
+)
 
 
 def _sgn_differential(d: Any, x: Any, out: Any) -> Any:
@@ -49,8 +103,16 @@ def _sgn_differential(d: Any, x: Any, out: Any) -> Any:
     return where(zero, 0, (d - out * real(conj(out) * d)) / modulus)
 
 
-sgn_op = pointwise("sgn", ("x",), numpy=np.sign, code="sign({x})", partials=(_sgn_differential,), result="promote", cost=8,
-                   doc="x / |x| of a complex number; 0 at 0.")
+sgn_op = pointwise(
+    "sgn",
+    ("x",),
+    numpy=np.sign,
+    code="sign({x})",
+    partials=(_sgn_differential,),
+    result="promote",
+    cost=8,
+    doc="x / |x| of a complex number; 0 at 0.",
+)
 
 
 # --- powers --------------------------------------------------------------------------------------------------------------------
@@ -72,18 +134,35 @@ def _power_code(n: int) -> str:
 
 
 integer_pow_op: Op = pointwise(
-    "integer_pow", ("x",), numpy=lambda x, *, n: _power_by_squaring(x, n), code=lambda p: _power_code(p["n"]), result="promote",
-    cost=2, kinds="iufc",
+    "integer_pow",
+    ("x",),
+    numpy=lambda x, *, n: _power_by_squaring(x, n),
+    code=lambda p: _power_code(p["n"]),
+    result="promote",
+    cost=2,
+    kinds="iufc",
     partials=(lambda x, *, n: 2 * x if n == 2 else n * bind(integer_pow_op, [x], {"n": n - 1}),),
     doc="x to a fixed integer power of at least 2.",
 )
 inverse_pow_op: Op = pointwise(
-    "inverse_pow", ("x",), numpy=lambda x, *, n: 1 / _power_by_squaring(x, n), code=lambda p: f"np.{{dtype}}(1) / ({_power_code(p['n'])})",
-    partials=(lambda x, *, n: -n * bind(inverse_pow_op, [x], {"n": n + 1}),), result="float", domain="singular", cost=6,
+    "inverse_pow",
+    ("x",),
+    numpy=lambda x, *, n: 1 / _power_by_squaring(x, n),
+    code=lambda p: f"np.{{dtype}}(1) / ({_power_code(p['n'])})",
+    partials=(lambda x, *, n: -n * bind(inverse_pow_op, [x], {"n": n + 1}),),
+    result="float",
+    domain="singular",
+    cost=6,
     doc="1 / x**n for a fixed positive integer n.",
 )
 pow_op = pointwise(
-    "pow", ("x", "y"), numpy=np.power, code="pow({x}, {y})", result="promote", domain="singular", cost=25,
+    "pow",
+    ("x", "y"),
+    numpy=np.power,
+    code="pow({x}, {y})",
+    result="promote",
+    domain="singular",
+    cost=25,
     partials=(
         # Strong products keep 0 * 0**-1 at zero, and still have the right derivative in y there.
         lambda x, y: strong_mul(y, power(x, y - 1)),
@@ -297,6 +376,21 @@ def positive(x: Any) -> Any:
 abs, fabs, pow = absolute, absolute, power
 
 OPS = (
-    exp_op, expm1_op, exp2_op, log_op, log1p_op, log2_op, log10_op, sqrt_op, cbrt_op, square_op, reciprocal_op, abs_op, sign_op, sgn_op,
-    integer_pow_op, inverse_pow_op, pow_op,
+    exp_op,
+    expm1_op,
+    exp2_op,
+    log_op,
+    log1p_op,
+    log2_op,
+    log10_op,
+    sqrt_op,
+    cbrt_op,
+    square_op,
+    reciprocal_op,
+    abs_op,
+    sign_op,
+    sgn_op,
+    integer_pow_op,
+    inverse_pow_op,
+    pow_op,
 )

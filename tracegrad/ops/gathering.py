@@ -204,22 +204,42 @@ def _make(count: int) -> tuple[Op, Op, Op]:
         return [bind(puts, [_or_zero(t, x) for t, x in zip(tangents[:2], inputs[:2], strict=True)] + list(inputs[2:]), params)]
 
     gathers = op(
-        f"gather{suffix}", ["x", *names], evaluate=_gather_evaluate, infer=_gather_infer, jvp=gather_jvp, batch=_gather_batch,
+        f"gather{suffix}",
+        ["x", *names],
+        evaluate=_gather_evaluate,
+        infer=_gather_infer,
+        jvp=gather_jvp,
+        batch=_gather_batch,
         vjp=[_rule(_gather_vjp, ["ct", *names], ["axes", "at", "aligned", "unique", "like"]), *[None] * count],
-        lowering=lower.Gather(lambda index, shapes, params: _position(index, shapes, 1, params)), doc="Elements of x at index arrays.")
+        lowering=lower.Gather(lambda index, shapes, params: _position(index, shapes, 1, params)),
+        doc="Elements of x at index arrays.",
+    )
     adds = op(
-        f"index_add{suffix}", ["x", "updates", *names], evaluate=_scatter_evaluate(True), infer=_scatter_infer, jvp=add_jvp,
+        f"index_add{suffix}",
+        ["x", "updates", *names],
+        evaluate=_scatter_evaluate(True),
+        infer=_scatter_infer,
+        jvp=add_jvp,
         batch=_scatter_batch("add"),
         vjp=[lambda ct: ct, _rule(_gathered_vjp, ["ct", *names], ["axes", "at", "aligned", "unique"]), *[None] * count],
         lowering=lower.Scatter(lambda index, shapes, params: _position(index, shapes, 2, params), "add"),
-        doc="x with the updates added at index arrays; a place named twice receives both.")
+        doc="x with the updates added at index arrays; a place named twice receives both.",
+    )
     puts = op(
-        f"index_put{suffix}", ["x", "updates", *names], evaluate=_scatter_evaluate(False), infer=_scatter_infer, jvp=put_jvp,
+        f"index_put{suffix}",
+        ["x", "updates", *names],
+        evaluate=_scatter_evaluate(False),
+        infer=_scatter_infer,
+        jvp=put_jvp,
         batch=_scatter_batch("put"),
-        vjp=[_rule(_put_vjp_x, ["ct", "updates", *names], ["axes", "at", "aligned", "unique"]),
-             _rule(_put_vjp_updates, ["ct", *names], ["axes", "at", "aligned", "unique"]), *[None] * count],
+        vjp=[
+            _rule(_put_vjp_x, ["ct", "updates", *names], ["axes", "at", "aligned", "unique"]),
+            _rule(_put_vjp_updates, ["ct", *names], ["axes", "at", "aligned", "unique"]),
+            *[None] * count,
+        ],
         lowering=lower.Scatter(lambda index, shapes, params: _position(index, shapes, 2, params)),
-        doc="x with the updates stored at index arrays; of several for one place the last stays.")
+        doc="x with the updates stored at index arrays; of several for one place the last stays.",
+    )
     return gathers, adds, puts
 
 

@@ -32,8 +32,9 @@ def _put_evaluate(x: Any, y: Any, *, start: tuple[int, ...]) -> Any:
 
 def _put_infer(x: Any, y: Any, *, start: Shape) -> Types:
     if len(x.type.shape) != len(y.type.shape):
-        raise ShapeError(f"values of shape {show(y.type.shape)} cannot be written into an array of shape {show(x.type.shape)}: "
-                         "the ranks differ")
+        raise ShapeError(
+            f"values of shape {show(y.type.shape)} cannot be written into an array of shape {show(x.type.shape)}: the ranks differ"
+        )
     return (x.type,)
 
 
@@ -113,15 +114,18 @@ def concrete(x: Any, asked: str, instead: str) -> np.ndarray[Any, Any]:
     if isinstance(x._data, Var):
         raise ConcretizationError(
             f"{user_line()}: {asked} needs the values of a traced array ({x._data.type}), which are not known while the function "
-            f"is traced. {instead}")
+            f"is traced. {instead}"
+        )
     if x._base is not None:  # type: ignore[attr-defined]
         x._refresh()  # type: ignore[attr-defined]
     return np.asarray(x._data)
 
 
 def _nonzero(mask: Any) -> tuple[np.ndarray[Any, Any], ...]:
-    instead = ("The result's size would depend on the data: use tg.where(mask, x, 0), or a reduction's where= argument, or compute the "
-               "mask from static values.")
+    instead = (
+        "The result's size would depend on the data: use tg.where(mask, x, 0), or a reduction's where= argument, or compute the "
+        "mask from static values."
+    )
     return np.nonzero(concrete(mask, "indexing with a boolean mask", instead))
 
 
@@ -187,8 +191,9 @@ def _integer_place(item: Int, size: Int, axis: int) -> Int:
 def _check_mask(mask: Any, shape: Shape, axis: int) -> None:
     for k, n in enumerate(shape_of(mask)):
         if axis + k < len(shape) and not same(shape[axis + k], n):
-            raise IndexError(f"boolean index did not match the indexed array along axis {axis + k}: "
-                             f"its size is {shape[axis + k]}, the mask's is {n}")
+            raise IndexError(
+                f"boolean index did not match the indexed array along axis {axis + k}: its size is {shape[axis + k]}, the mask's is {n}"
+            )
 
 
 def make_plan(shape: Shape, key: Any) -> Plan:

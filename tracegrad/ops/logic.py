@@ -19,8 +19,9 @@ INTEGRAL, WHOLE = "biu", "iu"
 
 isnan_op = pointwise("isnan", ("x",), numpy=np.isnan, code="isnan({x})", partials=None, result="bool", doc="Whether x is NaN.")
 isinf_op = pointwise("isinf", ("x",), numpy=np.isinf, code="isinf({x})", partials=None, result="bool", doc="Whether x is infinite.")
-isfinite_op = pointwise("isfinite", ("x",), numpy=np.isfinite, code="isfinite({x})", partials=None, result="bool",
-                        doc="Whether x is finite.")
+isfinite_op = pointwise(
+    "isfinite", ("x",), numpy=np.isfinite, code="isfinite({x})", partials=None, result="bool", doc="Whether x is finite."
+)
 
 
 def isnan(x: Any) -> Any:
@@ -107,27 +108,90 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
 
 # --- logic and bits ------------------------------------------------------------------------------------------------------------
 
-logical_and_op = pointwise("logical_and", ("x", "y"), numpy=np.logical_and, code="logical_and({x}, {y})", partials=None, result="bool",
-                           doc="Whether both are nonzero.")
-logical_or_op = pointwise("logical_or", ("x", "y"), numpy=np.logical_or, code="logical_or({x}, {y})", partials=None, result="bool",
-                          doc="Whether one is nonzero.")
-logical_xor_op = pointwise("logical_xor", ("x", "y"), numpy=np.logical_xor, code="logical_xor({x}, {y})", partials=None, result="bool",
-                           doc="Whether exactly one is nonzero.")
-logical_not_op = pointwise("logical_not", ("x",), numpy=np.logical_not, code="logical_not({x})", partials=None, result="bool",
-                           doc="Whether x is 0.")
-bitwise_and_op = pointwise("bitwise_and", ("x", "y"), numpy=np.bitwise_and, code="bitwise_and({x}, {y})", partials=None, result="promote",
-                           kinds=INTEGRAL, doc="Bits set in both.")
-bitwise_or_op = pointwise("bitwise_or", ("x", "y"), numpy=np.bitwise_or, code="bitwise_or({x}, {y})", partials=None, result="promote",
-                          kinds=INTEGRAL, doc="Bits set in one or both.")
-bitwise_xor_op = pointwise("bitwise_xor", ("x", "y"), numpy=np.bitwise_xor, code="bitwise_xor({x}, {y})", partials=None, result="promote",
-                           kinds=INTEGRAL, doc="Bits set in exactly one.")
-invert_op = pointwise("invert", ("x",), numpy=np.invert, code="invert({x})", partials=None, result="promote", kinds=INTEGRAL,
-                      doc="All bits flipped; of booleans, not.")
-left_shift_op = pointwise("left_shift", ("x", "y"), numpy=np.left_shift, code="left_shift({x}, {y})", partials=None, result="promote",
-                          kinds=WHOLE,
-                          doc="Bits moved up.")
-right_shift_op = pointwise("right_shift", ("x", "y"), numpy=np.right_shift, code="right_shift({x}, {y})", partials=None, result="promote",
-                           kinds=WHOLE, doc="Bits moved down.")
+logical_and_op = pointwise(
+    "logical_and",
+    ("x", "y"),
+    numpy=np.logical_and,
+    code="logical_and({x}, {y})",
+    partials=None,
+    result="bool",
+    doc="Whether both are nonzero.",
+)
+logical_or_op = pointwise(
+    "logical_or", ("x", "y"), numpy=np.logical_or, code="logical_or({x}, {y})", partials=None, result="bool", doc="Whether one is nonzero."
+)
+logical_xor_op = pointwise(
+    "logical_xor",
+    ("x", "y"),
+    numpy=np.logical_xor,
+    code="logical_xor({x}, {y})",
+    partials=None,
+    result="bool",
+    doc="Whether exactly one is nonzero.",
+)
+logical_not_op = pointwise(
+    "logical_not", ("x",), numpy=np.logical_not, code="logical_not({x})", partials=None, result="bool", doc="Whether x is 0."
+)
+bitwise_and_op = pointwise(
+    "bitwise_and",
+    ("x", "y"),
+    numpy=np.bitwise_and,
+    code="bitwise_and({x}, {y})",
+    partials=None,
+    result="promote",
+    kinds=INTEGRAL,
+    doc="Bits set in both.",
+)
+bitwise_or_op = pointwise(
+    "bitwise_or",
+    ("x", "y"),
+    numpy=np.bitwise_or,
+    code="bitwise_or({x}, {y})",
+    partials=None,
+    result="promote",
+    kinds=INTEGRAL,
+    doc="Bits set in one or both.",
+)
+bitwise_xor_op = pointwise(
+    "bitwise_xor",
+    ("x", "y"),
+    numpy=np.bitwise_xor,
+    code="bitwise_xor({x}, {y})",
+    partials=None,
+    result="promote",
+    kinds=INTEGRAL,
+    doc="Bits set in exactly one.",
+)
+invert_op = pointwise(
+    "invert",
+    ("x",),
+    numpy=np.invert,
+    code="invert({x})",
+    partials=None,
+    result="promote",
+    kinds=INTEGRAL,
+    doc="All bits flipped; of booleans, not.",
+)
+left_shift_op = pointwise(
+    "left_shift",
+    ("x", "y"),
+    numpy=np.left_shift,
+    code="left_shift({x}, {y})",
+    partials=None,
+    result="promote",
+    kinds=WHOLE,
+    doc="Bits moved up.",
+)
+right_shift_op = pointwise(
+    "right_shift",
+    ("x", "y"),
+    numpy=np.right_shift,
+    code="right_shift({x}, {y})",
+    partials=None,
+    result="promote",
+    kinds=WHOLE,
+    doc="Bits moved down.",
+)
 
 
 def logical_and(x: Any, y: Any) -> Any:
@@ -233,6 +297,17 @@ def right_shift(x: Any, y: Any) -> Any:
 bitwise_not, bitwise_invert = invert, invert
 
 OPS = (
-    isnan_op, isinf_op, isfinite_op, logical_and_op, logical_or_op, logical_xor_op, logical_not_op, bitwise_and_op, bitwise_or_op,
-    bitwise_xor_op, invert_op, left_shift_op, right_shift_op,
+    isnan_op,
+    isinf_op,
+    isfinite_op,
+    logical_and_op,
+    logical_or_op,
+    logical_xor_op,
+    logical_not_op,
+    bitwise_and_op,
+    bitwise_or_op,
+    bitwise_xor_op,
+    invert_op,
+    left_shift_op,
+    right_shift_op,
 )

@@ -24,8 +24,9 @@ def _widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
     try:
         widths = [(int(a), int(b)) for a, b in np.broadcast_to(np.asarray(pad_width), (ndim, 2)).tolist()]
     except ValueError as error:
-        raise ShapeError(f"pad_width {pad_width!r} must be one number, a (before, after) pair, "
-                         f"or a pair for each of the {ndim} axes") from error
+        raise ShapeError(
+            f"pad_width {pad_width!r} must be one number, a (before, after) pair, or a pair for each of the {ndim} axes"
+        ) from error
     return widths
 
 
@@ -85,8 +86,11 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
 def _constant(x: Any, widths: list[tuple[int, int]], values: Any) -> Any:
     shape = shape_of(x)
     if isinstance(values, (int, float)) and values == 0:
-        return embed(x, tuple(n + a + b for n, (a, b) in zip(shape, widths, strict=True)), tuple(a for a, _ in widths)) if any(
-            w for pair in widths for w in pair) else x
+        return (
+            embed(x, tuple(n + a + b for n, (a, b) in zip(shape, widths, strict=True)), tuple(a for a, _ in widths))
+            if any(w for pair in widths for w in pair)
+            else x
+        )
     plain = not hasattr(values, "dtype") or isinstance(values, np.ndarray)
     per_side = np.broadcast_to(np.asarray(values), (len(shape), 2)) if plain else None
     for axis, (before, after) in enumerate(widths):
@@ -100,4 +104,3 @@ def _constant(x: Any, widths: list[tuple[int, int]], values: Any) -> Any:
     if ndim_of(x) != len(shape):
         raise ShapeError(f"constant_values do not fit an array of shape {show(shape)}")
     return x
-

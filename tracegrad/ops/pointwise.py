@@ -42,8 +42,17 @@ def pointwise(
     doc: str = "",
 ) -> Op:
     """`elementwise` for a function of numbers: evaluated in its compute dtype, and refused for dtypes outside `kinds`."""
-    this = elementwise(name, inputs, numpy=floating(numpy) if result == "float" else numpy, code=code, partials=partials, result=result,
-                       domain=domain, cost=cost, doc=doc)
+    this = elementwise(
+        name,
+        inputs,
+        numpy=floating(numpy) if result == "float" else numpy,
+        code=code,
+        partials=partials,
+        result=result,
+        domain=domain,
+        cost=cost,
+        doc=doc,
+    )
     if kinds == "biufc":
         return this
     derived, evaluate = this.infer, this.evaluate

@@ -53,8 +53,14 @@ def philox(key: Any, counter: Any, index: Any, *, word: int) -> Any:
 
 
 random_bits_op = pointwise(
-    "random_bits", ("key", "counter", "index"), numpy=philox, code=lambda p: f"philox_words({{key}}, {{counter}}, {{index}})[{p['word']}]",
-    partials=None, result="promote", kinds="u", cost=30,
+    "random_bits",
+    ("key", "counter", "index"),
+    numpy=philox,
+    code=lambda p: f"philox_words({{key}}, {{counter}}, {{index}})[{p['word']}]",
+    partials=None,
+    result="promote",
+    kinds="u",
+    cost=30,
     doc="64 random bits for (key, counter, index); `word` chooses the half of the block.",
 )
 
@@ -188,7 +194,6 @@ class Generator:
         span = convert(sub(add(high, 1) if endpoint else high, low), INT64)
         bits = self.bits(_joint(size, low, high))
         return convert(add(convert(mod(bits, convert(span, UINT64)), INT64), low), dtype)
-
 
     def permutation(self, x: Any) -> Any:
         """0 ... x-1 in random order, or an array's slices along its first axis in random order."""

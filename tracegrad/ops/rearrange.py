@@ -41,8 +41,9 @@ def diag(x: Any, k: int = 0) -> Any:
     if ndim_of(x) == 2:
         return diagonal(x, k)
     if ndim_of(x) != 1:
-        raise ShapeError(f"diag needs a vector or a matrix, got an array of shape {show(shape_of(x))}; "
-                         "diagonal and diag_embed take stacks of them")
+        raise ShapeError(
+            f"diag needs a vector or a matrix, got an array of shape {show(shape_of(x))}; diagonal and diag_embed take stacks of them"
+        )
     return diag_embed(x, k)
 
 
@@ -394,8 +395,10 @@ def tile(x: Any, reps: int | Sequence[int]) -> Any:
     times = (*[1] * (ndim - len(times)), *times)
     shape = (*[1] * (ndim - ndim_of(x)), *shape_of(x))
     apart = reshape(x, tuple(v for n in shape for v in (1, n)))
-    return reshape(broadcast_to(apart, tuple(v for r, n in zip(times, shape, strict=True) for v in (r, n))),
-                   tuple(r * n for r, n in zip(times, shape, strict=True)))
+    return reshape(
+        broadcast_to(apart, tuple(v for r, n in zip(times, shape, strict=True) for v in (r, n))),
+        tuple(r * n for r, n in zip(times, shape, strict=True)),
+    )
 
 
 def repeat(x: Any, repeats: Any, axis: int | None = None) -> Any:

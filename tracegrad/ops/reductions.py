@@ -175,8 +175,10 @@ def _extreme_infer(name: str) -> Callable[..., Types]:
     def infer(x: Any, *, axes: tuple[int, ...]) -> Types:
         _check_order(x.type.dtype, name)
         if builtins.any(isinstance(x.type.shape[a], int) and x.type.shape[a] == 0 for a in axes):
-            raise ShapeError(f"{name} of no elements: axes {axes} of an array of shape {show(x.type.shape)} are empty. "
-                             "Give initial=..., or check the size first.")
+            raise ShapeError(
+                f"{name} of no elements: axes {axes} of an array of shape {show(x.type.shape)} are empty. "
+                "Give initial=..., or check the size first."
+            )
         return (ArrayType(x.type.dtype, _reduced(x, axes)),)
 
     return infer
@@ -200,8 +202,17 @@ def _extreme_jvp(tangents: Any, inputs: Any, outs: Any, *, axes: tuple[int, ...]
 
 
 def _extreme(name: str, numpy: Callable[..., Any], identity: str, doc: str) -> Op:
-    this = op(name, ["x"], evaluate=lambda x, *, axes: numpy(x, axis=axes), infer=_extreme_infer(name),
-              vjp=[_extreme_vjp], jvp=_extreme_jvp, batch=_batch_reduction(lambda: this), lowering=lower.Reduce(name, identity), doc=doc)
+    this = op(
+        name,
+        ["x"],
+        evaluate=lambda x, *, axes: numpy(x, axis=axes),
+        infer=_extreme_infer(name),
+        vjp=[_extreme_vjp],
+        jvp=_extreme_jvp,
+        batch=_batch_reduction(lambda: this),
+        lowering=lower.Reduce(name, identity),
+        doc=doc,
+    )
     return this
 
 
@@ -274,9 +285,15 @@ def _arg(name: str, numpy: Callable[..., Any], combine: str, doc: str) -> Op:
         _check_order(x.type.dtype, name)
         return (ArrayType(INT64, (*shape[:axis], *shape[axis + 1 :])),)
 
-    this = op(name, ["x"], evaluate=lambda x, *, axis: numpy(x, axis=axis), infer=infer,
-              batch=lambda values, at, size, *, axis: ([bind(this, [front(values[0], at[0])], {"axis": axis + 1})], [0]),
-              lowering=lower.ArgReduce(combine), doc=doc)
+    this = op(
+        name,
+        ["x"],
+        evaluate=lambda x, *, axis: numpy(x, axis=axis),
+        infer=infer,
+        batch=lambda values, at, size, *, axis: ([bind(this, [front(values[0], at[0])], {"axis": axis + 1})], [0]),
+        lowering=lower.ArgReduce(combine),
+        doc=doc,
+    )
     return this
 
 
@@ -320,8 +337,15 @@ def argmin(x: Any, axis: int | None = None, keepdims: bool = False) -> Any:
 
 
 def _truth(name: str, numpy: Callable[..., Any], combine: str, identity: bool, doc: str) -> Op:
-    this = op(name, ["x"], evaluate=lambda x, *, axes: numpy(x, axis=axes), infer=lambda x, *, axes: (ArrayType(BOOL, _reduced(x, axes)),),
-              batch=_batch_reduction(lambda: this), lowering=lower.Reduce(combine, identity), doc=doc)
+    this = op(
+        name,
+        ["x"],
+        evaluate=lambda x, *, axes: numpy(x, axis=axes),
+        infer=lambda x, *, axes: (ArrayType(BOOL, _reduced(x, axes)),),
+        batch=_batch_reduction(lambda: this),
+        lowering=lower.Reduce(combine, identity),
+        doc=doc,
+    )
     return this
 
 

@@ -53,7 +53,9 @@ cumsum_op: Op = linear(
     infer=_running_type,
     adjoint=lambda ct, *, axis, reverse: bind(cumsum_op, [ct], {"axis": axis, "reverse": not reverse}),
     batch=lambda values, at, size, *, axis, reverse: (
-        [bind(cumsum_op, [front(values[0], at[0])], {"axis": axis + 1, "reverse": reverse})], [0]),
+        [bind(cumsum_op, [front(values[0], at[0])], {"axis": axis + 1, "reverse": reverse})],
+        [0],
+    ),
     lowering=lower.Scan("add"),
     doc="Sums of the elements up to each one along an axis (from each one on, where `reverse`).",
 )
@@ -162,19 +164,27 @@ cumprod_op: Op = op(
     vjp=[_cumprod_vjp],
     jvp=_cumprod_jvp,
     batch=lambda values, at, size, *, axis, reverse: (
-        [bind(cumprod_op, [front(values[0], at[0])], {"axis": axis + 1, "reverse": reverse})], [0]),
+        [bind(cumprod_op, [front(values[0], at[0])], {"axis": axis + 1, "reverse": reverse})],
+        [0],
+    ),
     lowering=lower.Scan("mul"),
     doc="Products of the elements up to each one along an axis (from each one on, where `reverse`).",
 )
 
 
 def _running_extreme(name: str, numpy: Any, combine: str) -> Op:
-    this = op(name, ["x"], evaluate=lambda x, *, axis, reverse: _run(numpy.accumulate, x, axis, reverse),
-              infer=lambda x, *, axis, reverse: (x.type,),
-              batch=lambda values, at, size, *, axis, reverse: (
-                  [bind(this, [front(values[0], at[0])], {"axis": axis + 1, "reverse": reverse})], [0]),
-              lowering=lower.Scan(combine),
-              doc=f"Running {combine}imum along an axis, without derivative: {name[8:]} takes it from the element picked.")
+    this = op(
+        name,
+        ["x"],
+        evaluate=lambda x, *, axis, reverse: _run(numpy.accumulate, x, axis, reverse),
+        infer=lambda x, *, axis, reverse: (x.type,),
+        batch=lambda values, at, size, *, axis, reverse: (
+            [bind(this, [front(values[0], at[0])], {"axis": axis + 1, "reverse": reverse})],
+            [0],
+        ),
+        lowering=lower.Scan(combine),
+        doc=f"Running {combine}imum along an axis, without derivative: {name[8:]} takes it from the element picked.",
+    )
     return this
 
 

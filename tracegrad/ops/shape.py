@@ -67,7 +67,9 @@ def reshape(x: Any, shape: int | Sequence[Int]) -> Any:
         known = integers.product([*target[:k], *target[k + 1 :]])
         total = integers.product(old)
         if same(known, 0) or not same(known * (total // known), total):
-            raise ShapeError(f"cannot reshape an array of shape {show(old)} into {show(tuple(target))}: {total} elements do not divide by {known}")
+            raise ShapeError(
+                f"cannot reshape an array of shape {show(old)} into {show(tuple(target))}: {total} elements do not divide by {known}"
+            )
         target[k] = total // known
     if tuple(target) == tuple(old):
         return x
@@ -88,8 +90,11 @@ def expand_dims(x: Any, axis: int | Sequence[int]) -> Any:
 def squeeze(x: Any, axis: int | Sequence[int] | None = None) -> Any:
     """Without axes of size 1: all of them, or the given ones."""
     shape = shape_of(x)
-    axes = [k for k, s in enumerate(shape) if isinstance(s, int) and s == 1] if axis is None else (
-        [normalize_axis(a, len(shape)) for a in ((axis,) if isinstance(axis, (int, np.integer)) else axis)])
+    axes = (
+        [k for k, s in enumerate(shape) if isinstance(s, int) and s == 1]
+        if axis is None
+        else ([normalize_axis(a, len(shape)) for a in ((axis,) if isinstance(axis, (int, np.integer)) else axis)])
+    )
     for a in axes:
         if not same(shape[a], 1):
             raise ShapeError(f"cannot squeeze axis {a} of an array of shape {show(shape)}: its size is {shape[a]}, not 1")
@@ -235,7 +240,9 @@ _slice = linear(
     infer=lambda x, *, start, size, step: (ArrayType(x.type.dtype, tuple(size)),),
     adjoint=lambda ct, *, start, step, like: embed(ct, like.shape, start, step),
     batch=_slice_batch,
-    lowering=lower.View(lambda index, i, o, params: tuple(b + k * s for b, k, s in zip(params["start"], index, params["step"], strict=True))),
+    lowering=lower.View(
+        lambda index, i, o, params: tuple(b + k * s for b, k, s in zip(params["start"], index, params["step"], strict=True))
+    ),
     view=True,
     doc="out[i] = x[start + i * step], `size` elements along each axis.",
 )
@@ -251,8 +258,12 @@ def slice_array(x: Any, start: Sequence[Int], size: Sequence[Int], step: Sequenc
 def cut(x: Any, axis: int, start: Int, size: Int, step: int = 1) -> Any:
     """`size` elements along one axis."""
     shape = shape_of(x)
-    return slice_array(x, tuple(start if k == axis else 0 for k in range(len(shape))),
-                       tuple(size if k == axis else n for k, n in enumerate(shape)), tuple(step if k == axis else 1 for k in range(len(shape))))
+    return slice_array(
+        x,
+        tuple(start if k == axis else 0 for k in range(len(shape))),
+        tuple(size if k == axis else n for k, n in enumerate(shape)),
+        tuple(step if k == axis else 1 for k in range(len(shape))),
+    )
 
 
 def _embed_evaluate(x: Any, *, shape: Shape, start: Shape) -> Any:
@@ -305,7 +316,11 @@ def embed(x: Any, shape: Sequence[Int], start: Sequence[Int], step: Sequence[int
 def flip(x: Any, axis: int | Sequence[int] | None = None) -> Any:
     """The elements in reverse order along one, several or all axes."""
     shape = shape_of(x)
-    axes = range(len(shape)) if axis is None else [normalize_axis(a, len(shape)) for a in ((axis,) if isinstance(axis, (int, np.integer)) else axis)]
+    axes = (
+        range(len(shape))
+        if axis is None
+        else [normalize_axis(a, len(shape)) for a in ((axis,) if isinstance(axis, (int, np.integer)) else axis)]
+    )
     start = tuple(s - 1 if k in axes else 0 for k, s in enumerate(shape))
     return slice_array(x, start, shape, tuple(-1 if k in axes else 1 for k in range(len(shape))))
 
@@ -319,7 +334,9 @@ def _concatenate_infer(*xs: Any, axis: int) -> Types:
     for x in xs:
         shape = x.type.shape
         if len(shape) != len(first) or any(not same(a, b) for k, (a, b) in enumerate(zip(shape, first, strict=True)) if k != axis):
-            raise ShapeError(f"cannot concatenate shapes {' and '.join(show(y.type.shape) for y in xs)} along axis {axis}: all other axes must agree")
+            raise ShapeError(
+                f"cannot concatenate shapes {' and '.join(show(y.type.shape) for y in xs)} along axis {axis}: all other axes must agree"
+            )
         total = total + shape[axis]
     return (ArrayType(promote(*operand_kinds(xs)), (*first[:axis], total, *first[axis + 1 :])),)
 

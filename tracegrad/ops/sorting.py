@@ -25,8 +25,9 @@ from .shape import expand_dims, flip, reshape, slice_array, stack, sum_axes, tra
 
 def _check_order(dtype: np.dtype[Any]) -> None:
     if dtype.kind == "c":
-        raise DTypeError("complex numbers have no order; sort by their absolute value, real or imaginary part with argsort and "
-                         "take_along_axis")
+        raise DTypeError(
+            "complex numbers have no order; sort by their absolute value, real or imaginary part with argsort and take_along_axis"
+        )
 
 
 def _argsort_infer(x: Any, *, axis: int) -> Types:
@@ -93,8 +94,9 @@ def topk(x: Any, k: int, axis: int = -1, largest: bool = True, sorted: bool = Tr
     x, place = _flat(x, axis)
     shape = shape_of(x)
     if k < 0 or k > shape[place]:
-        raise ShapeError(f"topk of {k} elements needs an axis of at least that size; "
-                         f"axis {place} of an array of shape {show(shape)} has {shape[place]}")
+        raise ShapeError(
+            f"topk of {k} elements needs an axis of at least that size; axis {place} of an array of shape {show(shape)} has {shape[place]}"
+        )
     order = argsort(x, place, largest)
     first = slice_array(order, (0,) * len(shape), tuple(k if a == place else n for a, n in enumerate(shape)), (1,) * len(shape))
     return take_along_axis(x, first, place, unique=True), first

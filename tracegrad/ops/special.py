@@ -23,11 +23,25 @@ def _sigmoid_evaluate(x: Any) -> Any:
     return 1 / (1 + np.exp(-x)) if x.dtype.kind == "c" else special.expit(x)
 
 
-sigmoid_op = pointwise("sigmoid", ("x",), numpy=_sigmoid_evaluate, code="sigmoid({x})", partials=(lambda out: out * (1 - out),), cost=14,
-                       doc="1 / (1 + exp(-x)).")
-softplus_op = pointwise("softplus", ("x",), numpy=lambda x: np.logaddexp(x, x.dtype.type(0)), code="softplus({x})",
-                        partials=(lambda x: sigmoid(x),),
-                        cost=22, kinds=REAL, doc="log(1 + exp(x)).")
+sigmoid_op = pointwise(
+    "sigmoid",
+    ("x",),
+    numpy=_sigmoid_evaluate,
+    code="sigmoid({x})",
+    partials=(lambda out: out * (1 - out),),
+    cost=14,
+    doc="1 / (1 + exp(-x)).",
+)
+softplus_op = pointwise(
+    "softplus",
+    ("x",),
+    numpy=lambda x: np.logaddexp(x, x.dtype.type(0)),
+    code="softplus({x})",
+    partials=(lambda x: sigmoid(x),),
+    cost=22,
+    kinds=REAL,
+    doc="log(1 + exp(x)).",
+)
 
 
 def _share(x: Any, y: Any) -> Any:
@@ -35,8 +49,16 @@ def _share(x: Any, y: Any) -> Any:
     return sigmoid(where(logical_and(isinf(x), equal(x, y)), 0, sub(x, y)))
 
 
-logaddexp_op = pointwise("logaddexp", ("x", "y"), numpy=np.logaddexp, code="logaddexp({x}, {y})", cost=25, kinds=REAL,
-                         partials=(lambda x, y: _share(x, y), lambda x, y: _share(y, x)), doc="log(exp(x) + exp(y)) without overflow.")
+logaddexp_op = pointwise(
+    "logaddexp",
+    ("x", "y"),
+    numpy=np.logaddexp,
+    code="logaddexp({x}, {y})",
+    cost=25,
+    kinds=REAL,
+    partials=(lambda x, y: _share(x, y), lambda x, y: _share(y, x)),
+    doc="log(exp(x) + exp(y)) without overflow.",
+)
 
 
 def sigmoid(x: Any) -> Any:
@@ -103,14 +125,37 @@ def logaddexp2(x: Any, y: Any) -> Any:
 
 _TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
 
-erf_op = pointwise("erf", ("x",), numpy=special.erf, code="erf({x})", partials=(lambda x: _TWO_OVER_ROOT_PI * exp(-(x * x)),), cost=20,
-                   kinds=REAL,
-                   doc="Error function.")
-erfc_op = pointwise("erfc", ("x",), numpy=special.erfc, code="erfc({x})", partials=(lambda x: -_TWO_OVER_ROOT_PI * exp(-(x * x)),), cost=20,
-                    kinds=REAL, doc="1 - erf(x), accurate for large x.")
-erfinv_op = pointwise("erfinv", ("x",), numpy=special.erfinv, code="erfinv({x})",
-                      partials=(lambda out: exp(out * out) / _TWO_OVER_ROOT_PI,),
-                      domain="singular", cost=30, kinds=REAL, doc="Inverse of the error function.")
+erf_op = pointwise(
+    "erf",
+    ("x",),
+    numpy=special.erf,
+    code="erf({x})",
+    partials=(lambda x: _TWO_OVER_ROOT_PI * exp(-(x * x)),),
+    cost=20,
+    kinds=REAL,
+    doc="Error function.",
+)
+erfc_op = pointwise(
+    "erfc",
+    ("x",),
+    numpy=special.erfc,
+    code="erfc({x})",
+    partials=(lambda x: -_TWO_OVER_ROOT_PI * exp(-(x * x)),),
+    cost=20,
+    kinds=REAL,
+    doc="1 - erf(x), accurate for large x.",
+)
+erfinv_op = pointwise(
+    "erfinv",
+    ("x",),
+    numpy=special.erfinv,
+    code="erfinv({x})",
+    partials=(lambda out: exp(out * out) / _TWO_OVER_ROOT_PI,),
+    domain="singular",
+    cost=30,
+    kinds=REAL,
+    doc="Inverse of the error function.",
+)
 
 
 def erf(x: Any) -> Any:
@@ -143,9 +188,17 @@ def erfinv(x: Any) -> Any:
     return bind(erfinv_op, [x])
 
 
-ndtri_op = pointwise("ndtri", ("x",), numpy=special.ndtri, code="ndtri({x})",
-                     partials=(lambda out: math.sqrt(2 * math.pi) * exp(out * out / 2),),
-                     domain="singular", cost=30, kinds=REAL, doc="Quantile of the standard normal distribution.")
+ndtri_op = pointwise(
+    "ndtri",
+    ("x",),
+    numpy=special.ndtri,
+    code="ndtri({x})",
+    partials=(lambda out: math.sqrt(2 * math.pi) * exp(out * out / 2),),
+    domain="singular",
+    cost=30,
+    kinds=REAL,
+    doc="Quantile of the standard normal distribution.",
+)
 
 
 def ndtri(x: Any) -> Any:
@@ -175,18 +228,50 @@ def _polygamma_evaluate(x: Any, *, n: int) -> Any:
     return np.asarray(special.polygamma(n, x), x.dtype)
 
 
-lgamma_op = pointwise("lgamma", ("x",), numpy=special.gammaln, code="lgamma({x})", partials=(lambda x: digamma(x),), domain="singular",
-                      cost=40, kinds=REAL,
-                      doc="Logarithm of |gamma(x)|.")
-digamma_op = pointwise("digamma", ("x",), numpy=special.digamma, code="digamma({x})", partials=(lambda x: polygamma(1, x),),
-                       domain="singular",
-                       cost=40, kinds=REAL, doc="Derivative of lgamma.")
-polygamma_op = pointwise("polygamma", ("x",), numpy=_polygamma_evaluate, code=lambda p: f"polygamma({p['n']}, {{x}})",
-                         partials=(lambda x, *, n: polygamma(n + 1, x),), domain="singular", cost=60, kinds=REAL,
-                         doc="n-th derivative of digamma.")
-gamma_op = pointwise("gamma", ("x",), numpy=special.gamma, code="gamma({x})", partials=(lambda x, out: out * digamma(x),),
-                     domain="singular", cost=40,
-                     kinds=REAL, doc="Gamma function.")
+lgamma_op = pointwise(
+    "lgamma",
+    ("x",),
+    numpy=special.gammaln,
+    code="lgamma({x})",
+    partials=(lambda x: digamma(x),),
+    domain="singular",
+    cost=40,
+    kinds=REAL,
+    doc="Logarithm of |gamma(x)|.",
+)
+digamma_op = pointwise(
+    "digamma",
+    ("x",),
+    numpy=special.digamma,
+    code="digamma({x})",
+    partials=(lambda x: polygamma(1, x),),
+    domain="singular",
+    cost=40,
+    kinds=REAL,
+    doc="Derivative of lgamma.",
+)
+polygamma_op = pointwise(
+    "polygamma",
+    ("x",),
+    numpy=_polygamma_evaluate,
+    code=lambda p: f"polygamma({p['n']}, {{x}})",
+    partials=(lambda x, *, n: polygamma(n + 1, x),),
+    domain="singular",
+    cost=60,
+    kinds=REAL,
+    doc="n-th derivative of digamma.",
+)
+gamma_op = pointwise(
+    "gamma",
+    ("x",),
+    numpy=special.gamma,
+    code="gamma({x})",
+    partials=(lambda x, out: out * digamma(x),),
+    domain="singular",
+    cost=40,
+    kinds=REAL,
+    doc="Gamma function.",
+)
 
 
 def lgamma(x: Any) -> Any:

@@ -58,8 +58,15 @@ def _eigh_jvp(tangents: Values, inputs: Values, outs: Values) -> list[Any]:
 
 
 eigh_op: Op = op(
-    "eigh", ("a",), evaluate=lambda a: tuple(np.linalg.eigh(a)), infer=_eigh_infer, vjp=[_eigh_vjp], jvp=_eigh_jvp,
-    batch=batch_stacks(lambda: eigh_op), lowering=routine("eigh", failure="Eigenvalues did not converge"), outputs=2,
+    "eigh",
+    ("a",),
+    evaluate=lambda a: tuple(np.linalg.eigh(a)),
+    infer=_eigh_infer,
+    vjp=[_eigh_vjp],
+    jvp=_eigh_jvp,
+    batch=batch_stacks(lambda: eigh_op),
+    lowering=routine("eigh", failure="Eigenvalues did not converge"),
+    outputs=2,
     doc="Eigenvalues, ascending, and orthonormal eigenvectors of Hermitian matrices, of which only the lower triangle is read.",
 )
 
@@ -120,8 +127,15 @@ def _svd_jvp(tangents: Values, inputs: Values, outs: Values) -> list[Any]:
 
 
 svd_op: Op = op(
-    "svd", ("a",), evaluate=lambda a: tuple(np.linalg.svd(a, full_matrices=False)), infer=_svd_infer, vjp=[_svd_vjp], jvp=_svd_jvp,
-    batch=batch_stacks(lambda: svd_op), lowering=routine("svd", failure=NO_CONVERGENCE), outputs=3,
+    "svd",
+    ("a",),
+    evaluate=lambda a: tuple(np.linalg.svd(a, full_matrices=False)),
+    infer=_svd_infer,
+    vjp=[_svd_vjp],
+    jvp=_svd_jvp,
+    batch=batch_stacks(lambda: svd_op),
+    lowering=routine("svd", failure=NO_CONVERGENCE),
+    outputs=3,
     doc="Reduced singular value decomposition u, s, vh with (u * s) @ vh = a and descending s.",
 )
 

@@ -24,8 +24,9 @@ from .reductions import min as min_
 from .reductions import sum as sum_
 from .shape import broadcast_to, reshape
 
-stop_gradient_op = elementwise("stop_gradient", ("x",), numpy=np.positive, code="{x}", partials=None, result="promote",
-                               doc="The value alone.")
+stop_gradient_op = elementwise(
+    "stop_gradient", ("x",), numpy=np.positive, code="{x}", partials=None, result="promote", doc="The value alone."
+)
 
 
 def stop_gradient(x: Any) -> Any:
@@ -75,8 +76,9 @@ def average(x: Any, axis: Axis = None, weights: Any = None, keepdims: bool = Fal
     axes = normalize_axes(axis, len(shape))
     if ndim_of(weights) != len(shape):
         if ndim_of(weights) != 1 or len(axes) != 1 or not same(shape_of(weights)[0], shape[axes[0]]):
-            raise ShapeError(f"weights of shape {show(shape_of(weights))} fit neither the array of shape {show(shape)} nor the "
-                             "averaged axis")
+            raise ShapeError(
+                f"weights of shape {show(shape_of(weights))} fit neither the array of shape {show(shape)} nor the averaged axis"
+            )
         weights = reshape(weights, tuple(n if k == axes[0] else 1 for k, n in enumerate(shape)))
     weights = broadcast_to(weights, shape)
     return div(sum_(mul(x, weights), axes, keepdims), sum_(weights, axes, keepdims))
@@ -170,8 +172,9 @@ def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> 
     if ord == "fro":
         return vector_norm(x, 2, axes, keepdims)
     if ord not in (1, -1, np.inf, -np.inf):
-        raise ValueError(f'the order of a matrix norm here is "fro", 1, -1, inf or -inf, not {ord!r}; '
-                         "linalg.norm has those by singular values")
+        raise ValueError(
+            f'the order of a matrix norm here is "fro", 1, -1, inf or -inf, not {ord!r}; linalg.norm has those by singular values'
+        )
     row, column = (normalize_axis(a, ndim_of(x)) for a in axis) if isinstance(axis, (tuple, list)) else axes
     summed, other = (row, column) if abs(ord) == 1 else (column, row)
     totals = sum_(abs_(x), summed, keepdims=True)

@@ -59,8 +59,15 @@ def _solve_batch(values: Values, axes: Sequence[int | None], size: Int) -> tuple
 
 
 solve_op: Op = op(
-    "solve", ("a", "b"), evaluate=np.linalg.solve, infer=lambda a, b: right_hand_sides("solve", a, b), vjp=_solve_vjp, jvp=_solve_jvp,
-    batch=_solve_batch, lowering=routine("solve", failure=SINGULAR), doc="x with a @ x = b, by LU factorization with row exchanges.",
+    "solve",
+    ("a", "b"),
+    evaluate=np.linalg.solve,
+    infer=lambda a, b: right_hand_sides("solve", a, b),
+    vjp=_solve_vjp,
+    jvp=_solve_jvp,
+    batch=_solve_batch,
+    lowering=routine("solve", failure=SINGULAR),
+    doc="x with a @ x = b, by LU factorization with row exchanges.",
 )
 
 
@@ -72,10 +79,15 @@ def solve_stack(a: Any, b: Any) -> Any:
 # --- inverse ---------------------------------------------------------------------------------------------------------------------
 
 inv_op: Op = op(
-    "inv", ("a",), evaluate=np.linalg.inv, infer=lambda a: (square_stack("inv", a),),
+    "inv",
+    ("a",),
+    evaluate=np.linalg.inv,
+    infer=lambda a: (square_stack("inv", a),),
     vjp=[lambda ct, out: neg(product(adjoint(out), product(ct, adjoint(out))))],
     jvp=lambda tangents, inputs, outs: [neg(product(outs[0], product(tangents[0], outs[0])))],
-    batch=batch_stacks(lambda: inv_op), lowering=routine("inv", failure=SINGULAR), doc="Inverse matrices.",
+    batch=batch_stacks(lambda: inv_op),
+    lowering=routine("inv", failure=SINGULAR),
+    doc="Inverse matrices.",
 )
 
 
@@ -114,9 +126,14 @@ def _pinv_vjp(ct: Any, a: Any, out: Any) -> Any:
 
 
 pinv_op: Op = op(
-    "pinv", ("a",), evaluate=lambda a, *, rcond: np.linalg.pinv(a, rcond), infer=_pinv_infer, vjp=[_pinv_vjp],
+    "pinv",
+    ("a",),
+    evaluate=lambda a, *, rcond: np.linalg.pinv(a, rcond),
+    infer=_pinv_infer,
+    vjp=[_pinv_vjp],
     jvp=lambda tangents, inputs, outs, *, rcond: [_change_of_pinv(tangents[0], inputs[0], outs[0])],
-    batch=batch_stacks(lambda: pinv_op), lowering=routine("pinv", "rcond", failure=NO_CONVERGENCE),
+    batch=batch_stacks(lambda: pinv_op),
+    lowering=routine("pinv", "rcond", failure=NO_CONVERGENCE),
     doc="Pseudo-inverse: singular values up to rcond times the largest count as zero. Differentiated among matrices of the same rank.",
 )
 
@@ -139,9 +156,15 @@ def _det_jvp(tangents: Values, inputs: Values, outs: Values) -> list[Any]:
 
 
 det_op: Op = op(
-    "det", ("a",), evaluate=lambda a: np.asarray(np.linalg.det(a)), infer=_det_infer,
+    "det",
+    ("a",),
+    evaluate=lambda a: np.asarray(np.linalg.det(a)),
+    infer=_det_infer,
     vjp=[lambda ct, a: mul(reshape(ct, (*shape_of(ct), 1, 1)), adjoint(adjugate(a)))],
-    jvp=_det_jvp, batch=batch_stacks(lambda: det_op), lowering=routine("det"), doc="Determinants.",
+    jvp=_det_jvp,
+    batch=batch_stacks(lambda: det_op),
+    lowering=routine("det"),
+    doc="Determinants.",
 )
 
 
@@ -172,8 +195,15 @@ def _slogdet_jvp(tangents: Values, inputs: Values, outs: Values) -> list[Any]:
 
 
 slogdet_op: Op = op(
-    "slogdet", ("a",), evaluate=lambda a: tuple(map(np.asarray, np.linalg.slogdet(a))), infer=_slogdet_infer, vjp=[_slogdet_vjp],
-    jvp=_slogdet_jvp, batch=batch_stacks(lambda: slogdet_op), lowering=routine("slogdet"), outputs=2,
+    "slogdet",
+    ("a",),
+    evaluate=lambda a: tuple(map(np.asarray, np.linalg.slogdet(a))),
+    infer=_slogdet_infer,
+    vjp=[_slogdet_vjp],
+    jvp=_slogdet_jvp,
+    batch=batch_stacks(lambda: slogdet_op),
+    lowering=routine("slogdet"),
+    outputs=2,
     doc="Signs and logarithms of the absolute values of determinants.",
 )
 
@@ -222,8 +252,14 @@ def _adjugate_vjp(ct: Any, a: Any) -> Any:
 
 
 adjugate_op: Op = op(
-    "adjugate", ("a",), evaluate=_adjugate_evaluate, infer=lambda a: (square_stack("adjugate", a),), vjp=[_adjugate_vjp], jvp=_adjugate_jvp,
-    batch=batch_stacks(lambda: adjugate_op), lowering=routine("adjugate", failure=NO_CONVERGENCE),
+    "adjugate",
+    ("a",),
+    evaluate=_adjugate_evaluate,
+    infer=lambda a: (square_stack("adjugate", a),),
+    vjp=[_adjugate_vjp],
+    jvp=_adjugate_jvp,
+    batch=batch_stacks(lambda: adjugate_op),
+    lowering=routine("adjugate", failure=NO_CONVERGENCE),
     doc="Adjugate matrices: det(a) times the inverse, and finite where a is singular.",
 )
 
@@ -239,8 +275,14 @@ def adjugate(a: Any) -> Any:
     if n == 2:
         flat = [entry[1][1], neg(entry[0][1]), neg(entry[1][0]), entry[0][0]]
     else:
-        flat = [sub(mul(entry[(j + 1) % 3][(i + 1) % 3], entry[(j + 2) % 3][(i + 2) % 3]),
-                    mul(entry[(j + 1) % 3][(i + 2) % 3], entry[(j + 2) % 3][(i + 1) % 3])) for i in range(3) for j in range(3)]
+        flat = [
+            sub(
+                mul(entry[(j + 1) % 3][(i + 1) % 3], entry[(j + 2) % 3][(i + 2) % 3]),
+                mul(entry[(j + 1) % 3][(i + 2) % 3], entry[(j + 2) % 3][(i + 1) % 3]),
+            )
+            for i in range(3)
+            for j in range(3)
+        ]
     return reshape(stack(flat, 1), (b, n, n))
 
 

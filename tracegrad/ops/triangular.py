@@ -69,8 +69,14 @@ def _triangular_jvp(tangents: Values, inputs: Values, outs: Values, *, lower: bo
 
 
 triangular_op: Op = op(
-    "triangular_solve", ("a", "b"), evaluate=_triangular_evaluate, infer=_triangular_infer, vjp=_triangular_vjp, jvp=_triangular_jvp,
-    batch=batch_stacks(lambda: triangular_op), lowering=routine("triangular_solve", "lower", "trans", "unit", failure=SINGULAR),
+    "triangular_solve",
+    ("a", "b"),
+    evaluate=_triangular_evaluate,
+    infer=_triangular_infer,
+    vjp=_triangular_vjp,
+    jvp=_triangular_jvp,
+    batch=batch_stacks(lambda: triangular_op),
+    lowering=routine("triangular_solve", "lower", "trans", "unit", failure=SINGULAR),
     doc="x with a @ x = b (trans=1: a.T @ x = b, 2: a^H), reading one triangle of a only.",
 )
 
@@ -106,8 +112,14 @@ def _cholesky_jvp(tangents: Values, inputs: Values, outs: Values) -> list[Any]:
 
 
 cholesky_op: Op = op(
-    "cholesky", ("a",), evaluate=np.linalg.cholesky, infer=lambda a: (square_stack("cholesky", a),), vjp=[_cholesky_vjp], jvp=_cholesky_jvp,
-    batch=batch_stacks(lambda: cholesky_op), lowering=routine("cholesky", failure="Matrix is not positive definite"),
+    "cholesky",
+    ("a",),
+    evaluate=np.linalg.cholesky,
+    infer=lambda a: (square_stack("cholesky", a),),
+    vjp=[_cholesky_vjp],
+    jvp=_cholesky_jvp,
+    batch=batch_stacks(lambda: cholesky_op),
+    lowering=routine("cholesky", failure="Matrix is not positive definite"),
     doc="The lower triangular factor l with l @ l^H = a. Only the lower triangle of a is read; the derivative takes a as Hermitian.",
 )
 
@@ -154,8 +166,15 @@ def _qr_jvp(tangents: Values, inputs: Values, outs: Values) -> list[Any]:
 
 
 qr_op: Op = op(
-    "qr", ("a",), evaluate=lambda a: tuple(np.linalg.qr(a)), infer=_qr_infer, vjp=[_qr_vjp], jvp=_qr_jvp, batch=batch_stacks(lambda: qr_op),
-    lowering=routine("qr"), outputs=2,
+    "qr",
+    ("a",),
+    evaluate=lambda a: tuple(np.linalg.qr(a)),
+    infer=_qr_infer,
+    vjp=[_qr_vjp],
+    jvp=_qr_jvp,
+    batch=batch_stacks(lambda: qr_op),
+    lowering=routine("qr"),
+    outputs=2,
     doc="q with orthonormal columns and upper triangular r, q @ r = a, for at least as many rows as columns (full rank, for derivatives).",
 )
 

@@ -25,25 +25,61 @@ def _circle(x: Any) -> Any:
     return sqrt((1 - x) * (1 + x))
 
 
-asin_op = pointwise("asin", ("x",), numpy=np.arcsin, code="asin({x})", partials=(lambda x: 1 / _circle(x),), domain="singular", cost=15,
-                    doc="Inverse sine.")
-acos_op = pointwise("acos", ("x",), numpy=np.arccos, code="acos({x})", partials=(lambda x: -1 / _circle(x),), domain="singular", cost=15,
-                    doc="Inverse cosine.")
-atan_op = pointwise("atan", ("x",), numpy=np.arctan, code="atan({x})", partials=(lambda x: 1 / (1 + x * x),), cost=15,
-                    doc="Inverse tangent.")
-atan2_op = pointwise("atan2", ("y", "x"), numpy=np.arctan2, code="atan2({y}, {x})", domain="singular", cost=20, kinds=REAL,
-                     partials=(lambda y, x: x / (x * x + y * y), lambda y, x: -y / (x * x + y * y)), doc="Angle of the point (x, y).")
+asin_op = pointwise(
+    "asin", ("x",), numpy=np.arcsin, code="asin({x})", partials=(lambda x: 1 / _circle(x),), domain="singular", cost=15, doc="Inverse sine."
+)
+acos_op = pointwise(
+    "acos",
+    ("x",),
+    numpy=np.arccos,
+    code="acos({x})",
+    partials=(lambda x: -1 / _circle(x),),
+    domain="singular",
+    cost=15,
+    doc="Inverse cosine.",
+)
+atan_op = pointwise(
+    "atan", ("x",), numpy=np.arctan, code="atan({x})", partials=(lambda x: 1 / (1 + x * x),), cost=15, doc="Inverse tangent."
+)
+atan2_op = pointwise(
+    "atan2",
+    ("y", "x"),
+    numpy=np.arctan2,
+    code="atan2({y}, {x})",
+    domain="singular",
+    cost=20,
+    kinds=REAL,
+    partials=(lambda y, x: x / (x * x + y * y), lambda y, x: -y / (x * x + y * y)),
+    doc="Angle of the point (x, y).",
+)
 sinh_op = pointwise("sinh", ("x",), numpy=np.sinh, code="sinh({x})", partials=(lambda x: cosh(x),), cost=15, doc="Hyperbolic sine.")
 cosh_op = pointwise("cosh", ("x",), numpy=np.cosh, code="cosh({x})", partials=(lambda x: sinh(x),), cost=15, doc="Hyperbolic cosine.")
-tanh_op = pointwise("tanh", ("x",), numpy=np.tanh, code="tanh({x})", partials=(lambda out: 1 - out * out,), cost=15,
-                    doc="Hyperbolic tangent.")
-asinh_op = pointwise("asinh", ("x",), numpy=np.arcsinh, code="asinh({x})", partials=(lambda x: 1 / sqrt(x * x + 1),), cost=18,
-                     doc="Inverse hyperbolic sine.")
-acosh_op = pointwise("acosh", ("x",), numpy=np.arccosh, code="acosh({x})", partials=(lambda x: 1 / (sqrt(x - 1) * sqrt(x + 1)),),
-                     domain="singular", cost=18, doc="Inverse hyperbolic cosine.")
-atanh_op = pointwise("atanh", ("x",), numpy=np.arctanh, code="atanh({x})", partials=(lambda x: 1 / ((1 - x) * (1 + x)),),
-                     domain="singular", cost=18,
-                     doc="Inverse hyperbolic tangent.")
+tanh_op = pointwise(
+    "tanh", ("x",), numpy=np.tanh, code="tanh({x})", partials=(lambda out: 1 - out * out,), cost=15, doc="Hyperbolic tangent."
+)
+asinh_op = pointwise(
+    "asinh", ("x",), numpy=np.arcsinh, code="asinh({x})", partials=(lambda x: 1 / sqrt(x * x + 1),), cost=18, doc="Inverse hyperbolic sine."
+)
+acosh_op = pointwise(
+    "acosh",
+    ("x",),
+    numpy=np.arccosh,
+    code="acosh({x})",
+    partials=(lambda x: 1 / (sqrt(x - 1) * sqrt(x + 1)),),
+    domain="singular",
+    cost=18,
+    doc="Inverse hyperbolic cosine.",
+)
+atanh_op = pointwise(
+    "atanh",
+    ("x",),
+    numpy=np.arctanh,
+    code="atanh({x})",
+    partials=(lambda x: 1 / ((1 - x) * (1 + x)),),
+    domain="singular",
+    cost=18,
+    doc="Inverse hyperbolic tangent.",
+)
 
 
 def _direction(x: Any, length: Any) -> Any:
@@ -51,9 +87,16 @@ def _direction(x: Any, length: Any) -> Any:
     return where(zero, 0, x / where(zero, 1, length))
 
 
-hypot_op = pointwise("hypot", ("x", "y"), numpy=np.hypot, code="hypot({x}, {y})", cost=8, kinds=REAL,
-                     partials=(lambda x, out: _direction(x, out), lambda y, out: _direction(y, out)),
-                     doc="sqrt(x**2 + y**2) without overflow; its derivative at the origin is 0.")
+hypot_op = pointwise(
+    "hypot",
+    ("x", "y"),
+    numpy=np.hypot,
+    code="hypot({x}, {y})",
+    cost=8,
+    kinds=REAL,
+    partials=(lambda x, out: _direction(x, out), lambda y, out: _direction(y, out)),
+    doc="sqrt(x**2 + y**2) without overflow; its derivative at the origin is 0.",
+)
 
 
 def _angle_partial(x: Any) -> Any:
@@ -62,10 +105,27 @@ def _angle_partial(x: Any) -> Any:
     return where(zero, 0, -1j / where(zero, 1, x))
 
 
-angle_op = pointwise("angle", ("x",), numpy=np.angle, code="angle({x})", partials=(_angle_partial,), result="real", cost=20, kinds="c",
-                     doc="Argument of a complex number, in radians.")
-half_turn_op = pointwise("half_turn", ("x",), numpy=np.angle, code="atan2(np.{dtype}(0), {x})", partials=(0,), kinds=REAL, cost=4,
-                         doc="Argument of a real number: 0, or pi where it is negative.")
+angle_op = pointwise(
+    "angle",
+    ("x",),
+    numpy=np.angle,
+    code="angle({x})",
+    partials=(_angle_partial,),
+    result="real",
+    cost=20,
+    kinds="c",
+    doc="Argument of a complex number, in radians.",
+)
+half_turn_op = pointwise(
+    "half_turn",
+    ("x",),
+    numpy=np.angle,
+    code="atan2(np.{dtype}(0), {x})",
+    partials=(0,),
+    kinds=REAL,
+    cost=4,
+    doc="Argument of a real number: 0, or pi where it is negative.",
+)
 
 
 # --- sinc ----------------------------------------------------------------------------------------------------------------------
@@ -95,9 +155,14 @@ def _sinc_evaluate(x: Any, *, n: int) -> Any:
 
 
 sinc_op: Op = pointwise(
-    "sinc", ("x",), numpy=_sinc_evaluate, code=lambda p: "sinc({x})" if p["n"] == 0 else f"sinc_derivative({{x}}, {p['n']})", cost=25,
+    "sinc",
+    ("x",),
+    numpy=_sinc_evaluate,
+    code=lambda p: "sinc({x})" if p["n"] == 0 else f"sinc_derivative({{x}}, {p['n']})",
+    cost=25,
     kinds=REAL,
-    partials=(lambda x, *, n: math.pi * bind(sinc_op, [x], {"n": n + 1}),), doc="n-th derivative of sin(t)/t at t = pi*x.",
+    partials=(lambda x, *, n: math.pi * bind(sinc_op, [x], {"n": n + 1}),),
+    doc="n-th derivative of sin(t)/t at t = pi*x.",
 )
 
 
@@ -295,7 +360,21 @@ arcsinh, arccosh, arctanh = asinh, acosh, atanh
 degrees, radians = rad2deg, deg2rad
 
 OPS = (
-    sin_op, cos_op, tan_op, asin_op, acos_op, atan_op, atan2_op, sinh_op, cosh_op, tanh_op, asinh_op, acosh_op, atanh_op, hypot_op,
+    sin_op,
+    cos_op,
+    tan_op,
+    asin_op,
+    acos_op,
+    atan_op,
+    atan2_op,
+    sinh_op,
+    cosh_op,
+    tanh_op,
+    asinh_op,
+    acosh_op,
+    atanh_op,
+    hypot_op,
     angle_op,
-    half_turn_op, sinc_op,
+    half_turn_op,
+    sinc_op,
 )

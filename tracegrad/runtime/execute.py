@@ -52,8 +52,11 @@ class Compiled:
         inputs = [b for b in self.program.buffers if b.role == "in"]
         outputs = [b for b in self.program.buffers if b.role == "out"]
         self.entry = native.compile_source(
-            self.printed.source, self.program.name,
-            [(b.dtype, len(b.shape), b.layout) for b in inputs], [(b.dtype, len(b.shape)) for b in outputs], config.cache_dir(),
+            self.printed.source,
+            self.program.name,
+            [(b.dtype, len(b.shape), b.layout) for b in inputs],
+            [(b.dtype, len(b.shape)) for b in outputs],
+            config.cache_dir(),
         ).call
         self.symbols = tuple(graph.sizes.hints)
         self.out_dtypes = tuple(b.dtype for b in outputs)

@@ -18,6 +18,7 @@ def standalone(graph: Graph, values: Sequence[Any], arguments: int, captures: st
     executable = executable_for(graph)
     compiled: Compiled = executable.compiled(("A",) * len(graph.inputs))
     program = compiled.program
-    frozen = () if captures == "arguments" else tuple(
-        np.ascontiguousarray(v._data if hasattr(v, "_data") else v) for v in values[arguments:])
+    frozen = (
+        () if captures == "arguments" else tuple(np.ascontiguousarray(v._data if hasattr(v, "_data") else v) for v in values[arguments:])
+    )
     return native.make_njit(compiled.printed, program, frozen, len(graph.outputs) > 1)

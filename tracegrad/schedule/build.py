@@ -185,8 +185,11 @@ class Builder:
             task = map_task(atom, None, dest, copy=True)
             probe_task(e, task)
             result.append(task)
-        return [t for t in result if t.kind == "whole" or all(not (isinstance(a.extent, int) and a.extent == 0 and not a.reduced)
-                                                              for a in (*t.axes, *t.lanes))]
+        return [
+            t
+            for t in result
+            if t.kind == "whole" or all(not (isinstance(a.extent, int) and a.extent == 0 and not a.reduced) for a in (*t.axes, *t.lanes))
+        ]
 
     def tasks_of(self, node: Node, analysis: Analysis, earlier: list[Task]) -> list[Task]:
         e = self.emitter

@@ -61,7 +61,7 @@ def is_one(size: Int) -> bool:
 
 def aligned(index: Index, shape: Shape) -> Index:
     """The index of an operand of `shape` for an element of the broadcast result."""
-    mine = index[len(index) - len(shape):]
+    mine = index[len(index) - len(shape) :]
     return tuple(0 if is_one(s) else i for i, s in zip(mine, shape, strict=True))
 
 
@@ -134,8 +134,9 @@ class Emitter:
             self.scopes = self.scopes[:-1]
 
     @contextmanager
-    def loop(self, lo: Int, hi: Int, known: tuple[Int, Int] | None = None, barrier: bool = False, sequential: bool = False,
-             hint: str = "") -> Iterator[Int]:
+    def loop(
+        self, lo: Int, hi: Int, known: tuple[Int, Int] | None = None, barrier: bool = False, sequential: bool = False, hint: str = ""
+    ) -> Iterator[Int]:
         """A loop around what is written inside; yields its index."""
         name = self.names.loop(hint, self.active)
         self.active.append(name)
@@ -187,7 +188,7 @@ class Emitter:
         where = self.storage[var]
         if self.probe is not None:
             self.probe.reads.append((var, index))
-        at = (*where.prefix, *index[where.leading:])
+        at = (*where.prefix, *index[where.leading :])
         if len(at) < len(self.buffers[where.buffer].shape):
             at = (*at, 0)
         with self.at(self.depth_of([*at, *index])):
@@ -340,8 +341,11 @@ class Emitter:
                 extent = kernel.Index(size)
                 wrapped = self.let("at", kernel.Apply("{i} + {n} if {i} < 0 else {i}", (("i", raw), ("n", extent)), INT64))
                 if self.probe is None:
-                    self.check(kernel.Apply("(0 <= {w}) & ({w} < {n})", (("w", wrapped), ("n", extent)), BOOL),
-                               f"index {{value}} is out of bounds for axis {axis} with size {size}{place_of(node)}", raw)
+                    self.check(
+                        kernel.Apply("(0 <= {w}) & ({w} < {n})", (("w", wrapped), ("n", extent)), BOOL),
+                        f"index {{value}} is out of bounds for axis {axis} with size {size}{place_of(node)}",
+                        raw,
+                    )
                 known = self.let("at_safe", kernel.Apply("index(max(min({w}, {n} - 1), 0))", (("w", wrapped), ("n", extent)), INTP))
                 self.scopes[-1].memo[key] = known
             assert isinstance(known, kernel.Name)
@@ -380,7 +384,12 @@ class Emitter:
 
 
 COMBINING = {
-    "add": "{x} + {y}", "mul": "{x} * {y}", "max": "maximum({x}, {y})", "min": "minimum({x}, {y})", "and": "{x} & {y}", "or": "{x} | {y}",
+    "add": "{x} + {y}",
+    "mul": "{x} * {y}",
+    "max": "maximum({x}, {y})",
+    "min": "minimum({x}, {y})",
+    "and": "{x} & {y}",
+    "or": "{x} | {y}",
 }
 
 

@@ -10,8 +10,24 @@ from collections.abc import Iterable, Sequence
 from ..ir.graph import Graph, Var
 from ..ir.printer import assign_names
 
-_RESERVED = ("np", "index", "signed", "view", "acc", "maximum", "minimum", "greatest", "least",
-              "arena", "status", "phase", "lo", "hi", "first", "last")
+_RESERVED = (
+    "np",
+    "index",
+    "signed",
+    "view",
+    "acc",
+    "maximum",
+    "minimum",
+    "greatest",
+    "least",
+    "arena",
+    "status",
+    "phase",
+    "lo",
+    "hi",
+    "first",
+    "last",
+)
 _LOOPS = ("i", "j", "k", "l", "m", "n")
 
 

@@ -23,7 +23,7 @@ class Nests:
     # --- stores ------------------------------------------------------------------------------------------------------------
 
     def place(self, dest: Storage, index: Index) -> Index:
-        at = (*dest.prefix, *index[dest.leading:])
+        at = (*dest.prefix, *index[dest.leading :])
         return (*at, 0) if len(at) < len(self.emitter.buffers[dest.buffer].shape) else at
 
     def store(self, dest: Storage, index: Index, value: kernel.Expression, combine: Any = None) -> None:
@@ -158,14 +158,15 @@ class Nests:
                 dtype = task.node.inputs[0].type.dtype
                 task.accumulators[self.kept(task, lane)] = [
                     e.declare(f"{hint}_best", kernel.Literal(False if dtype.kind == "b" else 0, dtype)),
-                    e.declare(hint, kernel.Literal(0, INT64))]
+                    e.declare(hint, kernel.Literal(0, INT64)),
+                ]
             else:
                 task.accumulators[self.kept(task, lane)] = [e.declare(hint, self.start(task))]
 
     def inner(self, task: Task, write: Any) -> None:
         """Loops over the kept axes that run inside the reduced ones."""
         e = self.emitter
-        axes = [a for a in task.axes[task.first_reduced:] if not a.reduced]
+        axes = [a for a in task.axes[task.first_reduced :] if not a.reduced]
         with ExitStack() as stack:
             for a in axes:
                 task.bound[a.symbol] = stack.enter_context(e.loop(0, a.extent))
@@ -198,8 +199,12 @@ class Nests:
         self.open(task)
         with e.loop(0, blocks, sequential=True) as b:
             if task.in_buffer:
-                self.inner(task, lambda lane: self.store(task.dest, task.at(task.out, lane),
-                                                         kernel.Load(partial, (b, *task.at(task.out, lane)), dtype), rule.combine))
+                self.inner(
+                    task,
+                    lambda lane: self.store(
+                        task.dest, task.at(task.out, lane), kernel.Load(partial, (b, *task.at(task.out, lane)), dtype), rule.combine
+                    ),
+                )
             else:
                 for lane in self.kept_lanes(task):
                     name = task.accumulators[self.kept(task, lane)][0].name

@@ -57,7 +57,7 @@ class Task:
     @property
     def in_buffer(self) -> bool:
         """Whether a reduction accumulates into its destination, because kept axes run inside reduced ones."""
-        return self.kind == "reduce" and any(not a.reduced for a in self.axes[self.first_reduced:])
+        return self.kind == "reduce" and any(not a.reduced for a in self.axes[self.first_reduced :])
 
     def at(self, index: Index, lane: Sequence[int] = ()) -> Index:
         """An index in own symbols as one in terms of the open loops."""

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from .build import Builder
 
 
-
 def swaps_last(node: Node) -> bool:
     """Whether a node is the transposition of the last two axes."""
     axes = node.params.get("axes")
@@ -201,15 +200,15 @@ class Whole:
         for var, atom in zip(body.inputs[:fixed], node.inputs[:fixed], strict=True):
             e.storage[var] = self.operand(atom)
         carry = [e.storage[v] for v in node.outputs[:carries]]
-        for dest, atom in zip(carry, node.inputs[fixed: fixed + carries], strict=True):
+        for dest, atom in zip(carry, node.inputs[fixed : fixed + carries], strict=True):
             self.fill(dest, atom)
-        for var, dest in zip(body.inputs[fixed: fixed + carries], carry, strict=True):
+        for var, dest in zip(body.inputs[fixed : fixed + carries], carry, strict=True):
             e.storage[var] = dest
-        stacked = [self.operand(a) for a in node.inputs[fixed + carries:]]
+        stacked = [self.operand(a) for a in node.inputs[fixed + carries :]]
         following = self.following(node.outputs[:carries])
         with e.loop(0, length, barrier=True, sequential=True) as i:
             step: Int = length - 1 - i if node.params["reverse"] else i
-            for var, where in zip(body.inputs[fixed + carries:], stacked, strict=True):
+            for var, where in zip(body.inputs[fixed + carries :], stacked, strict=True):
                 e.storage[var] = Storage(where.buffer, var.type.shape, (*where.prefix, step))
             ys = [Storage(w.buffer, v.type.shape[1:], (*w.prefix, step)) for v, w in ((v, e.storage[v]) for v in node.outputs[carries:])]
             self.body(body, [*following, *ys])

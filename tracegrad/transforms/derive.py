@@ -26,8 +26,11 @@ def adjoint(graph: Graph, wanted: Sequence[bool], given: Sequence[bool]) -> Grap
         with trace, enable_grad():
             boxes: list[Any] = [Array(trace.input(v.type, v.name)) for v in graph.inputs]
             leaves = [fresh_leaf(b) if w else b for b, w in zip(boxes, wanted, strict=True)]
-            cts = [Array(trace.input(ArrayType(a.type.dtype, a.type.shape), f"d_{a.name}" if isinstance(a, Var) and a.name else ""))
-                   for a, g in zip(graph.outputs, given, strict=True) if g]
+            cts = [
+                Array(trace.input(ArrayType(a.type.dtype, a.type.shape), f"d_{a.name}" if isinstance(a, Var) and a.name else ""))
+                for a, g in zip(graph.outputs, given, strict=True)
+                if g
+            ]
             outs = [o for o, g in zip(evaluate(graph, leaves), given, strict=True) if g]
             targets = [x for x, w in zip(leaves, wanted, strict=True) if w]
             found = gradient(outs, targets, cts, create_graph=False)
@@ -44,8 +47,13 @@ def tangent(graph: Graph, given: Sequence[bool]) -> Graph:
         trace = Trace(f"{graph.name}_tangent", graph.sizes)
         with trace:
             boxes = [Array(trace.input(v.type, v.name)) for v in graph.inputs]
-            ts = iter([Array(trace.input(ArrayType(v.type.dtype, v.type.shape), f"d_{v.name}" if v.name else ""))
-                       for v, g in zip(graph.inputs, given, strict=True) if g])
+            ts = iter(
+                [
+                    Array(trace.input(ArrayType(v.type.dtype, v.type.shape), f"d_{v.name}" if v.name else ""))
+                    for v, g in zip(graph.inputs, given, strict=True)
+                    if g
+                ]
+            )
             with forward_level() as level:
                 duals = [Array._dual(b, next(ts), level) if g else b for b, g in zip(boxes, given, strict=True)]
                 outs = evaluate(graph, duals)
@@ -96,8 +104,10 @@ def evaluate_batched(graph: Graph, inputs: Sequence[Any], axes: Sequence[int | N
     finally:
         if trace:
             trace.keep_lines, trace.where = kept
-    return ([a.value if isinstance(a, Literal) else values[a] for a in graph.outputs],
-            [None if isinstance(a, Literal) else where[a] for a in graph.outputs])
+    return (
+        [a.value if isinstance(a, Literal) else values[a] for a in graph.outputs],
+        [None if isinstance(a, Literal) else where[a] for a in graph.outputs],
+    )
 
 
 def with_axis(value: Any, axis: int | None, size: Int, wanted: int | None) -> Any:

@@ -89,7 +89,6 @@ def inline_calls(graph: Graph) -> Graph:
     return rewrite(graph, lambda b, node, inputs: expand(b, node.params["graph"], inputs) if node.op.name in INLINED else None)
 
 
-
 # --- simplify ------------------------------------------------------------------------------------------------------------------
 
 
@@ -212,11 +211,14 @@ def _rule_identity_checked(b: Rewriter, node: Node) -> Atom | None:
 
 def _rule_square(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
     """x ** 2 -> x * x."""
-    if node.op.name == "power" and _is(inputs[1], 2) and inputs[0].type.dtype == node.outputs[0].type.dtype and inputs[0].type.dtype.kind in "fc":
+    if (
+        node.op.name == "power"
+        and _is(inputs[1], 2)
+        and inputs[0].type.dtype == node.outputs[0].type.dtype
+        and inputs[0].type.dtype.kind in "fc"
+    ):
         return b.emit(mul_op, (inputs[0], inputs[0]), {}, node)
     return None
-
-
 
 
 def _rule_fold(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
@@ -268,8 +270,13 @@ def simplify(graph: Graph) -> Graph:
                     return (new,)
         if node.op.effects:
             return None
-        key = (node.op, tuple([a if isinstance(a, Var) else _key(a) for a in inputs]), tuple(sorted((k, _key(v)) for k, v in node.params.items())
-               ) if len(node.params) < 2 else tuple((k, _key(node.params[k])) for k in sorted(node.params)))
+        key = (
+            node.op,
+            tuple([a if isinstance(a, Var) else _key(a) for a in inputs]),
+            tuple(sorted((k, _key(v)) for k, v in node.params.items()))
+            if len(node.params) < 2
+            else tuple((k, _key(node.params[k])) for k in sorted(node.params)),
+        )
         known = seen.get(key)
         if known is not None:
             return known
