@@ -130,6 +130,33 @@ def test_special_values_of_erf_and_erfc(dtype: Any) -> None:
         assert np.array_equal(np.signbit(out[out == 0]), np.signbit(expected[expected == 0]))
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", ["sin", "cos"])
+def test_sine_and_cosine_of_small_and_huge_arguments(name: str, dtype: Any) -> None:
+    rng = np.random.default_rng(0)
+    limit = float(np.finfo(dtype).maxexp) * np.log10(2)
+    near = np.pi / 2 * np.arange(1, 300)
+    # The second last is the double nearest to a multiple of pi/2, relative to its size.
+    hard = [float(np.finfo(dtype).max), 6381956970095103 * 2.0**797 if dtype is np.float64 else 1e38, 2.0**30]
+    x = np.concatenate([rng.uniform(-1, 1, 500), rng.uniform(-1e3, 1e3, 500), 10 ** rng.uniform(-12, limit - 0.01, 1000), near, hard])
+    x = x.astype(dtype)
+    out = np.empty_like(x)
+    loop = native_loop(getattr(scalar, name))
+    loop(x, out)
+    with mpmath.workprec(1300):
+        for value, got in zip(x, out, strict=True):
+            exact = getattr(mpmath, name)(mpmath.mpf(float(value)))
+            ulp = abs(mpmath.mpf(float(got)) - exact) / mpmath.mpf(float(np.spacing(dtype(abs(exact)))))
+            assert ulp < 1, (name, value, float(ulp))
+    special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, np.finfo(dtype).smallest_subnormal], dtype)
+    out = np.empty_like(special)
+    loop(special, out)
+    with np.errstate(invalid="ignore"):
+        expected = getattr(np, name)(special)
+    assert np.array_equal(out, expected, equal_nan=True)
+    assert np.array_equal(np.signbit(out[:2]), np.signbit(expected[:2]))
+
+
 # --- scalar functions in Python and compiled ---------------------------------------------------------------------------------------
 
 VALUES = {

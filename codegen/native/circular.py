@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .elementary import DOUBLE, _horner, _inlined
+from .elementary import DOUBLE, horner, inlined
 from .support import bits, fabs_float, fma, from_bits, index, rint_float, select
 
 LOWEST = 1023 - 28
@@ -44,7 +44,7 @@ def _table() -> np.ndarray:
     places = 1024 + SCALE
     value = _two_over_pi(places)
     for row in range(len(rows) - 1):
-        rest = ((value << (row + LOWEST)) >> (1023 + places - SCALE)) % (1 << (SCALE + DROPPED))
+        rest = (value >> (1023 + places - SCALE - LOWEST - row)) % (1 << (SCALE + DROPPED))
         for part in range(PARTS):
             rows[row, part] = float(rest)
             rest -= int(rows[row, part])
@@ -61,15 +61,15 @@ _FRACTION, _SHIFT = np.int64((1 << 52) - 1), np.int64(52)
 _LOWEST, _ZERO_INT, _ONE_INT, _TWO_INT = np.int64(LOWEST), np.int64(0), np.int64(1), np.int64(2)
 _QUARTER, _QUARTER_REST = np.float64(1.5707963267948966), np.float64(6.123233995736766e-17)
 _SMALL = np.float64(2.0**-27)
-_sin_tail = _horner(tuple(map(np.float64, (
+_sin_tail = horner(tuple(map(np.float64, (
     -0.1666666666666663, 0.008333333333322018, -0.000198412698295042, 2.755731359010622e-06, -2.5050742624352016e-08,
     1.5895919515840733e-10))))  # fmt: skip
-_cos_tail = _horner(tuple(map(np.float64, (
+_cos_tail = horner(tuple(map(np.float64, (
     0.041666666666666595, -0.0013888888888872902, 2.4801587288750988e-05, -2.7557314149208986e-07, 2.08756966300821e-09,
     -1.1358312625945963e-11))))  # fmt: skip
 
 
-@_inlined
+@inlined
 def _sum(x: Any, y: Any) -> Any:
     """The rounded sum and what rounding lost."""
     s = x + y
@@ -77,7 +77,7 @@ def _sum(x: Any, y: Any) -> Any:
     return s, (x - (s - d)) + (y - d)
 
 
-@_inlined
+@inlined
 def _turned(a: Any, turn: Any) -> Any:
     """sin(a + turn * pi/2) for a >= 0."""
     b = bits(a)
@@ -115,24 +115,24 @@ def _turned(a: Any, turn: Any) -> Any:
     return select((n & _TWO_INT) == _ZERO_INT, y, -y)
 
 
-@_inlined
+@inlined
 def _sin(x: Any) -> Any:
     a = fabs_float(x)
     y = _turned(a, _ZERO_INT)
     return select(a < _SMALL, x, select(x < np.float64(0.0), -y, y))
 
 
-@_inlined
+@inlined
 def _cos(x: Any) -> Any:
     return _turned(fabs_float(x), _ONE_INT)
 
 
-@_inlined
+@inlined
 def _sin_single(x: Any) -> Any:
     return np.float32(_sin(np.float64(x)))
 
 
-@_inlined
+@inlined
 def _cos_single(x: Any) -> Any:
     return np.float32(_cos(np.float64(x)))
 

@@ -88,10 +88,10 @@ SINGLE = Format(
 )  # fmt: skip
 
 Unary = Callable[[Any], Any]
-_inlined = register_jitable(**JIT_OPTIONS)
+inlined = register_jitable(**JIT_OPTIONS)
 
 
-def _horner(coefficients: tuple[Any, ...]) -> Unary:
+def horner(coefficients: tuple[Any, ...]) -> Unary:
     """The polynomial as one expression per degree; the source is generated because Numba unrolls no loop over a closure's tuple."""
     names = {f"c{k}": c for k, c in enumerate(coefficients)}
     text = f"c{len(coefficients) - 1}"
@@ -99,7 +99,7 @@ def _horner(coefficients: tuple[Any, ...]) -> Unary:
         text = f"fma({text}, x, c{k})"
     scope: dict[str, Any] = {"fma": fma, **names}
     exec(f"def polynomial(x):\n    return {text}\n", scope)
-    function: Unary = _inlined(scope["polynomial"])
+    function: Unary = inlined(scope["polynomial"])
     return function
 
 
@@ -115,18 +115,18 @@ def build(f: Format) -> dict[str, Unary]:
     shift, bias, one_bit = integer(f.mantissa), integer(f.bias), integer(1)
     magic_bits, root_bits = magic.view(integer), real(np.sqrt(0.5)).view(integer)
     normal, up, up_exponent = real(np.finfo(real).tiny), real(2.0 ** (f.mantissa + 2)), real(f.mantissa + 2)
-    exp_tail = _horner(tuple(real(c) for c in f.exp))
-    log_tail = _horner(tuple(real(c) for c in f.log))
-    erf_head, log_erfc = _horner(tuple(real(c) for c in f.erf)), _horner(tuple(real(c) for c in f.log_erfc))
-    erfc_tail, erfc_pivot = _horner(tuple(real(c) for c in f.erfc)), real(f.pivot)
+    exp_tail = horner(tuple(real(c) for c in f.exp))
+    log_tail = horner(tuple(real(c) for c in f.log))
+    erf_head, log_erfc = horner(tuple(real(c) for c in f.erf)), horner(tuple(real(c) for c in f.log_erfc))
+    erfc_tail, erfc_pivot = horner(tuple(real(c) for c in f.erfc)), real(f.pivot)
     erf_limit, erfc_limit, erfc_bound = real(f.erf_limit), real(f.erfc_limit), real(0.75)
     floor_expm1, tiny = real(-(f.mantissa + 8) * 0.6931471805599453), real(2.0 ** -(f.mantissa + 2))
 
-    @_inlined
+    @inlined
     def power_of_two(n: Any) -> Any:
         return from_bits(integer(integer(n + bias) << shift))
 
-    @_inlined
+    @inlined
     def exp(x: Any) -> Any:
         t = fma(x, per_ln2, magic)
         k = t - magic
@@ -138,7 +138,7 @@ def build(f: Format) -> dict[str, Unary]:
         y = y * power_of_two(n1) * power_of_two(integer(n - n1))
         return select(x > highest, infinity, select(x < lowest, zero, y))
 
-    @_inlined
+    @inlined
     def expm1(x: Any) -> Any:
         c = select(x < floor_expm1, floor_expm1, x)
         t = fma(c, per_ln2, magic)
@@ -150,7 +150,7 @@ def build(f: Format) -> dict[str, Unary]:
         y = fma(y, s, s - half) * two
         return select(x > highest, infinity, select(fabs_float(x) < tiny, x, y))
 
-    @_inlined
+    @inlined
     def log(x: Any) -> Any:
         small = x < normal
         b = bits(select(small, x * up, x))
@@ -164,7 +164,7 @@ def build(f: Format) -> dict[str, Unary]:
         y = select(x < infinity, y, x)
         return select(x == zero, -infinity, select(x < zero, nan, y))
 
-    @_inlined
+    @inlined
     def log1p(x: Any) -> Any:
         u = one + x
         v = u - one
@@ -181,21 +181,21 @@ def build(f: Format) -> dict[str, Unary]:
         y = select(fabs_float(x) < tiny, x, y)
         return select(x == -one, -infinity, select(x < -one, nan, y))
 
-    @_inlined
+    @inlined
     def tanh(x: Any) -> Any:
         e = expm1(-two * fabs_float(x))
         return copysign_float(-e / (two + e), x)
 
-    @_inlined
+    @inlined
     def sigmoid(x: Any) -> Any:
         e = exp(-fabs_float(x))
         return select(x < zero, e, one) / (one + e)
 
-    @_inlined
+    @inlined
     def softplus(x: Any) -> Any:
         return select(x > zero, x, select(x <= zero, zero, x)) + log1p(exp(-fabs_float(x)))
 
-    @_inlined
+    @inlined
     def sinh(x: Any) -> Any:
         e = expm1(fabs_float(x))
         # exp(|x|) overflows before sinh does: halve inside where it would.
@@ -203,13 +203,13 @@ def build(f: Format) -> dict[str, Unary]:
         y = select(e < infinity, half * (e + e / (e + one)), half * big * big)
         return copysign_float(select(x == x, y, x), x)
 
-    @_inlined
+    @inlined
     def cosh(x: Any) -> Any:
         e = exp(fabs_float(x))
         big = exp(half * fabs_float(x))
         return select(e < infinity, half * (e + one / e), half * big * big)
 
-    @_inlined
+    @inlined
     def erf(x: Any) -> Any:
         a = fabs_float(x)
         small = fma(a, erf_head(a * a), a)
@@ -223,7 +223,7 @@ def build(f: Format) -> dict[str, Unary]:
         large = (one - s) - s * fma(r * r, exp_tail(r), r)
         return copysign_float(select(a < one, small, large), x)
 
-    @_inlined
+    @inlined
     def erfc(x: Any) -> Any:
         a = fabs_float(x)
         z = fma(x, erf_head(x * x), x)

@@ -1,6 +1,6 @@
 """The functions that pointwise code may call: NumPy's meaning on scalars, in Python and compiled.
 
-In Python each is NumPy's (or SciPy's) function; compiled, the common ones are those of `elementary`, which vectorise,
+In Python each is NumPy's (or SciPy's) function; compiled, the common ones are those of `elementary` and `circular`, which vectorise,
 and the others the C library's. Results have the dtype NumPy gives for scalars of one dtype; mixed dtypes are cast by the caller.
 """
 
@@ -15,6 +15,7 @@ from numba.core import types
 
 from . import support
 from .bridge import implements, is_bool, is_complex, is_float, is_integer, scalar_type
+from .circular import COS, SIN
 from .elementary import FUNCTIONS
 from .integral import floordiv, fmod, left_shift, mod, pow, right_shift
 from .parts import (
@@ -148,8 +149,8 @@ log1p = _unary("log1p", np.log1p, _own("log1p"), _complex_log1p)
 log2 = _unary("log2", np.log2, np.log2, np.log2)
 log10 = _unary("log10", np.log10, np.log10, np.log10)
 sqrt = _unary("sqrt", np.sqrt, support.sqrt_float, np.sqrt)
-sin = _unary("sin", np.sin, np.sin, np.sin)
-cos = _unary("cos", np.cos, np.cos, np.cos)
+sin = _unary("sin", np.sin, SIN, np.sin)
+cos = _unary("cos", np.cos, COS, np.cos)
 tan = _unary("tan", np.tan, np.tan, np.tan)
 asin = _unary("asin", np.arcsin, np.arcsin, np.arcsin)
 acos = _unary("acos", np.arccos, np.arccos, np.arccos)
