@@ -317,7 +317,7 @@ class Jitted:
         return found
 
     def njit(self, *args: Any, captures: str | None = None, **kwargs: Any) -> Any:
-        """The compiled function as a Numba dispatcher, for arguments of these dtypes and ranks.
+        """The compiled function as a Numba dispatcher, for arguments of these dtypes, ranks and sizes (docs/calling_convention.md).
 
         The result is called from Python or from your own `@njit` code with the same arguments in the same order (a tree of arguments
         is passed as its leaves): arrays in, arrays out; 0-d results are scalars; several results come as a tuple. It takes any memory
