@@ -361,3 +361,24 @@ def test_damaged_cache_is_rebuilt(tmp_path: Path) -> None:
         p.write_bytes(p.read_bytes()[: p.stat().st_size // 2])
     assert run_script(tmp_path) == "compiled 1 loaded 0"
     assert run_script(tmp_path) == "compiled 0 loaded 1"
+
+
+PAIRS = """
+import resource
+import numpy as np, tracegrad as tg
+from tracegrad.bench.lennard_jones import energy
+f, rng = tg.jit(tg.value_and_grad(energy)), np.random.default_rng(0)
+for n in (40, 60):
+    f(rng.uniform(0, 10, (n, 3)))
+positions = rng.uniform(0, 10, (4000, 3))
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+f(positions)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss counts kilobytes on Linux only")
+def test_pairs_are_never_stored(tmp_path: Path) -> None:
+    """Energy and forces of 4000 particles: 16 million pairs (128 MB an array), of which the compiled gradient keeps none."""
+    done = subprocess.run([sys.executable, "-c", PAIRS], env=environment(tmp_path), capture_output=True, text=True, check=True, timeout=240)
+    assert int(done.stdout) < 20
