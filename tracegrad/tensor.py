@@ -192,7 +192,7 @@ class Boxed(Operators, Writes, NumpyDispatch):
                 "a Python condition (if, while, and, or, not, assert)",
                 "Use tg.where(condition, a, b) for a choice "
                 "by element, "
-                "tg.cond / tg.while_loop for control flow, or mark the argument static with static_argnames.",
+                "tg.scan for a loop with a known count, or mark the argument static with static_argnames.",
             )
         )
 
@@ -218,7 +218,7 @@ class Boxed(Operators, Writes, NumpyDispatch):
         return int(
             self._concrete(
                 "an index or range()",
-                "Use tg.fori_loop for loops, x[i] with the array itself for indexing, or mark the argument static with static_argnames.",
+                "Use tg.scan for loops, x[i] with the array itself for indexing, or mark the argument static with static_argnames.",
             ).__index__()
         )
 
