@@ -251,8 +251,7 @@ class Differentiable(Value):
         data = self._concrete(
             "a Python condition (if, while, and, or, not, assert)",
             "Use tg.where(condition, a, b) for a choice by "
-            "element, tg.cond / "
-            "tg.while_loop for control flow, or mark the argument static with static_argnames.",
+            "element, tg.scan for a loop with a known count, or mark the argument static with static_argnames.",
         )
         if data.size != 1:
             raise RuntimeError(
