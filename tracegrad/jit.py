@@ -224,7 +224,7 @@ class Jitted:
         owned = {known[id(v)]: content(v) or b"" for _, _, v in around.facts if isinstance(v, np.ndarray) and id(v) in known}
         constants = [x for x, (_, read) in zip(traced.captures, readers, strict=True) if read is None]
         literal = any(isinstance(a, Literal) and isinstance(a.value, np.generic) for node in traced.graph.nodes for a in node.inputs)
-        if owned and (constants or literal):
+        if owned and (constants or literal or traced.folded):
             entry.contents = owned
             entry.views = any(isinstance(x, np.ndarray) and np.may_share_memory(x, traced.captures[k]) for x in constants for k in owned)
         return entry

@@ -44,6 +44,7 @@ from .philox import (
     philox_uniform_array,
     philox_words,
 )
+from .powers import pow_below_16, pow_below_128, pow_below_1024
 from .special import digamma, erf, erfc, erfinv, gamma, i0, i0e, i1, i1e, lgamma, ndtri, polygamma, trigamma
 from .support import select
 
@@ -53,7 +54,8 @@ __all__ = [  # noqa: RUF022  (in alphabetical order, not in ruff's)
     "floor", "floordiv", "fmax", "fmin", "fmod", "gamma", "heaviside", "hypot", "i0", "i0e", "i1", "i1e", "imag", "invert", "isfinite",
     "isinf", "isnan", "left_shift", "lgamma", "log", "log10", "log1p", "log2", "logaddexp", "logical_and", "logical_not", "logical_or",
     "logical_xor", "maximum", "minimum", "mod", "ndtri", "nextafter", "philox", "philox_bits", "philox_bits_array", "philox_normal",
-    "philox_normal_array", "philox_uniform", "philox_uniform_array", "philox_words", "polygamma", "pow", "real", "reciprocal",
+    "philox_normal_array", "philox_uniform", "philox_uniform_array", "philox_words", "polygamma", "pow", "pow_below_1024", "pow_below_128",
+    "pow_below_16", "real", "reciprocal",
     "right_shift", "rint", "round_", "select", "sigmoid", "sign", "signbit", "sin", "sinc", "sinc_derivative", "sinh", "softplus", "sqrt",
     "square", "strong_mul", "tan", "tanh", "trigamma", "trunc", "where",
 ]  # fmt: skip

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ..dtypes import promote
+from ..dtypes import INT64, promote
 from ..ir.dispatch import bind
 from ..ir.op import Op
 from .arithmetic import conj, convert, equal, mul, not_equal, real, strong_mul, where
@@ -171,6 +172,23 @@ pow_op = pointwise(
     ),
     doc="x to the power y.",
 )
+
+pow_below_op: Op = replace(
+    pointwise(
+        "pow_below",
+        ("x", "n"),
+        numpy=lambda x, n, *, limit: np.power(x, n),
+        code=lambda p: f"pow_below_{p['limit']}({{x}}, {{n}})",
+        result="promote",
+        domain="singular",
+        cost=24,
+        partials=(lambda x, n, *, limit: strong_mul(n, power(x, n - 1)), None),
+        doc="x to an integer power known to lie in 0 <= n < limit: what `pow` becomes where the exponents count upwards.",
+    ),
+    compute=lambda x, n, *, limit: (x.type.dtype, INT64),
+)
+POWER_LIMITS = (16, 128, 1024)
+"""The limits for which `pow_below` has native code."""
 
 _UNROLLED = 16
 """Up to this integer exponent a power is unrolled into multiplications."""
@@ -393,4 +411,5 @@ OPS = (
     integer_pow_op,
     inverse_pow_op,
     pow_op,
+    pow_below_op,
 )

@@ -14,7 +14,8 @@ from ..ir.op import Op
 from ..ir.verify import verify
 from ..ops.arithmetic import mul_op
 from ..ops.shape import OPS as SHAPE_OPS
-from ..types import SIZES, ArrayType, broadcast_shapes
+from ..types import SIZES, ArrayType
+from .algebra import factor_out_of_sum, power_of_count
 
 broadcast_op = next(op for op in SHAPE_OPS if op.name == "broadcast_to")
 VERIFY_PASSES = [False]
@@ -45,6 +46,8 @@ class Rewriter:
     def __init__(self) -> None:
         self.nodes: list[Node] = []
         self.definition: dict[Var, Node] = {}
+        self.seen: dict[Any, tuple[Atom, ...]] = {}
+        """Applications by what they compute, filled by `simplify`."""
 
     def keep(self, node: Node, inputs: tuple[Atom, ...]) -> Sequence[Atom]:
         same = len(inputs) == len(node.inputs) and all(a is b for a, b in zip(inputs, node.inputs, strict=True))
@@ -58,6 +61,11 @@ class Rewriter:
         types = op.infer(*inputs, **params)
         node = Node(op, tuple(inputs), params, tuple([Var(t) for t in types]), like.where, like.note)
         return self.keep(node, node.inputs)[0]
+
+    def known(self, op: Op, inputs: Sequence[Atom], params: dict[str, Any]) -> Atom | None:
+        """The result of an application that is already there."""
+        found = self.seen.get(_application(op, inputs, params))
+        return found[0] if found else None
 
     def made_by(self, atom: Atom, name: str) -> Node | None:
         node = self.definition.get(atom) if isinstance(atom, Var) else None
@@ -184,24 +192,28 @@ def _rule_constant(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | 
 
 
 def _rule_repeated(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
-    """f(broadcast_to(x), y) -> f(x, y) where y has the full shape: elementwise operations broadcast by themselves."""
-    if not isinstance(node.op.lowering, lowering.Pointwise) or len(inputs) < 2:
+    """f(broadcast_to(x), y) -> f(x, y), or broadcast_to(f(x, y)) where x and y are smaller: elementwise operations broadcast by themselves."""
+    rule = node.op.lowering
+    if not isinstance(rule, lowering.Pointwise) or not inputs:
         return None
-    out = node.outputs[0].type.shape
-    operands = list(inputs)
+    out = node.outputs[0].type
+    operands = []
     for k, atom in enumerate(inputs):
         repeated = b.made_by(atom, "broadcast_to")
-        if repeated is None or (k == 0 and node.op.name == "where"):
-            continue
-        shapes = [a.type.shape for j, a in enumerate(operands) if j != k]
-        if broadcast_shapes(*shapes, repeated.inputs[0].type.shape) == out and atom.type.dtype == repeated.inputs[0].type.dtype:
-            operands[k] = repeated.inputs[0]
+        kept = repeated is None or (k == 0 and node.op.name == "where") or atom.type.dtype != repeated.inputs[0].type.dtype
+        operands.append(atom if kept or repeated is None else repeated.inputs[0])
     if all(x is y for x, y in zip(operands, inputs, strict=True)):
         return None
-    simpler = Node(node.op, tuple(operands), node.params, node.outputs, node.where, node.note)
-    if tuple(node.op.infer(*operands, **node.params)) != (node.outputs[0].type,):
+    types = tuple(node.op.infer(*operands, **node.params))
+    if types == (out,):
+        simpler = Node(node.op, tuple(operands), node.params, node.outputs, node.where, node.note)
+        return _rule_identity_checked(b, simpler) or b.keep(simpler, simpler.inputs)[0]
+    # What reads its own index cannot be computed at a smaller shape.
+    if types[0].dtype != out.dtype or types[0].weak != out.weak or callable(rule.code) or "{0}" in rule.code:
         return None
-    return _rule_identity_checked(b, simpler) or b.keep(simpler, simpler.inputs)[0]
+    small = Node(node.op, tuple(operands), node.params, (Var(types[0]),), node.where, node.note)
+    value = _rule_identity_checked(b, small) or b.keep(small, small.inputs)[0]
+    return b.emit(broadcast_op, (value,), {"shape": out.shape}, node)
 
 
 def _rule_identity_checked(b: Rewriter, node: Node) -> Atom | None:
@@ -233,7 +245,7 @@ def _rule_fold(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None
     return Literal(value.item() if kind.weak else value.astype(kind.dtype)[()])
 
 
-RULES = (_rule_fold, _rule_identity, _rule_constant, _rule_double, _rule_square, _rule_repeated)
+RULES = (_rule_fold, _rule_identity, _rule_constant, _rule_double, _rule_square, _rule_repeated, factor_out_of_sum, power_of_count)
 
 
 def _same_type(a: Atom, b: Var) -> bool:
@@ -258,9 +270,14 @@ def _key(value: Any) -> Any:
     return (type(value), value)
 
 
+def _application(op: Op, inputs: Sequence[Atom], params: dict[str, Any]) -> Any:
+    """What makes two applications equal."""
+    operands = tuple([a if isinstance(a, Var) else _key(a) for a in inputs])
+    return op, operands, tuple([(k, _key(params[k])) for k in sorted(params)])
+
+
 def simplify(graph: Graph) -> Graph:
     """The local rules above, and common subexpressions; needs inlined calls."""
-    seen: dict[Any, tuple[Atom, ...]] = {}
 
     def rule(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Sequence[Atom] | None:
         if len(node.outputs) == 1:
@@ -270,18 +287,11 @@ def simplify(graph: Graph) -> Graph:
                     return (new,)
         if node.op.effects:
             return None
-        key = (
-            node.op,
-            tuple([a if isinstance(a, Var) else _key(a) for a in inputs]),
-            tuple(sorted((k, _key(v)) for k, v in node.params.items()))
-            if len(node.params) < 2
-            else tuple((k, _key(node.params[k])) for k in sorted(node.params)),
-        )
-        known = seen.get(key)
+        key = _application(node.op, inputs, node.params)
+        known = b.seen.get(key)
         if known is not None:
             return known
-        kept = tuple(b.keep(node, inputs))
-        seen[key] = kept
+        b.seen[key] = kept = tuple(b.keep(node, inputs))
         return kept
 
     return rewrite(graph, rule)

@@ -17,6 +17,7 @@ from ..ops.random import draws
 from ..tensor import Array, Boxed, Tensor, unbox
 from ..tree import flatten, unflatten
 from ..types import ArrayType, Sizes
+from .constants import fold_constants
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +33,8 @@ class Traced:
     """Which arguments the function wrote to; their new values are the last outputs, in this order."""
     generators: tuple[Any, ...] = ()
     """The random generators that were drawn from; their raised counters are outputs after the writes."""
+    folded: bool = False
+    """Whether constant arrays became formulas of the graph."""
 
 
 def trace_function(
@@ -61,7 +64,12 @@ def trace_function(
         drawn = draws(trace)
         results = [*leaves, *[boxes[k] for k in written], *[counter for _, counter in drawn]]
         graph, captures = trace.finish([x if not isinstance(x, Boxed) else refreshed(x) for x in results])
-    return Traced(graph, captures, out_spec, tuple(isinstance(x, Tensor) for x in leaves), written, tuple(g for g, _ in drawn))
+    boxed = tuple(isinstance(x, Tensor) for x in leaves)
+    # What only the trace itself held is now held by the captures alone.
+    del boxes, args, kwargs, result, leaves, results
+    trace.captures.clear()
+    graph, kept = fold_constants(graph, captures)
+    return Traced(graph, kept, out_spec, boxed, written, tuple(g for g, _ in drawn), len(kept) < len(captures))
 
 
 def refreshed(x: Boxed) -> Boxed:

@@ -1,0 +1,86 @@
+"""Local rules that do less work for the same value: factors leave sums, powers of a count become products."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..ir.graph import Atom, Literal, Node, Var
+from ..ops.arithmetic import OPS as ARITHMETIC
+from ..ops.elementary import POWER_LIMITS, pow_below_op
+from ..ops.shape import OPS as SHAPE_OPS
+from ..types import Int, Shape
+
+if TYPE_CHECKING:
+    from .rewrite import Rewriter
+
+mul_op, neg_op = (next(op for op in ARITHMETIC if op.name == name) for name in ("mul", "neg"))
+reshape_op, sum_op = (next(op for op in SHAPE_OPS if op.name == name) for name in ("reshape", "sum"))
+
+
+def factor_out_of_sum(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
+    """sum(-x) -> -sum(x); sum(x * y) -> sum(x) * y where y is constant along the summed axes, and x has fewer elements or its sum is known."""
+    if node.op.name != "sum":
+        return None
+    axes: tuple[int, ...] = node.params["axes"]
+    negated = b.made_by(inputs[0], "neg")
+    if negated is not None:
+        return b.emit(neg_op, (b.emit(sum_op, negated.inputs, node.params, node),), {}, node)
+    product = b.made_by(inputs[0], "mul")
+    if product is None:
+        return None
+    out = product.outputs[0].type
+    for x, y in (product.inputs, product.inputs[::-1]):
+        if not isinstance(x, Var) or x.type.dtype != out.dtype or x.type.dtype != node.outputs[0].type.dtype:
+            continue
+        if x.type.weak != out.weak or not _constant_along(y.type.shape, axes, out.ndim):
+            continue
+        mine = tuple(a - (out.ndim - x.type.ndim) for a in axes)
+        if mine[0] < 0 or any(x.type.shape[m] != out.shape[a] for m, a in zip(mine, axes, strict=True)):
+            continue
+        known = b.known(sum_op, (x,), {"axes": mine})
+        if known is None and not _fewer(x.type.shape, out.shape):
+            continue
+        total = known if known is not None else b.emit(sum_op, (x,), {"axes": mine}, node)
+        return b.emit(mul_op, (total, _without(b, y, axes, out.ndim, node)), {}, node)
+    return None
+
+
+def _constant_along(shape: Shape, axes: tuple[int, ...], ndim: int) -> bool:
+    """Whether an operand of `shape`, broadcast to `ndim` axes, repeats itself along `axes`."""
+    return all(a < ndim - len(shape) or shape[a - (ndim - len(shape))] == 1 for a in axes)
+
+
+def _without(b: Rewriter, y: Atom, axes: tuple[int, ...], ndim: int, like: Node) -> Atom:
+    """`y` without those of its axes (all of size 1)."""
+    shape = tuple(s for k, s in enumerate(y.type.shape) if k + ndim - y.type.ndim not in axes)
+    return y if shape == y.type.shape else b.emit(reshape_op, (y,), {"shape": shape}, like)
+
+
+def _fewer(small: Shape, large: Shape) -> bool:
+    """Whether an operand lacks an axis of the product."""
+    padded: tuple[Int, ...] = (*[1] * (len(large) - len(small)), *small)
+    return any(isinstance(s, int) and s == 1 and not (isinstance(t, int) and t == 1) for s, t in zip(padded, large, strict=True))
+
+
+def power_of_count(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
+    """pow(x, iota(m)) -> pow_below(x, iota(m)), which needs a few products where `pow` needs a logarithm and an exponential."""
+    if node.op.name != "pow" or inputs[0].type.dtype.kind != "f" or inputs[0].type.dtype != node.outputs[0].type.dtype:
+        return None
+    size = _count(b, inputs[1])
+    if not isinstance(size, int):
+        return None
+    limit = next((n for n in POWER_LIMITS if size <= n), None)
+    return None if limit is None else b.emit(pow_below_op, inputs, {"limit": limit}, node)
+
+
+def _count(b: Rewriter, atom: Atom) -> Int | None:
+    """n where the atom holds integers in 0 <= i < n only."""
+    if isinstance(atom, Literal):
+        return None
+    for name in ("reshape", "broadcast_to", "convert", "transpose", "slice"):
+        made = b.made_by(atom, name)
+        if made is not None:
+            return _count(b, made.inputs[0])
+    made = b.made_by(atom, "iota")
+    size: Int | None = None if made is None else made.params["size"]
+    return size

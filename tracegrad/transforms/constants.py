@@ -1,0 +1,68 @@
+"""Constant arrays that a formula says shorter: `np.arange(n)` made while tracing becomes `iota`, `np.ones(n)` one repeated number."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..ir.graph import Graph, Literal, Node, Var
+from ..ir.op import Op
+from ..ops.creation import iota_op
+from ..ops.shape import OPS as SHAPE_OPS
+
+broadcast_op, reshape_op = (next(op for op in SHAPE_OPS if op.name == name) for name in ("broadcast_to", "reshape"))
+SHORTEST = 2
+"""Constants of fewer elements stay as they are."""
+
+
+def fold_constants(graph: Graph, captures: list[Any]) -> tuple[Graph, list[Any]]:
+    """The graph with formulas for those captured arrays that have one, and the captures that are left.
+
+    Only an array that nobody else holds is a constant; any other may be written to later, and is read again at every call.
+    """
+    declared = len(graph.inputs) - len(captures)
+    inputs, kept = list(graph.inputs[:declared]), []
+    nodes: list[Node] = []
+    alone = _references([np.empty(0)])
+    for k, var in enumerate(graph.inputs[declared:]):
+        made = _formula(captures[k], var) if isinstance(captures[k], np.ndarray) and _references(captures, k) <= alone else None
+        if made is None:
+            inputs.append(var)
+            kept.append(captures[k])
+        else:
+            nodes.extend(made)
+    if not nodes:
+        return graph, captures
+    return graph.replace(inputs=tuple(inputs), nodes=(*nodes, *graph.nodes)), kept
+
+
+def _references(values: Sequence[Any], k: int = 0) -> int:
+    """How many references to an element of a list there are, or to the array that it is a view of if that has more."""
+    own = sys.getrefcount(values[k])
+    base = values[k].base
+    # A view holds its base once, and so does the local name here, which an array of its own has not.
+    return own if base is None else max(own, sys.getrefcount(base) - 1)
+
+
+def _formula(x: np.ndarray[Any, Any], var: Var) -> list[Node] | None:
+    """Nodes that compute the constant `x` as `var`, if it is one number everywhere or counts from 0 along one axis."""
+    if x.size < SHORTEST or x.dtype.kind not in "biufc":
+        return None
+    first = x.flat[0]
+    # By their bytes, so that -0.0 is not 0.0.
+    if x.tobytes() == first.tobytes() * x.size:
+        return [_node(broadcast_op, (Literal(first),), {"shape": x.shape}, var)]
+    if x.dtype.kind not in "iuf" or max(x.shape) != x.size or first != 0 or not np.array_equal(x.ravel(), np.arange(x.size)):
+        return None
+    params = {"size": x.size, "dtype": x.dtype}
+    if x.ndim == 1:
+        return [_node(iota_op, (), params, var)]
+    flat = Var(iota_op.infer(**params)[0])
+    return [_node(iota_op, (), params, flat), _node(reshape_op, (flat,), {"shape": x.shape}, var)]
+
+
+def _node(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], out: Var) -> Node:
+    return Node(op, inputs, params, (out,))
