@@ -28,6 +28,8 @@ import scipy
 
 MANIFEST = "manifest.json"
 PREFIX = "k"
+FOLDER: list[Path | None] = [None]
+"""Where the kernel compiled last is kept (None: in memory only): the routines that it calls are kept there too."""
 
 
 @dataclass

@@ -101,6 +101,7 @@ def compile_source(
     cache_dir: Path | None,
 ) -> Executable:
     """Compile function `name` of `source` for these array types, or take it from the disk cache below `cache_dir` (None: memory only)."""
+    cache.FOLDER[0] = cache_dir
     kinds = [*inputs, *[(dtype, ndim, "C") for dtype, ndim in outputs]]
     sig = signature(kinds)
     options: dict[str, Any] = {**FLAGS, "pipeline_class": NoAlias}

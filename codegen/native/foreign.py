@@ -15,16 +15,16 @@ from .bridge import implements, primitive
 from .symbols import BLAS, LAPACK, register, symbol
 
 LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
-CHAR, INT, SCALAR, ARRAY, INFO = "c", "i", "s", "a", "o"
+CHAR, INT, LONG, SCALAR, ARRAY, INFO = "c", "i", "l", "s", "a", "o"
 LARGEST = 2**31 - 1
-"""The routines count in 32-bit integers."""
+"""BLAS and LAPACK count in 32-bit integers."""
 
 
 @cache
 def routine(module: str, name: str, kinds: str) -> Callable[..., Any]:
     """A function that compiled code calls as `f(...)`, with one argument per letter of `kinds`.
 
-    c: a character as an integer code; i: an integer; s: a scalar of the arrays' dtype; a: an array, followed by the position
+    c: a character as an integer code; i: a 32-bit integer; l: a 64-bit one; s: a scalar of the arrays' dtype; a: an array, followed by the position
     of the element where it starts; o: no argument, but the routine's error code, which becomes the result.
     """
     native = symbol(module, name)
@@ -43,6 +43,9 @@ def routine(module: str, name: str, kinds: str) -> Callable[..., Any]:
                 next(given)
             elif kind == INT:
                 wanted.append(types.int32)
+                next(given)
+            elif kind == LONG:
+                wanted.append(types.int64)
                 next(given)
             elif kind == SCALAR:
                 wanted.append(element)

@@ -1,4 +1,4 @@
-"""Whole-array routines that kernels call: matrix products through BLAS, and what `lapack` has.
+"""Whole-array routines that kernels call: matrix products, and what `lapack` has.
 
 Arrays are C-contiguous. Each routine is called as `routine(inputs..., outputs..., flags...)`, never overwrites an input, and has a
 Python body in NumPy's terms.
@@ -10,20 +10,29 @@ from typing import Any
 
 import numpy as np
 from numba.core import types
+from numba.extending import register_jitable
 from numba.np import numpy_support
 
+from . import gemm
 from .bridge import implements
-from .foreign import LARGEST, LETTERS, blas
+from .foreign import LARGEST, LETTERS, blas, routine
 from .lapack import adjugate, cholesky, det, eigh, inv, pinv, qr, slogdet, solve, svd, triangular_solve
 from .support import acc, index
+from .symbols import OWN
 
 __all__ = [
     "adjugate", "cholesky", "det", "eigh", "inv", "matmul", "matmul_batched", "pinv", "qr", "slogdet", "solve", "svd", "triangular_solve",
 ]  # fmt: skip
 
-SMALL = 512
-"""Products of fewer scalar multiplications are plain loops: a call of BLAS costs more."""
 NO, YES = ord("N"), ord("T")
+
+
+def by_loops(m: int, n: int, k: int, turned_a: bool, turned_b: bool) -> bool:
+    """Whether plain loops take less time than a call: the one rule, from the table in ARCHITECTURE.md.
+
+    Where both operands are read along their rows, each element of the result is a vectorised sum of its own: that holds on for a few rows.
+    """
+    return m * n * k <= 64 or (turned_b and not turned_a and (m <= 8 or m * n * k <= 512))
 
 
 def matmul(a: Any, b: Any, out: Any, turned_a: bool = False, turned_b: bool = False) -> None:
@@ -87,11 +96,32 @@ def _product(a: Any, at_a: int, b: Any, at_b: int, out: Any, at: int, m: int, n:
 
 @implements(_product, inline=False)
 def _type_product(a: Any, at_a: Any, b: Any, at_b: Any, out: Any, at: Any, m: Any, n: Any, k: Any, turned_a: Any, turned_b: Any) -> Any:
-    """BLAS counts columns first, so it is asked for the transposed product: C' = B' A'."""
-    gemm = blas(out.dtype, "gemm", "cciiisaiaisai")
+    """Products with a vector are BLAS's, which counts columns first: it is asked for the transposed product C' = B' A'."""
     gemv = blas(out.dtype, "gemv", "ciisaiaisai")
     t = numpy_support.as_dtype(out.dtype).type
     one, zero = t(1), t(0)
+    if str(out.dtype) in gemm.DTYPES:
+        own = routine(OWN, f"gemm_{out.dtype}", "lllallallaall")
+
+        def matrices(
+            a: Any, at_a: int, b: Any, at_b: int, out: Any, at: int, m: int, n: int, k: int, turned_a: bool, turned_b: bool
+        ) -> None:
+            own(
+                m, n, k, a, at_a, 1 if turned_a else k, m if turned_a else 1, b, at_b, 1 if turned_b else n, k if turned_b else 1,
+                a, at_a, out, at, n, 0,
+            )  # fmt: skip
+    else:
+        call = blas(out.dtype, "gemm", "cciiisaiaisai")
+
+        def matrices(
+            a: Any, at_a: int, b: Any, at_b: int, out: Any, at: int, m: int, n: int, k: int, turned_a: bool, turned_b: bool
+        ) -> None:
+            call(
+                YES if turned_b else NO, YES if turned_a else NO, n, m, k, one,
+                b, at_b, k if turned_b else n, a, at_a, m if turned_a else k, zero, out, at, n,
+            )  # fmt: skip
+
+    product = register_jitable(error_model="numpy")(matrices)
 
     def body(a: Any, at_a: int, b: Any, at_b: int, out: Any, at: int, m: int, n: int, k: int, turned_a: bool, turned_b: bool) -> None:
         if n == 1:
@@ -105,12 +135,12 @@ def _type_product(a: Any, at_a: Any, b: Any, at_b: Any, out: Any, at: Any, m: An
             else:
                 gemv(NO, n, k, one, b, at_b, n, a, at_a, 1, zero, out, at, 1)
         else:
-            gemm(
-                YES if turned_b else NO, YES if turned_a else NO, n, m, k, one,
-                b, at_b, k if turned_b else n, a, at_a, m if turned_a else k, zero, out, at, n,
-            )  # fmt: skip
+            product(a, at_a, b, at_b, out, at, m, n, k, turned_a, turned_b)
 
     return body
+
+
+_rule = register_jitable(by_loops)
 
 
 def _has_blas(*arrays: Any) -> bool:
@@ -125,7 +155,7 @@ def _type_matmul(a: Any, b: Any, out: Any, turned_a: Any = False, turned_b: Any 
     def body(a: Any, b: Any, out: Any, turned_a: bool = False, turned_b: bool = False) -> None:
         m, n = out.shape
         k = a.shape[0] if turned_a else a.shape[1]
-        if m * n * k <= SMALL or max(m, n, k) > LARGEST:
+        if _rule(m, n, k, turned_a, turned_b) or max(m, n, k) > LARGEST:
             _by_loops(a, b, out, turned_a, turned_b)
         else:
             _product(a, 0, b, 0, out, 0, m, n, k, turned_a, turned_b)
@@ -144,7 +174,7 @@ def _type_batched(a: Any, b: Any, out: Any, turned_a: Any = False, turned_b: Any
     def body(a: Any, b: Any, out: Any, turned_a: bool = False, turned_b: bool = False) -> None:
         count, m, n = out.shape
         k = a.shape[1] if turned_a else a.shape[2]
-        if m * n * k <= SMALL or max(m, n, k) > LARGEST:
+        if _rule(m, n, k, turned_a, turned_b) or max(m, n, k) > LARGEST:
             for q in range(count):
                 _by_loops(a[q if a.shape[0] > 1 else 0], b[q if b.shape[0] > 1 else 0], out[q], turned_a, turned_b)
             return

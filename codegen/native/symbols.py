@@ -1,4 +1,4 @@
-"""Addresses of SciPy's compiled routines under names of our own, so that compiled code refers to them by name.
+"""Addresses of compiled routines, SciPy's and our own, under names by which compiled code refers to them.
 
 A raw address in compiled code would make it unfit for the disk; a name is resolved anew in each process.
 """
@@ -14,6 +14,8 @@ from numba.extending import get_cython_function_address
 
 PREFIX = "tracegrad_"
 BLAS, LAPACK, SPECIAL = "scipy.linalg.cython_blas", "scipy.linalg.cython_lapack", "scipy.special.cython_special"
+OWN = "prebuilt"
+_KEYS = {BLAS: "blas", LAPACK: "lapack", SPECIAL: "special", OWN: "own"}
 
 _registered: set[str] = set()
 
@@ -26,13 +28,12 @@ def external(name: str, signature: object) -> types.ExternalFunction:
 
 def symbol(module: str, routine: str) -> str:
     """The name under which a routine is known to compiled code."""
-    key = {BLAS: "blas", LAPACK: "lapack", SPECIAL: "special"}[module]
-    return f"{PREFIX}{key}_{routine}"
+    return f"{PREFIX}{_KEYS[module]}_{routine}"
 
 
 def mentioned(text: str) -> list[str]:
     """The names of ours that LLVM code calls."""
-    return sorted(set(re.findall(rf"@({PREFIX}(?:blas|lapack|special)_\w+)\(", text)))
+    return sorted(set(re.findall(rf"@({PREFIX}(?:{'|'.join(_KEYS.values())})_\w+)\(", text)))
 
 
 def register(name: str) -> None:
@@ -40,9 +41,11 @@ def register(name: str) -> None:
     if name in _registered:
         return
     key, routine = name.removeprefix(PREFIX).split("_", 1)
-    module = {"blas": BLAS, "lapack": LAPACK, "special": SPECIAL}[key]
-    found = _special_name(routine) if module == SPECIAL else routine
-    binding.add_symbol(name, get_cython_function_address(module, found))
+    module = next(m for m, k in _KEYS.items() if k == key)
+    if module == OWN:
+        binding.add_symbol(name, importlib.import_module(".prebuilt", __package__).address(routine))
+    else:
+        binding.add_symbol(name, get_cython_function_address(module, _special_name(routine) if module == SPECIAL else routine))
     _registered.add(name)
 
 

@@ -1,0 +1,117 @@
+"""The matrix product in registers: every edge of its blocks, its flags, and its place on disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+from tracegrad.codegen.native import cache, foreign, gemm, prebuilt, symbols
+
+TOLERANCE = {"float32": 2e-4, "float64": 1e-12}
+
+
+def caller(dtype: str) -> Any:
+    routine = foreign.routine(symbols.OWN, f"gemm_{dtype}", "lllallallaall")
+
+    @numba.njit(error_model="numpy")
+    def call(m, n, k, a, row_a, step_a, b, step_b, col_b, scale, c, row_c, flags):  # type: ignore[no-untyped-def]
+        routine(m, n, k, a, 0, row_a, step_a, b, 0, step_b, col_b, scale, 0, c, 0, row_c, flags)
+
+    return call
+
+
+CALL = {dtype: caller(dtype) for dtype in gemm.DTYPES}
+
+
+def multiply(a: Any, b: Any, c: Any, scale: Any = None, flags: int = 0) -> None:
+    """`a` and `b` in any strides that count whole elements."""
+    (m, k), n, size = a.shape, b.shape[1], c.dtype.itemsize
+
+    def flat(x: Any) -> Any:
+        return np.lib.stride_tricks.as_strided(x, (1,), (size,))
+
+    ra, sa = (s // size for s in a.strides)
+    sb, cb = (s // size for s in b.strides)
+    CALL[c.dtype.name](m, n, k, flat(a), ra, sa, flat(b), sb, cb, np.ones(1, c.dtype) if scale is None else scale, c.reshape(-1), n, flags)
+
+
+def matrix(rng: Any, m: int, n: int, turned: bool, dtype: str) -> Any:
+    x = rng.standard_normal((n, m) if turned else (m, n)).astype(dtype)
+    return x.T if turned else x
+
+
+def close(actual: Any, expected: Any) -> None:
+    largest = max(1.0, float(np.abs(expected).max(initial=0.0)))
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=TOLERANCE[actual.dtype.name] * largest)
+
+
+EDGES = [(1, 1, 1), (2, 3, 4), (7, 8, 9), (8, 24, 5), (9, 25, 257), (16, 17, 256), (17, 47, 3), (30, 30, 600), (257, 49, 8), (300, 10, 300)]
+
+
+@pytest.mark.parametrize("dtype", gemm.DTYPES)
+@pytest.mark.parametrize("shape", EDGES, ids=str)
+def test_every_edge(shape: tuple[int, int, int], dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    m, n, k = shape
+    for turned_a in (False, True):
+        for turned_b in (False, True):
+            a, b = matrix(rng, m, k, turned_a, dtype), matrix(rng, k, n, turned_b, dtype)
+            exact = a.astype(np.float64) @ b.astype(np.float64)
+            # One element beyond the result shows writes past its end.
+            space = np.full(m * n + 1, np.nan, dtype)
+            c = space[:-1].reshape(m, n)
+            multiply(a, b, c)
+            close(c, exact)
+            multiply(a, b, c, flags=gemm.ADD)
+            close(c, 2 * exact)
+            scale = rng.standard_normal(k).astype(dtype)
+            multiply(a, b, c, scale, gemm.SCALED)
+            close(c, (a.astype(np.float64) * scale) @ b.astype(np.float64))
+            assert np.isnan(space[-1])
+
+
+@pytest.mark.parametrize("dtype", gemm.DTYPES)
+@pytest.mark.parametrize("size", [1, 7, 8, 24, 25, 100, 300])
+def test_symmetric_results(size: int, dtype: str) -> None:
+    rng = np.random.default_rng(1)
+    x, weights = rng.standard_normal((70, size)).astype(dtype), rng.standard_normal(70).astype(dtype)
+    c = np.full((size, size), np.nan, dtype)
+    multiply(x.T, x, c, weights, gemm.SCALED | gemm.SYMMETRIC)
+    close(c, x.T.astype(np.float64) @ (weights[:, None] * x.astype(np.float64)))
+    np.testing.assert_array_equal(c, c.T)
+
+
+def test_strides_and_empty_sums() -> None:
+    rng = np.random.default_rng(2)
+    a, b = rng.standard_normal((40, 60))[::3, ::2], rng.standard_normal((60, 50))[::2, 1::5]
+    c = np.empty((a.shape[0], b.shape[1]))
+    multiply(a, b, c)
+    close(c, a @ b)
+    multiply(np.empty((14, 0)), np.empty((0, 10)), c)
+    assert not c.any()
+    c[...] = 3.0
+    multiply(np.empty((14, 0)), np.empty((0, 10)), c, flags=gemm.ADD)
+    assert (c == 3.0).all()
+
+
+def test_infinities_stay_in_their_rows_and_columns() -> None:
+    a, b, c = np.ones((9, 5)), np.ones((5, 11)), np.empty((9, 11))
+    a[8, 0], b[2, 10] = np.inf, np.nan
+    multiply(a, b, c)
+    np.testing.assert_array_equal(c, a @ b)
+
+
+def test_routine_is_built_once_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "FOLDER", [tmp_path])
+    build = prebuilt.address.__wrapped__
+    before = (cache.COUNTERS.compiled, cache.COUNTERS.loaded)
+    assert build("gemm_float32") != 0
+    assert build("gemm_float32") != 0
+    assert (cache.COUNTERS.compiled, cache.COUNTERS.loaded) == (before[0] + 1, before[1] + 1)
+    (damaged,) = tmp_path.rglob(prebuilt.CODE)
+    damaged.write_bytes(damaged.read_bytes()[:100])
+    assert build("gemm_float32") != 0
+    assert cache.COUNTERS.compiled == before[0] + 2
