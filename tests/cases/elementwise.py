@@ -11,6 +11,8 @@ import scipy.special as sp
 from tests.cases import Case
 from tracegrad import ops
 from tracegrad.errors import DTypeError
+from tracegrad.ir.dispatch import bind
+from tracegrad.ops.elementary import pow_below_op
 
 NAN, INF = float("nan"), float("inf")
 F32 = np.array([[0.25, 0.5, 0.75]], np.float32)
@@ -181,6 +183,16 @@ POWERS = (
         lambda x: x ** np.array([2.0, 3.0, -1.0]),
         ("pow",),
         2,
+    ),
+    Case(
+        "power of a count",
+        # As the optimized graph of `x ** np.arange(4)` has it.
+        lambda x: bind(pow_below_op, [ops.expand_dims(x, 1), ops.iota(4)], {"limit": 16}),
+        spread(-2, -0.5, (3,)),
+        lambda x: x[:, None] ** np.arange(4),
+        ("pow_below",),
+        2,
+        special=((np.array([0.0, -0.0, NAN, np.inf, -np.inf]),),),
     ),
     Case("power complex", lambda x, y: ops.power(x, y), lambda rng: (*complexes(rng), *complexes(rng)), np.power, ("pow",), 2),
     Case("float_power", ops.float_power, pair(0.5, 2), np.float_power, ("pow",), 2, special=((np.array([2, 4]), -1),)),
