@@ -23,6 +23,7 @@ from .custom import custom_jvp, custom_vjp, stop_gradient
 from .derivatives import grad, hessian, hvp, jacfwd, jacobian, jacrev, jvp, linearize, value_and_grad, vjp
 from .errors import ConcretizationError, DTypeError, ShapeError, TracegradError, UnsupportedFunctionError
 from .jit import jit
+from .runtime.threads import get_num_threads, set_num_threads
 from .ops import *  # noqa: F403  (the public functions, listed in ops.__all__)
 from .tensor import Array, Tensor
 
@@ -49,6 +50,7 @@ __all__ = [
     "enable_grad",
     "float32",
     "float64",
+    "get_num_threads",
     "grad",
     "hessian",
     "hvp",
@@ -68,6 +70,7 @@ __all__ = [
     "scan",
     "set_default_dtype",
     "set_grad_enabled",
+    "set_num_threads",
     "stop_gradient",
     "uint8",
     "uint16",

@@ -9,8 +9,9 @@ if TYPE_CHECKING:
     from codegen import integers as integers
     from codegen import kernel as kernel
     from codegen import lowering as lowering
+    from codegen import work as work
 else:
     from tracegrad import codegen
-    from tracegrad.codegen import integers, kernel, lowering
+    from tracegrad.codegen import integers, kernel, lowering, work
 
-__all__ = ["codegen", "integers", "kernel", "lowering"]
+__all__ = ["codegen", "integers", "kernel", "lowering", "work"]

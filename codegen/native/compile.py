@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import linecache
 import sys
@@ -61,6 +62,8 @@ class Executable:
 
     call: Callable[..., None]
     source: str
+    address: Callable[[], int] = lambda: 0
+    """Where the native function is, which takes its arrays as `borrowed` structures; 0 where there is none."""
 
 
 def signature(arrays: Sequence[tuple[np.dtype[Any], int, str]]) -> Any:
@@ -108,35 +111,36 @@ def compile_source(
     key = cache.key_of(source, name, sig, sorted(FLAGS.items()))
     module_name = f"tracegrad_kernel_{key}"
 
-    def entry(namespace: dict[str, Any], keep: bool) -> tuple[Any, Any]:
+    def entry(namespace: dict[str, Any], keep: bool) -> tuple[Executable, Any]:
         function = namespace[name]
         if config.DISABLE_JIT:
-            return function, None
+            return Executable(function, source), None
         dispatcher = njit(**options)(function)
         if keep:
             dispatcher._cache = _KernelCache(function)
         dispatcher.compile(sig)
         (result,) = dispatcher.overloads.values()
-        return result.entry_point, dispatcher
+        address = functools.partial(result.library.get_pointer_to_function, result.fndesc.llvm_func_name)
+        return Executable(result.entry_point, source, address if available() else lambda: 0), dispatcher
 
     if cache_dir is None or config.DISABLE_JIT:
         cache.COUNTERS.compiled += 1
-        return Executable(entry(_module(None, module_name, source), False)[0], source)
+        return entry(_module(None, module_name, source), False)[0]
 
     def build(directory: Path) -> Executable:
         path = directory / "kernel.py"
         path.write_text(source, encoding="utf-8")
-        call, dispatcher = entry(_module(path, module_name, source), True)
+        made, dispatcher = entry(_module(path, module_name, source), True)
         (text,) = dispatcher.inspect_llvm().values()
         (directory / SYMBOLS).write_text("\n".join(symbols.mentioned(text)))
-        return Executable(call, source)
+        return made
 
     def load(directory: Path) -> Executable | None:
         # The linker must know the names before it sees code that calls them: an unknown one ends the process.
         for symbol in (directory / SYMBOLS).read_text().split():
             symbols.register(symbol)
-        call, dispatcher = entry(_module(directory / "kernel.py", module_name, source), True)
-        return Executable(call, source) if sum(dispatcher.stats.cache_hits.values()) else None
+        made, dispatcher = entry(_module(directory / "kernel.py", module_name, source), True)
+        return made if sum(dispatcher.stats.cache_hits.values()) else None
 
     made: Executable = cache.fetch(cache_dir, key, build, load)
     return made

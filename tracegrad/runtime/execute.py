@@ -17,6 +17,7 @@ from ..schedule import schedule
 from ..transforms.rewrite import optimize
 from ..tree import unflatten
 from ..types import SIZES
+from .threads import NO_PHASE, Sharing
 
 
 class _Scratch(threading.local):
@@ -51,19 +52,21 @@ class Compiled:
             SIZES.pop()
         inputs = [b for b in self.program.buffers if b.role == "in"]
         outputs = [b for b in self.program.buffers if b.role == "out"]
-        self.entry = native.compile_source(
+        made = native.compile_source(
             self.printed.source,
             self.program.name,
             [(b.dtype, len(b.shape), b.layout) for b in inputs],
             [(b.dtype, len(b.shape)) for b in outputs],
             config.cache_dir(),
-        ).call
+        )
+        self.entry = made.call
         self.symbols = tuple(graph.sizes.hints)
         self.out_dtypes = tuple(b.dtype for b in outputs)
         shapes = "".join("(" + "".join(f"{s}, " for s in b.shape) + "), " for b in outputs)
         # One function from the sizes to everything that must be allocated; constants where no size is symbolic.
         self.plan: Callable[..., Any] = eval(f"lambda {', '.join(self.symbols)}: (({shapes}), {self.printed.arena_bytes})")
         self.fixed = None if self.symbols else self.plan()
+        self.shared = Sharing(self.program, self.symbols, made.address)
 
     def run(self, arrays: Sequence[np.ndarray[Any, Any]], sizes: Sequence[int]) -> list[np.ndarray[Any, Any]]:
         shapes, arena_bytes = self.fixed or self.plan(*sizes)
@@ -72,7 +75,9 @@ class Compiled:
         arena, status = scratch.arena, scratch.status
         if arena.nbytes < arena_bytes + 64:
             arena = scratch.provide(arena_bytes + 64)
-        self.entry(*arrays, *outs, arena, status, -1, 0, 0)
+        table = self.shared.table(sizes)
+        if table is None or not self.shared.run(table, (*arrays, *outs, arena), status):
+            self.entry(*arrays, *outs, arena, status, -1, 0, 0)
         if status[0]:
             self.fail(status)
         return outs
@@ -115,10 +120,12 @@ class Executable:
         """A call for arguments of just these dtypes, shapes and layouts (numbers may vary): everything is looked up beforehand."""
         arrays = [np.asarray(x, d) for x, d in zip(args, self.dtypes, strict=True)]
         compiled = self.compiled(tuple(["C" if a.flags.c_contiguous else "A" for a in arrays]))
-        shapes, arena_bytes = compiled.fixed or compiled.plan(*[arrays[k].shape[axis] for k, axis in self._where])
+        sizes = [arrays[k].shape[axis] for k, axis in self._where]
+        shapes, arena_bytes = compiled.fixed or compiled.plan(*sizes)
         plan = list(zip(shapes, compiled.out_dtypes, strict=True))
         numbers = [(k, self.dtypes[k]) for k, x in enumerate(args) if not isinstance(x, np.ndarray)]
         entry, empty, array, scratch, fail = compiled.entry, np.empty, np.array, _SCRATCH, compiled.fail
+        shared = compiled.shared
         single = count == 1 and spec.num_nodes == 1
         scalar = [s == () for s in shapes]
         pair = not single and count == 2 and spec.num_nodes == 3 and spec.type is tuple
@@ -133,7 +140,13 @@ class Executable:
             if arena.nbytes < arena_bytes + 64:
                 arena = scratch.provide(arena_bytes + 64)
             try:
-                entry(*args, *outs, arena, status, -1, 0, 0)
+                table = shared.table(sizes) if shared.shares else None
+                if table is None:
+                    entry(*args, *outs, arena, status, -1, 0, 0)
+                else:
+                    entry(*args, *outs, arena, status, NO_PHASE, 0, 0)
+                    if not shared.run(table, (*args, *outs, arena), status):
+                        entry(*args, *outs, arena, status, -1, 0, 0)
             except TypeError:
                 # The lookup does not tell memory that is not aligned; it is copied.
                 outs = self(args)

@@ -1,0 +1,102 @@
+"""How much work the phases of a program are, in additions, as expressions over its sizes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from . import kernel
+from .integers import Int, add, floordiv, maximum, mul, substitute, symbols
+
+FUNCTION, SLOW, MEMORY = 20, 4, 3
+"""A transcendental function, a division or square root, an access to memory, against one addition in a vectorised loop."""
+UNKNOWN = 8
+"""Iterations of a loop whose range is only known while it runs."""
+_FUNCTIONS = re.compile(
+    r"\b(a?(sin|cos|tan)h?2?|exp|exp2|expm1|log|log1p|log2|log10|logaddexp|sigmoid|softplus|erf\w*|\w*gamma|pow|cbrt|hypot)\("
+)
+_SLOW = re.compile(r"/|%|\b(sqrt|reciprocal|floordiv|f?mod)\b")
+
+
+@dataclass(frozen=True)
+class Share:
+    """A parallel phase as something to divide: iterations [lo, hi) in multiples of `granule`, and the work of all of them."""
+
+    phase: int
+    lo: Int
+    hi: Int
+    granule: int
+    work: Int
+
+
+def shares(program: kernel.Program) -> tuple[Share, ...]:
+    """One per phase; the work of a phase that is not to be divided is 0.
+
+    A loop without loops inside is vectorised, and is cut where full vectors end: so its last, partial vector is the same however it is
+    cut. A phase that calls the linear algebra library stays whole, because the library has threads of its own.
+    """
+    sizes = {name for name, _ in program.sizes}
+    found = []
+    for number, phase in enumerate(program.phases):
+        loop = phase.body[0]
+        if phase.kind == "parallel" and isinstance(loop, kernel.Loop) and not _calls_library(phase.body):
+            inner: list[kernel.Statement] = []
+            kernel.walk(loop.body, lambda s, inner=inner: inner.append(s) if isinstance(s, (kernel.Loop, kernel.While)) else None)  # type: ignore[misc]
+            work = mul(add(loop.hi, mul(-1, loop.lo)), _body(loop.body, {loop.index: _middle(loop.lo, loop.hi)}, sizes))
+            found.append(Share(number, loop.lo, loop.hi, 1 if inner else 64, work))
+        else:
+            found.append(Share(number, 0, 0, 1, 0))
+    return tuple(found)
+
+
+def _calls_library(body: tuple[kernel.Statement, ...]) -> bool:
+    found: list[str] = []
+    kernel.walk(body, lambda s: found.append(s.routine) if isinstance(s, kernel.Call) else None)
+    return bool(found)
+
+
+def _body(body: Iterable[kernel.Statement], bound: Mapping[str, Int], sizes: set[str]) -> Int:
+    total: Int = 0
+    for s in body:
+        total = add(total, _statement(s, bound, sizes))
+    return total
+
+
+def _statement(s: kernel.Statement, bound: Mapping[str, Int], sizes: set[str]) -> Int:
+    match s:
+        case kernel.Let(_, value, _) | kernel.Declare(_, value):
+            return _expression(value)
+        case kernel.Update(_, value, _, _):
+            return 1 + _expression(value)
+        case kernel.Store(_, _, value, _):
+            return MEMORY + _expression(value)
+        case kernel.Check(condition, _, _):
+            return _expression(condition)
+        case kernel.If(condition, then, otherwise):
+            return add(_expression(condition), maximum(_body(then, bound, sizes), _body(otherwise, bound, sizes)))
+        case kernel.While(condition, body):
+            return mul(UNKNOWN, add(_expression(condition), _body(body, bound, sizes)))
+        case kernel.Loop(index, lo, hi, body, _, _):
+            # As long as it is in the middle of the loops around it: the first and the last pass are often special.
+            lo, hi = substitute(lo, bound), substitute(hi, bound)
+            known = symbols(lo) | symbols(hi) <= sizes
+            count = maximum(0, add(hi, mul(-1, lo))) if known else UNKNOWN
+            return mul(count, _body(body, {**bound, index: _middle(lo, hi)}, sizes))
+        case _:
+            return UNKNOWN
+
+
+def _middle(lo: Int, hi: Int) -> Int:
+    return floordiv(add(lo, hi), 2)
+
+
+def _expression(e: kernel.Expression) -> int:
+    match e:
+        case kernel.Load(_, at, _):
+            return MEMORY + sum(_expression(i) for i in at if isinstance(i, (kernel.Load, kernel.Apply)))
+        case kernel.Apply(code, arguments, _):
+            own = FUNCTION if _FUNCTIONS.search(code) else SLOW if _SLOW.search(code) else 1
+            return own + sum(_expression(a) for _, a in arguments)
+        case _:
+            return 0
