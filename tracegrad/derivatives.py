@@ -13,7 +13,7 @@ import numpy as np
 
 from .autograd.engine import gradient, zeros
 from .autograd.mode import enable_grad
-from .autograd.tape import AccumulateGrad, Node
+from .autograd.tape import AccumulateGrad, Producer
 from .dtypes import is_differentiable
 from .errors import ConcretizationError, DTypeError, ShapeError
 from .ir.dispatch import STATE
@@ -80,10 +80,10 @@ class _Inputs:
 
 def _reaches_outside(outputs: Sequence[Any], leaves: Sequence[Boxed]) -> bool:
     """Whether the results depend on anything tracked other than the leaves: then their gradient must itself be differentiable."""
-    own = {x._edge().node for x in leaves}
+    own = {x._edge()[0] for x in leaves}
     if any(not isinstance(n, AccumulateGrad) for n in own):
         return True
-    seen: set[Node] = set()
+    seen: set[Producer] = set()
     stack = [o.grad_fn for o in outputs if isinstance(o, Boxed) and o.grad_fn is not None]
     while stack:
         node = stack.pop()
@@ -92,7 +92,7 @@ def _reaches_outside(outputs: Sequence[Any], leaves: Sequence[Boxed]) -> bool:
         seen.add(node)
         if isinstance(node, AccumulateGrad):
             return True
-        stack.extend(e.node for e in node.edges if e is not None)
+        stack.extend(e[0] for e in node.edges if e is not None)
     return False
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from .autograd.engine import BOX
 from .autograd.interpret import interpret
 from .autograd.mode import MODE
-from .autograd.tape import AccumulateGrad, Edge, Node, TensorHooks, record, type_of_data
+from .autograd.tape import AccumulateGrad, Edge, Node, Producer, TensorHooks, record
 from .dtypes import is_differentiable
 from .errors import ConcretizationError
 from .faces.array_methods import ArrayMethods
@@ -23,13 +23,12 @@ from .faces.differentiable import Differentiable
 from .faces.dispatch import NumpyDispatch
 from .faces.operators import Operators
 from .faces.tensor_methods import TensorMethods
-from .faces.writing import Writes, copies
+from .faces.writing import Writes
 from .ir.dispatch import STATE
 from .ir.graph import Var
 from .ir.op import Op, elementwise
 from .ir.trace import Trace, user_line
-from .ops.define import VIEWS
-from .types import ArrayType
+from .types import ArrayType, type_of
 
 
 class Boxed(Operators, Writes, NumpyDispatch):
@@ -46,7 +45,7 @@ class Boxed(Operators, Writes, NumpyDispatch):
         "_past",
         "_seen",
         "_tangents",
-        "_version_counter",
+        "_versions",
         "_view",
         "grad_fn",
         "output_nr",
@@ -61,14 +60,14 @@ class Boxed(Operators, Writes, NumpyDispatch):
     def __init__(self, data: Any, requires_grad: bool = False) -> None:
         self._data = data
         self.requires_grad = requires_grad
-        self.grad_fn: Node | None = None
+        self.grad_fn: Producer | None = None
         self.output_nr = 0
         self._tangents = None
         self._base = None
         self._view: tuple[tuple[Op, dict[str, Any]], ...] = ()
-        self._version_counter = [0, 0]
+        self._versions: list[int] | None = None
         self._seen = 0
-        self._past: dict[int, Any] | None = None
+        self._past = None
         self._accumulate: weakref.ref[AccumulateGrad] | None = None
         self._grad: Any = None
         self._hooks: TensorHooks | None = None
@@ -77,15 +76,9 @@ class Boxed(Operators, Writes, NumpyDispatch):
     # --- construction by the interpreter -----------------------------------------------------------------------------------------
 
     @classmethod
-    def _make(cls, data: Any, node: Node | None, output_nr: int) -> Any:
-        if node is None and not cls.boxes_everything and not isinstance(data, Var) and not is_differentiable(data.dtype):
-            return data
-        if not isinstance(data, (np.ndarray, Var)):
-            data = np.asarray(data)
-        value = cls(data)
-        if node is not None:
-            value.grad_fn, value.output_nr, value.requires_grad = node, output_nr, True
-        return value
+    def _make(cls, data: Any) -> Any:
+        """What NumPy computed, with this face where the face wants it."""
+        return cls(np.asarray(data)) if cls.boxes_everything or is_differentiable(data.dtype) else data
 
     @classmethod
     def _dual(cls, primal: Any, tangent: Any, level: int) -> Any:
@@ -97,7 +90,7 @@ class Boxed(Operators, Writes, NumpyDispatch):
     def _alias(self) -> Self:
         """Another box of the same data at the same place on the tape."""
         value = type(self)(self._data)
-        value.requires_grad, value._tangents, value._version_counter = self.requires_grad, self._tangents, self._version_counter
+        value.requires_grad, value._tangents, value._versions = self.requires_grad, self._tangents, self._version_counter
         value._borrowed = self._borrowed
         if self.requires_grad:
             value.grad_fn, value.output_nr = self._edge()
@@ -115,42 +108,30 @@ class Boxed(Operators, Writes, NumpyDispatch):
     def _edge(self) -> Edge:
         """Where a cotangent of this value is sent."""
         if self.grad_fn is not None:
-            return Edge(self.grad_fn, self.output_nr)
+            return self.grad_fn, self.output_nr
         # The node holds the leaf and not the other way round, or every leaf would be garbage in a cycle.
         node = None if self._accumulate is None else self._accumulate()
         if node is None:
             node = AccumulateGrad(self)
             self._accumulate = weakref.ref(node)
-        return Edge(node, 0)
+        return node, 0
 
-    def _bind(self, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
-        face: type[Boxed] = Array
-        for x in inputs:
-            if isinstance(x, Tensor):
-                face = Tensor
-                break
-        result = interpret(op, inputs, params, face)
-        if op in VIEWS and isinstance(inputs[0], Boxed):
-            if not isinstance(result, Boxed):
-                result = face(np.asarray(result))
-            source = inputs[0]
-            root = source if source._base is None else source._base
-            stored = isinstance(result._data, np.ndarray) and isinstance(source._data, np.ndarray)
-            if stored and not np.may_share_memory(result._data, source._data):
-                return result  # NumPy had to copy, as for the reshape of a transposed array
-            if not stored and op.name == "reshape" and copies(root.shape, (*source._view, (op, params))):
-                return result
-            result._base, result._view, result._seen = root, (*source._view, (op, params)), root._version_counter[1]
-            if stored and result._in_storage(root):
-                result._version_counter = root._version_counter
-        return result
+    @property
+    def _version_counter(self) -> list[int]:
+        """[writes, changes of history], shared by all who share the memory; made when the first of them needs it."""
+        if self._versions is None:
+            self._versions = [0, 0]
+        return self._versions
+
+    _bind = interpret
 
     # --- types -------------------------------------------------------------------------------------------------------------------
 
     @property
     def type(self) -> ArrayType:
         """dtype and shape, as printed graphs show them."""
-        return type_of_data(self._data)
+        data = self._data
+        return data.type if isinstance(data, Var) else type_of(data)
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -49,7 +49,17 @@ def short_dtype(text: str) -> np.dtype[Any]:
 def type_of(value: Any) -> ArrayType:
     """The type of a concrete array, NumPy scalar or Python scalar."""
     array = value if isinstance(value, (np.ndarray, np.generic)) else np.asarray(value)
-    return ArrayType(check(array.dtype), array.shape)
+    key = array.dtype, array.shape
+    found = _TYPES.get(key)
+    if found is None:
+        if len(_TYPES) > 4096:
+            _TYPES.clear()
+        found = _TYPES[key] = ArrayType(check(array.dtype), array.shape)
+    return found
+
+
+_TYPES: dict[tuple[np.dtype[Any], tuple[int, ...]], ArrayType] = {}
+"""Types that were met: the tape asks for one with every operation, and making one costs three times as much as finding it."""
 
 
 def broadcast_shapes(*shapes: Shape) -> Shape:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
 from ..ops import add, broadcast_to
 from .mode import MODE, set_grad_enabled
-from .tape import FREED, AccumulateGrad, Edge, Node, NodeHooks, Saved
+from .tape import FREED, AccumulateGrad, Edge, Node, NodeHooks, Producer, Saved
 
 Box = Callable[..., Any]
 BOX: list[Box] = []
@@ -29,20 +29,19 @@ def sweep(
 
     Visits nodes in the reverse of their creation order, which is a topological order, with a heap instead of recursion.
     """
-    cotangents: dict[Node, dict[int, Any]] = {}
     needed = _needed(roots, targets) if targets is not None else None
-    heap: list[tuple[int, int]] = []
-    queued: dict[int, Node] = {}
+    # What has received a cotangent, by sequence number: the heap holds the negatives, so that the latest comes first.
+    pending: dict[int, tuple[Producer, dict[int, Any]]] = {}
+    heap: list[int] = []
 
-    def receive(edge: Edge, ct: Any) -> None:
-        node = edge.node
-        if needed is not None and node not in needed:
-            return
-        slots = cotangents.setdefault(node, {})
-        slots[edge.output_nr] = add(slots[edge.output_nr], ct) if edge.output_nr in slots else ct
-        if node.sequence_nr not in queued:
-            queued[node.sequence_nr] = node
-            heapq.heappush(heap, (-node.sequence_nr, node.sequence_nr))
+    def receive(node: Producer, nr: int, ct: Any) -> None:
+        found = pending.get(node.sequence_nr)
+        if found is None:
+            pending[node.sequence_nr] = node, {nr: ct}
+            heappush(heap, -node.sequence_nr)
+        else:
+            slots = found[1]
+            slots[nr] = add(slots[nr], ct) if nr in slots else ct
 
     results: dict[Edge, Any] = {}
     # Traced adjoint nodes carry the line of their forward node.
@@ -53,34 +52,33 @@ def sweep(
     previous = MODE.enabled
     MODE.enabled = create_graph
     try:
-        for edge, ct in roots:
-            receive(edge, ct)
+        for (node, nr), ct in roots:
+            if needed is None or node in needed:
+                receive(node, nr, ct)
         while heap:
-            node = queued[heapq.heappop(heap)[1]]
-            slots = cotangents.pop(node)
+            node, slots = pending.pop(-heappop(heap))
             hooks = node.hooks
             if hooks is not None:
                 slots = before_node(hooks, slots, create_graph, targets, node, results)
             elif targets is not None:
                 for nr in slots:
-                    if Edge(node, nr) in targets:
-                        results[Edge(node, nr)] = slots[nr]
-            if isinstance(node, AccumulateGrad):
+                    if (node, nr) in targets:
+                        results[node, nr] = slots[nr]
+            if not isinstance(node, Node):
                 if targets is None:
-                    results[Edge(node, 0)] = slots[0]
+                    results[node, 0] = slots[0]
                 continue
             if node.saved is None:
                 raise RuntimeError(FREED)
-            wanted = [e is not None and (needed is None or e.node in needed) for e in node.edges]
-            if any(wanted):
-                if trace is not None:
-                    trace.where = node.where
-                gradients = apply_rules(node, slots, wanted, create_graph)
+            if trace is not None:
+                trace.where = node.where
+            gradients = apply_rules(node, slots, needed, create_graph, trace is not None)
+            if gradients is not None:
                 for hook in tuple(hooks.post.values()) if hooks is not None else ():
                     gradients = hook(gradients, slots) or gradients
-                for e, g in zip(node.edges, gradients, strict=True):
-                    if e is not None and g is not None:
-                        receive(e, g)
+                for edge, g in zip(node.edges, gradients, strict=True):
+                    if g is not None and edge is not None and (needed is None or edge[0] in needed):
+                        receive(edge[0], edge[1], g)
             if not retain_graph:
                 node.release()
     finally:
@@ -91,7 +89,7 @@ def sweep(
 
 
 def before_node(
-    hooks: NodeHooks, slots: dict[int, Any], create_graph: bool, targets: dict[Edge, int] | None, node: Node, results: dict[Edge, Any]
+    hooks: NodeHooks, slots: dict[int, Any], create_graph: bool, targets: dict[Edge, int] | None, node: Producer, results: dict[Edge, Any]
 ) -> dict[int, Any]:
     """Run what stands before a node's rule: hooks of its outputs, then those who keep the cotangents, then hooks of the node."""
     for nr, functions in hooks.tensor.items():
@@ -104,61 +102,69 @@ def before_node(
             tensor._accumulate_grad(slots[nr], create_graph)
     if targets is not None:
         for nr in slots:
-            if Edge(node, nr) in targets:
-                results[Edge(node, nr)] = slots[nr]
+            if (node, nr) in targets:
+                results[node, nr] = slots[nr]
     for function in tuple(hooks.pre.values()):
         slots = function(slots)
     return slots
 
 
-def _needed(roots: Sequence[tuple[Edge, Any]], targets: dict[Edge, int]) -> set[Node]:
+def _needed(roots: Sequence[tuple[Edge, Any]], targets: dict[Edge, int]) -> set[Producer]:
     """The nodes on a path from a root to a target."""
-    wanted = {e.node for e in targets}
+    wanted = {node for node, _ in targets}
+    # Producers were created before consumers, except leaves, whose node is made on first use.
+    leaves = any(isinstance(w, AccumulateGrad) for w in wanted)
     oldest = min((n.sequence_nr for n in wanted), default=0)
-    order: list[Node] = []
-    seen: set[Node] = set()
-    stack = [e.node for e, _ in roots]
+    found: dict[int, Producer] = {}
+    stack = [node for (node, _), _ in roots]
     while stack:
         node = stack.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        order.append(node)
-        if not isinstance(node, AccumulateGrad) and (node.sequence_nr > oldest or any(isinstance(w, AccumulateGrad) for w in wanted)):
-            stack.extend(e.node for e in node.edges if e is not None)
-    needed = set(wanted) & seen
-    # Producers were created before consumers, except leaves, whose node is made on first use.
-    for node in sorted((n for n in order if not isinstance(n, AccumulateGrad)), key=lambda n: n.sequence_nr):
-        if any(e is not None and e.node in needed for e in node.edges):
-            needed.add(node)
+        if node.sequence_nr not in found:
+            found[node.sequence_nr] = node
+            if leaves or node.sequence_nr > oldest:
+                stack.extend([e[0] for e in node.edges if e is not None])
+    needed = {n for n in found.values() if n in wanted}
+    for number in sorted(found):
+        node = found[number]
+        for e in node.edges:
+            if e is not None and e[0] in needed:
+                needed.add(node)
+                break
     return needed
 
 
-def unpack(node: Node, saved: Saved, create_graph: bool) -> Any:
+def unpack(saved: Saved, create_graph: bool) -> Any:
     """What a rule reads: raw data when nothing is recorded, else the boxed value with its history."""
     box, data, version = saved
     if box is None:
-        if node.counters is not None and node.counters[version][0] and isinstance(data, np.ndarray):
-            raise RuntimeError(modified(data, node, version, node.counters[version][0], 0))
-        if create_graph or isinstance(data, Var):
-            return BOX[0](data, node if create_graph else None, version)
         return data
-    if not isinstance(box, Value):
-        return box
     boxed: Any = box
     if boxed._base is not None:
         # A view whose base was written to since must not be taken for what it was when it was saved.
         boxed._refresh()
     if boxed._data is data:
-        if boxed._version_counter[0] != version and isinstance(data, np.ndarray):
+        now = boxed._versions[0] if boxed._versions is not None else 0
+        if now != version and isinstance(data, np.ndarray):
             producer, nr = (boxed.grad_fn, boxed.output_nr) if boxed.requires_grad else (None, 0)
-            raise RuntimeError(modified(data, producer, nr, boxed._version_counter[0], version))
+            raise RuntimeError(modified(data, producer, nr, now, version))
         value = boxed
     else:
         value = boxed._past_with(data)
     if create_graph or (value._tangents and STATE.levels):
         return value
     return BOX[0](data, None, 0) if isinstance(data, Var) or STATE.traces else data
+
+
+def unpack_result(node: Node, saved: Saved, create_graph: bool) -> Any:
+    """What a rule reads of a result of its own operation."""
+    box, data, nr = saved
+    if box is not None:
+        return unpack(saved, create_graph)
+    if node.counters is not None and node.counters[nr][0] and isinstance(data, np.ndarray):
+        raise RuntimeError(modified(data, node, nr, node.counters[nr][0], 0))
+    if create_graph or isinstance(data, Var):
+        return BOX[0](data, node if create_graph else None, nr)
+    return data
 
 
 KINDS = {
@@ -176,7 +182,7 @@ KINDS = {
 """What torch calls tensors of these dtypes in messages."""
 
 
-def modified(data: np.ndarray[Any, Any], producer: Node | None, nr: int, version: int, expected: int) -> str:
+def modified(data: np.ndarray[Any, Any], producer: Producer | None, nr: int, version: int, expected: int) -> str:
     """The message about a saved value that was overwritten."""
     source = "" if producer is None else f", which is output {nr} of {producer.name()},"
     return (
@@ -188,34 +194,69 @@ def modified(data: np.ndarray[Any, Any], producer: Node | None, nr: int, version
     )
 
 
-def apply_rules(node: Node, cts: dict[int, Any], wanted: Sequence[bool], create_graph: bool) -> list[Any]:
-    """The cotangents of a node's inputs."""
-    op, saved = node.op, node.saved
-    assert op is not None
+def apply_rules(
+    node: Node, cts: dict[int, Any], needed: set[Producer] | None, create_graph: bool, traced: bool = False
+) -> list[Any] | None:
+    """The cotangents of a node's inputs; None where no input is on the way to a target."""
+    op, edges, plan, saved = node.op, node.edges, node.plan, node.saved
     assert saved is not None
-    many = len(node.out_types) != 1
-    if isinstance(op.vjp, tuple):
-        names: dict[Any, Any] = {name: unpack(node, s, create_graph) for name, s in saved.items()}
-        if many:
-            for k, type in enumerate(node.out_types):
-                names[f"ct{k}"] = cts[k] if k in cts else zeros(type)
+    if needed is not None:
+        edges = [e if e is not None and e[0] in needed else None for e in edges]
+        if edges.count(None) == len(edges):
+            return None
+    plain = not (create_graph or traced)
+    fixed = plan.rules
+    values: list[Any] = []
+    if fixed:
+        if node.types is None:
+            values.append(cts[0])
         else:
-            names["ct"] = cts[0]
-        params = node.params
-        result: list[Any] = []
-        for k, want in enumerate(wanted):
-            rule = op.vjp[k]
-            if not want or rule is None:
-                result.append(None)
-                continue
-            given = {n: (node.in_types[k] if n == "like" else params[n]) for n in rule.keywords}
-            result.append(rule.function(*[names[n] for n in rule.positional], **given))
-        return result
-    assert op.vjp is not None
-    inputs = [unpack(node, saved["in", k], create_graph) for k in range(len(node.edges))]
-    outs = [unpack(node, saved["out", k], create_graph) for k in range(len(node.out_types))]
-    full = [cts.get(k) for k in range(len(node.out_types))]
-    return list(op.vjp(full, inputs, outs, list(wanted), **node.params))
+            values.extend(cts[k] if k in cts else zeros(type) for k, type in enumerate(node.types))
+    inputs = len(plan.inputs)
+    for one in saved[:inputs]:
+        box, data, version = one
+        if (
+            plain
+            and box is not None
+            and box._data is data
+            and box._base is None
+            and box._tangents is None
+            and (box._versions is None or box._versions[0] == version)
+        ):
+            values.append(data)
+        else:
+            values.append(unpack(one, create_graph))
+    for one in saved[inputs:]:
+        values.append(unpack_result(node, one, create_graph))  # noqa: PERF401 - mostly there is none
+    if not fixed:
+        assert callable(op.vjp)
+        wanted = [e is not None for e in edges]
+        count = 1 if node.types is None else len(node.types)
+        return list(op.vjp([cts.get(k) for k in range(count)], values[:inputs], values[inputs:], wanted, **node.params))
+    gradients: list[Any] = [None] * len(edges)
+    params = node.params
+    for k, function, places, keywords, like in fixed:
+        edge = edges[k]
+        if edge is None:
+            continue
+        count = len(places)
+        if keywords or count > 2:
+            given = {n: params[n] for n in keywords}
+            if like:
+                given["like"] = like_of(edge)
+            gradients[k] = function(*[values[p] for p in places], **given)
+        elif count == 1:
+            gradients[k] = function(values[places[0]], like=like_of(edge)) if like else function(values[places[0]])
+        else:
+            x, y = values[places[0]], values[places[1]]
+            gradients[k] = function(x, y, like=like_of(edge)) if like else function(x, y)
+    return gradients
+
+
+def like_of(edge: Edge) -> Any:
+    """What has the dtype and the shape of the value at the start of an edge."""
+    producer, nr = edge
+    return producer if producer.types is None else producer.types[nr]
 
 
 def zeros(type: Any) -> Any:

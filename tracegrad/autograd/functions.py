@@ -150,7 +150,7 @@ def backward(
     if targets is not None:
         receivers = [(x, found[x._edge()]) for x in into if x._edge() in found]
     else:
-        receivers = [(e.node.variable, ct) for e, ct in found.items() if isinstance(e.node, AccumulateGrad)]
+        receivers = [(e[0].variable, ct) for e, ct in found.items() if isinstance(e[0], AccumulateGrad)]
     done: set[int] = set()
     for x, ct in receivers:
         if id(x) in done:

@@ -69,7 +69,7 @@ def node_hooks(tensor: Any) -> NodeHooks:
     """The hooks that run for this tensor's cotangent."""
     if tensor.grad_fn is not None:
         return hooks_of(tensor.grad_fn)
-    node = tensor._edge().node
+    node = tensor._edge()[0]
     assert isinstance(node, AccumulateGrad)
     node.hooks = leaf_hooks(tensor).node
     return node.hooks

@@ -5,46 +5,95 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..dtypes import is_differentiable
-from ..ir.dispatch import STATE, Value, call_evaluate
+import numpy as np
+
+from ..ir.dispatch import STATE, Value, explained
 from ..ir.graph import Var
 from ..ir.op import Op
 from ..ir.trace import left_over
 from .mode import MODE
-from .tape import record, resave
+from .tape import Node, record, resave
 
 
-def interpret(op: Op, inputs: Sequence[Any], params: dict[str, Any], face: Any) -> Any:
-    """Apply `op` to operands of which at least one is boxed; results get the class `face`."""
-    level = 0
-    recorded = False
+def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
+    """Apply `op` to operands of which at least one, `self`, is boxed; the results are Tensors where one operand is a Tensor."""
+    face = type(self)
+    recorded = dual = left = False
+    data: list[Any] = []
     for x in inputs:
         if isinstance(x, Value):
-            if x._base is not None:  # type: ignore[attr-defined]
-                x._refresh()  # type: ignore[attr-defined]
-            if x._tangents and STATE.levels:  # type: ignore[attr-defined]
-                level = max(level, *[k if k in STATE.levels else 0 for k in x._tangents])  # type: ignore[attr-defined]
-            recorded = recorded or x.requires_grad  # type: ignore[attr-defined]
-    if level:
-        return _dual(op, inputs, params, level)
+            box: Any = x
+            if box._base is not None:
+                box._refresh()
+            if box._tangents is not None:
+                dual = True
+            if box.requires_grad:
+                recorded = True
+            if box.boxes_everything:
+                face = type(box)
+            x = box._data
+            if type(x) is Var:
+                left = True
+        data.append(x)
+    if dual and STATE.levels:
+        level = _level(inputs)
+        if level:
+            return _dual(op, inputs, params, level)
+    single = op.outputs == 1
     outs: Sequence[Any]
     if STATE.traces:
         outs = STATE.traces[-1].emit(op, inputs, params)
     else:
-        data = [x._data if isinstance(x, Value) else x for x in inputs]
-        for x in data:
-            if type(x) is Var:
-                raise left_over(x)
-        result = call_evaluate(op, data, params)
-        outs = (result,) if op.outputs == 1 else result
+        if left:
+            raise left_over(next(x for x in data if type(x) is Var))
+        try:
+            result = op.evaluate(*data, **params)
+        except (ValueError, TypeError, IndexError) as error:
+            better = explained(op, data, params)
+            if better is None:
+                raise
+            raise better from error
+        outs = (result,) if single else result
     node = record(op, inputs, params, outs) if recorded and MODE.enabled else None
-    boxed = [
-        face._make(o, node if node is not None and is_differentiable(o.type.dtype if isinstance(o, Var) else o.dtype) else None, k)
-        for k, o in enumerate(outs)
-    ]
-    if node is not None and node.saved and face.boxes_everything and any(s.box is None for s in node.saved.values()):
-        node.counters = [b._version_counter for b in boxed]
-    return boxed[0] if op.outputs == 1 else tuple(boxed)
+    if not single:
+        boxes = tuple([_boxed(face, o, node, k) for k, o in enumerate(outs)])
+        if node is not None and node.plan.outputs:
+            _watch(node, boxes)
+        return boxes
+    made = _boxed(face, outs[0], node, 0)
+    if node is not None and node.plan.outputs:
+        _watch(node, (made,))
+    return self._viewed(op, inputs[0], params, made) if op.view else made
+
+
+def _boxed(face: Any, data: Any, node: Node | None, nr: int) -> Any:
+    """A result as a box; with NumPy's face only where it may carry a derivative, now or after a write into it."""
+    kind: Any = type(data)
+    if kind is Var:
+        differentiable = node is not None and data.type.dtype.kind in "fc"
+    elif node is None and not face.boxes_everything and data.dtype.kind not in "fc":
+        return data
+    else:
+        if kind is not np.ndarray:
+            data = np.asarray(data)
+        differentiable = node is not None and data.dtype.kind in "fc"
+    box = face(data, differentiable)
+    if differentiable:
+        box.grad_fn = node
+        box.output_nr = nr
+    return box
+
+
+def _watch(node: Node, boxes: Sequence[Any]) -> None:
+    """Let a node that saved a result see when it is overwritten: a Tensor's write does not replace the memory."""
+    if all(isinstance(b, Value) and b.boxes_everything for b in boxes):  # type: ignore[attr-defined]
+        node.counters = [b._version_counter for b in boxes]
+
+
+def _level(inputs: Sequence[Any]) -> int:
+    """The innermost open level of forward mode at which an operand has a tangent, else 0."""
+    found = [k for x in inputs if isinstance(x, Value) and x._tangents for k in x._tangents if k in STATE.levels]  # type: ignore[attr-defined]
+    return max(found, default=0)
 
 
 def _dual(op: Op, inputs: Sequence[Any], params: dict[str, Any], level: int) -> Any:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
 
 from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
@@ -15,35 +17,79 @@ from ..types import ArrayType, type_of
 _sequence = itertools.count()
 
 
-class Edge(NamedTuple):
-    node: Node
-    output_nr: int
+Edge: TypeAlias = "tuple[Producer, int]"
+"""Where a value came from: its producer, and which of the producer's results it is."""
 
 
-class Node:
+class Producer:
+    """What stands at the end of an edge: a recorded application, or the place where a leaf's gradient arrives."""
+
+    __slots__ = ()
+    edges: Sequence[Edge | None]
+    dtype: np.dtype[Any]
+    shape: Any
+    types: Sequence[ArrayType] | None
+    """Of each result where there are several; `dtype` and `shape` are those of the only one."""
+    sequence_nr: int
+    hooks: NodeHooks | None
+
+    def name(self) -> str:
+        raise NotImplementedError
+
+    @property
+    def next_functions(self) -> tuple[tuple[Producer | None, int], ...]:
+        """The producers of the inputs with their output numbers, as torch lists them."""
+        return tuple(e or (None, 0) for e in self.edges)
+
+    def __repr__(self) -> str:
+        return f"<{self.name()} object at {hex(id(self))}>"
+
+
+class Node(Producer):
     """One recorded application. `edges[k]` leads to the producer of input k, None where no gradient is wanted."""
 
     __slots__ = (
         "__weakref__",
         "counters",
+        "dtype",
         "edges",
         "hooks",
-        "in_types",
         "metadata",
         "op",
-        "out_types",
         "params",
+        "plan",
         "saved",
         "sequence_nr",
+        "shape",
         "title",
+        "types",
         "where",
     )
 
-    def __init__(self, op: Op | None, params: dict[str, Any], edges: tuple[Edge | None, ...]) -> None:
-        self.op, self.params, self.edges = op, params, edges
-        self.saved: dict[Any, Saved] | None = None
-        self.in_types: tuple[ArrayType | None, ...] = ()
-        self.out_types: tuple[ArrayType, ...] = ()
+    def __init__(
+        self,
+        op: Op,
+        params: dict[str, Any],
+        edges: Sequence[Edge | None],
+        plan: Plan,
+        saved: list[Saved],
+        outs: Sequence[Any],
+    ) -> None:
+        self.op = op
+        self.params = params
+        self.edges = edges
+        self.plan = plan
+        self.saved: list[Saved] | None = saved
+        """What the rules read: inputs, then results, as the plan lists them; None once it was freed."""
+        if op.outputs == 1:
+            data = outs[0]
+            if type(data) is Var:
+                data = data.type
+            self.dtype = data.dtype
+            self.shape = data.shape
+            self.types = None
+        else:
+            self.types = [o.type if isinstance(o, Var) else type_of(o) for o in outs]
         self.sequence_nr = next(_sequence)
         self.where = ""
         """The user's line, where the node was recorded in a trace."""
@@ -55,16 +101,7 @@ class Node:
         """Another name than the operation's, given by a composition (`MeanBackward0` for the division that ends a mean)."""
 
     def name(self) -> str:
-        assert self.op is not None
         return f"{self.title or title_of(self.op.name)}Backward0"
-
-    @property
-    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        """The producers of the inputs with their output numbers, as torch lists them."""
-        return tuple((e.node, e.output_nr) if e else (None, 0) for e in self.edges)
-
-    def __repr__(self) -> str:
-        return f"<{self.name()} object at {hex(id(self))}>"
 
     def release(self) -> None:
         """Free what was saved for the backward pass."""
@@ -132,28 +169,45 @@ def hooks_of(node: Node) -> NodeHooks:
     return node.hooks
 
 
-class AccumulateGrad(Node):
+class AccumulateGrad(Producer):
     """Where a leaf's gradient arrives."""
 
-    __slots__ = ("variable",)
+    __slots__ = ("__weakref__", "hooks", "metadata", "sequence_nr", "variable")
+    edges = ()
+    types = None
 
     def __init__(self, variable: Any) -> None:
-        super().__init__(None, {}, ())
-        self.saved = {}
         self.variable = variable
-        self.out_types = (variable.type,)
+        self.sequence_nr = next(_sequence)
+        self.metadata: dict[str, Any] | None = None
         self.hooks = None if variable._hooks is None else variable._hooks.node
+
+    @property
+    def dtype(self) -> Any:  # type: ignore[override]
+        return self.variable.dtype
+
+    @property
+    def shape(self) -> Any:
+        return self.variable.shape
 
     def name(self) -> str:
         return "AccumulateGrad"
 
 
-class Saved(NamedTuple):
-    """A value kept for a rule: the box (None for an output of the node itself), its data and its version when saved."""
+Saved: TypeAlias = tuple[Any, Any, int]
+"""A value kept for a rule: its box (None where it has none, or is a result of the node itself), its data, and the version that the box
+had (of a result: which one it is)."""
 
-    box: Any
-    data: Any
-    version: int
+
+class Plan(NamedTuple):
+    """What the rules of an operation need for the gradients of some of its inputs; worked out once."""
+
+    inputs: tuple[int, ...]
+    """Which inputs are saved."""
+    outputs: tuple[int, ...]
+    """Which results are saved."""
+    rules: tuple[tuple[int, Callable[..., Any], tuple[int, ...], tuple[str, ...], bool], ...]
+    """(input, rule, places of its arguments among cotangents, saved inputs and saved results; parameters; whether it reads `like`)."""
 
 
 FREED = (
@@ -165,77 +219,82 @@ FREED = (
 )
 
 
-def type_of_data(data: Any) -> ArrayType:
-    return data.type if isinstance(data, Var) else type_of(data)
-
-
-_reads: dict[tuple[Op, tuple[bool, ...]], tuple[tuple[str, bool, int], ...]] = {}
-
-
-def _read_plan(op: Op, wanted: tuple[bool, ...]) -> tuple[tuple[str, bool, int], ...]:
-    """What the rules of the wanted inputs read: (name, is output, position)."""
-    plan = _reads.get((op, wanted))
-    if plan is None:
+def plan_for(op: Op, wanted: int) -> Plan | None:
+    """The plan for the inputs in the bit set `wanted`; None where none of them has a rule."""
+    found = op.plans.get(wanted)
+    if found is None and wanted not in op.plans:
         assert isinstance(op.vjp, tuple)
-        names = frozenset().union(*[rule.reads for rule, want in zip(op.vjp, wanted, strict=True) if want and rule])
-        outs = ["out"] if op.outputs == 1 else [f"out{k}" for k in range(op.outputs)]
-        plan = (*[(n, False, k) for k, n in enumerate(op.inputs) if n in names], *[(n, True, k) for k, n in enumerate(outs) if n in names])
-        _reads[op, wanted] = plan
-    return plan
+        rules = [(k, rule) for k, rule in enumerate(op.vjp) if rule is not None and wanted >> k & 1]
+        reads = frozenset().union(*[rule.reads for _, rule in rules])
+        many = op.outputs != 1
+        cts = [f"ct{k}" for k in range(op.outputs)] if many else ["ct"]
+        outs = [f"out{k}" for k in range(op.outputs)] if many else ["out"]
+        inputs = tuple(k for k, n in enumerate(op.inputs) if n in reads)
+        outputs = tuple(k for k, n in enumerate(outs) if n in reads)
+        names = [*cts, *[op.inputs[k] for k in inputs], *[outs[k] for k in outputs]]
+        resolved = [
+            (k, r.function, tuple(names.index(n) for n in r.positional), tuple(n for n in r.keywords if n != "like"), "like" in r.keywords)
+            for k, r in rules
+        ]
+        found = op.plans[wanted] = Plan(inputs, outputs, tuple(resolved)) if rules else None
+    return found
 
 
 def record(op: Op, inputs: Sequence[Any], params: dict[str, Any], outs: Sequence[Any]) -> Node | None:
     """A node for this application, or None where no input's gradient can be wanted. `outs` are raw data."""
-    if op.vjp is None:
+    vjp = op.vjp
+    if vjp is None:
         return None
     edges: list[Edge | None] = []
-    some = False
-    fixed = isinstance(op.vjp, tuple)
-    for k, x in enumerate(inputs):
+    wanted, bit = 0, 1
+    for x in inputs:
         edge = None
-        if isinstance(x, Value) and x.requires_grad and (not fixed or op.vjp[k] is not None):  # type: ignore[attr-defined, index]
-            edge = x._edge()  # type: ignore[attr-defined]
-            some = True
+        if isinstance(x, Value) and x.requires_grad:  # type: ignore[attr-defined]
+            box: Any = x
+            producer = box.grad_fn
+            edge = (producer, box.output_nr) if producer is not None else box._edge()
+            wanted |= bit
         edges.append(edge)
-    if not some:
+        bit <<= 1
+    if callable(vjp):
+        plan: Plan | None = Plan(tuple(range(len(inputs))), tuple(range(len(outs))), ())
+    else:
+        plan = op.plans.get(wanted) or plan_for(op, wanted)
+        if plan is not None and len(plan.rules) != wanted.bit_count():
+            edges = [None if rule is None else e for rule, e in zip(vjp, edges, strict=True)]
+    if plan is None or not wanted:
         return None
-    node = Node(op, params, tuple(edges))
+    saved: list[Saved] = []
+    for k in plan.inputs:
+        saved.append(save(inputs[k]))  # noqa: PERF401 - a comprehension costs a function call
+    for k in plan.outputs:
+        saved.append((None, outs[k], k))  # noqa: PERF401 - and mostly there is none
+    node = Node(op, params, edges, plan, saved, outs)
     if STATE.traces and STATE.traces[-1].nodes:
         node.where = STATE.traces[-1].nodes[-1].where
-    node.in_types = tuple([x.type if e is not None else None for x, e in zip(inputs, edges, strict=True)])
-    node.out_types = tuple([type_of_data(o) for o in outs])
-    if fixed:
-        saved: dict[Any, Saved] = {}
-        for name, is_out, k in _read_plan(op, tuple([e is not None for e in edges])):
-            saved[name] = Saved(None, outs[k], k) if is_out else save(inputs[k])
-        node.saved = saved
-    else:
-        node.saved = {("in", k): save(x) for k, x in enumerate(inputs)}
-        node.saved |= {("out", k): Saved(None, o, k) for k, o in enumerate(outs)}
     return node
 
 
 def save(x: Any) -> Saved:
     """Keep an operand; a box that will be replaced by a write then remembers what it was."""
     if not isinstance(x, Value):
-        return Saved(x, x, 0)
+        return None, x, 0
     box: Any = x
     if box._past is None:
-        box._past = {}
-    return Saved(box, box._data, box._version_counter[0])
+        box._past = NOTHING
+    versions = box._versions
+    return box, box._data, 0 if versions is None else versions[0]
+
+
+NOTHING: dict[int, Any] = {}
+"""The past of a box that was saved and not replaced yet."""
 
 
 def resave(node: Node, inputs: Sequence[Any], outs: Sequence[Any]) -> None:
     """Let a node keep these boxes (which have tangents) instead of the primal values that it was recorded with."""
     assert node.saved is not None
-    assert node.op is not None
-    positions = {name: k for k, name in enumerate(node.op.inputs)}
-    for key, old in node.saved.items():
-        if isinstance(key, tuple):
-            box = inputs[key[1]] if key[0] == "in" else outs[key[1]]
-        elif key in positions:
-            box = inputs[positions[key]]
-        else:
-            box = outs[int(key[3:] or 0)]
+    boxes = [*[inputs[k] for k in node.plan.inputs], *[outs[k] for k in node.plan.outputs]]
+    for k, (box, old) in enumerate(zip(boxes, node.saved, strict=True)):
         if isinstance(box, Value):
-            node.saved[key] = save(box) if old.box is not None else save(box)._replace(version=0)
+            kept, data, version = save(box)
+            node.saved[k] = kept, data, version if old[0] is not None else 0

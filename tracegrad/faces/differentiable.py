@@ -73,7 +73,7 @@ class Differentiable(Value):
             value = type(self)(self._data)
         else:
             value = type(self)(self._data)
-            value._version_counter, value._borrowed = self._version_counter, self._borrowed
+            value._versions, value._borrowed = self._version_counter, self._borrowed
         return value
 
     def detach_(self: Any) -> Any:
@@ -97,8 +97,7 @@ class Differentiable(Value):
 
     @property
     def _version(self: Any) -> int:
-        version: int = self._version_counter[0]
-        return version
+        return 0 if self._versions is None else int(self._versions[0])
 
     def _is_view(self: Any) -> bool:
         return self._base is not None

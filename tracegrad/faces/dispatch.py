@@ -48,7 +48,7 @@ def _by_numpy(function: Callable[..., Any], name: str, args: Any, kwargs: dict[s
 
     def boxed(r: Any) -> Any:
         if isinstance(r, (np.ndarray, np.generic)):
-            return face._make(r, None, 0)
+            return face._make(r)
         return type(r)(map(boxed, r)) if type(r) in (list, tuple) else r
 
     return boxed(result)

@@ -11,7 +11,7 @@ from .. import ops
 from .._codegen import integers
 from ..ir.dispatch import Value
 
-OPERANDS = (Value, np.ndarray, np.generic, bool, int, float, complex, integers.Integer)
+OPERANDS = (Value, float, int, np.ndarray, np.generic, complex, integers.Integer)
 
 
 def operand(x: Any) -> Any:
@@ -33,43 +33,46 @@ def holds_boxed(x: Any) -> bool:
     return any(holds_boxed(item) for item in x) if isinstance(x, (list, tuple)) else isinstance(x, Value)
 
 
-def _binary(name: str) -> Callable[[Any, Any], Any]:
+Function = Callable[..., Any]
+
+
+def _binary(function: Function) -> Function:
     def forward(self: Any, other: Any) -> Any:
         if isinstance(other, OPERANDS):
-            return getattr(ops, name)(self, other)
+            return function(self, other)
         if isinstance(other, (list, tuple)):
-            return getattr(ops, name)(self, array_of(other))
+            return function(self, array_of(other))
         return NotImplemented
 
-    forward.__name__ = name
+    forward.__name__ = function.__name__
     return forward
 
 
-def _reflected(name: str) -> Callable[[Any, Any], Any]:
+def _reflected(function: Function) -> Function:
     def reflected(self: Any, other: Any) -> Any:
         if isinstance(other, OPERANDS):
-            return getattr(ops, name)(other, self)
+            return function(other, self)
         if isinstance(other, (list, tuple)):
-            return getattr(ops, name)(array_of(other), self)
+            return function(array_of(other), self)
         return NotImplemented
 
-    reflected.__name__ = name
+    reflected.__name__ = function.__name__
     return reflected
 
 
-def _in_place(name: str) -> Callable[[Any, Any], Any]:
+def _in_place(function: Function) -> Function:
     def augmented(self: Any, other: Any) -> Any:
-        return self._update(getattr(ops, name), operand(other))
+        return self._update(function, operand(other))
 
-    augmented.__name__ = name
+    augmented.__name__ = function.__name__
     return augmented
 
 
-def _unary(name: str) -> Callable[[Any], Any]:
+def _unary(function: Function) -> Function:
     def unary(self: Any) -> Any:
-        return getattr(ops, name)(self)
+        return function(self)
 
-    unary.__name__ = name
+    unary.__name__ = function.__name__
     return unary
 
 
@@ -78,23 +81,23 @@ class Operators(Value):
 
     __slots__ = ()
 
-    __add__, __radd__, __iadd__ = _binary("add"), _reflected("add"), _in_place("add")
-    __sub__, __rsub__, __isub__ = _binary("sub"), _reflected("sub"), _in_place("sub")
-    __mul__, __rmul__, __imul__ = _binary("mul"), _reflected("mul"), _in_place("mul")
-    __truediv__, __rtruediv__, __itruediv__ = _binary("div"), _reflected("div"), _in_place("div")
-    __floordiv__, __rfloordiv__, __ifloordiv__ = _binary("floor_divide"), _reflected("floor_divide"), _in_place("floor_divide")
-    __mod__, __rmod__, __imod__ = _binary("remainder"), _reflected("remainder"), _in_place("remainder")
-    __pow__, __rpow__, __ipow__ = _binary("power"), _reflected("power"), _in_place("power")
-    __matmul__, __rmatmul__, __imatmul__ = _binary("matmul"), _reflected("matmul"), _in_place("matmul")
-    __and__, __rand__, __iand__ = _binary("bitwise_and"), _reflected("bitwise_and"), _in_place("bitwise_and")
-    __or__, __ror__, __ior__ = _binary("bitwise_or"), _reflected("bitwise_or"), _in_place("bitwise_or")
-    __xor__, __rxor__, __ixor__ = _binary("bitwise_xor"), _reflected("bitwise_xor"), _in_place("bitwise_xor")
-    __lshift__, __rlshift__, __ilshift__ = _binary("left_shift"), _reflected("left_shift"), _in_place("left_shift")
-    __rshift__, __rrshift__, __irshift__ = _binary("right_shift"), _reflected("right_shift"), _in_place("right_shift")
-    __lt__, __le__, __gt__, __ge__ = _binary("less"), _binary("less_equal"), _binary("greater"), _binary("greater_equal")
-    __eq__ = _binary("equal")
-    __ne__ = _binary("not_equal")
-    __neg__, __pos__, __abs__, __invert__ = _unary("neg"), _unary("positive"), _unary("absolute"), _unary("invert")
+    __add__, __radd__, __iadd__ = _binary(ops.add), _reflected(ops.add), _in_place(ops.add)
+    __sub__, __rsub__, __isub__ = _binary(ops.sub), _reflected(ops.sub), _in_place(ops.sub)
+    __mul__, __rmul__, __imul__ = _binary(ops.mul), _reflected(ops.mul), _in_place(ops.mul)
+    __truediv__, __rtruediv__, __itruediv__ = _binary(ops.div), _reflected(ops.div), _in_place(ops.div)
+    __floordiv__, __rfloordiv__, __ifloordiv__ = _binary(ops.floor_divide), _reflected(ops.floor_divide), _in_place(ops.floor_divide)
+    __mod__, __rmod__, __imod__ = _binary(ops.remainder), _reflected(ops.remainder), _in_place(ops.remainder)
+    __pow__, __rpow__, __ipow__ = _binary(ops.power), _reflected(ops.power), _in_place(ops.power)
+    __matmul__, __rmatmul__, __imatmul__ = _binary(ops.matmul), _reflected(ops.matmul), _in_place(ops.matmul)
+    __and__, __rand__, __iand__ = _binary(ops.bitwise_and), _reflected(ops.bitwise_and), _in_place(ops.bitwise_and)
+    __or__, __ror__, __ior__ = _binary(ops.bitwise_or), _reflected(ops.bitwise_or), _in_place(ops.bitwise_or)
+    __xor__, __rxor__, __ixor__ = _binary(ops.bitwise_xor), _reflected(ops.bitwise_xor), _in_place(ops.bitwise_xor)
+    __lshift__, __rlshift__, __ilshift__ = _binary(ops.left_shift), _reflected(ops.left_shift), _in_place(ops.left_shift)
+    __rshift__, __rrshift__, __irshift__ = _binary(ops.right_shift), _reflected(ops.right_shift), _in_place(ops.right_shift)
+    __lt__, __le__, __gt__, __ge__ = _binary(ops.less), _binary(ops.less_equal), _binary(ops.greater), _binary(ops.greater_equal)
+    __eq__ = _binary(ops.equal)
+    __ne__ = _binary(ops.not_equal)
+    __neg__, __pos__, __abs__, __invert__ = _unary(ops.neg), _unary(ops.positive), _unary(ops.absolute), _unary(ops.invert)
     # Where __eq__ is defined, Python drops the hash: boxed values are hashed by identity.
     __hash__ = object.__hash__
 

@@ -33,13 +33,38 @@ class Writes(Value):
     """Views and writes. `_version_counter` is [writes, changes of history]; a view follows the second count of its base."""
 
     __slots__ = ()
+    _past: dict[int, Any] | None
+
+    def _viewed(self: Any, op: Op, source: Any, params: dict[str, Any], result: Any) -> Any:
+        """The result of a viewing operation, which follows the writes into what it shows a part of."""
+        if not isinstance(source, Value):
+            return result
+        shown: Any = source
+        box: Any = result if isinstance(result, Value) else type(self)(np.asarray(result))
+        root = shown if shown._base is None else shown._base
+        memory, data = shown._data, box._data
+        if type(data) is np.ndarray and type(memory) is np.ndarray:
+            owner = data.base
+            if owner is None or (owner is not memory and owner is not memory.base and not np.may_share_memory(data, memory)):
+                return box  # NumPy had to copy, as for the reshape of a transposed array
+            shared = box.boxes_everything and not root._borrowed and type(root._data) is np.ndarray
+        else:
+            shared = False
+            if op.name == "reshape" and copies(root.shape, (*shown._view, (op, params))):
+                return box
+        box._base, box._view = root, (*shown._view, (op, params))
+        counter = root._version_counter
+        box._seen = counter[1]
+        if shared:
+            box._versions = counter
+        return box
 
     def _refresh(self: Any) -> None:
         """A view whose base got another history since: derive it from the base again."""
         base = self._base
-        if base is None or base._version_counter[1] == self._seen:
+        if base is None or base._versions[1] == self._seen:
             return
-        self._seen = base._version_counter[1]
+        self._seen = base._versions[1]
         before = MODE.enabled
         MODE.enabled = True
         try:
@@ -74,7 +99,7 @@ class Writes(Value):
     def _take(self: Any, new: Any) -> None:
         """Become `new`. Where the tape saved this box, it is remembered as it was."""
         if self._past is not None:
-            self._past[id(self._data)] = self._alias()
+            self._past = {**self._past, id(self._data): self._alias()}
         self._data = new._data if isinstance(new, Value) else np.asarray(new)
         if MODE.enabled or not self.boxes_everything:
             self._adopt(new)
@@ -138,7 +163,7 @@ class Writes(Value):
             if MODE.enabled and any(isinstance(x, Writes) and x.requires_grad for x in (self, *arguments)):
                 # The rule of the operation may read what is about to be overwritten: it gets a copy.
                 before = self._alias()
-                before._data, before._version_counter = self._data.copy(), [0, 0]
+                before._data, before._versions = self._data.copy(), None
         new = function(before, *[before if x is self else x for x in arguments])
         if not (len(new.shape) == len(self.shape) and all(same(a, b) for a, b in zip(new.shape, self.shape, strict=True))):
             raise ShapeError(

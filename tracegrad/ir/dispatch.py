@@ -48,19 +48,22 @@ def bind(op: Op, inputs: Sequence[Any], params: dict[str, Any] = NO_PARAMS) -> A
     if STATE.traces:
         # Inside a trace everything is recorded: what is built from scalars or captured arrays must be fresh at every call.
         return STATE.traces[-1].boxed(op, inputs, params)
-    return call_evaluate(op, inputs, params)
-
-
-def call_evaluate(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Run the NumPy definition; where NumPy refuses the operands, prefer the type rule's message, which says what to do."""
     try:
         return op.evaluate(*inputs, **params)
     except (ValueError, TypeError, IndexError) as error:
-        try:
-            op.infer(*[Operand(x) for x in inputs], **params)
-        except (ValueError, TypeError, IndexError) as better:
-            raise better from error
-        raise
+        better = explained(op, inputs, params)
+        if better is None:
+            raise
+        raise better from error
+
+
+def explained(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Exception | None:
+    """Where NumPy refused the operands: the type rule's error, which says what to do, if it refuses them too."""
+    try:
+        op.infer(*[Operand(x) for x in inputs], **params)
+    except (ValueError, TypeError, IndexError) as error:
+        return error
+    return None
 
 
 class Operand:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,6 +59,7 @@ class Op:
     batch       `batch(inputs, axes, size, **params) -> (outputs, axes)`: inputs with the batch axis at `axes[k]` (None: not batched)
     lowering    data of a codegen lowering kind
     compute     the dtypes to which a Pointwise lowering casts its operands
+    view        whether the result shares memory with the first input (when NumPy can do so): writes through it reach the input
     """
 
     name: str
@@ -75,6 +76,9 @@ class Op:
     doc: str = ""
     effects: bool = False
     """True where removing an unused application would change what the program does."""
+    view: bool = False
+    plans: dict[int, Any] = field(default_factory=dict, repr=False)
+    """What the tape has worked out about the VJP rules, by the set of inputs that want a gradient."""
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
@@ -95,13 +99,14 @@ def op(
     outputs: int = 1,
     doc: str = "",
     effects: bool = False,
+    view: bool = False,
 ) -> Op:
     """An operation with every rule given explicitly; see `Op`."""
     rules: Any = vjp
     if vjp is not None and not callable(vjp):
         rules = tuple(None if r is None else read_names(r) for r in vjp)
         assert len(rules) == len(inputs), name
-    return Op(name, tuple(inputs), evaluate, infer, rules, jvp, batch, lowering, compute, variadic, outputs, doc, effects)
+    return Op(name, tuple(inputs), evaluate, infer, rules, jvp, batch, lowering, compute, variadic, outputs, doc, effects, view)
 
 
 def operand_kinds(operands: Sequence[Any]) -> list[Any]:
@@ -176,16 +181,16 @@ def elementwise(
         weak = name in PYTHON_OPERATORS and all(o.type.weak or getattr(o, "weak", False) for o in operands)
         return (ArrayType(dtype, broadcast_shapes(*[o.type.shape for o in operands]), weak),)
 
-    from_partials = None if partials is None else tuple(_vjp_of_partial(p, k, inputs, domain) for k, p in enumerate(partials))
+    products = [None] * len(inputs) if partials is None else [_product(p, domain) for p in partials]
 
     def jvp(tangents: Sequence[Any], values: Sequence[Any], outs: Sequence[Any], **given: Any) -> list[Any]:
         total: Any = None
         names = dict(zip(inputs, values, strict=True), out=outs[0])
-        for k, t in enumerate(tangents):
-            if t is None or partials is None:
+        for t, rule in zip(tangents, products, strict=True):
+            if t is None or rule is None:
                 continue
-            term = _times_partial(t, partials[k], names, given, domain, conjugate=False)
-            total = term if total is None else total if term is None else compose.add(total, term)
+            term = rule.function(t, False, *[names[n] for n in rule.positional], **{n: given[n] for n in rule.keywords})
+            total = term if total is None else compose.add(total, term)
         if total is None:
             return [None]
         dtype = outs[0].dtype
@@ -197,7 +202,7 @@ def elementwise(
         tuple(inputs),
         numpy,
         infer,
-        from_partials,
+        None if partials is None else tuple(None if r is None else _vjp_of_product(r) for r in products),
         None if partials is None else jvp,
         None,
         lowering.Pointwise(code, cost),
@@ -213,41 +218,55 @@ def elementwise(
 compose = _Compose()
 
 
-def _times_partial(ct: Any, partial: Any, names: dict[str, Any], given: dict[str, Any], domain: str, conjugate: bool) -> Any:
+def _product(partial: Rule | int | None, domain: str) -> Rules | None:
+    """`product(d, adjoint, *values, **params)` of the incoming differential with a partial derivative; None where that is zero."""
     if partial is None or (isinstance(partial, int) and partial == 0):
         return None
     if isinstance(partial, int):
-        return ct if partial == 1 else -ct
-    rule = partial if isinstance(partial, Rules) else read_names(partial)
-    value = rule.function(
-        *[ct if n == "d" else names[n] for n in rule.positional], **{n: conjugate if n == "adjoint" else given[n] for n in rule.keywords}
-    )
+        return Rules((lambda d, adjoint: d) if partial == 1 else (lambda d, adjoint: -d), frozenset(), (), ())
+    rule = read_names(partial)
+    names, keywords = tuple(n for n in rule.positional if n != "d"), tuple(n for n in rule.keywords if n != "adjoint")
+    function = rule.function
+
     if "d" in rule.reads:
-        return value
-    if conjugate:
-        value = value.conjugate() if isinstance(value, complex) else compose.conj(value)
-    return (compose.strong_mul if domain == "singular" else compose.mul)(ct, value)
+        at, told = rule.positional.index("d"), "adjoint" in rule.keywords
+
+        def product(d: Any, adjoint: bool, *values: Any, **given: Any) -> Any:
+            if told:
+                given["adjoint"] = adjoint
+            return function(*values[:at], d, *values[at:], **given)
+
+    else:
+
+        def product(d: Any, adjoint: bool, *values: Any, **given: Any) -> Any:
+            value = function(*values, **given)
+            if adjoint:
+                dtype = getattr(value, "dtype", None)
+                if dtype is None:
+                    value = value.conjugate() if isinstance(value, complex) else value
+                elif dtype.kind == "c":
+                    value = compose.conj(value)
+            return (compose.strong_mul if domain == "singular" else compose.mul)(d, value)
+
+    return Rules(product, rule.reads - {"d"}, names, keywords)
 
 
-def _vjp_of_partial(partial: Any, position: int, inputs: Sequence[str], domain: str) -> Rules | None:
-    if partial is None or (isinstance(partial, int) and partial == 0):
-        return None
-    rule = None if isinstance(partial, int) else read_names(partial)
-    me = inputs[position]
+def _vjp_of_product(rule: Rules) -> Rules:
+    """The VJP rule: the product, summed over what broadcasting repeated, in the dtype of the input.
 
-    def vjp(*values: Any, **given: Any) -> Any:
-        names = dict(zip(positional, values, strict=True))
-        ct = names["ct"]
-        kind = given.pop("like")
-        product = _times_partial(ct, rule if rule is not None else partial, names, given, domain, conjugate=True)
-        if kind.dtype.kind == "f" and product.dtype.kind == "c":
-            product = compose.real(product)
-        return compose.convert(compose.sum_to(product, kind.shape), kind.dtype)
+    `like` has the input's dtype and shape; the sweep passes it to every rule that names it, which is cheaper than saving the input.
+    """
+    function = rule.function
 
-    positional = ("ct", *[n for n in (rule.positional if rule else ()) if n != "d"])
-    vjp.__name__ = f"vjp_{me}"
-    # `like` is the input's type, which the sweep passes to every rule that names it: cheaper than saving the input.
-    return Rules(vjp, frozenset(positional), positional, (*[n for n in (rule.keywords if rule else ()) if n != "adjoint"], "like"))
+    def vjp(ct: Any, *values: Any, like: ArrayType, **given: Any) -> Any:
+        result = function(ct, True, *values, **given) if given else function(ct, True, *values)
+        dtype, wanted = result.dtype, like.dtype
+        if dtype is not wanted and dtype != wanted:
+            result = compose.real(result) if dtype.kind == "c" and wanted.kind == "f" else result
+            return compose.convert(compose.sum_to(result, like.shape), wanted)
+        return result if result.shape == like.shape else compose.sum_to(result, like.shape)
+
+    return Rules(vjp, rule.reads | {"ct"}, ("ct", *rule.positional), (*rule.keywords, "like"))
 
 
 def batch_elementwise(this: Op, values: Sequence[Any], axes: Sequence[int | None], given: dict[str, Any]) -> tuple[list[Any], list[int]]:

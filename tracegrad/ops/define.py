@@ -42,14 +42,9 @@ def linear(
         batch=batch,
         lowering=lowering,
         doc=doc,
+        view=view,
     )
-    if view:
-        VIEWS.add(this)
     return this
-
-
-VIEWS: set[Op] = set()
-"""Operations whose result shares memory with their input (when NumPy can do so): writes through it reach the input."""
 
 
 def shape_of(x: Any) -> Any:
