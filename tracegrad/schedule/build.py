@@ -16,6 +16,7 @@ from .lower import Emitter, Storage, is_one, templates
 from .memory import plan, prune
 from .names import Names
 from .nests import Nests
+from .packing import pack
 from .tasks import Task, bundles, loops, map_task, parts, probe_task, reduce_task
 from .whole import Whole
 
@@ -86,7 +87,7 @@ class Builder:
         for bundle in bundles(tasks, 0):
             self.top(bundle, [t for t in tasks if t not in bundle])
         self.flush()
-        phases = prune(self.phases, self.emitter.buffers)
+        phases = pack(prune(self.phases, self.emitter.buffers), self.emitter.buffers, self.names.fresh)
         used, arena = plan(phases, self.emitter.buffers)
         by_input = [self.emitter.storage[v].buffer for v in self.graph.inputs]
         sizes = tuple((name, (by_input[k], axis)) for name, (k, axis) in self.sizes.items())

@@ -22,6 +22,8 @@ from .bounds import nonnegative, reshape_index
 from .names import Names
 
 Index = tuple[Int, ...]
+UNROLLED = 8
+"""A reduction over at most this many elements is one expression."""
 INT64 = np.dtype(np.int64)
 BOOL = np.dtype(np.bool_)
 INTP = np.dtype(np.uintp)
@@ -369,7 +371,7 @@ class Emitter:
         sizes = [source.type.shape[a] for a in node.params["axes"]]
         total = integers.product(sizes)
         kind: Any = rule.combine
-        if isinstance(total, int) and 0 < total <= 4:
+        if isinstance(total, int) and 0 < total <= UNROLLED:
             result: kernel.Expression | None = None
             for position in np.ndindex(*[int(s) for s in sizes]):
                 value = converted(self.element(source, place(index, node, position)), dtype)

@@ -13,7 +13,8 @@ from .bounds import at_most
 ALIGNMENT = 64
 
 
-def _expressions(s: Any) -> list[Any]:
+def expressions(s: Any) -> list[Any]:
+    """What a statement itself reads (not the statements inside it)."""
     match s:
         case kernel.Let(_, value, _) | kernel.Declare(_, value) | kernel.Update(_, value, _, _):
             return [value]
@@ -55,7 +56,7 @@ def read_by(body: Iterable[kernel.Statement]) -> tuple[set[str], set[str]]:
     buffers: set[str] = set()
 
     def visit(s: kernel.Statement) -> None:
-        for e in _expressions(s):
+        for e in expressions(s):
             _mentions(e, names, buffers)
 
     kernel.walk(tuple(body), visit)

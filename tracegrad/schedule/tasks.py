@@ -14,6 +14,9 @@ from .lower import Emitter, Index, Probe, Scope, Storage, is_one
 
 LANES = 4
 """A trailing axis of at most this static size is unrolled inside the loop over the axes before it."""
+REDUCED_LANES = 8
+"""The same where a reduction keeps one of the axes before it, if no more than `MOST_UNROLLED` statements come of it."""
+MOST_UNROLLED = 128
 MOST_PARTS = 12
 
 
@@ -72,13 +75,13 @@ def own(k: int) -> Int:
     return integers.symbol(f"_{k}")
 
 
-def split_lanes(axes: list[Axis]) -> tuple[list[Axis], list[Axis]]:
+def split_lanes(axes: list[Axis], most: int = LANES) -> tuple[list[Axis], list[Axis]]:
     """The trailing short static axes as lanes, if any longer axis stays."""
     lanes: list[Axis] = []
     total = 1
-    while len(axes) > 1 and isinstance(axes[-1].extent, int) and 1 < axes[-1].extent <= LANES and total * axes[-1].extent <= LANES:
+    while len(axes) > 1 and isinstance(axes[-1].extent, int) and axes[-1].extent > 1 and total * axes[-1].extent <= most:
         first = axes[0].extent
-        if isinstance(first, int) and first <= LANES:
+        if isinstance(first, int) and first <= most:
             break
         lanes.insert(0, axes[-1])
         total *= int(axes[-1].extent)
@@ -116,9 +119,13 @@ def reduce_task(emitter: Emitter, var: Var, node: Node, dest: Storage) -> Task:
         task = Task("arg", var, node, dest, [a for a in axes if not a.reduced] + [a for a in axes if a.reduced], [], index, out)
         probe_task(emitter, task)
         return task
-    axes, lanes = split_lanes(axes)
-    task = Task("reduce", var, node, dest, axes, lanes, index, out)
-    probe_task(emitter, task)
+    for most in (REDUCED_LANES, LANES):
+        outer, lanes = split_lanes(axes, most)
+        task = Task("reduce", var, node, dest, outer, lanes, index, out)
+        statements = probe_task(emitter, task) * max(1, len(task.lane_positions()))
+        if len(task.lane_positions()) <= LANES or (statements <= MOST_UNROLLED and any(not a.reduced for a in outer)):
+            break
+    axes = outer
     kept, gone = [a for a in axes if not a.reduced], [a for a in axes if a.reduced]
     inner = _strided(task, {a.symbol for a in kept}, {a.symbol for a in gone})
     task.axes = [a for a in kept if a.symbol not in inner] + gone + [a for a in kept if a.symbol in inner]
@@ -138,11 +145,13 @@ def _strided(task: Task, kept: set[str], gone: set[str]) -> set[str]:
         if last & gone:
             return set()
         inner |= last & kept
-    return inner
+    # What follows such an axis and is read with no reduced axis runs inside as well, or all that is reduced would run again for each.
+    first = next((k for k, a in enumerate(task.axes) if a.symbol in inner), len(task.axes))
+    return inner | {a.symbol for a in task.axes[first:] if a.symbol in kept}
 
 
-def probe_task(emitter: Emitter, task: Task) -> None:
-    """Find by a dry run what the task reads and where its loops should be cut."""
+def probe_task(emitter: Emitter, task: Task) -> int:
+    """Find by a dry run what the task reads and where its loops should be cut; how many statements an element takes."""
     saved = emitter.scopes, emitter.probe, dict(emitter.ranges), dict(emitter.depths)
     emitter.scopes, emitter.probe = [Scope(barrier=True)], Probe()
     try:
@@ -156,6 +165,7 @@ def probe_task(emitter: Emitter, task: Task) -> None:
             emitter.element(task.var if task.node is None or task.kind == "map" else task.node.inputs[0], task.index)
         task.reads = list(emitter.probe.reads)
         task.cuts = emitter.probe.cuts
+        return len(emitter.scopes[0].statements)
     finally:
         emitter.scopes, emitter.probe, emitter.ranges, emitter.depths = saved
 
