@@ -111,12 +111,15 @@ class Library:
     """A routine of `codegen.native.library` over whole contiguous buffers: BLAS, LAPACK.
 
     `call(in_types, out_types, params) -> (routine, extra)`: the routine is called as `routine(inputs..., outputs..., *extra)`.
-    `accepts_transposed` names the inputs for which a last-two-axes transpose may be absorbed: the routine then gets
+    `absorbs_transpose` names the inputs for which a last-two-axes transpose may be absorbed: the routine then gets
     flags `(transposed_k...)` before `extra`.
+    `absorbs_scale` names inputs and, for each, the axis (counted from the end) along which the routine sums: a factor that varies along
+    that axis only may be taken out of one of them. The routine is then called `routine_scaled` and gets the factor after the inputs.
     """
 
     call: Callable[[Any, Any, dict[str, Any]], tuple[str, tuple[Any, ...]]]
     absorbs_transpose: tuple[int, ...] = ()
+    absorbs_scale: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -10,21 +10,25 @@ from typing import Any
 
 import numpy as np
 from numba.core import types
+from numba.core.typing import signature
 from numba.extending import register_jitable
 from numba.np import numpy_support
 
 from . import gemm
-from .bridge import implements
+from .bridge import implements, primitive
 from .foreign import LARGEST, LETTERS, blas, routine
 from .lapack import adjugate, cholesky, det, eigh, inv, pinv, qr, slogdet, solve, svd, triangular_solve
 from .support import acc, index
 from .symbols import OWN
 
 __all__ = [
-    "adjugate", "cholesky", "det", "eigh", "inv", "matmul", "matmul_batched", "pinv", "qr", "slogdet", "solve", "svd", "triangular_solve",
+    "adjugate", "cholesky", "det", "eigh", "inv", "matmul", "matmul_batched", "matmul_batched_scaled", "matmul_scaled", "pinv", "qr", "slogdet",
+    "solve", "svd", "triangular_solve",
 ]  # fmt: skip
 
 NO, YES = ord("N"), ord("T")
+KINDS = "lllallallaall"
+"""The arguments of the routine of `gemm`."""
 
 
 def by_loops(m: int, n: int, k: int, turned_a: bool, turned_b: bool) -> bool:
@@ -43,6 +47,17 @@ def matmul(a: Any, b: Any, out: Any, turned_a: bool = False, turned_b: bool = Fa
 def matmul_batched(a: Any, b: Any, out: Any, turned_a: bool = False, turned_b: bool = False) -> None:
     """`out[k] = a[k] @ b[k]`; an operand whose first axis has size 1 is used for all k."""
     out[...] = np.matmul(a.swapaxes(-1, -2) if turned_a else a, b.swapaxes(-1, -2) if turned_b else b)
+
+
+def matmul_scaled(a: Any, b: Any, scale: Any, out: Any, turned_a: bool = False, turned_b: bool = False) -> None:
+    """`out = a @ diag(scale) @ b`, the weights in any shape of as many elements."""
+    matmul((a.T if turned_a else a) * scale.reshape(-1), b, out, False, turned_b)
+
+
+def matmul_batched_scaled(a: Any, b: Any, scale: Any, out: Any, turned_a: bool = False, turned_b: bool = False) -> None:
+    """`out[k] = a[k] @ diag(scale[k]) @ b[k]`; weights given once are used for all k."""
+    first = a.swapaxes(-1, -2) if turned_a else a
+    matmul_batched(first * scale.reshape(-1, 1, first.shape[-1]), b, out, False, turned_b)
 
 
 def _by_loops(a: Any, b: Any, out: Any, turned_a: bool, turned_b: bool) -> None:
@@ -90,52 +105,124 @@ def _type_loops(a: Any, b: Any, out: Any, turned_a: Any, turned_b: Any) -> Any:
     return of_bool if boolean else body
 
 
+def _same_place(a: Any, at_a: int, b: Any, at_b: int) -> bool:
+    raise TypeError("compiled code only")
+
+
+def _type_same_place(a: Any, at_a: Any, b: Any, at_b: Any) -> Any:
+    return signature(types.boolean, a, types.intp, b, types.intp)
+
+
+@primitive(_same_place, _type_same_place)
+def _lower_same_place(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    places = []
+    for k in (0, 2):
+        array = context.make_array(sig.args[k])(context, builder, args[k])
+        places.append(builder.ptrtoint(builder.gep(array.data, [args[k + 1]]), args[1].type))
+    return builder.icmp_unsigned("==", *places)
+
+
 def _product(a: Any, at_a: int, b: Any, at_b: int, out: Any, at: int, m: int, n: int, k: int, turned_a: bool, turned_b: bool) -> None:
     raise TypeError("compiled code only")
 
 
-@implements(_product, inline=False)
-def _type_product(a: Any, at_a: Any, b: Any, at_b: Any, out: Any, at: Any, m: Any, n: Any, k: Any, turned_a: Any, turned_b: Any) -> Any:
-    """Products with a vector are BLAS's, which counts columns first: it is asked for the transposed product C' = B' A'."""
+def _scaled(
+    a: Any,
+    at_a: int,
+    b: Any,
+    at_b: int,
+    scale: Any,
+    at_scale: int,
+    out: Any,
+    at: int,
+    m: int,
+    n: int,
+    k: int,
+    turned_a: bool,
+    turned_b: bool,
+) -> None:
+    raise TypeError("compiled code only")
+
+
+def _vectors(out: Any) -> Any:
+    """Products of a matrix and a vector, by BLAS, which counts columns first: it is asked for the transposed product C' = B' A'."""
     gemv = blas(out.dtype, "gemv", "ciisaiaisai")
     t = numpy_support.as_dtype(out.dtype).type
     one, zero = t(1), t(0)
+
+    def body(a: Any, at_a: int, b: Any, at_b: int, out: Any, at: int, m: int, n: int, k: int, turned_a: bool, turned_b: bool) -> None:
+        if n == 1 and turned_a:
+            gemv(NO, m, k, one, a, at_a, m, b, at_b, 1, zero, out, at, 1)
+        elif n == 1:
+            gemv(YES, k, m, one, a, at_a, k, b, at_b, 1, zero, out, at, 1)
+        elif turned_b:
+            gemv(YES, k, n, one, b, at_b, k, a, at_a, 1, zero, out, at, 1)
+        else:
+            gemv(NO, n, k, one, b, at_b, n, a, at_a, 1, zero, out, at, 1)
+
+    return register_jitable(error_model="numpy")(body)
+
+
+@implements(_product, inline=False)
+def _type_product(a: Any, at_a: Any, b: Any, at_b: Any, out: Any, at: Any, m: Any, n: Any, k: Any, turned_a: Any, turned_b: Any) -> Any:
+    vectors = _vectors(out)
     if str(out.dtype) in gemm.DTYPES:
-        own = routine(OWN, f"gemm_{out.dtype}", "lllallallaall")
+        own = routine(OWN, f"gemm_{out.dtype}", KINDS)
 
-        def matrices(
-            a: Any, at_a: int, b: Any, at_b: int, out: Any, at: int, m: int, n: int, k: int, turned_a: bool, turned_b: bool
-        ) -> None:
-            own(
-                m, n, k, a, at_a, 1 if turned_a else k, m if turned_a else 1, b, at_b, 1 if turned_b else n, k if turned_b else 1,
-                a, at_a, out, at, n, 0,
-            )  # fmt: skip
-    else:
-        call = blas(out.dtype, "gemm", "cciiisaiaisai")
+        def real(a: Any, at_a: int, b: Any, at_b: int, out: Any, at: int, m: int, n: int, k: int, turned_a: bool, turned_b: bool) -> None:
+            if m == 1 or n == 1:
+                vectors(a, at_a, b, at_b, out, at, m, n, k, turned_a, turned_b)
+            else:
+                half = turned_a != turned_b and m == n and _same_place(a, at_a, b, at_b)
+                own(
+                    m, n, k, a, at_a, 1 if turned_a else k, m if turned_a else 1, b, at_b, 1 if turned_b else n, k if turned_b else 1,
+                    a, at_a, out, at, n, gemm.SYMMETRIC if half else 0,
+                )  # fmt: skip
 
-        def matrices(
-            a: Any, at_a: int, b: Any, at_b: int, out: Any, at: int, m: int, n: int, k: int, turned_a: bool, turned_b: bool
-        ) -> None:
+        return real
+    call = blas(out.dtype, "gemm", "cciiisaiaisai")
+    t = numpy_support.as_dtype(out.dtype).type
+    one, zero = t(1), t(0)
+
+    def body(a: Any, at_a: int, b: Any, at_b: int, out: Any, at: int, m: int, n: int, k: int, turned_a: bool, turned_b: bool) -> None:
+        if m == 1 or n == 1:
+            vectors(a, at_a, b, at_b, out, at, m, n, k, turned_a, turned_b)
+        else:
             call(
                 YES if turned_b else NO, YES if turned_a else NO, n, m, k, one,
                 b, at_b, k if turned_b else n, a, at_a, m if turned_a else k, zero, out, at, n,
             )  # fmt: skip
 
-    product = register_jitable(error_model="numpy")(matrices)
+    return body
 
-    def body(a: Any, at_a: int, b: Any, at_b: int, out: Any, at: int, m: int, n: int, k: int, turned_a: bool, turned_b: bool) -> None:
-        if n == 1:
-            if turned_a:
-                gemv(NO, m, k, one, a, at_a, m, b, at_b, 1, zero, out, at, 1)
-            else:
-                gemv(YES, k, m, one, a, at_a, k, b, at_b, 1, zero, out, at, 1)
-        elif m == 1:
-            if turned_b:
-                gemv(YES, k, n, one, b, at_b, k, a, at_a, 1, zero, out, at, 1)
-            else:
-                gemv(NO, n, k, one, b, at_b, n, a, at_a, 1, zero, out, at, 1)
-        else:
-            product(a, at_a, b, at_b, out, at, m, n, k, turned_a, turned_b)
+
+@implements(_scaled, inline=False)
+def _type_scaled(
+    a: Any, at_a: Any, b: Any, at_b: Any, scale: Any, at_scale: Any, out: Any, at: Any, m: Any, n: Any, k: Any, turned_a: Any, turned_b: Any
+) -> Any:
+    own = routine(OWN, f"gemm_{out.dtype}", KINDS)
+    plain, halved = gemm.SCALED, gemm.SCALED | gemm.SYMMETRIC
+
+    def body(
+        a: Any,
+        at_a: int,
+        b: Any,
+        at_b: int,
+        scale: Any,
+        at_scale: int,
+        out: Any,
+        at: int,
+        m: int,
+        n: int,
+        k: int,
+        turned_a: bool,
+        turned_b: bool,
+    ) -> None:
+        half = turned_a != turned_b and m == n and _same_place(a, at_a, b, at_b)
+        own(
+            m, n, k, a, at_a, 1 if turned_a else k, m if turned_a else 1, b, at_b, 1 if turned_b else n, k if turned_b else 1,
+            scale, at_scale, out, at, n, halved if half else plain,
+        )  # fmt: skip
 
     return body
 
@@ -184,3 +271,26 @@ def _type_batched(a: Any, b: Any, out: Any, turned_a: Any = False, turned_b: Any
             _product(a, q * step_a, b, q * step_b, out, q * m * n, m, n, k, turned_a, turned_b)
 
     return body if through_blas else by_loops
+
+
+@implements(matmul_scaled, inline=False)
+def _type_matmul_scaled(a: Any, b: Any, scale: Any, out: Any, turned_a: Any = False, turned_b: Any = False) -> Any:
+    def body(a: Any, b: Any, scale: Any, out: Any, turned_a: bool = False, turned_b: bool = False) -> None:
+        m, n = out.shape
+        _scaled(a, 0, b, 0, scale, 0, out, 0, m, n, scale.size, turned_a, turned_b)
+
+    return body
+
+
+@implements(matmul_batched_scaled, inline=False)
+def _type_batched_scaled(a: Any, b: Any, scale: Any, out: Any, turned_a: Any = False, turned_b: Any = False) -> Any:
+    def body(a: Any, b: Any, scale: Any, out: Any, turned_a: bool = False, turned_b: bool = False) -> None:
+        count, m, n = out.shape
+        k = a.shape[1] if turned_a else a.shape[2]
+        step_a = m * k if a.shape[0] > 1 else 0
+        step_b = k * n if b.shape[0] > 1 else 0
+        step = k if scale.size > k else 0
+        for q in range(count):
+            _scaled(a, q * step_a, b, q * step_b, scale, q * step, out, q * m * n, m, n, k, turned_a, turned_b)
+
+    return body

@@ -93,7 +93,9 @@ matmul_op = op(
     ],
     jvp=_matmul_jvp,
     batch=_matmul_batch,
-    lowering=lower.Library(lambda inputs, outputs, params: ("matmul" if len(outputs[0].shape) == 2 else "matmul_batched", ()), (0, 1)),
+    lowering=lower.Library(
+        lambda inputs, outputs, params: ("matmul" if len(outputs[0].shape) == 2 else "matmul_batched", ()), (0, 1), ((0, -1), (1, -2))
+    ),
     doc="Product of two matrices, or of two stacks of matrices of which one may hold a single matrix.",
 )
 

@@ -46,6 +46,8 @@ softplus_op = pointwise(
 
 def _share(x: Any, y: Any) -> Any:
     """exp(x) / (exp(x) + exp(y)): a logistic function of the difference, one half for equal infinities."""
+    if any(isinstance(v, (int, float)) and math.isfinite(v) for v in (x, y)):
+        return sigmoid(sub(x, y))
     return sigmoid(where(logical_and(isinf(x), equal(x, y)), 0, sub(x, y)))
 
 

@@ -450,6 +450,7 @@ def templates(graph: Graph) -> Iterator[str]:
         if isinstance(rule, lowering.Pointwise):
             yield rule.code if isinstance(rule.code, str) else rule.code(node.params)
         elif isinstance(rule, (lowering.Library, lowering.Kernel)):
-            yield rule.call([a.type for a in node.inputs], [v.type for v in node.outputs], node.params)[0]
+            name = rule.call([a.type for a in node.inputs], [v.type for v in node.outputs], node.params)[0]
+            yield from (name, f"{name}_scaled")
     for sub in graph.subgraphs():
         yield from templates(sub)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .._codegen import kernel, lowering
 from ..ir.graph import Atom, Graph, Literal, Node, Var
-from ..types import Int
+from ..types import Int, Shape
 from .analysis import Analysis
-from .lower import BOOL, Emitter, Storage, aligned, comment_of, converted, place_of
+from .lower import BOOL, Emitter, Storage, aligned, comment_of, converted, is_one, place_of
 from .nests import Nests
 from .tasks import Task, bundles, loops
 
@@ -29,6 +29,51 @@ def same_view(node: Node) -> bool:
     return isinstance(node.op.lowering, lowering.View) and node.op.lowering.reshape
 
 
+def absorbed(node: Node, stored: Callable[[Var], bool], made: Callable[[Var], Node]) -> tuple[list[tuple[Atom, bool]], Var | None]:
+    """What a routine is called with: its operands without the transpositions that it absorbs, whether each lost one, and a factor taken out.
+
+    Nothing is taken off a value that is stored anyhow.
+    """
+    rule = node.op.lowering
+    turns = rule.absorbs_transpose if isinstance(rule, lowering.Library) else ()
+    axes = dict(rule.absorbs_scale) if isinstance(rule, lowering.Library) and node.outputs[0].type.dtype.kind == "f" else {}
+    if any(is_one(s) for s in node.outputs[0].type.shape[-2:]):
+        axes = {}
+    operands: list[tuple[Atom, bool]] = []
+    scale: Var | None = None
+
+    def unturned(atom: Atom, turned: bool) -> tuple[Atom, bool]:
+        while isinstance(atom, Var) and not stored(atom) and swaps_last(made(atom)):
+            atom, turned = made(atom).inputs[0], not turned
+        return atom, turned
+
+    for k, operand in enumerate(node.inputs):
+        atom, turned = unturned(operand, False) if k in turns else (operand, False)
+        if scale is None and k in axes and isinstance(atom, Var) and not stored(atom) and made(atom).op.name == "mul":
+            axis = -3 - axes[k] if turned else axes[k]
+            for rest, factor in (made(atom).inputs, made(atom).inputs[::-1]):
+                if (
+                    isinstance(rest, Var)
+                    and isinstance(factor, Var)
+                    and rest.type == atom.type
+                    and along(factor.type.shape, axis, atom.type.shape)
+                ):
+                    scale, (atom, turned) = factor, unturned(rest, turned)
+                    break
+        operands.append((atom, turned))
+    return operands, scale
+
+
+def along(shape: Shape, axis: int, whole: Shape) -> bool:
+    """Whether an operand that is broadcast to `whole` varies along the last axes only where `axis` (-1 or -2) says."""
+    padded = ((1,) * len(whole) + tuple(shape))[-len(whole) :]
+    return (
+        not is_one(padded[axis])
+        and is_one(padded[-3 - axis])
+        and all(is_one(s) or s == t for s, t in zip(padded[:-2], whole[:-2], strict=True))
+    )
+
+
 class Whole:
     def __init__(self, emitter: Emitter, nests: Nests, builder: Builder) -> None:
         self.emitter, self.nests, self.builder = emitter, nests, builder
@@ -39,18 +84,18 @@ class Whole:
         """Store the operands of whole-buffer operations, except views that a buffer shows by itself."""
         for node in graph.nodes:
             if isinstance(node.op.lowering, (lowering.Library, lowering.Kernel, lowering.Region)):
-                absorbed = node.op.lowering.absorbs_transpose if isinstance(node.op.lowering, lowering.Library) else ()
-                for k, a in enumerate(node.inputs):
+                operands, scale = absorbed(node, analysis.is_stored, analysis.node.__getitem__)
+                for a in (*[a for a, _ in operands], scale):
                     if isinstance(a, Var):
-                        self.require_one(a, analysis, k in absorbed)
+                        self.require_one(a, analysis)
 
-    def require_one(self, var: Var, analysis: Analysis, absorb: bool) -> None:
+    def require_one(self, var: Var, analysis: Analysis) -> None:
         if analysis.is_stored(var):
             return
         node = analysis.node[var]
         source = node.inputs[0] if node.inputs else None
-        if isinstance(source, Var) and (same_view(node) or (absorb and swaps_last(node))) and source.type.ndim:
-            self.require_one(source, analysis, False)
+        if isinstance(source, Var) and same_view(node) and source.type.ndim:
+            self.require_one(source, analysis)
             return
         analysis.store(var)
 
@@ -128,17 +173,13 @@ class Whole:
         e = self.emitter
         rule = node.op.lowering
         assert isinstance(rule, (lowering.Library, lowering.Kernel))
-        flags: list[Any] = []
-        arguments: list[Any] = []
-        for k, atom in enumerate(node.inputs):
-            absorbed = False
-            if isinstance(rule, lowering.Library) and k in rule.absorbs_transpose:
-                if isinstance(atom, Var) and atom not in e.storage:
-                    producer, _ = e.definitions[atom]
-                    if swaps_last(producer):
-                        atom, absorbed = producer.inputs[0], True
-                flags.append(absorbed)
-            arguments.append(self.contiguous(atom))
+        operands, scale = absorbed(node, e.storage.__contains__, lambda v: e.definitions[v][0])
+        arguments: list[Any] = [self.contiguous(atom) for atom, _ in operands]
+        flags: list[Any] = [operands[k][1] for k in rule.absorbs_transpose] if isinstance(rule, lowering.Library) else []
+        suffix = ""
+        if scale is not None:
+            suffix = "_scaled"
+            arguments.append(self.contiguous(scale))
         outputs = []
         back: list[tuple[Storage, Var]] = []
         for v in node.outputs:
@@ -156,7 +197,7 @@ class Whole:
             else:
                 flags.append(item)
         module = "library" if isinstance(rule, lowering.Library) else "routines"
-        e.emit(kernel.Call(f"{module}.{routine}", (*arguments, *outputs, *flags), comment_of(node)))
+        e.emit(kernel.Call(f"{module}.{routine}{suffix}", (*arguments, *outputs, *flags), comment_of(node)))
         for dest, v in back:
             self.fill(dest, v)
 

@@ -16,6 +16,7 @@ from ..ops.arithmetic import mul_op
 from ..ops.shape import OPS as SHAPE_OPS
 from ..types import SIZES, ArrayType
 from .algebra import factor_out_of_sum, power_of_count
+from .products import gather_factors, product_with_identity, sum_of_product
 
 broadcast_op = next(op for op in SHAPE_OPS if op.name == "broadcast_to")
 VERIFY_PASSES = [False]
@@ -245,7 +246,10 @@ def _rule_fold(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None
     return Literal(value.item() if kind.weak else value.astype(kind.dtype)[()])
 
 
-RULES = (_rule_fold, _rule_identity, _rule_constant, _rule_double, _rule_square, _rule_repeated, factor_out_of_sum, power_of_count)
+RULES = (
+    _rule_fold, _rule_identity, _rule_constant, _rule_double, _rule_square, _rule_repeated, factor_out_of_sum, power_of_count,
+    product_with_identity, sum_of_product, gather_factors,
+)  # fmt: skip
 
 
 def _same_type(a: Atom, b: Var) -> bool:
