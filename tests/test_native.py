@@ -15,7 +15,8 @@ import numba
 import numpy as np
 import pytest
 from tracegrad.codegen.native import borrowed, cache, library, routines, scalar, support
-from tracegrad.codegen.native.compile import FLAGS, NoAlias, compile_source, signature
+from tracegrad.codegen.native.compile import FLAGS, compile_source, signature
+from tracegrad.codegen.native.direct import KernelCompiler
 from tracegrad.codegen.native.elementary import FUNCTIONS
 from tracegrad.codegen.native.support import view
 
@@ -423,7 +424,7 @@ def test_many_arrays_still_vectorise() -> None:
     sig = signature([(F8, 1, "C")] * 16)
     space: dict[str, Any] = {}
     exec(source, space)
-    dispatcher = numba.njit(sig, pipeline_class=NoAlias, **FLAGS)(space["many"])
+    dispatcher = numba.njit(sig, pipeline_class=KernelCompiler, **FLAGS)(space["many"])
     (text,) = dispatcher.inspect_llvm().values()
     assert "vector.body" in text
     assert "vector.memcheck" not in text
@@ -482,7 +483,8 @@ import sys
 from pathlib import Path
 import numpy as np
 from tracegrad.codegen.native import cache
-from tracegrad.codegen.native.compile import FLAGS, NoAlias, compile_source, signature
+from tracegrad.codegen.native.compile import FLAGS, compile_source, signature
+from tracegrad.codegen.native.direct import KernelCompiler
 source = {SOURCE!r}
 call = compile_source(source, "kernel", [(np.dtype("f8"), 1, "C")], [(np.dtype("f8"), 1)], Path(sys.argv[1])).call
 out = np.empty(1)

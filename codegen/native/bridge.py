@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numba.core import types
-from numba.extending import lower_builtin, overload, type_callable
+from numba.extending import lower_builtin, overload, register_jitable, type_callable
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Typer = Callable[..., Any]
@@ -18,6 +18,12 @@ JIT_OPTIONS: dict[str, Any] = {"error_model": "numpy", "forceinline": True}
 """For small bodies that must melt into the caller's loop."""
 
 CALL_OPTIONS: dict[str, Any] = {"error_model": "numpy"}
+
+PRIMITIVES: dict[Callable[..., Any], tuple[Typer, Lower]] = {}
+IMPLEMENTATIONS: dict[Callable[..., Any], tuple[Typer, bool]] = {}
+"""The typer of each function that `implements` was told of, and whether its bodies are inlined."""
+AS_WRITTEN: set[Callable[..., Any]] = set()
+"""Functions whose own body is the native one, for any types."""
 
 
 def primitive(function: Callable[..., Any], typer: Typer) -> Callable[[Lower], Lower]:
@@ -29,6 +35,7 @@ def primitive(function: Callable[..., Any], typer: Typer) -> Callable[[Lower], L
 
     def register(lower: Lower) -> Lower:
         lower_builtin(function, types.VarArg(types.Any))(lower)
+        PRIMITIVES[function] = typer, lower
         return lower
 
     return register
@@ -39,9 +46,17 @@ def implements(function: Callable[..., Any], inline: bool = True) -> Callable[[T
 
     def register(typer: Typer) -> Typer:
         overload(function, jit_options=JIT_OPTIONS if inline else CALL_OPTIONS, strict=False)(typer)
+        IMPLEMENTATIONS[function] = typer, inline
         return typer
 
     return register
+
+
+def inlined(function: Function) -> Function:
+    """A function of scalars whose body is compiled into its callers."""
+    AS_WRITTEN.add(function)
+    made: Function = register_jitable(**JIT_OPTIONS)(function)
+    return made
 
 
 def parameters(function: Callable[..., Any]) -> tuple[str, ...]:

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from .elementary import DOUBLE, horner, inlined
+from .bridge import inlined
+from .elementary import DOUBLE, horner
 from .support import bits, fabs_float, fma, from_bits, index, rint_float, select
 
 LOWEST = 1023 - 28

@@ -15,28 +15,15 @@ import numpy as np
 from numba import njit
 from numba.core import config, types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, InTreeCacheLocator
-from numba.core.compiler import Compiler
 from numba.np import numpy_support
 
 from . import cache, symbols
 from .borrowed import BorrowedArray, available
+from .direct import KernelCompiler
 
 SYMBOLS = "symbols.txt"
 """Names the routines of SciPy that the compiled code calls."""
 FLAGS = {"nogil": True, "error_model": "numpy", "boundscheck": False}
-
-
-class NoAlias(Compiler):  # type: ignore[misc]
-    """Numba's compiler with every array argument declared free of overlap with what is written.
-
-    Kernels write only to outputs and scratch, which their caller allocates. LLVM otherwise guards a loop over many arrays with
-    pairwise overlap checks, and gives up vectorising beyond a number of them. `flags.noalias` is internal to Numba: this class is its
-    one use.
-    """
-
-    def define_pipelines(self) -> Any:
-        self.state.flags.noalias = True
-        return super().define_pipelines()
 
 
 class _Locator(InTreeCacheLocator):  # type: ignore[misc]
@@ -107,7 +94,7 @@ def compile_source(
     cache.FOLDER[0] = cache_dir
     kinds = [*inputs, *[(dtype, ndim, "C") for dtype, ndim in outputs]]
     sig = signature(kinds)
-    options: dict[str, Any] = {**FLAGS, "pipeline_class": NoAlias}
+    options: dict[str, Any] = {**FLAGS, "pipeline_class": KernelCompiler}
     key = cache.key_of(source, name, sig, sorted(FLAGS.items()))
     module_name = f"tracegrad_kernel_{key}"
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba.extending import register_jitable
 
-from .bridge import JIT_OPTIONS
+from .bridge import inlined
+from .sources import generated
 from .support import bits, copysign_float, fabs_float, fma, from_bits, select
 
 
@@ -88,7 +88,6 @@ SINGLE = Format(
 )  # fmt: skip
 
 Unary = Callable[[Any], Any]
-inlined = register_jitable(**JIT_OPTIONS)
 
 
 def horner(coefficients: tuple[Any, ...]) -> Unary:
@@ -98,9 +97,7 @@ def horner(coefficients: tuple[Any, ...]) -> Unary:
     for k in range(len(coefficients) - 2, -1, -1):
         text = f"fma({text}, x, c{k})"
     scope: dict[str, Any] = {"fma": fma, **names}
-    exec(f"def polynomial(x):\n    return {text}\n", scope)
-    function: Unary = inlined(scope["polynomial"])
-    return function
+    return inlined(generated(f"def polynomial(x):\n    return {text}\n", "polynomial", scope))
 
 
 def build(f: Format) -> dict[str, Unary]:

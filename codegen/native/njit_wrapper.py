@@ -14,7 +14,7 @@ from numba.np import numpy_support
 
 from .. import integers, kernel
 from ..printer import PrintedProgram, dtype_name
-from .compile import NoAlias
+from .direct import KernelCompiler
 
 
 def as_array(value: Any, dtype: Any, ndim: int) -> Any:
@@ -90,7 +90,7 @@ def make_njit(printed: PrintedProgram, program: kernel.Program, frozen: Sequence
     space |= {f"frozen_{b.name}": np.array(v, b.dtype) for b, v in zip(inputs[len(free) :], frozen, strict=True)}
     exec(compile(source, file, "exec"), space)
     # Outputs and scratch are new arrays: nothing that is written overlaps anything else.
-    space[program.name] = njit(error_model="numpy", nogil=True, pipeline_class=NoAlias)(space[program.name])
+    space[program.name] = njit(error_model="numpy", nogil=True, pipeline_class=KernelCompiler)(space[program.name])
     return njit(error_model="numpy", nogil=True)(space[name])
 
 

@@ -1,0 +1,140 @@
+"""Numba's compiler with the one pass of `translate` in place of its front end, and Numba's own pipeline behind it."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import llvmlite.binding as binding
+from numba.core import callconv, cgutils, codegen, compiler, cpu, errors, typed_passes, types
+from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.lowering import Environment
+
+from .translate import Unit
+from .values import UntranslatableError
+
+
+class Library(codegen.JITCodeLibrary):  # type: ignore[misc]
+    """A code library that is optimized once, as a whole: what is translated here counts no references, and is lean from the start."""
+
+    def _optimize_final_module(self) -> None:
+        manager, builder = self._codegen._module_pass_manager()
+        manager.run(self._final_module, builder)
+
+
+class CallConvention(callconv.CPUCallConv):  # type: ignore[misc]
+    """Numba's, in a module in which the translated functions below the kernel return plain values and no error code.
+
+    What they call of Numba's own raises nothing; memory is not allocated there.
+    """
+
+    def return_status_propagate(self, builder: Any, status: Any) -> None:
+        if builder.function.name not in self.context.plain:
+            super().return_status_propagate(builder, status)
+
+    def return_user_exc(self, builder: Any, *args: Any, **kwargs: Any) -> None:
+        if builder.function.name in self.context.plain:
+            raise UntranslatableError("an exception in a function that has none")
+        super().return_user_exc(builder, *args, **kwargs)
+
+
+class Context(cpu.CPUContext):  # type: ignore[misc]
+    """Numba's context with that convention, and without reference counts: what Numba compiles for it is kept apart."""
+
+    plain: set[str]
+    internal: ClassVar[dict[Any, Any]] = {}
+
+    @property
+    def call_conv(self) -> CallConvention:
+        return CallConvention(self)
+
+
+class Lowering:
+    """What `BaseNativeLowering` asks of a lowering."""
+
+    def __init__(self, context: Any, library: Any, descriptor: Any, function: Any, metadata: Any = None) -> None:
+        self.library, self.descriptor, self.function = library, descriptor, function.function
+        self.typing = function.typing
+        self.module = library.create_ir_module(descriptor.unique_name)
+        self.env = Environment.from_fndesc(descriptor)
+        self.context = context.subtarget(environment=self.env, fndesc=descriptor)
+        self.context.__class__, self.context.enable_nrt = Context, False
+        self.context.plain, self.context.cached_internal_func = set(), Context.internal
+        self.outer = context
+
+    def lower(self) -> None:
+        llvm = self.context.declare_function(self.module, self.descriptor)
+        self.context.declare_env_global(self.module, self.context.get_env_name(self.descriptor))
+        builder = cgutils.ir.IRBuilder(llvm.append_basic_block("entry"))
+        self.call_helper = self.context.call_conv.init_call_helper(builder)
+        Unit(self.typing, self.context, self.module).entry(self.function, llvm, self.descriptor.argtypes)
+        text = cgutils.normalize_ir_text(str(self.module))
+        made = binding.parse_assembly(text)
+        made.name = self.module.name
+        self.library._final_module.link_in(made)
+
+    def create_cpython_wrapper(self, release_gil: bool = False) -> None:
+        self.outer.subtarget(environment=self.env, fndesc=self.descriptor).create_cpython_wrapper(
+            self.library, self.descriptor, self.env, self.call_helper, release_gil=release_gil
+        )
+
+    def create_cfunc_wrapper(self) -> None:
+        """Nobody asks for a kernel's address in C terms."""
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class DirectLowering(typed_passes.BaseNativeLowering):  # type: ignore[misc]
+    """Syntax tree to native code."""
+
+    _name = "tracegrad_direct_lowering"
+
+    @property
+    def lowering_class(self) -> Any:
+        return Lowering
+
+    def run_pass(self, state: Any) -> bool:
+        function = state.func_id.func
+        names = list(state.func_id.arg_names)
+        state.func_ir = SimpleNamespace(
+            func_id=state.func_id, arg_names=names, arg_count=len(names), function=function, typing=state.typingctx, is_generator=False
+        )
+        state.typemap = {f"arg.{n}": t for n, t in zip(names, state.args, strict=True)}
+        state.calltypes = {}
+        state.return_type = types.none
+        state.library = Library(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        try:
+            super().run_pass(state)
+        except BaseException:
+            state.func_ir = state.typemap = state.calltypes = state.library = state.return_type = None
+            raise
+        state.func_ir = None
+        return True
+
+
+class KernelCompiler(compiler.Compiler):  # type: ignore[misc]
+    """For kernels: every array argument is declared free of overlap with what is written.
+
+    Kernels write only to outputs and scratch, which their caller allocates. LLVM otherwise guards a loop over many arrays with
+    pairwise overlap checks, and gives up vectorising beyond a number of them. `flags.noalias` is internal to Numba: this class is its
+    one use.
+    """
+
+    direct = True
+
+    def define_pipelines(self) -> Any:
+        self.state.flags.noalias = True
+        if not self.direct:
+            return super().define_pipelines()
+        manager = PassManager("direct")
+        manager.add_pass(DirectLowering, "syntax tree to native code")
+        manager.add_pass(typed_passes.NoPythonBackend, "result")
+        manager.finalize()
+        return [manager]
+
+    def _compile_core(self) -> Any:
+        try:
+            return super()._compile_core()
+        except errors.NumbaError:
+            self.direct, self.state.status.fail_reason = False, None
+            return super()._compile_core()

@@ -1,0 +1,462 @@
+"""One pass from a function's syntax tree to LLVM code.
+
+The functions that the printer and this package write are a small part of Python in which a name's type is known where it is first
+assigned. So types need no inference: each expression is typed and emitted at once, with Numba's own implementations of operators and
+functions, and with those of this package translated in the same way. Whatever is not covered raises UntranslatableError, and Numba's
+pipeline takes the function.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import operator
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from types import FunctionType
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils, errors, types
+
+from .calls import Calls
+from .sources import tree_of
+from .values import NUMBERS, SCALARS, Array, Operand, Static, Tuple, UntranslatableError, Value
+
+BINARY = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod, ast.Pow: operator.pow, ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.BitXor: operator.xor,
+    ast.LShift: operator.lshift, ast.RShift: operator.rshift, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
+    ast.GtE: operator.ge, ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.USub: operator.neg, ast.UAdd: operator.pos,
+    ast.Invert: operator.invert, ast.Not: operator.not_,
+}  # fmt: skip
+LIMIT = 40
+"""How often a function is begun anew because a variable turned out to need a place in memory or a wider type."""
+
+
+class _Again(Exception):
+    """Something about a variable became known too late: translate the function once more."""
+
+
+class Function:
+    """One function being translated into one LLVM function."""
+
+    def __init__(self, unit: Unit, function: FunctionType, tree: ast.FunctionDef | ast.Lambda) -> None:
+        self.unit, self.calls, self.values = unit, unit.calls, unit.calls.values
+        self.tree = tree
+        cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+        self.outside = {**builtins.__dict__, **function.__globals__, **{n: c.cell_contents for n, c in cells}}
+        self.inside = set(function.__code__.co_varnames)
+        self.kinds: dict[str, Any] = {}
+        """The types of the variables that need memory: assigned in several places, or read outside of the block of their assignment."""
+        for name, count in _assignments(tree).items():
+            if count > 1:
+                self.kinds[name] = None
+        self.result: Any = None
+
+    def translate(self, begin: Callable[[], Any], arguments: Callable[[Any], Sequence[Operand]]) -> Any:
+        """`begin()` makes the LLVM function, empty, each time that it is begun."""
+        for _ in range(LIMIT):
+            llvm = begin()
+            self.settled = False
+            self.builder = ir.IRBuilder(llvm.append_basic_block("entry"))
+            self.entry = self.builder.block
+            self.names: list[dict[str, Operand]] = [{}]
+            self.places: dict[str, Any] = {}
+            self.ends: list[tuple[Any, Any]] = []
+            self.returned = False
+            try:
+                given = arguments(self.builder)
+                for a, x in zip(self.tree.args.args, given, strict=True):
+                    self.assign_name(a.arg, x)
+                if isinstance(self.tree, ast.Lambda):
+                    self.give_back(self.expression(self.tree.body))
+                else:
+                    self.body(self.tree.body)
+                    if not self.builder.block.is_terminated:
+                        self.give_back(Static(None))
+            except _Again:
+                continue
+            return llvm
+        raise UntranslatableError("types do not settle")
+
+    # --- variables ---------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def block(self) -> Any:
+        self.names.append({})
+        try:
+            yield
+        finally:
+            self.names.pop()
+
+    def assign_name(self, name: str, x: Operand) -> None:
+        # A tuple is no variable of its own, nor is an array: they are bound anew where they are assigned.
+        kind = self.values.type_of(x)
+        if name not in self.kinds or not isinstance(kind, SCALARS):
+            if isinstance(x, Value):
+                x = self.values.taken(self.builder, x)
+            elif isinstance(x, Static) and name in self.kinds and not isinstance(kind, SCALARS):
+                raise UntranslatableError(f"{name} is assigned several times")
+            if name in self.kinds and not isinstance(kind, SCALARS) and len(self.names) > 1 and self.known(name):
+                raise UntranslatableError(f"{name} is bound anew inside of a block")
+            self.names[-1][name] = x
+            return
+        if self.kinds[name] is None:
+            self.kinds[name] = kind
+        elif self.kinds[name] != kind:
+            wider = self.values.unify(self.kinds[name], kind)
+            if wider != self.kinds[name]:
+                self.kinds[name] = wider
+                raise _Again
+        if name not in self.places:
+            with self.builder.goto_block(self.entry):
+                self.places[name] = cgutils.alloca_once(self.builder, self.values.context.get_value_type(self.kinds[name]))
+        self.builder.store(self.values.cast(self.builder, x, self.kinds[name]), self.places[name])
+
+    def known(self, name: str) -> Operand | None:
+        return next((scope[name] for scope in reversed(self.names) if name in scope), None)
+
+    def name(self, name: str) -> Operand:
+        if name in self.places:
+            return Value(self.kinds[name], self.builder.load(self.places[name]))
+        found = self.known(name)
+        if found is not None:
+            return found
+        if name in self.inside:
+            if name in self.kinds:
+                raise UntranslatableError(f"{name} is read before it is assigned")
+            self.kinds[name] = None
+            raise _Again
+        if name not in self.outside:
+            raise UntranslatableError(f"{name} is not defined")
+        return Static(self.outside[name])
+
+    # --- statements --------------------------------------------------------------------------------------------------------
+
+    def body(self, statements: Sequence[ast.stmt]) -> None:
+        for s in statements:
+            if self.builder.block.is_terminated:
+                return
+            self.statement(s)
+
+    def statement(self, s: ast.stmt) -> None:
+        match s:
+            case ast.Assign([target], value):
+                self.assign(target, self.expression(value))
+            case ast.AnnAssign(target, _, value) if value is not None:
+                self.assign(target, self.expression(value))
+            case ast.AugAssign(target, op, value):
+                old = self.expression(_reading(target))
+                self.assign(target, self.calls.operate(self.builder, BINARY[type(op)], old, self.expression(value)))
+            case ast.For(ast.Name(name), ast.Call(ast.Name("range"), args, []), body, []):
+                self.loop(name, [self.expression(a) for a in args], body)
+            case ast.While(test, body, []):
+                self.while_loop(test, body)
+            case ast.If(test, then, otherwise):
+                self.branch(test, then, otherwise)
+            case ast.Return(value):
+                self.give_back(self.expression(value) if value is not None else Static(None))
+            case ast.Expr(ast.Constant()) | ast.Pass():
+                pass
+            case ast.Expr(value):
+                self.expression(value)
+            case ast.Break() | ast.Continue() if self.ends:
+                after, again = self.ends[-1]
+                self.builder.branch(after if isinstance(s, ast.Break) else again)
+            case _:
+                raise UntranslatableError(f"statement {type(s).__name__}")
+
+    def assign(self, target: ast.expr, x: Operand) -> None:
+        match target:
+            case ast.Name(name):
+                self.assign_name(name, x)
+            case ast.Tuple(parts):
+                for part, item in zip(parts, self.calls.items(self.builder, x), strict=True):
+                    self.assign(part, item)
+            case ast.Subscript(ast.expr() as base, at):
+                array = self.expression(base)
+                indices = self.indices(at)
+                if not isinstance(array, Array) or len(indices) != array.type.ndim or not self.calls.all_integers(indices):
+                    raise UntranslatableError("only elements of arrays are assigned")
+                self.values.store(self.builder, array, indices, x)
+            case _:
+                raise UntranslatableError(f"assignment to {type(target).__name__}")
+
+    def give_back(self, x: Operand) -> None:
+        kind = self.values.type_of(x)
+        wider = kind if self.result is None else self.values.unify(self.result, kind)
+        if not isinstance(wider, (*SCALARS, types.NoneType, types.BaseTuple)):
+            raise UntranslatableError(f"a result of type {wider}")
+        if self.settled and wider != self.result:
+            self.result = wider
+            raise _Again
+        if not self.settled:
+            self.result, self.settled = wider, True
+            self.unit.settle(self.builder.function, wider)
+        self.unit.leave(self.builder, self.result, self.values.cast(self.builder, x, self.result))
+
+    def loop(self, name: str, limits: list[Operand], body: Sequence[ast.stmt]) -> None:
+        b = self.builder
+        start, stop = (Static(0), limits[0]) if len(limits) == 1 else (limits[0], limits[1])
+        step = limits[2] if len(limits) == 3 else Static(1)
+        known = [self.values.type_of(x) for x in (start, stop) if not isinstance(x, Static)]
+        if not all(isinstance(k, types.Integer) for k in known):
+            raise UntranslatableError("a range of something else than integers")
+        unsigned = bool(known) and not any(k.signed for k in known)
+        kind = types.uint64 if unsigned else types.int64
+        first, last = self.values.cast(b, start, kind), self.values.cast(b, stop, kind)
+        stride, down = self.values.cast(b, step, kind), isinstance(step, Static) and step.value < 0
+        if not isinstance(step, Static) and not unsigned:
+            raise UntranslatableError("a range with a step whose sign is not known")
+        before, head, inner, again, after = b.block, *[b.append_basic_block(f"{name}.{n}") for n in ("test", "body", "next", "end")]
+        b.branch(head)
+        b.position_at_end(head)
+        counter = b.phi(ir.IntType(64))
+        counter.add_incoming(first, before)
+        compare = b.icmp_unsigned if unsigned else b.icmp_signed
+        b.cbranch(compare(">" if down else "<", counter, last), inner, after)
+        b.position_at_end(inner)
+        with self.block():
+            self.assign_name(name, Value(kind, counter))
+            self.ends.append((after, again))
+            self.body(body)
+            self.ends.pop()
+        if not b.block.is_terminated:
+            b.branch(again)
+        b.position_at_end(again)
+        # Below a limit of its own type the counter cannot overflow, but for longer steps.
+        one = isinstance(step, Static) and abs(step.value) == 1
+        counter.add_incoming(b.add(counter, stride, flags=(("nuw",) if unsigned else ("nsw",)) if one else ()), again)
+        b.branch(head)
+        b.position_at_end(after)
+
+    def while_loop(self, test: ast.expr, body: Sequence[ast.stmt]) -> None:
+        b = self.builder
+        head, inner, after = (b.append_basic_block(f"while.{n}") for n in ("test", "body", "end"))
+        b.branch(head)
+        b.position_at_end(head)
+        condition = self.values.truth(b, self.expression(test))
+        b.cbranch(condition, inner, after)
+        b.position_at_end(inner)
+        self.ends.append((after, head))
+        with self.block():
+            self.body(body)
+        self.ends.pop()
+        if not b.block.is_terminated:
+            b.branch(head)
+        b.position_at_end(after)
+
+    def branch(self, test: ast.expr, then: Sequence[ast.stmt], otherwise: Sequence[ast.stmt]) -> None:
+        b = self.builder
+        condition = self.expression(test)
+        if isinstance(condition, Static):
+            self.body(then if condition.value else otherwise)
+            return
+        yes, no, after = (b.append_basic_block(f"if.{n}") for n in ("then", "else", "end"))
+        b.cbranch(self.values.truth(b, condition), yes, no)
+        for block, statements in ((yes, then), (no, otherwise)):
+            b.position_at_end(block)
+            with self.block():
+                self.body(statements)
+            if not b.block.is_terminated:
+                b.branch(after)
+        b.position_at_end(after)
+
+    # --- expressions -------------------------------------------------------------------------------------------------------
+
+    def expression(self, e: ast.expr) -> Operand:
+        b = self.builder
+        match e:
+            case ast.Constant(value):
+                return Static(value)
+            case ast.Name(name):
+                return self.name(name)
+            case ast.BinOp(left, op, right):
+                return self.calls.operate(b, BINARY[type(op)], self.expression(left), self.expression(right))
+            case ast.UnaryOp(op, x):
+                return self.calls.operate(b, BINARY[type(op)], self.expression(x))
+            case ast.Compare(left, ops, rights):
+                return self.comparison(left, ops, rights)
+            case ast.BoolOp(op, parts):
+                return self.joined(isinstance(op, ast.And), parts)
+            case ast.IfExp(test, x, y):
+                return self.choice(self.expression(test), lambda: self.expression(x), lambda: self.expression(y))
+            case ast.Tuple(parts):
+                return Tuple(tuple(self.expression(p) for p in parts))
+            case ast.Attribute(base, name):
+                return self.calls.attribute(b, self.expression(base), name)
+            case ast.Subscript(base, at):
+                return self.calls.item(b, self.expression(base), self.indices(at))
+            case ast.Call(ast.Attribute(base, name), args, []):
+                owner = self.expression(base)
+                given = [self.expression(a) for a in args]
+                if isinstance(owner, Static):
+                    return self.calls.call(b, getattr(owner.value, name), given)
+                return self.calls.method(b, owner, name, given)
+            case ast.Call(function, args, []):
+                called = self.expression(function)
+                given = [self.expression(a) for a in args]
+                if not isinstance(called, Static):
+                    raise UntranslatableError("a call of a value")
+                return self.calls.call(b, called.value, given)
+        raise UntranslatableError(f"expression {type(e).__name__}")
+
+    def indices(self, at: ast.expr) -> list[Operand]:
+        found = self.expression(at)
+        return list(found.items) if isinstance(found, Tuple) else [found]
+
+    def comparison(self, left: ast.expr, ops: Sequence[ast.cmpop], rights: Sequence[ast.expr]) -> Operand:
+        if not all(type(op) in BINARY for op in ops):
+            raise UntranslatableError("such a comparison")
+        x, result = self.expression(left), None
+        for op, right in zip(ops, rights, strict=True):
+            # Operands are free of side effects, so a chain need not stop at its first false link.
+            y = self.expression(right)
+            link = self.calls.operate(self.builder, BINARY[type(op)], x, y)
+            result = link if result is None else self.calls.operate(self.builder, operator.and_, result, link)
+            x = y
+        assert result is not None
+        return result
+
+    def joined(self, every: bool, parts: Sequence[ast.expr]) -> Operand:
+        """`and`, `or` of truth values."""
+        first = self.expression(parts[0])
+        if len(parts) == 1:
+            return first
+        if isinstance(first, Static):
+            return self.joined(every, parts[1:]) if bool(first.value) == every else Static(not every)
+        if not isinstance(self.values.type_of(first), types.Boolean):
+            raise UntranslatableError("`and` of something else than truth values")
+        rest, ended = (lambda: self.joined(every, parts[1:])), (lambda: Static(not every))
+        return self.choice(first, rest if every else ended, ended if every else rest)
+
+    def choice(self, test: Operand, x: Callable[[], Operand], y: Callable[[], Operand]) -> Operand:
+        if isinstance(test, Static):
+            return x() if test.value else y()
+        b = self.builder
+        yes, no, after = (b.append_basic_block(f"choice.{n}") for n in ("then", "else", "end"))
+        b.cbranch(self.values.truth(b, test), yes, no)
+        ends = []
+        for block, make in ((yes, x), (no, y)):
+            b.position_at_end(block)
+            value = make()
+            ends.append((b.block, value))
+        kind = self.values.unify(*[self.values.type_of(v) for _, v in ends])
+        if not isinstance(kind, SCALARS):
+            raise UntranslatableError(f"a choice between values of type {kind}")
+        merged = []
+        for block, value in ends:
+            b.position_at_end(block)
+            merged.append((self.values.cast(b, value, kind), b.block))
+            b.branch(after)
+        b.position_at_end(after)
+        phi = b.phi(merged[0][0].type)
+        for value, block in merged:
+            phi.add_incoming(value, block)
+        return Value(kind, phi)
+
+
+class Unit:
+    """The LLVM module of one kernel, and the functions that it calls."""
+
+    def __init__(self, typing: Any, context: Any, module: Any) -> None:
+        self.context, self.module = context, module
+        self.calls = Calls(typing, context, module, self.function)
+        self.made: dict[tuple[Any, ...], Any] = {}
+        self.refused: set[Any] = set()
+        self.kernel = ""
+
+    def entry(self, function: FunctionType, llvm: Any, argument_types: Sequence[Any]) -> None:
+        """Fill the entry, which has Numba's calling convention and returns nothing."""
+        tree = tree_of(function.__code__)
+        if tree is None:
+            raise UntranslatableError("no source")
+        self.kernel = llvm.name
+
+        def begin() -> Any:
+            llvm.blocks.clear()
+            return llvm
+
+        def arguments(builder: Any) -> list[Operand]:
+            raw = self.context.call_conv.decode_arguments(builder, argument_types, llvm)
+            return [self.calls.values.taken(builder, Value(k, v)) for k, v in zip(argument_types, raw, strict=True)]
+
+        made = Function(self, function, tree)
+        made.result = types.none
+        made.translate(begin, arguments)
+
+    def settle(self, llvm: Any, kind: Any) -> None:
+        """Give a function its result's type, which is known at its first return."""
+        if llvm.name != self.kernel and kind != types.none:
+            llvm.ftype = ir.FunctionType(self.context.get_value_type(kind), llvm.ftype.args)
+            llvm.type = llvm.ftype.as_pointer()
+            llvm.return_value = type(llvm.return_value)(llvm, llvm.ftype.return_type)
+
+    def leave(self, builder: Any, kind: Any, value: Any) -> None:
+        if builder.function.name == self.kernel:
+            self.context.call_conv.return_value(builder, self.context.get_dummy_value())
+        elif kind == types.none:
+            builder.ret_void()
+        else:
+            builder.ret(value)
+
+    def function(self, function: FunctionType, key: Any, args: Sequence[Operand], inline: bool) -> tuple[Any, Any, list[Any]]:
+        """A function of this package for such arguments: the LLVM function, its result's type, and the arguments' types (None: static)."""
+        kinds = [None if isinstance(a, Static) and not isinstance(a.value, NUMBERS) else self.calls.values.type_of(a) for a in args]
+        which = (key, *[a.value if k is None else k for a, k in zip(args, kinds, strict=True)])  # type: ignore[union-attr]
+        if which in self.refused:
+            raise UntranslatableError(f"{function.__qualname__} is not covered")
+        if which not in self.made:
+            self.made[which] = self._made(function, args, kinds, inline, which)
+        llvm, result = self.made[which]
+        return llvm, result, kinds
+
+    def _made(self, function: FunctionType, args: Sequence[Operand], kinds: Sequence[Any], inline: bool, which: Any) -> tuple[Any, Any]:
+        tree = tree_of(function.__code__)
+        if tree is None:
+            raise UntranslatableError(f"no source of {function.__qualname__}")
+        parameters = [self.context.get_value_type(k) for k in kinds if k is not None]
+
+        name = ""
+
+        def begin() -> Any:
+            nonlocal name
+            self.module.globals.pop(name, None)
+            name = self.module.get_unique_name(function.__name__.strip("<>"))
+            llvm = ir.Function(self.module, ir.FunctionType(ir.VoidType(), parameters), name)
+            llvm.linkage = "internal"
+            if inline:
+                llvm.attributes.add("alwaysinline")
+            self.context.plain.add(name)
+            return llvm
+
+        def arguments(builder: Any) -> list[Operand]:
+            raw = iter(builder.function.args)
+            return [a if k is None else Value(k, next(raw)) for a, k in zip(args, kinds, strict=True)]
+
+        made = Function(self, function, tree)
+        try:
+            llvm = made.translate(begin, arguments)
+        except errors.NumbaError:
+            self.module.globals.pop(name, None)
+            self.refused.add(which)
+            raise
+        return llvm, made.result
+
+
+def _assignments(tree: ast.FunctionDef | ast.Lambda) -> dict[str, int]:
+    """How often each name is assigned; all loops over one name together count once, since each binds it for its own body."""
+    count = {a.arg: 1 for a in tree.args.args}
+    loops = {n.target.id: n.target for n in ast.walk(tree) if isinstance(n, ast.For) and isinstance(n.target, ast.Name)}
+    targets = {id(n.target) for n in ast.walk(tree) if isinstance(n, ast.For)} - {id(t) for t in loops.values()}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in targets:
+            count[node.id] = count.get(node.id, 0) + 1
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            count[node.target.id] += 1
+    return count
+
+
+def _reading(target: ast.expr) -> ast.expr:
+    return ast.copy_location(type(target)(**{**dict(ast.iter_fields(target)), "ctx": ast.Load()}), target)

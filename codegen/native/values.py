@@ -1,0 +1,290 @@
+"""What expressions are while a function is translated to LLVM code: values at run time, or things known beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import BuiltinFunctionType
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, errors, funcdesc, types
+from numba.np import numpy_support
+
+
+class UntranslatableError(errors.NumbaError):  # type: ignore[misc]
+    """The one pass does not cover this; Numba's own pipeline compiles the function instead."""
+
+
+@dataclass(frozen=True, eq=False)
+class Value:
+    """A number, array or tuple at run time, in the form in which Numba passes values."""
+
+    type: Any
+    ir: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Array(Value):
+    """An array whose fields were taken apart where it was bound."""
+
+    data: Any
+    shape: tuple[Any, ...]
+    strides: tuple[Any, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Static:
+    """Something known while translating: a number, function, module, dtype."""
+
+    value: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Tuple:
+    items: tuple[Any, ...]
+
+
+Operand = Value | Static | Tuple
+NUMBERS = (bool, int, float, complex, np.generic)
+SCALARS = (types.Boolean, types.Integer, types.Float, types.Complex)
+
+
+def type_of_constant(value: Any) -> Any:
+    """Numba's type of a number that stands in the code."""
+    if isinstance(value, np.generic):
+        return numpy_support.from_dtype(value.dtype)
+    if isinstance(value, bool):
+        return types.boolean
+    if isinstance(value, int):
+        return types.int64 if -(2**63) <= value < 2**63 else types.uint64
+    return types.float64 if isinstance(value, float) else types.complex128
+
+
+class Values:
+    """Types, casts and operators, by Numba's own tables; what was looked up once is remembered."""
+
+    found: dict[tuple[Any, ...], tuple[Any, Any]] = {}  # noqa: RUF012  (shared on purpose: the answers are the same for all)
+
+    def __init__(self, typing: Any, context: Any, module: Any) -> None:
+        self.typing, self.context, self.module = typing, context, module
+        self.frozen: dict[int, Any] = {}
+
+    # --- values ------------------------------------------------------------------------------------------------------------
+
+    def type_of(self, x: Operand) -> Any:
+        """The type that a typer sees."""
+        if isinstance(x, Value):
+            return x.type
+        if isinstance(x, Tuple):
+            kinds = [self.type_of(i) for i in x.items]
+            return types.UniTuple(kinds[0], len(kinds)) if kinds and len(set(kinds)) == 1 else types.Tuple(kinds)
+        if isinstance(x.value, NUMBERS):
+            return type_of_constant(x.value)
+        if x.value is None:
+            return types.none
+        kind = x.value if isinstance(x.value, types.Type) else self.typing.resolve_value_type(x.value)
+        if kind is None:
+            raise UntranslatableError(f"no type for {x.value!r}")
+        return kind
+
+    def value(self, builder: Any, x: Operand) -> Value:
+        """The operand as a value at run time."""
+        if isinstance(x, Value):
+            return x
+        kind = self.type_of(x)
+        if isinstance(x, Tuple):
+            items = [self.cast(builder, i, kind[k]) for k, i in enumerate(x.items)]
+            return Value(kind, self.context.make_tuple(builder, kind, items))
+        if isinstance(x.value, np.ndarray):
+            return self.frozen_array(builder, x.value)
+        if isinstance(x.value, (bool, np.bool_)):
+            return Value(kind, ir.Constant(ir.IntType(1), int(x.value)))
+        if isinstance(kind, types.Integer):
+            return Value(kind, ir.Constant(ir.IntType(kind.bitwidth), int(x.value)))
+        if isinstance(kind, (types.Float, types.Complex)):
+            return Value(kind, self.context.get_constant_generic(builder, kind, x.value))
+        return Value(kind, self.context.get_dummy_value())
+
+    def cast(self, builder: Any, x: Operand, kind: Any) -> Any:
+        """The LLVM value of an operand, converted."""
+        if isinstance(x, Static) and isinstance(x.value, NUMBERS) and isinstance(kind, types.Integer) and kind.bitwidth == 64:
+            if isinstance(x.value, (int, np.integer)):
+                return ir.Constant(ir.IntType(64), int(x.value))
+        if isinstance(x, Tuple) and isinstance(kind, types.BaseTuple):
+            return self.context.make_tuple(builder, kind, [self.cast(builder, i, kind[k]) for k, i in enumerate(x.items)])
+        value = self.value(builder, x)
+        return value.ir if value.type == kind else self.context.cast(builder, value.ir, value.type, kind)
+
+    def convert(self, builder: Any, x: Operand, kind: Any) -> Value:
+        return Value(kind, self.cast(builder, x, kind))
+
+    def truth(self, builder: Any, x: Operand) -> Any:
+        value = self.value(builder, x)
+        if isinstance(value.type, types.Boolean):
+            return value.ir
+        if not isinstance(value.type, SCALARS):
+            raise UntranslatableError(f"truth of {value.type}")
+        return self.context.is_true(builder, value.type, value.ir)
+
+    def unify(self, a: Any, b: Any) -> Any:
+        """The type of a variable that holds both."""
+        kind = a if a == b else self.typing.unify_types(a, b)
+        if kind is None or (kind != a and not (isinstance(a, SCALARS) and isinstance(b, SCALARS))):
+            raise UntranslatableError(f"{a} and {b} have no common type")
+        return kind
+
+    # --- Numba's functions -------------------------------------------------------------------------------------------------
+
+    def registered(self, builder: Any, function: Any, args: Sequence[Operand]) -> Operand:
+        """A call of something that Numba knows: an operator, a function of `math` or NumPy, an overload."""
+        kinds = tuple([self.type_of(a) for a in args])
+        known = self.found.get((function, kinds)) if isinstance(function, BuiltinFunctionType) else None
+        if known is None:
+            kind = function if isinstance(function, types.Type) else self.typing.resolve_value_type(function)
+            signature = kind and self.typing.resolve_function_type(kind, kinds, {})
+            if signature is None:
+                raise UntranslatableError(f"{function} of {kinds}")
+            known = kind, signature
+            if isinstance(function, BuiltinFunctionType):
+                self.found[function, kinds] = known
+        kind, signature = known
+        values = [self.cast(builder, a, k) for a, k in zip(args, signature.args, strict=True)]
+        if isinstance(kind, types.ExternalFunction):
+            described = funcdesc.ExternalFunctionDescriptor(kind.symbol, kind.sig.return_type, kind.sig.args)
+            llvm = self.context.declare_external_function(self.module, described)
+            return Value(signature.return_type, self.context.call_external_function(builder, llvm, described.argtypes, values))
+        try:
+            implementation = self.context.get_function(kind, signature)
+        except NotImplementedError as error:
+            raise UntranslatableError(str(error)) from None
+        return self.taken(builder, Value(signature.return_type, implementation(builder, values)))
+
+    def attribute(self, builder: Any, x: Value, name: str) -> Operand:
+        """An attribute at run time."""
+        kind = self.typing.resolve_getattr(x.type, name)
+        if kind is None or isinstance(kind, types.BoundFunction):
+            raise UntranslatableError(f"{x.type}.{name}")
+        if isinstance(kind, (types.DType, types.NumberClass)):
+            return Static(kind)
+        implementation = self.context.get_getattr(x.type, name)
+        return self.taken(builder, Value(kind, implementation(self.context, builder, x.type, x.ir, name)))
+
+    def method(self, builder: Any, x: Value, name: str, args: Sequence[Operand]) -> Operand:
+        """A method's result; only methods that show an array anew, since nothing counts references here."""
+        bound = self.typing.resolve_getattr(x.type, name)
+        if not isinstance(bound, types.BoundFunction):
+            raise UntranslatableError(f"{x.type}.{name}()")
+        kinds = tuple([self.type_of(a) for a in args])
+        signature = self.typing.resolve_function_type(bound, kinds, {})
+        if signature is None:
+            raise UntranslatableError(f"{x.type}.{name}{kinds}")
+        implementation = self.context.get_function(bound, signature)
+        values = [x.ir, *[self.cast(builder, a, k) for a, k in zip(args, signature.args, strict=True)]]
+        return self.taken(builder, Value(signature.return_type, implementation(builder, values)))
+
+    # --- arrays ------------------------------------------------------------------------------------------------------------
+
+    def taken(self, builder: Any, x: Value) -> Value:
+        """An array with its fields; any other value as it is."""
+        if not isinstance(x.type, types.Array) or isinstance(x, Array):
+            return x
+        model = self.context.data_model_manager[x.type]
+
+        def field(name: str) -> Any:
+            return builder.extract_value(x.ir, model.get_field_position(name))
+
+        shape, strides = (field(f) if x.type.ndim else None for f in ("shape", "strides"))
+        axes = range(x.type.ndim)
+        return Array(
+            x.type, x.ir, field("data"),
+            tuple(builder.extract_value(shape, k) for k in axes), tuple(builder.extract_value(strides, k) for k in axes),
+        )  # fmt: skip
+
+    def assembled(self, builder: Any, kind: Any, data: Any, shape: Sequence[Any], strides: Sequence[Any]) -> Array:
+        """An array from its fields. Its whole is put together only for calls; where nobody asks for it, LLVM drops it."""
+        whole = ir.Constant(self.context.get_value_type(kind), None)
+        model = self.context.data_model_manager[kind]
+        count: Any = ir.Constant(ir.IntType(64), 1)
+        for extent in shape:
+            count = times(builder, count, extent)
+        size = ir.Constant(ir.IntType(64), self.context.get_abi_sizeof(self.context.get_data_type(kind.dtype)))
+        for name, value in (("nitems", count), ("itemsize", size), ("data", data)):
+            whole = builder.insert_value(whole, value, model.get_field_position(name))
+        for name, words in (("shape", shape), ("strides", strides)):
+            for k, word in enumerate(words):
+                whole = builder.insert_value(whole, word, [model.get_field_position(name), k])
+        return Array(kind, whole, data, tuple(shape), tuple(strides))
+
+    def frozen_array(self, builder: Any, array: Any) -> Array:
+        """A constant array of this package's own, its bytes once in the module."""
+        if not array.flags.c_contiguous or array.dtype.kind not in "fiu":
+            raise UntranslatableError("such a constant array")
+        if id(array) not in self.frozen:
+            content = ir.Constant(ir.ArrayType(ir.IntType(8), array.nbytes), bytearray(array.tobytes()))
+            variable = cgutils.add_global_variable(self.module, content.type, self.module.get_unique_name("table"))
+            variable.linkage, variable.global_constant, variable.initializer, variable.align = "internal", True, content, 64
+            self.frozen[id(array)] = variable
+        element = numpy_support.from_dtype(array.dtype)
+        data = builder.bitcast(self.frozen[id(array)], self.context.get_value_type(types.CPointer(element)))
+        shape, strides = ([ir.Constant(ir.IntType(64), n) for n in words] for words in (array.shape, array.strides))
+        return self.assembled(builder, types.Array(element, array.ndim, "C", readonly=True), data, shape, strides)
+
+    def position(self, builder: Any, x: Array, indices: Sequence[Operand]) -> Any:
+        """The address of an element; indices of a signed type count from the end where they are negative."""
+        offset: Any = None
+        word = ir.IntType(64)
+        steps = list(x.strides)
+        if x.type.layout == "C":
+            steps = [None] * len(steps)
+        for k, i in enumerate(indices):
+            at = self.cast(builder, i, types.intp)
+            kind = self.type_of(i)
+            if kind.signed and not (isinstance(at, ir.Constant) and at.constant >= 0):
+                negative = builder.icmp_signed("<", at, ir.Constant(word, 0))
+                at = builder.select(negative, builder.add(at, x.shape[k]), at)
+            if x.type.layout == "C":
+                offset = at if offset is None else plus(builder, times(builder, offset, x.shape[k]), at)
+            else:
+                offset = plus(builder, offset, times(builder, at, steps[k]))
+        if offset is None:
+            return x.data
+        if x.type.layout == "C":
+            return builder.gep(x.data, [offset], inbounds=True)
+        byte = ir.PointerType(ir.IntType(8))
+        return builder.bitcast(builder.gep(builder.bitcast(x.data, byte), [offset], inbounds=True), x.data.type)
+
+    def load(self, builder: Any, x: Array, indices: Sequence[Operand]) -> Value:
+        at = self.position(builder, x, indices)
+        return Value(x.type.dtype, self.context.unpack_value(builder, x.type.dtype, at))
+
+    def store(self, builder: Any, x: Array, indices: Sequence[Operand], value: Operand) -> None:
+        at = self.position(builder, x, indices)
+        self.context.pack_value(builder, x.type.dtype, self.cast(builder, value, x.type.dtype), at)
+
+
+def plus(builder: Any, a: Any, b: Any) -> Any:
+    """a + b of machine words, folded where it is known."""
+    if a is None or _is(a, 0):
+        return b
+    if _is(b, 0):
+        return a
+    if isinstance(a, ir.Constant) and isinstance(b, ir.Constant):
+        return ir.Constant(a.type, a.constant + b.constant)
+    return builder.add(a, b)
+
+
+def times(builder: Any, a: Any, b: Any) -> Any:
+    """a * b of machine words, folded where it is known."""
+    if _is(a, 1) or _is(b, 0):
+        return b
+    if _is(b, 1) or _is(a, 0):
+        return a
+    if isinstance(a, ir.Constant) and isinstance(b, ir.Constant):
+        return ir.Constant(a.type, a.constant * b.constant)
+    return builder.mul(a, b)
+
+
+def _is(a: Any, number: int) -> bool:
+    return isinstance(a, ir.Constant) and a.constant == number

@@ -1,0 +1,170 @@
+"""The one pass from syntax trees to LLVM code: the same results as Python, and nothing left to Numba's front end by accident."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+import tracegrad as tg
+from numba.core import types
+from tracegrad.codegen.native import direct, translate
+from tracegrad.codegen.native.bridge import implements
+from tracegrad.codegen.native.compile import FLAGS
+from tracegrad.codegen.native.support import index
+
+VECTOR, NUMBERS = types.float64[::1], types.int64[::1]
+
+
+def compiled(function: Callable[..., Any], *kinds: Any) -> Any:
+    return numba.njit(types.void(*kinds), pipeline_class=direct.KernelCompiler, **FLAGS)(function)
+
+
+@pytest.fixture
+def fallbacks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the one pass refused, whole kernels and functions called by them."""
+    refused: list[str] = []
+    original_lower, original_made = direct.Lowering.lower, translate.Unit._made
+
+    def lower(self: Any) -> None:
+        try:
+            original_lower(self)
+        except Exception as error:
+            refused.append(str(error))
+            raise
+
+    def made(self: Any, function: Any, *args: Any) -> Any:
+        try:
+            return original_made(self, function, *args)
+        except Exception as error:
+            refused.append(f"{function.__qualname__}: {error}")
+            raise
+
+    monkeypatch.setattr(direct.Lowering, "lower", lower)
+    monkeypatch.setattr(translate.Unit, "_made", made)
+    return refused
+
+
+def loops(x: Any, out: Any) -> None:
+    for i in range(index(0), index(x.shape[0])):
+        if x[i] < 0.0:
+            continue
+        if x[i] > 90.0:
+            break
+        out[0] += x[i]
+    k = 0
+    while k < 5:
+        k += 2
+    out[1] = k
+    for i in range(10, 0, -3):
+        out[2] = out[2] * 10.0 + i
+    for j in range(3):
+        last = j
+    out[3] = last
+
+
+def logic(x: Any, out: Any) -> None:
+    n = len(x)
+    for i in range(n):
+        # The second part may only be evaluated where the first holds.
+        if i > 0 and x[i - 1] < x[i] <= 4.0:
+            out[0] += 1.0
+        if not (i < 1 or x[i] == x[i - 1]):
+            out[1] += 1.0
+        out[2] += x[i] if x[i] > 1.0 else 0
+    out[3] = x[-1]
+
+
+def numbers(x: Any, out: Any) -> None:
+    total = 0
+    for i in range(len(x)):
+        # The variable starts as an integer and must become a float.
+        total = total + x[i]
+    out[0] = total
+    out[1] = min(3, max(1, len(x)), 9) ** 2
+    out[2] = -7 // 2 + -7 % 3
+    a, b = divided(7.5, 2.0)
+    out[3] = a / b
+    out[4] = np.float32(0.1)
+    out[5] = 1.0 / 0.0
+    out[6] = abs(-2.5)
+
+
+def divided(a: Any, b: Any) -> Any:
+    return a // b, a - (a // b) * b
+
+
+implements(divided)(lambda a, b: divided)
+
+
+@pytest.mark.parametrize("function", [loops, logic, numbers], ids=lambda f: f.__name__)
+def test_equals_python(function: Callable[..., Any], fallbacks: list[str]) -> None:
+    x = np.array([3.0, -1.0, 2.0, 2.0, 4.0, 100.0, 7.0])
+    found, expected = np.zeros(8), np.zeros(8)
+    compiled(function, VECTOR, VECTOR)(x, found)
+    scope = {**function.__globals__, "range": range}
+    with np.errstate(divide="ignore"):
+        exec(_text(function), scope)
+        scope[function.__name__](x, expected)
+    np.testing.assert_array_equal(found, expected)
+    assert not fallbacks
+
+
+def _text(function: Callable[..., Any]) -> str:
+    import inspect
+
+    # Python refuses 1.0 / 0.0 of its own floats.
+    return inspect.getsource(function).replace("1.0 / 0.0", "np.float64(1.0) / 0.0")
+
+
+def test_what_is_not_covered_goes_to_numba(fallbacks: list[str]) -> None:
+    def sorting(x: Any, out: Any) -> None:
+        out[:] = np.sort(x)
+
+    out = np.zeros(3)
+    compiled(sorting, VECTOR, VECTOR)(np.array([2.0, 3.0, 1.0]), out)
+    np.testing.assert_array_equal(out, [1.0, 2.0, 3.0])
+    assert fallbacks
+
+
+def test_a_name_for_two_things_goes_to_numba(fallbacks: list[str]) -> None:
+    def changing(x: Any, out: Any) -> None:
+        for i in range(2):
+            y = x[i]
+            if i == 1:
+                y = out
+                y[0] = x[0]
+
+    out = np.zeros(2)
+    compiled(changing, VECTOR, VECTOR)(np.array([2.0, 3.0]), out)
+    np.testing.assert_array_equal(out, [2.0, 0.0])
+    assert fallbacks
+
+
+def _inner(x: Any) -> Any:
+    return tg.scan(lambda c, s: (c * np.cos(s) + s, c), x[0], x)[0]
+
+
+PROGRAMS: dict[str, Callable[..., Any]] = {
+    "elementwise": lambda x: np.sum(np.exp(-x) * np.sin(x) / np.sqrt(x) + np.log1p(x) * np.tanh(x)),
+    "integers": lambda x: np.sum(x * (np.arange(6) % 4 // 2) ** 2),
+    "complex": lambda x: np.sum(np.abs(np.exp(1j * x) * (x + 2j)) ** 2),
+    "reductions": lambda x: np.max(x) * np.prod(x) + np.min(x) + np.argmax(x) + np.sum(np.cumsum(x)[::-1] * x),
+    "pieces": lambda x: np.sum(np.concatenate([x[1:], x[:1] ** 2]) * np.where(x > 2.0, x, -x)) + x[np.array([0, -1, 2])].sum(),
+    "matrices": lambda x: np.sum((x.reshape(2, 3) @ x.reshape(3, 2)) ** 2),
+    "batched matrices": lambda x: np.sum((np.stack([x, x + 1.0]).reshape(2, 2, 3) @ x.reshape(3, 2)) ** 2),
+    "scan": _inner,
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_generated_programs_are_covered(name: str, fallbacks: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRACEGRAD_CACHE_DIR", "")
+    f, x = PROGRAMS[name], np.linspace(0.5, 3.0, 6)
+    value, gradient = tg.jit(tg.value_and_grad(f))(x)
+    expected, by_tape = tg.value_and_grad(f)(x)
+    np.testing.assert_allclose(value, expected, rtol=1e-13)
+    np.testing.assert_allclose(gradient, by_tape, rtol=1e-12, atol=1e-13)
+    assert not fallbacks
