@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 import numba
 import numpy as np
 import pytest
-import tracegrad as tg
 from numba.core import types
 from tracegrad.codegen.native import direct, translate
 from tracegrad.codegen.native.bridge import implements
 from tracegrad.codegen.native.compile import FLAGS
 from tracegrad.codegen.native.support import index
+
+import tracegrad as tg
 
 VECTOR, NUMBERS = types.float64[::1], types.int64[::1]
 
@@ -113,8 +115,6 @@ def test_equals_python(function: Callable[..., Any], fallbacks: list[str]) -> No
 
 
 def _text(function: Callable[..., Any]) -> str:
-    import inspect
-
     # Python refuses 1.0 / 0.0 of its own floats.
     return inspect.getsource(function).replace("1.0 / 0.0", "np.float64(1.0) / 0.0")
 

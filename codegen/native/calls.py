@@ -87,7 +87,8 @@ class Calls:
                 return self.values.load(builder, x, at)
             return self.part(builder, x, at)
         if not isinstance(x, Array) and len(at) == 1 and isinstance(at[0], Static):
-            return self.items(builder, x)[at[0].value]
+            found: Operand = self.items(builder, x)[at[0].value]
+            return found
         raise UntranslatableError("such an index")
 
     def part(self, builder: Any, x: Array, at: Sequence[Operand]) -> Operand:

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import llvmlite.binding as binding
-from numba.core import callconv, cgutils, codegen, compiler, cpu, errors, typed_passes, types
+from numba.core import callconv, cgutils, codegen, compiler, config, cpu, errors, typed_passes, types
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.lowering import Environment
 
@@ -18,8 +18,13 @@ class Library(codegen.JITCodeLibrary):  # type: ignore[misc]
     """A code library that is optimized once, as a whole: what is translated here counts no references, and is lean from the start."""
 
     def _optimize_final_module(self) -> None:
-        manager, builder = self._codegen._module_pass_manager()
-        manager.run(self._final_module, builder)
+        options = binding.create_pipeline_tuning_options(speed_level=config.OPT)
+        options.loop_vectorization, options.slp_vectorization = config.LOOP_VECTORIZE, config.SLP_VECTORIZE
+        # Short static loops are unrolled by the schedule where that pays. LLVM's unrolling doubles the code and the time it takes, and
+        # an inner loop that it unrolls first is no longer vectorised across (k-means: 5.4 ms against 2.4).
+        options.loop_unrolling = False
+        builder = binding.create_pass_builder(self._codegen._tm, options)
+        builder.getModulePassManager().run(self._final_module, builder)
 
 
 class CallConvention(callconv.CPUCallConv):  # type: ignore[misc]
