@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracegrad.bench import SIZES, WORKLOADS, Workload, disagreement, find, report, run
+from tracegrad.bench import SIZES, WORKLOADS, Workload, disagreement, find, run, startup
 from tracegrad.bench.contestant import CONTESTANTS, OURS, NotFittingError
 from tracegrad.bench.measure import PeakMemory, seconds_per_call
 from tracegrad.bench.with_tracegrad import prepare_eager, prepare_jit
 from tracegrad.bench.worker import MARK, measured
-from tracegrad.bench.workload import direction, with_modules
+from tracegrad.bench.workload import direction, with_helpers, with_modules
 
 ALL = [pytest.param(w, id=w.key) for w in WORKLOADS]
 
@@ -77,6 +77,32 @@ def test_hand_written_loops(workload: Workload) -> None:
     assert disagreement([np.asarray(a) for a in workload.numba(*arguments, *extra)], workload.expected(arguments)) == ""
 
 
+@pytest.mark.parametrize("workload", [p for p in ALL if p.values[0].floor is not None])  # type: ignore[attr-defined]
+def test_floors(workload: Workload) -> None:
+    """What the floor computes is what it says; products are those of NumPy."""
+    arguments = small(workload)
+    floor = workload.floor
+    assert floor is not None
+    found = [np.asarray(a) for a in floor.function(*arguments)]
+    assert disagreement(found, [np.asarray(a) for a in floor.expected(*arguments)]) == ""
+    if workload.name == "gmm":
+        x = arguments[-1]
+        np.testing.assert_allclose(found[1], x[: x.shape[1]] @ x.T @ x, rtol=1e-12)
+
+
+def helper_of_loops(x: float) -> float:
+    return 2.0 * x
+
+
+def loops_with_helper(x: float) -> float:
+    return helper_of_loops(x) + len(ALL)
+
+
+def test_helpers_are_changed_with_the_function() -> None:
+    changed = with_helpers(loops_with_helper, lambda f: lambda x: f(x) + 100.0)
+    assert changed(1.0) == loops_with_helper(1.0) + 100.0
+
+
 @pytest.mark.parametrize("workload", ALL)
 def test_eager_and_jit(workload: Workload) -> None:
     arguments = small(workload)
@@ -85,6 +111,7 @@ def test_eager_and_jit(workload: Workload) -> None:
         prepared = prepare(workload, arguments, 1)
         assert disagreement(prepared.to_numpy(prepared.derivative()), expected) == ""
         assert prepared.primal is not None
+        assert prepared.nodes is None or prepared.nodes() > 0
         np.testing.assert_allclose(prepared.primal(), workload.function(*arguments), rtol=1e-12)
 
 
@@ -127,6 +154,8 @@ def test_time_of_a_call() -> None:
 
 
 def test_peak_memory() -> None:
+    held = np.ones(5_000_000)
+    del held  # what was free before counts when it is used again
     memory = PeakMemory()
     block = np.ones(5_000_000)
     peak = memory.megabytes()
@@ -153,6 +182,8 @@ def test_worker_tells_of_failures(tmp_path: Path) -> None:
     assert good["status"] == "ok"
     assert good["derivative_s"] > 0
     assert good["primal_s"] > 0
+    assert good["nodes"] is None
+    assert good["call_mb"] is None or good["call_mb"] < 50
 
 
 SETTINGS = run.Settings(repeat=3, budget=0.02, case_timeout=60.0)
@@ -174,7 +205,7 @@ def test_run_in_processes() -> None:
     assert run.failures(outcomes) == []
 
 
-@pytest.mark.parametrize("name", ["hand-written Numba", "JAX", "torch eager", "HIPS autograd", "CasADi"])
+@pytest.mark.parametrize("name", ["hand-written Numba", "JAX", "JAX on NumPy", "torch eager", "HIPS autograd", "CasADi"])
 def test_peers(name: str) -> None:
     """Those that are installed are right; the others are left out, and it is said why."""
     (outcome,) = run.run([(DISPATCH, "small")], [name], SETTINGS, lambda *_: None)
@@ -182,6 +213,36 @@ def test_peers(name: str) -> None:
         assert outcome.detail == f"{CONTESTANTS[name].needs} is not installed here"
     else:
         assert outcome.good, outcome
+
+
+def test_floor_is_judged_by_its_own_work() -> None:
+    cases = [(find("mlp-value_and_grad"), "small"), (find("lse-grad"), "small")]
+    products, none = run.run(cases, ["floor"], SETTINGS, lambda *_: None)
+    assert products.good
+    assert products.primal_s is None
+    assert (none.status, none.detail) == ("left out", "no floor for this workload")
+
+
+def test_kmeans_loops_with_their_helper_compiled() -> None:
+    (outcome,) = run.run([(find("kmeans-hvp"), "small")], ["hand-written Numba"], SETTINGS, lambda *_: None)
+    assert outcome.good, outcome
+
+
+def test_start_up() -> None:
+    said: list[str] = []
+    found = startup.measure(run.surroundings(SETTINGS), 1, said.append)
+    assert said == ["first processes", "second processes, 1 of 1"]
+    assert min(found.numpy, found.tracegrad, found.numba_first, found.jit_first) > 0
+    assert found.above_numba == found.jit_second - found.numba_second
+    assert found.rows()[1][1] == ["import tracegrad", f"{found.tracegrad:.3f}"]
+
+
+@pytest.mark.parametrize(("text", "message"), [("raise ValueError('no')", "code 1: ValueError: no"), ("print(1)", "tracegrad prints")])
+def test_start_up_of_a_wrong_program(monkeypatch: pytest.MonkeyPatch, text: str, message: str) -> None:
+    monkeypatch.setattr(startup, "OURS", text)
+    monkeypatch.setattr(startup, "NUMBA", "print(2)")
+    with pytest.raises(RuntimeError, match=message):
+        startup.measure(run.surroundings(SETTINGS), 1, lambda _: None)
 
 
 def pretending(monkeypatch: pytest.MonkeyPatch, script: str) -> None:
@@ -223,75 +284,3 @@ def test_workload_without_its_data(monkeypatch: pytest.MonkeyPatch) -> None:
     assert outcomes[0].status == "left out"
     assert "pip install 'tracegrad[bench]'" in outcomes[0].detail
     assert run.failures(outcomes) == []
-
-
-def outcome(contestant: str, seconds: float, **given: Any) -> run.Outcome:
-    filled = {"status": "ok", "check": "ok", "primal_s": seconds / 2, "first_call_s": 1.0, "peak_mb": 12.3, **given}
-    return run.Outcome("lse", "", "grad", "n=1|2", contestant, derivative_s=seconds, **filled)
-
-
-FOUND = [
-    outcome("eager", 0.25),
-    outcome("jit", 0.001),
-    outcome("JAX", 0.002),
-    outcome("torch eager", 0.0005, check="result 0 is all zero"),
-    outcome("CasADi", 0.0, status="left out", check="", detail="casadi is not installed here"),
-]
-PEERS = ("JAX", "torch eager", "CasADi")
-
-
-def test_tables() -> None:
-    headings, (row,) = report.main_rows(FOUND, memory=True)
-    assert dict(zip(headings, row, strict=True)) == {
-        "workload": "lse",
-        "derivative": "grad",
-        "size": "n=1|2",
-        "eager ms": "250",
-        "jit ms": "1.00",
-        "speed-up": "250x",
-        "jit / function": "2.00",
-        "first call s": "1.00",
-        "eager MB": "12",
-        "jit MB": "12",
-        "check": "ok",
-    }
-    headings, (row,) = report.peer_rows(FOUND, PEERS)
-    assert dict(zip(headings, row, strict=True)) == {
-        "workload": "lse",
-        "derivative": "grad",
-        "size": "n=1|2",
-        "jit": "1.00",
-        "JAX": "2.00",
-        "torch eager": "wrong",
-        "jit to best peer": "2.00x JAX",
-    }
-    assert report.remarks(FOUND, PEERS) == [
-        "torch eager, lse grad: result 0 is all zero",
-        "CasADi is left out: casadi is not installed here.",
-    ]
-    _, (row,) = report.main_rows([outcome("jit", 1.0, status="failed", check="", detail="ValueError: no")], memory=False)
-    assert row[-1] == "jit failed: ValueError: no"
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [(0.0, "0.00"), (0.000636, "0.000636"), (1.2345, "1.23"), (56.78, "56.8"), (99.99, "100.0"), (12345.6, "12,346")]
-)
-def test_three_significant_digits(value: float, text: str) -> None:
-    assert report.significant(value) == text
-
-
-def test_files(tmp_path: Path) -> None:
-    head = {
-        "tracegrad": "1",
-        "settings": {"threads": 1},
-        "machine": {"cpu": "A", "cores": 2, "system": "S", "python": "3", "packages": {"numpy": "2"}},
-    }
-    report.write_json(tmp_path / "a.json", head, FOUND)
-    assert json.loads((tmp_path / "a.json").read_text())["results"][0]["derivative_s"] == 0.25
-    report.write_markdown(tmp_path / "a.md", head, FOUND, PEERS, memory=False)
-    text = (tmp_path / "a.md").read_text(encoding="utf-8")
-    assert "| lse | grad | n=1\\|2 | 250 | 1.00 | 250x |" in text
-    assert "- CasADi is left out" in text
-    pytest.importorskip("matplotlib")
-    report.write_plot(tmp_path / "a.png", FOUND, ("eager", "jit", "JAX"))
-    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")

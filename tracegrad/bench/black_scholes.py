@@ -93,6 +93,7 @@ WORKLOADS = (
         argnums=(0, 1, 2, 3, 4),
         reference=reference,
         numba=loop,
+        elementwise=True,
         torch=in_torch,
         casadi=in_casadi,
     ),

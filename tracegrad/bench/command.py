@@ -10,11 +10,14 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
-from . import SIZES, WORKLOADS, Workload, report
+from . import SIZES, WORKLOADS, Workload, machine, plot, report, targets
 from .contestant import OURS, PEERS
-from .machine import summary
+from .files import Findings, threads
 from .measure import usable_cores
-from .run import Outcome, Settings, failures, run
+from .run import Outcome, Settings, failures, run, surroundings
+from .startup import StartUp, measure
+
+START_UPS = 11
 
 DESCRIPTION = """\
 Times derivatives in eager mode against jit, and checks every entry of every result against a derivative written by hand.
@@ -25,7 +28,8 @@ EPILOG = """\
 examples:
   python -m tracegrad bench                                   everything, on one thread
   python -m tracegrad bench --workload gmm --workload kmeans  two workloads only
-  python -m tracegrad bench --peers --threads 0 --markdown results.md
+  python -m tracegrad bench --peers --startup --markdown results.md --json results.json --plot results.png
+  python -m tracegrad bench --peers --threads 0               all cores
   python -m tracegrad bench --memory --workload lennard_jones
 
 The exit code is 1 when a result of eager or jit is wrong or missing, 2 for wrong usage, else 0.
@@ -64,9 +68,22 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], ve
         action="store_true",
         help="measure the peak memory of each case in a process of its own, and add lennard_jones with 4,000 particles",
     )
+    parser.add_argument(
+        "--startup",
+        action="store_true",
+        help="also time the start of processes: imports, and a function from the cache against Numba's own cached functions",
+    )
     parser.add_argument("--json", type=Path, metavar="PATH", help="write everything that was measured")
-    parser.add_argument("--markdown", type=Path, metavar="PATH", help="write the tables as Markdown")
-    parser.add_argument("--plot", type=Path, metavar="PATH", help="write a bar chart (the suffix says which format)")
+    parser.add_argument(
+        "--markdown",
+        type=Path,
+        metavar="PATH",
+        help="write the tables as Markdown; in a file with lines "
+        "'<!-- begin 1 thread -->' and '<!-- end 1 thread -->' (or '2 threads', 'memory'), what is between them is replaced",
+    )
+    parser.add_argument(
+        "--plot", type=Path, metavar="PATH", help="write a picture of the times over the best peer's (the suffix says which format)"
+    )
     parser.set_defaults(run=main, version=version)
 
 
@@ -116,16 +133,17 @@ def main(options: argparse.Namespace) -> int:
     peers = PEERS if options.peers or options.peer_python else ()
     settings = Settings(threads=options.threads or usable_cores(), repeat=options.repeat, separate=options.memory, peer_python=python)
     cases = chosen(options.workload, options.size, options.memory)
-    outcomes = with_progress(cases, (*OURS, *peers), settings)
-    head = {"tracegrad": options.version, "machine": summary(), "settings": {**asdict(settings), "size": options.size}}
+    head = {"tracegrad": options.version, "machine": machine.summary(python), "settings": {**asdict(settings), "size": options.size}}
     del head["settings"]["peer_python"]  # a path of this machine
-    show(outcomes, peers, settings, options.memory)
+    outcomes, start_up = with_progress(cases, (*OURS, *peers), settings, options.startup)
+    findings = Findings(head, outcomes, peers, start_up)
+    show(findings)
     if options.json:
-        report.write_json(options.json, head, outcomes)
+        findings.write_json(options.json)
     if options.markdown:
-        report.write_markdown(options.markdown, head, outcomes, peers, options.memory)
+        findings.write_markdown(options.markdown)
     if options.plot:
-        report.write_plot(options.plot, outcomes, (*OURS, *peers))
+        plot.write(options.plot, outcomes, (*OURS, *peers), f"tracegrad {options.version}, {head['machine']['cpu']}, {threads(head)}")
     return 1 if failures(outcomes) else 0
 
 
@@ -134,8 +152,10 @@ def interpreter(given: str | None) -> str | None:
     return sys.executable if given is None else shutil.which(given)
 
 
-def with_progress(cases: list[tuple[Workload, str]], contestants: tuple[str, ...], settings: Settings) -> list[Outcome]:
-    """Run the cases with a progress bar on the terminal."""
+def with_progress(
+    cases: list[tuple[Workload, str]], contestants: tuple[str, ...], settings: Settings, startup: bool
+) -> tuple[list[Outcome], StartUp | None]:
+    """Run the cases, and the start of processes where that is wanted, with a progress bar on the terminal."""
     progress = import_module("rich.progress")
     columns = (
         progress.SpinnerColumn(),
@@ -150,17 +170,27 @@ def with_progress(cases: list[tuple[Workload, str]], contestants: tuple[str, ...
         def advance(contestant: str, title: str) -> None:
             bar.update(task, advance=1, description=f"{contestant}: {title} done")
 
-        return run(cases, contestants, settings, advance)
+        def describe(text: str) -> None:
+            bar.update(task, description=text)
+
+        outcomes = run(cases, contestants, settings, advance)
+        return outcomes, measure(surroundings(settings), START_UPS, describe) if startup else None
 
 
-def show(outcomes: list[Outcome], peers: tuple[str, ...], settings: Settings, memory: bool) -> None:
-    """The tables on the terminal."""
+def show(findings: Findings) -> None:
+    """The tables on the terminal; the files say more."""
     out = console()
-    threads = f"{settings.threads} thread{'s' if settings.threads > 1 else ''}"
-    out.print(report.rich_table(f"Eager against jit, {threads}, medians", *report.main_rows(outcomes, memory)))
-    if peers:
-        out.print(report.rich_table(f"jit against others, {threads}, ms per derivative", *report.peer_rows(outcomes, peers)))
-    for line in report.remarks(outcomes, peers):
+    count = threads(findings.head)
+    separate = findings.head["settings"]["separate"]
+    out.print(report.rich_table(f"Eager against jit, {count}, medians", *report.main_rows(findings.outcomes, separate)))
+    if findings.peers:
+        rows = report.peer_rows(findings.outcomes, findings.peers)
+        out.print(report.rich_table(f"jit against others, {count}, ms per derivative", *rows))
+    if findings.start_up is not None:
+        out.print(report.rich_table(f"Start-up, medians of {findings.start_up.repeat}", *findings.start_up.rows()))
+    if findings.peers or findings.start_up is not None:
+        out.print(report.rich_table("Aims", *targets.rows(findings.results)))
+    for line in report.remarks(findings.outcomes, findings.peers):
         out.print(line, markup=False, highlight=False)
 
 
@@ -168,5 +198,5 @@ def console(stderr: bool = False):  # type: ignore[no-untyped-def]
     """rich's console; output that goes to a file is as wide as the tables want."""
     made = import_module("rich.console").Console(stderr=stderr)
     if not made.is_terminal:
-        made.width = 200
+        made.width = 260
     return made

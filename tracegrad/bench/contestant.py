@@ -21,11 +21,13 @@ class Prepared:
     derivative  computes the derivative and waits until it is there
     primal      computes the function alone, or None
     to_numpy    turns the derivative's result into a flat list of NumPy arrays
+    nodes       how many operations the derivative's graph has, asked when everything is measured; or None
     """
 
     derivative: Callable[[], Any]
     primal: Callable[[], Any] | None
     to_numpy: Callable[[Any], list[Any]]
+    nodes: Callable[[], int] | None = None
 
 
 Prepare = Callable[[Workload, list[Any], int], Prepared]
@@ -56,7 +58,9 @@ CONTESTANTS: dict[str, Contestant] = {
         Contestant("eager", "with_tracegrad", "prepare_eager", "tracegrad", ours=True, here=True),
         Contestant("jit", "with_tracegrad", "prepare_jit", "tracegrad", ours=True, here=True),
         Contestant("hand-written Numba", "with_numba", "prepare", "numba", here=True),
+        Contestant("floor", "with_numba", "prepare_floor", "numba", here=True),
         Contestant("JAX", "with_jax", "prepare", "jax"),
+        Contestant("JAX on NumPy", "with_jax", "prepare_from_numpy", "jax"),
         Contestant("torch eager", "with_torch", "prepare_eager", "torch"),
         Contestant("torch.compile", "with_torch", "prepare_compiled", "torch"),
         Contestant("HIPS autograd", "with_autograd", "prepare", "autograd"),
@@ -65,3 +69,5 @@ CONTESTANTS: dict[str, Contestant] = {
 }
 OURS = ("eager", "jit")
 PEERS = tuple(name for name, c in CONTESTANTS.items() if not c.ours)
+LIBRARIES = tuple(name for name, c in CONTESTANTS.items() if not c.here)
+"""What the best peer is looked for among: what a person would use instead, and not what is written by hand."""

@@ -56,6 +56,8 @@ WORKLOADS = (
         sizes={"small": {"n": 4}, "default": {"n": 4}, "large": {"n": 4}},
         reference=reference,
         numba=loops,
+        call_bound=True,
+        elementwise=True,
         torch=in_torch,
         casadi=in_casadi,
     ),

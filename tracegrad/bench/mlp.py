@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .workload import Floats, Function, Workload
+from .workload import Floats, Floor, Function, Workload
 
 
 def loss(w1: Floats, b1: Floats, w2: Floats, b2: Floats, x: Floats, labels: Floats) -> Any:
@@ -64,6 +64,12 @@ def loops(w1: Floats, b1: Floats, w2: Floats, b2: Floats, x: Floats, labels: Flo
     return total / n, x.T @ d_h, d_h.sum(axis=0), h.T @ p, p.sum(axis=0)
 
 
+def products(w1: Floats, b1: Floats, w2: Floats, b2: Floats, x: Floats, labels: Floats) -> tuple[Floats, ...]:
+    """The five products, of matrices of the same shapes and layouts."""
+    h = x @ w1
+    return h, h @ w2, labels @ w2.T, x.T @ h, h.T @ labels
+
+
 def in_torch(torch: Any) -> Function:
     def f(w1: Any, b1: Any, w2: Any, b2: Any, x: Any, labels: Any) -> Any:
         return torch.nn.functional.cross_entropy(torch.tanh(x @ w1 + b1) @ w2 + b2, labels)
@@ -96,6 +102,7 @@ WORKLOADS = (
         argnums=(0, 1, 2, 3),
         reference=reference,
         numba=loops,
+        floor=Floor("BLAS", products, products),
         torch=in_torch,
         casadi=in_casadi,
     ),

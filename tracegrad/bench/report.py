@@ -1,18 +1,19 @@
-"""Tables, files and a picture of what a benchmark run found."""
+"""Tables of what a benchmark run found."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
 
+from .contestant import LIBRARIES
 from .run import Outcome
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 ByCase = dict[tuple[str, str, str], dict[str, Outcome]]
+Rows = tuple[list[str], list[list[str]]]
+WORDS = ("workload", "derivative", "size", "check", "process", "aim", "wanted", "measured", "met")
 
 
 def by_case(outcomes: Sequence[Outcome]) -> ByCase:
@@ -63,12 +64,17 @@ def check_of(found: Mapping[str, Outcome]) -> str:
     return "; ".join(problems) or "ok"
 
 
+def value(outcome: Outcome | None, name: str) -> float | None:
+    """A number of an outcome, where there is one."""
+    return None if outcome is None else getattr(outcome, name)
+
+
 def seconds(value: float | None) -> str:
     return "" if value is None else f"{value:.2f}"
 
 
-def megabytes(outcome: Outcome | None) -> str:
-    return "" if outcome is None or outcome.peak_mb is None else f"{outcome.peak_mb:,.0f}"
+def megabytes(value: float | None) -> str:
+    return "" if value is None else f"{value:,.1f}" if value < 10 else f"{value:,.0f}"
 
 
 def ratio(outcome: Outcome | None) -> str:
@@ -78,31 +84,55 @@ def ratio(outcome: Outcome | None) -> str:
     return significant(outcome.derivative_s / outcome.primal_s)
 
 
-def main_rows(outcomes: Sequence[Outcome], memory: bool) -> tuple[list[str], list[list[str]]]:
-    """Headings and rows of the table of eager against jit."""
-    headings = ["workload", "derivative", "size", "eager ms", "jit ms", "speed-up", "jit / function", "first call s"]
-    headings += ["eager MB", "jit MB"] if memory else []
+def over(outcome: Outcome | None, other: Outcome | None) -> str:
+    """The first one's time over the second one's, where both are right."""
+    if outcome is None or other is None or not (outcome.good and other.good and outcome.derivative_s and other.derivative_s):
+        return ""
+    return significant(outcome.derivative_s / other.derivative_s)
+
+
+def main_rows(outcomes: Sequence[Outcome], separate: bool) -> Rows:
+    """Headings and rows of the table of eager against jit; what compiling takes can only be told apart in processes of their own."""
+    headings = ["workload", "derivative", "size", "eager ms", "function ms", "jit ms", "speed-up", "jit / function", "first call s"]
+    headings += ["eager MB", "jit MB", *(["jit first call MB"] if separate else [])]
     rows = []
     for case, found in by_case(outcomes).items():
         eager, jit = found.get("eager"), found.get("jit")
-        row = [*case, time_of(eager), time_of(jit), speed_up(eager, jit), ratio(jit), seconds(jit.first_call_s if jit else None)]
-        rows.append([*row, *([megabytes(eager), megabytes(jit)] if memory else []), check_of(found)])
+        row = [*case, time_of(eager), milliseconds(value(jit, "primal_s")), time_of(jit), speed_up(eager, jit), ratio(jit)]
+        row += [seconds(value(jit, "first_call_s")), megabytes(value(eager, "call_mb")), megabytes(value(jit, "call_mb"))]
+        row += [megabytes(value(jit, "first_call_mb"))] if separate else []
+        rows.append([*row, check_of(found)])
     return [*headings, "check"], rows
 
 
-def peer_rows(outcomes: Sequence[Outcome], peers: Sequence[str]) -> tuple[list[str], list[list[str]]]:
-    """Headings and rows of the table of jit against the others; contestants that are not installed have no column."""
-    there = [p for p in peers if any(o.contestant == p and o.status != "left out" for o in outcomes)]
-    libraries = [p for p in there if p != "hand-written Numba"]
-    headings = ["workload", "derivative", "size", "jit", *there, "jit to best peer"]
+def peer_rows(outcomes: Sequence[Outcome], peers: Sequence[str]) -> Rows:
+    """Headings and rows of the table of jit against the others."""
+    shown = present(outcomes, peers)
+    headings = ["workload", "derivative", "size", "jit", *shown, "jit / floor", "jit / Numba", "best peer / jit"]
     rows = []
     for case, found in by_case(outcomes).items():
         jit = found.get("jit")
-        timed = [o for p in libraries if (o := found.get(p)) is not None and o.good and o.derivative_s]
+        timed = [o for p in shown if p in LIBRARIES and (o := found.get(p)) is not None and o.good and o.derivative_s]
         best = min(timed, key=lambda o: o.derivative_s or 0.0, default=None)
-        against = f"{speed_up(best, jit)} {best.contestant}" if best is not None and jit is not None and jit.good else ""
-        rows.append([*case, time_of(jit), *[time_of(found.get(p)) for p in there], against])
+        against = f"{over(best, jit)} {best.contestant}" if best is not None and over(best, jit) else ""
+        times = [time_of(found.get(p)) for p in shown]
+        rows.append([*case, time_of(jit), *times, over(jit, found.get("floor")), over(jit, found.get("hand-written Numba")), against])
     return headings, rows
+
+
+def cells(outcomes: Sequence[Outcome], contestants: Sequence[str], cell: Callable[[Outcome], str]) -> Rows:
+    """Headings and rows of a table of one number of every contestant."""
+    shown = present(outcomes, contestants)
+    return ["workload", "derivative", "size", *shown], [
+        [*case, *[cell(o) if (o := found.get(name)) is not None and o.good else "" for name in shown]]
+        for case, found in by_case(outcomes).items()
+    ]
+
+
+def present(outcomes: Sequence[Outcome], contestants: Sequence[str]) -> list[str]:
+    """Those that are installed and have a version of at least one workload."""
+    there = {o.contestant for o in outcomes if o.status != "left out"}
+    return [name for name in contestants if name in there]
 
 
 def remarks(outcomes: Sequence[Outcome], peers: Sequence[str]) -> list[str]:
@@ -127,66 +157,18 @@ def rich_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]
 
     table = Table(title=title, title_justify="left", header_style="bold")
     for heading in headings:
-        words = heading in ("workload", "derivative", "size", "check")
-        table.add_column(heading, justify="left" if words else "right", overflow="fold", no_wrap=heading != "check")
+        justify: Literal["left", "right"] = "left" if heading in WORDS else "right"
+        table.add_column(heading, justify=justify, overflow="fold", no_wrap=heading in WORDS and heading != "check")
     for row in rows:
-        cells = [Text(cell) for cell in row]
-        if headings[-1] == "check":
-            cells[-1].stylize("green" if row[-1] == "ok" else "bold red")
-        table.add_row(*cells)
+        shown = [Text(cell) for cell in row]
+        if headings[-1] in ("check", "met"):
+            shown[-1].stylize("green" if row[-1] in ("ok", "met") else "bold red")
+        table.add_row(*shown)
     return table
 
 
 def markdown_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """The same as Markdown."""
-    words = ("workload", "derivative", "size", "check")
-    lines = ["| " + " | ".join(headings) + " |", "|" + "|".join("---" if h in words else "---:" for h in headings) + "|"]
+    lines = ["| " + " | ".join(headings) + " |", "|" + "|".join("---" if h in WORDS else "---:" for h in headings) + "|"]
     lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
     return "\n".join(lines)
-
-
-def write_json(path: Path, head: Mapping[str, Any], outcomes: Sequence[Outcome]) -> None:
-    """Everything that was measured, times in seconds."""
-    path.write_text(json.dumps({**head, "results": [o.as_dict() for o in outcomes]}, indent=2) + "\n")
-
-
-def write_markdown(path: Path, head: Mapping[str, Any], outcomes: Sequence[Outcome], peers: Sequence[str], memory: bool) -> None:
-    """The tables, with the machine and the settings above them."""
-    machine = head["machine"]
-    versions = ", ".join(f"{name} {version}" for name, version in machine["packages"].items())
-    parts = [
-        f"Threads: {head['settings']['threads']}. Machine: {machine['cpu']}, {machine['cores']} cores, {machine['system']}; "
-        f"Python {machine['python']}, tracegrad {head['tracegrad']}, {versions}.",
-        markdown_table(*main_rows(outcomes, memory)),
-    ]
-    if peers:
-        parts += ["Milliseconds per derivative:", markdown_table(*peer_rows(outcomes, peers))]
-    parts += ["\n".join(f"- {line}" for line in lines)] if (lines := remarks(outcomes, peers)) else []
-    path.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
-
-
-def write_plot(path: Path, outcomes: Sequence[Outcome], contestants: Sequence[str]) -> None:
-    """Bars of the times on a logarithmic scale, a group per workload."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot
-
-    cases = by_case(outcomes)
-    shown = [c for c in contestants if any(o.contestant == c and o.good for o in outcomes)]
-    height = 0.8 / max(1, len(shown))
-    figure, axes = pyplot.subplots(figsize=(9, 1.2 + 0.22 * len(cases) * max(2, len(shown))), layout="constrained")
-    for k, contestant in enumerate(shown):
-        # A contestant without a right result has no bar.
-        bars = [(row, (o.derivative_s or 0.0) * 1e3) for row, found in enumerate(cases.values()) if (o := found.get(contestant)) and o.good]
-        positions = [row + (k - (len(shown) - 1) / 2) * height for row, _ in bars]
-        axes.barh(positions, [ms for _, ms in bars], height=height, label=contestant)
-    axes.set_yticks(range(len(cases)), [f"{title}\n{derivative}, {size}" for title, derivative, size in cases], fontsize=7)
-    axes.invert_yaxis()
-    axes.set_xscale("log")
-    axes.set_xlabel("milliseconds per call (median)")
-    axes.grid(axis="x", which="major", alpha=0.4)
-    axes.set_axisbelow(True)
-    axes.legend(fontsize=8)
-    figure.savefig(path, dpi=150)
-    pyplot.close(figure)

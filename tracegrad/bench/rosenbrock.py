@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .workload import Floats, Function, Workload
+from .workload import Floats, Floor, Function, Workload
 
 
 def rosenbrock(x: Floats) -> Any:
@@ -46,39 +46,46 @@ def hessian_product(x: Floats, v: Floats) -> list[Any]:
     return [result]
 
 
+def copy(x: Floats) -> tuple[Floats]:
+    return (x.copy(),)
+
+
+# Indices of loops are unsigned: the wraparound of negative ones keeps Numba's loops from being vectorised.
+
+
 def gradient_loop(x: Floats) -> tuple[float, Floats]:
-    # Unsigned indices: Numba's wraparound of negative ones keeps the loop from being vectorised.
-    one = np.uint64(1)
-    inner = np.uint64(x.size - 1)
+    one, last = np.uint64(1), np.uint64(x.size - 1)
     result = np.empty_like(x)
-    total, below = 0.0, x[1] - x[0] * x[0]
-    result[0] = -2.0 * (1.0 - x[0]) - 400.0 * x[0] * below
-    total = (1.0 - x[0]) ** 2 + 100.0 * below * below
-    for i in range(one, inner):
+    valley = x[1] - x[0] * x[0]
+    result[0] = -2.0 * (1.0 - x[0]) - 400.0 * x[0] * valley
+    total = (1.0 - x[0]) ** 2 + 100.0 * valley * valley
+    for i in range(one, last):
         a, rest = x[i], 1.0 - x[i]
         valley = x[i + one] - a * a
         total += rest * rest + 100.0 * valley * valley
         result[i] = -2.0 * rest - 400.0 * a * valley + 200.0 * (a - x[i - one] * x[i - one])
-    result[inner] = 200.0 * (x[inner] - x[inner - one] ** 2)
+    result[last] = 200.0 * (x[last] - x[last - one] ** 2)
     return total, result
 
 
 def hessian_loop(x: Floats) -> tuple[Floats]:
-    n = x.size
-    result = np.zeros((n, n))
-    for i in range(n - 1):
-        result[i, i] += 2.0 - 400.0 * (x[i + 1] - 3.0 * x[i] * x[i])
-        result[i + 1, i + 1] += 200.0
-        result[i, i + 1] = result[i + 1, i] = -400.0 * x[i]
+    one, last = np.uint64(1), np.uint64(x.size - 1)
+    result = np.zeros((x.size, x.size))
+    for i in range(last):
+        result[i, i] += 2.0 - 400.0 * (x[i + one] - 3.0 * x[i] * x[i])
+        result[i + one, i + one] += 200.0
+        result[i, i + one] = result[i + one, i] = -400.0 * x[i]
     return (result,)
 
 
 def hessian_product_loop(x: Floats, v: Floats) -> tuple[Floats]:
-    result = np.zeros_like(x)
-    for i in range(x.size - 1):
-        beside = -400.0 * x[i]
-        result[i] += (2.0 - 400.0 * (x[i + 1] - 3.0 * x[i] * x[i])) * v[i] + beside * v[i + 1]
-        result[i + 1] += 200.0 * v[i + 1] + beside * v[i]
+    one, last = np.uint64(1), np.uint64(x.size - 1)
+    result = np.empty_like(x)
+    result[0] = (2.0 - 400.0 * (x[1] - 3.0 * x[0] * x[0])) * v[0] - 400.0 * x[0] * v[1]
+    for i in range(one, last):
+        before, a = x[i - one], x[i]
+        result[i] = (202.0 - 400.0 * (x[i + one] - 3.0 * a * a)) * v[i] - 400.0 * (a * v[i + one] + before * v[i - one])
+    result[last] = 200.0 * v[last] - 400.0 * x[last - one] * v[last - one]
     return (result,)
 
 
@@ -106,6 +113,8 @@ WORKLOADS = (
         sizes={"small": {"n": 10_000}, "default": {"n": 1_000_000}, "large": {"n": 10_000_000}},
         reference=gradient,
         numba=gradient_loop,
+        floor=Floor("copy", copy, copy),
+        elementwise=True,
         torch=in_torch,
         casadi=in_casadi,
     ),
@@ -130,6 +139,7 @@ WORKLOADS = (
         sizes={"small": {"n": 100}, "default": {"n": 10_000}, "large": {"n": 1_000_000}},
         reference=hessian_product,
         numba=hessian_product_loop,
+        elementwise=True,
         torch=in_torch,
         casadi=in_casadi,
     ),

@@ -60,7 +60,9 @@ class Outcome:
     derivative_s: float | None = None
     primal_s: float | None = None
     first_call_s: float | None = None
-    peak_mb: float | None = None
+    first_call_mb: float | None = None
+    call_mb: float | None = None
+    nodes: int | None = None
 
     @property
     def title(self) -> str:
@@ -121,12 +123,18 @@ class Case:
         w = self.workload
         return Outcome(w.name, w.variant, w.derivative, w.label(self.size), contestant, **given)
 
+    def work(self) -> list[Any]:
+        """What the floor's work comes to."""
+        assert self.workload.floor is not None
+        with np.load(self.arguments) as stored:
+            return [np.asarray(a) for a in self.workload.floor.expected(*[stored[f"arr_{k}"] for k in range(len(stored.files))])]
+
     def judge(self, outcome: Outcome) -> None:
         """Compare the result that the worker wrote with the independent derivative, and jit's with the eager one."""
         with np.load(self.result) as stored:
             found = [stored[f"arr_{k}"] for k in range(len(stored.files))]
         self.result.unlink()
-        wrong = disagreement(found, self.expected)
+        wrong = disagreement(found, self.work() if outcome.contestant == "floor" else self.expected)
         if not wrong and outcome.contestant == "jit" and self.eager is not None:
             against = disagreement(found, self.eager)
             wrong = f"differs from eager: {against}" if against else ""
@@ -254,14 +262,14 @@ def command(contestant: str, plan_file: Path, settings: Settings) -> list[str]:
 
 
 def environment(settings: Settings, folder: Path) -> Mapping[str, str]:
-    """Equal thread counts for all, and empty caches, so that the first call is what a new program meets."""
-    variables = dict(os.environ)
-    variables.update(dict.fromkeys(THREAD_VARIABLES, str(settings.threads)))
-    variables["TRACEGRAD_CACHE_DIR"] = str(folder / "cache")
-    variables["TORCHINDUCTOR_CACHE_DIR"] = str(folder / "torch")
-    # A checkout that is not installed is found from any working directory.
-    variables["PYTHONPATH"] = os.pathsep.join(p for p in (str(HERE.parent.parent), os.environ.get("PYTHONPATH", "")) if p)
-    return variables
+    """Empty caches, so that the first call is what a new program meets."""
+    return {**surroundings(settings), "TRACEGRAD_CACHE_DIR": str(folder / "cache"), "TORCHINDUCTOR_CACHE_DIR": str(folder / "torch")}
+
+
+def surroundings(settings: Settings) -> dict[str, str]:
+    """Environment variables with equal thread counts for all, in which a checkout that is not installed is found from any folder."""
+    path = os.pathsep.join(p for p in (str(HERE.parent.parent), os.environ.get("PYTHONPATH", "")) if p)
+    return {**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(settings.threads)), "PYTHONPATH": path}
 
 
 def failures(outcomes: Sequence[Outcome]) -> list[Outcome]:

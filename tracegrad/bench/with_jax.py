@@ -1,4 +1,4 @@
-"""JAX, compiled, on device arrays made beforehand."""
+"""JAX, compiled, on device arrays made beforehand or on NumPy arrays."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .contestant import Prepared
+from .contestant import NotFittingError, Prepared
 from .workload import Workload, direction, with_modules
 
 jax: Any = import_module("jax")
@@ -17,10 +17,22 @@ jax.config.update("jax_enable_x64", True)
 
 def prepare(workload: Workload, arguments: list[Any], threads: int) -> Prepared:
     """The number of threads follows from the affinity mask, which stands before JAX is imported."""
+    return _prepared(workload, arguments, jax.device_put)
+
+
+def prepare_from_numpy(workload: Workload, arguments: list[Any], threads: int) -> Prepared:
+    """Called with NumPy arrays, as a program does that is not written around JAX."""
+    if not workload.call_bound:
+        raise NotFittingError("the call is not what takes the time")
+    return _prepared(workload, arguments, np.asarray)
+
+
+def _prepared(workload: Workload, arguments: list[Any], put: Callable[[Any], Any]) -> Prepared:
     function = with_modules(workload.function, import_module("jax.numpy"), import_module("jax.scipy.special"))
-    inputs = [jax.device_put(a) for a in arguments]
+    inputs = [put(a) for a in arguments]
     derivative, primal = jax.jit(_transformed(workload, function)), jax.jit(function)
-    extended = [*inputs, jax.device_put(direction(arguments))] if workload.derivative == "hvp" else inputs
+    extended = [*inputs, put(direction(arguments))] if workload.derivative == "hvp" else inputs
+    # Calls return before their work is done.
     wait = jax.block_until_ready
     return Prepared(
         lambda: wait(derivative(*extended)), lambda: wait(primal(*inputs)), lambda r: [np.asarray(a) for a in jax.tree_util.tree_leaves(r)]

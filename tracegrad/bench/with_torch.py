@@ -19,6 +19,12 @@ def prepare_eager(workload: Workload, arguments: list[Any], threads: int) -> Pre
 
 
 def prepare_compiled(workload: Workload, arguments: list[Any], threads: int) -> Prepared:
+    # Every workload is compiled for its own sizes. Without this, the second workload on the same text is compiled for any size, which is slower
+    # and fails for some Hessians.
+    torch.compiler.reset()
+    # torch.compile's kernels run five times slower in a process that has made no eager call yet (black_scholes: 48 against 8.5 ms for
+    # the function alone, torch 2.13 on an AMD EPYC with AVX-512); a program that computes its arguments with torch has made one.
+    torch.exp(torch.ones(3, dtype=torch.float64) + 1)
     return _prepare(workload, arguments, threads, torch.compile)
 
 

@@ -1,8 +1,9 @@
-"""tracegrad itself, eagerly and compiled. Its threads follow from the environment and the affinity mask of the process."""
+"""tracegrad itself, eagerly and compiled."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,18 @@ from .workload import Workload, direction
 
 def prepare_eager(workload: Workload, arguments: list[Any], threads: int) -> Prepared:
     """The define-by-run tape; the function alone is plain NumPy."""
-    return _prepared(workload, arguments, transformed(workload), workload.function)
+    return prepared(workload, arguments, transformed(workload), workload.function)
 
 
 def prepare_jit(workload: Workload, arguments: list[Any], threads: int) -> Prepared:
     """The compiled derivative of the same text."""
-    return _prepared(workload, arguments, tg.jit(transformed(workload)), tg.jit(workload.function))
+    # Where tracegrad has threads of its own, they are as many as the other contestants have.
+    getattr(tg, "set_num_threads", lambda _: None)(threads)
+    derivative = tg.jit(transformed(workload))
+    return replace(
+        prepared(workload, arguments, derivative, tg.jit(workload.function)),
+        nodes=lambda: len(derivative.graphs(*inputs(workload, arguments))[1].nodes),
+    )
 
 
 def start_up() -> None:
@@ -47,9 +54,14 @@ def transformed(workload: Workload) -> Callable[..., Any]:
             return product
 
 
-def _prepared(workload: Workload, arguments: list[Any], derivative: Callable[..., Any], primal: Callable[..., Any]) -> Prepared:
-    inputs = [*arguments, direction(arguments)] if workload.derivative == "hvp" else arguments
-    return Prepared(lambda: derivative(*inputs), lambda: primal(*arguments), flat)
+def prepared(workload: Workload, arguments: list[Any], derivative: Callable[..., Any], primal: Callable[..., Any]) -> Prepared:
+    given = inputs(workload, arguments)
+    return Prepared(lambda: derivative(*given), lambda: primal(*arguments), flat)
+
+
+def inputs(workload: Workload, arguments: list[Any]) -> list[Any]:
+    """What the derivative is called with."""
+    return [*arguments, direction(arguments)] if workload.derivative == "hvp" else arguments
 
 
 def flat(result: Any) -> list[Any]:

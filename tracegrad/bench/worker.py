@@ -57,20 +57,31 @@ def measured(prepare: Prepare, case: dict[str, Any], plan: dict[str, Any]) -> di
         prepared = prepare(workload, arguments, plan["threads"])
         result = prepared.derivative()
         first_call = perf_counter() - start
+        first_call_mb = memory.megabytes()
         np.savez(case["result"], *prepared.to_numpy(result))
         del result
+        memory = PeakMemory()
         derivative = seconds_per_call(prepared.derivative, plan["repeat"], plan["budget"])
-        peak = memory.megabytes()
+        call_mb = memory.megabytes()
         primal = None
         if prepared.primal is not None:
             prepared.primal()
             primal = seconds_per_call(prepared.primal, plan["repeat"], plan["budget"] / 4)
+        nodes = prepared.nodes() if prepared.nodes is not None else None
     except NotFittingError as error:
         return {"status": "left out", "detail": str(error)}
     except Exception as error:
         # Whatever a library raises belongs into the table; the other cases go on.
         return {"status": "failed", "detail": f"{type(error).__name__}: {first_line(error)}"}
-    return {"status": "ok", "first_call_s": first_call, "derivative_s": derivative, "primal_s": primal, "peak_mb": peak}
+    return {
+        "status": "ok",
+        "first_call_s": first_call,
+        "derivative_s": derivative,
+        "primal_s": primal,
+        "first_call_mb": first_call_mb,
+        "call_mb": call_mb,
+        "nodes": nodes,
+    }
 
 
 def first_line(error: Exception) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType
@@ -17,6 +18,22 @@ Kind = Literal["value_and_grad", "grad", "hessian", "hvp"]
 TOLERANCE = 1e-10
 
 
+@dataclass(frozen=True)
+class Floor:
+    """Work that no program for a workload's derivative avoids, done alone.
+
+    name      "BLAS" for the products, "copy" for reading the arguments and writing results of their size
+    function  does it; takes the workload's arguments and gives a tuple of arrays
+    expected  the same results in plain NumPy
+    compiled  whether Numba compiles it, so that a call costs what native code pays
+    """
+
+    name: str
+    function: Function
+    expected: Function
+    compiled: bool = True
+
+
 @dataclass(frozen=True, kw_only=True)
 class Workload:
     """A scalar function in plain NumPy style, and one derivative of it that is timed.
@@ -30,7 +47,11 @@ class Workload:
     argnums     the arguments with respect to which the derivative is taken
     reference   the independent derivative, written by hand: `reference(*arguments)`, and the direction last for "hvp";
                 gives the list of arrays that every contestant must give
-    numba       the derivative written by hand as loops, to be compiled by Numba; same signature and result as `reference`
+    numba       the derivative written by hand as loops, to be compiled by Numba with the helpers of its module; same signature
+                and result as `reference`
+    floor       what the time of the derivative cannot be below
+    call_bound  whether the call itself is what takes the time, so that it matters where a library's arguments live
+    elementwise whether the function does little more than arithmetic on each entry and a sum
     torch       `torch(module)` gives the function for torch
     casadi      `casadi(module)` gives the function on CasADi's symbols; None where the function does not fit CasADi
     """
@@ -45,6 +66,9 @@ class Workload:
     reference: Function
     argnums: tuple[int, ...] = (0,)
     numba: Function | None = None
+    floor: Floor | None = None
+    call_bound: bool = False
+    elementwise: bool = False
     torch: Callable[[Any], Function] | None = None
     casadi: Callable[[Any], Function] | None = None
 
@@ -71,6 +95,17 @@ class Workload:
 def direction(arguments: Sequence[npt.NDArray[Any]]) -> Floats:
     """The direction of a Hessian-vector product in the first argument."""
     return np.random.default_rng(1).standard_normal(arguments[0].shape)
+
+
+def with_helpers(function: Function, changed: Callable[[Function], Any]) -> Function:
+    """The same function, on changed versions of the functions of its module that it calls."""
+    assert isinstance(function, FunctionType)
+    scope = dict(function.__globals__)
+    for name in {i.argval for i in dis.get_instructions(function) if i.opname == "LOAD_GLOBAL"}:
+        value = scope.get(name)
+        if isinstance(value, FunctionType) and value.__module__ == function.__module__:
+            scope[name] = changed(value)
+    return FunctionType(function.__code__, scope, function.__name__, function.__defaults__, function.__closure__)
 
 
 def with_modules(function: Function, numpy: Any, special: Any) -> Function:

@@ -1,0 +1,91 @@
+"""The files that a benchmark run writes: JSON with everything, and Markdown tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from . import machine, report, targets
+from .run import Outcome
+from .startup import StartUp
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What a run measured. `head` says with which version, machine and settings; `peers` are the contestants beside eager and jit."""
+
+    head: dict[str, Any]
+    outcomes: Sequence[Outcome]
+    peers: Sequence[str] = ()
+    start_up: StartUp | None = None
+    results: targets.Results = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "results", targets.Results(self.outcomes, self.start_up))
+
+    def write_json(self, path: Path) -> None:
+        """Everything, times in seconds."""
+        headings, rows = targets.rows(self.results)
+        everything = {
+            **self.head,
+            "results": [o.as_dict() for o in self.outcomes],
+            "start_up": None if self.start_up is None else asdict(self.start_up),
+            "geometric_mean": self.results.geometric_mean(),
+            "targets": [dict(zip(headings, row, strict=True)) for row in rows],
+        }
+        path.write_text(json.dumps(everything, indent=2) + "\n", encoding="utf-8")
+
+    def write_markdown(self, path: Path) -> None:
+        """Write the tables, or replace the section of this kind of run in a file that has one (see `section`)."""
+        text = self.markdown()
+        begin, end = (f"<!-- {word} {self.section} -->" for word in ("begin", "end"))
+        old = path.read_text(encoding="utf-8") if path.exists() else ""
+        if begin in old and end in old:
+            text = old[: old.index(begin)] + f"{begin}\n\n{text}\n" + old[old.index(end) :]
+        path.write_text(text, encoding="utf-8")
+
+    @property
+    def section(self) -> str:
+        """What a page calls this kind of run: "1 thread", or "memory"."""
+        return "memory" if self.head["settings"]["separate"] else threads(self.head)
+
+    def markdown(self) -> str:
+        """The tables, with the machine and the settings above them."""
+        separate = self.head["settings"]["separate"]
+        everyone = ("eager", "jit", *self.peers)
+        parts = ["\n".join(f"- {line}" for line in machine.lines(self.head))]
+        parts += [table("Eager against jit", report.main_rows(self.outcomes, separate))]
+        if self.peers:
+            parts += [
+                table("Milliseconds per derivative", report.peer_rows(self.outcomes, self.peers)),
+                table("Milliseconds of the function alone", self._each(everyone, lambda o: report.milliseconds(o.primal_s))),
+                table("Seconds of the first call", self._each(everyone, lambda o: report.seconds(o.first_call_s))),
+                table("MB that a call takes above what stays between calls", self._each(everyone, lambda o: report.megabytes(o.call_mb))),
+            ]
+            if separate:
+                each = self._each(everyone, lambda o: report.megabytes(o.first_call_mb))
+                parts += [table("MB that the first call takes, compilers and what stays included", each)]
+        if self.start_up is not None:
+            parts += [table(f"Start-up, whole processes, medians of {self.start_up.repeat}", self.start_up.rows())]
+        if self.peers or self.start_up is not None:
+            parts += [table("Aims", targets.rows(self.results))]
+        remarks = report.remarks(self.outcomes, self.peers)
+        parts += ["\n".join(f"- {line}" for line in remarks)] if remarks else []
+        return "\n\n".join(parts) + "\n"
+
+    def _each(self, contestants: Sequence[str], cell: Any) -> report.Rows:
+        return report.cells(self.outcomes, contestants, cell)
+
+
+def threads(head: dict[str, Any]) -> str:
+    """For headings."""
+    count = head["settings"]["threads"]
+    return f"{count} thread{'s' if count > 1 else ''}"
+
+
+def table(title: str, rows: report.Rows) -> str:
+    """A heading and a table."""
+    return f"### {title}\n\n{report.markdown_table(*rows)}"
