@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -17,6 +18,7 @@ from ..schedule import schedule
 from ..transforms.rewrite import optimize
 from ..tree import unflatten
 from ..types import SIZES
+from .memory import LARGE, POOL
 from .threads import NO_PHASE, Sharing
 
 
@@ -28,11 +30,11 @@ class _Scratch(threading.local):
         self.status = np.zeros(2, np.int64)
 
     def provide(self, nbytes: int) -> np.ndarray[Any, Any]:
-        """A larger arena; kept for later calls unless it is very large."""
-        made = np.empty(nbytes, np.uint8)
-        if nbytes < 1 << 24:
-            self.arena = made
-        return made
+        """A larger arena; kept for later calls of this thread unless it is very large."""
+        if nbytes >= 1 << 24:
+            return POOL.take(nbytes)
+        self.arena = np.empty(nbytes, np.uint8)
+        return self.arena
 
 
 _SCRATCH = _Scratch()
@@ -70,7 +72,7 @@ class Compiled:
 
     def run(self, arrays: Sequence[np.ndarray[Any, Any]], sizes: Sequence[int]) -> list[np.ndarray[Any, Any]]:
         shapes, arena_bytes = self.fixed or self.plan(*sizes)
-        outs = [np.empty(s, d) for s, d in zip(shapes, self.out_dtypes, strict=True)]
+        outs = [POOL.empty(s, d) for s, d in zip(shapes, self.out_dtypes, strict=True)]
         scratch = _SCRATCH
         arena, status = scratch.arena, scratch.status
         if arena.nbytes < arena_bytes + 64:
@@ -122,9 +124,11 @@ class Executable:
         compiled = self.compiled(tuple(["C" if a.flags.c_contiguous else "A" for a in arrays]))
         sizes = [arrays[k].shape[axis] for k, axis in self._where]
         shapes, arena_bytes = compiled.fixed or compiled.plan(*sizes)
-        plan = list(zip(shapes, compiled.out_dtypes, strict=True))
+        plan = [
+            (POOL.empty if math.prod(s) * d.itemsize >= LARGE else np.empty, s, d) for s, d in zip(shapes, compiled.out_dtypes, strict=True)
+        ]
         numbers = [(k, self.dtypes[k]) for k, x in enumerate(args) if not isinstance(x, np.ndarray)]
-        entry, empty, array, scratch, fail = compiled.entry, np.empty, np.array, _SCRATCH, compiled.fail
+        entry, array, scratch, fail = compiled.entry, np.array, _SCRATCH, compiled.fail
         shared = compiled.shared
         single = count == 1 and spec.num_nodes == 1
         scalar = [s == () for s in shapes]
@@ -135,7 +139,7 @@ class Executable:
                 args = list(args)
                 for k, d in numbers:
                     args[k] = array(args[k], d)
-            outs = [empty(s, d) for s, d in plan]
+            outs = [empty(s, d) for empty, s, d in plan]
             arena, status = scratch.arena, scratch.status
             if arena.nbytes < arena_bytes + 64:
                 arena = scratch.provide(arena_bytes + 64)
