@@ -22,8 +22,8 @@ CALL_OPTIONS: dict[str, Any] = {"error_model": "numpy"}
 PRIMITIVES: dict[Callable[..., Any], tuple[Typer, Lower]] = {}
 IMPLEMENTATIONS: dict[Callable[..., Any], tuple[Typer, bool]] = {}
 """The typer of each function that `implements` was told of, and whether its bodies are inlined."""
-AS_WRITTEN: set[Callable[..., Any]] = set()
-"""Functions whose own body is the native one, for any types."""
+AS_WRITTEN: dict[Callable[..., Any], bool] = {}
+"""Functions whose own body is the native one, for any types, and whether it is inlined."""
 
 
 def primitive(function: Callable[..., Any], typer: Typer) -> Callable[[Lower], Lower]:
@@ -54,8 +54,15 @@ def implements(function: Callable[..., Any], inline: bool = True) -> Callable[[T
 
 def inlined(function: Function) -> Function:
     """A function of scalars whose body is compiled into its callers."""
-    AS_WRITTEN.add(function)
+    AS_WRITTEN[function] = True
     made: Function = register_jitable(**JIT_OPTIONS)(function)
+    return made
+
+
+def compiled(function: Function) -> Function:
+    """A function whose body is compiled as it is written."""
+    AS_WRITTEN[function] = False
+    made: Function = register_jitable(**CALL_OPTIONS)(function)
     return made
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba.core import errors, types
+from numba.core import types
 
 from . import bridge
 from .support import view
@@ -128,13 +128,15 @@ class Calls:
 
     def own(self, builder: Any, function: FunctionType, args: Sequence[Operand]) -> Operand | None:
         """A call of a function with a body here; None where Numba must look for one."""
-        body, inline = function, True
+        body = function
         if function in bridge.IMPLEMENTATIONS:
             typer, inline = bridge.IMPLEMENTATIONS[function]
             body = typer(*[self.values.type_of(a) for a in args])
             if not isinstance(body, FunctionType):
                 return None
-        elif function not in bridge.AS_WRITTEN:
+        elif function in bridge.AS_WRITTEN:
+            inline = bridge.AS_WRITTEN[function]
+        else:
             return None
         missing = body.__code__.co_argcount - len(args)
         given = (
@@ -142,7 +144,7 @@ class Calls:
         )
         try:
             llvm, kind, kinds = self.function(body, function, given, inline)
-        except errors.NumbaError:
+        except UntranslatableError:
             return None
         passed = [self.values.cast(builder, a, k) for a, k in zip(given, kinds, strict=True) if k is not None]
         result = builder.call(llvm, passed)

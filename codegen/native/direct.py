@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import llvmlite.binding as binding
-from numba.core import callconv, cgutils, codegen, compiler, config, cpu, errors, typed_passes, types
+from numba.core import callconv, cgutils, codegen, compiler, config, cpu, typed_passes, types
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.lowering import Environment
 
@@ -110,9 +110,9 @@ class DirectLowering(typed_passes.BaseNativeLowering):  # type: ignore[misc]
         state.library.enable_object_caching()
         try:
             super().run_pass(state)
-        except BaseException:
+        except Exception as error:
             state.func_ir = state.typemap = state.calltypes = state.library = state.return_type = None
-            raise
+            raise UntranslatableError(f"{function.__qualname__}: {error}") from error
         state.func_ir = None
         return True
 
@@ -140,6 +140,6 @@ class KernelCompiler(compiler.Compiler):  # type: ignore[misc]
     def _compile_core(self) -> Any:
         try:
             return super()._compile_core()
-        except errors.NumbaError:
+        except UntranslatableError:
             self.direct, self.state.status.fail_reason = False, None
             return super()._compile_core()

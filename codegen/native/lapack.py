@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 from numba.core import types
-from numba.extending import register_jitable
 from numba.np import numpy_support
 
-from .bridge import implements
+from .bridge import compiled, implements
 from .foreign import blas, copied, fill, lapack, letter, turned
 
 LOWER, UPPER, VECTORS, SLIM, PLAIN = ord("L"), ord("U"), ord("V"), ord("S"), ord("N")
@@ -171,7 +170,7 @@ def _stacked(function: Body, ranks: tuple[int, ...], make: Callable[..., Body]) 
 
 
 def _jit(core: Body) -> Any:
-    return register_jitable(error_model="numpy")(core)
+    return compiled(core)
 
 
 def _numpy_type(dtype: Any) -> Any:

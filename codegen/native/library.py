@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 from numba.core import types
 from numba.core.typing import signature
-from numba.extending import register_jitable
 from numba.np import numpy_support
 
 from . import gemm
-from .bridge import implements, primitive
+from .bridge import compiled, implements, primitive
 from .foreign import LARGEST, LETTERS, blas, routine
 from .lapack import adjugate, cholesky, det, eigh, inv, pinv, qr, slogdet, solve, svd, triangular_solve
 from .support import acc, index
@@ -160,7 +159,7 @@ def _vectors(out: Any) -> Any:
         else:
             gemv(NO, n, k, one, b, at_b, n, a, at_a, 1, zero, out, at, 1)
 
-    return register_jitable(error_model="numpy")(body)
+    return compiled(body)
 
 
 @implements(_product, inline=False)
@@ -227,7 +226,7 @@ def _type_scaled(
     return body
 
 
-_rule = register_jitable(by_loops)
+_rule = compiled(by_loops)
 
 
 def _has_blas(*arrays: Any) -> bool:

@@ -17,7 +17,7 @@ from types import FunctionType
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils, errors, types
+from numba.core import cgutils, types
 
 from .calls import Calls
 from .sources import tree_of
@@ -438,10 +438,11 @@ class Unit:
         made = Function(self, function, tree)
         try:
             llvm = made.translate(begin, arguments)
-        except errors.NumbaError:
+        except Exception as error:
+            # Whatever it is: Numba's own pipeline knows more of Python, and tells the reader what is really wrong.
             self.module.globals.pop(name, None)
             self.refused.add(which)
-            raise
+            raise UntranslatableError(f"{function.__qualname__}: {error}") from error
         return llvm, made.result
 
 

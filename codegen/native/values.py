@@ -84,10 +84,7 @@ class Values:
             return type_of_constant(x.value)
         if x.value is None:
             return types.none
-        kind = x.value if isinstance(x.value, types.Type) else self.typing.resolve_value_type(x.value)
-        if kind is None:
-            raise UntranslatableError(f"no type for {x.value!r}")
-        return kind
+        return x.value if isinstance(x.value, types.Type) else self.typing.resolve_value_type(x.value)
 
     def value(self, builder: Any, x: Operand) -> Value:
         """The operand as a value at run time."""
@@ -142,7 +139,7 @@ class Values:
         kinds = tuple([self.type_of(a) for a in args])
         known = self.found.get((function, kinds)) if isinstance(function, BuiltinFunctionType) else None
         if known is None:
-            kind = function if isinstance(function, types.Type) else self.typing.resolve_value_type(function)
+            kind = self.type_of(Static(function))
             signature = kind and self.typing.resolve_function_type(kind, kinds, {})
             if signature is None:
                 raise UntranslatableError(f"{function} of {kinds}")
