@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import dis
 import functools
 import inspect
 import types
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,50 @@ from .runtime.execute import Executable
 from .tensor import Boxed
 from .transforms.tracing import Traced, leaf_type
 
-Reader = Callable[[], Any]
-Fact = tuple[str, Reader, Any]
+Fact = tuple["Place", Any]
 _SCALARS = (bool, int, float, complex, str, type(None), np.generic)
 _LIMIT = 5000
+_DYNAMIC = {"__dict__", "__getattribute__", "attrgetter", "getattr", "vars"}
+"""Names in code which reads attributes that it does not name."""
 _LIBRARIES = ("numpy", "scipy", "tracegrad")
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Where something was found, and how it is read again.
+
+    `code` is a Python expression of `{it}` (what is read at the place before) and of `{key}`; `path` is what a person calls it.
+    """
+
+    path: str
+    code: str
+    key: Any
+    before: Place | None = None
+
+    def __call__(self) -> Any:
+        return READERS[self.code](self.before() if self.before is not None else None, self.key)
+
+    def then(self, path: str, code: str, key: Any = None) -> Place:
+        return Place(self.path + path, code, key, self)
+
+
+ATTRIBUTE = "getattr({it}, {key})"
+READERS: dict[str, Callable[[Any, Any], Any]] = {
+    "{key}": lambda it, key: key,
+    "{key}.cell_contents": lambda it, key: key.cell_contents,
+    "{it}[{key}]": lambda it, key: it[key],
+    "{it}.__dict__[{key}]": lambda it, key: it.__dict__[key],
+    ATTRIBUTE: lambda it, key: getattr(it, key),
+    "type({it})": lambda it, key: type(it),
+    "len({it})": lambda it, key: len(it),
+    "frozenset({it})": lambda it, key: frozenset(it),
+}
+"""The ways to read, as code for the callers that are compiled (calls.py) and as functions."""
+
+
+def root(path: str, value: Any) -> Place:
+    """A place that is always the same object."""
+    return Place(path, "{key}", value)
 
 
 @dataclass(eq=False)
@@ -31,58 +71,80 @@ class Entry:
 
     traced: Traced
     graph: Graph
-    readers: list[tuple[str, Callable[[], Any] | None]]
-    """Per capture its path and how to read it again (None: found nowhere, the object itself is kept)."""
-    facts: list[tuple[str, Callable[[], Any], Any]]
+    places: list[Place | None]
+    """Per capture where it is read again (None: found nowhere, the object itself is kept)."""
+    facts: list[Fact]
     pattern: tuple[tuple[Any, ...], ...]
     again: Callable[[], Entry]
     """Trace the same signature once more."""
-    contents: dict[int, bytes] | None = None
-    """Captured ndarrays as they were: NumPy may have computed with them while tracing, and the results are constants of the graph."""
+    contents: dict[int, bytes] = field(default_factory=dict)
+    """Captured ndarrays as they were: NumPy may have computed with them while tracing, and the results shaped the graph."""
     views: bool = False
     """Whether a constant is a view of one of them."""
+    harmless: dict[int, int] = field(default_factory=dict)
+    """How often a change of such an array left the graph as it was; see `trust`."""
     executable: Executable | None = None
 
     def holds(self) -> bool:
         """Whether the scalars and functions around the traced function are what they were."""
-        return all(unchanged(read, value) for _, read, value in self.facts)
+        return all(unchanged(place, value) for place, value in self.facts)
 
     def captured(self) -> list[Any] | None:
-        """The captured values as they are now; None where one changed its type."""
+        """The captured values as they are now; None where one is gone or changed its type."""
         values = []
-        for (_, read), old in zip(self.readers, self.traced.captures, strict=True):
-            new = old if read is None else read()
+        for place, old in zip(self.places, self.traced.captures, strict=True):
+            try:
+                new = old if place is None else place()
+            except UNREADABLE:
+                return None
             if new is not old:
                 if type(new) is not type(old) or leaf_type(new) != leaf_type(old):
                     return None
             values.append(new)
         return values
 
-    def outdated(self, captured: Sequence[Any]) -> bool:
-        """Whether captured arrays changed in a way that may change constants of the graph."""
-        if self.views and any(x is not old for x, old in zip(captured, self.traced.captures, strict=True)):
-            return True
-        return self.contents is not None and any(content(captured[k]) != old for k, old in self.contents.items())
+    def outdated(self, captured: Sequence[Any]) -> list[int]:
+        """The captured arrays that changed in a way that may change the graph."""
+        rebound = {k for k, (x, old) in enumerate(zip(captured, self.traced.captures, strict=True)) if self.views and x is not old}
+        return sorted(rebound | {k for k, old in self.contents.items() if content(captured[k]) != old})
+
+    def trust(self, changed: Sequence[int]) -> None:
+        """Note that changed arrays gave the same graph: such an array is operand only, and is no longer compared.
+
+        One change settles it for real numbers, as for the weights of a training loop; of integers and masks, which often decide
+        sizes and positions, several changes may give the same graph by chance.
+        """
+        for k in changed:
+            self.harmless[k] = self.harmless.get(k, 0) + 1
+            if self.harmless[k] >= (1 if self.traced.captures[k].dtype.kind in "fc" else 4):
+                self.contents.pop(k, None)
 
     def same_graph(self, other: Entry) -> bool:
         """Whether a second trace gave the same operations on the same constants."""
 
         def constants(entry: Entry) -> list[Any]:
-            return [(x.dtype, content(x)) for (_, read), x in zip(entry.readers, entry.traced.captures, strict=True) if read is None]
+            return [(x.dtype, content(x)) for place, x in zip(entry.places, entry.traced.captures, strict=True) if place is None]
 
         return str(self.graph) == str(other.graph) and constants(self) == constants(other)
 
 
-def unchanged(read: Callable[[], Any], value: Any) -> bool:
+def unchanged(place: Place, value: Any) -> bool:
     """Whether what is read around the function is what it was."""
     try:
-        now = read()
-    except (AttributeError, KeyError, IndexError, ValueError, TypeError):
+        now = place()
+    except UNREADABLE:
         return False
     if isinstance(value, Content):
         return now is value.array and content(now) == value.bytes
-    if now is value:
-        return True
+    return now is value or same(now, value)
+
+
+UNREADABLE = (AttributeError, KeyError, IndexError, ValueError, TypeError)
+"""What reading a variable that is gone may raise."""
+
+
+def same(now: Any, value: Any) -> bool:
+    """Whether another object is the same number, text or set."""
     # By their text, so that nan is nan and -0.0 is not 0.0.
     return (
         type(now) is type(value)
@@ -101,17 +163,30 @@ class Content:
 class Surroundings:
     """The variables around a function: closure cells, globals that its code names, and what hangs on them.
 
-    arrays      id(array) -> (path, reader), to find a captured array again at the next call
-    facts       (path, reader, value): Python scalars, functions, types and lengths as they were while tracing
+    arrays      id(array) -> place, to find a captured array again at the next call
+    facts       (place, value): Python scalars, functions, types and lengths as they were while tracing
     """
 
     def __init__(self, function: Any) -> None:
-        self.arrays: dict[int, tuple[str, Reader]] = {}
+        self.arrays: dict[int, Place] = {}
         self.facts: list[Fact] = []
         self._foreign_generators: list[Any] = []
+        self._whole: set[Place | None] = set()
+        """Dataclasses: as trees they are read field by field."""
         self._seen: set[int] = set()
+        self._mentioned: set[str] = set()
         self._count = 0
         self._function(function)
+        if not self._mentioned & _DYNAMIC:
+            self.facts = [(place, value) for place, value in self.facts if self._read(place)]
+
+    def _read(self, place: Place | None) -> bool:
+        """Whether the attributes on the way to a place are named by any code: the data set kept beside a model's weights is not."""
+        while place is not None:
+            if place.code == ATTRIBUTE and place.key not in self._mentioned and place.before not in self._whole:
+                return False
+            place = place.before
+        return True
 
     def drawn(self) -> list[str]:
         """The states of NumPy's generators that the function may draw from."""
@@ -121,13 +196,13 @@ class Surroundings:
     def _function(self, function: Any) -> None:
         if isinstance(function, types.MethodType):
             owner = function.__self__
-            self._value(owner, "self", lambda: owner, 0, _names(function.__func__))
+            self._value(owner, root("self", owner), 0, _names(function.__func__))
             self._function(function.__func__)
             return
         if isinstance(function, functools.partial):
             self._function(function.func)
             given = (function.args, function.keywords)
-            self._value(given, "partial", lambda: given, 0, ())
+            self._value(given, root("partial", given), 0, ())
             return
         if id(function) in self._seen:
             return
@@ -137,44 +212,46 @@ class Surroundings:
         code = getattr(function, "__code__", None)
         if code is None:
             if not isinstance(function, (type, types.BuiltinFunctionType, np.ufunc)) and _foreign(type(function).__module__):
-                self._value(function, "self", lambda: function, 0, _names(type(function).__call__))
+                self._value(function, root("self", function), 0, _names(type(function).__call__))
                 self._function(type(function).__call__)
             return
         names = tuple(dict.fromkeys(_names(function)))
+        self._mentioned.update(names)
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             try:
                 value = cell.cell_contents
             except ValueError:
                 continue
-            self._value(value, name, lambda cell=cell: cell.cell_contents, 0, names)  # type: ignore[misc]
+            self._value(value, Place(name, "{key}.cell_contents", cell), 0, names)
         for value in (function.__defaults__, function.__kwdefaults__):
             if value:
-                self._value(value, "default", lambda value=value: value, 0, names)  # type: ignore[misc]
+                self._value(value, root("default", value), 0, names)
         space = function.__globals__
         if not _foreign(space.get("__name__")):
             return
+        variables = root("", space)
         for name in dict.fromkeys(_globals(code)):
             if name in space:
-                self._value(space[name], name, lambda space=space, name=name: space.get(name), 0, names)  # type: ignore[misc]
+                self._value(space[name], variables.then(name, "{it}[{key}]", name), 0, names)
 
-    def _value(self, value: Any, path: str, read: Reader, depth: int, names: tuple[str, ...]) -> None:
+    def _value(self, value: Any, place: Place, depth: int, names: tuple[str, ...]) -> None:
         self._count += 1
         if self._count > _LIMIT:
             return
         if isinstance(value, (np.ndarray, Boxed)):
-            self.arrays[id(value)] = (path, read)
-            self.facts.append((path, read, value))
+            self.arrays[id(value)] = place
+            self.facts.append((place, value))
         elif isinstance(value, _SCALARS):
-            self.facts.append((path, read, value))
+            self.facts.append((place, value))
         elif isinstance(value, Generator):
             # Its arrays change at each call, and the trace reads them as captures only.
             for name in ("key", "counter"):
-                self.arrays[id(getattr(value, name))] = (f"{path}.{name}", lambda name=name: getattr(read(), name))  # type: ignore[misc]
+                self.arrays[id(getattr(value, name))] = place.then(f".{name}", ATTRIBUTE, name)
         elif isinstance(value, (np.random.Generator, np.random.RandomState)):
             self._foreign_generators.append(value)
         elif isinstance(value, (types.FunctionType, types.MethodType)):
             if isinstance(value, types.FunctionType):
-                self.facts.append((path, read, value))
+                self.facts.append((place, value))
             if _foreign(getattr(value, "__module__", "")):
                 self._function(value)
         elif isinstance(value, (types.ModuleType, type)):
@@ -182,25 +259,31 @@ class Surroundings:
             if _foreign(owner) and depth < 3 and owner != "builtins":
                 for name in names:
                     if name in vars(value) and not isinstance(vars(value)[name], types.ModuleType):
-                        self._value(vars(value)[name], f"{path}.{name}", lambda name=name: vars(read())[name], depth + 1, names)  # type: ignore[misc]
+                        self._value(vars(value)[name], place.then(f".{name}", "{it}.__dict__[{key}]", name), depth + 1, names)
         elif isinstance(value, (types.BuiltinFunctionType, np.ufunc)) or id(value) in self._seen or depth > 4:
             return
         elif isinstance(value, functools.partial) or hasattr(value, "__wrapped__") or type(value).__name__ == "Jitted":
-            self.facts.append((path, read, value))
+            self.facts.append((place, value))
             self._function(value)
         else:
             self._seen.add(id(value))
-            self.facts.append((path, lambda: type(read()), type(value)))
+            self.facts.append((place.then("", "type({it})"), type(value)))
             if isinstance(value, (list, tuple, dict)):
-                self.facts.append((path, lambda: len(read()), len(value)))
+                self.facts.append((place.then("", "len({it})"), len(value)))
             elif isinstance(value, (set, frozenset)) and len(value) < 100:
-                self.facts.append((path, lambda: frozenset(read()), frozenset(value)))
-            for name, child, reader in _children(value, read):
-                self._value(child, path + name, reader, depth + 1, names)
+                self.facts.append((place.then("", "frozenset({it})"), frozenset(value)))
+            if dataclasses.is_dataclass(value):
+                self._whole.add(place)
+            for child, where in _children(value, place):
+                self._value(child, where, depth + 1, names)
             if _foreign(type(value).__module__) and type(value).__module__ != "builtins":
-                self._methods(type(value), path, names)
+                self._methods(type(value), root(place.path, type(value)), names)
+                for method in [m for c in type(value).__mro__ for m in vars(c).values() if _foreign(c.__module__)]:
+                    for function in (method, getattr(method, "fget", None), getattr(method, "function", None)):
+                        code = getattr(function, "__code__", None)
+                        self._mentioned.update(_loaded(code) if code else ())
 
-    def _methods(self, cls: type, path: str, names: tuple[str, ...]) -> None:
+    def _methods(self, cls: type, place: Place, names: tuple[str, ...]) -> None:
         """Methods, properties and attributes of the class of an object that the code names."""
         for name in names:
             found = inspect.getattr_static(cls, name, None)
@@ -211,7 +294,7 @@ class Surroundings:
             if isinstance(found, types.FunctionType) or type(found).__name__ == "Jitted":
                 self._function(found)
             elif isinstance(found, (*_SCALARS, np.ndarray, Boxed)) and found is not None:
-                self._value(found, f"{path}.{name}", lambda name=name: inspect.getattr_static(cls, name), 4, names)  # type: ignore[misc]
+                self._value(found, place.then(f".{name}", ATTRIBUTE, name), 4, names)
 
 
 def content(x: Any) -> bytes | None:
@@ -239,6 +322,13 @@ def _of_code(code: types.CodeType) -> Iterator[str]:
             yield from _of_code(constant)
 
 
+@functools.cache
+def _loaded(code: types.CodeType) -> frozenset[str]:
+    """The names that code reads: unlike `_of_code` without those that it only stores, as constructors do."""
+    own = {i.argval for i in dis.get_instructions(code) if i.opname.startswith("LOAD_") and isinstance(i.argval, str)}
+    return frozenset(own.union(*[_loaded(c) for c in code.co_consts if isinstance(c, types.CodeType)]))
+
+
 def _globals(code: types.CodeType) -> Iterator[str]:
     """The globals that a function and those inside it read: without attributes, or `x.mean` would seem to read a variable `mean`."""
     yield from (i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME"))
@@ -247,21 +337,21 @@ def _globals(code: types.CodeType) -> Iterator[str]:
             yield from _globals(constant)
 
 
-def _children(value: Any, read: Reader) -> Iterator[tuple[str, Any, Reader]]:
+def _children(value: Any, place: Place) -> Iterator[tuple[Any, Place]]:
     if isinstance(value, (list, tuple)):
         for k, child in enumerate(value):
-            yield f"[{k}]", child, lambda k=k: read()[k]  # type: ignore[misc]
+            yield child, place.then(f"[{k}]", "{it}[{key}]", k)
         return
     if isinstance(value, dict):
         for key, child in value.items():
-            yield f"[{key!r}]", child, lambda key=key: read()[key]  # type: ignore[misc]
+            yield child, place.then(f"[{key!r}]", "{it}[{key}]", key)
         return
     if isinstance(getattr(value, "__dict__", None), dict):
         for key, child in list(vars(value).items()):
             if not key.startswith("_jitted_"):
-                yield f".{key}", child, lambda key=key: getattr(read(), key)  # type: ignore[misc]
+                yield child, place.then(f".{key}", ATTRIBUTE, key)
     for cls in type(value).__mro__:
         slots = cls.__dict__.get("__slots__", ())
         for key in (slots,) if isinstance(slots, str) else slots:
             if not key.startswith("__") and hasattr(value, key):
-                yield f".{key}", getattr(value, key), lambda key=key: getattr(read(), key)  # type: ignore[misc]
+                yield getattr(value, key), place.then(f".{key}", ATTRIBUTE, key)

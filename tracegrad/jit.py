@@ -12,7 +12,8 @@ import numpy as np
 
 from ._codegen import integers
 from .autograd.mode import MODE
-from .captures import Content, Entry, Surroundings, content, unchanged
+from .calls import MISS, Caller, Unfit, make_caller
+from .captures import Content, Entry, Place, Surroundings, content, unchanged
 from .control.call import call_op
 from .errors import TracegradError
 from .ir.dispatch import STATE, bind
@@ -25,7 +26,10 @@ from .transforms.tracing import check_leaf, face_of, leaf_type, trace_function
 from .tree import flatten, unflatten
 from .types import ArrayType, Sizes
 
-_WEAK_TYPES = (float, int, bool, complex)
+SMALL = 8192
+"""Up to so many bytes every captured array is compared at each call (0.3 us), until a change shows that the graph does not depend on it."""
+MOST_CALLERS = 32
+"""Callers that are tried in turn, 0.1 us each; further signatures of fixed sizes take the long way, 20 us."""
 
 
 class Graphs:
@@ -75,9 +79,12 @@ class Jitted:
         self._entries: dict[Any, Entry] = {}
         self._symbolic: dict[Any, list[Entry]] = {}
         self._first: dict[Any, tuple[tuple[Any, ...], ...]] = {}
-        self._fast: dict[Any, tuple[Entry, Callable[[Sequence[Any]], Any]]] = {}
+        self._callers: tuple[Caller, ...] = ()
+        self._known: dict[Any, Caller | None] = {}
         self._derived: dict[Any, Jitted] = {}
         self._lock = threading.RLock()
+        self._owner: type | None = None
+        """The class through which this method was looked up, as in `Model.loss(model, x)`."""
         functools.update_wrapper(self, function)
 
     def __repr__(self) -> str:
@@ -85,33 +92,30 @@ class Jitted:
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
+            self._owner = owner
             return self
         return functools.partial(self, instance) if "self" in self.static_argnames else _bound(self, instance)
 
     # --- calls -------------------------------------------------------------------------------------------------------------------
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not kwargs and not STATE.traces:
-            key = []
-            for a in args:
-                kind = type(a)
-                if kind is np.ndarray:
-                    key.append((a.dtype, a.shape, a.flags.c_contiguous))
-                else:
-                    key.append(kind)  # type: ignore[arg-type]
-            entry = self._fast.get(tuple(key))
-            if entry is not None and (not entry[0].facts or entry[0].holds()):
-                return entry[1](args)
+        if not STATE.traces:
+            for caller in self._callers:
+                found = caller(args, kwargs)
+                if found is not MISS:
+                    return found
         return self._call(args, kwargs)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        entry, leaves, _ = self._entry(args, kwargs)
+        if self._owner is not None and args and isinstance(args[0], self._owner) and "self" not in self.static_argnames:
+            return _bound(self, args[0])(*args[1:], **kwargs)
+        entry, leaves, spec, static = self._entry(args, kwargs)
         captured = entry.captured()
         if captured is None:
             self._forget(entry)
             return self._call(args, kwargs)
-        if entry.outdated(captured):
-            entry = self._renew(entry)
+        if changed := entry.outdated(captured):
+            entry = self._renew(entry, changed)
             captured = entry.captured() or entry.traced.captures
         traced = entry.traced
         values = [*leaves, *captured]
@@ -123,7 +127,7 @@ class Jitted:
             if entry.executable is None:
                 entry.executable = executable_for(entry.graph)
             outs = entry.executable(values)
-            self._remember(entry, args, kwargs, leaves)
+            self._remember(entry, spec, static, leaves, values)
         count = len(traced.out_boxed)
         for k, new in zip(traced.writes, outs[count:], strict=False):
             _write_back(leaves[k], new)
@@ -131,22 +135,27 @@ class Jitted:
             generator.store(counter)
         return unflatten(traced.out_spec, [_result(o) for o in outs[:count]])
 
-    def _remember(self, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: Sequence[Any]) -> None:
-        """Put a signature that needs no tree work on the fast path."""
-        flat = len(leaves) == len(args) and all(x is a for x, a in zip(leaves, args, strict=True))
-        plain = all(type(a) is np.ndarray or type(a) in _WEAK_TYPES for a in args)
-        if kwargs or self.static_argnames or not flat or not plain or entry.traced.writes or entry.traced.captures:
-            return
-        leaves_out, spec = flatten(unflatten(entry.traced.out_spec, [0] * len(entry.traced.out_boxed)))
+    def _remember(self, entry: Entry, spec: Any, static: Any, leaves: Sequence[Any], values: Sequence[Any]) -> None:
+        """Write the caller of a signature that was called for the first time."""
         assert entry.executable is not None
-        key = tuple([(a.dtype, a.shape, a.flags.c_contiguous) if type(a) is np.ndarray else type(a) for a in args])
-        if len(self._fast) > 4096:
-            self._fast.clear()
-        self._fast[key] = entry, entry.executable.fast(args, spec, len(leaves_out))
+        compiled = entry.executable.kernel_for(values)
+        key = (entry, compiled.layouts, tuple(entry.contents))
+        full = len(self._callers) >= MOST_CALLERS and not compiled.symbols
+        if key in self._known or full or any(entry.traced.out_boxed):
+            return
+        try:
+            made = make_caller(entry, compiled, unflatten(spec, range(len(leaves))), static, leaves)
+        except Unfit:
+            self._known[key] = None
+            return
+        with self._lock:
+            self._known[key] = made
+            # A size-generic one would take the arguments of the others, so it comes last.
+            self._callers = (*self._callers, made) if compiled.symbols else (made, *self._callers)
 
     # --- signatures --------------------------------------------------------------------------------------------------------------
 
-    def _entry(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry, list[Any], Any]:
+    def _entry(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry, list[Any], Any, Any]:
         args, kwargs, static = self._split_static(args, kwargs)
         leaves, spec = flatten((args, kwargs))
         for x in leaves:
@@ -159,19 +168,19 @@ class Jitted:
         with self._lock:
             entry = self._entries.get(key)
             if entry is not None and entry.holds():
-                return entry, leaves, spec
+                return entry, leaves, spec, static
             rank_key = (spec, tuple((t.dtype, t.ndim, t.weak) for t in types), faces, static, grad)
             for candidate in self._symbolic.get(rank_key, ()):
                 if _matches(candidate, types) and candidate.holds():
                     if not any(isinstance(s, integers.Integer) for t in types for s in t.shape):
                         self._entries[key] = candidate
-                    return candidate, leaves, spec
+                    return candidate, leaves, spec, static
             first = self._first.get(rank_key)
             if first is None or entry is not None or any(isinstance(s, integers.Integer) for t in types for s in t.shape):
                 self._first.setdefault(rank_key, tuple(t.shape for t in types))
                 entry = self._trace(spec, types, faces, static, types, None)
                 self._entries[key] = entry
-                return entry, leaves, spec
+                return entry, leaves, spec, static
             symbolic, sizes = _generalize(types, first)
             try:
                 entry = self._trace(spec, symbolic, faces, static, types, sizes)
@@ -180,10 +189,10 @@ class Jitted:
                     raise
                 entry = self._trace(spec, types, faces, static, types, None)
                 self._entries[key] = entry
-                return entry, leaves, spec
+                return entry, leaves, spec, static
             self._symbolic.setdefault(rank_key, []).append(entry)
             self._entries[key] = entry
-            return entry, leaves, spec
+            return entry, leaves, spec, static
 
     def _trace(self, spec: Any, types: Sequence[ArrayType], faces: Any, static: Any, actual: Any, sizes: Sizes | None) -> Entry:
         around = Surroundings(self.function)
@@ -196,45 +205,41 @@ class Jitted:
                 f"jit: {getattr(self.function, '__name__', 'the function')} draws from a random generator of NumPy, so "
                 "every call would repeat the numbers drawn while tracing. Use tg.Generator, or draw outside and pass the numbers as an argument."
             )
-        readers: list[tuple[str, Callable[[], Any] | None]] = []
-        captured = set()
+        places: list[Place | None] = []
         for k, x in enumerate(traced.captures):
-            path, read = around.arrays.get(id(x), ("", None))
-            readers.append((path, read))
-            captured.add(id(x))
+            place = around.arrays.get(id(x))
+            places.append(place)
             var = traced.graph.inputs[len(types) + k]
+            path = place.path if place else ""
             var.name = var.name or path.replace(".", "_").replace("[", "_").replace("]", "").replace("'", "")
             if not var.name.isidentifier():
                 var.name = ""
+        captured = {id(x): k for k, x in enumerate(traced.captures)}
         # What the function itself changed while it was traced (a counter, a log) is its result, not something it relied on.
-        facts = [
-            (p, r, Content(v) if id(v) in around.arrays else v) for p, r, v in around.facts if id(v) not in captured and unchanged(r, v)
-        ]
-        entry = Entry(
+        facts = [(p, Content(v) if id(v) in around.arrays else v) for p, v in around.facts if id(v) not in captured and unchanged(p, v)]
+        known = {captured[id(v)]: v for _, v in around.facts if isinstance(v, np.ndarray) and id(v) in captured}
+        constants = [x for x, place in zip(traced.captures, places, strict=True) if place is None]
+        literal = any(isinstance(a, Literal) and isinstance(a.value, np.generic) for node in traced.graph.nodes for a in node.inputs)
+        return Entry(
             traced,
             traced.graph,
-            readers,
+            places,
             facts,
             tuple(t.shape for t in types),
             lambda: self._trace(spec, types, faces, static, actual, sizes),
+            {k: content(v) or b"" for k, v in known.items() if constants or literal or v.dtype.kind in "biu" or v.nbytes <= SMALL},
+            any(isinstance(x, np.ndarray) and np.may_share_memory(x, v) for x in constants for v in known.values()),
         )
-        known: dict[int, int] = {
-            id(v): k for k, (v, (_, read)) in enumerate(zip(traced.captures, readers, strict=True)) if read is not None
-        }
-        owned = {known[id(v)]: content(v) or b"" for _, _, v in around.facts if isinstance(v, np.ndarray) and id(v) in known}
-        constants = [x for x, (_, read) in zip(traced.captures, readers, strict=True) if read is None]
-        literal = any(isinstance(a, Literal) and isinstance(a.value, np.generic) for node in traced.graph.nodes for a in node.inputs)
-        if owned and (constants or literal or traced.folded):
-            entry.contents = owned
-            entry.views = any(isinstance(x, np.ndarray) and np.may_share_memory(x, traced.captures[k]) for x in constants for k in owned)
-        return entry
 
-    def _renew(self, entry: Entry) -> Entry:
-        """What to call after a captured array changed: the entry itself if its constants do not depend on the array, else a new one."""
+    def _renew(self, entry: Entry, changed: Sequence[int]) -> Entry:
+        """What to call after captured arrays changed: the entry itself if its graph does not depend on them, else a new one."""
         with self._lock:
             fresh = entry.again()
+            self._drop_callers(entry)
             if not entry.views and entry.same_graph(fresh):
-                entry.contents = None
+                # Compared from now on with what they are now.
+                entry.contents.update({k: fresh.contents[k] for k in changed if k in fresh.contents})
+                entry.trust(changed)
                 return entry
             for key in [k for k, e in self._entries.items() if e is entry]:
                 self._entries[key] = fresh
@@ -246,11 +251,15 @@ class Jitted:
         with self._lock:
             for k in [k for k, e in self._entries.items() if e is entry]:
                 del self._entries[k]
-            for k in [k for k, (e, _) in self._fast.items() if e is entry]:
-                del self._fast[k]
+            self._drop_callers(entry)
             for found in self._symbolic.values():
                 if entry in found:
                     found.remove(entry)
+
+    def _drop_callers(self, entry: Entry) -> None:
+        for key in [key for key in self._known if key[0] is entry]:
+            made = self._known.pop(key)
+            self._callers = tuple(c for c in self._callers if c is not made)
 
     def _split_static(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
         """The arguments without the static ones; these as (position or name, type, value)."""
@@ -304,7 +313,7 @@ class Jitted:
 
     def source(self, *args: Any, **kwargs: Any) -> str:
         """The generated Python source for this signature."""
-        entry, leaves, _ = self._entry(args, kwargs)
+        entry, leaves, _, _ = self._entry(args, kwargs)
         captured = entry.captured() or entry.traced.captures
         return executable_for(entry.graph).source([*leaves, *captured])
 
@@ -312,8 +321,8 @@ class Jitted:
         """What the traced signatures read without being given it: path -> value."""
         found: dict[str, Any] = {}
         for entry in dict.fromkeys([*self._entries.values()]):
-            for k, ((path, read), old) in enumerate(zip(entry.readers, entry.traced.captures, strict=True)):
-                found[path or f"constant {k}"] = old if read is None else read()
+            for k, (place, old) in enumerate(zip(entry.places, entry.traced.captures, strict=True)):
+                found[place.path if place else f"constant {k}"] = place() if place else old
         return found
 
     def njit(self, *args: Any, captures: str | None = None, **kwargs: Any) -> Any:
@@ -325,12 +334,12 @@ class Jitted:
         A function that reads arrays from its surroundings is refused unless `captures` is "freeze" (their present values become
         constants) or "arguments" (they become further arguments, in the order of `f.captures()`).
         """
-        entry, leaves, _ = self._entry(args, kwargs)
+        entry, leaves, _, _ = self._entry(args, kwargs)
         if captures not in (None, "freeze", "arguments"):
             raise ValueError(f"njit: captures is 'freeze' or 'arguments', not {captures!r}")
         if entry.traced.captures and captures is None:
             raise TracegradError(
-                f"njit: {self.__name__} reads {', '.join(p or 'a constant array' for p, _ in entry.readers)} from its surroundings. "  # type: ignore[attr-defined]
+                f"njit: {self.__name__} reads {', '.join(p.path if p else 'a constant array' for p in entry.places)} from its surroundings. "  # type: ignore[attr-defined]
                 "Pass captures='freeze' to build the present values in, or captures='arguments' to make them further arguments."
             )
         if entry.traced.writes:

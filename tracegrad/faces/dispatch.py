@@ -236,7 +236,7 @@ class NumpyDispatch(Value):
                 "array made by "
                 "np.zeros(n) or np.empty(n), make that array with np.zeros_like(x) of a traced x, or with tg.zeros(n). If it was passed "
                 "to np.array or "
-                "np.asarray, leave that call out, or join several values with np.stack."
+                "np.asarray, leave that call out, or join several values with np.stack. If it indexes a NumPy array, write tg.take(array, index)."
             )
         if self.requires_grad:
             if self.boxes_everything:

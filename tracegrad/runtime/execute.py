@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import math
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,10 +15,9 @@ from ..control.call import EXECUTE
 from ..ir.graph import Graph, Var
 from ..schedule import schedule
 from ..transforms.rewrite import optimize
-from ..tree import unflatten
 from ..types import SIZES
-from .memory import LARGE, POOL
-from .threads import NO_PHASE, Sharing
+from .memory import POOL
+from .threads import Sharing
 
 
 class _Scratch(threading.local):
@@ -37,7 +35,7 @@ class _Scratch(threading.local):
         return self.arena
 
 
-_SCRATCH = _Scratch()
+SCRATCH = _Scratch()
 
 
 class Compiled:
@@ -63,7 +61,10 @@ class Compiled:
         )
         self.entry = made.call
         self.symbols = tuple(graph.sizes.hints)
+        self.layouts = layouts
+        self.in_dtypes = tuple(b.dtype for b in inputs)
         self.out_dtypes = tuple(b.dtype for b in outputs)
+        self.out_shapes = tuple(b.shape for b in outputs)
         shapes = "".join("(" + "".join(f"{s}, " for s in b.shape) + "), " for b in outputs)
         # One function from the sizes to everything that must be allocated; constants where no size is symbolic.
         self.plan: Callable[..., Any] = eval(f"lambda {', '.join(self.symbols)}: (({shapes}), {self.printed.arena_bytes})")
@@ -73,7 +74,7 @@ class Compiled:
     def run(self, arrays: Sequence[np.ndarray[Any, Any]], sizes: Sequence[int]) -> list[np.ndarray[Any, Any]]:
         shapes, arena_bytes = self.fixed or self.plan(*sizes)
         outs = [POOL.empty(s, d) for s, d in zip(shapes, self.out_dtypes, strict=True)]
-        scratch = _SCRATCH
+        scratch = SCRATCH
         arena, status = scratch.arena, scratch.status
         if arena.nbytes < arena_bytes + 64:
             arena = scratch.provide(arena_bytes + 64)
@@ -118,50 +119,10 @@ class Executable:
         compiled = self.compiled(layouts)
         return compiled.run(arrays, [arrays[k].shape[axis] for k, axis in self._where])
 
-    def fast(self, args: Sequence[Any], spec: Any, count: int) -> Callable[[Sequence[Any]], Any]:
-        """A call for arguments of just these dtypes, shapes and layouts (numbers may vary): everything is looked up beforehand."""
-        arrays = [np.asarray(x, d) for x, d in zip(args, self.dtypes, strict=True)]
-        compiled = self.compiled(tuple(["C" if a.flags.c_contiguous else "A" for a in arrays]))
-        sizes = [arrays[k].shape[axis] for k, axis in self._where]
-        shapes, arena_bytes = compiled.fixed or compiled.plan(*sizes)
-        plan = [
-            (POOL.empty if math.prod(s) * d.itemsize >= LARGE else np.empty, s, d) for s, d in zip(shapes, compiled.out_dtypes, strict=True)
-        ]
-        numbers = [(k, self.dtypes[k]) for k, x in enumerate(args) if not isinstance(x, np.ndarray)]
-        entry, array, scratch, fail = compiled.entry, np.array, _SCRATCH, compiled.fail
-        shared = compiled.shared
-        single = count == 1 and spec.num_nodes == 1
-        scalar = [s == () for s in shapes]
-        pair = not single and count == 2 and spec.num_nodes == 3 and spec.type is tuple
-
-        def call(args: Sequence[Any]) -> Any:
-            if numbers:
-                args = list(args)
-                for k, d in numbers:
-                    args[k] = array(args[k], d)
-            outs = [empty(s, d) for empty, s, d in plan]
-            arena, status = scratch.arena, scratch.status
-            if arena.nbytes < arena_bytes + 64:
-                arena = scratch.provide(arena_bytes + 64)
-            try:
-                table = shared.table(sizes) if shared.shares else None
-                if table is None:
-                    entry(*args, *outs, arena, status, -1, 0, 0)
-                else:
-                    entry(*args, *outs, arena, status, NO_PHASE, 0, 0)
-                    if not shared.run(table, (*args, *outs, arena), status):
-                        entry(*args, *outs, arena, status, -1, 0, 0)
-            except TypeError:
-                # The lookup does not tell memory that is not aligned; it is copied.
-                outs = self(args)
-            if status[0]:
-                fail(status)
-            if single:
-                return outs[0][()] if scalar[0] else outs[0]
-            results = [o[()] if z else o for o, z in zip(outs, scalar, strict=True)]
-            return tuple(results) if pair else unflatten(spec, results)
-
-        return call
+    def kernel_for(self, values: Sequence[Any]) -> Compiled:
+        """The native code for values of these layouts."""
+        arrays = [np.asarray(x, d) for x, d in zip(values, self.dtypes, strict=True)]
+        return self.compiled(tuple(["C" if a.flags.c_contiguous else "A" for a in arrays]))
 
     def source(self, values: Sequence[Any]) -> str:
         arrays = [np.asarray(x._data if hasattr(x, "_data") else x) for x in values]
@@ -194,4 +155,4 @@ def run_graph(graph: Graph, arrays: Sequence[Any]) -> Sequence[Any]:
 
 
 EXECUTE[0] = run_graph
-__all__ = ["Compiled", "Executable", "Var", "executable_for", "run_graph"]
+__all__ = ["SCRATCH", "Compiled", "Executable", "Var", "executable_for", "run_graph"]

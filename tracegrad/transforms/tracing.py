@@ -102,7 +102,10 @@ def leaf_type(x: Any) -> ArrayType:
         return refreshed(x).type
     if isinstance(x, (np.ndarray, np.generic)):
         return ArrayType(x.dtype.newbyteorder("="), x.shape)
-    return ArrayType(np.asarray(x).dtype, (), weak=True)
+    dtype = np.asarray(x).dtype
+    if dtype.hasobject:
+        raise OverflowError(f"the integer {x} fits none of the dtypes of arrays")
+    return ArrayType(dtype, (), weak=True)
 
 
 def face_of(x: Any) -> type[Boxed]:

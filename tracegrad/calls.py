@@ -1,0 +1,306 @@
+"""Callers: for each traced signature a small Python function, written as text, that does for one call just what is needed.
+
+It takes the arguments apart, compares shapes, reads what the traced function reads around it, provides memory, calls the kernel and puts
+the results together; or it gives MISS at the first thing that is not as it was when the signature was traced, and `jit.Jitted` takes the
+long way. The classes and dtypes of arrays are left to the kernel's entry, which raises TypeError.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ._codegen import integers
+from .captures import ATTRIBUTE, UNREADABLE, Content, Entry, Place, same
+from .runtime.execute import SCRATCH, Compiled
+from .runtime.memory import LARGE, POOL
+from .runtime.threads import NO_PHASE
+from .tree import unflatten
+
+MISS = object()
+"""What a caller gives where it does not fit."""
+OWN_ARENA = 1 << 16
+"""Scratch memory up to this size belongs to the caller; callers that need more share that of their thread."""
+Caller = Callable[[tuple[Any, ...], dict[str, Any]], Any]
+
+
+class Unfit(Exception):
+    """A signature for which no caller is written."""
+
+
+def make_caller(entry: Entry, compiled: Compiled, tree: Any, static: Sequence[tuple[Any, type, Any]], leaves: Sequence[Any]) -> Caller:
+    """The caller of a signature.
+
+    `tree` is (args, kwargs) without the static arguments and with the number of the leaf at each leaf; `leaves` are examples. Raises Unfit
+    where a leaf is nothing that kernels take as it is, or the tree has nodes of an unknown kind.
+    """
+    return _Writer(entry, compiled, leaves).write(tree, static)
+
+
+class _Writer:
+    def __init__(self, entry: Entry, compiled: Compiled, leaves: Sequence[Any]) -> None:
+        self.entry, self.compiled = entry, compiled
+        self.numbers = {k: type(x) for k, x in enumerate(leaves) if type(x) is not np.ndarray}
+        for kind in self.numbers.values():
+            if kind not in (bool, int, float, complex) and not issubclass(kind, np.generic):
+                raise Unfit(f"an argument is a {kind.__name__}")
+        self.count = len(leaves)
+        self.lines: list[str] = []
+        self.space: dict[str, Any] = {
+            "MISS": MISS,
+            "WRONG": (*UNREADABLE, OverflowError),
+            "same": same,
+            "empty": np.empty,
+            "provide": POOL.empty,
+        }
+        self.known: dict[int, str] = {}
+        self.made = 0
+
+    def line(self, depth: int, text: str) -> None:
+        self.lines.append("    " * depth + text)
+
+    def wrong(self, condition: str) -> None:
+        self.line(2, f"if {condition}: return MISS")
+
+    def fresh(self) -> str:
+        self.made += 1
+        return f"v{self.made}"
+
+    def name(self, value: Any) -> str:
+        """A name for an object of now."""
+        if id(value) not in self.known:
+            self.known[id(value)] = f"c{len(self.known)}"
+            self.space[self.known[id(value)]] = value
+        return self.known[id(value)]
+
+    def write(self, tree: Any, static: Sequence[tuple[Any, type, Any]]) -> Caller:
+        self.line(0, "def call(args, kwargs):")
+        self.line(1, "try:")
+        self.arguments(tree, static)
+        sizes = self.shapes()
+        operands = [*[f"z{k}" if k in self.numbers else f"x{k}" for k in range(self.count)], *self.surroundings()]
+        self.overlaps(operands)
+        for k, layout in enumerate(self.compiled.layouts):
+            if layout == "A" and k not in self.numbers:
+                # The kernel would take it, but one for contiguous memory is faster.
+                self.wrong(f"{operands[k]}.flags.c_contiguous")
+        self.kernel(operands, sizes)
+        self.results()
+        exec(compile("\n".join(self.lines), f"<caller of {self.entry.graph.name}>", "exec"), self.space)
+        made: Caller = self.space["call"]
+        return made
+
+    # --- what is given -----------------------------------------------------------------------------------------------------------
+
+    def arguments(self, tree: Any, static: Sequence[tuple[Any, type, Any]]) -> None:
+        """Each leaf under its name, x0 and so on; the static arguments compared."""
+        positional, keywords = tree
+        fixed = {place for place, _, _ in static}
+        rest = iter(range(len(positional)))
+        count = len(positional) + sum(isinstance(place, int) for place in fixed)
+        given = [f"s{k}" if k in fixed else f"a{next(rest)}" for k in range(count)]
+        self.wrong(f"len(kwargs) != {len(keywords) + sum(isinstance(place, str) for place in fixed)}" if keywords or fixed else "kwargs")
+        self.line(2, f"{', '.join(given)}, = args" if given else "if args: return MISS")
+        for place, kind, value in static:
+            variable = f"s{place}"
+            if isinstance(place, str):
+                variable = self.fresh()
+                self.line(2, f"{variable} = kwargs[{place!r}]")
+            here = self.name(value)
+            self.wrong(f"{variable} is not {here} and (type({variable}) is not {self.name(kind)} or not {variable} == {here})")
+        for k, part in enumerate(positional):
+            self.take_apart(part, f"a{k}")
+        for key, part in keywords.items():
+            self.take_apart(part, f"kwargs[{key!r}]")
+        for k, number in self.numbers.items():
+            self.wrong(f"type(x{k}) is not {self.name(number)}")
+
+    def take_apart(self, part: Any, code: str) -> None:
+        if type(part) is int:
+            self.line(2, f"x{part} = {code}")
+            return
+        variable = self.fresh()
+        self.line(2, f"{variable} = {code}")
+        if part is None:
+            self.wrong(f"{variable} is not None")
+            return
+        kind = type(part)
+        self.wrong(f"type({variable}) is not {self.name(kind)}")
+        if kind is dict:
+            self.wrong(f"len({variable}) != {len(part)}")
+            for key, child in part.items():
+                self.take_apart(child, f"{variable}[{repr(key) if type(key) in (str, int) else self.name(key)}]")
+        elif dataclasses.is_dataclass(kind):
+            for field in dataclasses.fields(kind):
+                self.take_apart(getattr(part, field.name), f"{variable}.{field.name}")
+        elif kind in (tuple, list) or (issubclass(kind, tuple) and hasattr(kind, "_fields")):
+            children = [self.fresh() for _ in part]
+            self.line(2, f"{', '.join(children)}, = {variable}" if children else f"if {variable}: return MISS")
+            for name, child in zip(children, part, strict=True):
+                self.take_apart(child, name)
+        else:
+            raise Unfit(f"an argument has a {kind.__name__}")
+
+    def shapes(self) -> list[str]:
+        """The shapes compared; the variables that hold the symbolic sizes, in the kernel's order."""
+        found: set[str] = set()
+        for k, pattern in enumerate(self.entry.pattern):
+            if k in self.numbers:
+                continue
+            if all(isinstance(s, int) for s in pattern):
+                self.wrong(f"x{k}.shape != {tuple(pattern)}")
+                continue
+            parts, checks = [], []
+            for size in pattern:
+                name = str(size)
+                if isinstance(size, integers.Integer) and name not in found:
+                    found.add(name)
+                    parts.append(name)
+                    checks.append(f"{name} < 2")
+                else:
+                    parts.append(self.fresh())
+                    checks.append(f"{parts[-1]} != {name}")
+            self.line(2, f"{', '.join(parts)}, = x{k}.shape")
+            self.wrong(" or ".join(checks))
+        if found != set(self.compiled.symbols):
+            raise Unfit("a size is no axis of an argument")
+        for (relation, difference), fact in self.entry.graph.sizes.guards.items():
+            self.wrong(f"({difference} {relation} 0) is not {fact}")
+        return list(self.compiled.symbols)
+
+    # --- what is read around the function --------------------------------------------------------------------------------------
+
+    def surroundings(self) -> list[str]:
+        """The facts checked; the variables that hold what was captured."""
+        read: dict[Place, str] = {}
+        for place, value in self.entry.facts:
+            variable = self.at(place, read)
+            if isinstance(value, Content):
+                self.wrong(f"{variable} is not {self.name(value.array)} or {variable}.tobytes() != {self.name(value.bytes)}")
+            else:
+                here = self.name(value)
+                self.wrong(f"{variable} is not {here} and not same({variable}, {here})")
+        captured = []
+        for k, (where, old) in enumerate(zip(self.entry.places, self.entry.traced.captures, strict=True)):
+            if type(old) is not np.ndarray:
+                raise Unfit(f"a captured value is a {type(old).__name__}")
+            if where is None:
+                captured.append(self.name(old))
+                continue
+            variable = self.at(where, read)
+            captured.append(variable)
+            self.wrong(f"{variable}.shape != {old.shape}")
+            if self.entry.views:
+                self.wrong(f"{variable} is not {self.name(old)}")
+            if k in self.entry.contents:
+                self.wrong(f"{variable}.tobytes() != {self.name(self.entry.contents[k])}")
+        return captured
+
+    def at(self, place: Place, read: dict[Place, str]) -> str:
+        """The variable that holds what is at a place; each place is read once."""
+        if place.code == "{key}":
+            return self.name(place.key)
+        if place not in read:
+            before = self.at(place.before, read) if place.before else ""
+            if place.code == ATTRIBUTE and place.key.isidentifier():
+                code = f"{before}.{place.key}"
+            else:
+                code = place.code.format(it=before, key=repr(place.key) if type(place.key) in (str, int) else self.name(place.key))
+            read[place] = self.fresh()
+            self.line(2, f"{read[place]} = {code}")
+        return read[place]
+
+    def overlaps(self, operands: Sequence[str]) -> None:
+        """Whether what is written may share memory with another operand is decided on the long way."""
+        for k in self.entry.traced.writes:
+            for j, other in enumerate(operands):
+                if j != k and j not in self.numbers:
+                    self.space["may_share_memory"] = np.may_share_memory
+                    self.wrong(f"may_share_memory(x{k}, {other})")
+
+    # --- the call ----------------------------------------------------------------------------------------------------------------
+
+    def kernel(self, operands: Sequence[str], sizes: Sequence[str]) -> None:
+        """Memory, the kernel's call, and what it may have failed at."""
+        compiled, checked = self.compiled, bool(self.compiled.program.errors)
+        outs = [f"o{k}" for k in range(len(compiled.out_shapes))]
+        scalars = {f"o{k}": d for k, (s, d) in enumerate(zip(compiled.out_shapes, compiled.out_dtypes, strict=True)) if s == ()}
+        scalars |= {f"z{k}": compiled.in_dtypes[k] for k in self.numbers}
+        own = isinstance(compiled.program.arena, int) and compiled.program.arena <= OWN_ARENA
+        room = int(compiled.program.arena) + 64 if own else 0
+
+        def workspace() -> tuple[Any, ...]:
+            """What one call at a time uses: status words, scratch memory, and a place for each number that goes in or out."""
+            status = np.zeros(2, np.int64)
+            return (status, status.data, np.empty(room, np.uint8), *[np.empty((), d) for d in scalars.values()])
+
+        free: list[tuple[Any, ...]] = []
+        self.space.update(workspace=workspace, free=free, kernel=compiled.entry, fail=compiled.fail, scratch=SCRATCH)
+        self.line(1, "except WRONG: return MISS")
+        # Taken from a list and put back, because several threads may make this call at once.
+        self.line(1, "try: w = free.pop()")
+        self.line(1, "except IndexError: w = workspace()")
+        self.line(1, f"{', '.join(['status', 'words', 'arena', *scalars])}, = w")
+        if not own:
+            need = f"{compiled.printed.arena_code} + 64"
+            self.line(1, "arena = scratch.arena")
+            self.line(1, f"if arena.nbytes < {need}: arena = scratch.provide({need})")
+        for k, (shape, dtype) in enumerate(zip(compiled.out_shapes, compiled.out_dtypes, strict=True)):
+            if shape != ():
+                nbytes = integers.product(shape) * dtype.itemsize
+                small = nbytes < LARGE if isinstance(nbytes, int) else None
+                make = f"(empty if {nbytes} < {LARGE} else provide)" if small is None else "empty" if small else "provide"
+                text = "(" + "".join(f"{s}, " for s in shape) + ")"
+                self.line(1, f"o{k} = {make}({text}{'' if small and dtype == np.float64 else ', ' + self.name(dtype)})")
+        self.line(1, "try:")
+        for k in self.numbers:
+            self.line(2, f"z{k}[()] = x{k}")
+        given = "".join(f"{x}, " for x in (*operands, *outs))
+        run = f"kernel({given}arena, status, -1, 0, 0)"
+        if compiled.shared.shares:
+            self.space["shared"] = compiled.shared
+            self.line(2, f"table = shared.table(({''.join(f'{n}, ' for n in sizes)}))")
+            self.line(2, f"if table is None: {run}")
+            self.line(2, "else:")
+            self.line(3, f"kernel({given}arena, status, {NO_PHASE}, 0, 0)")
+            self.line(3, f"if not shared.run(table, ({given}arena), status): {run}")
+        else:
+            self.line(2, run)
+        self.line(1, "except (TypeError, OverflowError): return MISS")
+        if checked:
+            self.line(1, "if words[0]: fail(status)")
+
+    def results(self) -> None:
+        """Writes to arguments and random counters carried out, and the results in the structure that the function returned."""
+        traced = self.entry.traced
+        count = len(traced.out_boxed)
+        shapes = self.compiled.out_shapes
+        for j, k in enumerate(traced.writes):
+            self.space["copyto"] = np.copyto
+            self.line(1, f"copyto(x{k}, o{count + j}, casting='unsafe')")
+        for j, generator in enumerate(traced.generators):
+            self.line(1, f"{self.name(generator)}.store(o{count + len(traced.writes) + j})")
+        leaves = []
+        for k in range(count):
+            if shapes[k] == ():
+                self.line(1, f"r{k} = o{k}[()]")
+            leaves.append(f"r{k}" if shapes[k] == () else f"o{k}")
+        self.line(1, "free.append(w)")
+        self.line(1, f"return {self.together(unflatten(traced.out_spec, range(count)), leaves)}")
+
+    def together(self, part: Any, leaves: Sequence[str]) -> str:
+        """The expression of a tree with these expressions at its leaves."""
+        kind = type(part)
+        if part is None:
+            return "None"
+        if isinstance(part, int):
+            return leaves[part]
+        if kind is dict:
+            return "{" + ", ".join(f"{self.name(key)}: {self.together(child, leaves)}" for key, child in part.items()) + "}"
+        if kind in (tuple, list) or (issubclass(kind, tuple) and hasattr(kind, "_fields")):
+            inner = "".join(f"{self.together(child, leaves)}, " for child in part)
+            return f"({inner})" if kind is tuple else f"[{inner}]" if kind is list else f"{self.name(kind)}({inner})"
+        raise Unfit(f"a result has a {kind.__name__}")
