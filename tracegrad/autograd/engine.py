@@ -34,15 +34,6 @@ def sweep(
     pending: dict[int, tuple[Producer, dict[int, Any]]] = {}
     heap: list[int] = []
 
-    def receive(node: Producer, nr: int, ct: Any) -> None:
-        found = pending.get(node.sequence_nr)
-        if found is None:
-            pending[node.sequence_nr] = node, {nr: ct}
-            heappush(heap, -node.sequence_nr)
-        else:
-            slots = found[1]
-            slots[nr] = add(slots[nr], ct) if nr in slots else ct
-
     results: dict[Edge, Any] = {}
     # Traced adjoint nodes carry the line of their forward node.
     trace = STATE.traces[-1] if STATE.traces else None
@@ -52,10 +43,20 @@ def sweep(
     previous = MODE.enabled
     MODE.enabled = create_graph
     try:
-        for (node, nr), ct in roots:
-            if needed is None or node in needed:
-                receive(node, nr, ct)
-        while heap:
+        arrived = [(edge, ct) for edge, ct in roots if needed is None or edge[0] in needed]
+        while True:
+            for (node, nr), ct in arrived:
+                number = node.sequence_nr
+                found = pending.get(number)
+                if found is None:
+                    pending[number] = node, {nr: ct}
+                    heappush(heap, -number)
+                else:
+                    slots = found[1]
+                    slots[nr] = add(slots[nr], ct) if nr in slots else ct
+            if not heap:
+                break
+            arrived = []
             node, slots = pending.pop(-heappop(heap))
             hooks = node.hooks
             if hooks is not None:
@@ -78,7 +79,7 @@ def sweep(
                     gradients = hook(gradients, slots) or gradients
                 for edge, g in zip(node.edges, gradients, strict=True):
                     if g is not None and edge is not None and (needed is None or edge[0] in needed):
-                        receive(edge[0], edge[1], g)
+                        arrived.append((edge, g))
             if not retain_graph:
                 node.release()
     finally:

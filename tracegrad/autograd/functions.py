@@ -64,7 +64,10 @@ def _cotangents(outputs: Sequence[Any], given: Sequence[Any], batched: bool = Fa
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")
             if out.dtype.kind == "c":
                 raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got tracegrad.{out.dtype.name}")
-            result.append(ops.ones_like(out) if isinstance(out._data, Var) else np.ones(out.shape, out.dtype))
+            if isinstance(out._data, Var):
+                result.append(ops.ones_like(out))
+            else:
+                result.append(np.ones(out.shape, out.dtype) if out.shape else out.dtype.type(1))
             continue
         if not isinstance(grad, (Value, np.ndarray, np.generic)):
             raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")

@@ -137,6 +137,11 @@ def _is_default(parameter: inspect.Parameter, value: Any) -> bool:
 # --- ufuncs --------------------------------------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=1024)
+def _counterpart(ufunc: np.ufunc) -> Callable[..., Any] | None:
+    return find(ufunc.__name__)
+
+
 def apply_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """A ufunc or one of its methods on operands of which one is boxed."""
     module = getattr(ufunc, "__module__", None) or ("numpy" if hasattr(np, ufunc.__name__) else "scipy.special")
@@ -149,7 +154,7 @@ def apply_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], kwargs: dic
     if method == "at":
         return _at(ufunc, name, inputs)
     if method == "__call__":
-        target = find(ufunc.__name__)
+        target = _counterpart(ufunc)
         if target is None:
             return _by_numpy(ufunc, name, inputs, {**given, **({} if out is None else {"out": plain(out)})})
         operands = [operand(x) for x in inputs]
@@ -222,6 +227,10 @@ class NumpyDispatch(Value):
     __array_priority__ = 1000.0
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if method == "__call__" and not kwargs:
+            target = _counterpart(ufunc)
+            if target is not None:
+                return target(*[operand(x) for x in inputs])
         return apply_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, function: Callable[..., Any], types: Sequence[type], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

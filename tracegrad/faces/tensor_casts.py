@@ -15,7 +15,10 @@ from ..ir.dispatch import Value
 def titled(result: Any, title: str, *sources: Any) -> Any:
     """Give the node that ended a composition the name that torch's users know: `MeanBackward0` for a sum and a division."""
     node = getattr(result, "grad_fn", None)
-    if node is not None and all(node is not getattr(s, "grad_fn", None) for s in sources):
+    if node is not None:
+        for s in sources:
+            if node is getattr(s, "grad_fn", None):
+                return result
         node.title = title
     return result
 

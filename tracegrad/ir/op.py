@@ -181,15 +181,15 @@ def elementwise(
         weak = name in PYTHON_OPERATORS and all(o.type.weak or getattr(o, "weak", False) for o in operands)
         return (ArrayType(dtype, broadcast_shapes(*[o.type.shape for o in operands]), weak),)
 
-    products = [None] * len(inputs) if partials is None else [_product(p, domain) for p in partials]
+    rules = (None,) * len(inputs) if partials is None else tuple(_rule_of_partial(p, domain) for p in partials)
 
     def jvp(tangents: Sequence[Any], values: Sequence[Any], outs: Sequence[Any], **given: Any) -> list[Any]:
         total: Any = None
         names = dict(zip(inputs, values, strict=True), out=outs[0])
-        for t, rule in zip(tangents, products, strict=True):
+        for t, rule in zip(tangents, rules, strict=True):
             if t is None or rule is None:
                 continue
-            term = rule.function(t, False, *[names[n] for n in rule.positional], **{n: given[n] for n in rule.keywords})
+            term = rule.function(t, *[names[n] for n in rule.positional[1:]], **{n: given[n] for n in rule.keywords if n != "like"})
             total = term if total is None else compose.add(total, term)
         if total is None:
             return [None]
@@ -202,7 +202,7 @@ def elementwise(
         tuple(inputs),
         numpy,
         infer,
-        None if partials is None else tuple(None if r is None else _vjp_of_product(r) for r in products),
+        None if partials is None else rules,
         None if partials is None else jvp,
         None,
         lowering.Pointwise(code, cost),
@@ -218,55 +218,55 @@ def elementwise(
 compose = _Compose()
 
 
-def _product(partial: Rule | int | None, domain: str) -> Rules | None:
-    """`product(d, adjoint, *values, **params)` of the incoming differential with a partial derivative; None where that is zero."""
+def _rule_of_partial(partial: Rule | int | None, domain: str) -> Rules | None:
+    """The product of the incoming differential with a partial derivative, as a rule `(ct, *values, like, **params)`; None where zero.
+
+    As VJP rule it is given `like`, which has the input's dtype and shape (the sweep passes it to every rule that names it: cheaper
+    than saving the input); without it, as JVP rule, nothing is conjugated and nothing is summed.
+    """
     if partial is None or (isinstance(partial, int) and partial == 0):
         return None
     if isinstance(partial, int):
-        return Rules((lambda d, adjoint: d) if partial == 1 else (lambda d, adjoint: -d), frozenset(), (), ())
+        same = partial == 1
+
+        def constant(d: Any, like: Any = None) -> Any:
+            d = d if same else -d
+            return d if like is None else _fitted(d, like)
+
+        return Rules(constant, frozenset(("ct",)), ("ct",), ("like",))
     rule = read_names(partial)
-    names, keywords = tuple(n for n in rule.positional if n != "d"), tuple(n for n in rule.keywords if n != "adjoint")
-    function = rule.function
+    function, names = rule.function, tuple(n for n in rule.positional if n != "d")
+    at = rule.positional.index("d") if "d" in rule.reads else None
+    told = "adjoint" in rule.keywords
 
-    if "d" in rule.reads:
-        at, told = rule.positional.index("d"), "adjoint" in rule.keywords
+    def whole(d: Any, *values: Any, like: Any = None, **given: Any) -> Any:
+        if told:
+            given["adjoint"] = like is not None
+        result = function(*values[:at], d, *values[at:], **given)
+        return result if like is None else _fitted(result, like)
 
-        def product(d: Any, adjoint: bool, *values: Any, **given: Any) -> Any:
-            if told:
-                given["adjoint"] = adjoint
-            return function(*values[:at], d, *values[at:], **given)
+    def factor(d: Any, *values: Any, like: Any = None, **given: Any) -> Any:
+        value = function(*values, **given) if given else function(*values)
+        if like is not None:
+            dtype = getattr(value, "dtype", None)
+            if dtype is None:
+                value = value.conjugate() if isinstance(value, complex) else value
+            elif dtype.kind == "c":
+                value = compose.conj(value)
+        result = (compose.strong_mul if domain == "singular" else compose.mul)(d, value)
+        return result if like is None else _fitted(result, like)
 
-    else:
-
-        def product(d: Any, adjoint: bool, *values: Any, **given: Any) -> Any:
-            value = function(*values, **given)
-            if adjoint:
-                dtype = getattr(value, "dtype", None)
-                if dtype is None:
-                    value = value.conjugate() if isinstance(value, complex) else value
-                elif dtype.kind == "c":
-                    value = compose.conj(value)
-            return (compose.strong_mul if domain == "singular" else compose.mul)(d, value)
-
-    return Rules(product, rule.reads - {"d"}, names, keywords)
+    keywords = (*[n for n in rule.keywords if n != "adjoint"], "like")
+    return Rules(factor if at is None else whole, frozenset(("ct", *names)), ("ct", *names), keywords)
 
 
-def _vjp_of_product(rule: Rules) -> Rules:
-    """The VJP rule: the product, summed over what broadcasting repeated, in the dtype of the input.
-
-    `like` has the input's dtype and shape; the sweep passes it to every rule that names it, which is cheaper than saving the input.
-    """
-    function = rule.function
-
-    def vjp(ct: Any, *values: Any, like: ArrayType, **given: Any) -> Any:
-        result = function(ct, True, *values, **given) if given else function(ct, True, *values)
-        dtype, wanted = result.dtype, like.dtype
-        if dtype is not wanted and dtype != wanted:
-            result = compose.real(result) if dtype.kind == "c" and wanted.kind == "f" else result
-            return compose.convert(compose.sum_to(result, like.shape), wanted)
-        return result if result.shape == like.shape else compose.sum_to(result, like.shape)
-
-    return Rules(vjp, rule.reads | {"ct"}, ("ct", *rule.positional), (*rule.keywords, "like"))
+def _fitted(ct: Any, like: Any) -> Any:
+    """A cotangent summed over what broadcasting repeated, in the dtype of the input."""
+    dtype, wanted = ct.dtype, like.dtype
+    if dtype is wanted or dtype == wanted:
+        return ct if ct.shape == like.shape else compose.sum_to(ct, like.shape)
+    ct = compose.real(ct) if dtype.kind == "c" and wanted.kind == "f" else ct
+    return compose.convert(compose.sum_to(ct, like.shape), wanted)
 
 
 def batch_elementwise(this: Op, values: Sequence[Any], axes: Sequence[int | None], given: dict[str, Any]) -> tuple[list[Any], list[int]]:

@@ -112,47 +112,47 @@ not_equal_op = elementwise("not_equal", ("x", "y"), numpy=np.not_equal, code="{x
 
 def add(x: Any, y: Any) -> Any:
     """Sum, with broadcasting and NumPy's promotion."""
-    return bind(add_op, [x, y])
+    return bind(add_op, (x, y))
 
 
 def sub(x: Any, y: Any) -> Any:
     """Difference."""
-    return bind(sub_op, [x, y])
+    return bind(sub_op, (x, y))
 
 
 def mul(x: Any, y: Any) -> Any:
     """Product."""
-    return bind(mul_op, [x, y])
+    return bind(mul_op, (x, y))
 
 
 def div(x: Any, y: Any) -> Any:
     """True quotient; integers give floats."""
-    return bind(div_op, [x, y])
+    return bind(div_op, (x, y))
 
 
 def neg(x: Any) -> Any:
     """Negation."""
-    return bind(neg_op, [x])
+    return bind(neg_op, (x,))
 
 
 def strong_mul(x: Any, y: Any) -> Any:
     """Product that is exactly 0 where x is 0, even where y is infinite or NaN."""
-    return bind(strong_mul_op, [x, y])
+    return bind(strong_mul_op, (x, y))
 
 
 def conj(x: Any) -> Any:
     """Complex conjugate; a real array as it is."""
-    return bind(conj_op, [x]) if getattr(x, "dtype", None) is not None and x.dtype.kind == "c" else x
+    return bind(conj_op, (x,)) if getattr(x, "dtype", None) is not None and x.dtype.kind == "c" else x
 
 
 def real(x: Any) -> Any:
     """Real part."""
-    return bind(real_op, [x]) if getattr(x, "dtype", None) is not None and x.dtype.kind == "c" else x
+    return bind(real_op, (x,)) if getattr(x, "dtype", None) is not None and x.dtype.kind == "c" else x
 
 
 def imag(x: Any) -> Any:
     """Imaginary part (zeros for a real array)."""
-    return bind(imag_op, [x])
+    return bind(imag_op, (x,))
 
 
 def where(condition: Any, x: Any, y: Any) -> Any:
@@ -162,32 +162,32 @@ def where(condition: Any, x: Any, y: Any) -> Any:
 
 def less(x: Any, y: Any) -> Any:
     """x < y, element by element."""
-    return bind(less_op, [x, y])
+    return bind(less_op, (x, y))
 
 
 def less_equal(x: Any, y: Any) -> Any:
     """x <= y, element by element."""
-    return bind(less_equal_op, [x, y])
+    return bind(less_equal_op, (x, y))
 
 
 def greater(x: Any, y: Any) -> Any:
     """x > y, element by element."""
-    return bind(greater_op, [x, y])
+    return bind(greater_op, (x, y))
 
 
 def greater_equal(x: Any, y: Any) -> Any:
     """x >= y, element by element."""
-    return bind(greater_equal_op, [x, y])
+    return bind(greater_equal_op, (x, y))
 
 
 def equal(x: Any, y: Any) -> Any:
     """x == y, element by element."""
-    return bind(equal_op, [x, y])
+    return bind(equal_op, (x, y))
 
 
 def not_equal(x: Any, y: Any) -> Any:
     """x != y, element by element."""
-    return bind(not_equal_op, [x, y])
+    return bind(not_equal_op, (x, y))
 
 
 OPS = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -266,7 +267,37 @@ def make_plan(shape: Shape, key: Any) -> Plan:
 
 
 def _basic(x: Any, plan: Plan) -> Any:
-    return reshape(slice_array(x, plan.start, plan.size, plan.step), plan.shape)
+    view = slice_array(x, plan.start, plan.size, plan.step)
+    return view if plan.shape == plan.size else reshape(view, plan.shape)
+
+
+def _hashable(key: Any) -> Any:
+    """A key of plain integers, slices, None and `...` in a form that can be looked up; None for any other."""
+    kind = type(key)
+    if kind is slice:
+        parts = (key.start, key.stop, key.step)
+        return (slice, *parts) if all([type(p) in _PLAIN for p in parts]) else None
+    if kind is int or key is None or key is Ellipsis:
+        return (key,)
+    if kind is tuple:
+        found = [_hashable(item) if type(item) is not tuple else None for item in key]
+        return None if None in found else (tuple, *found)
+    return None
+
+
+_PLAIN = (int, type(None))
+
+
+@lru_cache(maxsize=4096)
+def _known_plan(shape: Shape, known: Any) -> Plan:
+    """The plan for a key as `_hashable` gives it: running code asks for the same few again and again."""
+    return make_plan(shape, _key_of(known))
+
+
+def _key_of(known: Any) -> Any:
+    if known[0] is slice:
+        return slice(*known[1:])
+    return tuple([_key_of(item) for item in known[1:]]) if known[0] is tuple else known[0]
 
 
 def _plain(x: Any, key: Any) -> bool:
@@ -290,7 +321,8 @@ def getitem(x: Any, key: Any) -> Any:
     if _plain(x, key):
         return x[key]
     x = as_array(x)
-    plan = make_plan(shape_of(x), key)
+    known = None if STATE.traces else _hashable(key)
+    plan = make_plan(shape_of(x), key) if known is None else _known_plan(shape_of(x), known)
     view = _basic(x, plan)
     if not plan.indices:
         return view

@@ -26,7 +26,7 @@ Axis = int | Sequence[int] | None
 def normalize_axes(axis: Axis, ndim: int) -> tuple[int, ...]:
     """The axes that `axis` means, sorted; None is all of them."""
     if axis is None:
-        return tuple(range(ndim))
+        return (0,) if ndim == 1 else tuple(range(ndim))
     if isinstance(axis, (int, np.integer)):
         return (normalize_axis(int(axis), ndim),)
     axes = sorted(normalize_axis(int(a), ndim) for a in axis)
@@ -76,7 +76,8 @@ def sum(x: Any, axis: Axis = None, keepdims: bool = False, dtype: Any = None, *,
         x = convert(x, dtype)
     x = x if where is None else select_or(where, x, 0)
     axes = normalize_axes(axis, ndim_of(x))
-    result = keep(sum_axes(x, axes), x, axes, keepdims)
+    result = sum_axes(x, axes)
+    result = keep(result, x, axes, keepdims) if keepdims else result
     # NumPy sums small integers in 64 bits unless told a dtype.
     result = convert(result, dtype) if dtype is not None else result
     return result if initial is None else add(result, initial)

@@ -42,7 +42,7 @@ def _reshape_index(index: Shape, in_shape: Shape, out_shape: Shape, params: dict
 
 _reshape = linear(
     "reshape",
-    evaluate=lambda x, *, shape: np.reshape(x, shape),
+    evaluate=lambda x, *, shape: (x if isinstance(x, np.ndarray) else np.asarray(x)).reshape(shape),
     infer=_reshape_infer,
     adjoint=lambda ct, *, like: reshape(ct, like.shape),
     batch=lambda values, axes, size, *, shape: ([reshape(front(values[0], axes[0]), (size, *shape))], [0]),
@@ -59,11 +59,11 @@ def reshape(x: Any, shape: int | Sequence[Int]) -> Any:
     >>> tg.reshape(tg.arange(6), (2, -1)).shape
     (2, 3)
     """
-    target = [shape] if isinstance(shape, (int, np.integer, integers.Integer)) else list(shape)
-    target = [s if isinstance(s, integers.Integer) else int(s) for s in target]
+    given = [shape] if isinstance(shape, (int, np.integer, integers.Integer)) else shape
+    target = [s if isinstance(s, (int, integers.Integer)) else int(s) for s in given]
     old = shape_of(x)
-    if any(isinstance(s, int) and s == -1 for s in target):
-        k = next(k for k, s in enumerate(target) if isinstance(s, int) and s == -1)
+    k = next((k for k, s in enumerate(target) if isinstance(s, int) and s == -1), None)
+    if k is not None:
         known = integers.product([*target[:k], *target[k + 1 :]])
         total = integers.product(old)
         if same(known, 0) or not same(known * (total // known), total):
@@ -71,9 +71,8 @@ def reshape(x: Any, shape: int | Sequence[Int]) -> Any:
                 f"cannot reshape an array of shape {show(old)} into {show(tuple(target))}: {total} elements do not divide by {known}"
             )
         target[k] = total // known
-    if tuple(target) == tuple(old):
-        return x
-    return bind(_reshape, [x], {"shape": tuple(target)})
+    new = tuple(target)
+    return x if new == old else bind(_reshape, (x,), {"shape": new})
 
 
 def expand_dims(x: Any, axis: int | Sequence[int]) -> Any:
@@ -105,7 +104,7 @@ def squeeze(x: Any, axis: int | Sequence[int] | None = None) -> Any:
 
 _transpose = linear(
     "transpose",
-    evaluate=lambda x, *, axes: np.transpose(x, axes),
+    evaluate=lambda x, *, axes: (x if isinstance(x, np.ndarray) else np.asarray(x)).transpose(axes),
     infer=lambda x, *, axes: (ArrayType(x.type.dtype, tuple(x.type.shape[a] for a in axes)),),
     adjoint=lambda ct, *, axes: transpose(ct, tuple(int(a) for a in np.argsort(axes))),
     batch=lambda values, ax, size, *, axes: ([transpose(front(values[0], ax[0]), (0, *[a + 1 for a in axes]))], [0]),
@@ -119,10 +118,13 @@ MOVEAXIS.append(_transpose)
 def transpose(x: Any, axes: Sequence[int] | None = None) -> Any:
     """The axes in the given order (reversed by default)."""
     ndim = ndim_of(x)
-    order = tuple(range(ndim))[::-1] if axes is None else tuple(normalize_axis(a, ndim) for a in axes)
-    if sorted(order) != list(range(ndim)):
+    if axes is None:
+        return x if ndim < 2 else bind(_transpose, (x,), {"axes": tuple(range(ndim - 1, -1, -1))})
+    order = tuple([normalize_axis(a, ndim) for a in axes])
+    same_order = list(range(ndim))
+    if sorted(order) != same_order:
         raise ShapeError(f"axes {tuple(axes or ())} are no permutation of the {ndim} axes of an array of shape {show(shape_of(x))}")
-    return x if order == tuple(range(ndim)) else bind(_transpose, [x], {"axes": order})
+    return x if list(order) == same_order else bind(_transpose, (x,), {"axes": order})
 
 
 def moveaxis(x: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Any:
@@ -165,9 +167,21 @@ def _broadcast_batch(values: Any, axes: Any, size: Int, *, shape: Shape) -> Any:
     return [broadcast_to(x, (size, *shape))], [0]
 
 
+def _broadcast_evaluate(x: Any, *, shape: tuple[int, ...]) -> Any:
+    if np.ndim(x):
+        return np.broadcast_to(x, shape)
+    # One number everywhere, as in the gradient of every sum: NumPy's own function takes 5 us to make this view.
+    value = np.asarray(x)
+    if not value.flags.owndata:
+        value = value.copy()
+    result: Any = np.ndarray(shape, value.dtype, value, 0, (0,) * len(shape))
+    result.flags.writeable = False
+    return result
+
+
 _broadcast_to = linear(
     "broadcast_to",
-    evaluate=lambda x, *, shape: np.broadcast_to(x, shape),
+    evaluate=_broadcast_evaluate,
     infer=_broadcast_infer,
     adjoint=lambda ct, *, like: sum_to(ct, like.shape),
     batch=_broadcast_batch,
@@ -179,7 +193,7 @@ _broadcast_to = linear(
 def broadcast_to(x: Any, shape: int | Sequence[Int]) -> Any:
     """`x` with axes of size 1, and new leading axes, repeated (without copying)."""
     target = (shape,) if isinstance(shape, (int, integers.Integer)) else tuple(shape)
-    return x if shape_of(x) == target and hasattr(x, "dtype") else bind(_broadcast_to, [x], {"shape": target})
+    return x if shape_of(x) == target and hasattr(x, "dtype") else bind(_broadcast_to, (x,), {"shape": target})
 
 
 def sum_to(x: Any, shape: Sequence[Int]) -> Any:
@@ -199,12 +213,15 @@ def _sum_infer(x: Any, *, axes: tuple[int, ...]) -> Types:
 
 
 def _sum_adjoint(ct: Any, *, axes: tuple[int, ...], like: ArrayType) -> Any:
-    return broadcast_to(reshape(ct, tuple(1 if k in axes else s for k, s in enumerate(like.shape))), like.shape)
+    shape = like.shape
+    if len(axes) == len(shape):
+        return broadcast_to(ct, shape)
+    return broadcast_to(reshape(ct, [1 if k in axes else s for k, s in enumerate(shape)]), shape)
 
 
 _sum = linear(
     "sum",
-    evaluate=lambda x, *, axes: np.sum(x, axis=axes),
+    evaluate=lambda x, *, axes: np.add.reduce(x, axes),
     infer=_sum_infer,
     adjoint=_sum_adjoint,
     batch=lambda values, ax, size, *, axes: ([sum_axes(front(values[0], ax[0]), tuple(a + 1 for a in axes))], [0]),
@@ -215,19 +232,18 @@ _sum = linear(
 
 def sum_axes(x: Any, axes: tuple[int, ...]) -> Any:
     """Sum over these (normalized) axes, which disappear."""
-    return bind(_sum, [x], {"axes": axes})
+    return bind(_sum, (x,), {"axes": axes})
 
 
 # --- slices --------------------------------------------------------------------------------------------------------------------
 
 
 def _slice_evaluate(x: Any, *, start: Shape, size: Shape, step: tuple[int, ...]) -> Any:
-    x = np.asarray(x)
     parts: list[Any] = []
     for b, n, s in zip(start, size, step, strict=True):
         end = b + n * s
         parts.append(slice(0, 0) if n == 0 else slice(b, end if end >= 0 else None, s))
-    return x[tuple(parts)] if parts else x[()]
+    return np.asarray(x)[tuple(parts)]
 
 
 def _slice_batch(values: Any, axes: Any, n: Int, *, start: Shape, size: Shape, step: tuple[int, ...]) -> Any:
@@ -252,7 +268,7 @@ def slice_array(x: Any, start: Sequence[Int], size: Sequence[Int], step: Sequenc
     """`out[i] = x[start + i * step]` along every axis."""
     if tuple(size) == shape_of(x) and all(isinstance(b, int) and b == 0 for b in start) and all(s == 1 for s in step):
         return x
-    return bind(_slice, [x], {"start": tuple(start), "size": tuple(size), "step": tuple(step)})
+    return bind(_slice, (x,), {"start": tuple(start), "size": tuple(size), "step": tuple(step)})
 
 
 def cut(x: Any, axis: int, start: Int, size: Int, step: int = 1) -> Any:
@@ -267,8 +283,9 @@ def cut(x: Any, axis: int, start: Int, size: Int, step: int = 1) -> Any:
 
 
 def _embed_evaluate(x: Any, *, shape: Shape, start: Shape) -> Any:
-    out = np.zeros(shape, np.asarray(x).dtype)
-    out[tuple(slice(b, b + n) for b, n in zip(start, np.shape(x), strict=True))] = x
+    x = np.asarray(x)
+    out = np.zeros(shape, x.dtype)
+    out[tuple([slice(b, b + n) for b, n in zip(start, x.shape, strict=True)])] = x
     return out
 
 
