@@ -276,7 +276,7 @@ def _hashable(key: Any) -> Any:
     kind = type(key)
     if kind is slice:
         parts = (key.start, key.stop, key.step)
-        return (slice, *parts) if all([type(p) in _PLAIN for p in parts]) else None
+        return (slice, *parts) if _PLAIN.issuperset(map(type, parts)) else None
     if kind is int or key is None or key is Ellipsis:
         return (key,)
     if kind is tuple:
@@ -285,7 +285,7 @@ def _hashable(key: Any) -> Any:
     return None
 
 
-_PLAIN = (int, type(None))
+_PLAIN = frozenset((int, type(None)))
 
 
 @lru_cache(maxsize=4096)
