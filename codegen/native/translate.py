@@ -30,6 +30,8 @@ BINARY = {
     ast.GtE: operator.ge, ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.USub: operator.neg, ast.UAdd: operator.pos,
     ast.Invert: operator.invert, ast.Not: operator.not_,
 }  # fmt: skip
+WRITTEN_OUT = 16
+"""Steps of the longest loop that is written out."""
 LIMIT = 40
 """How often a function is begun anew because a variable turned out to need a place in memory or a wider type."""
 
@@ -200,6 +202,8 @@ class Function:
         b = self.builder
         start, stop = (Static(0), limits[0]) if len(limits) == 1 else (limits[0], limits[1])
         step = limits[2] if len(limits) == 3 else Static(1)
+        if self.written_out(name, (start, stop, step), body):
+            return
         known = [self.values.type_of(x) for x in (start, stop) if not isinstance(x, Static)]
         if not all(isinstance(k, types.Integer) for k in known):
             raise UntranslatableError("a range of something else than integers")
@@ -230,6 +234,20 @@ class Function:
         counter.add_incoming(b.add(counter, stride, flags=(("nuw",) if unsigned else ("nsw",)) if one else ()), again)
         b.branch(head)
         b.position_at_end(after)
+
+    def written_out(self, name: str, limits: Sequence[Operand], body: Sequence[ast.stmt]) -> bool:
+        """Write a short loop of a scalar function out, if this is one: the loop around its call is not vectorised across another one."""
+        if self.builder.function.name == self.unit.kernel or not all(isinstance(x, Static) and type(x.value) is int for x in limits):
+            return False
+        steps = range(*[x.value for x in limits if isinstance(x, Static)])
+        leaves = any(isinstance(n, ast.Break | ast.Continue | ast.Return) for s in body for n in ast.walk(s))
+        if len(steps) > WRITTEN_OUT or leaves or name in self.kinds:
+            return False
+        for k in steps:
+            with self.block():
+                self.names[-1][name] = Static(k)
+                self.body(body)
+        return True
 
     def while_loop(self, test: ast.expr, body: Sequence[ast.stmt]) -> None:
         b = self.builder
