@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.special
+import scipy
 from numba.core import types
 
 from .bridge import implements, is_float, is_real

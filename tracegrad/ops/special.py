@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import special
+import scipy
 
 from ..ir.dispatch import bind
 from .arithmetic import add, div, equal, less, mul, neg, strong_mul, sub, where
@@ -16,11 +17,17 @@ from .pointwise import pointwise
 
 REAL = "biuf"
 
+
+def _scipy(name: str) -> Callable[..., Any]:
+    """A function of `scipy.special`, which is loaded at its first use: that takes a third as long as loading this package."""
+    return lambda *arguments: getattr(scipy.special, name)(*arguments)
+
+
 # --- logistic ------------------------------------------------------------------------------------------------------------------
 
 
 def _sigmoid_evaluate(x: Any) -> Any:
-    return 1 / (1 + np.exp(-x)) if x.dtype.kind == "c" else special.expit(x)
+    return 1 / (1 + np.exp(-x)) if x.dtype.kind == "c" else scipy.special.expit(x)
 
 
 sigmoid_op = pointwise(
@@ -130,7 +137,7 @@ _TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
 erf_op = pointwise(
     "erf",
     ("x",),
-    numpy=special.erf,
+    numpy=_scipy("erf"),
     code="erf({x})",
     partials=(lambda x: _TWO_OVER_ROOT_PI * exp(-(x * x)),),
     cost=20,
@@ -140,7 +147,7 @@ erf_op = pointwise(
 erfc_op = pointwise(
     "erfc",
     ("x",),
-    numpy=special.erfc,
+    numpy=_scipy("erfc"),
     code="erfc({x})",
     partials=(lambda x: -_TWO_OVER_ROOT_PI * exp(-(x * x)),),
     cost=20,
@@ -150,7 +157,7 @@ erfc_op = pointwise(
 erfinv_op = pointwise(
     "erfinv",
     ("x",),
-    numpy=special.erfinv,
+    numpy=_scipy("erfinv"),
     code="erfinv({x})",
     partials=(lambda out: exp(out * out) / _TWO_OVER_ROOT_PI,),
     domain="singular",
@@ -193,7 +200,7 @@ def erfinv(x: Any) -> Any:
 ndtri_op = pointwise(
     "ndtri",
     ("x",),
-    numpy=special.ndtri,
+    numpy=_scipy("ndtri"),
     code="ndtri({x})",
     partials=(lambda out: math.sqrt(2 * math.pi) * exp(out * out / 2),),
     domain="singular",
@@ -227,13 +234,13 @@ def ndtr(x: Any) -> Any:
 
 
 def _polygamma_evaluate(x: Any, *, n: int) -> Any:
-    return np.asarray(special.polygamma(n, x), x.dtype)
+    return np.asarray(scipy.special.polygamma(n, x), x.dtype)
 
 
 lgamma_op = pointwise(
     "lgamma",
     ("x",),
-    numpy=special.gammaln,
+    numpy=_scipy("gammaln"),
     code="lgamma({x})",
     partials=(lambda x: digamma(x),),
     domain="singular",
@@ -244,7 +251,7 @@ lgamma_op = pointwise(
 digamma_op = pointwise(
     "digamma",
     ("x",),
-    numpy=special.digamma,
+    numpy=_scipy("digamma"),
     code="digamma({x})",
     partials=(lambda x: polygamma(1, x),),
     domain="singular",
@@ -266,7 +273,7 @@ polygamma_op = pointwise(
 gamma_op = pointwise(
     "gamma",
     ("x",),
-    numpy=special.gamma,
+    numpy=_scipy("gamma"),
     code="gamma({x})",
     partials=(lambda x, out: out * digamma(x),),
     domain="singular",
