@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,7 +15,7 @@ import mpmath
 import numba
 import numpy as np
 import pytest
-from tracegrad.codegen.native import borrowed, cache, library, routines, scalar, support
+from tracegrad.codegen.native import borrowed, cache, library, routines, scalar, stored, support
 from tracegrad.codegen.native.compile import FLAGS, compile_source, signature
 from tracegrad.codegen.native.direct import KernelCompiler
 from tracegrad.codegen.native.elementary import FUNCTIONS
@@ -437,7 +438,7 @@ def test_kernels_are_kept_on_disk(tmp_path: Path) -> None:
     assert (cache.COUNTERS.compiled, cache.COUNTERS.loaded) == (before[0] + 1, before[1] + 1)
     assert cache.cache_info(tmp_path)["kernels"] == 1
     (entry,) = tmp_path.iterdir()
-    assert "tracegrad_special_erfinv" in (entry / "symbols.txt").read_text()
+    assert pickle.loads((entry / stored.CODE).read_bytes())[0] == ["tracegrad_special_erfinv"]
     if os.name == "posix":
         assert entry.stat().st_mode & 0o077 == 0
     assert cache.cache_clear(tmp_path) == 1
@@ -455,11 +456,11 @@ def flipped(path: Path) -> None:
 
 
 def foreign(path: Path) -> None:
-    (path.parent / "another.nbc").write_bytes(b"not ours")
+    (path.parent / "another.bin").write_bytes(b"not ours")
 
 
 @pytest.mark.parametrize("damage", [truncated, flipped, foreign, Path.unlink], ids=lambda d: d.__name__)
-@pytest.mark.parametrize("pattern", ["*.nbc", "manifest.json"])
+@pytest.mark.parametrize("pattern", [stored.CODE, "manifest.json"])
 def test_damaged_entries_are_built_again(tmp_path: Path, damage: Callable[[Path], None], pattern: str) -> None:
     make(tmp_path)
     damage(next(tmp_path.rglob(pattern)))
@@ -475,7 +476,7 @@ def test_numba_cache_settings_do_not_matter(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(numba.core.config, "CACHE_DIR", str(elsewhere))
     make(tmp_path / "kernels")
     assert not elsewhere.exists()
-    assert list((tmp_path / "kernels").rglob("*.nbc"))
+    assert list((tmp_path / "kernels").rglob(stored.CODE))
 
 
 SCRIPT = f"""

@@ -8,24 +8,29 @@ from collections.abc import Callable
 from functools import cache
 from types import CodeType
 from typing import Any
+from weakref import WeakKeyDictionary
 
-GENERATED: dict[CodeType, ast.FunctionDef] = {}
-"""The trees of functions made from text that stands in no file."""
+GENERATED: WeakKeyDictionary[CodeType, ast.FunctionDef] = WeakKeyDictionary()
+"""The trees of functions made from text that stands in no file of a module."""
 
 
-def generated(text: str, name: str, scope: dict[str, Any]) -> Callable[..., Any]:
+def generated(text: str, name: str, scope: dict[str, Any], file: str = "<generated>") -> Callable[..., Any]:
     """Function `name` of a text, run in `scope`."""
-    exec(text, scope)
+    tree = ast.parse(text)
+    exec(compile(tree, file, "exec"), scope)
     function: Callable[..., Any] = scope[name]
-    GENERATED[function.__code__] = next(n for n in ast.parse(text).body if isinstance(n, ast.FunctionDef) and n.name == name)
+    GENERATED[function.__code__] = next(n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == name)
     return function
 
 
-@cache
 def tree_of(code: CodeType) -> ast.FunctionDef | ast.Lambda | None:
     """The definition that this code was compiled from; None where its text is not there."""
-    if code in GENERATED:
-        return GENERATED[code]
+    made = GENERATED.get(code)
+    return made if made is not None else _in_file(code)
+
+
+@cache
+def _in_file(code: CodeType) -> ast.FunctionDef | ast.Lambda | None:
     names = code.co_varnames[: code.co_argcount]
     found: ast.FunctionDef | ast.Lambda | None = None
     for node in _definitions(code.co_filename):
