@@ -40,12 +40,12 @@ def check(f: Any, *args: Any) -> str:
     return source
 
 
-GRAPH = """graph f(x: f64[4, 4]):
-    t0: i64[4] = iota(size=4, dtype=i64)
-    t1: i64[4, 1] = reshape(t0, shape=(4, 1))
-    t2: bool[4, 4] = equal({left}, {right})
-    t3: f64[4, 4] = convert(t2, dtype=f64)
-    t4: f64[4, 4] = matmul({a}, {b})
+GRAPH = """graph f(x: f64[6, 6]):
+    t0: i64[6] = iota(size=6, dtype=i64)
+    t1: i64[6, 1] = reshape(t0, shape=(6, 1))
+    t2: bool[6, 6] = equal({left}, {right})
+    t3: f64[6, 6] = convert(t2, dtype=f64)
+    t4: f64[6, 6] = matmul({a}, {b})
     return t4"""
 
 
@@ -55,9 +55,9 @@ def test_products_with_an_identity_go(left: str, right: str, a: str, b: str) -> 
     text = GRAPH.format(left=left, right=right, a=a, b=b)
     if left == right or right == "2":
         # Not an identity: a row or a column of the comparison, repeated.
-        shape = {"t0": "(4,)", "t1": "(4, 1)"}[left]
-        column = f"    t2: bool[{shape.strip('(),')}] = equal({left}, {right})\n    t5: bool[4, 4] = broadcast_to(t2, shape=(4, 4))\n"
-        text = text.replace(f"    t2: bool[4, 4] = equal({left}, {right})\n", column).replace("convert(t2", "convert(t5")
+        shape = {"t0": "(6,)", "t1": "(6, 1)"}[left]
+        column = f"    t2: bool[{shape.strip('(),')}] = equal({left}, {right})\n    t5: bool[6, 6] = broadcast_to(t2, shape=(6, 6))\n"
+        text = text.replace(f"    t2: bool[6, 6] = equal({left}, {right})\n", column).replace("convert(t2", "convert(t5")
     left_out = "matmul" not in [n.op.name for n in optimize(verify(parse_graph(text, OPS_BY_NAME))).nodes]
     assert left_out == ({left, right} == {"t0", "t1"})
 
@@ -175,3 +175,22 @@ def test_strided_operands() -> None:
     np.testing.assert_allclose(tg.jit(lambda a, b: a @ b)(a, b), a @ b, **SMALL)
     np.testing.assert_allclose(tg.jit(lambda a, b: b.T @ a.T)(a, b), b.T @ a.T, **SMALL)
     np.testing.assert_allclose(tg.jit(lambda a: a.T @ a)(a), a.T @ a, **SMALL)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.int32, np.bool_])
+@pytest.mark.parametrize("shape", [(2, 2, 2), (3, 4, 3), (50, 3, 4), (2, 2, 50), (4, 1, 9), (1, 1, 1)], ids=str)
+def test_small_products_are_spelled_out(shape: tuple[int, int, int], dtype: Any) -> None:
+    m, n, k = shape
+    a, b = (3 * RNG.normal(size=(5, m, k))).astype(dtype), (3 * RNG.normal(size=(5, k, n))).astype(dtype)
+    for f, args in ((lambda a, b: a @ b, (a[0], b[0])), (lambda a, b: a @ b, (a, b)), (lambda a, b: a @ b, (a, b[0]))):
+        found = tg.jit(f)(*args)
+        assert found.dtype == dtype
+        np.testing.assert_allclose(found, f(*args), rtol=1e-4, atol=1e-4)
+        if np.dtype(dtype).kind in "fc":
+            # A stack times one matrix is one product of more rows, which are too many here where the sums are long.
+            assert ("matmul" in names(f, *args)) == (k > 4 and args[0].ndim > args[1].ndim)
+
+
+def test_larger_products_are_calls() -> None:
+    assert "matmul" in names(lambda a, b: a @ b, np.ones((6, 5)), np.ones((5, 6)))
+    assert "matmul" in names(lambda a, b: a @ b, np.ones((2, 5)), np.ones((5, 3)))

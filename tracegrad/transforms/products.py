@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 mul_op, neg_op = (next(op for op in ARITHMETIC if op.name == name) for name in ("mul", "neg"))
 reshape_op, sum_op = (next(op for op in SHAPE_OPS if op.name == name) for name in ("reshape", "sum"))
 
+SHORT, FEW = 4, 4
+"""Products with at most so many terms in a sum, or so many sums, are spelled out: they stay in registers, where a call of any routine costs
+40 ns or more."""
+
 
 def product_with_identity(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
     """matmul(eye, x) -> x; matmul(x, eye) -> x."""
@@ -130,8 +134,22 @@ def _product(b: Rewriter, factors: list[Atom], like: Node) -> Atom:
     return total
 
 
+def small_product(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
+    """matmul(x, y) -> sum(x[..., None] * y[..., None, :, :], -2) where the sums are short or few: that fuses with what stands around it."""
+    if node.op.name != "matmul" or node.outputs[0].type.dtype.kind not in "fc":
+        return None
+    x, y = inputs
+    (m, k), n = x.type.shape[-2:], y.type.shape[-1]
+    if not ((isinstance(k, int) and 0 < k <= SHORT) or (isinstance(m, int) and isinstance(n, int) and m * n <= FEW)):
+        return None
+    left = b.emit(reshape_op, (x,), {"shape": (*x.type.shape, 1)}, node)
+    right = b.emit(reshape_op, (y,), {"shape": (*y.type.shape[:-2], 1, *y.type.shape[-2:])}, node)
+    terms = b.emit(mul_op, (left, right), {}, node)
+    return b.emit(sum_op, (terms,), {"axes": (terms.type.ndim - 2,)}, node)
+
+
 def _is_one(size: Int) -> bool:
     return isinstance(size, int) and size == 1
 
 
-__all__ = ["gather_factors", "product_with_identity", "sum_of_product"]
+__all__ = ["gather_factors", "product_with_identity", "small_product", "sum_of_product"]

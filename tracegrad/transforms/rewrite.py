@@ -16,7 +16,7 @@ from ..ops.arithmetic import mul_op
 from ..ops.shape import OPS as SHAPE_OPS
 from ..types import SIZES, ArrayType
 from .algebra import factor_out_of_sum, power_of_count
-from .products import gather_factors, product_with_identity, sum_of_product
+from .products import gather_factors, product_with_identity, small_product, sum_of_product
 
 broadcast_op = next(op for op in SHAPE_OPS if op.name == "broadcast_to")
 VERIFY_PASSES = [False]
@@ -301,6 +301,16 @@ def simplify(graph: Graph) -> Graph:
     return rewrite(graph, rule)
 
 
+def spell_out(graph: Graph) -> Graph:
+    """Small products as sums of products; the rules for products come before."""
+
+    def rule(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Sequence[Atom] | None:
+        spelled = small_product(b, node, inputs)
+        return None if spelled is None else (spelled,)
+
+    return rewrite(graph, rule)
+
+
 def remove_dead(graph: Graph) -> Graph:
     """Nodes whose outputs nothing reads go."""
     live = {a for a in graph.outputs if isinstance(a, Var)}
@@ -317,6 +327,7 @@ PIPELINE: tuple[tuple[str, Callable[[Graph], Graph]], ...] = (
     ("simplify", simplify),  # local rules and common subexpressions: the adjoint repeats much of the forward part
     ("dead code", remove_dead),  # what simplification and unused outputs left over
     ("simplify", simplify),  # rules that apply only now
+    ("small products", spell_out),
     ("dead code", remove_dead),
 )
 
