@@ -116,7 +116,9 @@ class Calls:
         if function is len and isinstance(args[0], (Tuple, Array)):
             return Static(len(args[0].items)) if isinstance(args[0], Tuple) else Value(types.intp, args[0].shape[0])
         if function in bridge.PRIMITIVES:
-            return self.primitive(builder, function, args)
+            done = self.primitive(builder, function, args)
+            if done is not None:
+                return done
         if isinstance(function, FunctionType):
             made = self.own(builder, function, args)
             if made is not None:
@@ -150,10 +152,13 @@ class Calls:
         result = builder.call(llvm, passed)
         return Static(None) if kind == types.none else Value(kind, result)
 
-    def primitive(self, builder: Any, function: Any, args: Sequence[Operand]) -> Operand:
+    def primitive(self, builder: Any, function: Any, args: Sequence[Operand]) -> Operand | None:
+        """None where these types have a form written in Python."""
         typer, lower = bridge.PRIMITIVES[function]
         signature = typer(*[self.values.type_of(a) for a in args])
         if signature is None:
+            if function in bridge.IMPLEMENTATIONS:
+                return None
             raise UntranslatableError(f"{function.__name__} of these types")
         values = [self.values.cast(builder, a, k) for a, k in zip(args, signature.args, strict=True)]
         return self.values.taken(builder, Value(signature.return_type, lower(self.context, builder, signature, values)))

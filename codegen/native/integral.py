@@ -11,6 +11,7 @@ from numba.np import numpy_support
 
 from .bridge import implements, is_bool, is_complex, is_float, is_integer
 from .support import copysign_float, floor_float, unify
+from .vector_math import written
 
 Body = Callable[[Any, Any], Any]
 
@@ -172,6 +173,7 @@ def _complex_pow(x: Any, y: Any) -> Any:
 
 
 implements(_complex_pow, inline=False)(lambda x, y: _complex_pow)
+written(pow, "pow", integers=False)
 
 
 @implements(pow)
@@ -183,11 +185,7 @@ def _pow(x: Any, y: Any) -> Body | None:
     if is_complex(kind):
         return lambda x, y: t(_complex_pow(np.complex128(x), np.complex128(y)))
     if is_float(kind):
-
-        def of_float(x: Any, y: Any) -> Any:
-            return t(np.power(t(x), t(y)))
-
-        return of_float
+        return None
     zero, one = t(0), t(1)
 
     def of_int(x: Any, y: Any) -> Any:

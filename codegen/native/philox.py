@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from .bridge import implements, is_integer
-from .elementary import DOUBLE
+from .exponentials import LOG, STEPS
+from .formats import DOUBLE
 from .support import bits, from_bits, rint_float, sqrt_float
 
 U = np.uint64
@@ -43,10 +44,10 @@ def _uniform(key: Any, counter: Any, i: Any) -> Any:
 
 ROOT_BITS = np.int64(np.float64(np.sqrt(0.5)).view(np.int64))
 SHIFT = np.int64(52)
-MAGIC = np.float64(DOUBLE.magic)
+MAGIC = DOUBLE.magic
 MAGIC_BITS = np.int64(MAGIC.view(np.int64))
-L0, L1, L2, L3, L4, L5, L6 = (np.float64(c) for c in DOUBLE.log)
-LN2, LN2_REST = (np.float64(c) for c in DOUBLE.short)
+L0, L1, L2, L3, L4, L5, L6 = (np.float64(c) for c in LOG[DOUBLE])
+LN2, LN2_REST = STEPS["float64"].short
 S0, S1, S2, S3, S4, S5, S6, S7 = map(np.float64, (
     1.5707963267948966, -0.6459640975062463, 0.07969262624616692, -0.004681754135314805, 0.00016044118472639848,
     -3.5988427153841483e-06, 5.6919272934514234e-08, -6.627556160022866e-10))  # fmt: skip

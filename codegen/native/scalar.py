@@ -1,7 +1,7 @@
 """The functions that pointwise code may call: NumPy's meaning on scalars, in Python and compiled.
 
-In Python each is NumPy's (or SciPy's) function; compiled, the common ones are those of `elementary` and `circular`, which vectorise,
-and the others the C library's. Results have the dtype NumPy gives for scalars of one dtype; mixed dtypes are cast by the caller.
+In Python each is NumPy's (or SciPy's) function; compiled, most are those of `vector_math`, and the others the C
+library's or SciPy's. Results have the dtype NumPy gives for scalars of one dtype; mixed dtypes are cast by the caller.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ from numba.core import types
 
 from . import support
 from .bridge import implements, is_bool, is_complex, is_float, is_integer, scalar_type
-from .circular import COS, SIN
-from .elementary import FUNCTIONS
 from .integral import floordiv, fmod, left_shift, mod, pow, right_shift
 from .parts import (
     angle,
@@ -47,6 +45,7 @@ from .philox import (
 from .powers import pow_below_16, pow_below_128, pow_below_1024
 from .special import digamma, erf, erfc, erfinv, gamma, i0, i0e, i1, i1e, lgamma, ndtri, polygamma, trigamma
 from .support import select
+from .vector_math import written
 
 __all__ = [  # noqa: RUF022  (in alphabetical order, not in ruff's)
     "abs_", "acos", "acosh", "angle", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and", "bitwise_not", "bitwise_or",
@@ -69,32 +68,33 @@ def _float_of(kind: Any) -> Any:
     return np.float32 if kind == types.float32 else np.float64
 
 
-def _unary(name: str, python: Any, native: Any = None, complex_native: Any = None) -> Python:
-    """A function of one float or complex argument; without a native body it is NumPy's own, as Numba lowers it."""
+def _vector(name: str, python: Python, complex_native: Any = None) -> Python:
+    """A function of one number that `vector_math` has for real ones."""
 
     def function(x: Any) -> Any:
         return python(x)
 
     function.__name__ = function.__qualname__ = name
+    written(function, name)
+    if complex_native is not None:
 
-    @implements(function)
-    def typer(x: Any) -> Any:
-        if is_complex(x):
-            if complex_native is None:
-                return None
+        @implements(function)
+        def typer(x: Any) -> Any:
             kind = np.complex64 if x == types.complex64 else np.complex128
-            return lambda x: kind(complex_native(x))
-        if not isinstance(x, (types.Float, types.Integer, types.Boolean)):
-            return None
-        t = _float_of(x)
-        body = native[t.__name__] if isinstance(native, dict) else native
-        return lambda x: t(body(t(x)))
+            return (lambda x: kind(complex_native(x))) if is_complex(x) else None
 
     return function
 
 
-def _own(name: str) -> dict[str, Any]:
-    return {dtype: table[name] for dtype, table in FUNCTIONS.items()}
+def _vector_of_two(name: str, python: Python) -> Python:
+    """A function of two real numbers that `vector_math` has."""
+
+    def function(x: Any, y: Any) -> Any:
+        return python(x, y)
+
+    function.__name__ = function.__qualname__ = name
+    written(function, name)
+    return function
 
 
 def _sigmoid(x: Any) -> Any:
@@ -143,56 +143,29 @@ def _softplus(x: Any) -> Any:
     return np.logaddexp(x, type(x)(0)) if isinstance(x, np.floating) else np.logaddexp(x, 0.0)
 
 
-exp = _unary("exp", np.exp, _own("exp"), np.exp)
-expm1 = _unary("expm1", np.expm1, _own("expm1"), _complex_expm1)
-exp2 = _unary("exp2", np.exp2, np.exp2, np.exp2)
-log = _unary("log", np.log, _own("log"), _complex_log)
-log1p = _unary("log1p", np.log1p, _own("log1p"), _complex_log1p)
-log2 = _unary("log2", np.log2, np.log2, np.log2)
-log10 = _unary("log10", np.log10, np.log10, np.log10)
-sqrt = _unary("sqrt", np.sqrt, support.sqrt_float, np.sqrt)
-sin = _unary("sin", np.sin, SIN, np.sin)
-cos = _unary("cos", np.cos, COS, np.cos)
-tan = _unary("tan", np.tan, np.tan, np.tan)
-asin = _unary("asin", np.arcsin, np.arcsin, np.arcsin)
-acos = _unary("acos", np.arccos, np.arccos, np.arccos)
-atan = _unary("atan", np.arctan, np.arctan, np.arctan)
-sinh = _unary("sinh", np.sinh, _own("sinh"), np.sinh)
-cosh = _unary("cosh", np.cosh, _own("cosh"), np.cosh)
-tanh = _unary("tanh", np.tanh, _own("tanh"), np.tanh)
-asinh = _unary("asinh", np.arcsinh, np.arcsinh, np.arcsinh)
-acosh = _unary("acosh", np.arccosh, np.arccosh, np.arccosh)
-atanh = _unary("atanh", np.arctanh, np.arctanh, np.arctanh)
-sigmoid = _unary("sigmoid", _sigmoid, _own("sigmoid"), _complex_sigmoid)
-softplus = _unary("softplus", _softplus, _own("softplus"))
-
-
-def _cbrt_root(x: Any) -> Any:
-    """A power of |x| corrected by one Newton step, which makes cubes exact."""
-    a = abs(x)
-    if a == 0 or not a < math.inf:
-        return x
-    scale = 1.0
-    if a < 1e-300:
-        a, scale = a * 2.0**162, 2.0**-54
-    r = a ** (1.0 / 3.0)
-    r = r - (r * r * r - a) / (3.0 * r * r)
-    return math.copysign(r * scale, x)
-
-
-def cbrt(x: Any) -> Any:
-    return np.cbrt(x)
-
-
-@implements(_cbrt_root)
-def _cbrt_native(x: Any) -> Any:
-    return _cbrt_root
-
-
-@implements(cbrt)
-def _type_cbrt(x: Any) -> Any:
-    t = _float_of(x)
-    return (lambda x: t(_cbrt_root(np.float64(x)))) if not is_complex(x) else None
+exp = _vector("exp", np.exp, np.exp)
+expm1 = _vector("expm1", np.expm1, _complex_expm1)
+exp2 = _vector("exp2", np.exp2, np.exp2)
+log = _vector("log", np.log, _complex_log)
+log1p = _vector("log1p", np.log1p, _complex_log1p)
+log2 = _vector("log2", np.log2, np.log2)
+log10 = _vector("log10", np.log10, np.log10)
+sqrt = _vector("sqrt", np.sqrt, np.sqrt)
+sin = _vector("sin", np.sin, np.sin)
+cos = _vector("cos", np.cos, np.cos)
+tan = _vector("tan", np.tan, np.tan)
+asin = _vector("asin", np.arcsin, np.arcsin)
+acos = _vector("acos", np.arccos, np.arccos)
+atan = _vector("atan", np.arctan, np.arctan)
+sinh = _vector("sinh", np.sinh, np.sinh)
+cosh = _vector("cosh", np.cosh, np.cosh)
+tanh = _vector("tanh", np.tanh, np.tanh)
+asinh = _vector("asinh", np.arcsinh, np.arcsinh)
+acosh = _vector("acosh", np.arccosh, np.arccosh)
+atanh = _vector("atanh", np.arctanh, np.arctanh)
+sigmoid = _vector("sigmoid", _sigmoid, _complex_sigmoid)
+cbrt = _vector("cbrt", np.cbrt)
+softplus = _vector("softplus", _softplus)
 
 
 def _rounding(name: str, python: Any, native: Any) -> Python:
@@ -321,30 +294,11 @@ def _binary_float(name: str, python: Any, native: Any) -> Python:
     return function
 
 
-atan2 = _binary_float("atan2", np.arctan2, math.atan2)
-hypot = _binary_float("hypot", np.hypot, math.hypot)
+atan2 = _vector_of_two("atan2", np.arctan2)
+hypot = _vector_of_two("hypot", np.hypot)
+logaddexp = _vector_of_two("logaddexp", np.logaddexp)
 nextafter = _binary_float("nextafter", np.nextafter, np.nextafter)
 copysign = _binary_float("copysign", np.copysign, support.copysign_float)
-
-
-def logaddexp(x: Any, y: Any) -> Any:
-    return np.logaddexp(x, y)
-
-
-@implements(logaddexp)
-def _type_logaddexp(x: Any, y: Any) -> Any:
-    t = np.float32 if x == types.float32 and y == types.float32 else np.float64
-    table = FUNCTIONS[t.__name__]
-    exponential, logarithm = table["exp"], table["log1p"]
-    log_two = t(np.log(2.0))
-
-    def body(x: Any, y: Any) -> Any:
-        a, b = t(x), t(y)
-        # Equal arguments first: the difference of two infinities is no number.
-        high = select(a > b, a, b)
-        return select(a == b, a + log_two, select(a == a, high, a) + logarithm(exponential(-support.fabs_float(a - b))))
-
-    return body
 
 
 def _complex_extreme(above: bool, keep_nan: bool) -> Any:

@@ -11,8 +11,8 @@ import scipy
 from numba.core import types
 
 from .bridge import implements, is_float, is_real
-from .elementary import FUNCTIONS
 from .symbols import SPECIAL, external, symbol
+from .vector_math import written
 
 
 def erf(x: Any) -> Any:
@@ -100,19 +100,8 @@ for _function, _routine in (
     _from_scipy(_function, _routine)
 
 
-def _from_elementary(function: Callable[..., Any], name: str) -> None:
-    def typer(x: Any) -> Any:
-        if not is_real(x):
-            return None
-        t = np.float32 if x == types.float32 else np.float64
-        routine = FUNCTIONS[t.__name__][name]
-        return lambda x: routine(t(x))
-
-    implements(function)(typer)
-
-
-_from_elementary(erf, "erf")
-_from_elementary(erfc, "erfc")
+written(erf, "erf")
+written(erfc, "erfc")
 
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
 
