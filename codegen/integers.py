@@ -7,8 +7,12 @@ a constant expression is always a plain `int`, never an `Integer`. All shape ari
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Callable, Iterable, Mapping
-from typing import TypeAlias, Union
+from typing import Any, TypeAlias, Union
+
+import numpy as np
 
 Int: TypeAlias = Union[int, "Integer"]
 
@@ -81,6 +85,8 @@ class Integer:
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Integer) and self.terms == other.terms:
             return True
+        if isinstance(other, float) and other.is_integer():
+            other = int(other)
         return isinstance(other, (int, Integer)) and DECIDE is not None and DECIDE("==", add(self, mul(-1, other)))
 
     def __hash__(self) -> int:
@@ -89,17 +95,17 @@ class Integer:
     def __bool__(self) -> bool:
         return self != 0
 
-    def __lt__(self, other: Int) -> bool:
-        return decide("<", self, other)
+    def __lt__(self, other: Int | float) -> bool:
+        return decide("<", self, _whole(other, math.ceil))
 
-    def __le__(self, other: Int) -> bool:
-        return decide("<=", self, other)
+    def __le__(self, other: Int | float) -> bool:
+        return decide("<=", self, _whole(other, math.floor))
 
-    def __gt__(self, other: Int) -> bool:
-        return decide("<", other, self)
+    def __gt__(self, other: Int | float) -> bool:
+        return decide("<", _whole(other, math.floor), self)
 
-    def __ge__(self, other: Int) -> bool:
-        return decide("<=", other, self)
+    def __ge__(self, other: Int | float) -> bool:
+        return decide("<=", _whole(other, math.ceil), self)
 
     def __index__(self) -> int:
         """The number that this size is while tracing; using it pins the size."""
@@ -107,36 +113,66 @@ class Integer:
             raise TypeError(f"the symbolic integer {self} has no value here")
         return PIN(self)
 
-    def __add__(self, other: Int) -> Int:
-        return add(self, other)
+    # With integers these stay integer expressions. With other numbers, and where they divide, they become traced numbers (BOX); with
+    # anything else the other operand decides, which pins the size where it asks for an index (`[0.0] * n`).
 
-    __radd__ = __add__
+    def __add__(self, other: Any) -> Any:
+        return _combined(add, operator.add, self, other)
 
-    def __sub__(self, other: Int) -> Int:
-        return add(self, mul(-1, other))
+    def __radd__(self, other: Any) -> Any:
+        return _combined(add, operator.add, other, self)
 
-    def __rsub__(self, other: Int) -> Int:
-        return add(other, mul(-1, self))
+    def __sub__(self, other: Any) -> Any:
+        return _combined(lambda a, b: add(a, mul(-1, b)), operator.sub, self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return _combined(lambda a, b: add(a, mul(-1, b)), operator.sub, other, self)
 
     def __neg__(self) -> Int:
         return mul(-1, self)
 
-    def __mul__(self, other: Int) -> Int:
-        return mul(self, other)
+    def __mul__(self, other: Any) -> Any:
+        return _combined(mul, operator.mul, self, other)
 
-    __rmul__ = __mul__
+    def __rmul__(self, other: Any) -> Any:
+        return _combined(mul, operator.mul, other, self)
 
-    def __floordiv__(self, other: Int) -> Int:
-        return floordiv(self, other)
+    def __floordiv__(self, other: Any) -> Any:
+        return _combined(floordiv, operator.floordiv, self, other)
 
-    def __rfloordiv__(self, other: Int) -> Int:
-        return floordiv(other, self)
+    def __rfloordiv__(self, other: Any) -> Any:
+        return _combined(floordiv, operator.floordiv, other, self)
 
-    def __mod__(self, other: Int) -> Int:
-        return mod(self, other)
+    def __mod__(self, other: Any) -> Any:
+        return _combined(mod, operator.mod, self, other)
 
-    def __rmod__(self, other: Int) -> Int:
-        return mod(other, self)
+    def __rmod__(self, other: Any) -> Any:
+        return _combined(mod, operator.mod, other, self)
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __truediv__(self, other: Any) -> Any:
+        return _combined(None, operator.truediv, self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _combined(None, operator.truediv, other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        whole = isinstance(other, int) and 0 <= other <= 4
+        return product([self] * other) if whole else _combined(None, operator.pow, self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return _combined(None, operator.pow, other, self)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        """NumPy's functions of sizes, and NumPy's numbers and arrays combined with them."""
+        exact = {"add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "floor_divide": operator.floordiv}
+        if method == "__call__" and ufunc.__name__ in exact and all(isinstance(x, (Integer, np.integer)) for x in inputs):
+            return exact[ufunc.__name__](*[x if isinstance(x, Integer) else int(x) for x in inputs])
+        if BOX is None:
+            return NotImplemented
+        return getattr(ufunc, method)(*[BOX(x) if isinstance(x, Integer) else x for x in inputs], **options)
 
     def __str__(self) -> str:
         text = ""
@@ -152,6 +188,24 @@ class Integer:
         return text
 
     __repr__ = __str__
+
+
+def _whole(value: Int | float, rounded: Callable[[float], int]) -> Int:
+    """What an integer is compared with in place of a fraction; an infinity is farther than any size."""
+    if not isinstance(value, float):
+        return value
+    return rounded(value) if math.isfinite(value) else int(math.copysign(1 << 62, value))
+
+
+def _combined(exact: Callable[[Int, Int], Int] | None, otherwise: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    if all(isinstance(x, (Integer, np.integer)) or type(x) in (int, bool) for x in (a, b)):
+        if exact is not None:
+            return exact(*[x if isinstance(x, Integer) else int(x) for x in (a, b)])
+    elif not all(isinstance(x, (Integer, int, float, complex, np.number, np.ndarray)) for x in (a, b)):
+        return NotImplemented
+    if BOX is None:
+        return NotImplemented
+    return otherwise(*[BOX(x) if isinstance(x, Integer) else x for x in (a, b)])
 
 
 def _terms(value: Int) -> dict[Monomial, int]:
@@ -176,6 +230,8 @@ RELATIONS: dict[str, Callable[[int], bool]] = {"==": lambda d: d == 0, "<": lamb
 # Who answers questions about symbolic sizes; set by the tracer (tracegrad/types.py), which records what it answered.
 DECIDE: Callable[[str, Int], bool] | None = None
 PIN: Callable[[Integer], int] | None = None
+BOX: Callable[[Integer], Any] | None = None
+"""Makes a traced number of a size; set by tracegrad/tensor.py."""
 
 
 def decide(relation: str, a: Int, b: Int) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import logging
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,6 +17,7 @@ from .calls import MISS, Caller, Unfit, make_caller
 from .captures import Content, Entry, Place, Surroundings, content, unchanged
 from .control.call import call_op
 from .errors import TracegradError
+from .generic import fits, generalize
 from .ir.dispatch import STATE, bind
 from .ir.graph import Graph, Literal, Var
 from .runtime.execute import executable_for, run_graph
@@ -28,6 +30,7 @@ from .types import ArrayType, Sizes
 
 SMALL = 8192
 """Up to so many bytes every captured array is compared at each call (0.3 us), until a change shows that the graph does not depend on it."""
+LOG = logging.getLogger("tracegrad")
 MOST_CALLERS = 32
 """Callers that are tried in turn, 0.1 us each; further signatures of fixed sizes take the long way, 20 us."""
 
@@ -79,6 +82,8 @@ class Jitted:
         self._entries: dict[Any, Entry] = {}
         self._symbolic: dict[Any, list[Entry]] = {}
         self._first: dict[Any, tuple[tuple[Any, ...], ...]] = {}
+        self._concrete: dict[Any, str] = {}
+        """Signatures whose function cannot be traced with symbolic sizes, and why."""
         self._callers: tuple[Caller, ...] = ()
         self._known: dict[Any, Caller | None] = {}
         self._derived: dict[Any, Jitted] = {}
@@ -171,7 +176,7 @@ class Jitted:
                 return entry, leaves, spec, static
             rank_key = (spec, tuple((t.dtype, t.ndim, t.weak) for t in types), faces, static, grad)
             for candidate in self._symbolic.get(rank_key, ()):
-                if _matches(candidate, types) and candidate.holds():
+                if fits(candidate, types) and candidate.holds():
                     if not any(isinstance(s, integers.Integer) for t in types for s in t.shape):
                         self._entries[key] = candidate
                     return candidate, leaves, spec, static
@@ -181,15 +186,23 @@ class Jitted:
                 entry = self._trace(spec, types, faces, static, types, None)
                 self._entries[key] = entry
                 return entry, leaves, spec, static
-            symbolic, sizes = _generalize(types, first)
-            try:
-                entry = self._trace(spec, symbolic, faces, static, types, sizes)
-            except (TypeError, ValueError, TracegradError, NotImplementedError):
-                if symbolic == types:
-                    raise
+            symbolic, sizes = generalize(types, first)
+            generic: Entry | None = None
+            reason = self._concrete.get(rank_key)
+            if symbolic != types and reason is None:
+                try:
+                    generic = self._trace(spec, symbolic, faces, static, types, sizes)
+                except (TypeError, ValueError, TracegradError, NotImplementedError) as error:
+                    # What NumPy or the function does with a size that is no plain int; an error of the function itself comes again.
+                    reason = f"{type(error).__name__}: {error}"
+            if generic is None:
                 entry = self._trace(spec, types, faces, static, types, None)
                 self._entries[key] = entry
+                if reason is not None and rank_key not in self._concrete:
+                    self._concrete[rank_key] = reason
+                    LOG.info("%s is compiled for each size by itself: %s", self.__name__, reason)  # type: ignore[attr-defined]
                 return entry, leaves, spec, static
+            entry = generic
             self._symbolic.setdefault(rank_key, []).append(entry)
             self._entries[key] = entry
             return entry, leaves, spec, static
@@ -424,40 +437,6 @@ def _check_overlap(values: Sequence[Any], k: int, name: str) -> None:
 def _memory(x: Any) -> np.ndarray[Any, Any] | None:
     data = x._data if isinstance(x, Boxed) else x
     return data if isinstance(data, np.ndarray) else None
-
-
-def _matches(entry: Entry, types: Sequence[ArrayType]) -> bool:
-    """Whether sizes fit a size-generic entry: its symbols bind consistently and its recorded facts hold."""
-    bindings: dict[str, int] = {}
-    for pattern, kind in zip(entry.pattern, types, strict=True):
-        for p, s in zip(pattern, kind.shape, strict=True):
-            if isinstance(p, integers.Integer):
-                name = str(p)
-                if not isinstance(s, int) or s < 2 or bindings.setdefault(name, s) != s:
-                    return False
-            elif p != s:
-                return False
-    return entry.graph.sizes.hold(bindings)
-
-
-def _generalize(types: Sequence[ArrayType], first: Sequence[tuple[Any, ...]]) -> tuple[tuple[ArrayType, ...], Sizes]:
-    """Symbols for the sizes that changed; equal sizes that changed alike share one."""
-    hints: dict[str, Any] = {}
-    known: dict[tuple[Any, Any], integers.Integer] = {}
-    made = []
-    for kind, old in zip(types, first, strict=True):
-        shape: list[Any] = []
-        for s, o in zip(kind.shape, old, strict=True):
-            if s == o or s < 2:
-                shape.append(s)
-                continue
-            if (s, o) not in known:
-                name = "nmkpqrs"[len(known)] if len(known) < 7 else f"n{len(known)}"
-                known[s, o] = integers.symbol(name)
-                hints[name] = s
-            shape.append(known[s, o])
-        made.append(ArrayType(kind.dtype, tuple(shape), kind.weak))
-    return tuple(made), Sizes(hints)
 
 
 def jit(function: Any = None, *, static_argnames: Sequence[str] | str = (), static_argnums: Sequence[int] | int = ()) -> Any:

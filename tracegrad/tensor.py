@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from ._codegen import integers
 from .autograd.engine import BOX
 from .autograd.interpret import interpret
 from .autograd.mode import MODE
@@ -24,10 +25,10 @@ from .faces.dispatch import NumpyDispatch
 from .faces.operators import Operators
 from .faces.tensor_methods import TensorMethods
 from .faces.writing import Writes
-from .ir.dispatch import STATE
+from .ir.dispatch import STATE, bind
 from .ir.graph import Var
 from .ir.op import Op, elementwise
-from .ir.trace import Trace, user_line
+from .ir.trace import Trace, of_sizes, user_line
 from .types import ArrayType, type_of
 
 
@@ -160,6 +161,9 @@ class Boxed(Operators, Writes, NumpyDispatch):
 
     def _concrete(self, asked: str, instead: str) -> np.ndarray[Any, Any]:
         if isinstance(self._data, Var):
+            known = of_sizes(self._data)
+            if known is not None:
+                return known
             raise ConcretizationError(
                 f"{user_line()}: {asked} needs the value of a traced array ({self._data.type}), which is not known while the function is "
                 f"traced. {instead}"
@@ -285,5 +289,12 @@ def fresh_leaf(x: Any, face: type[Boxed] = Array) -> Boxed:
     value._borrowed = True
     return value
 
+
+def _traced_size(size: integers.Integer) -> Any:
+    """A symbolic size as a number of the innermost trace, for arithmetic that leaves the integers (`1 / n`, `0.5 * n`)."""
+    return bind(identity, [size])
+
+
+integers.BOX = _traced_size
 
 __all__ = ["MODE", "Array", "Boxed", "Tensor", "fresh_leaf", "identity", "inside", "unbox"]

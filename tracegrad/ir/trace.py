@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -63,6 +64,9 @@ class Trace:
                 raise left_over(data)
         elif isinstance(data, (bool, int, float, complex, np.generic, integers.Integer)) and not isinstance(x, Value):
             return Literal(data)
+        elif isinstance(data, np.ndarray) and data.dtype.hasobject:
+            # `np.arange(n)` of a symbolic size: Python numbers, which pinned it.
+            x = data = np.array(data.tolist())
         key: Any = id(data)
         if isinstance(x, Value):
             key = (key, id(x.grad_fn), x.output_nr, id(x._tangents))  # type: ignore[attr-defined]
@@ -95,6 +99,36 @@ class Trace:
             for var in node.outputs:
                 var.trace = None
         return graph, [x for _, (x, _) in captured]
+
+
+def of_sizes(var: Var) -> np.ndarray[Any, Any] | None:
+    """The value of a traced number that was computed from symbolic sizes alone, which pins them; None for any other."""
+    trace = var.trace
+    if trace is None:
+        return None
+    made = {out: node for node in trace.nodes if len(node.outputs) == 1 for out in node.outputs}
+    order: dict[Node, None] = {}
+
+    def only_sizes(atom: Atom) -> bool:
+        if isinstance(atom, Literal):
+            return True
+        node = made.get(atom)
+        if node is None or not all(only_sizes(a) for a in node.inputs):
+            return False
+        order.setdefault(node)
+        return True
+
+    if var.type.shape or not only_sizes(var):
+        return None
+    values: dict[Atom, Any] = {}
+    for node in order:
+        operands = [values[a] if isinstance(a, Var) else _number(a.value) for a in node.inputs]
+        values[node.outputs[0]] = node.op.evaluate(*operands, **node.params)
+    return np.asarray(values[var])
+
+
+def _number(value: Any) -> Any:
+    return operator.index(value) if isinstance(value, integers.Integer) else value
 
 
 def left_over(var: Var) -> RuntimeError:

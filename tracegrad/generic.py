@@ -1,0 +1,44 @@
+"""Size-generic signatures: which sizes become symbols, and whether sizes fit what was traced with symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ._codegen import integers
+from .captures import Entry
+from .types import ArrayType, Sizes
+
+
+def fits(entry: Entry, types: Sequence[ArrayType]) -> bool:
+    """Whether sizes fit a size-generic entry: its symbols bind consistently and its recorded facts hold."""
+    bindings: dict[str, int] = {}
+    for pattern, kind in zip(entry.pattern, types, strict=True):
+        for p, s in zip(pattern, kind.shape, strict=True):
+            if isinstance(p, integers.Integer):
+                name = str(p)
+                if not isinstance(s, int) or s < 2 or bindings.setdefault(name, s) != s:
+                    return False
+            elif p != s:
+                return False
+    return entry.graph.sizes.hold(bindings)
+
+
+def generalize(types: Sequence[ArrayType], first: Sequence[tuple[Any, ...]]) -> tuple[tuple[ArrayType, ...], Sizes]:
+    """Symbols for the sizes that changed; equal sizes that changed alike share one."""
+    hints: dict[str, Any] = {}
+    known: dict[tuple[Any, Any], integers.Integer] = {}
+    made = []
+    for kind, old in zip(types, first, strict=True):
+        shape: list[Any] = []
+        for s, o in zip(kind.shape, old, strict=True):
+            if s == o or s < 2:
+                shape.append(s)
+                continue
+            if (s, o) not in known:
+                name = "nmkpqrs"[len(known)] if len(known) < 7 else f"n{len(known)}"
+                known[s, o] = integers.symbol(name)
+                hints[name] = s
+            shape.append(known[s, o])
+        made.append(ArrayType(kind.dtype, tuple(shape), kind.weak))
+    return tuple(made), Sizes(hints)
