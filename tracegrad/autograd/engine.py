@@ -206,6 +206,12 @@ def apply_rules(
         if edges.count(None) == len(edges):
             return None
     plain = not (create_graph or traced)
+    rest = node.rest
+    if rest is not None and plain and edges == node.edges:
+        count = len(plan.inputs)
+        read = [unpack(saved[k], False) for k in rest.inputs]
+        made = [unpack_result(node, saved[count + k], False) for k in rest.outputs]
+        return rest.run([cts.get(k) for k in range(len(plan.outputs))], read, made)
     fixed = plan.rules
     values: list[Any] = []
     if fixed:

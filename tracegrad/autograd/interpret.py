@@ -41,13 +41,17 @@ def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) 
             return _dual(op, inputs, params, level)
     single = op.outputs == 1
     outs: Sequence[Any]
+    rest = None
     if STATE.traces:
         outs = STATE.traces[-1].emit(op, inputs, params)
     else:
         if left:
             raise left_over(next(x for x in data if type(x) is Var))
         try:
-            result = op.evaluate(*data, **params)
+            if recorded and op.staged is not None and MODE.enabled:
+                result, rest = op.staged(data, [isinstance(x, Value) and x.requires_grad for x in inputs], **params)  # type: ignore[attr-defined]
+            else:
+                result = op.evaluate(*data, **params)
         except (ValueError, TypeError, IndexError) as error:
             better = explained(op, data, params)
             if better is None:
@@ -57,8 +61,10 @@ def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) 
     node = record(op, inputs, params, outs) if recorded and MODE.enabled else None
     if not single:
         boxes = tuple([_boxed(face, o, node, k) for k, o in enumerate(outs)])
-        if node is not None and node.plan.outputs:
-            _watch(node, boxes)
+        if node is not None:
+            node.rest = rest
+            if node.plan.outputs:
+                _watch(node, boxes)
         return boxes
     made = _boxed(face, outs[0], node, 0)
     if node is not None and node.plan.outputs:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
-from ..ir.op import Op
+from ..ir.op import Op, Rest
 from ..types import ArrayType, type_of
 
 _sequence = itertools.count()
@@ -58,6 +58,7 @@ class Node(Producer):
         "op",
         "params",
         "plan",
+        "rest",
         "saved",
         "sequence_nr",
         "shape",
@@ -91,6 +92,8 @@ class Node(Producer):
         else:
             self.types = [o.type if isinstance(o, Var) else type_of(o) for o in outs]
         self.sequence_nr = next(_sequence)
+        self.rest: Rest | None = None
+        """The second half of a staged operation, where its first half was run; freed with what was saved."""
         self.where = ""
         """The user's line, where the node was recorded in a trace."""
         self.metadata: dict[str, Any] | None = None
@@ -106,7 +109,7 @@ class Node(Producer):
     def release(self) -> None:
         """Free what was saved for the backward pass."""
         if self.saved:
-            self.saved = None
+            self.saved = self.rest = None
 
 
 TITLES = {
@@ -293,6 +296,7 @@ NOTHING: dict[int, Any] = {}
 def resave(node: Node, inputs: Sequence[Any], outs: Sequence[Any]) -> None:
     """Let a node keep these boxes (which have tangents) instead of the primal values that it was recorded with."""
     assert node.saved is not None
+    node.rest = None
     boxes = [*[inputs[k] for k in node.plan.inputs], *[outs[k] for k in node.plan.outputs]]
     for k, (box, old) in enumerate(zip(boxes, node.saved, strict=True)):
         if isinstance(box, Value):

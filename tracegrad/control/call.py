@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+from ..dtypes import is_differentiable
 from ..errors import ShapeError
 from ..ir.dispatch import bind
 from ..ir.evaluate import evaluate
 from ..ir.graph import Graph
-from ..ir.op import Types, op
+from ..ir.op import Rest, Types, op
 from ..transforms.derive import adjoint, batched, tangent
+from ..transforms.partition import partition
 
 EXECUTE: list[Callable[[Graph, Sequence[Any]], Sequence[Any]]] = [lambda graph, arrays: evaluate(graph, arrays)]
 """Runs a graph on plain arrays: replaced by the compiling executor of runtime/."""
@@ -40,6 +44,21 @@ def _batch(values: Any, axes: Any, size: Any, *, graph: Graph) -> Any:
     return list(bind(call_op, values, {"graph": derived})), list(out_axes)
 
 
+def _staged(arrays: Sequence[Any], wanted: Sequence[bool], *, graph: Graph) -> tuple[Sequence[Any], Rest]:
+    given = [is_differentiable(t.dtype) for t in graph.output_types]
+    parts = partition(graph, wanted, given)
+    found = EXECUTE[0](parts.forward, arrays)
+    count = len(graph.outputs)
+    residuals = found[count:]
+
+    def run(cts: Sequence[Any], inputs: Sequence[Any], outs: Sequence[Any]) -> list[Any]:
+        full = [np.zeros(o.shape, o.dtype) if ct is None else ct for ct, g, o in zip(cts, given, found, strict=False) if g]
+        result = iter(EXECUTE[0](parts.backward, [*inputs, *outs, *residuals, *full]))
+        return [next(result) if w else None for w in wanted]
+
+    return found[:count], Rest(parts.inputs, parts.outputs, run)
+
+
 call_op = op(
     "call",
     ["inputs"],
@@ -48,6 +67,7 @@ call_op = op(
     vjp=_vjp,
     jvp=_jvp,
     batch=_batch,
+    staged=_staged,
     variadic=True,
     outputs=0,
     doc="Apply a graph.",

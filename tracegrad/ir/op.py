@@ -44,6 +44,15 @@ def read_names(function: Rule | Rules) -> Rules:
     return Rules(function, frozenset(positional), tuple(positional), tuple(keywords))
 
 
+class Rest(NamedTuple):
+    """The second half of a staged operation: `run(cotangents, inputs, outputs)` gives the cotangents of all inputs (None where none was
+    wanted), from cotangents of all results (None where there is none) and the inputs and results with these numbers."""
+
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    run: Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], list[Any]]
+
+
 @dataclass(frozen=True, eq=False)
 class Op:
     """An operation.
@@ -59,6 +68,8 @@ class Op:
     batch       `batch(inputs, axes, size, **params) -> (outputs, axes)`: inputs with the batch axis at `axes[k]` (None: not batched)
     lowering    data of a codegen lowering kind
     compute     the dtypes to which a Pointwise lowering casts its operands
+    staged      `staged(arrays, wanted, **params) -> (results, Rest)`: the results on NumPy arrays, and how to get from their cotangents to
+                those of the wanted inputs without doing the forward work again. A shortcut: `vjp` says what the derivative is
     view        whether the result shares memory with the first input (when NumPy can do so): writes through it reach the input
     """
 
@@ -77,6 +88,7 @@ class Op:
     effects: bool = False
     """True where removing an unused application would change what the program does."""
     view: bool = False
+    staged: Callable[..., tuple[Sequence[Any], Rest]] | None = None
     plans: dict[int, Any] = field(default_factory=dict, repr=False)
     """What the tape has worked out about the VJP rules, by the set of inputs that want a gradient."""
 
@@ -100,13 +112,14 @@ def op(
     doc: str = "",
     effects: bool = False,
     view: bool = False,
+    staged: Callable[..., tuple[Sequence[Any], Rest]] | None = None,
 ) -> Op:
     """An operation with every rule given explicitly; see `Op`."""
     rules: Any = vjp
     if vjp is not None and not callable(vjp):
         rules = tuple(None if r is None else read_names(r) for r in vjp)
         assert len(rules) == len(inputs), name
-    return Op(name, tuple(inputs), evaluate, infer, rules, jvp, batch, lowering, compute, variadic, outputs, doc, effects, view)
+    return Op(name, tuple(inputs), evaluate, infer, rules, jvp, batch, lowering, compute, variadic, outputs, doc, effects, view, staged)
 
 
 def operand_kinds(operands: Sequence[Any]) -> list[Any]:

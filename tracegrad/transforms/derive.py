@@ -18,9 +18,9 @@ from ..types import ArrayType, Int
 from .levels import forward_level
 
 
-def adjoint(graph: Graph, wanted: Sequence[bool], given: Sequence[bool]) -> Graph:
-    """(inputs..., cotangents of the given outputs...) -> cotangents of the wanted inputs."""
-    key = ("adjoint", tuple(wanted), tuple(given))
+def joint(graph: Graph, wanted: Sequence[bool], given: Sequence[bool]) -> Graph:
+    """(inputs..., cotangents of the given outputs...) -> outputs..., cotangents of the wanted inputs."""
+    key = ("joint", tuple(wanted), tuple(given))
     if key not in graph.derived:
         trace = Trace(f"{graph.name}_adjoint", graph.sizes)
         with trace, enable_grad():
@@ -31,11 +31,21 @@ def adjoint(graph: Graph, wanted: Sequence[bool], given: Sequence[bool]) -> Grap
                 for a, g in zip(graph.outputs, given, strict=True)
                 if g
             ]
-            outs = [o for o, g in zip(evaluate(graph, leaves), given, strict=True) if g]
+            outs = evaluate(graph, leaves)
             targets = [x for x, w in zip(leaves, wanted, strict=True) if w]
-            found = gradient(outs, targets, cts, create_graph=False)
+            found = gradient([o for o, g in zip(outs, given, strict=True) if g], targets, cts, create_graph=False)
             result = [zeros(x.type) if g is None else g for g, x in zip(found, targets, strict=True)]
-            graph.derived[key] = trace.finish(result, "adjoint")[0]
+            graph.derived[key] = trace.finish([*outs, *result], "adjoint")[0]
+    derived: Graph = graph.derived[key]
+    return derived
+
+
+def adjoint(graph: Graph, wanted: Sequence[bool], given: Sequence[bool]) -> Graph:
+    """(inputs..., cotangents of the given outputs...) -> cotangents of the wanted inputs."""
+    key = ("adjoint", tuple(wanted), tuple(given))
+    if key not in graph.derived:
+        both = joint(graph, wanted, given)
+        graph.derived[key] = both.replace(outputs=both.outputs[len(graph.outputs) :])
     derived: Graph = graph.derived[key]
     return derived
 

@@ -1,0 +1,176 @@
+"""A graph and its adjoint as two graphs that share work: the first also returns residuals, the second reads them.
+
+Which values are handed over is a minimum cut. What the backward graph reads is computed from inputs and outputs of the forward graph
+(free: they exist anyway) through nodes that are either cheap, and may be computed again, or dear, and may not. So every path from a
+dear node to a reader must be cut somewhere, by storing one value on it; the cut with the fewest bytes wins, and among equal ones that
+nearest to the readers.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from .._codegen import integers, lowering
+from ..ir.graph import Atom, Graph, Node, Var
+from ..types import Int
+from .derive import joint
+from .rewrite import optimize
+
+CHEAP = 8
+"""An elementwise operation of at most so many additions is computed again whatever its size."""
+WORK = 2000
+"""About as many additions as passing one more array costs (an allocation, an argument, 0.2 us): less work is done again."""
+ARRAY = 2048
+"""What passing one more array costs, in bytes of memory traffic."""
+
+
+Vertex: TypeAlias = tuple[Var | None, int]
+"""A value on its way in (0) or out (1); without a value the source (0) and the sink (1)."""
+
+
+class Partition(NamedTuple):
+    """`forward(inputs...) -> outputs..., residuals...`; `backward(inputs[k] for k in inputs..., outputs[k] for k in outputs...,
+    residuals..., cotangents of the given outputs...) -> cotangents of the wanted inputs`."""
+
+    forward: Graph
+    backward: Graph
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+
+def partition(graph: Graph, wanted: Sequence[bool], given: Sequence[bool]) -> Partition:
+    """Forward and backward graph for cotangents of the wanted inputs; memoised on the graph."""
+    key = ("partition", tuple(wanted), tuple(given))
+    if key not in graph.derived:
+        graph.derived[key] = _split(graph, optimize(joint(graph, wanted, given)))
+    found: Partition = graph.derived[key]
+    return found
+
+
+def _split(graph: Graph, both: Graph) -> Partition:
+    count = len(graph.inputs)
+    inputs, cotangents = both.inputs[:count], both.inputs[count:]
+    outputs, results = both.outputs[: len(graph.outputs)], both.outputs[len(graph.outputs) :]
+    late: set[Atom] = set(cotangents)
+    for node in both.nodes:
+        if any(a in late for a in node.inputs):
+            late.update(node.outputs)
+    made = {v: node for node in both.nodes for v in node.outputs if v not in late}
+    free = {a for a in (*inputs, *outputs) if isinstance(a, Var)}
+    # Readers in the order of the graph, so that the same graph always gives the same text.
+    readers = [a for node in both.nodes if node.outputs[0] in late for a in node.inputs] + [*results]
+    reads = [a for a in dict.fromkeys(readers) if isinstance(a, Var) and a not in late]
+    residuals = cut(made, free, reads, both.sizes.hints)
+
+    again: set[Node] = set()
+    read: set[Var] = set()
+    stack = list(reads)
+    while stack:
+        v = stack.pop()
+        if v in read:
+            continue
+        read.add(v)
+        if v not in free and v not in residuals:
+            again.add(made[v])
+            stack.extend(a for a in made[v].inputs if isinstance(a, Var))
+    # An input that is not read still tells the sizes that it has.
+    taken = tuple(k for k, v in enumerate(inputs) if v in read or any(not isinstance(s, int) for s in v.type.shape))
+    passed = [inputs[k] for k in taken]
+    others = tuple(k for k, a in enumerate(outputs) if isinstance(a, Var) and a in read and a not in inputs and a not in outputs[:k])
+    passed += [a for k in others if isinstance(a := outputs[k], Var)]
+    kept = [v for v in made if v in residuals]
+    forward = graph.replace(name=f"{graph.name}_forward", inputs=inputs, nodes=_living(both, (*outputs, *kept)), outputs=(*outputs, *kept))
+    nodes = tuple(n for n in both.nodes if n in again or n.outputs[0] in late)
+    backward = graph.replace(name=f"{graph.name}_backward", inputs=(*passed, *kept, *cotangents), nodes=nodes, outputs=results)
+    return Partition(forward, backward, taken, others)
+
+
+def _living(graph: Graph, outputs: Sequence[Atom]) -> tuple[Node, ...]:
+    """The nodes that these outputs need, and those with effects."""
+    live = set(outputs)
+    kept = []
+    for node in reversed(graph.nodes):
+        if node.op.effects or any(v in live for v in node.outputs):
+            kept.append(node)
+            live.update(node.inputs)
+    return tuple(reversed(kept))
+
+
+def cut(made: dict[Var, Node], free: set[Var], reads: Sequence[Var], hints: dict[str, int]) -> set[Var]:
+    """The values to store: a minimum cut between dear nodes and `reads`, by the paths that still have room (Edmonds and Karp 1972).
+
+    Each value is two vertices with an edge of its size between them; along all other edges any amount flows.
+    """
+    source: Vertex = None, 0
+    sink: Vertex = None, 1
+    room: dict[Vertex, dict[Vertex, float]] = {source: {}, sink: {}}
+
+    def edge(start: Vertex, end: Vertex, size: float) -> None:
+        room.setdefault(start, {})[end] = size
+        room.setdefault(end, {}).setdefault(start, 0.0)
+
+    for v, node in made.items():
+        if v in free:
+            continue
+        edge((v, 0), (v, 1), ARRAY + _number(v.type.size, hints) * v.type.dtype.itemsize)
+        if is_dear(node, hints):
+            edge(source, (v, 0), np.inf)
+        else:
+            for a in node.inputs:
+                if isinstance(a, Var) and a in made and a not in free:
+                    edge((a, 1), (v, 0), np.inf)
+    for v in reads:
+        if v in made and v not in free:
+            edge((v, 1), sink, np.inf)
+    while True:
+        before: dict[Vertex, Vertex] = {source: source}
+        queue = deque([source])
+        while queue and sink not in before:
+            here = queue.popleft()
+            for there, size in room[here].items():
+                if size > 0 and there not in before:
+                    before[there] = here
+                    queue.append(there)
+        if sink not in before:
+            break
+        path = [sink]
+        while path[-1] != source:
+            path.append(before[path[-1]])
+        steps = list(zip(path[1:], path, strict=False))
+        flow = min(room[here][there] for here, there in steps)
+        for here, there in steps:
+            room[here][there] -= flow
+            room[there][here] += flow
+    # Nearest to the readers: what can still reach them.
+    near: set[Vertex] = {sink}
+    stack = [sink]
+    while stack:
+        there = stack.pop()
+        for here in room[there]:
+            if here not in near and room[here][there] > 0:
+                near.add(here)
+                stack.append(here)
+    return {v for v in made if (v, 1) in near and (v, 0) not in near}
+
+
+def is_dear(node: Node, hints: dict[str, int]) -> bool:
+    """Whether a node should not be computed twice."""
+    rule = node.op.lowering
+    if node.op.effects or rule is None:
+        return True
+    if isinstance(rule, lowering.Pointwise):
+        return rule.cost > CHEAP and rule.cost * _number(node.outputs[0].type.size, hints) > WORK
+    if isinstance(rule, lowering.Reduce):
+        return _number(node.inputs[0].type.size, hints) > WORK
+    return not isinstance(rule, (lowering.View, lowering.Piecewise, lowering.Gather))
+
+
+def _number(size: Int, hints: dict[str, int]) -> int:
+    return size if isinstance(size, int) else int(integers.evaluate(size, hints))
+
+
+__all__ = ["Partition", "cut", "is_dear", "partition"]
