@@ -2,7 +2,7 @@
 
     program   = name, doc, sizes, buffers, phases
     sizes     = names of integers, each bound to an axis of an input buffer (`n = x.shape[0]`)
-    buffer    = name, dtype, shape, role ("in" | "out" | "temp"), layout ("C" | "A")
+    buffer    = name, dtype, shape, role ("in" | "out" | "temp"), layout ("C" | "F" | "A")
     phase     = "parallel" (its body is exactly one outermost Loop, whose range may be cut) | "serial", body
     statement = Let      name = expression                         (assigned once, a local scalar)
               | Declare  name = initial value                      (a mutable local scalar)
@@ -163,7 +163,8 @@ class Buffer:
     dtype: np.dtype
     shape: tuple[Int, ...]
     role: OneOf["in", "out", "temp"]
-    layout: OneOf["C", "A"] = "C"
+    layout: OneOf["C", "F", "A"] = "C"
+    """Of an input: C order; Fortran order, where `shape` is that of the transposed array, which has C order; or any strides."""
     offset: Int = 0
     """Where a temporary starts in the arena, in bytes."""
     of: str = ""

@@ -180,7 +180,7 @@ class _Printer:
             self.line(1, f"{buffer.name} = view({buffer.of}, index(0), {shape}, {dtype})")
         elif buffer.role == "temp":
             self.line(1, f"{buffer.name} = view(arena, {integer(buffer.offset)}, {shape}, {dtype})")
-        elif buffer.layout == "C" and len(buffer.shape) > 1:
+        elif buffer.layout != "A" and len(buffer.shape) > 1:
             # With the strides known, rows of constant length and interleaved columns vectorise.
             self.line(1, f"{buffer.name} = view({buffer.name}, index(0), {shape}, {dtype})")
 

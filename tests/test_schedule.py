@@ -197,3 +197,60 @@ def test_reshape_index_divides_only_where_it_must() -> None:
     assert reshape_index((i, j), (12,), (3, 4), {}) == (4 * i + j,)
     assert reshape_index((4 * i + j,), (3, 4), (12,), {"i": (0, 3), "j": (0, 4)}) == (i, j)
     assert reshape_index((i, 0, j), (3, 4), (3, 1, 4), {}) == (i, j)
+
+
+# --- memory order --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a: a.sum(0),
+        lambda a: np.max(a, axis=1),
+        lambda a: a @ a.T,
+        lambda a: np.linalg.solve(a.T @ a, a.T),
+        lambda a: a.reshape(-1) * 2,
+        lambda a: np.cumsum(a, axis=1)[:, ::-1] + a[::1, :1],
+        lambda a: np.sort(a, axis=0),
+        tg.grad(lambda a: np.sum(np.exp(a.T @ a / 9) * a[0])),
+    ],
+)
+def test_memory_order_of_an_input_does_not_change_the_result(f: Callable[..., Any]) -> None:
+    jitted = tg.jit(f)
+    base = RNG.normal(size=(12, 4))
+    for a in (base, np.asfortranarray(base), np.repeat(base, 2, axis=0)[::2], np.asfortranarray(base)[::-1], base.T.copy().T):
+        expected = f(base if a[0, 0] == base[0, 0] else base[::-1])
+        np.testing.assert_allclose(jitted(a), expected, rtol=1e-9, atol=1e-12)
+    for n in (9, 10, 11):
+        taller = np.asfortranarray(RNG.normal(size=(n, 4)))
+        np.testing.assert_allclose(jitted(taller), f(taller), rtol=1e-9, atol=1e-12)
+
+
+def test_fortran_order_runs_along_memory() -> None:
+    graph = optimize(tg.jit(lambda a: np.sum(a * 2.0, axis=0)).graphs(np.zeros((300, 7)))[0])
+    program = schedule(graph, ("F",))
+    (source,) = (b for b in program.buffers if b.role == "in")
+    assert source.shape == (7, 300)
+    loops: list[kernel.Loop] = []
+    kernel.walk(program.phases[0].body, lambda s: loops.append(s) if isinstance(s, kernel.Loop) else None)
+    assert [(loop.hi, loop.sequential) for loop in loops] == [(7, False), (300, True)]
+
+
+@pytest.mark.parametrize(
+    "x", [np.array([[1.0, 5, 2, 5], [3, 3, 1, 0]]), np.array([[1, np.nan, 2, np.nan], [np.inf, -np.inf, 1, 0]]), np.array([[3, 1, 3]])]
+)
+def test_positions_of_extremes(x: Any) -> None:
+    for axis in (0, 1, None):
+        for f in (np.argmax, np.argmin):
+            np.testing.assert_array_equal(tg.jit(lambda a, f=f, axis=axis: f(a, axis))(x), f(x, axis))
+
+
+def test_bodies_of_loops_are_optimized_too() -> None:
+    def step(c: Any, x: Any) -> Any:
+        return tg.jit(lambda z: np.sin(z) * 1.0)(c) + x + np.sin(c), x
+
+    f = tg.jit(lambda x: tg.scan(step, 0.0, x)[0])
+    x = RNG.normal(size=5)
+    (node,) = (n for n in f.graphs(x)[1].nodes if n.op.name == "scan")
+    assert [n.op.name for n in node.params["body"].nodes].count("sin") == 1
+    assert f(x) == pytest.approx(tg.scan(step, 0.0, x)[0], rel=1e-14)

@@ -10,6 +10,7 @@ from tracegrad.codegen.printer import print_program
 
 from tracegrad._codegen import integers
 from tracegrad.ir.graph import Graph
+from tracegrad.runtime.execute import layout_of
 from tracegrad.schedule import schedule
 from tracegrad.types import SIZES
 
@@ -19,7 +20,7 @@ def run_unjitted(graph: Graph, values: Sequence[Any]) -> list[Any]:
     arrays = [np.asarray(v, t.dtype) for v, t in zip(values, graph.input_types, strict=True)]
     SIZES.append(graph.sizes)
     try:
-        program = schedule(graph, tuple("C" if a.flags.c_contiguous else "A" for a in arrays))
+        program = schedule(graph, tuple(map(layout_of, arrays)))
         printed = print_program(program)
     finally:
         SIZES.pop()

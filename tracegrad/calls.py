@@ -86,7 +86,7 @@ class _Writer:
         for k, layout in enumerate(self.compiled.layouts):
             if layout == "A" and k not in self.numbers:
                 # The kernel would take it, but one for contiguous memory is faster.
-                self.wrong(f"{operands[k]}.flags.c_contiguous")
+                self.wrong(f"{operands[k]}.flags.forc")
         self.kernel(operands, sizes)
         self.results()
         exec(compile("\n".join(self.lines), f"<caller of {self.entry.graph.name}>", "exec"), self.space)

@@ -26,7 +26,7 @@ DATA, NDIM = HEAD, HEAD + POINTER
 DIMENSIONS, STRIDES = HEAD + 2 * POINTER, HEAD + 3 * POINTER
 DESCR, FLAGS = HEAD + 5 * POINTER, HEAD + 6 * POINTER
 DESCR_BYTEORDER, DESCR_NUMBER = HEAD + POINTER + 2, HEAD + POINTER + 4
-C_CONTIGUOUS, ALIGNED = 0x1, 0x100
+CONTIGUOUS, ALIGNED = {"C": 0x1, "F": 0x2, "A": 0x0}, 0x100
 NDARRAY = "tracegrad_ndarray_type"
 
 
@@ -87,7 +87,7 @@ def unbox_borrowed(kind: Any, obj: Any, c: Any) -> Any:
         for candidate in _numbers(kind.dtype):
             same = builder.or_(same, builder.icmp_signed("==", number, ir.Constant(i32, candidate)))
         swapped = builder.icmp_signed("==", order, ir.Constant(byte, ord(">" if np.little_endian else "<")))
-        need = ALIGNED | (C_CONTIGUOUS if kind.layout == "C" else 0)
+        need = ALIGNED | CONTIGUOUS[kind.layout]
         good = builder.icmp_signed("==", builder.and_(flags, ir.Constant(i32, need)), ir.Constant(i32, need))
         good = builder.and_(good, builder.and_(same, builder.not_(swapped)))
         good = builder.and_(good, builder.icmp_signed("==", read(obj, NDIM, i32), ir.Constant(i32, kind.ndim)))

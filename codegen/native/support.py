@@ -48,7 +48,7 @@ def _lower_signed(context: Any, builder: Any, sig: Any, args: Any) -> Any:
 
 def view(arena: Any, offset: Any, shape: tuple[Any, ...], dtype: Any) -> Any:
     """`shape` elements of `dtype` in C order, `offset` bytes into the arena; nothing is allocated and nothing is counted."""
-    return np.ndarray(shape, dtype, buffer=arena, offset=int(offset))
+    return np.ndarray(shape, dtype, buffer=arena if arena.flags.c_contiguous else arena.T, offset=int(offset))
 
 
 def _type_view(arena: Any, offset: Any, shape: Any, dtype: Any) -> Any:

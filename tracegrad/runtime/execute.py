@@ -115,19 +115,23 @@ class Executable:
     def __call__(self, values: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
         arrays = [np.asarray(x, d) for x, d in zip(values, self.dtypes, strict=True)]
         arrays = [a if a.flags.aligned else a.copy() for a in arrays]
-        layouts = tuple(["C" if a.flags.c_contiguous else "A" for a in arrays])
-        compiled = self.compiled(layouts)
+        compiled = self.compiled(tuple(map(layout_of, arrays)))
         return compiled.run(arrays, [arrays[k].shape[axis] for k, axis in self._where])
 
     def kernel_for(self, values: Sequence[Any]) -> Compiled:
         """The native code for values of these layouts."""
         arrays = [np.asarray(x, d) for x, d in zip(values, self.dtypes, strict=True)]
-        return self.compiled(tuple(["C" if a.flags.c_contiguous else "A" for a in arrays]))
+        return self.compiled(tuple(map(layout_of, arrays)))
 
     def source(self, values: Sequence[Any]) -> str:
         arrays = [np.asarray(x._data if hasattr(x, "_data") else x) for x in values]
-        text: str = self.compiled(tuple(["C" if a.flags.c_contiguous else "A" for a in arrays])).printed.source
+        text: str = self.compiled(tuple(map(layout_of, arrays))).printed.source
         return text
+
+
+def layout_of(x: np.ndarray[Any, Any]) -> str:
+    """Where an array's elements lie: "C" or "F" for gapless memory in C or Fortran order, "A" for any other strides."""
+    return "C" if x.flags.c_contiguous else "F" if x.flags.f_contiguous else "A"
 
 
 def _symbol_places(graph: Graph) -> list[tuple[int, int]]:

@@ -9,7 +9,8 @@ from typing import Any
 
 from .._codegen import integers, kernel, lowering
 from ..ir.graph import Atom, Graph, Node, Var
-from ..types import SIZES, Int, Shape
+from ..ops.shape import OPS as SHAPE_OPS
+from ..types import SIZES, ArrayType, Int, Shape
 from .analysis import Analysis
 from .bounds import Facts
 from .lower import Emitter, Storage, is_one, templates
@@ -20,27 +21,42 @@ from .packing import pack
 from .tasks import Task, bundles, loops, map_task, parts, probe_task, reduce_task
 from .whole import Whole
 
+TRANSPOSE = next(op for op in SHAPE_OPS if op.name == "transpose")
 BLOCK = 8192
 """Elements per block of a parallel loop, and the most that are worked off without blocks."""
 
 
 def schedule(graph: Graph, layouts: tuple[str, ...]) -> kernel.Program:
-    """The kernel program of a graph whose inputs have these memory layouts ("C" or "A")."""
+    """The kernel program of a graph whose inputs have these memory layouts ("C", "F" or "A")."""
     limit = sys.getrecursionlimit()
     # Long chains of elementwise operations are walked recursively.
     sys.setrecursionlimit(max(limit, 20000 + 20 * len(graph.nodes)))
     SIZES.append(Facts(graph.sizes.hints, graph.sizes.guards))
     try:
-        return Builder(graph, layouts).program()
+        return Builder(in_memory_order(graph, layouts), layouts, Builder.find_sizes(graph)).program()
     finally:
         SIZES.pop()
         sys.setrecursionlimit(limit)
 
 
+def in_memory_order(graph: Graph, layouts: tuple[str, ...]) -> Graph:
+    """The graph of the transposed arrays in place of those inputs that are in Fortran order, so that all indices follow memory."""
+    inputs: list[Var] = []
+    turned: list[Node] = []
+    for var, layout in zip(graph.inputs, layouts, strict=True):
+        if layout == "F":
+            axes = tuple(reversed(range(var.type.ndim)))
+            inputs.append(Var(ArrayType(var.type.dtype, var.type.shape[::-1]), var.name))
+            turned.append(Node(TRANSPOSE, (inputs[-1],), {"axes": axes}, (var,), note="its memory is in Fortran order"))
+        else:
+            inputs.append(var)
+    return graph.replace(inputs=tuple(inputs), nodes=(*turned, *graph.nodes)) if turned else graph
+
+
 class Builder:
-    def __init__(self, graph: Graph, layouts: tuple[str, ...]) -> None:
+    def __init__(self, graph: Graph, layouts: tuple[str, ...], sizes: dict[str, tuple[int, int]]) -> None:
         self.graph = graph
-        self.sizes = self.find_sizes(graph)
+        self.sizes = sizes
         self.names = Names(graph, templates(graph), self.sizes)
         self.emitter = Emitter(self.names)
         self.nests = Nests(self.emitter)

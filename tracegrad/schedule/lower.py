@@ -262,7 +262,7 @@ class Emitter:
         if where is None or where.prefix or where.leading or var.type.ndim == 0:
             return None
         buffer = self.buffers[where.buffer]
-        if buffer.layout != "C":
+        if buffer.layout == "A":
             return None
         for other in self.buffers.values():
             if other.of == buffer.name and other.shape == shape:

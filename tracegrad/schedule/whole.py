@@ -147,7 +147,7 @@ class Whole:
         e = self.emitter
         if isinstance(atom, Var):
             where = e.storage.get(atom)
-            if where is not None and not where.prefix and not where.leading and e.buffers[where.buffer].layout == "C":
+            if where is not None and not where.prefix and not where.leading and e.buffers[where.buffer].layout != "A":
                 return where.buffer
             if where is None:
                 node, _ = e.definitions[atom]

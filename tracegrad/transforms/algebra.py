@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from ..dtypes import INT64
 from ..ir.graph import Atom, Literal, Node, Var
 from ..ops.arithmetic import OPS as ARITHMETIC
+from ..ops.creation import iota_op
 from ..ops.elementary import POWER_LIMITS, pow_below_op
+from ..ops.logic import OPS as LOGIC
+from ..ops.reductions import max_op, min_op
 from ..ops.shape import OPS as SHAPE_OPS
 from ..types import Int, Shape
 
 if TYPE_CHECKING:
     from .rewrite import Rewriter
 
-mul_op, neg_op = (next(op for op in ARITHMETIC if op.name == name) for name in ("mul", "neg"))
+mul_op, neg_op, equal_op, not_equal_op, where_op = (
+    next(op for op in ARITHMETIC if op.name == name) for name in ("mul", "neg", "equal", "not_equal", "where")
+)
 reshape_op, sum_op = (next(op for op in SHAPE_OPS if op.name == name) for name in ("reshape", "sum"))
+or_op = next(op for op in LOGIC if op.name == "logical_or")
 
 
 def factor_out_of_sum(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
@@ -84,3 +93,22 @@ def _count(b: Rewriter, atom: Atom) -> Int | None:
     made = b.made_by(atom, "iota")
     size: Int | None = None if made is None else made.params["size"]
     return size
+
+
+def position_of_extreme(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
+    """argmax(x) -> the smallest position where x equals max(x) or is NaN: two reductions that vectorise, in place of a comparison per element."""
+    extreme = {"argmax": max_op, "argmin": min_op}.get(node.op.name)
+    if extreme is None or inputs[0].type.dtype.kind not in "iuf":
+        return None
+    x, axis = inputs[0], node.params["axis"]
+    shape = x.type.shape
+    size = shape[axis]
+    best = b.emit(extreme, (x,), {"axes": (axis,)}, node)
+    best = b.emit(reshape_op, (best,), {"shape": (*shape[:axis], 1, *shape[axis + 1 :])}, node)
+    found = b.emit(equal_op, (x, best), {}, node)
+    if x.type.dtype.kind == "f":
+        found = b.emit(or_op, (found, b.emit(not_equal_op, (x, x), {}, node)), {}, node)
+    place = b.emit(iota_op, (), {"size": size, "dtype": INT64}, node)
+    place = b.emit(reshape_op, (place,), {"shape": (size, *[1] * (len(shape) - 1 - axis))}, node)
+    place = b.emit(where_op, (found, place, Literal(INT64.type(np.iinfo(INT64).max))), {}, node)
+    return b.emit(min_op, (place,), {"axes": (axis,)}, node)

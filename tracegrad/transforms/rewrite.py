@@ -15,7 +15,7 @@ from ..ir.verify import verify
 from ..ops.arithmetic import mul_op
 from ..ops.shape import OPS as SHAPE_OPS
 from ..types import SIZES, ArrayType
-from .algebra import factor_out_of_sum, power_of_count
+from .algebra import factor_out_of_sum, position_of_extreme, power_of_count
 from .products import gather_factors, product_with_identity, small_product, sum_of_product
 
 broadcast_op = next(op for op in SHAPE_OPS if op.name == "broadcast_to")
@@ -248,7 +248,7 @@ def _rule_fold(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None
 
 RULES = (
     _rule_fold, _rule_identity, _rule_constant, _rule_double, _rule_square, _rule_repeated, factor_out_of_sum, power_of_count,
-    product_with_identity, sum_of_product, gather_factors,
+    position_of_extreme, product_with_identity, sum_of_product, gather_factors,
 )  # fmt: skip
 
 
@@ -322,6 +322,24 @@ def remove_dead(graph: Graph) -> Graph:
     return graph.replace(nodes=tuple(reversed(kept)))
 
 
+def optimize_regions(graph: Graph) -> Graph:
+    """The same pipeline inside the bodies of loops and branches."""
+
+    def inside(value: Any) -> Any:
+        if isinstance(value, Graph):
+            return optimize(value)
+        return tuple([inside(v) for v in value]) if isinstance(value, tuple) else value
+
+    def rule(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Sequence[Atom] | None:
+        if not isinstance(node.op.lowering, lowering.Region):
+            return None
+        params = {name: inside(value) for name, value in node.params.items()}
+        changed = Node(node.op, inputs, params, node.outputs, node.where, node.note)
+        return b.keep(changed, inputs)
+
+    return rewrite(graph, rule)
+
+
 PIPELINE: tuple[tuple[str, Callable[[Graph], Graph]], ...] = (
     ("inline", inline_calls),  # one flat graph, so that forward and backward see each other
     ("simplify", simplify),  # local rules and common subexpressions: the adjoint repeats much of the forward part
@@ -329,6 +347,7 @@ PIPELINE: tuple[tuple[str, Callable[[Graph], Graph]], ...] = (
     ("simplify", simplify),  # rules that apply only now
     ("small products", spell_out),
     ("dead code", remove_dead),
+    ("regions", optimize_regions),  # last, when it is known which loops are left
 )
 
 
