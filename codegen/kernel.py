@@ -145,6 +145,8 @@ class Call:
     routine: str
     arguments: tuple[str | Int | Expression, ...]
     comment: str = ""
+    work: Int = 0
+    """About how many additions it is worth; 0 for a routine that may use threads of its own."""
 
 
 @dataclass(frozen=True)

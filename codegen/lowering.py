@@ -120,6 +120,9 @@ class Library:
     call: Callable[[Any, Any, dict[str, Any]], tuple[str, tuple[Any, ...]]]
     absorbs_transpose: tuple[int, ...] = ()
     absorbs_scale: tuple[tuple[int, int], ...] = ()
+    share: Callable[[Any, Any], tuple[Int, Int]] | None = None
+    """`share(in_types, out_types) -> (parts, work)`: into how many parts the routine may be divided, and its work in additions. Where it is
+    more than one part, the routine gets `(part, parts)` after all else. It uses no threads of its own."""
 
 
 @dataclass(frozen=True)

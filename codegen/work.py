@@ -11,6 +11,8 @@ from .integers import Int, add, floordiv, maximum, mul, substitute, symbols
 
 FUNCTION, SLOW, MEMORY = 20, 4, 3
 """A transcendental function, a division or square root, an access to memory, against one addition in a vectorised loop."""
+COARSE = (kernel.Loop, kernel.While, kernel.Call)
+"""A loop around one of these is cut anywhere."""
 UNKNOWN = 8
 """Iterations of a loop whose range is only known while it runs."""
 _FUNCTIONS = re.compile(
@@ -34,15 +36,15 @@ def shares(program: kernel.Program) -> tuple[Share, ...]:
     """One per phase; the work of a phase that is not to be divided is 0.
 
     A loop without loops inside is vectorised, and is cut where full vectors end: so its last, partial vector is the same however it is
-    cut. A phase that calls the linear algebra library stays whole, because the library has threads of its own.
+    cut. A phase that calls a routine with threads of its own stays whole.
     """
     sizes = {name for name, _ in program.sizes}
     found = []
     for number, phase in enumerate(program.phases):
         loop = phase.body[0]
-        if phase.kind == "parallel" and isinstance(loop, kernel.Loop) and not _calls_library(phase.body):
+        if phase.kind == "parallel" and isinstance(loop, kernel.Loop) and not _has_threads(phase.body):
             inner: list[kernel.Statement] = []
-            kernel.walk(loop.body, lambda s, inner=inner: inner.append(s) if isinstance(s, (kernel.Loop, kernel.While)) else None)  # type: ignore[misc]
+            kernel.walk(loop.body, lambda s, inner=inner: inner.append(s) if isinstance(s, COARSE) else None)  # type: ignore[misc]
             work = mul(add(loop.hi, mul(-1, loop.lo)), _body(loop.body, {loop.index: _middle(loop.lo, loop.hi)}, sizes))
             found.append(Share(number, loop.lo, loop.hi, 1 if inner else 64, work))
         else:
@@ -50,9 +52,9 @@ def shares(program: kernel.Program) -> tuple[Share, ...]:
     return tuple(found)
 
 
-def _calls_library(body: tuple[kernel.Statement, ...]) -> bool:
+def _has_threads(body: tuple[kernel.Statement, ...]) -> bool:
     found: list[str] = []
-    kernel.walk(body, lambda s: found.append(s.routine) if isinstance(s, kernel.Call) else None)
+    kernel.walk(body, lambda s: found.append(s.routine) if isinstance(s, kernel.Call) and s.work == 0 else None)
     return bool(found)
 
 
@@ -83,8 +85,8 @@ def _statement(s: kernel.Statement, bound: Mapping[str, Int], sizes: set[str]) -
             known = symbols(lo) | symbols(hi) <= sizes
             count = maximum(0, add(hi, mul(-1, lo))) if known else UNKNOWN
             return mul(count, _body(body, {**bound, index: _middle(lo, hi)}, sizes))
-        case _:
-            return UNKNOWN
+        case kernel.Call(_, _, _, work):
+            return work
 
 
 def _middle(lo: Int, hi: Int) -> Int:

@@ -8,7 +8,9 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from tracegrad.codegen.native import cache, foreign, gemm, prebuilt, symbols
+from tracegrad.codegen.native import cache, foreign, gemm, library, prebuilt, symbols
+
+import tracegrad as tg
 
 TOLERANCE = {"float32": 2e-4, "float64": 1e-12}
 
@@ -115,3 +117,52 @@ def test_routine_is_built_once_and_kept(tmp_path: Path, monkeypatch: pytest.Monk
     damaged.write_bytes(damaged.read_bytes()[:100])
     assert build("gemm_float32") != 0
     assert cache.COUNTERS.compiled == before[0] + 2
+
+
+@pytest.mark.parametrize("shape", [(300, 200, 40), (200, 300, 40), (100, 100, 70), (50, 7, 30), (1, 60, 20), (3, 2, 3)], ids=str)
+def test_parts_give_the_bits_of_the_whole(shape: tuple[int, int, int]) -> None:
+    @numba.njit(error_model="numpy")
+    def call(a, b, scale, out, parts, scaled):  # type: ignore[no-untyped-def]
+        for part in range(parts):
+            if scaled:
+                library.matmul_scaled(a, b, scale, out, True, False, part, parts)
+            else:
+                library.matmul(a, b, out, True, False, part, parts)
+
+    rng = np.random.default_rng(3)
+    m, n, k = shape
+    a, scale = rng.standard_normal((k, m)), rng.standard_normal(k)
+    for b in (rng.standard_normal((k, n)), a):
+        for scaled in (False, True):
+            found = []
+            for parts in (1, 2, 3, 9):
+                out = np.full((m, b.shape[1]), np.nan)
+                call(a, b, scale, out, parts, scaled)
+                plain = np.full_like(out, np.nan)
+                for part in range(parts):
+                    (
+                        library.matmul_scaled(a, b, scale, plain, True, False, part, parts)
+                        if scaled
+                        else library.matmul(a, b, plain, True, False, part, parts)
+                    )
+                close(out, plain)
+                found.append(out)
+            assert all(np.array_equal(found[0], f) for f in found)
+
+
+def test_large_products_are_shared_among_threads() -> None:
+    rng = np.random.default_rng(4)
+    a, b = rng.standard_normal((400, 300)), rng.standard_normal((8, 300, 100))
+    before = tg.get_num_threads()
+    try:
+        for f, args in ((lambda a: a.T @ a, (a,)), (lambda a, b: a @ b, (a[:300].T.copy(), b))):
+            found = []
+            for threads in (1, 2):
+                tg.set_num_threads(threads)
+                found.append(tg.jit(f)(*args))
+            np.testing.assert_array_equal(*found)
+            close(found[0], f(*args))
+            assert "for part in range" in tg.jit(f).source(*args)
+    finally:
+        tg.set_num_threads(before)
+    assert "part" not in tg.jit(lambda a: a.T @ a).source(a[:10, :50])

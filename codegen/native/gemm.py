@@ -24,7 +24,9 @@ __all__ = ["ADD", "DTYPES", "SCALED", "SYMMETRIC", "entry", "entry_signature"]
 
 DTYPES = ("float32", "float64")
 ADD, SCALED, SYMMETRIC = 1, 2, 4
-"""Flags: add to `c` instead of overwriting it; weigh the terms of the sums by `scale`; `c` is symmetric, so that half of it is enough."""
+"""Flags: add to `c` instead of overwriting it; weigh the terms of the sums by `scale`; `c` is symmetric, so that half of it is enough.
+
+Of a symmetric result the first m rows may be asked for: what stands below them in the first m columns is written too."""
 
 
 def register_bytes() -> int:
@@ -231,8 +233,8 @@ def entry(dtype: str) -> Callable[..., None]:
                                     at = (i + r) * row_c + j + z
                                     put(c, at, get(c, at) + value if add else value)
         if half:
-            for i in range(o, m):
-                for j in range(o, i):
-                    put(c, i * row_c + j, get(c, j * row_c + i))
+            for j in range(unit, n):
+                for i in range(o, min(j, m)):
+                    put(c, j * row_c + i, get(c, i * row_c + j))
 
     return product

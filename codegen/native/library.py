@@ -14,10 +14,10 @@ from numba.core.typing import signature
 from numba.np import numpy_support
 
 from . import gemm
-from .bridge import compiled, implements, primitive
+from .bridge import implements, primitive
 from .foreign import LARGEST, LETTERS, blas, routine
 from .lapack import adjugate, cholesky, det, eigh, inv, pinv, qr, slogdet, solve, svd, triangular_solve
-from .support import acc, index
+from .support import acc, index, signed
 from .symbols import OWN
 
 __all__ = [
@@ -38,25 +38,39 @@ def by_loops(m: int, n: int, k: int, turned_a: bool, turned_b: bool) -> bool:
     return m * n * k <= 64 or (turned_b and not turned_a and (m <= 8 or m * n * k <= 512))
 
 
-def matmul(a: Any, b: Any, out: Any, turned_a: bool = False, turned_b: bool = False) -> None:
-    """`out = a @ b` of matrices, either of them given transposed; no sum over an empty axis is anything but 0."""
-    out[...] = np.matmul(a.T if turned_a else a, b.T if turned_b else b)
+def matmul(a: Any, b: Any, out: Any, turned_a: bool = False, turned_b: bool = False, part: int = 0, parts: int = 1) -> None:
+    """`out = a @ b` of matrices, either of them given transposed; no sum over an empty axis is anything but 0.
+
+    One of several equal parts: of the rows, or of the columns if there are more of them.
+    """
+    product = np.matmul(a.T if turned_a else a, b.T if turned_b else b)
+    m, n = out.shape
+    own = slice(int(part) * max(m, n) // parts, (int(part) + 1) * max(m, n) // parts)
+    if m >= n:
+        out[own] = product[own]
+    else:
+        out[:, own] = product[:, own]
 
 
-def matmul_batched(a: Any, b: Any, out: Any, turned_a: bool = False, turned_b: bool = False) -> None:
-    """`out[k] = a[k] @ b[k]`; an operand whose first axis has size 1 is used for all k."""
-    out[...] = np.matmul(a.swapaxes(-1, -2) if turned_a else a, b.swapaxes(-1, -2) if turned_b else b)
+def matmul_batched(a: Any, b: Any, out: Any, turned_a: bool = False, turned_b: bool = False, part: int = 0, parts: int = 1) -> None:
+    """`out[k] = a[k] @ b[k]`; an operand whose first axis has size 1 is used for all k. One of several equal parts of all k."""
+    own = slice(int(part) * len(out) // parts, (int(part) + 1) * len(out) // parts)
+    out[own] = np.matmul(a.swapaxes(-1, -2) if turned_a else a, b.swapaxes(-1, -2) if turned_b else b)[own]
 
 
-def matmul_scaled(a: Any, b: Any, scale: Any, out: Any, turned_a: bool = False, turned_b: bool = False) -> None:
+def matmul_scaled(
+    a: Any, b: Any, scale: Any, out: Any, turned_a: bool = False, turned_b: bool = False, part: int = 0, parts: int = 1
+) -> None:
     """`out = a @ diag(scale) @ b`, the weights in any shape of as many elements."""
-    matmul((a.T if turned_a else a) * scale.reshape(-1), b, out, False, turned_b)
+    matmul((a.T if turned_a else a) * scale.reshape(-1), b, out, False, turned_b, part, parts)
 
 
-def matmul_batched_scaled(a: Any, b: Any, scale: Any, out: Any, turned_a: bool = False, turned_b: bool = False) -> None:
+def matmul_batched_scaled(
+    a: Any, b: Any, scale: Any, out: Any, turned_a: bool = False, turned_b: bool = False, part: int = 0, parts: int = 1
+) -> None:
     """`out[k] = a[k] @ diag(scale[k]) @ b[k]`; weights given once are used for all k."""
     first = a.swapaxes(-1, -2) if turned_a else a
-    matmul_batched(first * scale.reshape(-1, 1, first.shape[-1]), b, out, False, turned_b)
+    matmul_batched(first * scale.reshape(-1, 1, first.shape[-1]), b, out, False, turned_b, part, parts)
 
 
 def _by_loops(a: Any, b: Any, out: Any, turned_a: bool, turned_b: bool) -> None:
@@ -121,29 +135,12 @@ def _lower_same_place(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     return builder.icmp_unsigned("==", *places)
 
 
-def _product(a: Any, at_a: int, b: Any, at_b: int, out: Any, at: int, m: int, n: int, k: int, turned_a: bool, turned_b: bool) -> None:
+def _with_vector(a: Any, at_a: int, b: Any, at_b: int, out: Any, at: int, m: int, n: int, k: int, turned_a: bool, turned_b: bool) -> None:
     raise TypeError("compiled code only")
 
 
-def _scaled(
-    a: Any,
-    at_a: int,
-    b: Any,
-    at_b: int,
-    scale: Any,
-    at_scale: int,
-    out: Any,
-    at: int,
-    m: int,
-    n: int,
-    k: int,
-    turned_a: bool,
-    turned_b: bool,
-) -> None:
-    raise TypeError("compiled code only")
-
-
-def _vectors(out: Any) -> Any:
+@implements(_with_vector, inline=False)
+def _type_with_vector(a: Any, at_a: Any, b: Any, at_b: Any, out: Any, at: Any, m: Any, n: Any, k: Any, turned_a: Any, turned_b: Any) -> Any:
     """Products of a matrix and a vector, by BLAS, which counts columns first: it is asked for the transposed product C' = B' A'."""
     gemv = blas(out.dtype, "gemv", "ciisaiaisai")
     t = numpy_support.as_dtype(out.dtype).type
@@ -159,74 +156,66 @@ def _vectors(out: Any) -> Any:
         else:
             gemv(NO, n, k, one, b, at_b, n, a, at_a, 1, zero, out, at, 1)
 
-    return compiled(body)
+    return body
 
 
-@implements(_product, inline=False)
-def _type_product(a: Any, at_a: Any, b: Any, at_b: Any, out: Any, at: Any, m: Any, n: Any, k: Any, turned_a: Any, turned_b: Any) -> Any:
-    vectors = _vectors(out)
-    if str(out.dtype) in gemm.DTYPES:
-        own = routine(OWN, f"gemm_{out.dtype}", KINDS)
+def _with_matrix(
+    a: Any, at_a: int, b: Any, at_b: int, scale: Any, at_scale: int, scaled: int, out: Any, at: int, m: int, n: int, k: int,
+    turned_a: bool, turned_b: bool, part: int, parts: int,
+) -> None:  # fmt: skip
+    raise TypeError("compiled code only")
 
-        def real(a: Any, at_a: int, b: Any, at_b: int, out: Any, at: int, m: int, n: int, k: int, turned_a: bool, turned_b: bool) -> None:
-            if m == 1 or n == 1:
-                vectors(a, at_a, b, at_b, out, at, m, n, k, turned_a, turned_b)
-            else:
-                half = turned_a != turned_b and m == n and _same_place(a, at_a, b, at_b)
-                own(
-                    m, n, k, a, at_a, 1 if turned_a else k, m if turned_a else 1, b, at_b, 1 if turned_b else n, k if turned_b else 1,
-                    a, at_a, out, at, n, gemm.SYMMETRIC if half else 0,
-                )  # fmt: skip
 
-        return real
-    call = blas(out.dtype, "gemm", "cciiisaiaisai")
-    t = numpy_support.as_dtype(out.dtype).type
-    one, zero = t(1), t(0)
+@implements(_with_matrix, inline=False)
+def _type_with_matrix(
+    a: Any, at_a: Any, b: Any, at_b: Any, scale: Any, at_scale: Any, scaled: Any, out: Any, at: Any, m: Any, n: Any, k: Any,
+    turned_a: Any, turned_b: Any, part: Any, parts: Any,
+) -> Any:  # fmt: skip
+    """Real products are our own; of a matrix with its own transpose half is computed. Complex ones are BLAS's, unscaled and undivided."""
+    if str(out.dtype) not in gemm.DTYPES:
+        call = blas(out.dtype, "gemm", "cciiisaiaisai")
+        t = numpy_support.as_dtype(out.dtype).type
+        one, zero = t(1), t(0)
 
-    def body(a: Any, at_a: int, b: Any, at_b: int, out: Any, at: int, m: int, n: int, k: int, turned_a: bool, turned_b: bool) -> None:
-        if m == 1 or n == 1:
-            vectors(a, at_a, b, at_b, out, at, m, n, k, turned_a, turned_b)
-        else:
+        def complex_body(
+            a: Any, at_a: int, b: Any, at_b: int, scale: Any, at_scale: int, scaled: int, out: Any, at: int, m: int, n: int, k: int,
+            turned_a: bool, turned_b: bool, part: int, parts: int,
+        ) -> None:  # fmt: skip
             call(
                 YES if turned_b else NO, YES if turned_a else NO, n, m, k, one,
                 b, at_b, k if turned_b else n, a, at_a, m if turned_a else k, zero, out, at, n,
             )  # fmt: skip
 
-    return body
-
-
-@implements(_scaled, inline=False)
-def _type_scaled(
-    a: Any, at_a: Any, b: Any, at_b: Any, scale: Any, at_scale: Any, out: Any, at: Any, m: Any, n: Any, k: Any, turned_a: Any, turned_b: Any
-) -> Any:
+        return complex_body
     own = routine(OWN, f"gemm_{out.dtype}", KINDS)
-    plain, halved = gemm.SCALED, gemm.SCALED | gemm.SYMMETRIC
+    half = gemm.SYMMETRIC
 
     def body(
-        a: Any,
-        at_a: int,
-        b: Any,
-        at_b: int,
-        scale: Any,
-        at_scale: int,
-        out: Any,
-        at: int,
-        m: int,
-        n: int,
-        k: int,
-        turned_a: bool,
-        turned_b: bool,
-    ) -> None:
-        half = turned_a != turned_b and m == n and _same_place(a, at_a, b, at_b)
-        own(
-            m, n, k, a, at_a, 1 if turned_a else k, m if turned_a else 1, b, at_b, 1 if turned_b else n, k if turned_b else 1,
-            scale, at_scale, out, at, n, halved if half else plain,
-        )  # fmt: skip
+        a: Any, at_a: int, b: Any, at_b: int, scale: Any, at_scale: int, scaled: int, out: Any, at: int, m: int, n: int, k: int,
+        turned_a: bool, turned_b: bool, part: int, parts: int,
+    ) -> None:  # fmt: skip
+        row_a, step_a = (1, m) if turned_a else (k, 1)
+        step_b, col_b = (1, k) if turned_b else (n, 1)
+        # Parts end where blocks and vectors do.
+        width = ((max(m, n) + parts - 1) // parts + 47) // 48 * 48
+        first = min(part * width, max(m, n))
+        count = min(width, max(m, n) - first)
+        if count > 0 and m >= n:
+            symmetric = turned_a != turned_b and m == n and _same_place(a, at_a, b, at_b)
+            skip = first if symmetric else 0
+            own(
+                count, n - skip, k, a, at_a + first * row_a, row_a, step_a, b, at_b + skip * col_b, step_b, col_b,
+                scale, at_scale, out, at + first * n + skip, n, scaled | half if symmetric else scaled,
+            )  # fmt: skip
+        elif count > 0:
+            own(
+                m, count, k, a, at_a, row_a, step_a, b, at_b + first * col_b, step_b, col_b, scale, at_scale, out, at + first, n, scaled
+            )  # fmt: skip
 
     return body
 
 
-_rule = compiled(by_loops)
+implements(by_loops)(lambda m, n, k, turned_a, turned_b: by_loops)
 
 
 def _has_blas(*arrays: Any) -> bool:
@@ -234,62 +223,80 @@ def _has_blas(*arrays: Any) -> bool:
 
 
 @implements(matmul, inline=False)
-def _type_matmul(a: Any, b: Any, out: Any, turned_a: Any = False, turned_b: Any = False) -> Any:
+def _type_matmul(a: Any, b: Any, out: Any, turned_a: Any = False, turned_b: Any = False, part: Any = 0, parts: Any = 1) -> Any:
     if not _has_blas(a, b, out):
-        return lambda a, b, out, turned_a=False, turned_b=False: _by_loops(a, b, out, turned_a, turned_b)
+        return lambda a, b, out, turned_a=False, turned_b=False, part=0, parts=1: _by_loops(a, b, out, turned_a, turned_b)
 
-    def body(a: Any, b: Any, out: Any, turned_a: bool = False, turned_b: bool = False) -> None:
+    def body(a: Any, b: Any, out: Any, turned_a: bool = False, turned_b: bool = False, part: int = 0, parts: int = 1) -> None:
         m, n = out.shape
         k = a.shape[0] if turned_a else a.shape[1]
-        if _rule(m, n, k, turned_a, turned_b) or max(m, n, k) > LARGEST:
-            _by_loops(a, b, out, turned_a, turned_b)
+        p = signed(part)
+        if by_loops(m, n, k, turned_a, turned_b) or max(m, n, k) > LARGEST:
+            if p == 0:
+                _by_loops(a, b, out, turned_a, turned_b)
+        elif m == 1 or n == 1:
+            if p == 0:
+                _with_vector(a, 0, b, 0, out, 0, m, n, k, turned_a, turned_b)
         else:
-            _product(a, 0, b, 0, out, 0, m, n, k, turned_a, turned_b)
+            _with_matrix(a, 0, b, 0, a, 0, 0, out, 0, m, n, k, turned_a, turned_b, p, signed(parts))
+
+    return body
+
+
+@implements(matmul_scaled, inline=False)
+def _type_matmul_scaled(
+    a: Any, b: Any, scale: Any, out: Any, turned_a: Any = False, turned_b: Any = False, part: Any = 0, parts: Any = 1
+) -> Any:
+    weigh = gemm.SCALED
+
+    def body(a: Any, b: Any, scale: Any, out: Any, turned_a: bool = False, turned_b: bool = False, part: int = 0, parts: int = 1) -> None:
+        m, n = out.shape
+        _with_matrix(a, 0, b, 0, scale, 0, weigh, out, 0, m, n, scale.size, turned_a, turned_b, signed(part), signed(parts))
 
     return body
 
 
 @implements(matmul_batched, inline=False)
-def _type_batched(a: Any, b: Any, out: Any, turned_a: Any = False, turned_b: Any = False) -> Any:
+def _type_batched(a: Any, b: Any, out: Any, turned_a: Any = False, turned_b: Any = False, part: Any = 0, parts: Any = 1) -> Any:
     through_blas = _has_blas(a, b, out)
 
-    def by_loops(a: Any, b: Any, out: Any, turned_a: bool = False, turned_b: bool = False) -> None:
-        for q in range(out.shape[0]):
+    def loops(a: Any, b: Any, out: Any, turned_a: bool = False, turned_b: bool = False, part: int = 0, parts: int = 1) -> None:
+        count = out.shape[0]
+        for q in range(signed(part) * count // signed(parts), (signed(part) + 1) * count // signed(parts)):
             _by_loops(a[q if a.shape[0] > 1 else 0], b[q if b.shape[0] > 1 else 0], out[q], turned_a, turned_b)
 
-    def body(a: Any, b: Any, out: Any, turned_a: bool = False, turned_b: bool = False) -> None:
+    def body(a: Any, b: Any, out: Any, turned_a: bool = False, turned_b: bool = False, part: int = 0, parts: int = 1) -> None:
         count, m, n = out.shape
         k = a.shape[1] if turned_a else a.shape[2]
-        if _rule(m, n, k, turned_a, turned_b) or max(m, n, k) > LARGEST:
-            for q in range(count):
-                _by_loops(a[q if a.shape[0] > 1 else 0], b[q if b.shape[0] > 1 else 0], out[q], turned_a, turned_b)
-            return
+        first, last = signed(part) * count // signed(parts), (signed(part) + 1) * count // signed(parts)
         step_a = m * k if a.shape[0] > 1 else 0
         step_b = k * n if b.shape[0] > 1 else 0
-        for q in range(count):
-            _product(a, q * step_a, b, q * step_b, out, q * m * n, m, n, k, turned_a, turned_b)
+        if by_loops(m, n, k, turned_a, turned_b) or max(m, n, k) > LARGEST:
+            for q in range(first, last):
+                _by_loops(a[q if a.shape[0] > 1 else 0], b[q if b.shape[0] > 1 else 0], out[q], turned_a, turned_b)
+        elif m == 1 or n == 1:
+            for q in range(first, last):
+                _with_vector(a, q * step_a, b, q * step_b, out, q * m * n, m, n, k, turned_a, turned_b)
+        else:
+            for q in range(first, last):
+                _with_matrix(a, q * step_a, b, q * step_b, a, 0, 0, out, q * m * n, m, n, k, turned_a, turned_b, 0, 1)
 
-    return body if through_blas else by_loops
-
-
-@implements(matmul_scaled, inline=False)
-def _type_matmul_scaled(a: Any, b: Any, scale: Any, out: Any, turned_a: Any = False, turned_b: Any = False) -> Any:
-    def body(a: Any, b: Any, scale: Any, out: Any, turned_a: bool = False, turned_b: bool = False) -> None:
-        m, n = out.shape
-        _scaled(a, 0, b, 0, scale, 0, out, 0, m, n, scale.size, turned_a, turned_b)
-
-    return body
+    return body if through_blas else loops
 
 
 @implements(matmul_batched_scaled, inline=False)
-def _type_batched_scaled(a: Any, b: Any, scale: Any, out: Any, turned_a: Any = False, turned_b: Any = False) -> Any:
-    def body(a: Any, b: Any, scale: Any, out: Any, turned_a: bool = False, turned_b: bool = False) -> None:
+def _type_batched_scaled(
+    a: Any, b: Any, scale: Any, out: Any, turned_a: Any = False, turned_b: Any = False, part: Any = 0, parts: Any = 1
+) -> Any:
+    weigh = gemm.SCALED
+
+    def body(a: Any, b: Any, scale: Any, out: Any, turned_a: bool = False, turned_b: bool = False, part: int = 0, parts: int = 1) -> None:
         count, m, n = out.shape
         k = a.shape[1] if turned_a else a.shape[2]
         step_a = m * k if a.shape[0] > 1 else 0
         step_b = k * n if b.shape[0] > 1 else 0
         step = k if scale.size > k else 0
-        for q in range(count):
-            _scaled(a, q * step_a, b, q * step_b, scale, q * step, out, q * m * n, m, n, k, turned_a, turned_b)
+        for q in range(signed(part) * count // signed(parts), (signed(part) + 1) * count // signed(parts)):
+            _with_matrix(a, q * step_a, b, q * step_b, scale, q * step, weigh, out, q * m * n, m, n, k, turned_a, turned_b, 0, 1)
 
     return body

@@ -82,6 +82,23 @@ def _matmul_batch(values: Sequence[Any], axes: Sequence[int | None], size: Int) 
     return [matmul(x, y)], [0]
 
 
+SHARED = 1_000_000
+"""Products of fewer additions, 10 us, are not divided among threads."""
+
+
+def _matmul_share(inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[Int, Int]:
+    """Parts of some 100 rows or columns, or of whole matrices of a stack."""
+    shape, terms = outputs[0].shape, inputs[0].shape[-1]
+    work = integers.product((2, terms, *shape))
+    if outputs[0].dtype.kind != "f" or any(same(s, 1) for s in shape[-2:]):
+        return 1, 0
+    if isinstance(work, int) and work < SHARED:
+        return 1, work
+    if len(shape) == 3:
+        return integers.minimum(64, shape[0]), work
+    return integers.floordiv(integers.maximum(*shape) + 95, 96), work
+
+
 matmul_op = op(
     "matmul",
     ("x", "y"),
@@ -94,7 +111,10 @@ matmul_op = op(
     jvp=_matmul_jvp,
     batch=_matmul_batch,
     lowering=lower.Library(
-        lambda inputs, outputs, params: ("matmul" if len(outputs[0].shape) == 2 else "matmul_batched", ()), (0, 1), ((0, -1), (1, -2))
+        lambda inputs, outputs, params: ("matmul" if len(outputs[0].shape) == 2 else "matmul_batched", ()),
+        absorbs_transpose=(0, 1),
+        absorbs_scale=((0, -1), (1, -2)),
+        share=_matmul_share,
     ),
     doc="Product of two matrices, or of two stacks of matrices of which one may hold a single matrix.",
 )

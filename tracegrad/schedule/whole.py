@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .._codegen import kernel, lowering
+from .._codegen import integers, kernel, lowering
 from ..ir.graph import Atom, Graph, Literal, Node, Var
 from ..types import Int, Shape
 from .analysis import Analysis
@@ -197,7 +197,18 @@ class Whole:
             else:
                 flags.append(item)
         module = "library" if isinstance(rule, lowering.Library) else "routines"
-        e.emit(kernel.Call(f"{module}.{routine}{suffix}", (*arguments, *outputs, *flags), comment_of(node)))
+        parts: Int = 1
+        work: Int = 0
+        if isinstance(rule, lowering.Library) and rule.share is not None:
+            parts, work = rule.share(tuple(a.type for a in node.inputs), tuple(v.type for v in node.outputs))
+        name, given = f"{module}.{routine}{suffix}", (*arguments, *outputs, *flags)
+        if parts == 1 or len(e.scopes) > 1:
+            e.emit(kernel.Call(name, given, comment_of(node), work))
+        else:
+            self.builder.flush()
+            with e.scope() as body, e.loop(0, parts, barrier=True, hint="part") as part:
+                e.emit(kernel.Call(name, (*given, part, parts), comment_of(node), integers.floordiv(work, parts)))
+            self.builder.flush_parallel(body.statements)
         for dest, v in back:
             self.fill(dest, v)
 
