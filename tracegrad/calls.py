@@ -15,10 +15,13 @@ import numpy as np
 
 from ._codegen import integers
 from .captures import ATTRIBUTE, UNREADABLE, Content, Entry, Place, same
-from .runtime.execute import SCRATCH, Compiled
+from .control.call import EXECUTE
+from .ir.graph import Graph
+from .runtime.execute import SCRATCH, Compiled, executable_for
 from .runtime.memory import LARGE, POOL
 from .runtime.threads import NO_PHASE
-from .tree import unflatten
+from .transforms.tracing import Traced
+from .tree import flatten, unflatten
 
 MISS = object()
 """What a caller gives where it does not fit."""
@@ -304,3 +307,32 @@ class _Writer:
             inner = "".join(f"{self.together(child, leaves)}, " for child in part)
             return f"({inner})" if kind is tuple else f"[{inner}]" if kind is list else f"{self.name(kind)}({inner})"
         raise Unfit(f"a result has a {kind.__name__}")
+
+
+# --- graphs that the tape calls ------------------------------------------------------------------------------------------------------
+
+
+def run_graph(graph: Graph, arrays: Sequence[Any]) -> Sequence[Any]:
+    """Run a graph on plain arrays, compiled; each layout of them gets a caller."""
+    callers: tuple[Caller, ...] = graph.derived.get("callers", ())
+    for caller in callers:
+        found = caller(tuple(arrays), {})
+        if found is not MISS:
+            return found  # type: ignore[no-any-return]
+    executable = executable_for(graph)
+    outs = executable(arrays)
+    if len(callers) < MOST:
+        count = len(graph.outputs)
+        traced = Traced(graph, [], flatten((0,) * count)[1], (False,) * count)
+        entry = Entry(traced, graph, [], [], tuple(t.shape for t in graph.input_types), lambda: entry)
+        try:
+            made = make_caller(entry, executable.kernel_for(arrays), (tuple(range(len(arrays))), {}), (), arrays)
+        except Unfit:
+            return outs
+        graph.derived["callers"] = (*callers, made)
+    return outs
+
+
+MOST = 4
+"""As many layouts of one graph's inputs get a caller."""
+EXECUTE[0] = run_graph

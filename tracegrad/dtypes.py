@@ -26,6 +26,8 @@ SHORT: dict[str, str] = {
     "complex64": "c64",
     "complex128": "c128",
 }
+SUPPORTED: frozenset[DType] = frozenset(np.dtype(name) for name in SHORT)
+"""The same dtypes (in native byte order): asking for a dtype's name takes 1 us, looking it up here 0.05."""
 LONG: dict[str, str] = {short: name for name, short in SHORT.items()}
 BOOL, INT64, UINT64 = np.dtype(np.bool_), np.dtype(np.int64), np.dtype(np.uint64)
 FLOAT32: DType = np.dtype(np.float32)

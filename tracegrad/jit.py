@@ -20,7 +20,7 @@ from .errors import TracegradError
 from .generic import fits, generalize
 from .ir.dispatch import STATE, bind
 from .ir.graph import Graph, Literal, Var
-from .runtime.execute import executable_for, run_graph
+from .runtime.execute import executable_for
 from .runtime.standalone import standalone
 from .tensor import Boxed, Tensor
 from .transforms.rewrite import optimize
@@ -468,4 +468,4 @@ def jit(function: Any = None, *, static_argnames: Sequence[str] | str = (), stat
     return Jitted(function, names, numbers)
 
 
-__all__ = ["Graphs", "Jitted", "jit", "run_graph"]
+__all__ = ["Graphs", "Jitted", "jit"]

@@ -9,18 +9,21 @@ from typing import Any
 import optree
 
 _NAMESPACE = "tracegrad"
-_registered: set[type] = set()
+_seen: set[type] = set()
+"""The types of leaves that were met; the dataclasses among them have become nodes."""
 
 
 def flatten(tree: Any) -> tuple[list[Any], Any]:
     """The leaves, and the structure that `unflatten` needs. Dataclasses become nodes when they are first seen."""
     leaves, spec = optree.tree_flatten(tree, namespace=_NAMESPACE)
-    new = {type(x) for x in leaves if dataclasses.is_dataclass(x) and not isinstance(x, type)} - _registered
-    if not new:
+    if _seen.issuperset(map(type, leaves)):
         return leaves, spec
+    new = {type(x) for x in leaves if not isinstance(x, type)} - _seen
     for cls in new:
-        _register(cls)
-    return flatten(tree)
+        _seen.add(cls)
+        if dataclasses.is_dataclass(cls):
+            _register(cls)
+    return flatten(tree) if new else (leaves, spec)
 
 
 def unflatten(spec: Any, leaves: Sequence[Any]) -> Any:
@@ -42,7 +45,6 @@ def map_leaves(function: Callable[..., Any], tree: Any, *rest: Any) -> Any:
 
 def _register(cls: type) -> None:
     names = tuple(f.name for f in dataclasses.fields(cls))
-    _registered.add(cls)
 
     def unflatten_dataclass(_: Any, children: Any) -> Any:
         made: Any = object.__new__(cls)

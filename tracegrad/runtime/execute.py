@@ -11,7 +11,6 @@ import numpy as np
 
 from .. import config
 from .._codegen import integers
-from ..control.call import EXECUTE
 from ..ir.graph import Graph, Var
 from ..schedule import schedule
 from ..transforms.rewrite import optimize
@@ -153,10 +152,4 @@ def executable_for(graph: Graph) -> Executable:
     return made
 
 
-def run_graph(graph: Graph, arrays: Sequence[Any]) -> Sequence[Any]:
-    """Run a graph on plain arrays, compiled."""
-    return executable_for(graph)(arrays)
-
-
-EXECUTE[0] = run_graph
-__all__ = ["SCRATCH", "Compiled", "Executable", "Var", "executable_for", "run_graph"]
+__all__ = ["SCRATCH", "Compiled", "Executable", "Var", "executable_for"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import SHORT
+from ..dtypes import SHORT, SUPPORTED
 from ..errors import DTypeError
 from ..ir.dispatch import STATE
 from ..ir.graph import Graph, Var
@@ -92,7 +92,7 @@ def check_leaf(x: Any, who: str) -> None:
             f"{who} a {type(x).__name__} ({x!r:.60}), which is neither an array nor a number. Pass arrays, numbers, and tuples, lists, dicts or "
             "dataclasses of them; name other arguments in static_argnames."
         )
-    if dtype is not None and dtype.name not in SHORT:
+    if dtype is not None and dtype not in SUPPORTED and dtype.name not in SHORT:
         raise DTypeError(f"{who} an array of dtype {dtype}; the supported dtypes are {', '.join(SHORT)}. Convert it with .astype first.")
 
 
