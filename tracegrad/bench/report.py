@@ -41,8 +41,8 @@ def _magnitude(value: float) -> int:
 
 
 def time_of(outcome: Outcome | None) -> str:
-    """The time of a derivative, or what there is instead of one."""
-    if outcome is None:
+    """The time of a derivative, or what there is instead of one; nothing where the workload does not fit."""
+    if outcome is None or outcome.status == "left out":
         return ""
     return milliseconds(outcome.derivative_s) if outcome.good else "wrong" if outcome.check else outcome.status
 

@@ -21,8 +21,7 @@ def prepare_eager(workload: Workload, arguments: list[Any], threads: int) -> Pre
 
 def prepare_jit(workload: Workload, arguments: list[Any], threads: int) -> Prepared:
     """The compiled derivative of the same text."""
-    # Where tracegrad has threads of its own, they are as many as the other contestants have.
-    getattr(tg, "set_num_threads", lambda _: None)(threads)
+    tg.set_num_threads(threads)
     derivative = tg.jit(transformed(workload))
     return replace(
         prepared(workload, arguments, derivative, tg.jit(workload.function)),
