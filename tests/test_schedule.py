@@ -254,3 +254,33 @@ def test_bodies_of_loops_are_optimized_too() -> None:
     (node,) = (n for n in f.graphs(x)[1].nodes if n.op.name == "scan")
     assert [n.op.name for n in node.params["body"].nodes].count("sin") == 1
     assert f(x) == pytest.approx(tg.scan(step, 0.0, x)[0], rel=1e-14)
+
+
+# --- tiles ---------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(128, 128), (129, 200), (200, 131)])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a, b: a + b.T,
+        lambda a, b: np.sum(a * b.T),
+        lambda a, b: (a - b.T, a * 2.0, np.sum(b.T * a)),
+        lambda a, b: a[1:, ::-1] * b.T[:-1] + a[0],
+        tg.grad(lambda a, b: np.sum(np.sin(a * b.T))),
+    ],
+)
+def test_tiled_loops_give_the_same_values(f: Callable[..., Any], shape: tuple[int, int]) -> None:
+    a, b = RNG.normal(size=shape), RNG.normal(size=shape[::-1])
+    found_all, expected_all = tg.jit(f)(a, b), f(a, b)
+    pairs = zip(found_all, expected_all, strict=True) if isinstance(expected_all, tuple) else [(found_all, expected_all)]
+    for found, expected in pairs:
+        np.testing.assert_allclose(found, expected, rtol=1e-11)
+
+
+def test_loops_across_memory_are_tiled_and_others_are_not() -> None:
+    a = np.zeros((200, 200))
+    assert depth(program_of(lambda a: a + a.T, a).phases[0].body) == 4
+    assert depth(program_of(lambda a: a + 1.0, a).phases[0].body) == 2
+    assert depth(program_of(lambda a: a.T + a.T, a).phases[0].body) == 4
+    assert depth(program_of(lambda a: np.cumsum(a, axis=1) + a, a).phases[0].body) == 2

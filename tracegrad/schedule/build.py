@@ -19,6 +19,7 @@ from .names import Names
 from .nests import Nests
 from .packing import pack
 from .tasks import Task, bundles, loops, map_task, parts, probe_task, reduce_task
+from .tiling import tile
 from .whole import Whole
 
 TRANSPOSE = next(op for op in SHAPE_OPS if op.name == "transpose")
@@ -103,7 +104,7 @@ class Builder:
         for bundle in bundles(tasks, 0):
             self.top(bundle, [t for t in tasks if t not in bundle])
         self.flush()
-        phases = pack(prune(self.phases, self.emitter.buffers), self.emitter.buffers, self.names.fresh)
+        phases = tile(pack(prune(self.phases, self.emitter.buffers), self.emitter.buffers, self.names.fresh), self.names.fresh)
         used, arena = plan(phases, self.emitter.buffers)
         by_input = [self.emitter.storage[v].buffer for v in self.graph.inputs]
         sizes = tuple((name, (by_input[k], axis)) for name, (k, axis) in self.sizes.items())
