@@ -11,6 +11,7 @@ import numpy as np
 from numba.core import types
 
 from .bridge import implements, is_complex, is_float
+from .radix import SHORTEST, order_by_digits, word_of
 from .support import index
 
 __all__ = ["argsort", "argsort_last", "linear_recurrence", "searchsorted", "sort", "sort_last"]
@@ -114,6 +115,29 @@ def _merge_order(keys: Any, order: Any, spare: Any) -> None:
 implements(_merge_order, inline=False)(lambda keys, order, spare: _merge_order)
 
 
+def _sort_order(keys: Any, order: Any, spare: Any) -> None:
+    """Sort the positions 0, 1, ... in `order` by their keys."""
+    _merge_order(keys, order, spare)
+
+
+@implements(_sort_order, inline=False)
+def _type_sort_order(keys: Any, order: Any, spare: Any) -> Any:
+    if is_complex(keys.dtype):
+        return lambda keys, order, spare: _merge_order(keys, order, spare)
+
+    def body(keys: Any, order: Any, spare: Any) -> None:
+        n = len(keys)
+        if n < SHORTEST:
+            _merge_order(keys, order, spare)
+            return
+        words, spare_words = np.empty(n, np.uint64), np.empty(n, np.uint64)
+        for i in range(index(0), index(n)):
+            words[i] = word_of(keys[i])
+        order_by_digits(words, order, spare_words, spare)
+
+    return body
+
+
 def _lanes(shape: Any, axis: int) -> Any:
     """The sizes before, along and behind an axis."""
     at = axis + len(shape) if axis < 0 else axis
@@ -139,7 +163,7 @@ def _sorting(positions: bool) -> Any:
                 for i in range(n):
                     keys[i] = source[p, i, q]
                     order[i] = i
-                _merge_order(keys, order, spare)
+                _sort_order(keys, order, spare)
                 for i in range(n):
                     target[p, i, q] = order[i] if positions else keys[order[i]]
 
