@@ -117,7 +117,7 @@ def _make_tile(vectors: int) -> Callable[..., None]:
 _tile_1, _tile_2, _tile_3 = (_make_tile(v + 1) for v in range(VECTORS))
 
 
-def _make_scratch(count: int) -> Callable[..., Any]:
+def make_scratch(count: int) -> Callable[..., Any]:
     """`count` elements on the stack of the function, of the type that the pointer `like` points to."""
 
     def scratch(like: Any) -> Any:
@@ -174,7 +174,7 @@ def entry(dtype: str) -> Callable[..., None]:
     lanes = REGISTER // np.dtype(dtype).itemsize
     widest = lanes * VECTORS
     zero, one = t(0), t(1)
-    panel_space, edge_space = _make_scratch(DEEP * widest), _make_scratch(ROWS * widest)
+    panel_space, edge_space = make_scratch(DEEP * widest), make_scratch(ROWS * widest)
 
     def product(m, n, k, a, row_a, step_a, b, step_b, col_b, scale, c, row_c, flags):  # type: ignore[no-untyped-def]
         o, unit, two, three = index(0), index(1), index(2), index(3)

@@ -28,16 +28,16 @@ def _each(*arrays: Any, ndim: int = 2) -> Any:
     return zip(*arrays, strict=True) if arrays[0].ndim > ndim else iter([arrays])
 
 
-def _record(status: Any, code: int, info: int) -> None:
+def record(status: Any, code: int, info: int) -> None:
     if status is not None and status[0] == 0:
         status[0], status[1] = code, info
 
 
-@implements(_record)
+@implements(record)
 def _type_record(status: Any, code: Any, info: Any) -> Any:
     if not isinstance(status, types.Array):
         return lambda status, code, info: None
-    return _record
+    return record
 
 
 def solve(a: Any, b: Any, x: Any, status: Any = None, code: int = 0) -> None:
@@ -47,7 +47,7 @@ def solve(a: Any, b: Any, x: Any, status: Any = None, code: int = 0) -> None:
             out[...] = np.linalg.solve(m, rhs)
         except np.linalg.LinAlgError:
             out[...] = np.nan
-            _record(status, code, 1)
+            record(status, code, 1)
 
 
 def inv(a: Any, out: Any, status: Any = None, code: int = 0) -> None:
@@ -57,7 +57,7 @@ def inv(a: Any, out: Any, status: Any = None, code: int = 0) -> None:
             o[...] = np.linalg.inv(m)
         except np.linalg.LinAlgError:
             o[...] = np.nan
-            _record(status, code, 1)
+            record(status, code, 1)
 
 
 def det(a: Any, out: Any) -> None:
@@ -78,7 +78,7 @@ def cholesky(a: Any, out: Any, status: Any = None, code: int = 0) -> None:
             o[...] = np.linalg.cholesky(m)
         except np.linalg.LinAlgError:
             o[...] = np.nan
-            _record(status, code, 1)
+            record(status, code, 1)
 
 
 def qr(a: Any, q: Any, r: Any) -> None:
@@ -94,7 +94,7 @@ def eigh(a: Any, w: Any, v: Any, status: Any = None, code: int = 0) -> None:
             ow[...], ov[...] = np.linalg.eigh(m)
         except np.linalg.LinAlgError:
             ow[...], ov[...] = np.nan, np.nan
-            _record(status, code, 1)
+            record(status, code, 1)
 
 
 def svd(a: Any, u: Any, s: Any, vh: Any, status: Any = None, code: int = 0) -> None:
@@ -104,7 +104,7 @@ def svd(a: Any, u: Any, s: Any, vh: Any, status: Any = None, code: int = 0) -> N
             ou[...], os[...], ov[...] = np.linalg.svd(m, full_matrices=False)
         except np.linalg.LinAlgError:
             ou[...], os[...], ov[...] = np.nan, np.nan, np.nan
-            _record(status, code, 1)
+            record(status, code, 1)
 
 
 def triangular_solve(a: Any, b: Any, x: Any, lower: bool, trans: int = 0, unit: bool = False, status: Any = None, code: int = 0) -> None:
@@ -112,7 +112,7 @@ def triangular_solve(a: Any, b: Any, x: Any, lower: bool, trans: int = 0, unit: 
     for m, rhs, out in _each(a, b, x):
         if not unit and not np.all(np.diagonal(m)):
             out[...] = np.nan
-            _record(status, code, int(np.argmin(np.diagonal(m) != 0)) + 1)
+            record(status, code, int(np.argmin(np.diagonal(m) != 0)) + 1)
         elif out.size:
             substitute: Callable[..., Any] = scipy.linalg.solve_triangular
             out[...] = substitute(m, rhs, trans=trans, lower=lower, unit_diagonal=unit, check_finite=False)
@@ -125,7 +125,7 @@ def pinv(a: Any, out: Any, rcond: float, status: Any = None, code: int = 0) -> N
             o[...] = np.linalg.pinv(m, rcond)
         except np.linalg.LinAlgError:
             o[...] = np.nan
-            _record(status, code, 1)
+            record(status, code, 1)
 
 
 def adjugate(a: Any, out: Any, status: Any = None, code: int = 0) -> None:
@@ -195,7 +195,7 @@ def _make_solve(a: Any, b: Any, x: Any) -> Body:
         info = gesv(n, k, work, 0, n, pivots, 0, right, 0, n)
         if info != 0:
             fill(x, np.nan)
-            _record(status, code, info)
+            record(status, code, info)
         else:
             turned(right, x)
 
@@ -217,7 +217,7 @@ def _make_inv(a: Any, out: Any) -> Body:
         info = gesv(n, n, work, 0, n, pivots, 0, right, 0, n)
         if info != 0:
             fill(out, np.nan)
-            _record(status, code, info)
+            record(status, code, info)
         else:
             turned(right, out)
 
@@ -291,7 +291,7 @@ def _make_cholesky(a: Any, out: Any) -> Body:
             info = potrf(UPPER, n, out, 0, n)
             if info != 0:
                 fill(out, np.nan)
-                _record(status, code, info)
+                record(status, code, info)
 
     return core
 
@@ -338,7 +338,7 @@ def _make_eigh(a: Any, w: Any, v: Any) -> Body:
             if info != 0:
                 fill(w, np.nan)
                 fill(v, np.nan)
-                _record(status, code, info)
+                record(status, code, info)
             else:
                 turned(work, v)
 
@@ -356,7 +356,7 @@ def _make_eigh(a: Any, w: Any, v: Any) -> Body:
         if info != 0:
             fill(w, np.nan)
             fill(v, np.nan)
-            _record(status, code, info)
+            record(status, code, info)
         else:
             turned(work, v)
 
@@ -383,7 +383,7 @@ def _make_svd(a: Any, u: Any, s: Any, vh: Any) -> Body:
             fill(s, np.nan)
             fill(u, np.nan)
             fill(vh, np.nan)
-            _record(status, code, info)
+            record(status, code, info)
         else:
             turned(left, u)
             turned(right, vh)
@@ -402,7 +402,7 @@ def _make_svd(a: Any, u: Any, s: Any, vh: Any) -> Body:
             fill(s, np.nan)
             fill(u, np.nan)
             fill(vh, np.nan)
-            _record(status, code, info)
+            record(status, code, info)
         else:
             turned(left, u)
             turned(right, vh)
@@ -421,7 +421,7 @@ def _make_triangular(a: Any, b: Any, x: Any) -> Body:
             for i in range(n):
                 if a[i, i] == 0:
                     fill(x, np.nan)
-                    _record(status, code, i + 1)
+                    record(status, code, i + 1)
                     return
         copied(b, x)
         if n and k:

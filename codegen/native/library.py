@@ -17,12 +17,13 @@ from . import gemm
 from .bridge import implements, primitive
 from .foreign import LARGEST, LETTERS, blas, routine
 from .lapack import adjugate, cholesky, det, eigh, inv, pinv, qr, slogdet, solve, svd, triangular_solve
+from .stacks import small_cholesky, small_det, small_inv, small_solve, small_triangular_solve
 from .support import acc, index, signed
 from .symbols import OWN
 
 __all__ = [
     "adjugate", "cholesky", "det", "eigh", "inv", "matmul", "matmul_batched", "matmul_batched_scaled", "matmul_scaled", "pinv", "qr", "slogdet",
-    "solve", "svd", "triangular_solve",
+    "small_cholesky", "small_det", "small_inv", "small_solve", "small_triangular_solve", "solve", "svd", "triangular_solve",
 ]  # fmt: skip
 
 NO, YES = ord("N"), ord("T")

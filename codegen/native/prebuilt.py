@@ -11,9 +11,14 @@ from typing import Any
 from numba import cfunc
 from numba.core import registry
 
-from . import cache, gemm, symbols
+from . import cache, gemm, small, symbols
 
-_FAMILIES: dict[str, tuple[Callable[[str], Callable[..., None]], Callable[[str], Any]]] = {"gemm": (gemm.entry, gemm.entry_signature)}
+_FAMILIES: dict[str, tuple[Callable[[str], Callable[..., None]], Callable[[str], Any]]] = {
+    "gemm": (gemm.entry, gemm.entry_signature),
+    "eliminate": (small.eliminate, small.eliminate_signature),
+    "cholesky": (small.cholesky, small.cholesky_signature),
+    "triangular": (small.triangular, small.triangular_signature),
+}
 CODE = "code.bin"
 
 

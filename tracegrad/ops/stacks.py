@@ -25,13 +25,20 @@ from .shape import broadcast_to, reshape, sum_axes
 Values = Sequence[Any]
 
 
+SMALL = 8
+"""Stacks of real matrices of at most this size, with at most as many right-hand sides, are worked off many at a time in registers."""
+IN_REGISTERS = ("cholesky", "det", "inv", "solve", "triangular_solve")
+
+
 def routine(name: str, *parameters: str, failure: str = "") -> lower.Library:
     """A library routine that receives these parameters behind its inputs and outputs, then where to record its failure."""
     status = ("status", f"code:{failure}") if failure else ()
 
     def call(inputs: Any, outputs: Any, params: dict[str, Any]) -> tuple[str, tuple[Any, ...]]:
         given = [params[p] for p in parameters]
-        return name, (*[kernel.Literal(v, FLOAT64) if isinstance(v, float) else v for v in given], *status)
+        sizes = [s for kind in inputs for s in kind.shape[1:]]
+        small = name in IN_REGISTERS and inputs[0].dtype.kind == "f" and all(isinstance(s, int) and 0 < s <= SMALL for s in sizes)
+        return f"small_{name}" if small else name, (*[kernel.Literal(v, FLOAT64) if isinstance(v, float) else v for v in given], *status)
 
     return lower.Library(call)
 
