@@ -93,12 +93,25 @@ def softmax(x: Any) -> Any:
     return e / e.sum(axis=0)
 
 
+def to_softmax(inner: Floats) -> None:
+    """In place, over the first axis."""
+    for i in range(inner.shape[1]):
+        largest, total = -np.inf, 0.0
+        for k in range(inner.shape[0]):
+            largest = max(largest, inner[k, i])
+        for k in range(inner.shape[0]):
+            inner[k, i] = math.exp(inner[k, i] - largest)
+            total += inner[k, i]
+        for k in range(inner.shape[0]):
+            inner[k, i] /= total
+
+
 def loops(alpha: Floats, mu: Floats, q: Floats, strict: Floats, x: Floats) -> tuple[Floats, ...]:
     """One component at a time; a point is a column, so that the loops over points are vectors."""
     components, d, n = alpha.size, mu.shape[1], x.shape[0]
     d_alpha, d_mu, d_q, d_strict = np.empty_like(alpha), np.empty_like(mu), np.empty_like(q), np.empty_like(strict)
     roots, product, inner = np.zeros((components, d, d)), np.empty((components, d, n)), np.zeros((components, n))
-    columns = x.T.copy()
+    columns, sums = x.T.copy(), np.empty(d)
     for k in range(components):
         at = 0
         for c in range(d):
@@ -110,20 +123,14 @@ def loops(alpha: Floats, mu: Floats, q: Floats, strict: Floats, x: Floats) -> tu
         for r in range(d):
             inner[k] += product[k, r] ** 2
         inner[k] = alpha[k] + q[k].sum() - 0.5 * inner[k]
-    for i in range(n):
-        largest, total = -np.inf, 0.0
-        for k in range(components):
-            largest = max(largest, inner[k, i])
-        for k in range(components):
-            inner[k, i] = math.exp(inner[k, i] - largest)
-            total += inner[k, i]
-        for k in range(components):
-            inner[k, i] /= total
+    to_softmax(inner)
     prior = np.exp(alpha - alpha.max())
     prior /= prior.sum()
     for k in range(components):
         product[k] *= inner[k]
-        weight, sums, at = inner[k].sum(), product[k].sum(axis=1), 0
+        weight, at = inner[k].sum(), 0
+        for r in range(d):
+            sums[r] = product[k, r].sum()
         d_alpha[k] = weight - n * prior[k]
         d_mu[k] = sums @ roots[k]
         d_root = product[k] @ x
@@ -196,6 +203,51 @@ def packed_hessian(theta: Floats, x: Floats) -> list[Any]:
     return [np.stack(columns, axis=1)]
 
 
+def packed_hessian_loops(theta: Floats, x: Floats) -> tuple[Floats]:
+    """From the slopes of z = Q (x - mu) in the six parameters (alpha, mu, q, strict) of a component; a component meets others in slopes only."""
+    n, size, columns = x.shape[0], theta.size, x.T.copy()
+    at, inner, z = np.empty((K, 6), np.int64), np.empty((K, n)), np.empty((K, 2, n))
+    slope, z_slope, weighted = np.empty((K, 6, n)), np.zeros((K, 2, 6, n)), np.empty((size, n))
+    result = np.zeros((size, size))
+    for k in range(K):
+        at[k] = np.array([k, K + 2 * k, K + 2 * k + 1, 3 * K + 2 * k, 3 * K + 2 * k + 1, 5 * K + k])
+        e0, e1, below = math.exp(theta[at[k, 3]]), math.exp(theta[at[k, 4]]), theta[at[k, 5]]
+        d0, d1 = columns[0] - theta[at[k, 1]], columns[1] - theta[at[k, 2]]
+        z[k, 0], z[k, 1] = e0 * d0, below * d0 + e1 * d1
+        z_slope[k, 0, 1], z_slope[k, 0, 3] = -e0, z[k, 0]
+        z_slope[k, 1, 1], z_slope[k, 1, 2], z_slope[k, 1, 4], z_slope[k, 1, 5] = -below, -e1, e1 * d1, d0
+        inner[k] = theta[k] + theta[at[k, 3]] + theta[at[k, 4]] - 0.5 * (z[k, 0] ** 2 + z[k, 1] ** 2)
+        for a in range(6):
+            slope[k, a] = (1.0 if a in (0, 3, 4) else 0.0) - z[k, 0] * z_slope[k, 0, a] - z[k, 1] * z_slope[k, 1, a]
+    to_softmax(inner)
+    prior = np.exp(theta[:K] - theta[:K].max())
+    prior /= prior.sum()
+    for k in range(K):
+        for a in range(6):
+            for i in range(np.uint64(n)):
+                weighted[at[k, a], i] = inner[k, i] * slope[k, a, i]
+            for b in range(6):
+                total = 0.0
+                for i in range(np.uint64(n)):
+                    products = z_slope[k, 0, a, i] * z_slope[k, 0, b, i] + z_slope[k, 1, a, i] * z_slope[k, 1, b, i]
+                    total += inner[k, i] * (slope[k, a, i] * slope[k, b, i] - products)
+                result[at[k, a], at[k, b]] = total
+        # Where z itself is bent: its second derivatives times -z.
+        for a, b, j, c in ((1, 3, 0, 1), (3, 3, 0, 3), (1, 5, 1, 0), (2, 4, 1, 2), (4, 4, 1, 4)):
+            total = 0.0
+            for i in range(np.uint64(n)):
+                total -= inner[k, i] * z[k, j, i] * (z_slope[k, j, c, i] if c > 0 else -1.0)
+            result[at[k, a], at[k, b]] += total
+            if a != b:
+                result[at[k, b], at[k, a]] += total
+        for a in range(3, 6):
+            result[at[k, a], at[k, a]] -= PRECISION**2 * (2.0 * math.exp(2.0 * theta[at[k, a]]) if a < 5 else 1.0)
+        result[k, k] -= n * prior[k]
+        for j in range(K):
+            result[k, j] += n * prior[k] * prior[j]
+    return (result - weighted @ weighted.T,)
+
+
 def packed_in_torch(torch: Any) -> Function:
     whole = in_torch(torch)
 
@@ -234,6 +286,7 @@ WORKLOADS = (
         data=packed_data,
         sizes={"small": {"n": 50}, "default": {"n": 1_000}, "large": {"n": 10_000}},
         reference=packed_hessian,
+        numba=packed_hessian_loops,
         torch=packed_in_torch,
     ),
 )

@@ -30,7 +30,7 @@ LANES = 64
 def loops(x: Floats, t: Floats) -> tuple[Floats]:
     """Sixty-four points at a time: the recurrence of the powers is serial for one point, and these run side by side."""
     m, lanes = np.uint64(x.size), np.uint64(LANES)
-    sums = np.zeros((x.size, LANES))
+    result, sums = np.empty_like(x), np.zeros((x.size, LANES))
     part, power, residual = np.zeros(LANES), np.empty(LANES), np.empty(LANES)
     for start in range(0, t.size, LANES):
         count = min(LANES, t.size - start)
@@ -45,7 +45,9 @@ def loops(x: Floats, t: Floats) -> tuple[Floats]:
             for i in range(lanes):
                 sums[j, i] += residual[i]
                 residual[i] *= part[i]
-    return (sums.sum(axis=1),)
+    for j in range(m):
+        result[j] = sums[j].sum()
+    return (result,)
 
 
 def in_torch(torch: Any) -> Function:

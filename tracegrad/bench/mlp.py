@@ -57,11 +57,14 @@ def loops(w1: Floats, b1: Floats, w2: Floats, b2: Floats, x: Floats, labels: Flo
         total += math.log(norm)
         for j in range(classes):
             p[i, j] = (p[i, j] / norm - labels[i, j]) / n
-    d_h = p @ w2.T
-    for i in range(n):
-        for j in range(b1.size):
+    d_h, d_b1, d_b2 = p @ w2.T, np.zeros_like(b1), np.zeros_like(b2)
+    for i in range(np.uint64(n)):
+        for j in range(np.uint64(b1.size)):
             d_h[i, j] *= 1.0 - h[i, j] * h[i, j]
-    return total / n, x.T @ d_h, d_h.sum(axis=0), h.T @ p, p.sum(axis=0)
+            d_b1[j] += d_h[i, j]
+        for j in range(np.uint64(classes)):
+            d_b2[j] += p[i, j]
+    return total / n, x.T @ d_h, d_b1, h.T @ p, d_b2
 
 
 def products(w1: Floats, b1: Floats, w2: Floats, b2: Floats, x: Floats, labels: Floats) -> tuple[Floats, ...]:
