@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import codegen as codegen
+    from codegen import inplace as inplace
     from codegen import integers as integers
     from codegen import kernel as kernel
     from codegen import lowering as lowering
     from codegen import work as work
 else:
     from tracegrad import codegen
-    from tracegrad.codegen import integers, kernel, lowering, work
+    from tracegrad.codegen import inplace, integers, kernel, lowering, work
 
-__all__ = ["codegen", "integers", "kernel", "lowering", "work"]
+__all__ = ["codegen", "inplace", "integers", "kernel", "lowering", "work"]

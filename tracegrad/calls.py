@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ._codegen import integers
+from .arguments import owned
 from .captures import ATTRIBUTE, UNREADABLE, Content, Entry, Place, same
 from .control.call import EXECUTE
 from .ir.graph import Graph
@@ -217,8 +218,11 @@ class _Writer:
         return read[place]
 
     def overlaps(self, operands: Sequence[str]) -> None:
-        """Whether what is written may share memory with another operand is decided on the long way."""
-        for k in self.entry.traced.writes:
+        """Whether what is written or given up may share memory with another operand is decided on the long way."""
+        for k in self.entry.given_up:
+            self.space["owned"] = owned
+            self.wrong(f"not owned(x{k})")
+        for k in (*self.entry.traced.writes, *self.entry.given_up):
             for j, other in enumerate(operands):
                 if j != k and j not in self.numbers:
                     self.space["may_share_memory"] = np.may_share_memory
@@ -229,7 +233,7 @@ class _Writer:
     def kernel(self, operands: Sequence[str], sizes: Sequence[str]) -> None:
         """Memory, the kernel's call, and what it may have failed at."""
         compiled, checked = self.compiled, bool(self.compiled.program.errors)
-        outs = [f"o{k}" for k in range(len(compiled.out_shapes))]
+        outs = [f"o{k}" for k in range(len(compiled.out_shapes)) if k not in compiled.reused]
         scalars = {f"o{k}": d for k, (s, d) in enumerate(zip(compiled.out_shapes, compiled.out_dtypes, strict=True)) if s == ()}
         scalars |= {f"z{k}": compiled.in_dtypes[k] for k in self.numbers}
         own = isinstance(compiled.program.arena, int) and compiled.program.arena <= OWN_ARENA
@@ -252,7 +256,9 @@ class _Writer:
             self.line(1, "arena = scratch.arena")
             self.line(1, f"if arena.nbytes < {need}: arena = scratch.provide({need})")
         for k, (shape, dtype) in enumerate(zip(compiled.out_shapes, compiled.out_dtypes, strict=True)):
-            if shape != ():
+            if k in compiled.reused:
+                self.line(1, f"o{k} = x{compiled.reused[k]}")
+            elif shape != ():
                 nbytes = integers.product(shape) * dtype.itemsize
                 small = nbytes < LARGE if isinstance(nbytes, int) else None
                 make = f"(empty if {nbytes} < {LARGE} else provide)" if small is None else "empty" if small else "provide"

@@ -84,6 +84,8 @@ class Entry:
     harmless: dict[int, int] = field(default_factory=dict)
     """How often a change of such an array left the graph as it was; see `trust`."""
     executable: Executable | None = None
+    given_up: tuple[int, ...] = ()
+    """The leaves whose memory results may take."""
 
     def holds(self) -> bool:
         """Whether the scalars and functions around the traced function are what they were."""

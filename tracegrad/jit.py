@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ._codegen import integers
+from .arguments import check_donated, check_overlap, given_up, write_back
 from .autograd.mode import MODE
 from .calls import MISS, Caller, Unfit, make_caller
 from .captures import Content, Entry, Place, Surroundings, content, unchanged
@@ -53,7 +54,13 @@ class Graphs:
 class Jitted:
     """A compiled function; see `jit`."""
 
-    def __init__(self, function: Callable[..., Any], static_argnames: Sequence[str] = (), static_argnums: Sequence[int] = ()) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        static_argnames: Sequence[str] = (),
+        static_argnums: Sequence[int] = (),
+        donate_argnums: Sequence[int] = (),
+    ) -> None:
         if not callable(function):
             raise TypeError(f"jit expects a function, got {type(function).__name__}")
         self.function = function
@@ -79,6 +86,11 @@ class Jitted:
             if self._signature
             else []
         )
+        if any(not 0 <= k < len(self._positional) for k in donate_argnums):
+            raise TypeError(f"jit: donate_argnums is {tuple(donate_argnums)}, but there are the positional parameters {self._positional}")
+        self.donated = tuple(self._positional[k] for k in donate_argnums)
+        if fixed := set(self.donated) & set(self.static_argnames):
+            raise TypeError(f"jit: {sorted(fixed)} cannot be both static and donated")
         self._entries: dict[Any, Entry] = {}
         self._symbolic: dict[Any, list[Entry]] = {}
         self._first: dict[Any, tuple[tuple[Any, ...], ...]] = {}
@@ -125,17 +137,23 @@ class Jitted:
         traced = entry.traced
         values = [*leaves, *captured]
         for k in traced.writes:
-            _check_overlap(values, k, entry.graph.inputs[k].name or f"number {k}")
+            check_overlap(values, k, entry.graph.inputs[k].name or f"number {k}")
+        if self.donated:
+            fixed = {place for place, _, _ in static}
+            positions = [name for k, name in enumerate(self._positional) if k not in fixed]
+            found = given_up(spec, len(leaves), positions, self.donated)
+            check_donated(values, found, [v.name for v in entry.graph.inputs])
+            entry.given_up = tuple(k for k in found if k not in traced.writes)
         if any(isinstance(x, Boxed) for x in values) or STATE.traces:
             outs = bind(call_op, values, {"graph": entry.graph})
         else:
             if entry.executable is None:
-                entry.executable = executable_for(entry.graph)
+                entry.executable = executable_for(entry.graph, entry.given_up)
             outs = entry.executable(values)
             self._remember(entry, spec, static, leaves, values)
         count = len(traced.out_boxed)
         for k, new in zip(traced.writes, outs[count:], strict=False):
-            _write_back(leaves[k], new)
+            write_back(leaves[k], new)
         for generator, counter in zip(traced.generators, outs[count + len(traced.writes) :], strict=True):
             generator.store(counter)
         return unflatten(traced.out_spec, [_result(o) for o in outs[:count]])
@@ -397,6 +415,7 @@ def _bound(jitted: Jitted, instance: Any) -> Any:
     own = vars(instance).get(name) if hasattr(instance, "__dict__") else None
     if own is None:
         own = Jitted(jitted.function.__get__(instance), jitted.static_argnames)
+        own.donated = jitted.donated
         if hasattr(instance, "__dict__"):
             object.__setattr__(instance, name, own)
     return own
@@ -410,36 +429,13 @@ def _result(x: Any) -> Any:
     return x
 
 
-def _write_back(x: Any, new: Any) -> None:
-    if isinstance(x, Boxed):
-        x._write(new)
-    elif isinstance(x, np.ndarray):
-        np.copyto(x, new, casting="unsafe")
-
-
-def _check_overlap(values: Sequence[Any], k: int, name: str) -> None:
-    """A ValueError where the written argument `k` shares memory with another: compiled code reads all arguments before it writes."""
-    written = _memory(values[k])
-    for j, other in enumerate(map(_memory, values)):
-        if j == k or written is None or other is None or not np.may_share_memory(written, other):
-            continue
-        try:
-            shared = np.shares_memory(written, other, max_work=10_000)  # type: ignore[arg-type]
-        except np.exceptions.TooHardError:
-            shared = True
-        if shared:
-            raise ValueError(
-                f"jit: the argument {name} is written to and shares memory with another argument or captured array. "
-                "Pass a copy of one of them."
-            )
-
-
-def _memory(x: Any) -> np.ndarray[Any, Any] | None:
-    data = x._data if isinstance(x, Boxed) else x
-    return data if isinstance(data, np.ndarray) else None
-
-
-def jit(function: Any = None, *, static_argnames: Sequence[str] | str = (), static_argnums: Sequence[int] | int = ()) -> Any:
+def jit(
+    function: Any = None,
+    *,
+    static_argnames: Sequence[str] | str = (),
+    static_argnums: Sequence[int] | int = (),
+    donate_argnums: Sequence[int] | int = (),
+) -> Any:
     """Compile a function of arrays. Use it as a decorator, with or without parentheses.
 
     The function is traced for each new signature (structure of the arguments; dtype and shape of each array; a second size makes a
@@ -447,6 +443,11 @@ def jit(function: Any = None, *, static_argnames: Sequence[str] | str = (), stat
     numbers; those named in `static_argnames` (or numbered in `static_argnums`) are passed as they are, must be hashable, and a new
     value compiles anew. Arrays and Tensors that the function reads from its surroundings are implicit inputs, read again at each
     call. Writes to an argument (`x[0] = 1.0`) reach the caller's array.
+
+    The arrays below the positional arguments numbered in `donate_argnums` are given up: a result of the same dtype and shape may take
+    their memory, and what they hold after the call is not defined. It does where each element is read for the last time when that of the
+    result is written, as in `w - 0.1 * gradient` with the gradient computed before; elsewhere nothing changes. Such an array must be
+    writeable, own its memory (no view) and share it with no other argument, else the call raises ValueError.
 
     Results equal the eager ones: arrays in, arrays out (Tensors if any input is a Tensor). Derivatives (`tg.grad(f)`, ...) of
     a jitted function are jitted. Raises ConcretizationError where the function asks a traced array for its value.
@@ -461,11 +462,12 @@ def jit(function: Any = None, *, static_argnames: Sequence[str] | str = (), stat
     """
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
     numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    donated = (donate_argnums,) if isinstance(donate_argnums, int) else tuple(donate_argnums)
     if function is None:
-        return lambda f: jit(f, static_argnames=names, static_argnums=numbers)
+        return lambda f: jit(f, static_argnames=names, static_argnums=numbers, donate_argnums=donated)
     if isinstance(function, Jitted):
-        return function if not names and not numbers else Jitted(function.function, names, numbers)
-    return Jitted(function, names, numbers)
+        return function if not names and not numbers and not donated else Jitted(function.function, names, numbers, donated)
+    return Jitted(function, names, numbers, donated)
 
 
 __all__ = ["Graphs", "Jitted", "jit"]

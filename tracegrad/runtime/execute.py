@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import config
-from .._codegen import integers
+from .._codegen import inplace, integers
 from ..ir.graph import Graph, Var
 from ..schedule import schedule
 from ..transforms.rewrite import optimize
@@ -38,24 +38,25 @@ SCRATCH = _Scratch()
 
 
 class Compiled:
-    """Native code for one layout of the inputs."""
+    """Native code for one layout of the inputs; results may take the memory of the inputs whose numbers are `given_up`."""
 
-    def __init__(self, graph: Graph, layouts: tuple[str, ...]) -> None:
+    def __init__(self, graph: Graph, layouts: tuple[str, ...], given_up: tuple[int, ...] = ()) -> None:
         printing = importlib.import_module("..codegen.printer", __package__)
         native = importlib.import_module("..codegen.native.compile", __package__)
         SIZES.append(graph.sizes)
         try:
-            self.program = schedule(graph, layouts)
+            program = schedule(graph, layouts)
+            self.program, self.reused = inplace.reuse(program, given_up)
             self.printed = printing.print_program(self.program)
         finally:
             SIZES.pop()
         inputs = [b for b in self.program.buffers if b.role == "in"]
-        outputs = [b for b in self.program.buffers if b.role == "out"]
+        outputs = [b for b in program.buffers if b.role == "out"]
         made = native.compile_source(
             self.printed.source,
             self.program.name,
             [(b.dtype, len(b.shape), b.layout) for b in inputs],
-            [(b.dtype, len(b.shape)) for b in outputs],
+            [(b.dtype, len(b.shape)) for k, b in enumerate(outputs) if k not in self.reused],
             config.cache_dir(),
         )
         self.entry = made.call
@@ -72,14 +73,18 @@ class Compiled:
 
     def run(self, arrays: Sequence[np.ndarray[Any, Any]], sizes: Sequence[int]) -> list[np.ndarray[Any, Any]]:
         shapes, arena_bytes = self.fixed or self.plan(*sizes)
-        outs = [POOL.empty(s, d) for s, d in zip(shapes, self.out_dtypes, strict=True)]
+        reused = self.reused
+        outs = [
+            arrays[reused[k]] if k in reused else POOL.empty(s, d) for k, (s, d) in enumerate(zip(shapes, self.out_dtypes, strict=True))
+        ]
+        own = [x for k, x in enumerate(outs) if k not in reused]
         scratch = SCRATCH
         arena, status = scratch.arena, scratch.status
         if arena.nbytes < arena_bytes + 64:
             arena = scratch.provide(arena_bytes + 64)
         table = self.shared.table(sizes)
-        if table is None or not self.shared.run(table, (*arrays, *outs, arena), status):
-            self.entry(*arrays, *outs, arena, status, -1, 0, 0)
+        if table is None or not self.shared.run(table, (*arrays, *own, arena), status):
+            self.entry(*arrays, *own, arena, status, -1, 0, 0)
         if status[0]:
             self.fail(status)
         return outs
@@ -93,10 +98,11 @@ class Compiled:
 
 
 class Executable:
-    """A graph, optimized once, compiled per layout."""
+    """A graph, optimized once, compiled per layout; its callers give up the inputs whose numbers are `given_up`."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, given_up: tuple[int, ...] = ()) -> None:
         self.graph = optimize(graph)
+        self.given_up = given_up
         self.dtypes = [t.dtype for t in graph.input_types]
         self._compiled: dict[tuple[str, ...], Compiled] = {}
         self._lock = threading.Lock()
@@ -108,11 +114,12 @@ class Executable:
             with self._lock:
                 found = self._compiled.get(layouts)
                 if found is None:
-                    found = self._compiled[layouts] = Compiled(self.graph, layouts)
+                    found = self._compiled[layouts] = Compiled(self.graph, layouts, self.given_up)
         return found
 
     def __call__(self, values: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
-        arrays = [np.asarray(x, d) for x, d in zip(values, self.dtypes, strict=True)]
+        # NumPy makes a view where two equal dtypes are different objects, but an array that is given up is itself the result.
+        arrays = [x if type(x) is np.ndarray and x.dtype == d else np.asarray(x, d) for x, d in zip(values, self.dtypes, strict=True)]
         arrays = [a if a.flags.aligned else a.copy() for a in arrays]
         compiled = self.compiled(tuple(map(layout_of, arrays)))
         return compiled.run(arrays, [arrays[k].shape[axis] for k, axis in self._where])
@@ -143,11 +150,12 @@ def _symbol_places(graph: Graph) -> list[tuple[int, int]]:
     return [places[name] for name in graph.sizes.hints]
 
 
-def executable_for(graph: Graph) -> Executable:
+def executable_for(graph: Graph, given_up: tuple[int, ...] = ()) -> Executable:
     """The executable of a graph, made once."""
-    found = graph.derived.get("executable")
+    key = ("executable", given_up) if given_up else "executable"
+    found = graph.derived.get(key)
     if found is None:
-        found = graph.derived["executable"] = Executable(graph)
+        found = graph.derived[key] = Executable(graph, given_up)
     made: Executable = found
     return made
 

@@ -72,6 +72,10 @@ class Pool:
             self.blocks = [*kept, (found, self.requests)]
             return found
 
+    def owns(self, block: object) -> bool:
+        """Whether this is the memory of a large result, and of nothing else."""
+        return any(b is block for b, _ in self.blocks)
+
     def clear(self) -> None:
         """Give back what no array lives on."""
         with self._lock:
