@@ -7,7 +7,6 @@ away and built again.
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import json
 import os
@@ -18,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import llvmlite
@@ -56,15 +56,16 @@ def environment() -> str:
 
 
 def key_of(source: str, *extra: Any) -> str:
-    """The key of a kernel: of its code without comments and docstrings, so that moving the user's lines changes nothing."""
-    tree = ast.parse(source)
-    for node in ast.walk(tree):
-        body: Any = getattr(node, "body", None)
-        documented = isinstance(body, list) and body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
-        if documented and isinstance(node, (ast.Module, ast.FunctionDef)):
-            node.body = body[1:] or [ast.Pass()]
-    text = "\0".join([ast.unparse(tree), environment(), *map(str, extra)])
+    """The key of a kernel: of its code without comments, docstrings and line numbers, so that moving the user's lines changes nothing."""
+    code = compile(source, "", "exec", dont_inherit=True, optimize=2)
+    text = "\0".join([repr(_content(code)), environment(), *map(str, extra)])
     return hashlib.sha256(text.encode()).hexdigest()[:40]
+
+
+def _content(code: CodeType) -> tuple[Any, ...]:
+    """What a code object does, of whatever place in a file."""
+    constants = [_content(c) if isinstance(c, CodeType) else c for c in code.co_consts]
+    return (code.co_code, constants, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, code.co_argcount, code.co_flags)
 
 
 def _files(directory: Path) -> list[Path]:

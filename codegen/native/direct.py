@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import llvmlite.binding as binding
-from numba.core import callconv, cgutils, codegen, compiler, config, cpu, typed_passes, types
+from numba.core import bytecode, callconv, cgutils, codegen, compiler, config, cpu, typed_passes, types
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.lowering import Environment
 
@@ -137,9 +137,11 @@ class KernelCompiler(compiler.Compiler):  # type: ignore[misc]
         manager.finalize()
         return [manager]
 
-    def _compile_core(self) -> Any:
+    def compile_extra(self, func: Any) -> Any:
+        self.state.func_id = bytecode.FunctionIdentity.from_function(func)
+        self.state.lifted, self.state.lifted_from = (), None
         try:
-            return super()._compile_core()
+            return self._compile_core()
         except UntranslatableError:
             self.direct, self.state.status.fail_reason = False, None
-            return super()._compile_core()
+            return super().compile_extra(func)

@@ -34,7 +34,7 @@ def address(name: str) -> int:
         library = compiled._library
         loaded.append(compiled)
         if directory is not None:
-            names = symbols.mentioned(library.get_llvm_str())
+            names = symbols.mentioned(library)
             (directory / CODE).write_bytes(pickle.dumps((names, compiled.native_name, library.serialize_using_object_code())))
         return int(compiled.address)
 

@@ -34,7 +34,7 @@ def save(directory: Path, result: Any) -> None:
     library, descriptor = result.library, result.fndesc
     environments = {env.env_name: list(env.consts) for env in (result.environment, *result._find_referenced_environments())}
     names = (descriptor.llvm_cpython_wrapper_name, descriptor.llvm_func_name, descriptor.env_name)
-    content = (symbols.mentioned(library.get_llvm_str()), names, environments, library.serialize_using_object_code())
+    content = (symbols.mentioned(library), names, environments, library.serialize_using_object_code())
     (directory / CODE).write_bytes(pickle.dumps(content))
 
 

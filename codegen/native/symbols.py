@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import re
+from typing import Any
 
 import llvmlite.binding as binding
 from numba.core import types
@@ -31,9 +32,10 @@ def symbol(module: str, routine: str) -> str:
     return f"{PREFIX}{_KEYS[module]}_{routine}"
 
 
-def mentioned(text: str) -> list[str]:
-    """The names of ours that LLVM code calls."""
-    return sorted(set(re.findall(rf"@({PREFIX}(?:{'|'.join(_KEYS.values())})_\w+)\(", text)))
+def mentioned(library: Any) -> list[str]:
+    """The names of ours that a code library calls."""
+    ours = re.compile(rf"{PREFIX}(?:{'|'.join(_KEYS.values())})_\w+")
+    return sorted({f.name for f in library._final_module.functions if f.is_declaration and ours.fullmatch(f.name)})
 
 
 def register(name: str) -> None:
