@@ -67,29 +67,47 @@ class Calls:
         return self.values.attribute(builder, x, name)
 
     def method(self, builder: Any, x: Operand, name: str, args: Sequence[Operand]) -> Operand:
-        if not isinstance(x, Array) or name not in ("reshape",):
+        if not isinstance(x, Array) or name != "reshape" or len(args) != 1:
             raise UntranslatableError(f"method {name}")
-        return self.values.method(builder, x, name, args)
+        return self.values.reshaped(builder, x, self.items(builder, args[0]))
 
     def items(self, builder: Any, x: Operand) -> Sequence[Operand]:
-        """The parts of a tuple."""
+        """The parts of a tuple; a number counts as a tuple of one."""
         if isinstance(x, Tuple):
             return x.items
+        if isinstance(x, Static) and isinstance(x.value, tuple):
+            return [Static(v) for v in x.value]
         if isinstance(x, Value) and isinstance(x.type, types.BaseTuple):
             return [self.values.taken(builder, Value(k, builder.extract_value(x.ir, n))) for n, k in enumerate(x.type.types)]
+        if isinstance(self.values.type_of(x), types.Integer):
+            return [x]
         raise UntranslatableError("only tuples are taken apart")
 
     def item(self, builder: Any, x: Operand, at: Sequence[Operand]) -> Operand:
         if isinstance(x, Static) and isinstance(x.value, np.ndarray):
             x = self.values.frozen_array(builder, x.value)
         if isinstance(x, Array) and self.all_integers(at):
-            if len(at) == x.type.ndim:
-                return self.values.load(builder, x, at)
-            return self.part(builder, x, at)
-        if not isinstance(x, Array) and len(at) == 1 and isinstance(at[0], Static):
-            found: Operand = self.items(builder, x)[at[0].value]
+            return self.values.load(builder, x, at) if len(at) == x.type.ndim else self.part(builder, x, at)
+        if isinstance(x, Array) or len(at) != 1:
+            raise UntranslatableError("such an index")
+        items = self.items(builder, x)
+        if isinstance(at[0], Static):
+            found: Operand = items[at[0].value]
             return found
-        raise UntranslatableError("such an index")
+        return self.chosen(builder, items, at[0])
+
+    def chosen(self, builder: Any, items: Sequence[Operand], at: Operand) -> Operand:
+        """The part of a tuple of numbers at a position known at run time, which is in range and not negative."""
+        kinds = {self.values.type_of(i) for i in items}
+        if len(kinds) != 1 or not kinds <= set(CASTS.values()):
+            raise UntranslatableError("a tuple of several types")
+        (kind,) = kinds
+        position = self.values.cast(builder, at, types.intp)
+        result = self.values.cast(builder, items[-1], kind)
+        for k, item in enumerate(items[:-1]):
+            here = builder.icmp_signed("==", position, ir.Constant(position.type, k))
+            result = builder.select(here, self.values.cast(builder, item, kind), result)
+        return Value(kind, result)
 
     def part(self, builder: Any, x: Array, at: Sequence[Operand]) -> Operand:
         """`x[i]` of more than one dimension: the array behind."""
@@ -198,16 +216,8 @@ class Calls:
 
     def view(self, builder: Any, arena: Operand, offset: Operand, shape: Operand, dtype: Operand) -> Operand:
         """`view(arena, offset, shape, dtype)`, whose fields stay apart."""
-        if not isinstance(arena, Array) or not isinstance(shape, Tuple):
+        if not isinstance(arena, Array):
             raise UntranslatableError("such a view")
-        element = self.values.type_of(dtype).dtype
-        kind = types.Array(element, len(shape.items), "C")
-        extents = [self.values.cast(builder, s, types.intp) for s in shape.items]
-        step: Any = ir.Constant(ir.IntType(64), self.context.get_abi_sizeof(self.context.get_data_type(element)))
-        strides: list[Any] = []
-        for extent in reversed(extents):
-            strides.insert(0, step)
-            step = times(builder, step, extent)
-        address = self.values.cast(builder, offset, types.intp)
-        data = builder.bitcast(builder.gep(arena.data, [address]), self.context.get_value_type(types.CPointer(element)))
-        return self.values.assembled(builder, kind, data, extents, strides)
+        extents = [self.values.cast(builder, s, types.intp) for s in self.items(builder, shape)]
+        data = builder.gep(arena.data, [self.values.cast(builder, offset, types.intp)])
+        return self.values.c_ordered(builder, self.values.element(dtype), data, extents)

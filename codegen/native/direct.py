@@ -10,7 +10,7 @@ from numba.core import bytecode, callconv, cgutils, codegen, compiler, config, c
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.lowering import Environment
 
-from .translate import Unit
+from .unit import Unit
 from .values import UntranslatableError
 
 
@@ -79,12 +79,13 @@ class Lowering:
         self.library._final_module.link_in(made)
 
     def create_cpython_wrapper(self, release_gil: bool = False) -> None:
-        self.outer.subtarget(environment=self.env, fndesc=self.descriptor).create_cpython_wrapper(
-            self.library, self.descriptor, self.env, self.call_helper, release_gil=release_gil
-        )
+        self._wrapping().create_cpython_wrapper(self.library, self.descriptor, self.env, self.call_helper, release_gil=release_gil)
 
     def create_cfunc_wrapper(self) -> None:
-        """Nobody asks for a kernel's address in C terms."""
+        self._wrapping().create_cfunc_wrapper(self.library, self.descriptor, self.env, self.call_helper)
+
+    def _wrapping(self) -> Any:
+        return self.outer.subtarget(environment=self.env, fndesc=self.descriptor)
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -117,18 +118,12 @@ class DirectLowering(typed_passes.BaseNativeLowering):  # type: ignore[misc]
         return True
 
 
-class KernelCompiler(compiler.Compiler):  # type: ignore[misc]
-    """For kernels: every array argument is declared free of overlap with what is written.
-
-    Kernels write only to outputs and scratch, which their caller allocates. LLVM otherwise guards a loop over many arrays with
-    pairwise overlap checks, and gives up vectorising beyond a number of them. `flags.noalias` is internal to Numba: this class is its
-    one use.
-    """
+class DirectCompiler(compiler.Compiler):  # type: ignore[misc]
+    """The one pass, or Numba's own pipeline for what that does not cover."""
 
     direct = True
 
     def define_pipelines(self) -> Any:
-        self.state.flags.noalias = True
         if not self.direct:
             return super().define_pipelines()
         manager = PassManager("direct")
@@ -145,3 +140,16 @@ class KernelCompiler(compiler.Compiler):  # type: ignore[misc]
         except UntranslatableError:
             self.direct, self.state.status.fail_reason = False, None
             return super().compile_extra(func)
+
+
+class KernelCompiler(DirectCompiler):
+    """For kernels: every array argument is declared free of overlap with what is written.
+
+    Kernels write only to outputs and scratch, which their caller allocates. LLVM otherwise guards a loop over many arrays with
+    pairwise overlap checks, and gives up vectorising beyond a number of them. `flags.noalias` is internal to Numba: this class is its
+    one use.
+    """
+
+    def define_pipelines(self) -> Any:
+        self.state.flags.noalias = True
+        return super().define_pipelines()

@@ -11,12 +11,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.linalg
+import scipy
 from numba.core import types
 from numba.np import numpy_support
 
 from .bridge import compiled, implements
 from .foreign import blas, copied, fill, lapack, letter, turned
+from .sources import generated
+from .support import index, view
 
 LOWER, UPPER, VECTORS, SLIM, PLAIN = ord("L"), ord("U"), ord("V"), ord("S"), ord("N")
 TRANS = (ord("N"), ord("T"), ord("C"))
@@ -156,21 +158,16 @@ def _stacked(function: Body, ranks: tuple[int, ...], make: Callable[..., Body]) 
             return None
         depth = types_of[0].ndim - ranks[0]
         core = make(*types_of)
-        scope = {"core": _jit(core)}
+        scope: dict[str, Any] = {"core": compiled(core), "index": index, "view": view}
+        scope |= {f"{n}_type": _numpy_type(k.dtype) for n, k in zip(arrays, types_of, strict=True)}
         if depth == 0:
             text = f"def body({declared}):\n    core({one})\n"
         else:
-            views = ", ".join([f"{n}[k]" if r else f"{n}[k:k + 1].reshape(())" for n, r in zip(arrays, ranks, strict=True)] + rest)
+            views = ", ".join([f"{n}[k]" if r else f"view({n}, index(k), (), {n}_type)" for n, r in zip(arrays, ranks, strict=True)] + rest)
             text = f"def body({declared}):\n    for k in range({arrays[0]}.shape[0]):\n        core({views})\n"
-        exec(text, scope)
-        return scope["body"]
+        return generated(text, "body", scope)
 
-    scope: dict[str, Any] = {"typer": typer}
-    implements(function, inline=False)(eval(f"lambda {declared}: typer({one})", scope))
-
-
-def _jit(core: Body) -> Any:
-    return compiled(core)
+    implements(function, inline=False)(eval(f"lambda {declared}: typer({one})", {"typer": typer}))
 
 
 def _numpy_type(dtype: Any) -> Any:
@@ -225,30 +222,30 @@ def _make_inv(a: Any, out: Any) -> Body:
 
 
 def _lu(a: Any) -> Body:
-    """The factors of a copy, and whether the rows were exchanged an odd number of times."""
+    """The factors into `work`, and whether the rows were exchanged an odd number of times."""
     getrf = lapack(a.dtype, "getrf", "iiaiao")
-    t = _numpy_type(a.dtype)
 
-    def core(a: Any) -> Any:
+    def core(a: Any, work: Any) -> Any:
         n = a.shape[0]
-        work, pivots = np.empty((n, n), t), np.empty(n, np.int32)
+        pivots = np.empty(n, np.int32)
         turned(a, work)
         if n:
             getrf(n, n, work, 0, n, pivots, 0)
         odd = False
         for i in range(n):
             odd ^= pivots[i] != i + 1
-        return work, odd
+        return odd
 
-    return core
+    return compiled(core)
 
 
 def _make_det(a: Any, out: Any) -> Body:
-    lu = _jit(_lu(a))
+    lu = _lu(a)
     t = _numpy_type(a.dtype)
 
     def core(a: Any, out: Any) -> None:
-        work, odd = lu(a)
+        work = np.empty(a.shape, t)
+        odd = lu(a, work)
         product = t(-1) if odd else t(1)
         for i in range(a.shape[0]):
             product = t(product * work[i, i])
@@ -258,11 +255,12 @@ def _make_det(a: Any, out: Any) -> Body:
 
 
 def _make_slogdet(a: Any, sign: Any, logabsdet: Any) -> Body:
-    lu = _jit(_lu(a))
+    lu = _lu(a)
     t, real = _numpy_type(a.dtype), _real_type(a.dtype)
 
     def core(a: Any, sign: Any, logabsdet: Any) -> None:
-        work, odd = lu(a)
+        work = np.empty(a.shape, t)
+        odd = lu(a, work)
         direction, total = t(-1) if odd else t(1), real(0)
         for i in range(a.shape[0]):
             size = real(np.abs(work[i, i]))
@@ -457,8 +455,8 @@ def _make_adjugate(a: Any, out: Any) -> Body:
         n = a.shape[0]
         u, s, vh, phases = np.empty((n, n), t), np.empty(n, real), np.empty((n, n), t), np.empty((2,), t)
         svd(a, u, s, vh, status, code)
-        det(u, phases[0:1].reshape(()))
-        det(vh, phases[1:2].reshape(()))
+        det(u, view(phases, index(0), (), t))
+        det(vh, view(phases, index(1), (), t))
         fill(out, t(0))
         for q in range(n):
             others = t(phases[0] * phases[1])

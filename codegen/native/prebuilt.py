@@ -12,6 +12,7 @@ from numba import cfunc
 from numba.core import registry
 
 from . import cache, gemm, small, symbols
+from .direct import DirectCompiler
 
 _FAMILIES: dict[str, tuple[Callable[[str], Callable[..., None]], Callable[[str], Any]]] = {
     "gemm": (gemm.entry, gemm.entry_signature),
@@ -30,7 +31,7 @@ def address(name: str) -> int:
     loaded: list[Any] = []
 
     def build(directory: Path | None) -> int:
-        compiled = cfunc(signature(dtype), error_model="numpy", _nrt=False)(entry(dtype))
+        compiled = cfunc(signature(dtype), error_model="numpy", _nrt=False, pipeline_class=DirectCompiler)(entry(dtype))
         library = compiled._library
         loaded.append(compiled)
         if directory is not None:

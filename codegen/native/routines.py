@@ -97,7 +97,8 @@ def _merge_order(keys: Any, order: Any, spare: Any) -> None:
             order[j] = moved
     width = RUN
     while width < n:
-        for low in range(0, n, 2 * width):
+        low = 0
+        while low < n:
             middle, high = min(low + width, n), min(low + 2 * width, n)
             i, j = low, middle
             for k in range(low, high):
@@ -107,6 +108,7 @@ def _merge_order(keys: Any, order: Any, spare: Any) -> None:
                 else:
                     spare[k] = order[j]
                     j += 1
+            low = high
         for k in range(n):
             order[k] = spare[k]
         width *= 2

@@ -14,14 +14,14 @@ import operator
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from types import FunctionType
-from typing import Any
+from typing import Any, Protocol
 
+import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 
 from .calls import Calls
-from .sources import tree_of
-from .values import NUMBERS, SCALARS, Array, Operand, Static, Tuple, UntranslatableError, Value
+from .values import PLACED, SCALARS, Array, Operand, Static, Tuple, UntranslatableError, Value
 
 BINARY = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv,
@@ -36,12 +36,24 @@ LIMIT = 40
 """How often a function is begun anew because a variable turned out to need a place in memory or a wider type."""
 
 
+class Unit(Protocol):
+    """The module that a function becomes part of."""
+
+    calls: Calls
+    kernel: str
+    """The name of the kernel itself."""
+
+    def settle(self, llvm: Any, kind: Any) -> None: ...
+
+    def leave(self, builder: Any, kind: Any, value: Any) -> None: ...
+
+
 class _Again(Exception):
     """Something about a variable became known too late: translate the function once more."""
 
 
 class Function:
-    """One function being translated into one LLVM function."""
+    """One function being translated into one LLVM function; `unit` is the module that it becomes part of."""
 
     def __init__(self, unit: Unit, function: FunctionType, tree: ast.FunctionDef | ast.Lambda) -> None:
         self.unit, self.calls, self.values = unit, unit.calls, unit.calls.values
@@ -62,11 +74,11 @@ class Function:
             llvm = begin()
             self.settled = False
             self.builder = ir.IRBuilder(llvm.append_basic_block("entry"))
-            self.entry = self.builder.block
             self.names: list[dict[str, Operand]] = [{}]
             self.places: dict[str, Any] = {}
+            self.current: dict[str, str] = {}
             self.ends: list[tuple[Any, Any]] = []
-            self.returned = False
+            self.scratch: list[Any] = []
             try:
                 given = arguments(self.builder)
                 for a, x in zip(self.tree.args.args, given, strict=True):
@@ -95,33 +107,41 @@ class Function:
     def assign_name(self, name: str, x: Operand) -> None:
         # A tuple is no variable of its own, nor is an array: they are bound anew where they are assigned.
         kind = self.values.type_of(x)
-        if name not in self.kinds or not isinstance(kind, SCALARS):
+        if name not in self.kinds or not isinstance(kind, PLACED):
             if isinstance(x, Value):
                 x = self.values.taken(self.builder, x)
-            elif isinstance(x, Static) and name in self.kinds and not isinstance(kind, SCALARS):
+            elif isinstance(x, Static) and name in self.kinds and not isinstance(kind, PLACED):
                 raise UntranslatableError(f"{name} is assigned several times")
-            if name in self.kinds and not isinstance(kind, SCALARS) and len(self.names) > 1 and self.known(name):
+            if name in self.kinds and not isinstance(kind, PLACED) and len(self.names) > 1 and self.known(name):
                 raise UntranslatableError(f"{name} is bound anew inside of a block")
             self.names[-1][name] = x
             return
-        if self.kinds[name] is None:
-            self.kinds[name] = kind
-        elif self.kinds[name] != kind:
-            wider = self.values.unify(self.kinds[name], kind)
-            if wider != self.kinds[name]:
-                self.kinds[name] = wider
+        key = self.current.get(name, name)
+        if self.kinds[key] not in (None, kind):
+            try:
+                wider = self.values.unify(self.kinds[key], kind)
+            except UntranslatableError:
+                if len(self.names) > 1:
+                    raise
+                # Bound anew outside of all blocks: from here on the name means another variable.
+                key = self.current[name] = f"{key}'"
+                wider = kind
+            if key in self.kinds and wider != self.kinds[key]:
+                self.kinds[key] = wider
                 raise _Again
-        if name not in self.places:
-            with self.builder.goto_block(self.entry):
-                self.places[name] = cgutils.alloca_once(self.builder, self.values.context.get_value_type(self.kinds[name]))
-        self.builder.store(self.values.cast(self.builder, x, self.kinds[name]), self.places[name])
+        if self.kinds.get(key) is None:
+            self.kinds[key] = kind
+        if key not in self.places:
+            self.places[key] = cgutils.alloca_once(self.builder, self.values.context.get_value_type(self.kinds[key]))
+        self.builder.store(self.values.cast(self.builder, x, self.kinds[key]), self.places[key])
 
     def known(self, name: str) -> Operand | None:
         return next((scope[name] for scope in reversed(self.names) if name in scope), None)
 
     def name(self, name: str) -> Operand:
-        if name in self.places:
-            return Value(self.kinds[name], self.builder.load(self.places[name]))
+        key = self.current.get(name, name)
+        if key in self.places:
+            return Value(self.kinds[key], self.builder.load(self.places[key]))
         found = self.known(name)
         if found is not None:
             return found
@@ -196,7 +216,10 @@ class Function:
         if not self.settled:
             self.result, self.settled = wider, True
             self.unit.settle(self.builder.function, wider)
-        self.unit.leave(self.builder, self.result, self.values.cast(self.builder, x, self.result))
+        value = self.values.cast(self.builder, x, self.result)
+        for slot in self.scratch:
+            self.values.free(self.builder, slot)
+        self.unit.leave(self.builder, self.result, value)
 
     def loop(self, name: str, limits: list[Operand], body: Sequence[ast.stmt]) -> None:
         b = self.builder
@@ -254,7 +277,7 @@ class Function:
         head, inner, after = (b.append_basic_block(f"while.{n}") for n in ("test", "body", "end"))
         b.branch(head)
         b.position_at_end(head)
-        condition = self.values.truth(b, self.expression(test))
+        condition = self.values.truth(b, self.condition(test))
         b.cbranch(condition, inner, after)
         b.position_at_end(inner)
         self.ends.append((after, head))
@@ -267,7 +290,7 @@ class Function:
 
     def branch(self, test: ast.expr, then: Sequence[ast.stmt], otherwise: Sequence[ast.stmt]) -> None:
         b = self.builder
-        condition = self.expression(test)
+        condition = self.condition(test)
         if isinstance(condition, Static):
             self.body(then if condition.value else otherwise)
             return
@@ -297,9 +320,9 @@ class Function:
             case ast.Compare(left, ops, rights):
                 return self.comparison(left, ops, rights)
             case ast.BoolOp(op, parts):
-                return self.joined(isinstance(op, ast.And), parts)
+                return self.joined(isinstance(op, ast.And), parts, self.expression)
             case ast.IfExp(test, x, y):
-                return self.choice(self.expression(test), lambda: self.expression(x), lambda: self.expression(y))
+                return self.choice(self.condition(test), lambda: self.expression(x), lambda: self.expression(y))
             case ast.Tuple(parts):
                 return Tuple(tuple(self.expression(p) for p in parts))
             case ast.Attribute(base, name):
@@ -309,6 +332,8 @@ class Function:
             case ast.Call(ast.Attribute(base, name), args, []):
                 owner = self.expression(base)
                 given = [self.expression(a) for a in args]
+                if isinstance(owner, Static) and owner.value is np and name in ("empty", "zeros"):
+                    return self.space(name == "zeros", *given)
                 if isinstance(owner, Static):
                     return self.calls.call(b, getattr(owner.value, name), given)
                 return self.calls.method(b, owner, name, given)
@@ -320,14 +345,24 @@ class Function:
                 return self.calls.call(b, called.value, given)
         raise UntranslatableError(f"expression {type(e).__name__}")
 
+    def space(self, zero: bool, shape: Operand, dtype: Operand) -> Operand:
+        """`np.empty(shape, dtype)`: memory that lives until the function returns."""
+        if self.ends:
+            raise UntranslatableError("an array made in a loop")
+        slot = cgutils.alloca_once(self.builder, ir.IntType(8).as_pointer())
+        self.scratch.append(slot)
+        return self.values.allocated(self.builder, slot, self.calls.items(self.builder, shape), dtype, zero)
+
     def indices(self, at: ast.expr) -> list[Operand]:
         found = self.expression(at)
         return list(found.items) if isinstance(found, Tuple) else [found]
 
     def comparison(self, left: ast.expr, ops: Sequence[ast.cmpop], rights: Sequence[ast.expr]) -> Operand:
+        x, result = self.expression(left), None
+        if isinstance(ops[0], (ast.Is, ast.IsNot)) and isinstance(rights[0], ast.Constant) and rights[0].value is None:
+            return Static((isinstance(x, Static) and x.value is None) == isinstance(ops[0], ast.Is))
         if not all(type(op) in BINARY for op in ops):
             raise UntranslatableError("such a comparison")
-        x, result = self.expression(left), None
         for op, right in zip(ops, rights, strict=True):
             # Operands are free of side effects, so a chain need not stop at its first false link.
             y = self.expression(right)
@@ -337,16 +372,23 @@ class Function:
         assert result is not None
         return result
 
-    def joined(self, every: bool, parts: Sequence[ast.expr]) -> Operand:
+    def condition(self, e: ast.expr) -> Operand:
+        """A truth value; `and` and `or` of any numbers are one here."""
+        if isinstance(e, ast.BoolOp):
+            return self.joined(isinstance(e.op, ast.And), e.values, self.condition)
+        x = self.expression(e)
+        return x if isinstance(x, Static) else Value(types.boolean, self.values.truth(self.builder, x))
+
+    def joined(self, every: bool, parts: Sequence[ast.expr], part: Callable[[ast.expr], Operand]) -> Operand:
         """`and`, `or` of truth values."""
-        first = self.expression(parts[0])
+        first = part(parts[0])
         if len(parts) == 1:
             return first
         if isinstance(first, Static):
-            return self.joined(every, parts[1:]) if bool(first.value) == every else Static(not every)
+            return self.joined(every, parts[1:], part) if bool(first.value) == every else Static(not every)
         if not isinstance(self.values.type_of(first), types.Boolean):
             raise UntranslatableError("`and` of something else than truth values")
-        rest, ended = (lambda: self.joined(every, parts[1:])), (lambda: Static(not every))
+        rest, ended = (lambda: self.joined(every, parts[1:], part)), (lambda: Static(not every))
         return self.choice(first, rest if every else ended, ended if every else rest)
 
     def choice(self, test: Operand, x: Callable[[], Operand], y: Callable[[], Operand]) -> Operand:
@@ -361,7 +403,7 @@ class Function:
             value = make()
             ends.append((b.block, value))
         kind = self.values.unify(*[self.values.type_of(v) for _, v in ends])
-        if not isinstance(kind, SCALARS):
+        if not isinstance(kind, PLACED):
             raise UntranslatableError(f"a choice between values of type {kind}")
         merged = []
         for block, value in ends:
@@ -373,95 +415,6 @@ class Function:
         for value, block in merged:
             phi.add_incoming(value, block)
         return Value(kind, phi)
-
-
-class Unit:
-    """The LLVM module of one kernel, and the functions that it calls."""
-
-    def __init__(self, typing: Any, context: Any, module: Any) -> None:
-        self.context, self.module = context, module
-        self.calls = Calls(typing, context, module, self.function)
-        self.made: dict[tuple[Any, ...], Any] = {}
-        self.refused: set[Any] = set()
-        self.kernel = ""
-
-    def entry(self, function: FunctionType, llvm: Any, argument_types: Sequence[Any]) -> None:
-        """Fill the entry, which has Numba's calling convention and returns nothing."""
-        tree = tree_of(function.__code__)
-        if tree is None:
-            raise UntranslatableError("no source")
-        self.kernel = llvm.name
-
-        def begin() -> Any:
-            llvm.blocks.clear()
-            return llvm
-
-        def arguments(builder: Any) -> list[Operand]:
-            raw = self.context.call_conv.decode_arguments(builder, argument_types, llvm)
-            return [self.calls.values.taken(builder, Value(k, v)) for k, v in zip(argument_types, raw, strict=True)]
-
-        made = Function(self, function, tree)
-        made.result = types.none
-        made.translate(begin, arguments)
-
-    def settle(self, llvm: Any, kind: Any) -> None:
-        """Give a function its result's type, which is known at its first return."""
-        if llvm.name != self.kernel and kind != types.none:
-            llvm.ftype = ir.FunctionType(self.context.get_value_type(kind), llvm.ftype.args)
-            llvm.type = llvm.ftype.as_pointer()
-            llvm.return_value = type(llvm.return_value)(llvm, llvm.ftype.return_type)
-
-    def leave(self, builder: Any, kind: Any, value: Any) -> None:
-        if builder.function.name == self.kernel:
-            self.context.call_conv.return_value(builder, self.context.get_dummy_value())
-        elif kind == types.none:
-            builder.ret_void()
-        else:
-            builder.ret(value)
-
-    def function(self, function: FunctionType, key: Any, args: Sequence[Operand], inline: bool) -> tuple[Any, Any, list[Any]]:
-        """A function of this package for such arguments: the LLVM function, its result's type, and the arguments' types (None: static)."""
-        kinds = [None if isinstance(a, Static) and not isinstance(a.value, NUMBERS) else self.calls.values.type_of(a) for a in args]
-        which = (key, *[a.value if k is None else k for a, k in zip(args, kinds, strict=True)])  # type: ignore[union-attr]
-        if which in self.refused:
-            raise UntranslatableError(f"{function.__qualname__} is not covered")
-        if which not in self.made:
-            self.made[which] = self._made(function, args, kinds, inline, which)
-        llvm, result = self.made[which]
-        return llvm, result, kinds
-
-    def _made(self, function: FunctionType, args: Sequence[Operand], kinds: Sequence[Any], inline: bool, which: Any) -> tuple[Any, Any]:
-        tree = tree_of(function.__code__)
-        if tree is None:
-            raise UntranslatableError(f"no source of {function.__qualname__}")
-        parameters = [self.context.get_value_type(k) for k in kinds if k is not None]
-
-        name = ""
-
-        def begin() -> Any:
-            nonlocal name
-            self.module.globals.pop(name, None)
-            name = self.module.get_unique_name(function.__name__.strip("<>"))
-            llvm = ir.Function(self.module, ir.FunctionType(ir.VoidType(), parameters), name)
-            llvm.linkage = "internal"
-            if inline:
-                llvm.attributes.add("alwaysinline")
-            self.context.plain.add(name)
-            return llvm
-
-        def arguments(builder: Any) -> list[Operand]:
-            raw = iter(builder.function.args)
-            return [a if k is None else Value(k, next(raw)) for a, k in zip(args, kinds, strict=True)]
-
-        made = Function(self, function, tree)
-        try:
-            llvm = made.translate(begin, arguments)
-        except Exception as error:
-            # Whatever it is: Numba's own pipeline knows more of Python, and tells the reader what is really wrong.
-            self.module.globals.pop(name, None)
-            self.refused.add(which)
-            raise UntranslatableError(f"{function.__qualname__}: {error}") from error
-        return llvm, made.result
 
 
 def _assignments(tree: ast.FunctionDef | ast.Lambda) -> dict[str, int]:

@@ -49,6 +49,8 @@ class Tuple:
 Operand = Value | Static | Tuple
 NUMBERS = (bool, int, float, complex, np.generic)
 SCALARS = (types.Boolean, types.Integer, types.Float, types.Complex)
+PLACED = (*SCALARS, types.CPointer)
+"""The types of variables that may live in memory."""
 
 
 def type_of_constant(value: Any) -> Any:
@@ -168,19 +170,6 @@ class Values:
         implementation = self.context.get_getattr(x.type, name)
         return self.taken(builder, Value(kind, implementation(self.context, builder, x.type, x.ir, name)))
 
-    def method(self, builder: Any, x: Value, name: str, args: Sequence[Operand]) -> Operand:
-        """A method's result; only methods that show an array anew, since nothing counts references here."""
-        bound = self.typing.resolve_getattr(x.type, name)
-        if not isinstance(bound, types.BoundFunction):
-            raise UntranslatableError(f"{x.type}.{name}()")
-        kinds = tuple([self.type_of(a) for a in args])
-        signature = self.typing.resolve_function_type(bound, kinds, {})
-        if signature is None:
-            raise UntranslatableError(f"{x.type}.{name}{kinds}")
-        implementation = self.context.get_function(bound, signature)
-        values = [x.ir, *[self.cast(builder, a, k) for a, k in zip(args, signature.args, strict=True)]]
-        return self.taken(builder, Value(signature.return_type, implementation(builder, values)))
-
     # --- arrays ------------------------------------------------------------------------------------------------------------
 
     def taken(self, builder: Any, x: Value) -> Value:
@@ -213,6 +202,47 @@ class Values:
             for k, word in enumerate(words):
                 whole = builder.insert_value(whole, word, [model.get_field_position(name), k])
         return Array(kind, whole, data, tuple(shape), tuple(strides))
+
+    def element(self, dtype: Operand) -> Any:
+        """The element type that a dtype or a scalar class stands for."""
+        kind = self.type_of(dtype)
+        if not isinstance(kind, (types.DType, types.NumberClass)):
+            raise UntranslatableError(f"{kind} is no dtype")
+        return kind.dtype
+
+    def c_ordered(self, builder: Any, element: Any, data: Any, shape: Sequence[Any]) -> Array:
+        """A contiguous array at an address."""
+        strides: list[Any] = []
+        step: Any = ir.Constant(ir.IntType(64), self.context.get_abi_sizeof(self.context.get_data_type(element)))
+        for extent in reversed(shape):
+            strides.insert(0, step)
+            step = times(builder, step, extent)
+        data = builder.bitcast(data, self.context.get_value_type(types.CPointer(element)))
+        return self.assembled(builder, types.Array(element, len(shape), "C"), data, shape, strides)
+
+    def reshaped(self, builder: Any, x: Array, shape: Sequence[Operand]) -> Array:
+        """A contiguous array in another shape of as many elements."""
+        if x.type.layout != "C":
+            raise UntranslatableError("an array of any layout in another shape")
+        return self.c_ordered(builder, x.type.dtype, x.data, [self.cast(builder, s, types.intp) for s in shape])
+
+    def allocated(self, builder: Any, slot: Any, shape: Sequence[Operand], dtype: Operand, zero: bool) -> Array:
+        """New memory, whose address is kept in `slot`."""
+        element = self.element(dtype)
+        extents = [self.cast(builder, s, types.intp) for s in shape]
+        total: Any = ir.Constant(ir.IntType(64), self.context.get_abi_sizeof(self.context.get_data_type(element)))
+        for extent in extents:
+            total = times(builder, total, extent)
+        byte = ir.IntType(8).as_pointer()
+        data = builder.call(cgutils.get_or_insert_function(self.module, ir.FunctionType(byte, [ir.IntType(64)]), "NRT_Allocate"), [total])
+        builder.store(data, slot)
+        if zero:
+            cgutils.memset(builder, data, total, 0)
+        return self.c_ordered(builder, element, data, extents)
+
+    def free(self, builder: Any, slot: Any) -> None:
+        byte = ir.IntType(8).as_pointer()
+        builder.call(cgutils.get_or_insert_function(self.module, ir.FunctionType(ir.VoidType(), [byte]), "NRT_Free"), [builder.load(slot)])
 
     def frozen_array(self, builder: Any, array: Any) -> Array:
         """A constant array of this package's own, its bytes once in the module."""
