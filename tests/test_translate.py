@@ -10,7 +10,7 @@ import numba
 import numpy as np
 import pytest
 from numba.core import types
-from tracegrad.codegen.native import direct, translate
+from tracegrad.codegen.native import direct, unit
 from tracegrad.codegen.native.bridge import implements
 from tracegrad.codegen.native.compile import FLAGS
 from tracegrad.codegen.native.support import index
@@ -28,7 +28,7 @@ def compiled(function: Callable[..., Any], *kinds: Any) -> Any:
 def fallbacks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What the one pass refused, whole kernels and functions called by them."""
     refused: list[str] = []
-    original_lower, original_made = direct.Lowering.lower, translate.Unit._made
+    original_lower, original_made = direct.Lowering.lower, unit.Unit._made
 
     def lower(self: Any) -> None:
         try:
@@ -45,7 +45,7 @@ def fallbacks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             raise
 
     monkeypatch.setattr(direct.Lowering, "lower", lower)
-    monkeypatch.setattr(translate.Unit, "_made", made)
+    monkeypatch.setattr(unit.Unit, "_made", made)
     return refused
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import llvmlite.binding as binding
 from numba import _dynfunc
 from numba.core import registry
 from numba.core.lowering import Environment
@@ -34,17 +35,21 @@ def save(directory: Path, result: Any) -> None:
     library, descriptor = result.library, result.fndesc
     environments = {env.env_name: list(env.consts) for env in (result.environment, *result._find_referenced_environments())}
     names = (descriptor.llvm_cpython_wrapper_name, descriptor.llvm_func_name, descriptor.env_name)
-    content = (symbols.mentioned(library), names, environments, library.serialize_using_object_code())
+    called = [f.name for f in library._final_module.functions if f.is_declaration and not f.name.startswith("llvm.")]
+    content = (called, names, environments, library.serialize_using_object_code())
     (directory / CODE).write_bytes(pickle.dumps(content))
 
 
 def load(directory: Path) -> Loaded:
     """The function that a directory holds, whose seal was checked."""
-    mentioned, (wrapper, native, own), environments, content = pickle.loads((directory / CODE).read_bytes())
-    # The linker must know the names before it sees code that calls them: an unknown one ends the process.
-    for name in mentioned:
-        symbols.register(name)
+    called, (wrapper, native, own), environments, content = pickle.loads((directory / CODE).read_bytes())
     context = registry.cpu_target.target_context
+    # The linker must know all names before it sees code that calls them: an unknown one ends the process.
+    for name in filter(symbols.is_ours, called):
+        symbols.register(name)
+    if not all(binding.address_of_symbol(name) for name in called):
+        # Numba's runtime, or another of its modules that tell the linker names when they are loaded.
+        context.refresh()
     library = context.codegen().unserialize_library(content)
     made = {}
     for name, constants in environments.items():

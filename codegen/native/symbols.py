@@ -32,10 +32,14 @@ def symbol(module: str, routine: str) -> str:
     return f"{PREFIX}{_KEYS[module]}_{routine}"
 
 
+def is_ours(name: str) -> bool:
+    """Whether `register` takes this name."""
+    return re.fullmatch(rf"{PREFIX}(?:{'|'.join(_KEYS.values())})_\w+", name) is not None
+
+
 def mentioned(library: Any) -> list[str]:
     """The names of ours that a code library calls."""
-    ours = re.compile(rf"{PREFIX}(?:{'|'.join(_KEYS.values())})_\w+")
-    return sorted({f.name for f in library._final_module.functions if f.is_declaration and ours.fullmatch(f.name)})
+    return sorted({f.name for f in library._final_module.functions if f.is_declaration and is_ours(f.name)})
 
 
 def register(name: str) -> None:
