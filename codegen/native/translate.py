@@ -403,7 +403,7 @@ class Function:
             value = make()
             ends.append((b.block, value))
         kind = self.values.unify(*[self.values.type_of(v) for _, v in ends])
-        if not isinstance(kind, PLACED):
+        if not isinstance(kind, (*PLACED, types.BaseTuple, types.Array)):
             raise UntranslatableError(f"a choice between values of type {kind}")
         merged = []
         for block, value in ends:
@@ -414,7 +414,7 @@ class Function:
         phi = b.phi(merged[0][0].type)
         for value, block in merged:
             phi.add_incoming(value, block)
-        return Value(kind, phi)
+        return self.values.taken(b, Value(kind, phi))
 
 
 def _assignments(tree: ast.FunctionDef | ast.Lambda) -> dict[str, int]:
