@@ -165,3 +165,36 @@ def test_gradient_through_the_maximum_of_logsumexp_needs_no_extra_pass() -> None
 def test_errors_of_traced_code_are_unchanged() -> None:
     with pytest.raises((TracegradError, ValueError)):
         tg.jit(lambda x: x[:, None] ** np.arange(3) + np.ones(7))(np.ones(2))
+
+
+# --- numbers -------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    ("f", "products"),
+    [
+        (lambda x: 0.5 * (2 * x), 0),
+        (lambda x: 100 * (2.0 * x), 1),
+        (lambda x: 0.25 * (x * 0.1), 1),
+        (lambda x: -(3 * x), 1),
+        (lambda x: 3 * (-x), 1),
+        (lambda x: -(0.5 * (2 * -x)), 0),
+        (lambda x: 0.1 * (0.3 * x), 2),
+        (lambda x: 2.0 * (0.0 * x), 2),
+    ],
+)
+def test_numbers_merge_where_nothing_is_rounded_otherwise(f: Any, products: int, dtype: Any) -> None:
+    x = np.concatenate([RNG.normal(size=50), [0.0, -0.0, 1e30, np.inf, -np.inf, np.nan]]).astype(dtype)
+    assert names(f, x).count("mul") == products
+    with np.errstate(invalid="ignore"):
+        found, expected = tg.jit(f)(x), f(x)
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(np.signbit(found[:-1]), np.signbit(expected[:-1]))
+
+
+def test_integers_keep_their_products() -> None:
+    x = np.arange(5)
+    assert names(lambda x: 3 * (2 * x), x).count("mul") == 2
+    np.testing.assert_array_equal(tg.jit(lambda x: 3 * (2 * x))(x), 6 * x)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -69,6 +70,41 @@ def _fewer(small: Shape, large: Shape) -> bool:
     """Whether an operand lacks an axis of the product."""
     padded: tuple[Int, ...] = (*[1] * (len(large) - len(small)), *small)
     return any(isinstance(s, int) and s == 1 and not (isinstance(t, int) and t == 1) for s, t in zip(padded, large, strict=True))
+
+
+def merge_factors(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
+    """a * (c * x) -> (a * c) * x for numbers a and c of which one is a power of two, so that nothing is rounded otherwise; -(c * x) -> -c * x."""
+    out = node.outputs[0].type
+    if out.dtype.kind != "f" or node.op.name not in ("mul", "neg"):
+        return None
+    number, x = (-1.0, inputs[0]) if node.op.name == "neg" else _factor(out.dtype, inputs)
+    inner = b.made_by(x, "mul") if number is not None else None
+    if inner is None:
+        negated = b.made_by(x, "neg") if number is not None and node.op.name == "mul" else None
+        return None if negated is None else _scaled(b, -number, negated.inputs[0], node)
+    other, rest = _factor(out.dtype, inner.inputs)
+    if other is None or rest.type.dtype != out.dtype or not (_power_of_two(number) or _power_of_two(other)):
+        return None
+    with np.errstate(all="ignore"):
+        product = out.dtype.type(number) * out.dtype.type(other)
+    return _scaled(b, product, rest, node) if np.isfinite(product) and abs(product) >= np.finfo(out.dtype).tiny else None
+
+
+def _factor(dtype: np.dtype[np.generic], inputs: tuple[Atom, ...]) -> tuple[Any, Atom]:
+    """The number of a product of a number and an array, in the product's dtype, and the array; None where it is no such product."""
+    for number, rest in (inputs, inputs[::-1]):
+        value = number.value if isinstance(number, Literal) else None
+        if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(rest, Literal):
+            return dtype.type(value), rest
+    return None, inputs[0]
+
+
+def _power_of_two(value: Any) -> bool:
+    return bool(value) and abs(math.frexp(value)[0]) == 0.5
+
+
+def _scaled(b: Rewriter, number: Any, x: Atom, like: Node) -> Atom:
+    return x if number == 1 else b.emit(mul_op, (x, Literal(like.outputs[0].type.dtype.type(number))), {}, like)
 
 
 def power_of_count(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
