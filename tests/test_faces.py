@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.special as special
 
+from tracegrad import ops
 from tracegrad import tensors as tg
 from tracegrad.autograd.engine import gradient
 from tracegrad.errors import ConcretizationError, DTypeError, UnsupportedFunctionError
@@ -399,3 +401,23 @@ def test_buffers_take_up_differentiated_values() -> None:
         d[i] = 1e-6
         numeric[i] = (program(A + d) - program(A - d)) / 2e-6
     np.testing.assert_allclose(found, numeric, rtol=1e-6)
+
+
+CREATED = {"empty_like", "full_like", "ones_like", "zeros_like", "pad"}
+"""These give 0-d arrays in NumPy too."""
+
+
+@pytest.mark.parametrize("name", sorted(set(ops.__all__) - CREATED - {"OPS", "linalg", "Generator", "manual_seed", "default_rng"}))
+def test_0d_results_are_numpy_scalars(name: str) -> None:
+    function = getattr(tg.ops, name)
+    s, v, m = np.float64(0.5), np.array([0.2, 0.5, 0.7]), np.array([[2.0, 1.0], [1.0, 3.0]])
+    for args in ((s,), (s, s), (v,), (v, v), (m,), (m, m), (s, s, s), (v, 0), ([v],), (v, s)):
+        for options in ({}, {"axis": None}, {"axis": 0}):
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                try:
+                    result = function(*args, **options)
+                except (TypeError, ValueError, IndexError, RuntimeError, ArithmeticError):
+                    continue
+            for x in result if isinstance(result, (tuple, list)) else (result,):
+                assert not (isinstance(x, np.ndarray) and x.ndim == 0), (args, options)

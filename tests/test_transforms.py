@@ -12,6 +12,7 @@ import pytest
 
 import tracegrad as tg
 from tests.checks import assert_same
+from tracegrad.errors import ShapeError
 
 
 def f(x: Any) -> Any:
@@ -233,6 +234,36 @@ def test_linearize_and_hvp() -> None:
     np.testing.assert_allclose(push(V), GRADIENT @ V, rtol=1e-8)
     np.testing.assert_allclose(tg.hvp(f, (X,), (V,)), HESSIAN @ V, rtol=1e-5)
     np.testing.assert_allclose(tg.hvp(tg.jit(f), (X,), (V,)), HESSIAN @ V, rtol=1e-5)
+
+
+def test_linearize_runs_the_function_once() -> None:
+    calls = []
+
+    def branching(x: Any, y: Any) -> Any:
+        calls.append(1)
+        z = np.sin(x) * y if x[0] > -1e9 else x
+        return {"a": np.sum(z * z), "b": z[1:], "c": np.argmax(z), "d": 3.0}
+
+    value, push = tg.linearize(branching, X, V)
+    for t in (V, 2 * X):
+        found, expected = push(t, X), tg.jvp(branching, (X, V), (t, X))[1]
+        for key, e in expected.items():
+            np.testing.assert_allclose(found[key], e)
+    assert len(calls) == 3
+    np.testing.assert_allclose(value["a"], np.sum((np.sin(X) * V) ** 2))
+    with pytest.raises(ShapeError, match="tangent of shape"):
+        push(V[:2], X)
+    # Derivatives of the pushforward with respect to the point, in both modes and compiled.
+    second = tg.hvp(f, (X,), (V,))
+    slope = lambda x: tg.linearize(f, x)[1](V)  # noqa: E731
+    np.testing.assert_allclose(tg.grad(slope)(X), second, rtol=1e-9)
+    np.testing.assert_allclose(tg.jvp(slope, (X,), (X,))[1], second @ X, rtol=1e-9)
+    np.testing.assert_allclose(tg.jit(slope)(X), slope(X), rtol=1e-9)
+    np.testing.assert_allclose(tg.vmap(tg.linearize(np.sin, X)[1])(np.eye(4)), np.diag(np.cos(X)))
+    leaked: list[Any] = []
+    tg.linearize(lambda x: leaked.extend(x._tangents.values()) or x, X)
+    with pytest.raises(RuntimeError, match="is used after the function"):
+        leaked[0] * 2.0
 
 
 def test_custom_rules() -> None:

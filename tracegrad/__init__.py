@@ -20,8 +20,9 @@ from .autograd.mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabl
 from .config import default_dtype, set_default_dtype
 from .control.scan import scan
 from .custom import custom_jvp, custom_vjp, stop_gradient
-from .derivatives import grad, hessian, hvp, jacfwd, jacobian, jacrev, jvp, linearize, value_and_grad, vjp
+from .derivatives import grad, hessian, hvp, jacfwd, jacobian, jacrev, value_and_grad, vjp
 from .errors import ConcretizationError, DTypeError, ShapeError, TracegradError, UnsupportedFunctionError
+from .forward import jvp, linearize
 from .jit import jit
 from .runtime.threads import get_num_threads, set_num_threads
 from .ops import *  # noqa: F403  (the public functions, listed in ops.__all__)

@@ -1,4 +1,4 @@
-"""Derivatives of Python functions: grad, vjp, jvp, jacobian, hessian, hvp, linearize.
+"""Derivatives of Python functions: grad, vjp, jacobian, hessian, hvp (forward mode: see forward.py).
 
 Each runs the function eagerly on the tape or with dual numbers; inside `jit` the same code is traced, and of a jitted
 function each gives a jitted function.
@@ -16,13 +16,13 @@ from .autograd.mode import enable_grad
 from .autograd.tape import AccumulateGrad, Producer
 from .dtypes import is_differentiable
 from .errors import ConcretizationError, DTypeError, ShapeError
+from .forward import jvp
 from .ir.dispatch import STATE
 from .ir.trace import user_line
 from .jit import Jitted
 from .ops import conj, convert, moveaxis, reshape
 from .ops.creation import eye
-from .tensor import Boxed, Tensor, fresh_leaf, inside
-from .transforms.levels import forward_level
+from .tensor import Boxed, Tensor, fresh_leaf
 from .transforms.tracing import check_leaf, plain
 from .tree import flatten, map_leaves, unflatten
 from .vectorize import vmap
@@ -233,74 +233,6 @@ def vjp(function: Function, *primals: Any, has_aux: bool = False) -> Any:
 
     value = unflatten(out_spec, [_release(o, keep) for o in outs])
     return (value, pullback, aux) if has_aux else (value, pullback)
-
-
-def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> Any:
-    """`(result, tangent)`: the result and its derivative in the direction of `tangents` (same structure and shapes as `primals`).
-
-    Forward mode with dual numbers (Wengert 1964). With `has_aux`: `(result, tangent, aux)`.
-
-    >>> import numpy as np
-    >>> import tracegrad as tg
-    >>> tg.jvp(np.sin, (0.0,), (2.0,))
-    (np.float64(0.0), np.float64(2.0))
-    """
-    if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
-        raise TypeError("jvp takes its primals and tangents as tuples: tg.jvp(f, (x,), (v,))")
-    values, spec = flatten(tuple(primals))
-    directions, direction_spec = flatten(tuple(tangents))
-    if spec != direction_spec:
-        raise ValueError(f"primals and tangents differ in structure: {spec} and {direction_spec}")
-    with forward_level() as level:
-        duals = []
-        for x, t in zip(values, directions, strict=True):
-            check_leaf(x, "jvp: a primal is")
-            check_leaf(t, "jvp: a tangent is")
-            if getattr(x, "shape", ()) != getattr(t, "shape", ()):
-                raise ShapeError(
-                    f"jvp: a tangent of shape {getattr(t, 'shape', ())} was given for a primal of shape {getattr(x, 'shape', ())}"
-                )
-            box = inside(x)
-            if not is_differentiable(box.dtype):
-                raise DTypeError(
-                    f"{user_line()}: jvp needs floating-point or complex primals, got {box.dtype}. Convert with .astype(float)."
-                )
-            t = t if isinstance(t, Boxed) else np.asarray(t)
-            duals.append(type(box)._dual(box, convert(t, box.dtype), level))
-        result = function(*unflatten(spec, duals))
-        result, aux = result if has_aux else (result, None)
-        outs, out_spec = flatten(result)
-        primal_outs, tangent_outs = [], []
-        for o in outs:
-            check_leaf(o, "jvp: the function returned")
-            t = (o._tangents or {}).get(level) if isinstance(o, Boxed) else None
-            o = o._without(level) if t is not None else o
-            primal_outs.append(o)
-            tangent_outs.append(_zero_like(o) if t is None else t)
-    made = unflatten(out_spec, [plain(o) for o in primal_outs]), unflatten(out_spec, [plain(t) for t in tangent_outs])
-    return (*made, aux) if has_aux else made
-
-
-def _zero_like(x: Any) -> Any:
-    dtype = x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
-    return np.zeros(getattr(x, "shape", ()), dtype if is_differentiable(dtype) else np.float64)
-
-
-def linearize(function: Function, *primals: Any) -> Any:
-    """`(result, pushforward)`: the result, and the derivative at `primals` as a linear function of tangents.
-
-    >>> import numpy as np
-    >>> import tracegrad as tg
-    >>> y, push = tg.linearize(np.exp, np.zeros(2))
-    >>> push(np.array([1.0, 2.0]))
-    array([1., 2.])
-    """
-    result = function(*primals)
-
-    def pushforward(*tangents: Any) -> Any:
-        return jvp(function, primals, tangents)[1]
-
-    return result, pushforward
 
 
 def hvp(function: Function, primals: Any, tangents: Any, *rest: Any, **kwargs: Any) -> Any:

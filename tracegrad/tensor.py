@@ -171,15 +171,15 @@ class Boxed(Operators, Writes, NumpyDispatch):
         data: np.ndarray[Any, Any] = self._data
         return data
 
-    def __bool__(self) -> bool:
-        return bool(
-            self._concrete(
-                "a Python condition (if, while, and, or, not, assert)",
-                "Use tg.where(condition, a, b) for a choice "
-                "by element, "
-                "tg.scan for a loop with a known count, or mark the argument static with static_argnames.",
-            )
+    def _condition(self) -> np.ndarray[Any, Any]:
+        return self._concrete(
+            "a Python condition (if, while, and, or, not, assert)",
+            "Use tg.where(condition, a, b) for a choice by element, tg.scan for a loop with a known count, or mark the argument static with "
+            "static_argnames.",
         )
+
+    def __bool__(self) -> bool:
+        return bool(self._condition())
 
     def __int__(self) -> int:
         return int(self._concrete("int()", "Use x.astype(int) for a conversion, or mark the argument static with static_argnames."))

@@ -44,9 +44,12 @@ def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) 
     rest = None
     if STATE.traces:
         outs = STATE.traces[-1].emit(op, inputs, params)
+    elif left:
+        var = next(x for x in data if type(x) is Var)
+        if var.trace is None or not var.trace.aside:
+            raise left_over(var)
+        outs = var.trace.emit(op, inputs, params)
     else:
-        if left:
-            raise left_over(next(x for x in data if type(x) is Var))
         try:
             if recorded and op.staged is not None and MODE.enabled:
                 result, rest = op.staged(data, [isinstance(x, Value) and x.requires_grad for x in inputs], **params)  # type: ignore[attr-defined]

@@ -247,11 +247,7 @@ class Differentiable(Value):
         return type(self), (self._concrete("pickling", "Return the value instead."), self.requires_grad)
 
     def __bool__(self: Any) -> bool:
-        data = self._concrete(
-            "a Python condition (if, while, and, or, not, assert)",
-            "Use tg.where(condition, a, b) for a choice by "
-            "element, tg.scan for a loop with a known count, or mark the argument static with static_argnames.",
-        )
+        data = self._condition()
         if data.size != 1:
             raise RuntimeError(
                 "Boolean value of Tensor with more than one value is ambiguous"

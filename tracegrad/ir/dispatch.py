@@ -10,6 +10,8 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..types import type_of
 
 if TYPE_CHECKING:
@@ -49,12 +51,20 @@ def bind(op: Op, inputs: Sequence[Any], params: dict[str, Any] = NO_PARAMS) -> A
         # Inside a trace everything is recorded: what is built from scalars or captured arrays must be fresh at every call.
         return STATE.traces[-1].boxed(op, inputs, params)
     try:
-        return op.evaluate(*inputs, **params)
+        result = op.evaluate(*inputs, **params)
     except (ValueError, TypeError, IndexError) as error:
         better = explained(op, inputs, params)
         if better is None:
             raise
         raise better from error
+    if type(result) is np.ndarray:
+        return result if result.shape else result[()]
+    return tuple([scalar(r) for r in result]) if op.outputs != 1 else result
+
+
+def scalar(x: Any) -> Any:
+    """A result as NumPy gives it: a scalar in place of a 0-d array."""
+    return x[()] if type(x) is np.ndarray and not x.shape else x
 
 
 def explained(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Exception | None:

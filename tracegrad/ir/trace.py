@@ -25,10 +25,12 @@ class Trace:
     """An open graph. Entering it makes it the innermost trace of this thread.
 
     captures: what the function read without being given it (arrays, and boxed values of enclosing levels), by reference.
+    aside: a trace that is never entered. Code runs as without it, and it records just what depends on its own variables.
     """
 
-    def __init__(self, name: str, sizes: Sizes | None = None, keep_lines: bool = True) -> None:
+    def __init__(self, name: str, sizes: Sizes | None = None, keep_lines: bool = True, aside: bool = False) -> None:
         self.name = name
+        self.aside = aside
         self.inputs: list[Var] = []
         self.nodes: list[Node] = []
         self.sizes: Sizes = sizes or (STATE.traces[-1].sizes if STATE.traces else Sizes())

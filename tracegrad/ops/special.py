@@ -11,6 +11,7 @@ import scipy
 
 from ..ir.dispatch import bind
 from .arithmetic import add, div, equal, less, mul, neg, strong_mul, sub, where
+from .define import as_array
 from .elementary import LN2, exp, log, log1p
 from .logic import isinf, logical_and
 from .pointwise import pointwise
@@ -385,6 +386,7 @@ def entr(x: Any) -> Any:
     >>> float(tg.entr(1.0)) == 0
     True
     """
+    x = as_array(x)
     outside = less(x, 0)
     return where(outside, float("-inf"), neg(xlogy(x, where(outside, 1, x))))
 

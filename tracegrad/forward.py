@@ -1,0 +1,115 @@
+"""Forward mode: jvp and linearize, which run a function on dual numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .dtypes import is_differentiable
+from .errors import DTypeError, ShapeError
+from .ir.dispatch import STATE
+from .ir.evaluate import evaluate
+from .ir.trace import Trace, user_line
+from .ops import convert
+from .tensor import Array, Boxed, inside
+from .transforms.levels import forward_level
+from .transforms.tracing import check_leaf, plain
+from .tree import flatten, unflatten
+from .types import ArrayType
+
+Function = Callable[..., Any]
+
+
+def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> Any:
+    """`(result, tangent)`: the result and its derivative in the direction of `tangents` (same structure and shapes as `primals`).
+
+    Forward mode with dual numbers (Wengert 1964). With `has_aux`: `(result, tangent, aux)`.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.jvp(np.sin, (0.0,), (2.0,))
+    (np.float64(0.0), np.float64(2.0))
+    """
+    if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
+        raise TypeError("jvp takes its primals and tangents as tuples: tg.jvp(f, (x,), (v,))")
+    values, spec = flatten(tuple(primals))
+    directions, direction_spec = flatten(tuple(tangents))
+    if spec != direction_spec:
+        raise ValueError(f"primals and tangents differ in structure: {spec} and {direction_spec}")
+    outs, tangent_outs, out_spec, aux = _push(function, values, directions, spec, has_aux)
+    made = unflatten(out_spec, [plain(o) for o in outs]), unflatten(out_spec, [plain(t) for t in tangent_outs])
+    return (*made, aux) if has_aux else made
+
+
+def _push(function: Function, values: Sequence[Any], directions: Sequence[Any], spec: Any, has_aux: bool = False) -> Any:
+    """Results of a function of dual numbers: primal leaves, their tangents, their structure, and what it returned besides."""
+    with forward_level() as level:
+        duals = []
+        for x, t in zip(values, directions, strict=True):
+            box = _primal(x)
+            duals.append(type(box)._dual(box, _direction(t, box), level))
+        result = function(*unflatten(spec, duals))
+        result, aux = result if has_aux else (result, None)
+        outs, out_spec = flatten(result)
+        primal_outs, tangent_outs = [], []
+        for o in outs:
+            check_leaf(o, "jvp: the function returned")
+            t = (o._tangents or {}).get(level) if isinstance(o, Boxed) else None
+            o = o._without(level) if t is not None else o
+            primal_outs.append(o)
+            tangent_outs.append(_zero_like(o) if t is None else t)
+    return primal_outs, tangent_outs, out_spec, aux
+
+
+def _primal(x: Any) -> Boxed:
+    check_leaf(x, "jvp: a primal is")
+    box = inside(x)
+    if not is_differentiable(box.dtype):
+        raise DTypeError(f"{user_line()}: jvp needs floating-point or complex primals, got {box.dtype}. Convert with .astype(float).")
+    return box
+
+
+def _direction(t: Any, x: Boxed) -> Any:
+    """A tangent for the primal x, in its dtype."""
+    check_leaf(t, "jvp: a tangent is")
+    if getattr(t, "shape", ()) != x.shape:
+        raise ShapeError(f"jvp: a tangent of shape {getattr(t, 'shape', ())} was given for a primal of shape {x.shape}")
+    return convert(t if isinstance(t, Boxed) else np.asarray(t), x.dtype)
+
+
+def _zero_like(x: Any) -> Any:
+    dtype = x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
+    return np.zeros(getattr(x, "shape", ()), dtype if is_differentiable(dtype) else np.float64)
+
+
+def linearize(function: Function, *primals: Any) -> Any:
+    """`(result, pushforward)`: the result, and the derivative at `primals` as a linear function of tangents.
+
+    The function runs once; what depends on the tangents is kept as a graph, which the pushforward evaluates.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> y, push = tg.linearize(np.exp, np.zeros(2))
+    >>> push(np.array([1.0, 2.0]))
+    array([1., 2.])
+    """
+    if STATE.traces or STATE.levels:
+        # An enclosing trace merges what is computed twice; the tangents of an enclosing jvp must reach the pushforward.
+        return function(*primals), lambda *tangents: jvp(function, primals, tangents)[1]
+    values, spec = flatten(primals)
+    boxes = [_primal(x) for x in values]
+    trace = Trace("linear", aside=True)
+    directions = [Array(trace.input(ArrayType(b.dtype, b.shape))) for b in boxes]
+    outs, tangents_of_outs, out_spec, _ = _push(function, boxes, directions, spec)
+    graph, known = trace.finish(tangents_of_outs, "linearize")
+
+    def pushforward(*tangents: Any) -> Any:
+        given, given_spec = flatten(tangents)
+        if given_spec != spec:
+            raise ValueError(f"primals and tangents differ in structure: {spec} and {given_spec}")
+        found = evaluate(graph, [*[_direction(t, b) for t, b in zip(given, boxes, strict=True)], *known])
+        return unflatten(out_spec, [plain(t) for t in found])
+
+    return unflatten(out_spec, [plain(o) for o in outs]), pushforward
