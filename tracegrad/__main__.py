@@ -24,6 +24,7 @@ from .bench.machine import cpu_name, installed
 from .bench.measure import seconds_per_call, usable_cores
 from .derivatives import value_and_grad
 from .jit import jit
+from .runtime.threads import get_num_threads
 
 THREAD_VARIABLES = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 VECTOR_FEATURES = ("sse4.2", "avx", "avx2", "fma", "avx512f", "avx512vl", "neon", "sve")
@@ -85,7 +86,7 @@ def processor() -> Rows:
 
 def threads() -> Rows:
     """What limits the number of threads."""
-    rows = [("cores", f"{os.cpu_count()}, of which this process may use {usable_cores()}")]
+    rows = [("cores", f"{os.cpu_count()}, of which this process may use {usable_cores()}"), ("of one call", str(get_num_threads()))]
     return rows + [(name, os.environ.get(name, "not set")) for name in THREAD_VARIABLES]
 
 

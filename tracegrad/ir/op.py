@@ -277,7 +277,9 @@ def _fitted(ct: Any, like: Any) -> Any:
     """A cotangent summed over what broadcasting repeated, in the dtype of the input."""
     dtype, wanted = ct.dtype, like.dtype
     if dtype is wanted or dtype == wanted:
-        return ct if ct.shape == like.shape else compose.sum_to(ct, like.shape)
+        # Of tuples Python compares elements before lengths, and a comparison of sizes that settles nothing would become a guard.
+        have, want = ct.shape, like.shape
+        return ct if len(have) == len(want) and have == want else compose.sum_to(ct, want)
     ct = compose.real(ct) if dtype.kind == "c" and wanted.kind == "f" else ct
     return compose.convert(compose.sum_to(ct, like.shape), wanted)
 

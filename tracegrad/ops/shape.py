@@ -199,9 +199,9 @@ def broadcast_to(x: Any, shape: int | Sequence[Int]) -> Any:
 def sum_to(x: Any, shape: Sequence[Int]) -> Any:
     """Sum over the axes that broadcasting `shape` to x's shape would repeat: the adjoint of `broadcast_to`."""
     old, new = shape_of(x), tuple(shape)
-    if old == new:
-        return x
     extra = len(old) - len(new)
+    if not extra and old == new:
+        return x
     axes = (*range(extra), *[extra + k for k, s in enumerate(new) if isinstance(s, int) and s == 1 and not same(old[extra + k], 1)])
     return reshape(sum_axes(x, axes), new) if axes else reshape(x, new)
 
