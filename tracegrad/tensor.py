@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -134,17 +135,9 @@ class Boxed(Operators, Writes, NumpyDispatch):
         data = self._data
         return data.type if isinstance(data, Var) else type_of(data)
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The element type."""
-        data = self._data
-        return data.type.dtype if isinstance(data, Var) else data.dtype
-
-    @property
-    def shape(self) -> Any:
-        """The sizes of the axes."""
-        data = self._data
-        return data.type.shape if isinstance(data, Var) else data.shape
+    # Compositions ask for these all the time; read in C they take half the time of a Python function.
+    dtype = property(attrgetter("_data.dtype"), doc="The element type.")
+    shape = property(attrgetter("_data.shape"), doc="The sizes of the axes.")
 
     @property
     def ndim(self) -> int:

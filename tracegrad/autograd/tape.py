@@ -267,26 +267,24 @@ def record(op: Op, inputs: Sequence[Any], params: dict[str, Any], outs: Sequence
             edges = [None if rule is None else e for rule, e in zip(vjp, edges, strict=True)]
     if plan is None or not wanted:
         return None
+    # A box that will be replaced by a write remembers what it was when it was saved.
     saved: list[Saved] = []
     for k in plan.inputs:
-        saved.append(save(inputs[k]))  # noqa: PERF401 - a comprehension costs a function call
+        x = inputs[k]
+        if isinstance(x, Value):
+            box = x
+            if box._past is None:
+                box._past = NOTHING
+            versions = box._versions
+            saved.append((box, box._data, 0 if versions is None else versions[0]))
+        else:
+            saved.append((None, x, 0))
     for k in plan.outputs:
         saved.append((None, outs[k], k))  # noqa: PERF401 - and mostly there is none
     node = Node(op, params, edges, plan, saved, outs)
     if STATE.traces and STATE.traces[-1].nodes:
         node.where = STATE.traces[-1].nodes[-1].where
     return node
-
-
-def save(x: Any) -> Saved:
-    """Keep an operand; a box that will be replaced by a write then remembers what it was."""
-    if not isinstance(x, Value):
-        return None, x, 0
-    box: Any = x
-    if box._past is None:
-        box._past = NOTHING
-    versions = box._versions
-    return box, box._data, 0 if versions is None else versions[0]
 
 
 NOTHING: dict[int, Any] = {}
@@ -300,5 +298,6 @@ def resave(node: Node, inputs: Sequence[Any], outs: Sequence[Any]) -> None:
     boxes = [*[inputs[k] for k in node.plan.inputs], *[outs[k] for k in node.plan.outputs]]
     for k, (box, old) in enumerate(zip(boxes, node.saved, strict=True)):
         if isinstance(box, Value):
-            kept, data, version = save(box)
-            node.saved[k] = kept, data, version if old[0] is not None else 0
+            kept: Any = box
+            kept._past = kept._past or NOTHING
+            node.saved[k] = kept, kept._data, kept._version_counter[0] if old[0] is not None else 0

@@ -25,6 +25,16 @@ class Var:
         self.type, self.name, self.trace = type, name, trace
         # `trace` is the open Trace that the variable belongs to, None once the graph is finished.
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The element type, as an ndarray has it."""
+        return self.type.dtype
+
+    @property
+    def shape(self) -> Any:
+        """The sizes of the axes, as an ndarray has them."""
+        return self.type.shape
+
     def __repr__(self) -> str:
         return f"{self.name or '_'}: {self.type}"
 

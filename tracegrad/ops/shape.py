@@ -59,25 +59,30 @@ def reshape(x: Any, shape: int | Sequence[Int]) -> Any:
     >>> tg.reshape(tg.arange(6), (2, -1)).shape
     (2, 3)
     """
-    given = [shape] if isinstance(shape, (int, np.integer, integers.Integer)) else shape
-    target = [s if isinstance(s, (int, integers.Integer)) else int(s) for s in given]
+    given = (shape,) if isinstance(shape, (int, np.integer, integers.Integer)) else shape
+    new = tuple([s if isinstance(s, (int, integers.Integer)) else int(s) for s in given])
     old = shape_of(x)
-    k = next((k for k, s in enumerate(target) if isinstance(s, int) and s == -1), None)
-    if k is not None:
-        known = integers.product([*target[:k], *target[k + 1 :]])
+    if new == old:
+        return x
+    at = next((k for k, s in enumerate(new) if isinstance(s, int) and s == -1), None)
+    if at is not None:
+        known = integers.product([*new[:at], *new[at + 1 :]])
         total = integers.product(old)
         if same(known, 0) or not same(known * (total // known), total):
-            raise ShapeError(
-                f"cannot reshape an array of shape {show(old)} into {show(tuple(target))}: {total} elements do not divide by {known}"
-            )
-        target[k] = total // known
-    new = tuple(target)
-    return x if new == old else bind(_reshape, (x,), {"shape": new})
+            raise ShapeError(f"cannot reshape an array of shape {show(old)} into {show(new)}: {total} elements do not divide by {known}")
+        new = (*new[:at], total // known, *new[at + 1 :])
+        if new == old:
+            return x
+    return bind(_reshape, (x,), {"shape": new})
 
 
 def expand_dims(x: Any, axis: int | Sequence[int]) -> Any:
     """New axes of size 1 at these positions of the result."""
-    axes = (axis,) if isinstance(axis, (int, np.integer)) else tuple(axis)
+    if isinstance(axis, (int, np.integer)):
+        old_shape = shape_of(x)
+        at = normalize_axis(int(axis), len(old_shape) + 1)
+        return reshape(x, (*old_shape[:at], 1, *old_shape[at:]))
+    axes = tuple(axis)
     ndim = ndim_of(x) + len(axes)
     places = {normalize_axis(a, ndim) for a in axes}
     if len(places) != len(axes):
