@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import subprocess
+import sys
 import threading
 from collections import OrderedDict, namedtuple
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -339,3 +343,27 @@ def test_many_signatures() -> None:
     for _ in range(2):
         for shape in shapes:
             np.testing.assert_array_equal(f(np.ones(shape)), np.full(np.prod(shape), 2.0))
+
+
+UNJITTED = """
+import numpy as np, tracegrad as tg
+f = tg.jit(lambda x: x * 2)
+x = np.arange(6.0)
+for y in (x, x, x.astype(np.float32), x.astype(int), x[::-1], x.astype(">f8"), np.arange(12.0)[::2]):
+    found = f(y)
+    assert np.array_equal(found, y * 2), (found, y)
+    assert found.dtype == (y * 2).dtype
+print("done")
+"""
+
+
+def test_without_native_code(tmp_path: Any) -> None:
+    """Where Numba is told not to compile, nothing checks types behind the callers."""
+    environment = {
+        **os.environ,
+        "NUMBA_DISABLE_JIT": "1",
+        "TRACEGRAD_CACHE_DIR": str(tmp_path),
+        "PYTHONPATH": str(Path(tg.__file__).parent.parent),
+    }
+    found = subprocess.run([sys.executable, "-c", UNJITTED], env=environment, capture_output=True, text=True, timeout=120)
+    assert found.stdout.strip() == "done", found.stderr

@@ -147,7 +147,7 @@ def test_other_arguments_stay() -> None:
 def test_sizes_and_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     from tracegrad.runtime import threads
 
-    for name in ("CALL", "PHASE", "PIECE"):
+    for name in ("CALL", "PHASE", "PIECE", "HELPER"):
         monkeypatch.setattr(threads, name, 1)
     before = tg.get_num_threads()
     tg.set_num_threads(3)

@@ -23,6 +23,7 @@ def eager_to_share(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(threads, "CALL", 1)
     monkeypatch.setattr(threads, "PHASE", 1)
     monkeypatch.setattr(threads, "PIECE", 1)
+    monkeypatch.setattr(threads, "HELPER", 1)
     before = tg.get_num_threads()
     yield
     tg.set_num_threads(before)
@@ -209,13 +210,35 @@ def test_environment(variables: dict[str, str], most: int, monkeypatch: pytest.M
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    assert threads.usable() == min(most, cores or 1)
+    assert threads.usable() == min(most, cores or 1, threads.quota())
+
+
+@pytest.mark.parametrize(
+    ("text", "most"), [("200000 100000", 2), ("150000 100000", 2), ("10000 100000", 1), ("max 100000", 1 << 20), ("", 1 << 20)]
+)
+def test_containers(text: str, most: int, tmp_path: Path) -> None:
+    file = tmp_path / "cpu.max"
+    assert threads.quota(file) == 1 << 20
+    file.write_text(text)
+    assert threads.quota(file) == most
+
+
+def test_no_more_threads_than_pay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each thread woken has work for longer than waking it takes."""
+    monkeypatch.undo()
+    phase = (0, 0, 1000, 1)
+    assert threads.divide([(*phase, threads.CALL - 1)], 64) is None
+    few, many = threads.divide([(*phase, threads.CALL)], 64), threads.divide([(*phase, 1000 * threads.CALL)], 64)
+    assert few is not None
+    assert few.threads == 1 + threads.CALL // threads.HELPER
+    assert many is not None
+    assert many.threads == 64
 
 
 PRELUDE = """
 import os, sys, numpy as np, tracegrad as tg
 from tracegrad.runtime import threads
-threads.CALL = threads.PHASE = threads.PIECE = 1
+threads.CALL = threads.PHASE = threads.PIECE = threads.HELPER = 1
 tg.set_num_threads(3)
 f = tg.jit(lambda x: np.exp(x) + 1)
 x = np.arange(20_000.0) / 1e4

@@ -91,6 +91,8 @@ class _Writer:
             if layout == "A" and k not in self.numbers:
                 # The kernel would take it, but one for contiguous memory is faster.
                 self.wrong(f"{operands[k]}.flags.forc")
+        if not self.compiled.strict:
+            self.types(operands)
         self.kernel(operands, sizes)
         self.results()
         exec(compile("\n".join(self.lines), f"<caller of {self.entry.graph.name}>", "exec"), self.space)
@@ -227,6 +229,16 @@ class _Writer:
                 if j != k and j not in self.numbers:
                     self.space["may_share_memory"] = np.may_share_memory
                     self.wrong(f"may_share_memory(x{k}, {other})")
+
+    def types(self, operands: Sequence[str]) -> None:
+        """What the kernel's entry sees by itself where it is native and reads array objects."""
+        flags = {"C": ".flags.c_contiguous", "F": ".flags.f_contiguous"}
+        for k, layout in enumerate(self.compiled.layouts):
+            if k not in self.numbers:
+                x, dtype = operands[k], self.name(self.compiled.in_dtypes[k])
+                self.wrong(f"type({x}) is not {self.name(np.ndarray)} or {x}.dtype != {dtype} or not {x}.flags.aligned")
+                if layout in flags:
+                    self.wrong(f"not {x}{flags[layout]}")
 
     # --- the call ----------------------------------------------------------------------------------------------------------------
 

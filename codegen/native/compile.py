@@ -30,6 +30,8 @@ class Executable:
     source: str
     address: Callable[[], int] = lambda: 0
     """Where the native function is, which takes its arrays as `borrowed` structures; 0 where there is none."""
+    strict: bool = False
+    """Whether `call` raises TypeError for arrays of another class, dtype, rank or layout."""
 
 
 def signature(arrays: Sequence[tuple[np.dtype[Any], int, str]]) -> Any:
@@ -64,7 +66,7 @@ def compile_source(
         return Executable(_function(f"<{key}>", name, source), source)
 
     def executable(entry: Callable[..., None], address: Callable[[], int]) -> Executable:
-        return Executable(entry, source, address if available() else lambda: 0)
+        return Executable(entry, source, address if available() else lambda: 0, available())
 
     def build(directory: Path | None) -> Executable:
         path = f"<{key}>" if directory is None else str(directory / "kernel.py")

@@ -59,7 +59,7 @@ class Compiled:
             [(b.dtype, len(b.shape)) for k, b in enumerate(outputs) if k not in self.reused],
             config.cache_dir(),
         )
-        self.entry = made.call
+        self.entry, self.strict = made.call, made.strict
         self.symbols = tuple(graph.sizes.hints)
         self.layouts = layouts
         self.in_dtypes = tuple(b.dtype for b in inputs)

@@ -14,6 +14,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ from .._codegen import kernel, work
 
 CALL = 4_000_000
 """The work of all phases (in additions, about 0.01 ns each) from which a call wakes helpers: 40 us, twice what waking costs."""
+HELPER = 2_000_000
+"""The work for which one more thread is woken."""
 PHASE = 400_000
 """The work from which a phase of such a call is shared: helpers that are awake join within 1 us."""
 PIECE = 100_000
@@ -35,8 +38,8 @@ NO_PHASE = 1 << 30
 
 
 def usable() -> int:
-    """The threads that the environment and the affinity mask allow."""
-    limits = [len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1]
+    """The threads that the environment, the affinity mask and the container allow."""
+    limits = [len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, quota()]
     for variable in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS"):
         # OpenMP takes a list, of which the first number is that of the outermost level.
         text = os.environ.get(variable, "").split(",")[0].strip()
@@ -45,22 +48,34 @@ def usable() -> int:
     return min(limits)
 
 
+def quota(file: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
+    """The processors' worth of time that a Linux container may use, a large number where there is no limit."""
+    try:
+        time, period = file.read_text().split()
+        return max(1, -(-int(time) // int(period)))
+    except (OSError, ValueError):
+        return 1 << 20
+
+
 class Table:
     """The phases of one call cut into pieces, as the native code reads them."""
 
-    def __init__(self, rows: Sequence[tuple[int, int, int, int, int]]) -> None:
+    def __init__(self, rows: Sequence[tuple[int, int, int, int, int]], threads: int) -> None:
         self.rows = len(rows)
         self.words = (ctypes.c_int64 * (5 * len(rows)))(*[word for row in rows for word in row])
         self.address = ctypes.addressof(self.words)
         self.pieces = sum(row[4] for row in rows)
+        self.threads = threads
 
 
 def divide(shares: Sequence[tuple[int, int, int, int, int]], threads: int) -> Table | None:
     """Phases given as (phase, lo, hi, granule, work) for so many threads; None where sharing pays for none of them."""
-    if sum(row[4] for row in shares) < CALL:
+    total = sum(row[4] for row in shares)
+    if total < CALL:
         return None
+    threads = min(threads, 1 + total // HELPER)
     rows = []
-    shared = False
+    most = 1
     for phase, lo, hi, granule, amount in shares:
         pieces = min(-(-(hi - lo) // granule), amount // PIECE, PIECES_PER_THREAD * threads) if amount >= PHASE else 1
         if pieces < 2:
@@ -68,8 +83,8 @@ def divide(shares: Sequence[tuple[int, int, int, int, int]], threads: int) -> Ta
             continue
         step = -(-(hi - lo) // (pieces * granule)) * granule
         rows.append((phase, lo, hi, step, -(-(hi - lo) // step)))
-        shared = True
-    return Table(rows) if shared else None
+        most = max(most, rows[-1][4])
+    return Table(rows, min(threads, most)) if most > 1 else None
 
 
 class Sharing:
@@ -201,10 +216,10 @@ class Pool:
             self.wanted = 1
             self._stop()
 
-    def _start(self) -> None:
+    def _start(self, count: int) -> None:
         if self._team is None:
             self._team = self.native().Team()
-        while len(self._helpers) < self.threads - 1:
+        while len(self._helpers) < count:
             helper = _Helper(self._team, self._control)
             self._helpers.append(helper)
             helper.start()
@@ -214,9 +229,9 @@ class Pool:
         if not self._taken.acquire(blocking=False):
             return False
         try:
-            if len(self._helpers) < self.threads - 1:
-                self._start()
-            for helper in self._helpers:
+            if len(self._helpers) < table.threads - 1:
+                self._start(table.threads - 1)
+            for helper in self._helpers[: table.threads - 1]:
                 helper.wake()
             objects = (ctypes.c_int64 * len(operands))(*map(id, operands))
             at = ctypes.addressof(statuses) if statuses is not None else 0
@@ -248,7 +263,7 @@ def blas_threads(threads: int) -> None:
 def set_num_threads(threads: int) -> None:
     """Use at most `threads` threads (at least 1) for one call of a compiled function, the calling one included.
 
-    The default is what NUMBA_NUM_THREADS, OMP_NUM_THREADS and the affinity mask of the process allow. Only loops that are long
+    The default is what NUMBA_NUM_THREADS, OMP_NUM_THREADS, the affinity mask of the process and the container allow. Only loops that are long
     enough to gain are shared; the results have the same bits for any number. The number is also passed on to the BLAS library behind
     compiled products. Calls made at the same time from several threads of yours share nothing: one of them has the helpers, the
     others run alone.
