@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 from collections.abc import Callable
+from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import numba
 import numpy as np
 import pytest
 from numba.core import types
-from tracegrad.codegen.native import direct, unit
+from tracegrad.codegen.native import direct, sources, unit
 from tracegrad.codegen.native.bridge import implements
 from tracegrad.codegen.native.compile import FLAGS
 from tracegrad.codegen.native.support import index
@@ -200,3 +203,28 @@ def test_generated_programs_are_covered(name: str, fallbacks: list[str], monkeyp
     np.testing.assert_allclose(value, expected, rtol=1e-13)
     np.testing.assert_allclose(gradient, by_tape, rtol=1e-12, atol=1e-13)
     assert not fallbacks
+
+
+def test_sources_of_functions_and_lambdas_are_found() -> None:
+    found = 0
+    for file in Path(sources.__file__).parent.glob("*.py"):
+        text = file.read_text()
+        definitions = [n for n in ast.walk(ast.parse(text)) if isinstance(n, (ast.FunctionDef, ast.Lambda))]
+        for code in _codes(compile(text, str(file), "exec")):
+            lambdas = code.co_name == "<lambda>"
+            candidates = [n for n in definitions if (isinstance(n, ast.Lambda) if lambdas else getattr(n, "name", "") == code.co_name)]
+            plain = not code.co_kwonlyargcount and not code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+            tree = sources.tree_of(code)
+            if not candidates or not plain or tree is None:
+                # Classes and comprehensions; what the package never translates; functions without a single statement.
+                continue
+            found += 1
+            assert ast.dump(ast.Module([tree.body] if lambdas else tree.body, [])) in [
+                ast.dump(ast.Module([n.body] if lambdas else n.body, [])) for n in candidates
+            ]
+    assert found > 500
+
+
+def _codes(code: CodeType) -> list[CodeType]:
+    inner = [c for c in code.co_consts if isinstance(c, CodeType)]
+    return [*inner, *[c for i in inner for c in _codes(i)]]

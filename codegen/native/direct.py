@@ -17,6 +17,10 @@ from .values import UntranslatableError
 class Library(codegen.JITCodeLibrary):  # type: ignore[misc]
     """A code library that is optimized once, as a whole: what is translated here counts no references, and is lean from the start."""
 
+    def _optimize_functions(self, ll_module: Any) -> None:
+        """Nothing on the way: the whole is optimized at the end."""
+        ll_module.data_layout = self._codegen._data_layout
+
     def _optimize_final_module(self) -> None:
         options = binding.create_pipeline_tuning_options(speed_level=config.OPT)
         options.loop_vectorization, options.slp_vectorization = config.LOOP_VECTORIZE, config.SLP_VECTORIZE
@@ -73,10 +77,7 @@ class Lowering:
         builder = cgutils.ir.IRBuilder(llvm.append_basic_block("entry"))
         self.call_helper = self.context.call_conv.init_call_helper(builder)
         Unit(self.typing, self.context, self.module).entry(self.function, llvm, self.descriptor.argtypes)
-        text = cgutils.normalize_ir_text(str(self.module))
-        made = binding.parse_assembly(text)
-        made.name = self.module.name
-        self.library._final_module.link_in(made)
+        self.library.add_ir_module(self.module)
 
     def create_cpython_wrapper(self, release_gil: bool = False) -> None:
         self._wrapping().create_cpython_wrapper(self.library, self.descriptor, self.env, self.call_helper, release_gil=release_gil)
@@ -151,5 +152,5 @@ class KernelCompiler(DirectCompiler):
     """
 
     def define_pipelines(self) -> Any:
-        self.state.flags.noalias = True
+        self.state.flags.noalias = self.state.flags.no_cfunc_wrapper = True
         return super().define_pipelines()

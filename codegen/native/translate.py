@@ -420,13 +420,15 @@ class Function:
 def _assignments(tree: ast.FunctionDef | ast.Lambda) -> dict[str, int]:
     """How often each name is assigned; all loops over one name together count once, since each binds it for its own body."""
     count = {a.arg: 1 for a in tree.args.args}
-    loops = {n.target.id: n.target for n in ast.walk(tree) if isinstance(n, ast.For) and isinstance(n.target, ast.Name)}
-    targets = {id(n.target) for n in ast.walk(tree) if isinstance(n, ast.For)} - {id(t) for t in loops.values()}
-    for node in ast.walk(tree):
+    nodes = [] if isinstance(tree, ast.Lambda) else list(ast.walk(tree))
+    targets = {id(n.target) for n in nodes if isinstance(n, ast.For)}
+    for name in {n.target.id for n in nodes if isinstance(n, ast.For) and isinstance(n.target, ast.Name)}:
+        count[name] = count.get(name, 0) + 1
+    for node in nodes:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in targets:
             count[node.id] = count.get(node.id, 0) + 1
-        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            count[node.target.id] += 1
+        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            count[node.target.id] = count.get(node.target.id, 0) + 1
     return count
 
 
