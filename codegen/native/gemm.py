@@ -141,6 +141,16 @@ def put(pointer: Any, at: Any, value: Any) -> None:
     raise TypeError("compiled code only")
 
 
+def either(condition: Any, x: Any, y: Any) -> Any:
+    """One of two pointers."""
+    raise TypeError("compiled code only")
+
+
+@primitive(either, lambda condition, x, y: signature(x, types.boolean, x, y) if isinstance(x, types.CPointer) else None)
+def _lower_either(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    return builder.select(*args)
+
+
 def word(pointer: Any) -> int:
     """The integer at an address, as an index."""
     raise TypeError("compiled code only")
@@ -176,13 +186,13 @@ def entry(dtype: str) -> Callable[..., None]:
     zero, one = t(0), t(1)
     panel_space, edge_space = make_scratch(DEEP * widest), make_scratch(ROWS * widest)
 
-    def product(m, n, k, a, row_a, step_a, b, step_b, col_b, scale, c, row_c, flags):  # type: ignore[no-untyped-def]
+    def product(of_m, of_n, of_k, a, at_row_a, at_step_a, b, at_step_b, at_col_b, scale, c, at_row_c, at_flags):  # type: ignore[no-untyped-def]
         o, unit, two, three = index(0), index(1), index(2), index(3)
         block, widths, deep, tall = index(ROWS), index(widest), index(DEEP), index(TALL)
         # As wide as the machine has them, whatever the compiler would choose by itself.
         wide()
-        m, n, k, row_a, step_a = word(m), word(n), word(k), word(row_a), word(step_a)
-        step_b, col_b, row_c, flags = word(step_b), word(col_b), word(row_c), word(flags)
+        m, n, k, row_a, step_a = word(of_m), word(of_n), word(of_k), word(at_row_a), word(at_step_a)
+        step_b, col_b, row_c, flags = word(at_step_b), word(at_col_b), word(at_row_c), word(at_flags)
         onto, scaled, half = (flags & index(ADD)) != o, (flags & index(SCALED)) != o, (flags & index(SYMMETRIC)) != o
         panel, edge = panel_space(a), edge_space(a)
         if k == o and not onto:
@@ -200,9 +210,11 @@ def entry(dtype: str) -> Callable[..., None]:
                     width = vectors * index(lanes)
                     # Copying the columns side by side pays where several blocks of rows read them.
                     direct = end - top <= block + block and used == width and col_b == unit and not scaled
-                    source, at_b, apart = panel, o, width
+                    source = either(direct, b, panel)
+                    at_b = start * step_b + j if direct else o
+                    apart = step_b if direct else width
                     if direct:
-                        source, at_b, apart = b, start * step_b + j, step_b
+                        pass
                     elif col_b == unit and used == widths:
                         for q in range(o, depth):
                             s = get(scale, start + q) if scaled else one
@@ -217,9 +229,9 @@ def entry(dtype: str) -> Callable[..., None]:
                         rows = min(block, end - i)
                         whole = rows == block and used == width
                         at_a = i * row_a + start * step_a
-                        target, at_c, row = edge, o, width
-                        if whole:
-                            target, at_c, row = c, i * row_c + j, row_c
+                        target = either(whole, c, edge)
+                        at_c = i * row_c + j if whole else o
+                        row = row_c if whole else width
                         if vectors == three:
                             _tile_3(depth, a, at_a, row_a, step_a, source, at_b, apart, target, at_c, row, rows, add and whole)
                         elif vectors == two:

@@ -137,10 +137,10 @@ def eliminate(dtype: str) -> Callable[..., None]:
     lanes, scratch, t = parts.lanes, parts.scratch, parts.t
     zero, one, bad_value = t(0), t(1), t(np.nan)
 
-    def function(count, n, k, a, b, x, flags, info):  # type: ignore[no-untyped-def]
+    def function(of_count, of_n, of_k, a, b, x, of_flags, info):  # type: ignore[no-untyped-def]
         wide()
         o, unit, side = index(0), index(1), index(lanes)
-        count, n, k, flags = word(count), word(n), word(k), word(flags)
+        count, n, k, flags = word(of_count), word(of_n), word(of_k), word(of_flags)
         make, only_det = (flags & index(IDENTITY)) != o, (flags & index(DET)) != o
         columns = o if only_det else k
         width = n + columns
@@ -193,10 +193,10 @@ def eliminate(dtype: str) -> Callable[..., None]:
                     for j in range(o, k):
                         put(x, ((first + lane) * n + i) * k + j, bad_value if failed else get(work, (i * width + n + j) * side + lane))
                 if failed and get(info, o) == 0:
-                    c = o
-                    while get(work, (c * width + c) * side + lane) != zero:
-                        c += unit
-                    put(info, o, c + unit)
+                    at = o
+                    while get(work, (at * width + at) * side + lane) != zero:
+                        at += unit
+                    put(info, o, at + unit)
 
     return function
 
@@ -207,10 +207,10 @@ def cholesky(dtype: str) -> Callable[..., None]:
     lanes, scratch, t = parts.lanes, parts.scratch, parts.t
     zero, bad_value = t(0), t(np.nan)
 
-    def function(count, n, a, out, info):  # type: ignore[no-untyped-def]
+    def function(of_count, of_n, a, out, info):  # type: ignore[no-untyped-def]
         wide()
         o, unit, side = index(0), index(1), index(lanes)
-        count, n = word(count), word(n)
+        count, n = word(of_count), word(of_n)
         work = scratch(a)
         put(info, o, 0)
         for first in range(o, count, side):
@@ -241,10 +241,10 @@ def cholesky(dtype: str) -> Callable[..., None]:
                             value = get(work, (i * n + j) * side + lane)
                         put(out, ((first + lane) * n + i) * n + j, value)
                 if failed and get(info, o) == 0:
-                    j = o
-                    while get(work, (j * n + j) * side + lane) > zero:
-                        j += unit
-                    put(info, o, j + unit)
+                    at = o
+                    while get(work, (at * n + at) * side + lane) > zero:
+                        at += unit
+                    put(info, o, at + unit)
 
     return function
 
@@ -255,10 +255,10 @@ def triangular(dtype: str) -> Callable[..., None]:
     lanes, scratch, t = parts.lanes, parts.scratch, parts.t
     zero, bad_value = t(0), t(np.nan)
 
-    def function(count, n, k, a, b, x, flags, info):  # type: ignore[no-untyped-def]
+    def function(of_count, of_n, of_k, a, b, x, of_flags, info):  # type: ignore[no-untyped-def]
         wide()
         o, unit, side = index(0), index(1), index(lanes)
-        count, n, k, flags = word(count), word(n), word(k), word(flags)
+        count, n, k, flags = word(of_count), word(of_n), word(of_k), word(of_flags)
         turned, ones = (flags & index(TURNED)) != o, (flags & index(UNIT)) != o
         forward = ((flags & index(LOWER)) != o) != turned
         width = n + k
@@ -270,14 +270,14 @@ def triangular(dtype: str) -> Callable[..., None]:
                 which = first + min(lane, left - unit)
                 for i in range(o, n):
                     for j in range(o, n):
-                        r, c = (j, i) if turned else (i, j)
-                        put(work, (i * width + j) * side + lane, get(a, (which * n + r) * n + c))
+                        row, column = j if turned else i, i if turned else j
+                        put(work, (i * width + j) * side + lane, get(a, (which * n + row) * n + column))
                     for j in range(o, k):
                         put(work, (i * width + n + j) * side + lane, get(b, (which * n + i) * k + j))
             bad = o
             for step in range(o, n):
                 i = step if forward else n - unit - step
-                start, stop = (o, i) if forward else (i + unit, n)
+                start, stop = o if forward else i + unit, i if forward else n
                 if not ones:
                     bad = bad | lanes_of_zeros(work, i * width + i)
                 for j in range(n, width):
@@ -291,9 +291,9 @@ def triangular(dtype: str) -> Callable[..., None]:
                     for j in range(o, k):
                         put(x, ((first + lane) * n + i) * k + j, bad_value if failed else get(work, (i * width + n + j) * side + lane))
                 if failed and get(info, o) == 0:
-                    c = o
-                    while get(work, (c * width + c) * side + lane) != zero:
-                        c += unit
-                    put(info, o, c + unit)
+                    at = o
+                    while get(work, (at * width + at) * side + lane) != zero:
+                        at += unit
+                    put(info, o, at + unit)
 
     return function
