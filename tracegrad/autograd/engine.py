@@ -120,13 +120,20 @@ def _needed(roots: Sequence[tuple[Edge, Any]], targets: dict[Edge, int]) -> set[
     stack = [node for (node, _), _ in roots]
     while stack:
         node = stack.pop()
-        if node.sequence_nr not in found:
-            found[node.sequence_nr] = node
-            if leaves or node.sequence_nr > oldest:
-                stack.extend([e[0] for e in node.edges if e is not None])
-    needed = {n for n in found.values() if n in wanted}
+        number = node.sequence_nr
+        if number in found:
+            continue
+        found[number] = node
+        if leaves or number > oldest:
+            for e in node.edges:
+                if e is not None:
+                    stack.append(e[0])  # noqa: PERF401 - a comprehension costs a function call
+    needed: set[Producer] = set()
     for number in sorted(found):
         node = found[number]
+        if node in wanted:
+            needed.add(node)
+            continue
         for e in node.edges:
             if e is not None and e[0] in needed:
                 needed.add(node)
