@@ -13,6 +13,8 @@ import pytest
 from tracegrad.codegen.native import scalar, support
 from tracegrad.codegen.native.vector_math import BOUNDS, FUNCTIONS
 
+import tracegrad as tg
+
 DTYPES = {"float64": np.float64, "float32": np.float32}
 NAMES = sorted(BOUNDS)
 OF_TWO = {"pow", "atan2", "hypot", "logaddexp"}
@@ -201,3 +203,15 @@ def test_functions_with_rare_branches_share_a_loop() -> None:
     all_of_them(x, f, out)
     np.testing.assert_allclose(out, np.sin(x) + np.cos(x) * np.tan(x) + np.sin(f), rtol=1e-6, atol=1e-6)
     assert "vector.body" in next(iter(all_of_them.inspect_llvm().values()))
+
+
+def test_long_bodies_at_every_length() -> None:
+    """Two vectors at a time, and what is left over."""
+
+    def function(x: Any) -> Any:
+        return np.exp(np.sin(x)) * np.log1p(x * x) + np.arctan2(x, np.cosh(x)) * np.tanh(x) + np.abs(x) ** 1.5 * np.sqrt(1 + x * x)
+
+    x = np.linspace(-3, 3, 45)
+    compiled_function = tg.jit(function)
+    for n in range(46):
+        np.testing.assert_allclose(compiled_function(x[:n]), function(x[:n]), rtol=1e-13)

@@ -385,7 +385,7 @@ def _type_sinc(x: Any) -> Any:
 
     def body(x: Any) -> Any:
         a = pi * t(x)
-        return one if a == zero else t(np.sin(a)) / a
+        return select(a == zero, one, sin(a) / a)
 
     return body
 

@@ -21,7 +21,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 
 from .calls import Calls
-from .values import PLACED, SCALARS, Array, Operand, Static, Tuple, UntranslatableError, Value
+from .values import PLACED, SCALARS, Array, Operand, Static, Tuple, UntranslatableError, Value, side_by_side
 
 BINARY = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv,
@@ -32,6 +32,8 @@ BINARY = {
 }  # fmt: skip
 WRITTEN_OUT = 16
 """Steps of the longest loop that is written out."""
+HEAVY = 200
+"""Instructions of a loop's body from which on two vectors of iterations are computed side by side."""
 LIMIT = 40
 """How often a function is begun anew because a variable turned out to need a place in memory or a wider type."""
 
@@ -244,6 +246,7 @@ class Function:
         compare = b.icmp_unsigned if unsigned else b.icmp_signed
         b.cbranch(compare(">" if down else "<", counter, last), inner, after)
         b.position_at_end(inner)
+        count = len(b.function.blocks)
         with self.block():
             self.assign_name(name, Value(kind, counter))
             self.ends.append((after, again))
@@ -255,7 +258,9 @@ class Function:
         # Below a limit of its own type the counter cannot overflow, but for longer steps.
         one = isinstance(step, Static) and abs(step.value) == 1
         counter.add_incoming(b.add(counter, stride, flags=(("nuw",) if unsigned else ("nsw",)) if one else ()), again)
-        b.branch(head)
+        latch = b.branch(head)
+        if sum(len(block.instructions) for block in [inner, *b.function.blocks[count:]]) >= HEAVY:
+            side_by_side(latch)
         b.position_at_end(after)
 
     def written_out(self, name: str, limits: Sequence[Operand], body: Sequence[ast.stmt]) -> bool:

@@ -23,8 +23,9 @@ div_op = elementwise(
     ("x", "y"),
     numpy=np.true_divide,
     code="{x} / {y}",
-    partials=(lambda y: 1 / y, lambda out, y: -(out / y)),
+    partials=(lambda y: 1 / y, lambda out, y: -(out * (1 / y))),
     result="quotient",
+    cost=4,
     doc="Quotient.",
 )
 neg_op = elementwise("neg", ("x",), numpy=np.negative, code="-{x}", partials=(-1,), result="promote", doc="Negation.")

@@ -18,11 +18,11 @@ LN2, LN10 = math.log(2.0), math.log(10.0)
 
 exp_op = pointwise("exp", ("x",), numpy=np.exp, code="exp({x})", partials=(lambda out: out,), cost=10, doc="e to the power x.")
 expm1_op = pointwise(
-    "expm1", ("x",), numpy=np.expm1, code="expm1({x})", partials=(lambda x: exp(x),), cost=12, doc="exp(x) - 1, accurate near 0."
+    "expm1", ("x",), numpy=np.expm1, code="expm1({x})", partials=(lambda x: exp(x),), cost=10, doc="exp(x) - 1, accurate near 0."
 )
 exp2_op = pointwise("exp2", ("x",), numpy=np.exp2, code="exp2({x})", partials=(lambda out: out * LN2,), cost=10, doc="2 to the power x.")
 log_op = pointwise(
-    "log", ("x",), numpy=np.log, code="log({x})", partials=(lambda x: 1 / x,), domain="singular", cost=10, doc="Natural logarithm."
+    "log", ("x",), numpy=np.log, code="log({x})", partials=(lambda x: 1 / x,), domain="singular", cost=15, doc="Natural logarithm."
 )
 log1p_op = pointwise(
     "log1p",
@@ -31,7 +31,7 @@ log1p_op = pointwise(
     code="log1p({x})",
     partials=(lambda x: 1 / (1 + x),),
     domain="singular",
-    cost=12,
+    cost=17,
     doc="log(1 + x), accurate near 0.",
 )
 log2_op = pointwise(
@@ -41,7 +41,7 @@ log2_op = pointwise(
     code="log2({x})",
     partials=(lambda x: 1 / (x * LN2),),
     domain="singular",
-    cost=10,
+    cost=20,
     doc="Logarithm to base 2.",
 )
 log10_op = pointwise(
@@ -51,11 +51,11 @@ log10_op = pointwise(
     code="log10({x})",
     partials=(lambda x: 1 / (x * LN10),),
     domain="singular",
-    cost=10,
+    cost=22,
     doc="Logarithm to base 10.",
 )
 sqrt_op = pointwise(
-    "sqrt", ("x",), numpy=np.sqrt, code="sqrt({x})", partials=(lambda out: 0.5 / out,), domain="singular", cost=4, doc="Square root."
+    "sqrt", ("x",), numpy=np.sqrt, code="sqrt({x})", partials=(lambda out: 0.5 / out,), domain="singular", cost=5, doc="Square root."
 )
 cbrt_op = pointwise(
     "cbrt",
@@ -64,7 +64,7 @@ cbrt_op = pointwise(
     code="cbrt({x})",
     partials=(lambda out: 1 / (3 * (out * out)),),
     domain="singular",
-    cost=15,
+    cost=22,
     kinds="biuf",
     doc="Cube root, negative for negative x.",
 )
@@ -163,7 +163,7 @@ pow_op = pointwise(
     code="pow({x}, {y})",
     result="promote",
     domain="singular",
-    cost=25,
+    cost=75,
     partials=(
         # Strong products keep 0 * 0**-1 at zero, and still have the right derivative in y there.
         lambda x, y: strong_mul(y, power(x, y - 1)),

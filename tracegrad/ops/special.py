@@ -37,7 +37,7 @@ sigmoid_op = pointwise(
     numpy=_sigmoid_evaluate,
     code="sigmoid({x})",
     partials=(lambda out: out * (1 - out),),
-    cost=14,
+    cost=12,
     doc="1 / (1 + exp(-x)).",
 )
 softplus_op = pointwise(
@@ -46,7 +46,7 @@ softplus_op = pointwise(
     numpy=lambda x: np.logaddexp(x, x.dtype.type(0)),
     code="softplus({x})",
     partials=(lambda x: sigmoid(x),),
-    cost=22,
+    cost=50,
     kinds=REAL,
     doc="log(1 + exp(x)).",
 )
@@ -64,7 +64,7 @@ logaddexp_op = pointwise(
     ("x", "y"),
     numpy=np.logaddexp,
     code="logaddexp({x}, {y})",
-    cost=25,
+    cost=55,
     kinds=REAL,
     partials=(lambda x, y: _share(x, y), lambda x, y: _share(y, x)),
     doc="log(exp(x) + exp(y)) without overflow.",
@@ -141,7 +141,7 @@ erf_op = pointwise(
     numpy=_scipy("erf"),
     code="erf({x})",
     partials=(lambda x: _TWO_OVER_ROOT_PI * exp(-(x * x)),),
-    cost=20,
+    cost=30,
     kinds=REAL,
     doc="Error function.",
 )
@@ -151,7 +151,7 @@ erfc_op = pointwise(
     numpy=_scipy("erfc"),
     code="erfc({x})",
     partials=(lambda x: -_TWO_OVER_ROOT_PI * exp(-(x * x)),),
-    cost=20,
+    cost=33,
     kinds=REAL,
     doc="1 - erf(x), accurate for large x.",
 )
@@ -162,7 +162,7 @@ erfinv_op = pointwise(
     code="erfinv({x})",
     partials=(lambda out: exp(out * out) / _TWO_OVER_ROOT_PI,),
     domain="singular",
-    cost=30,
+    cost=240,
     kinds=REAL,
     doc="Inverse of the error function.",
 )
@@ -205,7 +205,7 @@ ndtri_op = pointwise(
     code="ndtri({x})",
     partials=(lambda out: math.sqrt(2 * math.pi) * exp(out * out / 2),),
     domain="singular",
-    cost=30,
+    cost=240,
     kinds=REAL,
     doc="Quantile of the standard normal distribution.",
 )
@@ -245,7 +245,7 @@ lgamma_op = pointwise(
     code="lgamma({x})",
     partials=(lambda x: digamma(x),),
     domain="singular",
-    cost=40,
+    cost=180,
     kinds=REAL,
     doc="Logarithm of |gamma(x)|.",
 )
@@ -256,7 +256,7 @@ digamma_op = pointwise(
     code="digamma({x})",
     partials=(lambda x: polygamma(1, x),),
     domain="singular",
-    cost=40,
+    cost=170,
     kinds=REAL,
     doc="Derivative of lgamma.",
 )
@@ -278,7 +278,7 @@ gamma_op = pointwise(
     code="gamma({x})",
     partials=(lambda x, out: out * digamma(x),),
     domain="singular",
-    cost=40,
+    cost=120,
     kinds=REAL,
     doc="Gamma function.",
 )

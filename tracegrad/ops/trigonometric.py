@@ -15,8 +15,8 @@ from .pointwise import pointwise
 
 REAL = "biuf"
 
-sin_op = pointwise("sin", ("x",), numpy=np.sin, code="sin({x})", partials=(lambda x: cos(x),), cost=15, doc="Sine.")
-cos_op = pointwise("cos", ("x",), numpy=np.cos, code="cos({x})", partials=(lambda x: -sin(x),), cost=15, doc="Cosine.")
+sin_op = pointwise("sin", ("x",), numpy=np.sin, code="sin({x})", partials=(lambda x: cos(x),), cost=17, doc="Sine.")
+cos_op = pointwise("cos", ("x",), numpy=np.cos, code="cos({x})", partials=(lambda x: -sin(x),), cost=17, doc="Cosine.")
 tan_op = pointwise("tan", ("x",), numpy=np.tan, code="tan({x})", partials=(lambda out: 1 + out * out,), cost=18, doc="Tangent.")
 
 
@@ -26,7 +26,7 @@ def _circle(x: Any) -> Any:
 
 
 asin_op = pointwise(
-    "asin", ("x",), numpy=np.arcsin, code="asin({x})", partials=(lambda x: 1 / _circle(x),), domain="singular", cost=15, doc="Inverse sine."
+    "asin", ("x",), numpy=np.arcsin, code="asin({x})", partials=(lambda x: 1 / _circle(x),), domain="singular", cost=10, doc="Inverse sine."
 )
 acos_op = pointwise(
     "acos",
@@ -35,11 +35,11 @@ acos_op = pointwise(
     code="acos({x})",
     partials=(lambda x: -1 / _circle(x),),
     domain="singular",
-    cost=15,
+    cost=11,
     doc="Inverse cosine.",
 )
 atan_op = pointwise(
-    "atan", ("x",), numpy=np.arctan, code="atan({x})", partials=(lambda x: 1 / (1 + x * x),), cost=15, doc="Inverse tangent."
+    "atan", ("x",), numpy=np.arctan, code="atan({x})", partials=(lambda x: 1 / (1 + x * x),), cost=16, doc="Inverse tangent."
 )
 atan2_op = pointwise(
     "atan2",
@@ -47,18 +47,18 @@ atan2_op = pointwise(
     numpy=np.arctan2,
     code="atan2({y}, {x})",
     domain="singular",
-    cost=20,
+    cost=19,
     kinds=REAL,
     partials=(lambda y, x: x / (x * x + y * y), lambda y, x: -y / (x * x + y * y)),
     doc="Angle of the point (x, y).",
 )
-sinh_op = pointwise("sinh", ("x",), numpy=np.sinh, code="sinh({x})", partials=(lambda x: cosh(x),), cost=15, doc="Hyperbolic sine.")
-cosh_op = pointwise("cosh", ("x",), numpy=np.cosh, code="cosh({x})", partials=(lambda x: sinh(x),), cost=15, doc="Hyperbolic cosine.")
+sinh_op = pointwise("sinh", ("x",), numpy=np.sinh, code="sinh({x})", partials=(lambda x: cosh(x),), cost=13, doc="Hyperbolic sine.")
+cosh_op = pointwise("cosh", ("x",), numpy=np.cosh, code="cosh({x})", partials=(lambda x: sinh(x),), cost=10, doc="Hyperbolic cosine.")
 tanh_op = pointwise(
     "tanh", ("x",), numpy=np.tanh, code="tanh({x})", partials=(lambda out: 1 - out * out,), cost=15, doc="Hyperbolic tangent."
 )
 asinh_op = pointwise(
-    "asinh", ("x",), numpy=np.arcsinh, code="asinh({x})", partials=(lambda x: 1 / sqrt(x * x + 1),), cost=18, doc="Inverse hyperbolic sine."
+    "asinh", ("x",), numpy=np.arcsinh, code="asinh({x})", partials=(lambda x: 1 / sqrt(x * x + 1),), cost=40, doc="Inverse hyperbolic sine."
 )
 acosh_op = pointwise(
     "acosh",
@@ -67,7 +67,7 @@ acosh_op = pointwise(
     code="acosh({x})",
     partials=(lambda x: 1 / (sqrt(x - 1) * sqrt(x + 1)),),
     domain="singular",
-    cost=18,
+    cost=38,
     doc="Inverse hyperbolic cosine.",
 )
 atanh_op = pointwise(
@@ -77,7 +77,7 @@ atanh_op = pointwise(
     code="atanh({x})",
     partials=(lambda x: 1 / ((1 - x) * (1 + x)),),
     domain="singular",
-    cost=18,
+    cost=29,
     doc="Inverse hyperbolic tangent.",
 )
 
@@ -92,7 +92,7 @@ hypot_op = pointwise(
     ("x", "y"),
     numpy=np.hypot,
     code="hypot({x}, {y})",
-    cost=8,
+    cost=7,
     kinds=REAL,
     partials=(lambda x, out: _direction(x, out), lambda y, out: _direction(y, out)),
     doc="sqrt(x**2 + y**2) without overflow; its derivative at the origin is 0.",
@@ -112,7 +112,7 @@ angle_op = pointwise(
     code="angle({x})",
     partials=(_angle_partial,),
     result="real",
-    cost=20,
+    cost=19,
     kinds="c",
     doc="Argument of a complex number, in radians.",
 )
@@ -159,7 +159,7 @@ sinc_op: Op = pointwise(
     ("x",),
     numpy=_sinc_evaluate,
     code=lambda p: "sinc({x})" if p["n"] == 0 else f"sinc_derivative({{x}}, {p['n']})",
-    cost=25,
+    cost=22,
     kinds=REAL,
     partials=(lambda x, *, n: math.pi * bind(sinc_op, [x], {"n": n + 1}),),
     doc="n-th derivative of sin(t)/t at t = pi*x.",
