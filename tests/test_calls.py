@@ -258,6 +258,14 @@ def test_arrays_beside_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert seen
 
 
+def test_the_grad_mode_is_seen() -> None:
+    f = tg.jit(lambda x: x * 2 if tg.is_grad_enabled() else x * 3)
+    for _ in range(2):
+        assert f(X)[0] == 2.0
+        with tg.no_grad():
+            assert f(X)[0] == 3.0
+
+
 def test_method_through_its_class() -> None:
     class Model:
         def __init__(self, w: float) -> None:
@@ -343,6 +351,14 @@ def test_many_signatures() -> None:
     for _ in range(2):
         for shape in shapes:
             np.testing.assert_array_equal(f(np.ones(shape)), np.full(np.prod(shape), 2.0))
+
+
+def test_signatures_are_kept_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["tracegrad.jit"], "MOST_ENTRIES", 4)
+    f = tg.jit(lambda x: sum((x[k] for k in range(x.shape[0])), 0.0))
+    for n in (2, 3, 4, 5, 6, 7, 8, 2, 8, 3):
+        assert f(np.ones(n)) == n
+        assert len(f._entries) <= 4
 
 
 UNJITTED = """

@@ -15,6 +15,7 @@ import numpy as np
 
 from ._codegen import integers
 from .arguments import owned
+from .autograd.mode import MODE
 from .captures import ATTRIBUTE, UNREADABLE, Content, Entry, Place, same
 from .control.call import EXECUTE
 from .ir.graph import Graph
@@ -83,6 +84,9 @@ class _Writer:
     def write(self, tree: Any, static: Sequence[tuple[Any, type, Any]]) -> Caller:
         self.line(0, "def call(args, kwargs):")
         self.line(1, "try:")
+        if self.entry.mode is not None:
+            self.space["mode"] = MODE
+            self.wrong(f"mode.enabled is not {self.entry.mode}")
         self.arguments(tree, static)
         sizes = self.shapes()
         operands = [*[f"z{k}" if k in self.numbers else f"x{k}" for k in range(self.count)], *self.surroundings()]

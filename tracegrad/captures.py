@@ -84,6 +84,8 @@ class Entry:
     harmless: dict[int, int] = field(default_factory=dict)
     """How often a change of such an array left the graph as it was; see `trust`."""
     executable: Executable | None = None
+    mode: bool | None = None
+    """The grad mode while tracing, which decides what happens to Tensors that the function makes; None where it does not matter."""
     given_up: tuple[int, ...] = ()
     """The leaves whose memory results may take."""
 

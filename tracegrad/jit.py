@@ -29,6 +29,8 @@ from .transforms.tracing import check_leaf, face_of, leaf_type, trace_function
 from .tree import flatten, unflatten
 from .types import ArrayType, Sizes
 
+MOST_ENTRIES = 1024
+"""Signatures of one function that are kept in memory."""
 SMALL = 8192
 """Up to so many bytes every captured array is compared at each call (0.3 us), until a change shows that the graph does not depend on it."""
 LOG = logging.getLogger("tracegrad")
@@ -196,13 +198,13 @@ class Jitted:
             for candidate in self._symbolic.get(rank_key, ()):
                 if fits(candidate, types) and candidate.holds():
                     if not any(isinstance(s, integers.Integer) for t in types for s in t.shape):
-                        self._entries[key] = candidate
+                        self._keep(key, candidate)
                     return candidate, leaves, spec, static
             first = self._first.get(rank_key)
             if first is None or entry is not None or any(isinstance(s, integers.Integer) for t in types for s in t.shape):
                 self._first.setdefault(rank_key, tuple(t.shape for t in types))
                 entry = self._trace(spec, types, faces, static, types, None)
-                self._entries[key] = entry
+                self._keep(key, entry)
                 return entry, leaves, spec, static
             symbolic, sizes = generalize(types, first)
             generic: Entry | None = None
@@ -215,15 +217,23 @@ class Jitted:
                     reason = f"{type(error).__name__}: {error}"
             if generic is None:
                 entry = self._trace(spec, types, faces, static, types, None)
-                self._entries[key] = entry
+                self._keep(key, entry)
                 if reason is not None and rank_key not in self._concrete:
                     self._concrete[rank_key] = reason
                     LOG.info("%s is compiled for each size by itself: %s", self.__name__, reason)  # type: ignore[attr-defined]
                 return entry, leaves, spec, static
             entry = generic
             self._symbolic.setdefault(rank_key, []).append(entry)
-            self._entries[key] = entry
+            self._keep(key, entry)
             return entry, leaves, spec, static
+
+    def _keep(self, key: Any, entry: Entry) -> None:
+        """Keep a signature; the oldest goes where there are too many."""
+        self._entries[key] = entry
+        if len(self._entries) > MOST_ENTRIES:
+            gone = self._entries.pop(next(iter(self._entries)))
+            if gone not in self._entries.values() and not any(gone in found for found in self._symbolic.values()):
+                self._drop_callers(gone)
 
     def _trace(self, spec: Any, types: Sequence[ArrayType], faces: Any, static: Any, actual: Any, sizes: Sizes | None) -> Entry:
         around = Surroundings(self.function)
@@ -260,6 +270,7 @@ class Jitted:
             lambda: self._trace(spec, types, faces, static, actual, sizes),
             {k: content(v) or b"" for k, v in known.items() if constants or literal or v.dtype.kind in "biu" or v.nbytes <= SMALL},
             any(isinstance(x, np.ndarray) and np.may_share_memory(x, v) for x in constants for v in known.values()),
+            mode=MODE.enabled,
         )
 
     def _renew(self, entry: Entry, changed: Sequence[int]) -> Entry:
