@@ -6,8 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import tracegrad as tg
+from tests.checks import assert_same
+from tests.test_random_programs import COMMON, objective, programs, tolerance
 from tracegrad.ir.evaluate import evaluate
 from tracegrad.ir.graph import Graph, Node, Var
 from tracegrad.ir.verify import verify
@@ -66,9 +70,9 @@ def test_only_what_must_be_is_stored() -> None:
     _, output = split(lambda x: np.exp(x), x)
     assert len(output.forward.outputs) == 1
     assert (output.inputs, output.outputs) == ((), (0,))
-    _, given = split(lambda a, b: a @ b, np.ones((50, 50)), np.ones((50, 50)))
-    assert len(given.forward.outputs) == 1
-    assert given.inputs == (0, 1)
+    _, product = split(lambda a, b: a @ b, np.ones((50, 50)), np.ones((50, 50)))
+    assert len(product.forward.outputs) == 1
+    assert product.inputs == (0, 1)
 
 
 def test_the_narrowest_place_is_cut() -> None:
@@ -177,3 +181,24 @@ def test_many_sizes() -> None:
         h = np.tanh(x.detach().numpy() @ w.detach().numpy())
         np.testing.assert_allclose(w.grad.numpy(), x.detach().numpy().T @ (2 * h * (1 - h**2)), rtol=1e-9, atol=1e-12)
     assert len({id(e.graph) for e in f._entries.values()}) == 2
+
+
+@settings(max_examples=300, **COMMON)  # type: ignore[arg-type]
+@given(programs(), st.sampled_from([(8, 2000), (1000, 2000), (0, 0)]))
+def test_random_programs(case: Any, costs: tuple[int, int]) -> None:
+    """Cut anywhere (where everything is dear, every path is cut), the two halves give the gradient."""
+    program, args = case
+    total = objective(program)
+    with pytest.MonkeyPatch.context() as patch, np.errstate(all="ignore"):
+        patch.setattr("tracegrad.transforms.partition.CHEAP", costs[0])
+        patch.setattr("tracegrad.transforms.partition.WORK", costs[1])
+        value, gradients = tg.value_and_grad(total, argnums=tuple(range(len(args))))(*args)
+        entry = tg.jit(total)._entry(args, {})[0]
+        operands = [*args, *entry.traced.captures]
+        parts = partition(entry.graph, [k < len(args) for k in range(len(operands))], [True])
+        verify(parts.forward)
+        verify(parts.backward)
+        out, *residuals = evaluate(parts.forward, operands)
+        outs = [[out][k] for k in parts.outputs]
+        found = evaluate(parts.backward, [*[operands[k] for k in parts.inputs], *outs, *residuals, args[0].dtype.type(1)])
+    assert_same((out, *found), (value, *gradients), tolerance(args))
