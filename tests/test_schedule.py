@@ -14,6 +14,7 @@ from tracegrad._codegen import kernel
 from tracegrad.ir.evaluate import evaluate
 from tracegrad.schedule import schedule
 from tracegrad.schedule.bounds import at_most, nonnegative, reshape_index
+from tracegrad.schedule.memory import mentioned
 from tracegrad.transforms.rewrite import optimize
 
 RNG = np.random.default_rng(0)
@@ -284,3 +285,46 @@ def test_loops_across_memory_are_tiled_and_others_are_not() -> None:
     assert depth(program_of(lambda a: a + 1.0, a).phases[0].body) == 2
     assert depth(program_of(lambda a: a.T + a.T, a).phases[0].body) == 4
     assert depth(program_of(lambda a: np.cumsum(a, axis=1) + a, a).phases[0].body) == 2
+
+
+# --- one pass over large data --------------------------------------------------------------------------------------------------
+
+
+def logistic(w: Any, x: Any, y: Any) -> Any:
+    return np.mean(np.logaddexp(0, -y * (x @ w)))
+
+
+def test_large_matrix_is_read_once_for_value_and_gradient() -> None:
+    x = np.zeros((1 << 16, 32))
+    program = program_of(tg.value_and_grad(logistic), np.zeros(32), x, np.zeros(1 << 16))
+    reading = [k for k, p in enumerate(program.phases) if "x" in mentioned(p.body)]
+    assert len(reading) == 1
+    small = program_of(tg.value_and_grad(logistic), np.zeros(32), x[:500], np.zeros(500))
+    routines: list[str] = []
+    for p in small.phases:
+        kernel.walk(p.body, lambda s: routines.append(s.routine) if isinstance(s, kernel.Call) else None)
+    assert routines == ["library.matmul"] * 2, "what fits the cache is multiplied by the library"
+
+
+def test_large_matrix_read_once_gives_the_same_derivatives() -> None:
+    n, d = 1 << 16, 33
+    x, y, w = RNG.normal(size=(n, d)), RNG.choice([-1.0, 1.0], n), RNG.normal(size=d) / d
+    for a in (x, np.asfortranarray(x)):
+        value, gradient = tg.jit(tg.value_and_grad(logistic))(w, a, y)
+        s = 1 / (1 + np.exp(y * (x @ w)))
+        assert value == pytest.approx(logistic(w, x, y), rel=1e-13)
+        np.testing.assert_allclose(gradient, -(x.T @ (s * y)) / n, rtol=1e-11, atol=1e-15)
+
+
+def test_what_a_row_takes_vectorises_between_the_inner_loops() -> None:
+    def f(w: Any, x: Any) -> Any:
+        return np.sum(np.log1p(np.exp(np.sum(x * w, axis=1))))
+
+    program = program_of(tg.value_and_grad(f), np.zeros(40), np.zeros((3000, 40)))
+    (block,) = program.phases[0].body
+    assert isinstance(block, kernel.Loop)
+    assert [depth((s,)) for s in block.body if isinstance(s, kernel.Loop)] == [2, 1, 1, 2]
+    w, x = RNG.normal(size=40) / 9, RNG.normal(size=(3000, 40))
+    value, gradient = tg.jit(tg.value_and_grad(f))(w, x)
+    assert value == pytest.approx(f(w, x), rel=1e-13)
+    np.testing.assert_allclose(gradient, x.T @ (1 / (1 + np.exp(-x @ w))), rtol=1e-11)

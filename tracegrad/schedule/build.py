@@ -18,7 +18,7 @@ from .memory import plan, prune
 from .names import Names
 from .nests import Nests
 from .packing import pack
-from .tasks import Task, bundles, loops, map_task, parts, probe_task, reduce_task
+from .tasks import Task, bundles, loops, map_task, parts, probe_task, reduce_task, stages
 from .tiling import tile
 from .whole import Whole
 
@@ -118,13 +118,18 @@ class Builder:
             return
         work = _largest([integers.product([a.extent for a in (*t.axes, *t.lanes)]) for t in bundle])
         sequential = any(t.kind in ("arg", "scan") and t.axes[0].reduced for t in bundle)
-        if sequential or (isinstance(work, int) and work <= BLOCK):
+        if sequential:
             self.nests.loop(bundle, 0)
+            return
+        if isinstance(work, int) and work <= BLOCK:
+            for group in stages(bundle, 0, ()):
+                self.nests.loop(group, 0)
             return
         self.flush()
         reducing = [t for t in bundle if t.axes[0].reduced]
         rowwise = self.rowwise(bundle, others)
-        if not reducing and not rowwise and len(parts(bundle, 0) or ()) == 1:
+        groups = stages(bundle, 0, rowwise)
+        if not reducing and not rowwise and len(groups) == 1 and len(parts(bundle, 0) or ()) == 1:
             with self.emitter.scope() as body:
                 self.nests.loop(bundle, 0, barrier=True)
             self.flush_parallel(body.statements)
@@ -147,7 +152,8 @@ class Builder:
                 old = self.emitter.buffers[t.dest.buffer]
                 self.emitter.buffers[old.name] = replace(old, shape=(blocks, *old.shape[1:]))
                 t.dest = self.emitter.storage[t.var] = Storage(old.name, t.dest.shape, (b,), 1)  # type: ignore[index]
-            self.nests.loop(bundle, 0, (b * rows, b * rows + rows))
+            for group in groups:
+                self.nests.loop(group, 0, (b * rows, b * rows + rows))
         self.flush_parallel(body.statements)
         for t in reducing:
             self.nests.combine(t, blocks)
@@ -157,7 +163,7 @@ class Builder:
         found: list[Task] = []
         for t in bundle:
             buffer = self.emitter.buffers[t.dest.buffer]
-            if buffer.role != "temp" or len(t.dest.shape) < 2 or t.copy or t.axes[0].reduced or t.dest.prefix:
+            if buffer.role != "temp" or all(map(is_one, t.dest.shape[1:])) or t.copy or t.axes[0].reduced or t.dest.prefix:
                 continue
             if is_one(t.dest.shape[0]) or t.out[0] != integers.symbol(t.axes[0].symbol):
                 continue
@@ -218,9 +224,13 @@ class Builder:
         if isinstance(rule, (lowering.Library, lowering.Kernel, lowering.Scatter, lowering.Region)):
             return self.whole.tasks_of(node)
         if isinstance(rule, (lowering.Reduce, lowering.Scan, lowering.ArgReduce)):
-            return [reduce_task(e, var, node, e.storage[var])]
-        task = map_task(var, node, e.storage[var])
-        probe_task(e, task)
+            task = reduce_task(e, var, node, e.storage[var])
+            sources = [a for a in node.inputs if isinstance(a, Var)]
+        else:
+            task = map_task(var, node, e.storage[var])
+            probe_task(e, task)
+            sources = [var]
+        task.cost = sum(c for a in sources if a is var or not analysis.is_stored(a) for c in analysis.members.get(a, {}).values())
         return [task]
 
 

@@ -18,6 +18,8 @@ REDUCED_LANES = 8
 """The same where a reduction keeps one of the axes before it, if no more than `MOST_UNROLLED` statements come of it."""
 MOST_UNROLLED = 128
 MOST_PARTS = 12
+WORTH_A_LOOP = 16
+"""What is computed once per row goes into a loop of its own if it costs this much."""
 
 
 @dataclass
@@ -45,6 +47,8 @@ class Task:
     out: Index = ()
     """Where the result is written, in own symbols."""
     copy: bool = False
+    cost: int = 0
+    """What one element of it takes, in additions."""
     reads: list[tuple[Var, Index | None]] = field(default_factory=list)
     cuts: dict[str, set[Int]] = field(default_factory=dict)
     bound: dict[str, Int] = field(default_factory=dict)
@@ -198,6 +202,29 @@ def bundles(tasks: Sequence[Task], level: int) -> list[list[Task]]:
             result[chosen].append(task)
         place_of[task] = chosen
     return result
+
+
+def stages(bundle: list[Task], level: int, passing: Sequence[Task]) -> list[list[Task]]:
+    """The tasks of a bundle in groups that take turns block by block; `passing` are those of which one row lives at a time.
+
+    What is computed once per pass of the loop vectorises in a loop of its own, but not between the inner loops of other tasks: the
+    logarithms of a likelihood, say, between the two products with its data. A block's results stay in the cache from group to group.
+    """
+
+    def flat(t: Task) -> bool:
+        return len(t.axes) == level + 1 and not t.lanes
+
+    if all(map(flat, bundle)) or sum(t.cost for t in bundle if flat(t)) < WORTH_A_LOOP:
+        return [bundle]
+    groups: list[list[Task]] = []
+    for t in bundle:
+        if not groups or flat(groups[-1][0]) != flat(t):
+            groups.append([])
+        groups[-1].append(t)
+    group_of = {t.var: k for k, group in enumerate(groups) for t in group}
+    rows = {t.var for t in passing}
+    crossing = any(v in rows and group_of[v] != group_of[t.var] for t in bundle for v, _ in t.reads)
+    return [bundle] if crossing else groups
 
 
 def loops(task: Task, level: int) -> bool:

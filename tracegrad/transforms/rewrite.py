@@ -17,6 +17,7 @@ from ..ops.shape import OPS as SHAPE_OPS
 from ..types import SIZES, ArrayType
 from .algebra import factor_out_of_sum, merge_factors, position_of_extreme, power_of_count
 from .products import gather_factors, product_with_identity, small_product, sum_of_product
+from .streams import as_sum, streamed
 
 broadcast_op = next(op for op in SHAPE_OPS if op.name == "broadcast_to")
 VERIFY_PASSES = [False]
@@ -302,9 +303,12 @@ def simplify(graph: Graph) -> Graph:
 
 
 def spell_out(graph: Graph) -> Graph:
-    """Small products as sums of products; the rules for products come before."""
+    """Small products, and those that read a large matrix a second time, as sums of products; the rules for products come before."""
+    streams = streamed(graph)
 
     def rule(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Sequence[Atom] | None:
+        if node in streams:
+            return as_sum(b, node, inputs)
         spelled = small_product(b, node, inputs)
         return None if spelled is None else (spelled,)
 
@@ -345,7 +349,7 @@ PIPELINE: tuple[tuple[str, Callable[[Graph], Graph]], ...] = (
     ("simplify", simplify),  # local rules and common subexpressions: the adjoint repeats much of the forward part
     ("dead code", remove_dead),  # what simplification and unused outputs left over
     ("simplify", simplify),  # rules that apply only now
-    ("small products", spell_out),
+    ("products spelled out", spell_out),
     ("dead code", remove_dead),
     ("regions", optimize_regions),  # last, when it is known which loops are left
 )
