@@ -15,6 +15,7 @@ import pytest
 
 import tracegrad as tg
 from tracegrad.runtime import threads
+from tracegrad.runtime.choice import Choice
 
 
 @pytest.fixture(autouse=True)
@@ -221,6 +222,25 @@ def test_containers(text: str, most: int, tmp_path: Path) -> None:
     assert threads.quota(file) == 1 << 20
     file.write_text(text)
     assert threads.quota(file) == most
+
+
+def test_the_clock_decides() -> None:
+    """The faster way is taken nearly always, whichever it is, and a change is noticed within some hundred calls."""
+    choice = Choice()
+
+    def calls(first: float, second: float, count: int) -> float:
+        taken = 0
+        for k in range(count):
+            way = choice.next()
+            taken += way
+            # Every tenth call is disturbed.
+            choice.note(way, (first, second)[way] * (3.0 if k % 10 == 7 else 1.0))
+        return taken / count
+
+    assert calls(1.0, 2.0, 1000) < 0.1
+    assert calls(9.0, 2.0, 1000) > 0.8
+    assert calls(1.0, 2.0, 1000) < 0.3
+    assert calls(1.0, 2.0, 1000) < 0.05
 
 
 def test_no_more_threads_than_pay(monkeypatch: pytest.MonkeyPatch) -> None:

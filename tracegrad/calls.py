@@ -291,7 +291,7 @@ class _Writer:
             self.line(2, f"if table is None: {run}")
             self.line(2, "else:")
             self.line(3, f"kernel({given}arena, status, {NO_PHASE}, 0, 0)")
-            self.line(3, f"if not shared.run(table, ({given}arena), status): {run}")
+            self.line(3, f"shared.run(table, ({given}arena), status)")
         else:
             self.line(2, run)
         self.line(1, "except (TypeError, OverflowError): return MISS")

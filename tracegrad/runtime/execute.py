@@ -69,7 +69,7 @@ class Compiled:
         # One function from the sizes to everything that must be allocated; constants where no size is symbolic.
         self.plan: Callable[..., Any] = eval(f"lambda {', '.join(self.symbols)}: (({shapes}), {self.printed.arena_bytes})")
         self.fixed = None if self.symbols else self.plan()
-        self.shared = Sharing(self.program, self.symbols, made.address)
+        self.shared = Sharing(self.program, self.symbols, made.call, made.address)
 
     def run(self, arrays: Sequence[np.ndarray[Any, Any]], sizes: Sequence[int]) -> list[np.ndarray[Any, Any]]:
         shapes, arena_bytes = self.fixed or self.plan(*sizes)
@@ -83,7 +83,9 @@ class Compiled:
         if arena.nbytes < arena_bytes + 64:
             arena = scratch.provide(arena_bytes + 64)
         table = self.shared.table(sizes)
-        if table is None or not self.shared.run(table, (*arrays, *own, arena), status):
+        if table is not None:
+            self.shared.run(table, (*arrays, *own, arena), status)
+        else:
             self.entry(*arrays, *own, arena, status, -1, 0, 0)
         if status[0]:
             self.fail(status)

@@ -15,11 +15,13 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from .._codegen import kernel, work
+from .choice import Choice
 
 CALL = 4_000_000
 """The work of all phases (in additions, about 0.01 ns each) from which a call wakes helpers: 40 us, twice what waking costs."""
@@ -33,6 +35,8 @@ PIECES_PER_THREAD = 8
 """Pieces are claimed by whoever is free, so that a thread that starts late or is disturbed holds up nobody."""
 LOOKS = 3_000
 """How often a helper looks for work, 20 to 40 ns each, before it goes to sleep."""
+ALONE = 1
+"""The second way of a table's choice."""
 NO_PHASE = 1 << 30
 """A kernel asked for this phase checks its arguments and does nothing."""
 
@@ -66,6 +70,9 @@ class Table:
         self.address = ctypes.addressof(self.words)
         self.pieces = sum(row[4] for row in rows)
         self.threads = threads
+        self.choice = Choice()
+        """Between sharing and running alone."""
+        self.calls = 0
 
 
 def divide(shares: Sequence[tuple[int, int, int, int, int]], threads: int) -> Table | None:
@@ -90,7 +97,8 @@ def divide(shares: Sequence[tuple[int, int, int, int, int]], threads: int) -> Ta
 class Sharing:
     """How the calls of one kernel are shared: decided per number of threads and sizes, from estimates of the work."""
 
-    def __init__(self, program: kernel.Program, symbols: Sequence[str], address: Callable[[], int]) -> None:
+    def __init__(self, program: kernel.Program, symbols: Sequence[str], entry: Callable[..., None], address: Callable[[], int]) -> None:
+        self._alone = entry
         found = work.shares(program)
         total = sum(s.work if isinstance(s.work, int) else CALL for s in found)
         self.shares = found if total >= CALL else ()
@@ -116,8 +124,21 @@ class Sharing:
             self._tables[key] = divide(self._rows(*sizes), threads)
         return self._tables[key]
 
-    def run(self, table: Table, operands: Sequence[Any], status: np.ndarray[Any, Any]) -> bool:
-        """One call over array objects that fit the kernel; False where it was not made because others have the helpers.
+    def run(self, table: Table, operands: Sequence[Any], status: np.ndarray[Any, Any]) -> None:
+        """One call over array objects that fit the kernel, shared unless others have the helpers or it was seen not to pay."""
+        way = table.choice.next()
+        start = perf_counter()
+        if way == ALONE or not self._share(table, operands, status):
+            self._alone(*operands, status, -1, 0, 0)
+            if way != ALONE:
+                return
+        # The first calls meet sleeping helpers and new memory.
+        table.calls += 1
+        if table.calls > 2:
+            table.choice.note(way, perf_counter() - start)
+
+    def _share(self, table: Table, operands: Sequence[Any], status: np.ndarray[Any, Any]) -> bool:
+        """False where the call was not made because others have the helpers.
 
         Of the pieces that failed the first is recorded in `status`, as if they had been run in order.
         """
