@@ -227,7 +227,7 @@ def apply_rules(
         else:
             values.extend(cts[k] if k in cts else zeros(type) for k, type in enumerate(node.types))
     inputs = len(plan.inputs)
-    for one in saved[:inputs]:
+    for one in saved[:inputs] if plan.outputs else saved:
         box, data, version = one
         if (
             plain
@@ -240,8 +240,8 @@ def apply_rules(
             values.append(data)
         else:
             values.append(unpack(one, create_graph))
-    for one in saved[inputs:]:
-        values.append(unpack_result(node, one, create_graph))  # noqa: PERF401 - mostly there is none
+    if plan.outputs:
+        values.extend([unpack_result(node, one, create_graph) for one in saved[inputs:]])
     if not fixed:
         assert callable(op.vjp)
         wanted = [e is not None for e in edges]

@@ -9,7 +9,8 @@ import numpy as np
 
 from .. import ops
 from .._codegen import integers
-from ..ir.dispatch import Value
+from ..ir.dispatch import NO_PARAMS, Value
+from ..ops.arithmetic import PLAIN
 
 OPERANDS = (Value, float, int, np.ndarray, np.generic, complex, integers.Integer)
 
@@ -37,6 +38,13 @@ Function = Callable[..., Any]
 
 
 def _binary(function: Function) -> Function:
+    op = PLAIN.get(function)
+
+    def direct(self: Any, other: Any) -> Any:
+        if isinstance(other, OPERANDS):
+            return self._bind(op, (self, other), NO_PARAMS)
+        return forward(self, other)
+
     def forward(self: Any, other: Any) -> Any:
         if isinstance(other, OPERANDS):
             return function(self, other)
@@ -44,8 +52,8 @@ def _binary(function: Function) -> Function:
             return function(self, array_of(other))
         return NotImplemented
 
-    forward.__name__ = function.__name__
-    return forward
+    forward.__name__ = direct.__name__ = function.__name__
+    return forward if op is None else direct
 
 
 def _reflected(function: Function) -> Function:

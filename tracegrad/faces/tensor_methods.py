@@ -38,16 +38,20 @@ class Size(tuple[Any, ...]):
 
 
 def _unary(name: str) -> Callable[[Any], Any]:
+    function = getattr(ops, name)
+
     def method(self: Any) -> Any:
-        return getattr(ops, name)(self)
+        return function(self)
 
     method.__name__, method.__doc__ = name, f"As tracegrad.{name}, of this tensor."
     return method
 
 
 def _binary(name: str) -> Callable[[Any, Any], Any]:
+    function = getattr(ops, name)
+
     def method(self: Any, other: Any) -> Any:
-        return getattr(ops, name)(self, operand(other))
+        return function(self, operand(other))
 
     method.__name__, method.__doc__ = name, f"As tracegrad.{name}, with this tensor as the first operand."
     return method

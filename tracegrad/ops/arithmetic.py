@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from .._codegen import lowering as lower
 from ..dtypes import DType, check
 from ..ir.dispatch import bind
-from ..ir.op import elementwise
+from ..ir.op import Op, elementwise
 from ..types import ArrayType
 from .define import front, linear
 
@@ -190,6 +191,21 @@ def not_equal(x: Any, y: Any) -> Any:
     """x != y, element by element."""
     return bind(not_equal_op, (x, y))
 
+
+PLAIN: dict[Callable[..., Any], Op] = {
+    add: add_op,
+    sub: sub_op,
+    mul: mul_op,
+    div: div_op,
+    neg: neg_op,
+    less: less_op,
+    less_equal: less_equal_op,
+    greater: greater_op,
+    greater_equal: greater_equal_op,
+    equal: equal_op,
+    not_equal: not_equal_op,
+}
+"""Functions that do nothing but apply their operation: operators of boxed values skip them."""
 
 OPS = (
     add_op,
