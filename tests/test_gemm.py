@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,11 @@ TOLERANCE = {"float32": 2e-4, "float64": 1e-12}
 
 
 def caller(dtype: str) -> Any:
-    routine = foreign.routine(symbols.OWN, f"gemm_{dtype}", "lllallallaall")
+    routine = foreign.routine(symbols.OWN, f"gemm_{dtype}", library.KINDS)
 
     @numba.njit(error_model="numpy")
     def call(m, n, k, a, row_a, step_a, b, step_b, col_b, scale, c, row_c, flags):  # type: ignore[no-untyped-def]
-        routine(m, n, k, a, 0, row_a, step_a, b, 0, step_b, col_b, scale, 0, c, 0, row_c, flags)
+        routine(m, n, k, a, 0, row_a, step_a, b, 0, step_b, col_b, scale, 0, c, 0, row_c, flags, 1, 0, 0, 0, 0)
 
     return call
 
@@ -166,3 +167,18 @@ def test_large_products_are_shared_among_threads() -> None:
     finally:
         tg.set_num_threads(before)
     assert "part" not in tg.jit(lambda a: a.T @ a).source(a[:10, :50])
+
+
+@pytest.mark.parametrize(("register", "rows"), [(16, 8), (32, 4)])
+def test_narrower_registers(register: int, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "FOLDER", [None])
+    monkeypatch.setattr(gemm, "REGISTER", register)
+    monkeypatch.setattr(gemm, "ROWS", rows)
+    address = prebuilt.address.__wrapped__("gemm_float64")
+    rng = np.random.default_rng(5)
+    a, b, c = rng.standard_normal((2, 21, 300)), rng.standard_normal((2, 300, 33)), np.empty((2, 21, 33))
+    integers = [ctypes.byref(ctypes.c_int64(k)) for k in (21, 33, 300, 300, 1, 33, 1, 33, 0, 2, 21 * 300, 300 * 33, 0, 21 * 33)]
+    pointers = [ctypes.c_void_p(x.ctypes.data) for x in (a, b, a, c)]
+    i, p = iter(integers), iter(pointers)
+    ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 18)(address)(*[next(p) if k == "a" else next(i) for k in library.KINDS])
+    close(c, a @ b)

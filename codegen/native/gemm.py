@@ -151,6 +151,16 @@ def _lower_either(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     return builder.select(*args)
 
 
+def shifted(pointer: Any, count: Any) -> Any:
+    """The address of the element that comes `count` elements later."""
+    raise TypeError("compiled code only")
+
+
+@primitive(shifted, lambda pointer, count: signature(pointer, pointer, types.uintp) if isinstance(pointer, types.CPointer) else None)
+def _lower_shifted(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    return builder.gep(args[0], [args[1]])
+
+
 def word(pointer: Any) -> int:
     """The integer at an address, as an index."""
     raise TypeError("compiled code only")
@@ -173,9 +183,12 @@ def _lower_put(context: Any, builder: Any, sig: Any, args: Any) -> Any:
 
 
 def entry_signature(dtype: str) -> Any:
-    """Everything by address, as the routines of BLAS: m, n, k, a and its strides, b and its strides, scale, c and its row's stride, flags."""
+    """Everything by address, as the routines of BLAS: m, n, k, a and its strides, b and its strides, scale, c and its row's stride, flags.
+
+    Then how many such products there are, and how far the next a, b, scale and c lie.
+    """
     i, t = types.CPointer(types.int64), types.CPointer(numpy_support.from_dtype(np.dtype(dtype)))
-    return types.void(i, i, i, t, i, i, t, i, i, t, t, i, i)
+    return types.void(i, i, i, t, i, i, t, i, i, t, t, i, i, i, i, i, i, i)
 
 
 def entry(dtype: str) -> Callable[..., None]:
@@ -186,7 +199,10 @@ def entry(dtype: str) -> Callable[..., None]:
     zero, one = t(0), t(1)
     panel_space, edge_space = make_scratch(DEEP * widest), make_scratch(ROWS * widest)
 
-    def product(of_m, of_n, of_k, a, at_row_a, at_step_a, b, at_step_b, at_col_b, scale, c, at_row_c, at_flags):  # type: ignore[no-untyped-def]
+    def product(  # type: ignore[no-untyped-def]
+        of_m, of_n, of_k, first_a, at_row_a, at_step_a, first_b, at_step_b, at_col_b, first_scale, first_c, at_row_c, at_flags,
+        at_count, next_a, next_b, next_scale, next_c,
+    ):  # fmt: skip
         o, unit, two, three = index(0), index(1), index(2), index(3)
         block, widths, deep, tall = index(ROWS), index(widest), index(DEEP), index(TALL)
         # As wide as the machine has them, whatever the compiler would choose by itself.
@@ -194,59 +210,62 @@ def entry(dtype: str) -> Callable[..., None]:
         m, n, k, row_a, step_a = word(of_m), word(of_n), word(of_k), word(at_row_a), word(at_step_a)
         step_b, col_b, row_c, flags = word(at_step_b), word(at_col_b), word(at_row_c), word(at_flags)
         onto, scaled, half = (flags & index(ADD)) != o, (flags & index(SCALED)) != o, (flags & index(SYMMETRIC)) != o
-        panel, edge = panel_space(a), edge_space(a)
-        if k == o and not onto:
-            for i in range(o, m):
-                for j in range(o, n):
-                    put(c, i * row_c + j, zero)
-        for top in range(o, m, tall):
-            end = min(m, top + tall)
-            for start in range(o, k, deep):
-                depth = min(deep, k - start)
-                add = onto or start > o
-                for j in range(top // widths * widths if half else o, n, widths):
-                    used = min(widths, n - j)
-                    vectors = (used + index(lanes - 1)) // index(lanes)
-                    width = vectors * index(lanes)
-                    # Copying the columns side by side pays where several blocks of rows read them.
-                    direct = end - top <= block + block and used == width and col_b == unit and not scaled
-                    source = either(direct, b, panel)
-                    at_b = start * step_b + j if direct else o
-                    apart = step_b if direct else width
-                    if direct:
-                        pass
-                    elif col_b == unit and used == widths:
-                        for q in range(o, depth):
-                            s = get(scale, start + q) if scaled else one
-                            for z in range(o, widths):
-                                put(panel, q * widths + z, get(b, (start + q) * step_b + j + z) * s)
-                    else:
-                        for q in range(o, depth):
-                            s = get(scale, start + q) if scaled else one
-                            for z in range(o, width):
-                                put(panel, q * width + z, get(b, (start + q) * step_b + (j + z) * col_b) * s if z < used else zero)
-                    for i in range(top, min(end, j + used) if half else end, block):
-                        rows = min(block, end - i)
-                        whole = rows == block and used == width
-                        at_a = i * row_a + start * step_a
-                        target = either(whole, c, edge)
-                        at_c = i * row_c + j if whole else o
-                        row = row_c if whole else width
-                        if vectors == three:
-                            _tile_3(depth, a, at_a, row_a, step_a, source, at_b, apart, target, at_c, row, rows, add and whole)
-                        elif vectors == two:
-                            _tile_2(depth, a, at_a, row_a, step_a, source, at_b, apart, target, at_c, row, rows, add and whole)
+        panel, edge = panel_space(first_a), edge_space(first_a)
+        for number in range(o, word(at_count)):
+            a, b = shifted(first_a, number * word(next_a)), shifted(first_b, number * word(next_b))
+            scale, c = shifted(first_scale, number * word(next_scale)), shifted(first_c, number * word(next_c))
+            if k == o and not onto:
+                for i in range(o, m):
+                    for j in range(o, n):
+                        put(c, i * row_c + j, zero)
+            for top in range(o, m, tall):
+                end = min(m, top + tall)
+                for start in range(o, k, deep):
+                    depth = min(deep, k - start)
+                    add = onto or start > o
+                    for j in range(top // widths * widths if half else o, n, widths):
+                        used = min(widths, n - j)
+                        vectors = (used + index(lanes - 1)) // index(lanes)
+                        width = vectors * index(lanes)
+                        # Copying the columns side by side pays where several blocks of rows read them.
+                        direct = end - top <= block + block and used == width and col_b == unit and not scaled
+                        source = either(direct, b, panel)
+                        at_b = start * step_b + j if direct else o
+                        apart = step_b if direct else width
+                        if direct:
+                            pass
+                        elif col_b == unit and used == widths:
+                            for q in range(o, depth):
+                                s = get(scale, start + q) if scaled else one
+                                for z in range(o, widths):
+                                    put(panel, q * widths + z, get(b, (start + q) * step_b + j + z) * s)
                         else:
-                            _tile_1(depth, a, at_a, row_a, step_a, source, at_b, apart, target, at_c, row, rows, add and whole)
-                        if not whole:
-                            for r in range(o, rows):
-                                for z in range(o, used):
-                                    value = get(edge, r * width + z)
-                                    at = (i + r) * row_c + j + z
-                                    put(c, at, get(c, at) + value if add else value)
-        if half:
-            for j in range(unit, n):
-                for i in range(o, min(j, m)):
-                    put(c, j * row_c + i, get(c, i * row_c + j))
+                            for q in range(o, depth):
+                                s = get(scale, start + q) if scaled else one
+                                for z in range(o, width):
+                                    put(panel, q * width + z, get(b, (start + q) * step_b + (j + z) * col_b) * s if z < used else zero)
+                        for i in range(top, min(end, j + used) if half else end, block):
+                            rows = min(block, end - i)
+                            whole = rows == block and used == width
+                            at_a = i * row_a + start * step_a
+                            target = either(whole, c, edge)
+                            at_c = i * row_c + j if whole else o
+                            row = row_c if whole else width
+                            if vectors == three:
+                                _tile_3(depth, a, at_a, row_a, step_a, source, at_b, apart, target, at_c, row, rows, add and whole)
+                            elif vectors == two:
+                                _tile_2(depth, a, at_a, row_a, step_a, source, at_b, apart, target, at_c, row, rows, add and whole)
+                            else:
+                                _tile_1(depth, a, at_a, row_a, step_a, source, at_b, apart, target, at_c, row, rows, add and whole)
+                            if not whole:
+                                for r in range(o, rows):
+                                    for z in range(o, used):
+                                        value = get(edge, r * width + z)
+                                        at = (i + r) * row_c + j + z
+                                        put(c, at, get(c, at) + value if add else value)
+            if half:
+                for j in range(unit, n):
+                    for i in range(o, min(j, m)):
+                        put(c, j * row_c + i, get(c, i * row_c + j))
 
     return product

@@ -27,7 +27,7 @@ __all__ = [
 ]  # fmt: skip
 
 NO, YES = ord("N"), ord("T")
-KINDS = "lllallallaall"
+KINDS = "lllallallaalllllll"
 """The arguments of the routine of `gemm`."""
 
 
@@ -162,7 +162,7 @@ def _type_with_vector(a: Any, at_a: Any, b: Any, at_b: Any, out: Any, at: Any, m
 
 def _with_matrix(
     a: Any, at_a: int, b: Any, at_b: int, scale: Any, at_scale: int, scaled: int, out: Any, at: int, m: int, n: int, k: int,
-    turned_a: bool, turned_b: bool, part: int, parts: int,
+    turned_a: bool, turned_b: bool, part: int, parts: int, total: int, next_a: int, next_b: int, next_scale: int,
 ) -> None:  # fmt: skip
     raise TypeError("compiled code only")
 
@@ -170,7 +170,7 @@ def _with_matrix(
 @implements(_with_matrix, inline=False)
 def _type_with_matrix(
     a: Any, at_a: Any, b: Any, at_b: Any, scale: Any, at_scale: Any, scaled: Any, out: Any, at: Any, m: Any, n: Any, k: Any,
-    turned_a: Any, turned_b: Any, part: Any, parts: Any,
+    turned_a: Any, turned_b: Any, part: Any, parts: Any, total: Any, next_a: Any, next_b: Any, next_scale: Any,
 ) -> Any:  # fmt: skip
     """Real products are our own; of a matrix with its own transpose half is computed. Complex ones are BLAS's, unscaled and undivided."""
     if str(out.dtype) not in gemm.DTYPES:
@@ -180,12 +180,13 @@ def _type_with_matrix(
 
         def complex_body(
             a: Any, at_a: int, b: Any, at_b: int, scale: Any, at_scale: int, scaled: int, out: Any, at: int, m: int, n: int, k: int,
-            turned_a: bool, turned_b: bool, part: int, parts: int,
+            turned_a: bool, turned_b: bool, part: int, parts: int, total: int, next_a: int, next_b: int, next_scale: int,
         ) -> None:  # fmt: skip
-            call(
-                YES if turned_b else NO, YES if turned_a else NO, n, m, k, one,
-                b, at_b, k if turned_b else n, a, at_a, m if turned_a else k, zero, out, at, n,
-            )  # fmt: skip
+            for q in range(total):
+                call(
+                    YES if turned_b else NO, YES if turned_a else NO, n, m, k, one, b, at_b + q * next_b, k if turned_b else n,
+                    a, at_a + q * next_a, m if turned_a else k, zero, out, at + q * m * n, n,
+                )  # fmt: skip
 
         return complex_body
     own = routine(OWN, f"gemm_{out.dtype}", KINDS)
@@ -193,7 +194,7 @@ def _type_with_matrix(
 
     def body(
         a: Any, at_a: int, b: Any, at_b: int, scale: Any, at_scale: int, scaled: int, out: Any, at: int, m: int, n: int, k: int,
-        turned_a: bool, turned_b: bool, part: int, parts: int,
+        turned_a: bool, turned_b: bool, part: int, parts: int, total: int, next_a: int, next_b: int, next_scale: int,
     ) -> None:  # fmt: skip
         row_a, step_a = (1, m) if turned_a else (k, 1)
         step_b, col_b = (1, k) if turned_b else (n, 1)
@@ -202,15 +203,17 @@ def _type_with_matrix(
         first = min(part * width, max(m, n))
         count = min(width, max(m, n) - first)
         if count > 0 and m >= n:
-            symmetric = turned_a != turned_b and m == n and _same_place(a, at_a, b, at_b)
+            symmetric = turned_a != turned_b and m == n and next_a == next_b and _same_place(a, at_a, b, at_b)
             skip = first if symmetric else 0
             own(
                 count, n - skip, k, a, at_a + first * row_a, row_a, step_a, b, at_b + skip * col_b, step_b, col_b,
                 scale, at_scale, out, at + first * n + skip, n, scaled | half if symmetric else scaled,
+                total, next_a, next_b, next_scale, m * n,
             )  # fmt: skip
         elif count > 0:
             own(
-                m, count, k, a, at_a, row_a, step_a, b, at_b + first * col_b, step_b, col_b, scale, at_scale, out, at + first, n, scaled
+                m, count, k, a, at_a, row_a, step_a, b, at_b + first * col_b, step_b, col_b, scale, at_scale, out, at + first, n, scaled,
+                total, next_a, next_b, next_scale, m * n,
             )  # fmt: skip
 
     return body
@@ -239,7 +242,7 @@ def _type_matmul(a: Any, b: Any, out: Any, turned_a: Any = False, turned_b: Any 
             if p == 0:
                 _with_vector(a, 0, b, 0, out, 0, m, n, k, turned_a, turned_b)
         else:
-            _with_matrix(a, 0, b, 0, a, 0, 0, out, 0, m, n, k, turned_a, turned_b, p, signed(parts))
+            _with_matrix(a, 0, b, 0, a, 0, 0, out, 0, m, n, k, turned_a, turned_b, p, signed(parts), 1, 0, 0, 0)
 
     return body
 
@@ -252,7 +255,7 @@ def _type_matmul_scaled(
 
     def body(a: Any, b: Any, scale: Any, out: Any, turned_a: bool = False, turned_b: bool = False, part: int = 0, parts: int = 1) -> None:
         m, n = out.shape
-        _with_matrix(a, 0, b, 0, scale, 0, weigh, out, 0, m, n, scale.size, turned_a, turned_b, signed(part), signed(parts))
+        _with_matrix(a, 0, b, 0, scale, 0, weigh, out, 0, m, n, scale.size, turned_a, turned_b, signed(part), signed(parts), 1, 0, 0, 0)
 
     return body
 
@@ -279,8 +282,10 @@ def _type_batched(a: Any, b: Any, out: Any, turned_a: Any = False, turned_b: Any
             for q in range(first, last):
                 _with_vector(a, q * step_a, b, q * step_b, out, q * m * n, m, n, k, turned_a, turned_b)
         else:
-            for q in range(first, last):
-                _with_matrix(a, q * step_a, b, q * step_b, a, 0, 0, out, q * m * n, m, n, k, turned_a, turned_b, 0, 1)
+            _with_matrix(
+                a, first * step_a, b, first * step_b, a, 0, 0, out, first * m * n, m, n, k, turned_a, turned_b, 0, 1,
+                last - first, step_a, step_b, 0,
+            )  # fmt: skip
 
     return body if through_blas else loops
 
@@ -297,7 +302,10 @@ def _type_batched_scaled(
         step_a = m * k if a.shape[0] > 1 else 0
         step_b = k * n if b.shape[0] > 1 else 0
         step = k if scale.size > k else 0
-        for q in range(signed(part) * count // signed(parts), (signed(part) + 1) * count // signed(parts)):
-            _with_matrix(a, q * step_a, b, q * step_b, scale, q * step, weigh, out, q * m * n, m, n, k, turned_a, turned_b, 0, 1)
+        first, last = signed(part) * count // signed(parts), (signed(part) + 1) * count // signed(parts)
+        _with_matrix(
+            a, first * step_a, b, first * step_b, scale, first * step, weigh, out, first * m * n, m, n, k, turned_a, turned_b, 0, 1,
+            last - first, step_a, step_b, step,
+        )  # fmt: skip
 
     return body
