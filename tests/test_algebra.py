@@ -198,3 +198,17 @@ def test_integers_keep_their_products() -> None:
     x = np.arange(5)
     assert names(lambda x: 3 * (2 * x), x).count("mul") == 2
     np.testing.assert_array_equal(tg.jit(lambda x: 3 * (2 * x))(x), 6 * x)
+
+
+def test_derivative_of_a_reciprocal_divides_once() -> None:
+    def f(x: Any) -> Any:
+        return np.sum(1 / x)
+
+    x = np.array([3.0, -0.7, 0.0, -0.0, np.inf, -np.inf, np.nan, 1e-310, 1e200, -1e-200, 5e-324])
+    assert names(tg.grad(f), x).count("div") == 1
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        found, expected = tg.jit(tg.grad(f))(x), -(1 / x) / x
+    np.testing.assert_allclose(found, expected, rtol=3e-16 * 2)
+    # Another numerator, and another denominator, stay.
+    assert "square" not in names(lambda x: (2 / x) / x, x)
+    assert "square" not in names(lambda x, y: (1 / x) / y, x, x)

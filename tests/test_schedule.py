@@ -143,6 +143,32 @@ def nearest(centres: Any, points: Any) -> Any:
     return np.sum(np.min(np.sum((points[:, None, :] - centres[None, :, :]) ** 2, axis=2), axis=1))
 
 
+def test_what_is_symmetric_in_a_pair_is_computed_once() -> None:
+    """The sums over the first and over the second particle meet in one loop; |x - y| and |y - x| are one number there."""
+
+    def energy(x: Any) -> Any:
+        return np.sum(np.exp(-((x[:, None] - x[None, :]) ** 2)))
+
+    x = np.random.default_rng(0).normal(size=300)
+    f = tg.jit(tg.grad(energy))
+    assert f.source(x).rpartition('"""')[2].count(" = exp(") == 1
+    d = x[:, None] - x
+    np.testing.assert_allclose(f(x), -4 * np.sum(d * np.exp(-(d**2)), axis=1), rtol=1e-12)
+
+
+def test_equal_expressions_are_named_once_but_accumulators_are_read_anew() -> None:
+    """The running maximum is part of two expressions that look the same and are not."""
+
+    def f(x: Any) -> Any:
+        return np.exp(x - np.max(x, axis=1, keepdims=True)), x + 0.0 * x, x + (-0.0) * x
+
+    x = np.random.default_rng(0).normal(size=(7, 5))
+    x[0, 0] = -0.0
+    for found, expected in zip(tg.jit(f)(x), f(x), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-15)
+        np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
+
+
 def test_short_trailing_axes_lie_across_memory_where_loops_run_along_the_axis_before() -> None:
     program = program_of(tg.grad(nearest), np.zeros((100, 8)), np.zeros((3000, 8)))
     shapes = {b.name: b.shape for b in program.buffers if b.role == "temp"}

@@ -24,6 +24,8 @@ from .names import Names
 Index = tuple[Int, ...]
 UNROLLED = 8
 """A reduction over at most this many elements is one expression."""
+EVEN = frozenset({"square", "abs"})
+"""Operations that take -x to what they take x to."""
 INT64 = np.dtype(np.int64)
 BOOL = np.dtype(np.bool_)
 INTP = np.dtype(np.uintp)
@@ -102,6 +104,7 @@ class Emitter:
         self.errors: list[str] = []
         self.probe: Probe | None = None
         self.active: list[str] = []
+        self.differences: dict[str, frozenset[kernel.Expression]] = {}
 
     # --- scopes ------------------------------------------------------------------------------------------------------------
 
@@ -242,7 +245,34 @@ class Emitter:
         value = kernel.Apply(code, tuple(arguments), dtype)
         if counted and dtype != INT64:
             value = kernel.Apply("{x}", (("x", kernel.Apply(code, tuple(arguments), INT64)),), dtype)
-        return self.let(self.names.of(var), value, comment_of(node))
+        return self.shared(node, var, value)
+
+    def shared(self, node: Node, var: Var, value: kernel.Expression) -> kernel.Name:
+        """A name for the value, the one it has already where it is computed from the same names."""
+        if self.probe is not None or not self.bound_once(value):
+            return self.let(self.names.of(var), value, comment_of(node))
+        # The text of an expression tells -0.0 from 0.0.
+        key: tuple[Any, ...] = (repr(value),)
+        x = value.arguments[0][1] if node.op.name in EVEN and isinstance(value, kernel.Apply) else None
+        if isinstance(x, kernel.Name) and x.name in self.differences:
+            # The square of y - x is that of x - y: a sum over pairs in both directions computes once what is symmetric.
+            key = (node.op.name, value.dtype, self.differences[x.name])
+        for scope in reversed(self.scopes):
+            if key in scope.memo:
+                found = scope.memo[key]
+                assert isinstance(found, kernel.Name)
+                return found
+        name = self.let(self.names.of(var), value, comment_of(node))
+        self.scopes[-1].memo[key] = name
+        if node.op.name == "sub" and isinstance(value, kernel.Apply):
+            self.differences[name.name] = frozenset(a for _, a in value.arguments)
+        return name
+
+    def bound_once(self, x: kernel.Expression) -> bool:
+        """Whether all its names are made by `let`; an accumulator is another value later."""
+        if isinstance(x, kernel.Apply):
+            return all(self.bound_once(a) for _, a in x.arguments)
+        return isinstance(x, kernel.Literal) or (isinstance(x, kernel.Name) and x.name in self.depths)
 
     def viewed(self, node: Node, rule: lowering.View, index: Index) -> kernel.Expression:
         source = node.inputs[0]
@@ -377,7 +407,7 @@ class Emitter:
                 value = converted(self.element(source, place(index, node, position)), dtype)
                 result = value if result is None else kernel.Apply(COMBINING[kind], (("x", result), ("y", value)), dtype)
             assert result is not None
-            return self.let(self.names.of(var), result, comment_of(node))
+            return self.shared(node, var, result)
         accumulator = self.declare(self.names.of(var), kernel.Literal(identity(rule, dtype), dtype))
         with self.nest(tuple(sizes)) as position:
             value = converted(self.element(source, place(index, node, position)), dtype)

@@ -11,7 +11,7 @@ from ..dtypes import INT64
 from ..ir.graph import Atom, Literal, Node, Var
 from ..ops.arithmetic import OPS as ARITHMETIC
 from ..ops.creation import iota_op
-from ..ops.elementary import POWER_LIMITS, pow_below_op
+from ..ops.elementary import POWER_LIMITS, pow_below_op, square_op
 from ..ops.logic import OPS as LOGIC
 from ..ops.reductions import max_op, min_op
 from ..ops.shape import OPS as SHAPE_OPS
@@ -129,6 +129,15 @@ def _count(b: Rewriter, atom: Atom) -> Int | None:
     made = b.made_by(atom, "iota")
     size: Int | None = None if made is None else made.params["size"]
     return size
+
+
+def divided_reciprocal(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
+    """(1 / x) / x -> square(1 / x): what the derivative of a reciprocal computes, without a second division."""
+    inner = b.made_by(inputs[0], "div") if node.op.name == "div" else None
+    if inner is None or inner.inputs[1] is not inputs[1] or inputs[0].type != node.outputs[0].type or inputs[0].type.dtype.kind != "f":
+        return None
+    one = inner.inputs[0]
+    return b.emit(square_op, (inputs[0],), {}, node) if isinstance(one, Literal) and one.value == 1 else None
 
 
 def position_of_extreme(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:

@@ -15,7 +15,7 @@ from ..ir.verify import verify
 from ..ops.arithmetic import mul_op
 from ..ops.shape import OPS as SHAPE_OPS
 from ..types import SIZES, ArrayType
-from .algebra import factor_out_of_sum, merge_factors, position_of_extreme, power_of_count
+from .algebra import divided_reciprocal, factor_out_of_sum, merge_factors, position_of_extreme, power_of_count
 from .products import gather_factors, product_with_identity, small_product, sum_of_product
 from .streams import as_sum, streamed
 
@@ -249,7 +249,7 @@ def _rule_fold(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None
 
 RULES = (
     _rule_fold, _rule_identity, _rule_constant, _rule_double, _rule_square, _rule_repeated, factor_out_of_sum, power_of_count,
-    merge_factors, position_of_extreme, product_with_identity, sum_of_product, gather_factors,
+    merge_factors, divided_reciprocal, position_of_extreme, product_with_identity, sum_of_product, gather_factors,
 )  # fmt: skip
 
 
