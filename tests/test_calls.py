@@ -29,6 +29,10 @@ class Weights:
     b: Any
 
 
+def offset_of(model: Any) -> float:
+    return float(model.offset.sum())
+
+
 def scaled(x: Any) -> Any:
     return x * SCALE
 
@@ -241,7 +245,7 @@ def test_arrays_beside_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
             self.w, self.data, self.offset = np.ones(4), np.zeros(1000), np.ones(3)
 
         def shift(self) -> float:
-            return float(self.offset.sum())
+            return offset_of(self)
 
         @tg.jit
         def loss(self, x: Any) -> Any:

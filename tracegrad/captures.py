@@ -24,6 +24,8 @@ _SCALARS = (bool, int, float, complex, str, type(None), np.generic)
 _LIMIT = 5000
 _DYNAMIC = {"__dict__", "__getattribute__", "attrgetter", "getattr", "vars"}
 """Names in code which reads attributes that it does not name."""
+_MOST_CODE = 300
+"""Functions searched for the names of attributes; where there are more, every attribute counts."""
 _LIBRARIES = ("numpy", "scipy", "tracegrad")
 
 
@@ -179,10 +181,25 @@ class Surroundings:
         """Dataclasses: as trees they are read field by field."""
         self._seen: set[int] = set()
         self._mentioned: set[str] = set()
+        self._scanned: set[types.CodeType] = set()
         self._count = 0
         self._function(function)
-        if not self._mentioned & _DYNAMIC:
-            self.facts = [(place, value) for place, value in self.facts if self._read(place)]
+        if not self._mentioned & _DYNAMIC and len(self._scanned) < _MOST_CODE:
+            # Arrays may be large, and are compared at each call.
+            self.facts = [(place, value) for place, value in self.facts if not isinstance(value, np.ndarray) or self._read(place)]
+
+    def _mention(self, function: Any) -> None:
+        """Note the names that a function reads, and those that the functions read which it names."""
+        code = getattr(function, "__code__", None)
+        if code is None or code in self._scanned or len(self._scanned) >= _MOST_CODE:
+            return
+        self._scanned.add(code)
+        names = _loaded(code)
+        self._mentioned.update(names)
+        for name in names & function.__globals__.keys():
+            other = function.__globals__[name]
+            if isinstance(other, types.FunctionType) and _foreign(other.__module__):
+                self._mention(other)
 
     def _read(self, place: Place | None) -> bool:
         """Whether the attributes on the way to a place are named by any code: the data set kept beside a model's weights is not."""
@@ -284,8 +301,7 @@ class Surroundings:
                 self._methods(type(value), root(place.path, type(value)), names)
                 for method in [m for c in type(value).__mro__ for m in vars(c).values() if _foreign(c.__module__)]:
                     for function in (method, getattr(method, "fget", None), getattr(method, "function", None)):
-                        code = getattr(function, "__code__", None)
-                        self._mentioned.update(_loaded(code) if code else ())
+                        self._mention(function)
 
     def _methods(self, cls: type, place: Place, names: tuple[str, ...]) -> None:
         """Methods, properties and attributes of the class of an object that the code names."""
