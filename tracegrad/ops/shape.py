@@ -40,7 +40,7 @@ def _reshape_index(index: Shape, in_shape: Shape, out_shape: Shape, params: dict
     return tuple(reversed(result))
 
 
-_reshape = linear(
+reshape_op = linear(
     "reshape",
     evaluate=lambda x, *, shape: (x if isinstance(x, np.ndarray) else np.asarray(x)).reshape(shape),
     infer=_reshape_infer,
@@ -73,7 +73,7 @@ def reshape(x: Any, shape: int | Sequence[Int]) -> Any:
         new = (*new[:at], total // known, *new[at + 1 :])
         if new == old:
             return x
-    return bind(_reshape, (x,), {"shape": new})
+    return bind(reshape_op, (x,), {"shape": new})
 
 
 def expand_dims(x: Any, axis: int | Sequence[int]) -> Any:
@@ -107,7 +107,7 @@ def squeeze(x: Any, axis: int | Sequence[int] | None = None) -> Any:
 
 # --- transpose -----------------------------------------------------------------------------------------------------------------
 
-_transpose = linear(
+transpose_op = linear(
     "transpose",
     evaluate=lambda x, *, axes: (x if isinstance(x, np.ndarray) else np.asarray(x)).transpose(axes),
     infer=lambda x, *, axes: (ArrayType(x.type.dtype, tuple(x.type.shape[a] for a in axes)),),
@@ -117,19 +117,19 @@ _transpose = linear(
     view=True,
     doc="The axes in another order.",
 )
-MOVEAXIS.append(_transpose)
+MOVEAXIS.append(transpose_op)
 
 
 def transpose(x: Any, axes: Sequence[int] | None = None) -> Any:
     """The axes in the given order (reversed by default)."""
     ndim = ndim_of(x)
     if axes is None:
-        return x if ndim < 2 else bind(_transpose, (x,), {"axes": tuple(range(ndim - 1, -1, -1))})
+        return x if ndim < 2 else bind(transpose_op, (x,), {"axes": tuple(range(ndim - 1, -1, -1))})
     order = tuple([normalize_axis(a, ndim) for a in axes])
     same_order = list(range(ndim))
     if sorted(order) != same_order:
         raise ShapeError(f"axes {tuple(axes or ())} are no permutation of the {ndim} axes of an array of shape {show(shape_of(x))}")
-    return x if list(order) == same_order else bind(_transpose, (x,), {"axes": order})
+    return x if list(order) == same_order else bind(transpose_op, (x,), {"axes": order})
 
 
 def moveaxis(x: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Any:
@@ -184,7 +184,7 @@ def _broadcast_evaluate(x: Any, *, shape: tuple[int, ...]) -> Any:
     return result
 
 
-_broadcast_to = linear(
+broadcast_to_op = linear(
     "broadcast_to",
     evaluate=_broadcast_evaluate,
     infer=_broadcast_infer,
@@ -198,7 +198,7 @@ _broadcast_to = linear(
 def broadcast_to(x: Any, shape: int | Sequence[Int]) -> Any:
     """`x` with axes of size 1, and new leading axes, repeated (without copying)."""
     target = (shape,) if isinstance(shape, (int, integers.Integer)) else tuple(shape)
-    return x if shape_of(x) == target and hasattr(x, "dtype") else bind(_broadcast_to, (x,), {"shape": target})
+    return x if shape_of(x) == target and hasattr(x, "dtype") else bind(broadcast_to_op, (x,), {"shape": target})
 
 
 def sum_to(x: Any, shape: Sequence[Int]) -> Any:
@@ -224,7 +224,7 @@ def _sum_adjoint(ct: Any, *, axes: tuple[int, ...], like: ArrayType) -> Any:
     return broadcast_to(reshape(ct, [1 if k in axes else s for k, s in enumerate(shape)]), shape)
 
 
-_sum = linear(
+sum_op = linear(
     "sum",
     evaluate=lambda x, *, axes: np.add.reduce(x, axes),
     infer=_sum_infer,
@@ -237,7 +237,7 @@ _sum = linear(
 
 def sum_axes(x: Any, axes: tuple[int, ...]) -> Any:
     """Sum over these (normalized) axes, which disappear."""
-    return bind(_sum, (x,), {"axes": axes})
+    return bind(sum_op, (x,), {"axes": axes})
 
 
 # --- slices --------------------------------------------------------------------------------------------------------------------
@@ -252,10 +252,10 @@ def _slice_evaluate(x: Any, *, start: Shape, size: Shape, step: tuple[int, ...])
 
 
 def _slice_batch(values: Any, axes: Any, n: Int, *, start: Shape, size: Shape, step: tuple[int, ...]) -> Any:
-    return [bind(_slice, [front(values[0], axes[0])], {"start": (0, *start), "size": (n, *size), "step": (1, *step)})], [0]
+    return [bind(slice_op, [front(values[0], axes[0])], {"start": (0, *start), "size": (n, *size), "step": (1, *step)})], [0]
 
 
-_slice = linear(
+slice_op = linear(
     "slice",
     evaluate=_slice_evaluate,
     infer=lambda x, *, start, size, step: (ArrayType(x.type.dtype, tuple(size)),),
@@ -273,7 +273,7 @@ def slice_array(x: Any, start: Sequence[Int], size: Sequence[Int], step: Sequenc
     """`out[i] = x[start + i * step]` along every axis."""
     if tuple(size) == shape_of(x) and all(isinstance(b, int) and b == 0 for b in start) and all(s == 1 for s in step):
         return x
-    return bind(_slice, (x,), {"start": tuple(start), "size": tuple(size), "step": tuple(step)})
+    return bind(slice_op, (x,), {"start": tuple(start), "size": tuple(size), "step": tuple(step)})
 
 
 def cut(x: Any, axis: int, start: Int, size: Int, step: int = 1) -> Any:
@@ -301,10 +301,10 @@ def _embed_boxes(in_shapes: Any, out_shape: Shape, params: dict[str, Any]) -> tu
 
 
 def _embed_batch(values: Any, axes: Any, n: Int, *, shape: Shape, start: Shape) -> Any:
-    return [bind(_embed, [front(values[0], axes[0])], {"shape": (n, *shape), "start": (0, *start)})], [0]
+    return [bind(embed_op, [front(values[0], axes[0])], {"shape": (n, *shape), "start": (0, *start)})], [0]
 
 
-_embed = linear(
+embed_op = linear(
     "embed",
     evaluate=_embed_evaluate,
     infer=lambda x, *, shape, start: (ArrayType(x.type.dtype, tuple(shape)),),
@@ -318,7 +318,7 @@ _embed = linear(
 def embed(x: Any, shape: Sequence[Int], start: Sequence[Int], step: Sequence[int] | None = None) -> Any:
     """Zeros of `shape`, with `out[start + i * step] = x[i]`."""
     if step is None or all(s == 1 for s in step):
-        return bind(_embed, [x], {"shape": tuple(shape), "start": tuple(start)})
+        return bind(embed_op, [x], {"shape": tuple(shape), "start": tuple(start)})
     # Other steps are built from unit ones: reverse for negative steps, spread by padding a new axis behind each element.
     begin = list(start)
     for axis, s in enumerate(step):
@@ -329,10 +329,10 @@ def embed(x: Any, shape: Sequence[Int], start: Sequence[Int], step: Sequence[int
         if abs(s) > 1 and not same(size, 0):
             old = shape_of(x)
             spread = expand_dims(x, axis + 1)
-            padded = bind(_embed, [spread], {"shape": (*old[: axis + 1], abs(s), *old[axis + 1 :]), "start": (0,) * (len(old) + 1)})
+            padded = bind(embed_op, [spread], {"shape": (*old[: axis + 1], abs(s), *old[axis + 1 :]), "start": (0,) * (len(old) + 1)})
             flat = reshape(padded, (*old[:axis], size * abs(s), *old[axis + 1 :]))
             x = slice_array(flat, (0,) * len(old), (*old[:axis], (size - 1) * abs(s) + 1, *old[axis + 1 :]), (1,) * len(old))
-    return bind(_embed, [x], {"shape": tuple(shape), "start": tuple(b if n != 0 else 0 for b, n in zip(begin, shape_of(x), strict=True))})
+    return bind(embed_op, [x], {"shape": tuple(shape), "start": tuple(b if n != 0 else 0 for b, n in zip(begin, shape_of(x), strict=True))})
 
 
 def flip(x: Any, axis: int | Sequence[int] | None = None) -> Any:
@@ -399,15 +399,15 @@ CONVERT: list[Any] = []
 
 def _concatenate_jvp(tangents: Any, inputs: Any, outs: Any, *, axis: int) -> list[Any]:
     parts = [broadcast_to(outs[0].dtype.type(0), shape_of(x)) if t is None else t for t, x in zip(tangents, inputs, strict=True)]
-    return [bind(_concatenate, parts, {"axis": axis})]
+    return [bind(concatenate_op, parts, {"axis": axis})]
 
 
 def _concatenate_batch(values: Any, axes: Any, size: Int, *, axis: int) -> Any:
     parts = [broadcast_to(expand_dims(v, 0), (size, *shape_of(v))) if a is None else front(v, a) for v, a in zip(values, axes, strict=True)]
-    return [bind(_concatenate, parts, {"axis": axis + 1})], [0]
+    return [bind(concatenate_op, parts, {"axis": axis + 1})], [0]
 
 
-_concatenate = op(
+concatenate_op = op(
     "concatenate",
     ["xs"],
     evaluate=lambda *xs, axis: np.concatenate(xs, axis),
@@ -430,7 +430,7 @@ def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> Any:
         parts, axis = [reshape(x, -1) for x in parts], 0
     if any(ndim_of(x) == 0 for x in parts):
         raise ShapeError("zero-dimensional arrays cannot be concatenated; use stack, or reshape them to (1,)")
-    return bind(_concatenate, parts, {"axis": normalize_axis(axis, ndim_of(parts[0]))})
+    return bind(concatenate_op, parts, {"axis": normalize_axis(axis, ndim_of(parts[0]))})
 
 
 def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
@@ -445,4 +445,4 @@ def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
     return concatenate([expand_dims(x, where) for x in parts], where)
 
 
-OPS = (_reshape, _transpose, _broadcast_to, _sum, _slice, _embed, _concatenate)
+OPS = (reshape_op, transpose_op, broadcast_to_op, sum_op, slice_op, embed_op, concatenate_op)

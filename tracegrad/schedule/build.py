@@ -9,7 +9,7 @@ from typing import Any
 
 from .._codegen import integers, kernel, lowering
 from ..ir.graph import Atom, Graph, Node, Var
-from ..ops.shape import OPS as SHAPE_OPS
+from ..ops.shape import transpose_op
 from ..types import SIZES, ArrayType, Int, Shape
 from .analysis import Analysis
 from .bounds import Facts
@@ -22,7 +22,6 @@ from .tasks import Task, bundles, loops, map_task, parts, probe_task, reduce_tas
 from .tiling import tile
 from .whole import Whole
 
-TRANSPOSE = next(op for op in SHAPE_OPS if op.name == "transpose")
 BLOCK = 8192
 """Elements per block of a parallel loop, and the most that are worked off without blocks."""
 
@@ -48,7 +47,7 @@ def in_memory_order(graph: Graph, layouts: tuple[str, ...]) -> Graph:
         if layout == "F":
             axes = tuple(reversed(range(var.type.ndim)))
             inputs.append(Var(ArrayType(var.type.dtype, var.type.shape[::-1]), var.name))
-            turned.append(Node(TRANSPOSE, (inputs[-1],), {"axes": axes}, (var,), note="its memory is in Fortran order"))
+            turned.append(Node(transpose_op, (inputs[-1],), {"axes": axes}, (var,), note="its memory is in Fortran order"))
         else:
             inputs.append(var)
     return graph.replace(inputs=tuple(inputs), nodes=(*turned, *graph.nodes)) if turned else graph

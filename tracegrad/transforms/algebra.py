@@ -9,22 +9,16 @@ import numpy as np
 
 from ..dtypes import INT64
 from ..ir.graph import Atom, Literal, Node, Var
-from ..ops.arithmetic import OPS as ARITHMETIC
+from ..ops.arithmetic import equal_op, mul_op, neg_op, not_equal_op, where_op
 from ..ops.creation import iota_op
 from ..ops.elementary import POWER_LIMITS, pow_below_op, square_op
-from ..ops.logic import OPS as LOGIC
+from ..ops.logic import logical_or_op
 from ..ops.reductions import max_op, min_op
-from ..ops.shape import OPS as SHAPE_OPS
+from ..ops.shape import reshape_op, sum_op
 from ..types import Int, Shape
 
 if TYPE_CHECKING:
     from .rewrite import Rewriter
-
-mul_op, neg_op, equal_op, not_equal_op, where_op = (
-    next(op for op in ARITHMETIC if op.name == name) for name in ("mul", "neg", "equal", "not_equal", "where")
-)
-reshape_op, sum_op = (next(op for op in SHAPE_OPS if op.name == name) for name in ("reshape", "sum"))
-or_op = next(op for op in LOGIC if op.name == "logical_or")
 
 
 def factor_out_of_sum(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
@@ -152,7 +146,7 @@ def position_of_extreme(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> At
     best = b.emit(reshape_op, (best,), {"shape": (*shape[:axis], 1, *shape[axis + 1 :])}, node)
     found = b.emit(equal_op, (x, best), {}, node)
     if x.type.dtype.kind == "f":
-        found = b.emit(or_op, (found, b.emit(not_equal_op, (x, x), {}, node)), {}, node)
+        found = b.emit(logical_or_op, (found, b.emit(not_equal_op, (x, x), {}, node)), {}, node)
     place = b.emit(iota_op, (), {"size": size, "dtype": INT64}, node)
     place = b.emit(reshape_op, (place,), {"shape": (size, *[1] * (len(shape) - 1 - axis))}, node)
     place = b.emit(where_op, (found, place, Literal(INT64.type(np.iinfo(INT64).max))), {}, node)

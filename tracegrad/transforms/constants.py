@@ -11,9 +11,8 @@ import numpy as np
 from ..ir.graph import Graph, Literal, Node, Var
 from ..ir.op import Op
 from ..ops.creation import iota_op
-from ..ops.shape import OPS as SHAPE_OPS
+from ..ops.shape import broadcast_to_op, reshape_op
 
-broadcast_op, reshape_op = (next(op for op in SHAPE_OPS if op.name == name) for name in ("broadcast_to", "reshape"))
 SHORTEST = 2
 """Constants of fewer elements stay as they are."""
 
@@ -54,7 +53,7 @@ def _formula(x: np.ndarray[Any, Any], var: Var) -> list[Node] | None:
     first = x.flat[0]
     # By their bytes, so that -0.0 is not 0.0.
     if x.tobytes() == first.tobytes() * x.size:
-        return [_node(broadcast_op, (Literal(first),), {"shape": x.shape}, var)]
+        return [_node(broadcast_to_op, (Literal(first),), {"shape": x.shape}, var)]
     if x.dtype.kind not in "iuf" or max(x.shape) != x.size or first != 0 or not np.array_equal(x.ravel(), np.arange(x.size)):
         return None
     params = {"size": x.size, "dtype": x.dtype}

@@ -5,16 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..ir.graph import Atom, Literal, Node, Var
-from ..ops.arithmetic import OPS as ARITHMETIC
+from ..ops.arithmetic import mul_op
 from ..ops.products import matmul_op
-from ..ops.shape import OPS as SHAPE_OPS
+from ..ops.shape import reshape_op, sum_op
 from ..types import Int, Shape
 
 if TYPE_CHECKING:
     from .rewrite import Rewriter
-
-mul_op, neg_op = (next(op for op in ARITHMETIC if op.name == name) for name in ("mul", "neg"))
-reshape_op, sum_op = (next(op for op in SHAPE_OPS if op.name == name) for name in ("reshape", "sum"))
 
 SHORT, FEW = 4, 4
 """Products with at most so many terms in a sum, or so many sums, are spelled out: they stay in registers, where a call of any routine costs

@@ -13,13 +13,12 @@ from ..ir.graph import Atom, Graph, Literal, Node, Var
 from ..ir.op import Op
 from ..ir.verify import verify
 from ..ops.arithmetic import mul_op
-from ..ops.shape import OPS as SHAPE_OPS
+from ..ops.shape import broadcast_to_op
 from ..types import SIZES, ArrayType
 from .algebra import divided_reciprocal, factor_out_of_sum, merge_factors, position_of_extreme, power_of_count
 from .products import gather_factors, product_with_identity, small_product, sum_of_product
 from .streams import as_sum, streamed
 
-broadcast_op = next(op for op in SHAPE_OPS if op.name == "broadcast_to")
 VERIFY_PASSES = [False]
 """Tests set this: every pass's result is verified."""
 
@@ -179,7 +178,7 @@ def _rule_constant(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | 
         source = _scalar_source(b, inputs[0])
         if source is None or (node.op.name == "broadcast_to" and source is inputs[0]):
             return None
-        return b.emit(broadcast_op, (source,), {"shape": out.shape}, node)
+        return b.emit(broadcast_to_op, (source,), {"shape": out.shape}, node)
     if not isinstance(node.op.lowering, lowering.Pointwise) or "{0}" in str(node.op.lowering.code) or callable(node.op.lowering.code):
         return None
     sources = [_scalar_source(b, a) for a in inputs]
@@ -190,7 +189,7 @@ def _rule_constant(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | 
         return None
     small = Node(node.op, tuple(s for s in sources if s is not None), node.params, (Var(types[0]),), node.where, node.note)
     value = _rule_fold(b, small, small.inputs) or _rule_identity_checked(b, small) or b.keep(small, small.inputs)[0]
-    return b.emit(broadcast_op, (value,), {"shape": out.shape}, node)
+    return b.emit(broadcast_to_op, (value,), {"shape": out.shape}, node)
 
 
 def _rule_repeated(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
@@ -215,7 +214,7 @@ def _rule_repeated(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | 
         return None
     small = Node(node.op, tuple(operands), node.params, (Var(types[0]),), node.where, node.note)
     value = _rule_identity_checked(b, small) or b.keep(small, small.inputs)[0]
-    return b.emit(broadcast_op, (value,), {"shape": out.shape}, node)
+    return b.emit(broadcast_to_op, (value,), {"shape": out.shape}, node)
 
 
 def _rule_identity_checked(b: Rewriter, node: Node) -> Atom | None:

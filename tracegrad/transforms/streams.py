@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 from .._codegen import integers
 from ..ir.graph import Atom, Graph, Node, Var
 from ..ops.arithmetic import mul_op
-from ..ops.shape import OPS as SHAPE_OPS
+from ..ops.shape import reshape_op, sum_op
 
 if TYPE_CHECKING:
     from .rewrite import Rewriter
 
-reshape_op, sum_op = (next(op for op in SHAPE_OPS if op.name == name) for name in ("reshape", "sum"))
 LARGE = 1 << 21
 """Elements from which a matrix counts as larger than the cache."""
 SHORTEST_ROW = 32
