@@ -29,6 +29,8 @@ def normalize_axes(axis: Axis, ndim: int) -> tuple[int, ...]:
         return (0,) if ndim == 1 else tuple(range(ndim))
     if isinstance(axis, (int, np.integer)):
         return (normalize_axis(int(axis), ndim),)
+    if len(axis) == 1:
+        return (normalize_axis(int(axis[0]), ndim),)
     axes = sorted(normalize_axis(int(a), ndim) for a in axis)
     if len(set(axes)) != len(axes):
         raise ShapeError(f"repeated axis in {tuple(axis)}")
