@@ -228,3 +228,41 @@ def test_sources_of_functions_and_lambdas_are_found() -> None:
 def _codes(code: CodeType) -> list[CodeType]:
     inner = [c for c in code.co_consts if isinstance(c, CodeType)]
     return [*inner, *[c for i in inner for c in _codes(i)]]
+
+
+def test_long_kernels_become_several_functions(fallbacks: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRACEGRAD_CACHE_DIR", "")
+    monkeypatch.setattr(unit, "LINES", 10)
+    made: list[Any] = []
+    original = unit.Unit.entry
+
+    def entry(self: Any, *args: Any) -> None:
+        original(self, *args)
+        made.append(self)
+
+    monkeypatch.setattr(unit.Unit, "entry", entry)
+
+    def f(x: Any) -> Any:
+        centred = x - np.mean(x)
+        scaled = centred / np.sqrt(np.sum(centred**2))
+        return np.sum(np.exp(scaled - np.max(scaled)) * x[::-1])
+
+    x = np.sin(np.arange(20_000.0))
+    value, gradient = tg.jit(tg.value_and_grad(f))(x)
+    expected, by_tape = tg.value_and_grad(f)(x)
+    np.testing.assert_allclose(value, expected, rtol=1e-12)
+    np.testing.assert_allclose(gradient, by_tape, rtol=1e-10, atol=1e-12)
+    assert len(made[-1].parts) > 3
+    assert not fallbacks
+
+
+def test_a_long_unrolled_loop_ends_phases() -> None:
+    def f(x: Any) -> Any:
+        for _ in range(40):
+            x = np.cumsum(np.sort(x)) / 7.0
+        return np.sum(x)
+
+    x = np.linspace(1.0, 2.0, 9)
+    jitted = tg.jit(f)
+    np.testing.assert_allclose(jitted(x), f(x), rtol=1e-13)
+    assert "if phase < 0 or phase == 1:" in jitted.source(x)

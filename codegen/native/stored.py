@@ -37,7 +37,11 @@ def save(directory: Path, result: Any) -> None:
     names = (descriptor.llvm_cpython_wrapper_name, descriptor.llvm_func_name, descriptor.env_name)
     called = [f.name for f in library._final_module.functions if f.is_declaration and not f.name.startswith("llvm.")]
     content = (called, names, environments, library.serialize_using_object_code())
-    (directory / CODE).write_bytes(pickle.dumps(content))
+    try:
+        (directory / CODE).write_bytes(pickle.dumps(content))
+    except (AttributeError, TypeError, pickle.PicklingError):
+        # Constants of Numba's that cannot be kept: such a kernel is compiled again by each process.
+        return
 
 
 def load(directory: Path) -> Loaded:

@@ -42,8 +42,8 @@ class Unit(Protocol):
     """The module that a function becomes part of."""
 
     calls: Calls
-    kernel: str
-    """The name of the kernel itself."""
+    parts: set[str]
+    """The names of the kernel itself and of the functions that it was cut into."""
 
     def settle(self, llvm: Any, kind: Any) -> None: ...
 
@@ -265,7 +265,7 @@ class Function:
 
     def written_out(self, name: str, limits: Sequence[Operand], body: Sequence[ast.stmt]) -> bool:
         """Write a short loop of a scalar function out, if this is one: the loop around its call is not vectorised across another one."""
-        if self.builder.function.name == self.unit.kernel or not all(isinstance(x, Static) and type(x.value) is int for x in limits):
+        if self.builder.function.name in self.unit.parts or not all(isinstance(x, Static) and type(x.value) is int for x in limits):
             return False
         steps = range(*[x.value for x in limits if isinstance(x, Static)])
         leaves = any(isinstance(n, ast.Break | ast.Continue | ast.Return) for s in body for n in ast.walk(s))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 from types import FunctionType
 from typing import Any
@@ -14,6 +15,9 @@ from .sources import tree_of
 from .translate import Function
 from .values import NUMBERS, Operand, Static, UntranslatableError, Value
 
+LINES = 1500
+"""Longer kernels become several functions."""
+
 
 class Unit:
     """The LLVM module of one kernel, and the functions that it calls."""
@@ -24,6 +28,7 @@ class Unit:
         self.made: dict[tuple[Any, ...], Any] = {}
         self.refused: set[Any] = set()
         self.kernel = ""
+        self.parts: set[str] = set()
 
     def entry(self, function: FunctionType, llvm: Any, argument_types: Sequence[Any]) -> None:
         """Fill the entry, which has Numba's calling convention and returns nothing."""
@@ -31,18 +36,42 @@ class Unit:
         if tree is None:
             raise UntranslatableError("no source")
         self.kernel = llvm.name
+        self.parts.add(llvm.name)
+        packer = self.context.get_arg_packer(argument_types)
 
-        def begin() -> Any:
-            llvm.blocks.clear()
-            return llvm
+        def body_of(llvm: Any, raw: Sequence[Any], tree: Any) -> None:
+            def begin() -> Any:
+                llvm.blocks.clear()
+                return llvm
 
-        def arguments(builder: Any) -> list[Operand]:
-            raw = self.context.call_conv.decode_arguments(builder, argument_types, llvm)
-            return [self.calls.values.taken(builder, Value(k, v)) for k, v in zip(argument_types, raw, strict=True)]
+            def arguments(builder: Any) -> list[Operand]:
+                given = zip(argument_types, packer.from_arguments(builder, raw), strict=True)
+                return [self.calls.values.taken(builder, Value(k, v)) for k, v in given]
 
-        made = Function(self, function, tree)
-        made.result = types.none
-        made.translate(begin, arguments)
+            made = Function(self, function, tree)
+            made.result = types.none
+            made.translate(begin, arguments)
+
+        raw = self.context.call_conv.get_arguments(llvm)
+        pieces = _pieces(tree)
+        if len(pieces) == 1:
+            body_of(llvm, raw, tree)
+            return
+        llvm.blocks.clear()
+        builder = ir.IRBuilder(llvm.append_basic_block("entry"))
+        for piece in pieces:
+            name = self.module.get_unique_name("part")
+            part = ir.Function(self.module, ir.FunctionType(ir.VoidType(), [a.type for a in raw]), name)
+            part.linkage = "internal"
+            part.attributes.add("noinline")
+            for mine, outer in zip(part.args, raw, strict=True):
+                for attribute in outer.attributes:
+                    mine.add_attribute(attribute)
+            self.parts.add(name)
+            self.context.plain.add(name)
+            body_of(part, part.args, piece)
+            builder.call(part, raw)
+        self.leave(builder, types.none, None)
 
     def settle(self, llvm: Any, kind: Any) -> None:
         """Give a function its result's type, which is known at its first return."""
@@ -102,3 +131,47 @@ class Unit:
             self.refused.add(which)
             raise UntranslatableError(f"{function.__qualname__}: {error}") from error
         return llvm, made.result
+
+
+def _pieces(tree: ast.FunctionDef | ast.Lambda) -> list[ast.FunctionDef | ast.Lambda]:
+    """A long kernel's phases in groups, each behind what stands before the first: no local lives across phases.
+
+    The time that LLVM takes over a function grows faster than its length.
+    """
+    body = [] if isinstance(tree, ast.Lambda) else tree.body
+    start = next((k for k, s in enumerate(body) if _is_phase(s)), len(body))
+    if isinstance(tree, ast.Lambda) or not all(map(_is_phase, body[start:])) or _lines(body[start:]) <= LINES:
+        return [tree]
+    groups: list[list[ast.stmt]] = [[]]
+    for phase in body[start:]:
+        if groups[-1] and _lines([*groups[-1], phase]) > LINES:
+            groups.append([])
+        groups[-1].append(phase)
+    return [ast.FunctionDef(tree.name, tree.args, [*_needed(body[:start], group), *group], [], None) for group in groups]
+
+
+def _needed(before: Sequence[ast.stmt], group: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """The assignments that a group of phases reads."""
+    kept: list[ast.stmt] = []
+    read = _names(group)
+    for s in reversed(before):
+        if isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Name) and s.targets[0].id in read:
+            kept.insert(0, s)
+            read |= _names([s])
+    return kept
+
+
+def _names(statements: Sequence[ast.stmt]) -> set[str]:
+    return {n.id for s in statements for n in ast.walk(s) if isinstance(n, ast.Name)}
+
+
+def _is_phase(s: ast.stmt) -> bool:
+    """`if phase < 0 or phase == 3:`, as the printer writes it."""
+    match s:
+        case ast.If(ast.BoolOp(ast.Or(), [ast.Compare(ast.Name("phase")), ast.Compare(ast.Name("phase"))]), _, []):
+            return True
+    return False
+
+
+def _lines(statements: Sequence[ast.stmt]) -> int:
+    return sum((s.end_lineno or s.lineno) - s.lineno + 1 for s in statements)

@@ -24,6 +24,8 @@ from .whole import Whole
 
 BLOCK = 8192
 """Elements per block of a parallel loop, and the most that are worked off without blocks."""
+LONG = 64
+"""A serial phase of more statements is ended."""
 
 
 def schedule(graph: Graph, layouts: tuple[str, ...]) -> kernel.Program:
@@ -111,6 +113,9 @@ class Builder:
 
     def top(self, bundle: list[Task], others: list[Task]) -> None:
         """One bundle as phases."""
+        if len(self.emitter.scopes[0].statements) > LONG:
+            # Phases compile as functions of their own where they are many, which keeps compilation linear.
+            self.flush()
         if not loops(bundle[0], 0):
             for task in bundle:
                 self.whole.run(task) if task.kind == "whole" else self.nests.run([task], 0)
