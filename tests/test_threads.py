@@ -78,6 +78,7 @@ PROGRAMS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "columns": (lambda x: np.sum(x * x, axis=0), (RNG.normal(size=(2003, 31)),)),
     "strided": (lambda x: np.sum(np.cos(x), axis=1), (RNG.normal(size=(700, 90))[::-2, ::3],)),
     "pairs": (tg.value_and_grad(pairs), (RNG.normal(size=(211, 3)),)),
+    "product": (lambda a, b: np.tanh(a @ b), (RNG.normal(size=(301, 120)), RNG.normal(size=(120, 77)))),
     "complex": (lambda x: x * np.conj(x) + 2j, (RNG.normal(size=9001) + 1j * RNG.normal(size=9001),)),
 }
 

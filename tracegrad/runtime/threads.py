@@ -1,7 +1,7 @@
 """The threads that share the parallel phases of compiled functions.
 
 Results have the same bits for any number of threads: a phase writes each element once, reductions leave one partial per block of a
-size that depends on the data's size alone, and partials are combined in order.
+size that depends on the data's size alone, and partials are combined in order. (BLAS, with threads of its own, promises no such thing.)
 """
 
 from __future__ import annotations
@@ -284,10 +284,10 @@ def blas_threads(threads: int) -> None:
 def set_num_threads(threads: int) -> None:
     """Use at most `threads` threads (at least 1) for one call of a compiled function, the calling one included.
 
-    The default is what NUMBA_NUM_THREADS, OMP_NUM_THREADS, the affinity mask of the process and the container allow. Only loops that are long
-    enough to gain are shared; the results have the same bits for any number. The number is also passed on to the BLAS library behind
-    compiled products. Calls made at the same time from several threads of yours share nothing: one of them has the helpers, the
-    others run alone.
+    The default is what NUMBA_NUM_THREADS, OMP_NUM_THREADS, the affinity mask of the process and the container allow. Only loops that
+    are long enough to gain are shared; the results have the same bits for any number. The number is also passed on to the BLAS library,
+    to which products with a vector and complex products go: their last bits may depend on it. Calls made at the same time from several
+    threads of yours share nothing: one of them has the helpers, the others run alone.
 
     >>> import tracegrad as tg
     >>> before = tg.get_num_threads()
