@@ -311,7 +311,10 @@ def test_kernels_are_kept_on_disk(tmp_path: Path) -> None:
     assert (cache.COUNTERS.compiled, cache.COUNTERS.loaded) == (before[0] + 1, before[1] + 1)
     assert cache.cache_info(tmp_path)["kernels"] == 1
     (entry,) = tmp_path.iterdir()
-    assert "tracegrad_special_erfinv" in pickle.loads((entry / stored.CODE).read_bytes())[0]
+    called = pickle.loads((entry / stored.CODE).read_bytes())[0]
+    assert "tracegrad_special_erfinv" in called
+    # What calls Numba's runtime makes each later process load all of Numba's registries.
+    assert not [name for name in called if name.startswith("NRT_")]
     if os.name == "posix":
         assert entry.stat().st_mode & 0o077 == 0
     assert cache.cache_clear(tmp_path) == 1

@@ -10,6 +10,7 @@ from numba.core import bytecode, callconv, cgutils, codegen, compiler, config, c
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.lowering import Environment
 
+from .borrowed import BorrowedArray
 from .unit import Unit
 from .values import UntranslatableError
 
@@ -86,7 +87,10 @@ class Lowering:
         self._wrapping().create_cfunc_wrapper(self.library, self.descriptor, self.env, self.call_helper)
 
     def _wrapping(self) -> Any:
-        return self.outer.subtarget(environment=self.env, fndesc=self.descriptor)
+        context = self.outer.subtarget(environment=self.env, fndesc=self.descriptor)
+        # Borrowed arrays have no references to give back, and a kernel that calls Numba's runtime for them would have to load it.
+        context.enable_nrt = any(isinstance(t, types.Array) and not isinstance(t, BorrowedArray) for t in self.descriptor.argtypes)
+        return context
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
