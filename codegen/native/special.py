@@ -10,7 +10,8 @@ import numpy as np
 import scipy
 from numba.core import types
 
-from .bridge import implements, is_float, is_real
+from .bridge import implements, is_real
+from .gamma_functions import BERNOULLI
 from .symbols import SPECIAL, external, symbol
 from .vector_math import written
 
@@ -102,8 +103,7 @@ for _function, _routine in (
 
 written(erf, "erf")
 written(erfc, "erfc")
-
-BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
+written(trigamma, "trigamma")
 
 
 def _polygamma(n: Any, x: Any) -> Any:
@@ -151,11 +151,3 @@ def _native_polygamma(n: Any, x: Any) -> Any:
         return None
     t = np.float32 if x == types.float32 else np.float64
     return lambda n, x: t(_polygamma(np.int64(n), np.float64(x)))
-
-
-@implements(trigamma, inline=False)
-def _native_trigamma(x: Any) -> Any:
-    if not is_real(x):
-        return None
-    t = np.float32 if is_float(x) and x.bitwidth == 32 else np.float64
-    return lambda x: t(_polygamma(np.int64(1), np.float64(x)))

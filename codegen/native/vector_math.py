@@ -7,7 +7,7 @@ from typing import Any
 from numba.core import types
 from numba.core.typing import signature
 
-from . import arcs, circular, error_function, exponentials, hyperbolic, roots
+from . import arcs, circular, error_function, exponentials, gamma_functions, hyperbolic, roots
 from .bridge import is_float, is_real, parameters, primitive
 from .formats import FORMATS, Function, Table
 from .symbolic import Value
@@ -18,7 +18,7 @@ EFFORT = ('"prefer-vector-width"="512"', "alignstack(64)")
 The user's other functions are untouched, and so are kernels that only move memory, for which wide registers do nothing.
 """
 
-FAMILIES = (exponentials, hyperbolic, circular, arcs, roots, error_function)
+FAMILIES = (exponentials, hyperbolic, circular, arcs, roots, error_function, gamma_functions)
 FUNCTIONS: Table = {f.name: {name: body for family in FAMILIES for name, body in family.FUNCTIONS[f.name].items()} for f in FORMATS}
 
 BOUNDS = {
@@ -27,6 +27,7 @@ BOUNDS = {
     "exp": (1.0, 1.0), "exp2": (1.2, 1.2), "expm1": (2.0, 1.7), "hypot": (1.1, 1.1), "log": (0.9, 0.9), "log10": (0.8, 0.8),
     "log1p": (1.0, 1.0), "log2": (0.9, 0.9), "logaddexp": (2.0, 2.0), "pow": (1.3, 1.3), "sigmoid": (2.6, 2.6), "sin": (0.9, 0.9),
     "sinh": (2.6, 2.5), "softplus": (1.9, 1.9), "sqrt": (0.5, 0.5), "tan": (2.4, 2.4), "tanh": (2.8, 2.8),
+    "trigamma": (4.0, 4.0),
 }  # fmt: skip
 """The largest error in units of the last place, in float64 and in float32; that of `logaddexp` in those of the larger operand."""
 

@@ -264,7 +264,7 @@ polygamma_op = pointwise(
     "polygamma",
     ("x",),
     numpy=_polygamma_evaluate,
-    code=lambda p: f"polygamma({p['n']}, {{x}})",
+    code=lambda p: "trigamma({x})" if p["n"] == 1 else f"polygamma({p['n']}, {{x}})",
     partials=(lambda x, *, n: polygamma(n + 1, x),),
     domain="singular",
     cost=60,
