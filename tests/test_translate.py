@@ -190,6 +190,9 @@ PROGRAMS: dict[str, Callable[..., Any]] = {
     "pieces": lambda x: np.sum(np.concatenate([x[1:], x[:1] ** 2]) * np.where(x > 2.0, x, -x)) + x[np.array([0, -1, 2])].sum(),
     "matrices": lambda x: np.sum((x.reshape(2, 3) @ x.reshape(3, 2)) ** 2),
     "batched matrices": lambda x: np.sum((np.stack([x, x + 1.0]).reshape(2, 2, 3) @ x.reshape(3, 2)) ** 2),
+    "factorizations": lambda x: np.linalg.slogdet(np.diag(x) + 0.1)[1] + np.sum(np.linalg.solve(np.diag(x) + 0.1, x)),
+    "decompositions": lambda x: np.sum(np.linalg.eigh(np.diag(x) + 0.1)[0] ** 2) + np.sum(np.linalg.cholesky(np.diag(x) + 0.1)),
+    "sorting": lambda x: np.sum(np.sort(x[::-1]) * np.arange(6)) + np.median(x),
     "scan": _inner,
 }
 
