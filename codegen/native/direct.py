@@ -112,9 +112,9 @@ class DirectLowering(typed_passes.BaseNativeLowering):  # type: ignore[misc]
         state.typemap = {f"arg.{n}": t for n, t in zip(names, state.args, strict=True)}
         state.calltypes = {}
         state.return_type = types.none
-        state.library = Library(state.targetctx.codegen(), state.func_id.func_qualname)
-        state.library.enable_object_caching()
         try:
+            state.library = Library(state.targetctx.codegen(), state.func_id.func_qualname)
+            state.library.enable_object_caching()
             super().run_pass(state)
         except Exception as error:
             state.func_ir = state.typemap = state.calltypes = state.library = state.return_type = None
