@@ -8,12 +8,13 @@ belongs to one vendor. On a machine with 512-bit registers this takes about half
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import llvmlite.binding as binding
 import numpy as np
 from llvmlite import ir
-from numba.core import config, types
+from numba.core import cgutils, config, types
 from numba.core.typing import signature
 from numba.np import numpy_support
 
@@ -43,18 +44,51 @@ DEEP, TALL = 256, 256
 """The terms summed and the rows taken at a time, so that what is read again and again stays in the caches."""
 
 
+def _masks(builder: Any, lanes: int, vectors: int, used: Any) -> list[Any]:
+    """Which lanes of each vector are among the first `used`."""
+    number = ir.IntType(32)
+    kind = ir.VectorType(number, lanes)
+    undefined = ir.Constant(kind, ir.Undefined)
+    first = builder.insert_element(undefined, builder.trunc(used, number), ir.Constant(number, 0))
+    count = builder.shuffle_vector(first, undefined, ir.Constant(kind, [0] * lanes))
+    return [builder.icmp_unsigned("<", ir.Constant(kind, list(range(v * lanes, (v + 1) * lanes))), count) for v in range(vectors)]
+
+
+class _Masked:
+    """Reading and writing some lanes of a vector; the others are not touched."""
+
+    def __init__(self, builder: Any, vector: Any, align: int) -> None:
+        self.builder, self.align = builder, ir.Constant(ir.IntType(32), align)
+        name = f"v{vector.count}{ {'float': 'f32', 'double': 'f64'}[str(vector.element)] }.p0"
+        pointer, mask = vector.as_pointer(), ir.VectorType(ir.IntType(1), vector.count)
+        kinds = (
+            (vector, [pointer, ir.IntType(32), mask, vector], "load"),
+            (ir.VoidType(), [vector, pointer, ir.IntType(32), mask], "store"),
+        )
+        self._load, self._store = (
+            cgutils.get_or_insert_function(builder.module, ir.FunctionType(result, given), f"llvm.masked.{what}.{name}")
+            for result, given, what in kinds
+        )
+
+    def load(self, place: Any, mask: Any, otherwise: Any) -> Any:
+        return self.builder.call(self._load, [place, self.align, mask, otherwise])
+
+    def store(self, value: Any, place: Any, mask: Any) -> None:
+        self.builder.call(self._store, [value, place, self.align, mask])
+
+
 def _make_tile(vectors: int) -> Callable[..., None]:
-    """`c[i, j] (+)= sum_q a[i, q] b[q, j]` for ROWS rows and `vectors` vectors of columns; rows beyond `rows` repeat the last one."""
+    """`c[i, j] (+)= sum_q a[i, q] b[q, j]` for ROWS rows and `vectors` vectors of columns, of which the first `rows` and `used` are written."""
 
     def tile(*args: Any) -> None:
         raise TypeError("compiled code only")
 
-    def typer(k, a, at_a, row_a, step_a, b, at_b, step_b, c, at_c, row_c, rows, add):  # type: ignore[no-untyped-def]
+    def typer(k, a, at_a, row_a, step_a, b, at_b, step_b, c, at_c, row_c, rows, used, add):  # type: ignore[no-untyped-def]
         u = types.uintp
-        return signature(types.none, u, a, u, u, u, b, u, u, c, u, u, u, types.boolean)
+        return signature(types.none, u, a, u, u, u, b, u, u, c, u, u, u, u, types.boolean)
 
     def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        k, a, at_a, row_a, step_a, b, at_b, step_b, c, at_c, row_c, rows, add = args
+        k, a, at_a, row_a, step_a, b, at_b, step_b, c, at_c, row_c, rows, used, add = args
         element = context.get_value_type(sig.args[1].dtype)
         size = context.get_abi_sizeof(element)
         lanes = REGISTER // size
@@ -96,18 +130,31 @@ def _make_tile(vectors: int) -> Callable[..., None]:
             variable.add_incoming(later, loop)
         builder.cbranch(builder.icmp_unsigned("<", following, k), loop, after)
         builder.position_at_end(after)
-        with builder.if_else(add) as branches:
-            for adds, branch in zip((True, False), branches, strict=True):
-                with branch:
-                    for r in range(ROWS):
-                        for v in range(vectors):
-                            target = place(to_c, builder.add(builder.mul(number(r), row_c), number(v * lanes)))
+        targets = [
+            [place(to_c, builder.add(builder.mul(number(r), row_c), number(v * lanes))) for v in range(vectors)] for r in range(ROWS)
+        ]
+        whole = builder.and_(builder.icmp_unsigned("==", rows, number(ROWS)), builder.icmp_unsigned("==", used, number(vectors * lanes)))
+        with builder.if_else(whole) as (inside, edge):
+            with inside, builder.if_else(add) as branches:
+                for adds, branch in zip((True, False), branches, strict=True):
+                    with branch:
+                        for r, v in product(range(ROWS), range(vectors)):
                             value = new[r][v]
                             if adds:
-                                old = builder.load(target)
+                                old = builder.load(targets[r][v])
                                 old.align = size
                                 value = builder.fadd(old, value)
-                            builder.store(value, target).align = size
+                            builder.store(value, targets[r][v]).align = size
+            with edge:
+                written = _masks(builder, lanes, vectors, used)
+                masked = _Masked(builder, vector, size)
+                none = ir.Constant(written[0].type, [0] * lanes)
+                for r in range(ROWS):
+                    here = builder.icmp_unsigned("<", number(r), rows)
+                    for v in range(vectors):
+                        mask = builder.select(here, written[v], none)
+                        old = masked.load(targets[r][v], builder.select(add, mask, none), zero)
+                        masked.store(builder.select(add, builder.fadd(old, new[r][v]), new[r][v]), targets[r][v], mask)
         return context.get_dummy_value()
 
     primitive(tile, typer)(lower)
@@ -197,9 +244,9 @@ def entry(dtype: str) -> Callable[..., None]:
     lanes = REGISTER // np.dtype(dtype).itemsize
     widest = lanes * VECTORS
     zero, one = t(0), t(1)
-    panel_space, edge_space = make_scratch(DEEP * widest), make_scratch(ROWS * widest)
+    panel_space = make_scratch(DEEP * widest)
 
-    def product(  # type: ignore[no-untyped-def]
+    def products(  # type: ignore[no-untyped-def]
         of_m, of_n, of_k, first_a, at_row_a, at_step_a, first_b, at_step_b, at_col_b, first_scale, first_c, at_row_c, at_flags,
         at_count, next_a, next_b, next_scale, next_c,
     ):  # fmt: skip
@@ -210,7 +257,7 @@ def entry(dtype: str) -> Callable[..., None]:
         m, n, k, row_a, step_a = word(of_m), word(of_n), word(of_k), word(at_row_a), word(at_step_a)
         step_b, col_b, row_c, flags = word(at_step_b), word(at_col_b), word(at_row_c), word(at_flags)
         onto, scaled, half = (flags & index(ADD)) != o, (flags & index(SCALED)) != o, (flags & index(SYMMETRIC)) != o
-        panel, edge = panel_space(first_a), edge_space(first_a)
+        panel = panel_space(first_a)
         for number in range(o, word(at_count)):
             a, b = shifted(first_a, number * word(next_a)), shifted(first_b, number * word(next_b))
             scale, c = shifted(first_scale, number * word(next_scale)), shifted(first_c, number * word(next_c))
@@ -246,26 +293,16 @@ def entry(dtype: str) -> Callable[..., None]:
                                     put(panel, q * width + z, get(b, (start + q) * step_b + (j + z) * col_b) * s if z < used else zero)
                         for i in range(top, min(end, j + used) if half else end, block):
                             rows = min(block, end - i)
-                            whole = rows == block and used == width
-                            at_a = i * row_a + start * step_a
-                            target = either(whole, c, edge)
-                            at_c = i * row_c + j if whole else o
-                            row = row_c if whole else width
+                            at_a, at_c = i * row_a + start * step_a, i * row_c + j
                             if vectors == three:
-                                _tile_3(depth, a, at_a, row_a, step_a, source, at_b, apart, target, at_c, row, rows, add and whole)
+                                _tile_3(depth, a, at_a, row_a, step_a, source, at_b, apart, c, at_c, row_c, rows, used, add)
                             elif vectors == two:
-                                _tile_2(depth, a, at_a, row_a, step_a, source, at_b, apart, target, at_c, row, rows, add and whole)
+                                _tile_2(depth, a, at_a, row_a, step_a, source, at_b, apart, c, at_c, row_c, rows, used, add)
                             else:
-                                _tile_1(depth, a, at_a, row_a, step_a, source, at_b, apart, target, at_c, row, rows, add and whole)
-                            if not whole:
-                                for r in range(o, rows):
-                                    for z in range(o, used):
-                                        value = get(edge, r * width + z)
-                                        at = (i + r) * row_c + j + z
-                                        put(c, at, get(c, at) + value if add else value)
+                                _tile_1(depth, a, at_a, row_a, step_a, source, at_b, apart, c, at_c, row_c, rows, used, add)
             if half:
                 for j in range(unit, n):
                     for i in range(o, min(j, m)):
                         put(c, j * row_c + i, get(c, i * row_c + j))
 
-    return product
+    return products
