@@ -46,13 +46,13 @@ def _body(bits: int) -> Callable[[Any, Any], Callable[[Any, Any], Any] | None]:
         def body(x: Any, n: Any) -> Any:
             power = select((n & 1) != 0, x, one)
             relative = zero
-            square, error = x, zero
+            square, error, inverse = x, zero, one / x
             for k in range(1, bits):
                 # The true square is `square * (1 + error)`; its rounding error is carried along, as it doubles with each squaring.
                 last = square
-                square = last * last
+                square, inverse = last * last, inverse * inverse
                 size = fabs_float(square)
-                error = select((size >= least) & (size <= most), two * error + fma(last, last, -square) / square, zero)
+                error = select((size >= least) & (size <= most), two * error + fma(last, last, -square) * inverse, zero)
                 taken = (n >> k) & 1 != 0
                 power = power * select(taken, square, one)
                 relative = relative + select(taken, error, zero)
