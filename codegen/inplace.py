@@ -57,7 +57,11 @@ def _last_read(steps: Sequence[Statement], old: str, out: str, views: Sequence[s
 
 def _by_element(body: Sequence[Statement], old: str, out: str) -> bool:
     """Whether each pass over these statements reads `old` only where it writes `out` at the same index afterwards."""
-    stores = {s.index: k for k, s in enumerate(body) if isinstance(s, Store) and s.buffer == out}
+    stores: dict[Any, int] = {}
+    for k, s in enumerate(body):
+        if isinstance(s, Store) and s.buffer == out:
+            # The first, where an element is written several times.
+            stores.setdefault(s.index, k)
     for k, s in enumerate(body):
         inner = [t for part in _bodies(s) for t in part]
         writes_inside = any(isinstance(t, Store) and t.buffer == out for t in _inside(inner))

@@ -122,7 +122,6 @@ class Loop:
     body: tuple[Statement, ...]
     sequential: bool = False
     """True where iterations must run in order."""
-    unroll: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Prints a `Program` as a module of plain Python that Numba compiles and that also runs as it stands."""
+"""Prints a `Program` as a module of plain Python that is translated to native code and that also runs as it stands."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def dtype_name(dtype: np.dtype[Any]) -> str:
 
 
 def literal(value: Any, dtype: np.dtype[Any]) -> str:
-    """A constant that has `dtype` in Numba and in Python."""
+    """A constant that has `dtype` in native code and in Python."""
     if dtype.kind == "b":
         return str(bool(value))
     if dtype.kind == "c":
@@ -203,7 +203,7 @@ class _Printer:
             case kernel.Store(buffer, at, value, combine):
                 place = f"{buffer}[{self.position(at)}]"
                 self.line(depth, f"{place} = {self.combined(place, value, combine, True)}")
-            case kernel.Loop(name, lo, hi, body, _, _):
+            case kernel.Loop(name, lo, hi, body, _):
                 first = integer(lo)
                 self.line(depth, f"for {name} in range({first}, {integer(hi)}):")
                 self.body(depth + 1, body)

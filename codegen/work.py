@@ -79,7 +79,7 @@ def _statement(s: kernel.Statement, bound: Mapping[str, Int], sizes: set[str]) -
             return add(_expression(condition), maximum(_body(then, bound, sizes), _body(otherwise, bound, sizes)))
         case kernel.While(condition, body):
             return mul(UNKNOWN, add(_expression(condition), _body(body, bound, sizes)))
-        case kernel.Loop(index, lo, hi, body, _, _):
+        case kernel.Loop(index, lo, hi, body, _):
             # As long as it is in the middle of the loops around it: the first and the last pass are often special.
             lo, hi = substitute(lo, bound), substitute(hi, bound)
             known = symbols(lo) | symbols(hi) <= sizes

@@ -139,6 +139,18 @@ def test_factor_leaves_the_sum(f: Any) -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-14)
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int32, np.int64])
+def test_negative_small_integers_are_summed_as_they_are(dtype: Any) -> None:
+    x = np.array([1, 2, np.iinfo(dtype).min], dtype)
+    assert tg.jit(lambda x: np.sum(-x))(x) == np.sum(-x)
+
+
+@pytest.mark.parametrize("x", [3.0, 3, 2j])
+def test_sum_of_a_product_of_numbers(x: Any) -> None:
+    assert tg.jit(lambda x: np.sum(x * x * 2))(x) == x * x * 2
+    assert tg.jit(lambda x: np.sum(-x, axis=()))(x) == -x
+
+
 def test_product_of_a_smaller_factor_is_summed_without_it() -> None:
     x, y = RNG.normal(size=(3, 4)), RNG.normal(size=5)
     graph = tg.jit(lambda x, y: np.sum(x[:, None, :] * y[None, :, None], axis=0)).graphs(x, y)[1]

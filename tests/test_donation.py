@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tracegrad as tg
+from tracegrad._codegen import inplace, integers, kernel
 
 RNG = np.random.default_rng(5)
 DATA, TARGET = RNG.normal(size=(50, 8)), RNG.normal(size=50)
@@ -206,3 +207,18 @@ def test_options() -> None:
 
     x = X.copy()
     assert Model().step(x) is x
+
+
+def test_an_element_written_twice_is_not_read_in_between() -> None:
+    i, f64 = integers.symbol("i"), np.dtype(float)
+    first = kernel.Store("out", (i,), kernel.Literal(0.0, f64))
+    read = kernel.Let("t", kernel.Load("x", (i,), f64))
+    second = kernel.Store("out", (i,), kernel.Name("t", f64))
+
+    def donated(*body: kernel.Statement) -> dict[int, int]:
+        buffers = (kernel.Buffer("x", f64, (8,), "in"), kernel.Buffer("out", f64, (8,), "out"))
+        phase = kernel.Phase("serial", (kernel.Loop("i", 0, 8, body),))
+        return inplace.reuse(kernel.Program("k", "", (), buffers, (phase,), (), 0), (0,))[1]
+
+    assert donated(read, first, second) == {0: 0}
+    assert donated(first, read, second) == {}

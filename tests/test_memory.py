@@ -6,8 +6,10 @@ import threading
 from typing import Any
 
 import numpy as np
+import pytest
 
 import tracegrad as tg
+from tracegrad.runtime import memory
 from tracegrad.runtime.memory import ALIGNMENT, IDLE, LARGE, Pool
 
 N = LARGE // 8
@@ -93,3 +95,17 @@ def test_threads_never_get_the_same_memory() -> None:
     for t in threads:
         t.join()
     assert wrong == []
+
+
+def test_what_it_owns_is_known_while_another_thread_asks_for_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = Pool(1 << 26)
+    held = [pool.empty((N,), F64), pool.empty((N,), F64)]
+    told: list[bool] = []
+
+    def is_free(entry: Any) -> bool:
+        told.extend(pool.owns(x.base) for x in held)
+        return False
+
+    monkeypatch.setattr(memory, "_is_free", is_free)
+    pool.empty((N,), F64)
+    assert told == [True] * 4

@@ -321,6 +321,19 @@ def test_kernels_are_kept_on_disk(tmp_path: Path) -> None:
     assert cache.cache_info(tmp_path)["kernels"] == 0
 
 
+def test_unknown_symbols_are_seen_before_the_linker_meets_them(tmp_path: Path) -> None:
+    (tmp_path / stored.CODE).write_bytes(pickle.dumps((["no_such_routine_anywhere"], ("a", "b", "c"), {}, b"")))
+    with pytest.raises(ImportError, match="no_such_routine_anywhere"):
+        stored.load(tmp_path)
+
+
+@pytest.mark.parametrize("setting", ["CPU_NAME", "CPU_FEATURES", "OPT", "LOOP_VECTORIZE"])
+def test_kernels_belong_to_numbas_settings(setting: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = cache.environment.__wrapped__()
+    monkeypatch.setattr(numba.core.config, setting, "another")
+    assert cache.environment.__wrapped__() != before
+
+
 def truncated(path: Path) -> None:
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 

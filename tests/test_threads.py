@@ -179,6 +179,23 @@ def test_a_taken_pool_is_not_waited_for(shared_calls: list[int]) -> None:
     assert shared_calls
 
 
+def test_a_system_without_threads_to_give(monkeypatch: pytest.MonkeyPatch) -> None:
+    tg.set_num_threads(1)
+    compiled = tg.jit(lambda x: np.exp(x) + 1)
+    x = RNG.normal(size=20_000)
+    expected = compiled(x)
+
+    def start(self: Any) -> None:
+        raise RuntimeError("can't start new thread")
+
+    tg.set_num_threads(3)
+    with monkeypatch.context() as patch:
+        patch.setattr(threads._Helper, "start", start)
+        np.testing.assert_array_equal(compiled(x), expected)
+    assert tg.get_num_threads() == 1
+    assert threads.POOL._helpers == []
+
+
 def test_the_number_of_threads() -> None:
     tg.set_num_threads(5)
     assert tg.get_num_threads() == 5

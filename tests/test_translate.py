@@ -154,6 +154,19 @@ def test_short_loops_of_scalar_functions_are_written_out(fallbacks: list[str]) -
     assert fallbacks == []
 
 
+def test_constants_are_computed_without_warnings(fallbacks: list[str]) -> None:
+    large = np.uint64(2**63 + 5)
+
+    def folded(x: Any, out: Any) -> None:
+        out[0] = np.float64(large * np.uint64(2))
+        out[1] = np.float64(1.0) / np.float64(0.0)
+
+    out = np.zeros(2)
+    compiled(folded, VECTOR, VECTOR)(np.zeros(1), out)
+    np.testing.assert_array_equal(out, [10.0, np.inf])
+    assert fallbacks == []
+
+
 def test_what_is_not_covered_goes_to_numba(fallbacks: list[str]) -> None:
     def sorting(x: Any, out: Any) -> None:
         out[:] = np.sort(x)

@@ -71,12 +71,6 @@ def real_of(dtype: DType) -> DType:
     return found
 
 
-def complex_of(dtype: DType) -> DType:
-    """The complex dtype of the same precision."""
-    found: DType = {FLOAT32: COMPLEX64, FLOAT64: COMPLEX128, COMPLEX64: COMPLEX64}.get(dtype, COMPLEX128)
-    return found
-
-
 def is_differentiable(dtype: DType) -> bool:
     """Whether values of this dtype carry gradients."""
     return dtype.kind in "fc"

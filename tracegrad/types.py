@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._codegen import integers
-from .dtypes import LONG, SHORT, check
+from .dtypes import SHORT, check
 from .errors import ShapeError
 
 Int = integers.Int
@@ -37,13 +37,6 @@ class ArrayType:
 
     def with_shape(self, shape: Shape) -> ArrayType:
         return ArrayType(self.dtype, shape)
-
-    def with_dtype(self, dtype: np.dtype[Any]) -> ArrayType:
-        return ArrayType(dtype, self.shape)
-
-
-def short_dtype(text: str) -> np.dtype[Any]:
-    return np.dtype(LONG[text])
 
 
 def type_of(value: Any) -> ArrayType:

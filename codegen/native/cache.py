@@ -1,8 +1,7 @@
 """Compiled kernels on disk: one directory per key, sealed by a manifest of hashes, published by an atomic rename.
 
 Numba's own cache crashes on damaged files and can exchange kernels under concurrent writers. Here each kernel has a directory of its
-own, in which Numba's files are written before anybody else can see them; a directory whose files do not match its manifest is thrown
-away and built again.
+own, which is written before anybody else can see it; a directory whose files do not match its manifest is thrown away and built again.
 """
 
 from __future__ import annotations
@@ -25,6 +24,7 @@ import llvmlite.binding as binding
 import numba
 import numpy as np
 import scipy
+from numba.core import config
 
 MANIFEST = "manifest.json"
 PREFIX = "k"
@@ -48,11 +48,13 @@ def environment() -> str:
     """Everything besides the source that decides what machine code comes out."""
     versions = [platform.python_version(), numba.__version__, llvmlite.__version__, np.__version__, scipy.__version__]
     host = [platform.machine(), binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()]
+    # Numba's settings, by which a processor other than the host is compiled for, or less is optimized.
+    settings = [config.CPU_NAME, config.CPU_FEATURES, config.OPT, config.LOOP_VECTORIZE, config.SLP_VECTORIZE]
     digest = hashlib.sha256()
     root = Path(__file__).parent.parent
     for path in sorted(root.rglob("*.py")):
         digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    return "\n".join([*versions, *host, digest.hexdigest()])
+    return "\n".join([*versions, *host, *map(str, settings), digest.hexdigest()])
 
 
 def key_of(source: str, *extra: Any) -> str:

@@ -36,7 +36,8 @@ class Calls:
             values: list[Any] = [a.value for a in args]  # type: ignore[union-attr]
             if len(args) == 1 or all(type(v) is type(values[0]) for v in values):
                 try:
-                    return Static(op(*values))
+                    with np.errstate(all="ignore"):
+                        return Static(op(*values))
                 except ArithmeticError:
                     pass
         if op is operator.not_:

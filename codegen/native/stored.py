@@ -54,6 +54,8 @@ def load(directory: Path) -> Loaded:
     if not all(binding.address_of_symbol(name) for name in called):
         # Numba's runtime, or another of its modules that tell the linker names when they are loaded.
         context.refresh()
+        if unknown := [name for name in called if not binding.address_of_symbol(name)]:
+            raise ImportError(f"the linker does not know {unknown}")
     library = context.codegen().unserialize_library(content)
     made = {}
     for name, constants in environments.items():

@@ -15,8 +15,6 @@ from numba.np import arrayobj
 
 from .bridge import primitive
 
-NUMPY_UINT = {2: np.uint16, 4: np.uint32, 8: np.uint64}
-
 
 def index(value: Any) -> int:
     """An integer as an unsigned index: signed ones make Numba test for negative indices, which blocks vectorisation."""

@@ -24,7 +24,6 @@ from .borrowed import DATA, DIMENSIONS, STRIDES, available
 
 CLAIM, DONE, STOP, FIELDS = 0, 8, 16, 24
 """Where things stand in the control block, in words; each on a cache line of its own."""
-WORDS = 32 + 16
 ROW = 5
 """Words of a phase in the table of a call: phase, lo, hi, iterations a piece, pieces."""
 RUN, KERNEL, OBJECTS, STATUS, PHASE, LO, HI, STEP, PIECES = range(9)

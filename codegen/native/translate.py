@@ -238,6 +238,8 @@ class Function:
         stride, down = self.values.cast(b, step, kind), isinstance(step, Static) and step.value < 0
         if not isinstance(step, Static) and not unsigned:
             raise UntranslatableError("a range with a step whose sign is not known")
+        if down and unsigned:
+            raise UntranslatableError("a range of unsigned integers downwards")
         before, head, inner, again, after = b.block, *[b.append_basic_block(f"{name}.{n}") for n in ("test", "body", "next", "end")]
         b.branch(head)
         b.position_at_end(head)

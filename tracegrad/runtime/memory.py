@@ -57,18 +57,21 @@ class Pool:
             kept: list[tuple[Block, int]] = []
             found: Block | None = None
             total = 0
-            while self.blocks:
-                # One name here and the call's own reference: more means that an array lives on the block.
-                block, last = self.blocks.pop()
-                free = sys.getrefcount(block) <= _ALONE
+            for k in reversed(range(len(self.blocks))):
+                free = _is_free(self.blocks[k])
+                block, last = self.blocks[k]
                 if free and found is None and nbytes <= block.nbytes <= nbytes + nbytes // 4:
                     found = block
                 elif not free or (self.requests - last < IDLE and total + block.nbytes <= self.limit):
                     kept.append((block, last))
                     total += block.nbytes
-            if found is None:
-                found = np.empty(nbytes, np.uint8)
+                del block
             kept.reverse()
+            if found is None:
+                # What is given back goes first.
+                self.blocks = kept
+                found = np.empty(nbytes, np.uint8)
+            # A new list, never a change of the old one: `owns` takes no lock.
             self.blocks = [*kept, (found, self.requests)]
             return found
 
@@ -79,15 +82,19 @@ class Pool:
     def clear(self) -> None:
         """Give back what no array lives on."""
         with self._lock:
-            self.blocks = [(b, last) for b, last in self.blocks if sys.getrefcount(b) > _ALONE + 1]
+            self.blocks = [entry for entry in self.blocks if not _is_free(entry)]
 
 
-def _alone() -> int:
-    """What the reference count of a block is that only the loop in `take` refers to."""
-    blocks = [(np.empty(1, np.uint8), 0)]
-    block, _ = blocks.pop()
-    return sys.getrefcount(block)
+def _references(entry: tuple[Block, int]) -> int:
+    return sys.getrefcount(entry[0])
 
 
-_ALONE = _alone()
+_ALONE = _references((np.empty(1, np.uint8), 0))
+
+
+def _is_free(entry: tuple[Block, int]) -> bool:
+    """Whether nothing refers to a block but its entry: what that counts differs between versions of Python."""
+    return _references(entry) <= _ALONE
+
+
 POOL = Pool(min(1 << 30, _physical() // 8))

@@ -192,7 +192,7 @@ class Pool:
         self._taken = threading.Lock()
         self._helpers: list[_Helper] = []
         self._memory = (ctypes.c_int64 * 64)()
-        # The words that different threads write lie on cache lines of their own.
+        # Room for the control block, in which the words that different threads write lie on cache lines of their own.
         self._control = -(-ctypes.addressof(self._memory) // 64) * 64
 
     @staticmethod
@@ -242,8 +242,13 @@ class Pool:
             self._team = self.native().Team()
         while len(self._helpers) < count:
             helper = _Helper(self._team, self._control)
+            try:
+                helper.start()
+            except RuntimeError:
+                # The system has no more threads, or the process is ending: those that there are do the work.
+                self.wanted = 1 + len(self._helpers)
+                return
             self._helpers.append(helper)
-            helper.start()
 
     def run(self, kernel: int, run: int, operands: Sequence[Any], table: Table, statuses: Any) -> bool:
         """Run all phases of a kernel over array objects; False where the helpers are taken, and nothing was done."""

@@ -20,7 +20,7 @@ def expressions(s: Any) -> list[Any]:
             return [value]
         case kernel.Store(_, at, value, _):
             return [*at, value]
-        case kernel.Loop(_, lo, hi, _, _, _):
+        case kernel.Loop(_, lo, hi, _, _):
             return [lo, hi]
         case kernel.While(condition, _) | kernel.If(condition, _, _):
             return [condition]

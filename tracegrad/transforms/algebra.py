@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 
 def factor_out_of_sum(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
     """sum(-x) -> -sum(x); sum(x * y) -> sum(x) * y where y is constant along the summed axes, and x has fewer elements or its sum is known."""
-    if node.op.name != "sum":
+    if node.op.name != "sum" or not node.params["axes"]:
         return None
     axes: tuple[int, ...] = node.params["axes"]
     negated = b.made_by(inputs[0], "neg")
-    if negated is not None:
+    # Small integers are summed in a wider type, in which the negative may be another number.
+    if negated is not None and inputs[0].type.dtype == node.outputs[0].type.dtype:
         return b.emit(neg_op, (b.emit(sum_op, negated.inputs, node.params, node),), {}, node)
     product = b.made_by(inputs[0], "mul")
     if product is None:

@@ -25,9 +25,10 @@ def fold_constants(graph: Graph, captures: list[Any]) -> tuple[Graph, list[Any]]
     declared = len(graph.inputs) - len(captures)
     inputs, kept = list(graph.inputs[:declared]), []
     nodes: list[Node] = []
-    alone = _references([np.empty(0)])
+    alone = _references([np.empty(0)[:]])
     for k, var in enumerate(graph.inputs[declared:]):
-        made = _formula(captures[k], var) if isinstance(captures[k], np.ndarray) and _references(captures, k) <= alone else None
+        constant = isinstance(captures[k], np.ndarray) and all(n <= m for n, m in zip(_references(captures, k), alone, strict=True))
+        made = _formula(captures[k], var) if constant else None
         if made is None:
             inputs.append(var)
             kept.append(captures[k])
@@ -38,12 +39,10 @@ def fold_constants(graph: Graph, captures: list[Any]) -> tuple[Graph, list[Any]]
     return graph.replace(inputs=tuple(inputs), nodes=(*nodes, *graph.nodes)), kept
 
 
-def _references(values: Sequence[Any], k: int = 0) -> int:
-    """How many references to an element of a list there are, or to the array that it is a view of if that has more."""
+def _references(values: Sequence[Any], k: int = 0) -> tuple[int, int]:
+    """How many references there are to an element of a list, and to the array that it is a view of; only to be compared with each other."""
     own = sys.getrefcount(values[k])
-    base = values[k].base
-    # A view holds its base once, and so does the local name here, which an array of its own has not.
-    return own if base is None else max(own, sys.getrefcount(base) - 1)
+    return own, 0 if values[k].base is None else sys.getrefcount(values[k].base)
 
 
 def _formula(x: np.ndarray[Any, Any], var: Var) -> list[Node] | None:

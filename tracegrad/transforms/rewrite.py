@@ -12,7 +12,6 @@ from .._codegen import integers, lowering
 from ..ir.graph import Atom, Graph, Literal, Node, Var
 from ..ir.op import Op
 from ..ir.verify import verify
-from ..ops.arithmetic import mul_op
 from ..ops.shape import broadcast_to_op
 from ..types import SIZES, ArrayType
 from .algebra import divided_reciprocal, factor_out_of_sum, merge_factors, position_of_extreme, power_of_count
@@ -111,7 +110,7 @@ def _is(atom: Atom, number: float) -> bool:
 
 
 def _rule_identity(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
-    """x * 1, x / 1, x - 0, x + 0, x ** 1, identity(x), convert, reshape, broadcast_to x's own type -> x."""
+    """x * 1, x / 1, x - 0, x + 0, identity(x), convert, reshape, broadcast_to x's own type -> x."""
     match node.op.name:
         case "mul" | "strong_mul":
             return inputs[0] if _is(inputs[1], 1) else inputs[1] if _is(inputs[0], 1) else None
@@ -119,7 +118,7 @@ def _rule_identity(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | 
             return inputs[0] if _is(inputs[1], 0) else inputs[1] if _is(inputs[0], 0) else None
         case "sub":
             return inputs[0] if _is(inputs[1], 0) else None
-        case "div" | "power":
+        case "div":
             return inputs[0] if _is(inputs[1], 1) else None
         case "identity" | "stop_gradient" | "convert" | "reshape" | "broadcast_to":
             return inputs[0]
@@ -222,18 +221,6 @@ def _rule_identity_checked(b: Rewriter, node: Node) -> Atom | None:
     return found if found is not None and _same_type(found, node.outputs[0]) else None
 
 
-def _rule_square(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
-    """x ** 2 -> x * x."""
-    if (
-        node.op.name == "power"
-        and _is(inputs[1], 2)
-        and inputs[0].type.dtype == node.outputs[0].type.dtype
-        and inputs[0].type.dtype.kind in "fc"
-    ):
-        return b.emit(mul_op, (inputs[0], inputs[0]), {}, node)
-    return None
-
-
 def _rule_fold(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
     """An elementwise operation on scalar literals -> a literal."""
     if not inputs or node.outputs[0].type.shape != () or not isinstance(node.op.lowering, lowering.Pointwise):
@@ -247,7 +234,7 @@ def _rule_fold(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None
 
 
 RULES = (
-    _rule_fold, _rule_identity, _rule_constant, _rule_double, _rule_square, _rule_repeated, factor_out_of_sum, power_of_count,
+    _rule_fold, _rule_identity, _rule_constant, _rule_double, _rule_repeated, factor_out_of_sum, power_of_count,
     merge_factors, divided_reciprocal, position_of_extreme, product_with_identity, sum_of_product, gather_factors,
 )  # fmt: skip
 
