@@ -151,6 +151,12 @@ def test_sum_of_a_product_of_numbers(x: Any) -> None:
     assert tg.jit(lambda x: np.sum(-x, axis=()))(x) == -x
 
 
+def test_powers_of_a_count_that_wraps_around() -> None:
+    x = np.array([1.5, 2.0])
+    f = tg.jit(lambda x: x[:, None] ** tg.convert(tg.arange(200), np.int8))
+    np.testing.assert_allclose(f(x), x[:, None] ** np.arange(200).astype(np.int8), rtol=1e-13)
+
+
 def test_product_of_a_smaller_factor_is_summed_without_it() -> None:
     x, y = RNG.normal(size=(3, 4)), RNG.normal(size=5)
     graph = tg.jit(lambda x, y: np.sum(x[:, None, :] * y[None, :, None], axis=0)).graphs(x, y)[1]

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -109,3 +113,24 @@ def test_what_it_owns_is_known_while_another_thread_asks_for_memory(monkeypatch:
     monkeypatch.setattr(memory, "_is_free", is_free)
     pool.empty((N,), F64)
     assert told == [True] * 4
+
+
+FORK = """
+import os, signal
+import numpy as np
+from tracegrad.runtime.memory import POOL
+with POOL._lock:
+    pid = os.fork()
+    if pid == 0:
+        signal.alarm(20)
+        POOL.empty((1 << 20,), np.dtype(float))
+        os._exit(0)
+assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_fork_while_another_thread_asks_for_memory() -> None:
+    environment = {**os.environ, "PYTHONPATH": str(Path(tg.__file__).parent.parent)}
+    found = subprocess.run([sys.executable, "-c", FORK], env=environment, capture_output=True, text=True, timeout=120)
+    assert found.returncode == 0, found.stderr

@@ -167,6 +167,29 @@ def test_constants_are_computed_without_warnings(fallbacks: list[str]) -> None:
     assert fallbacks == []
 
 
+def _clamped(x: Any) -> Any:
+    if x < 0.0:
+        return 0.0
+    elif x > 1.0:
+        return 1.0
+    else:
+        return x
+
+
+implements(_clamped)(lambda x: _clamped)
+
+
+def test_nothing_follows_branches_that_all_return(fallbacks: list[str]) -> None:
+    def clamping(x: Any, out: Any) -> None:
+        for i in range(index(0), index(x.shape[0])):
+            out[i] = _clamped(x[i])
+
+    out = np.zeros(3)
+    compiled(clamping, VECTOR, VECTOR)(np.array([-2.0, 0.5, 3.0]), out)
+    np.testing.assert_array_equal(out, [0.0, 0.5, 1.0])
+    assert fallbacks == []
+
+
 def test_what_is_not_covered_goes_to_numba(fallbacks: list[str]) -> None:
     def sorting(x: Any, out: Any) -> None:
         out[:] = np.sort(x)

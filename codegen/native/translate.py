@@ -303,13 +303,17 @@ class Function:
             return
         yes, no, after = (b.append_basic_block(f"if.{n}") for n in ("then", "else", "end"))
         b.cbranch(self.values.truth(b, condition), yes, no)
+        reached = False
         for block, statements in ((yes, then), (no, otherwise)):
             b.position_at_end(block)
             with self.block():
                 self.body(statements)
             if not b.block.is_terminated:
+                reached = True
                 b.branch(after)
         b.position_at_end(after)
+        if not reached:
+            b.unreachable()
 
     # --- expressions -------------------------------------------------------------------------------------------------------
 

@@ -98,3 +98,6 @@ def _is_free(entry: tuple[Block, int]) -> bool:
 
 
 POOL = Pool(min(1 << 30, _physical() // 8))
+if hasattr(os, "register_at_fork"):
+    # Another thread of the parent may have held the lock, and does not exist in the child.
+    os.register_at_fork(after_in_child=lambda: setattr(POOL, "_lock", threading.Lock()))

@@ -120,10 +120,13 @@ def _count(b: Rewriter, atom: Atom) -> Int | None:
     for name in ("reshape", "broadcast_to", "convert", "transpose", "slice"):
         made = b.made_by(atom, name)
         if made is not None:
-            return _count(b, made.inputs[0])
+            size = _count(b, made.inputs[0])
+            kind = atom.type.dtype
+            # In a type that does not hold them they become other numbers.
+            fits = kind.kind not in "iu" or (isinstance(size, int) and size - 1 <= np.iinfo(kind).max)
+            return size if fits else None
     made = b.made_by(atom, "iota")
-    size: Int | None = None if made is None else made.params["size"]
-    return size
+    return None if made is None else made.params["size"]
 
 
 def divided_reciprocal(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
