@@ -182,3 +182,9 @@ def test_narrower_registers(register: int, rows: int, monkeypatch: pytest.Monkey
     i, p = iter(integers), iter(pointers)
     ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 18)(address)(*[next(p) if k == "a" else next(i) for k in library.KINDS])
     close(c, a @ b)
+
+
+@pytest.mark.parametrize(("features", "width"), [("", 16), ("+sse4.2", 16), ("+avx,+avx2,+fma", 32), ("+avx2,+avx,+avx512f", 64)])
+def test_registers_of_the_processor_that_numba_compiles_for(features: str, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gemm.config, "CPU_FEATURES", features)
+    assert gemm.register_bytes() == width

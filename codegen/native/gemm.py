@@ -32,7 +32,7 @@ Of a symmetric result the first m rows may be asked for: what stands below them 
 
 def register_bytes() -> int:
     """The width of the vector registers for which Numba compiles."""
-    features = config.CPU_FEATURES or binding.get_host_cpu_features().flatten()
+    features = binding.get_host_cpu_features().flatten() if config.CPU_FEATURES is None else config.CPU_FEATURES
     return 64 if "+avx512f" in features else 32 if "+avx" in features else 16
 
 
