@@ -29,7 +29,3 @@ class VerificationError(TracegradError, AssertionError):
 
 class ParseError(TracegradError, ValueError):
     """The text is not a printed graph."""
-
-
-class CompilationError(TracegradError, RuntimeError):
-    """Generated code could not be compiled; a defect of the library."""
