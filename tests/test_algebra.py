@@ -230,3 +230,12 @@ def test_derivative_of_a_reciprocal_divides_once() -> None:
     # Another numerator, and another denominator, stay.
     assert "square" not in names(lambda x: (2 / x) / x, x)
     assert "square" not in names(lambda x, y: (1 / x) / y, x, x)
+
+
+@pytest.mark.parametrize("zero", [0, 0.0, -0.0])
+def test_added_zero_keeps_the_sign_of_zero(zero: Any) -> None:
+    x = np.array([0.0, -0.0, 1.0, np.nan, np.inf])
+    for f in (lambda x: x + zero, lambda x: zero + x, lambda x: x - zero):
+        found, expected = tg.jit(f)(x), f(x)
+        np.testing.assert_array_equal(np.signbit(found[:3]), np.signbit(expected[:3]))
+        np.testing.assert_array_equal(found, expected)

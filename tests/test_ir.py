@@ -93,7 +93,8 @@ def test_verifier_finds_defects() -> None:
     ("function", "count"),
     [
         (lambda x: x * 1.0, 0),
-        (lambda x: (x + 0.0) / 1.0 - 0.0, 0),
+        (lambda x: (x + -0.0) / 1.0 - 0.0, 0),
+        (lambda x: x + 0.0, 1),  # 0.0 where x is -0.0
         (lambda x: -(-x), 0),
         (lambda x: x.reshape(2, 2).reshape(4), 0),
         (lambda x: x.reshape(2, 2).T.T, 1),

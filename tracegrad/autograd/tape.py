@@ -113,7 +113,6 @@ class Node(Producer):
 
 
 TITLES = {
-    "power": "Pow",
     "reshape": "View",
     "transpose": "Permute",
     "broadcast_to": "Expand",

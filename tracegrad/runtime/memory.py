@@ -40,7 +40,8 @@ class Pool:
         self.requests = 0
         self.blocks: list[tuple[Block, int]] = []
         """A block, and the request at which it was last taken."""
-        self._lock = threading.Lock()
+        # The same thread may come back in: memory that is collected may run code of its owner.
+        self._lock = threading.RLock()
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
         """As `np.empty`, over a block of the pool where the result is large."""
@@ -100,4 +101,4 @@ def _is_free(entry: tuple[Block, int]) -> bool:
 POOL = Pool(min(1 << 30, _physical() // 8))
 if hasattr(os, "register_at_fork"):
     # Another thread of the parent may have held the lock, and does not exist in the child.
-    os.register_at_fork(after_in_child=lambda: setattr(POOL, "_lock", threading.Lock()))
+    os.register_at_fork(after_in_child=lambda: setattr(POOL, "_lock", threading.RLock()))

@@ -109,15 +109,22 @@ def _is(atom: Atom, number: float) -> bool:
     return value is not None and not isinstance(value, (integers.Integer, bool, np.bool_)) and value == number
 
 
+def _is_zero(atom: Atom, node: Node, sign: str) -> bool:
+    """Whether an operand is a zero of this sign, any zero among integers: -0.0 + 0.0 is 0.0, so of floats only -0.0 adds nothing."""
+    if not _is(atom, 0):
+        return False
+    return node.outputs[0].type.dtype.kind in "iu" or bool(np.signbit(np.real(_scalar(atom)))) == (sign == "-")
+
+
 def _rule_identity(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
-    """x * 1, x / 1, x - 0, x + 0, identity(x), convert, reshape, broadcast_to x's own type -> x."""
+    """x * 1, x / 1, x - 0, x + (-0), identity(x), convert, reshape, broadcast_to x's own type -> x."""
     match node.op.name:
         case "mul" | "strong_mul":
             return inputs[0] if _is(inputs[1], 1) else inputs[1] if _is(inputs[0], 1) else None
         case "add":
-            return inputs[0] if _is(inputs[1], 0) else inputs[1] if _is(inputs[0], 0) else None
+            return inputs[0] if _is_zero(inputs[1], node, "-") else inputs[1] if _is_zero(inputs[0], node, "-") else None
         case "sub":
-            return inputs[0] if _is(inputs[1], 0) else None
+            return inputs[0] if _is_zero(inputs[1], node, "+") else None
         case "div":
             return inputs[0] if _is(inputs[1], 1) else None
         case "identity" | "stop_gradient" | "convert" | "reshape" | "broadcast_to":
