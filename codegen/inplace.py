@@ -8,12 +8,13 @@ input's, so that the compiler sees one array and keeps the order of its reads an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from . import kernel
-from .kernel import Apply, Call, Check, Declare, If, Let, Load, Loop, Statement, Store, Update, While
+from .kernel import Call, Load, Loop, Statement, Store
+from .traversal import bodies, loads, moved
 
 
 def reuse(program: kernel.Program, given_up: Sequence[int]) -> tuple[kernel.Program, dict[int, int]]:
@@ -40,7 +41,7 @@ def reuse(program: kernel.Program, given_up: Sequence[int]) -> tuple[kernel.Prog
     if not taken:
         return program, {}
     names = {outputs[k].name: inputs[j].name for k, j in taken.items()}
-    phases = tuple(replace(p, body=tuple(_renamed(s, names) for s in p.body)) for p in program.phases)
+    phases = tuple(replace(p, body=moved(p.body, lambda buffer, at: (names.get(buffer, buffer), at))) for p in program.phases)
     return replace(program, phases=phases, buffers=tuple(b for b in program.buffers if b.name not in names)), taken
 
 
@@ -63,7 +64,7 @@ def _by_element(body: Sequence[Statement], old: str, out: str) -> bool:
             # The first, where an element is written several times.
             stores.setdefault(s.index, k)
     for k, s in enumerate(body):
-        inner = [t for part in _bodies(s) for t in part]
+        inner = [t for part in bodies(s) for t in part]
         writes_inside = any(isinstance(t, Store) and t.buffer == out for t in _inside(inner))
         if writes_inside and not stores:
             # What repeats may write an element again: only loops over elements are followed.
@@ -78,16 +79,6 @@ def _by_element(body: Sequence[Statement], old: str, out: str) -> bool:
     return True
 
 
-def _bodies(s: Statement) -> tuple[tuple[Statement, ...], ...]:
-    match s:
-        case Loop() | While():
-            return (s.body,)
-        case If():
-            return (s.then, s.otherwise)
-        case _:
-            return ()
-
-
 def _inside(body: Iterable[Statement]) -> list[Statement]:
     """All statements, those inside others included."""
     found: list[Statement] = []
@@ -95,72 +86,11 @@ def _inside(body: Iterable[Statement]) -> list[Statement]:
     return found
 
 
-def _expressions(s: Statement) -> Iterator[Any]:
-    match s:
-        case Let(_, value, _) | Declare(_, value) | Update(_, value, _, _):
-            yield value
-        case Store(_, at, value, _):
-            yield from (*at, value)
-        case While(condition, _) | If(condition, _, _):
-            yield condition
-        case Check(condition, _, value):
-            yield from (condition, value)
-        case Call(_, arguments, _):
-            yield from arguments
-
-
 def _loads(body: Iterable[Statement], buffer: str) -> list[Load]:
     """The reads of a buffer element by element."""
-    found: list[Load] = []
-
-    def visit(e: Any) -> None:
-        if isinstance(e, Load):
-            if e.buffer == buffer:
-                found.append(e)
-            for i in e.index:
-                visit(i)
-        elif isinstance(e, Apply):
-            for _, a in e.arguments:
-                visit(a)
-
-    for s in _inside(body):
-        for e in _expressions(s):
-            visit(e)
-    return found
+    return [load for s in _inside(body) for load in loads(s) if load.buffer == buffer]
 
 
 def _passed(body: Iterable[Statement], buffer: str) -> bool:
     """Whether a routine gets the whole buffer."""
     return any(isinstance(s, Call) and buffer in [a for a in s.arguments if isinstance(a, str)] for s in _inside(body))
-
-
-def _renamed(s: Statement, names: dict[str, str]) -> Statement:
-    """A statement with buffers under their new names."""
-
-    def expression(e: Any) -> Any:
-        match e:
-            case Load(buffer, at, dtype):
-                return Load(names.get(buffer, buffer), tuple(map(expression, at)), dtype)
-            case Apply(code, arguments, dtype):
-                return Apply(code, tuple((name, expression(a)) for name, a in arguments), dtype)
-            case _:
-                return e
-
-    def inner(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
-        return tuple(_renamed(t, names) for t in body)
-
-    match s:
-        case Let() | Declare() | Update():
-            return replace(s, value=expression(s.value))
-        case Store(buffer, at, value, _):
-            return replace(s, buffer=names.get(buffer, buffer), index=tuple(map(expression, at)), value=expression(value))
-        case Loop():
-            return replace(s, body=inner(s.body))
-        case While():
-            return replace(s, condition=expression(s.condition), body=inner(s.body))
-        case If():
-            return replace(s, condition=expression(s.condition), then=inner(s.then), otherwise=inner(s.otherwise))
-        case Check():
-            return replace(s, condition=expression(s.condition), value=expression(s.value))
-        case Call():
-            return replace(s, arguments=tuple(map(expression, s.arguments)))

@@ -10,9 +10,10 @@ if TYPE_CHECKING:
     from codegen import integers as integers
     from codegen import kernel as kernel
     from codegen import lowering as lowering
+    from codegen import traversal as traversal
     from codegen import work as work
 else:
     from tracegrad import codegen
-    from tracegrad.codegen import inplace, integers, kernel, lowering, work
+    from tracegrad.codegen import inplace, integers, kernel, lowering, traversal, work
 
-__all__ = ["codegen", "inplace", "integers", "kernel", "lowering", "work"]
+__all__ = ["codegen", "inplace", "integers", "kernel", "lowering", "traversal", "work"]

@@ -6,29 +6,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from .._codegen import integers, kernel
+from .._codegen import integers, kernel, traversal
 from ..types import Int
 from .bounds import at_most
 
 ALIGNMENT = 64
-
-
-def expressions(s: Any) -> list[Any]:
-    """What a statement itself reads (not the statements inside it)."""
-    match s:
-        case kernel.Let(_, value, _) | kernel.Declare(_, value) | kernel.Update(_, value, _, _):
-            return [value]
-        case kernel.Store(_, at, value, _):
-            return [*at, value]
-        case kernel.Loop(_, lo, hi, _, _):
-            return [lo, hi]
-        case kernel.While(condition, _) | kernel.If(condition, _, _):
-            return [condition]
-        case kernel.Call(_, arguments, _):
-            return list(arguments)
-        case kernel.Check(condition, _, value):
-            return [condition, value]
-    return []
 
 
 def _mentions(e: Any, names: set[str], buffers: set[str]) -> None:
@@ -56,7 +38,7 @@ def read_by(body: Iterable[kernel.Statement]) -> tuple[set[str], set[str]]:
     buffers: set[str] = set()
 
     def visit(s: kernel.Statement) -> None:
-        for e in expressions(s):
+        for e in traversal.expressions(s):
             _mentions(e, names, buffers)
 
     kernel.walk(tuple(body), visit)

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from .._codegen import integers, kernel
-from .memory import expressions, mentioned
+from .._codegen import integers, kernel, traversal
+from .memory import mentioned
 
 WIDEST = 8
 """Axes up to this size count as short."""
@@ -75,30 +75,14 @@ def _across(phase: kernel.Phase, buffers: dict[str, kernel.Buffer]) -> set[str]:
         if buffers[buffer].role != "in" or any(_long(loop) for loop in _idle(at, loops)):
             found.add(buffer)
 
-    def within(e: Any, loops: Sequence[kernel.Loop]) -> None:
-        match e:
-            case kernel.Load(buffer, at, _):
-                access(buffer, at, loops)
-                for i in at:
-                    within(i, loops)
-            case kernel.Apply(_, arguments, _):
-                for _, a in arguments:
-                    within(a, loops)
-
     def visit(body: Sequence[kernel.Statement], loops: tuple[kernel.Loop, ...]) -> None:
         for s in body:
-            for e in expressions(s):
-                within(e, loops)
-            match s:
-                case kernel.Store(buffer, at, _, _):
-                    access(buffer, at, loops)
-                case kernel.Loop():
-                    visit(s.body, (*loops, s))
-                case kernel.While():
-                    visit(s.body, loops)
-                case kernel.If():
-                    visit(s.then, loops)
-                    visit(s.otherwise, loops)
+            for load in traversal.loads(s):
+                access(load.buffer, load.index, loops)
+            if isinstance(s, kernel.Store):
+                access(s.buffer, s.index, loops)
+            for inner in traversal.bodies(s):
+                visit(inner, (*loops, s) if isinstance(s, kernel.Loop) else loops)
 
     visit(phase.body, ())
     return found
@@ -126,36 +110,10 @@ def _with(phase: kernel.Phase, renamed: dict[str, str]) -> kernel.Phase:
     if not renamed or not renamed.keys() & mentioned(phase.body):
         return phase
 
-    def expression(e: Any) -> Any:
-        match e:
-            case kernel.Load(buffer, at, dtype):
-                at = tuple([expression(i) for i in at])
-                return kernel.Load(renamed[buffer] or buffer, _swapped(at), dtype) if buffer in renamed else kernel.Load(buffer, at, dtype)
-            case kernel.Apply(code, arguments, dtype):
-                return kernel.Apply(code, tuple([(n, expression(a)) for n, a in arguments]), dtype)
-        return e
+    def move(buffer: str, at: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
+        return (renamed[buffer] or buffer, _swapped(at)) if buffer in renamed else (buffer, at)
 
-    def statement(s: kernel.Statement) -> kernel.Statement:
-        match s:
-            case kernel.Let() | kernel.Declare() | kernel.Update():
-                return replace(s, value=expression(s.value))
-            case kernel.Store():
-                at = tuple([expression(i) for i in s.index])
-                if s.buffer in renamed:
-                    return replace(s, buffer=renamed[s.buffer] or s.buffer, index=_swapped(at), value=expression(s.value))
-                return replace(s, index=at, value=expression(s.value))
-            case kernel.Loop():
-                return replace(s, body=tuple([statement(b) for b in s.body]))
-            case kernel.While():
-                return replace(s, condition=expression(s.condition), body=tuple([statement(b) for b in s.body]))
-            case kernel.If():
-                then, otherwise = tuple([statement(b) for b in s.then]), tuple([statement(b) for b in s.otherwise])
-                return kernel.If(expression(s.condition), then, otherwise)
-            case kernel.Check():
-                return replace(s, condition=expression(s.condition), value=expression(s.value))
-        return s
-
-    return replace(phase, body=tuple([statement(s) for s in phase.body]))
+    return replace(phase, body=traversal.moved(phase.body, move))
 
 
 def _copy(source: kernel.Buffer, name: str, indices: Sequence[str]) -> kernel.Phase:

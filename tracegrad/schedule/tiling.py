@@ -10,9 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from .._codegen import integers, kernel
+from .._codegen import integers, kernel, traversal
 from ..types import Int
-from .memory import expressions
 
 TILE = 32
 LONGEST_PROLOGUE = 4
@@ -64,19 +63,8 @@ def _long(loop: kernel.Loop) -> bool:
 
 def _accesses(s: kernel.Statement) -> list[Sequence[Any]]:
     """The places of buffers that a statement touches."""
-    found: list[Sequence[Any]] = [s.index] if isinstance(s, kernel.Store) else []
-
-    def within(e: Any) -> None:
-        match e:
-            case kernel.Load(_, at, _):
-                found.append(at)
-            case kernel.Apply(_, arguments, _):
-                for _, a in arguments:
-                    within(a)
-
-    for e in expressions(s):
-        within(e)
-    return found
+    stored: list[Sequence[Any]] = [s.index] if isinstance(s, kernel.Store) else []
+    return stored + [load.index for load in traversal.loads(s)]
 
 
 def _runs_along(at: Sequence[Any], loops: tuple[str, str]) -> str:

@@ -1,0 +1,83 @@
+"""Walking over the statements of a program: what each reads, and rebuilding them with other accesses to memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from .kernel import Apply, Call, Check, Declare, If, Let, Load, Loop, Statement, Store, Update, While
+
+Index: TypeAlias = tuple[Any, ...]
+Access: TypeAlias = tuple[str, Index]
+
+
+def bodies(s: Statement) -> tuple[tuple[Statement, ...], ...]:
+    """The statements inside a statement: one group, or two for branches."""
+    match s:
+        case Loop() | While():
+            return (s.body,)
+        case If():
+            return (s.then, s.otherwise)
+    return ()
+
+
+def expressions(s: Statement) -> list[Any]:
+    """What a statement itself reads (not the statements inside it)."""
+    match s:
+        case Let(_, value, _) | Declare(_, value) | Update(_, value, _, _):
+            return [value]
+        case Store(_, at, value, _):
+            return [*at, value]
+        case Loop(_, lo, hi, _, _):
+            return [lo, hi]
+        case While(condition, _) | If(condition, _, _):
+            return [condition]
+        case Call(_, arguments, _):
+            return list(arguments)
+        case Check(condition, _, value):
+            return [condition, value]
+
+
+def loads(s: Statement) -> Iterator[Load]:
+    """The elements that a statement itself reads, those that tell where others are included."""
+    pending = expressions(s)
+    while pending:
+        e = pending.pop(0)
+        if isinstance(e, Load):
+            yield e
+            pending[:0] = e.index
+        elif isinstance(e, Apply):
+            pending[:0] = [a for _, a in e.arguments]
+
+
+def moved(body: tuple[Statement, ...], move: Callable[[str, Index], Access]) -> tuple[Statement, ...]:
+    """The statements with each element that they read or write at `move(buffer, index)`; buffers given to routines stay."""
+
+    def expression(e: Any) -> Any:
+        match e:
+            case Load(buffer, at, dtype):
+                return Load(*move(buffer, tuple(map(expression, at))), dtype)
+            case Apply(code, arguments, dtype):
+                return Apply(code, tuple([(name, expression(a)) for name, a in arguments]), dtype)
+        return e
+
+    def statement(s: Statement) -> Statement:
+        match s:
+            case Let() | Declare() | Update():
+                return replace(s, value=expression(s.value))
+            case Store():
+                buffer, at = move(s.buffer, tuple(map(expression, s.index)))
+                return replace(s, buffer=buffer, index=at, value=expression(s.value))
+            case Loop():
+                return replace(s, body=moved(s.body, move))
+            case While():
+                return replace(s, condition=expression(s.condition), body=moved(s.body, move))
+            case If():
+                return replace(s, condition=expression(s.condition), then=moved(s.then, move), otherwise=moved(s.otherwise, move))
+            case Check():
+                return replace(s, condition=expression(s.condition), value=expression(s.value))
+            case Call():
+                return replace(s, arguments=tuple(map(expression, s.arguments)))
+
+    return tuple(map(statement, body))
