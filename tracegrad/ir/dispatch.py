@@ -36,6 +36,9 @@ class State(threading.local):
         self.traces: list[Trace] = []
         self.levels: tuple[int, ...] = ()
         """The open levels of forward mode that were opened inside the innermost trace."""
+        self.special = 0
+        """How many modes are open in which an operation is more than its value and a node: each counts itself while it is open (hooks of
+        saved tensors, anomaly detection, profiling, inference). Where it is 0, shorter ways may be taken."""
 
 
 STATE = State()
