@@ -12,7 +12,7 @@ from .autograd.engine import gradient, zeros
 from .autograd.mode import enable_grad
 from .dtypes import is_differentiable
 from .ir.dispatch import STATE, bind
-from .ir.evaluate import evaluate
+from .ir.evaluate import evaluate, evaluate_batched
 from .ir.graph import Graph
 from .ir.op import Op, Types, op
 from .ir.trace import Trace
@@ -20,7 +20,7 @@ from .ops import convert
 from .ops.reductions import sum as sum_of
 from .ops.statistics import stop_gradient_op
 from .tensor import Array, Boxed, fresh_leaf
-from .transforms.derive import batched, evaluate_batched, with_axis
+from .transforms.derive import batched, with_axis
 from .transforms.tracing import face_of, leaf_type, plain, trace_function
 from .tree import flatten, unflatten
 from .types import ArrayType

@@ -11,10 +11,10 @@ from .dtypes import is_differentiable
 from .errors import DTypeError, ShapeError
 from .ir.dispatch import STATE
 from .ir.evaluate import evaluate
+from .ir.levels import forward_level
 from .ir.trace import Trace, user_line
 from .ops import convert
 from .tensor import Array, Boxed, inside
-from .transforms.levels import forward_level
 from .transforms.tracing import check_leaf, plain
 from .tree import flatten, unflatten
 from .types import ArrayType

@@ -10,9 +10,10 @@ import optree
 
 from .errors import ShapeError
 from .ir.dispatch import STATE
+from .ir.evaluate import evaluate_batched
 from .jit import Jitted
 from .tensor import Boxed, Tensor
-from .transforms.derive import evaluate_batched, with_axis
+from .transforms.derive import with_axis
 from .transforms.tracing import check_leaf, face_of, leaf_type, plain, trace_function
 from .tree import flatten, unflatten
 from .types import ArrayType, same

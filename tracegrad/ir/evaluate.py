@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..errors import TracegradError
+from ..types import Int
 from .dispatch import STATE, bind
 from .graph import Atom, Graph, Literal, Var
 
@@ -32,6 +34,36 @@ def evaluate(graph: Graph, inputs: Sequence[Any]) -> list[Any]:
         if trace:
             trace.keep_lines, trace.where = keep, where
     return [a.value if isinstance(a, Literal) else values[a] for a in graph.outputs]
+
+
+def evaluate_batched(graph: Graph, inputs: Sequence[Any], axes: Sequence[int | None], size: Int) -> tuple[list[Any], list[int | None]]:
+    """Run a graph on values of which some have one more axis, by the operations' batching rules."""
+    values: dict[Any, Any] = dict(zip(graph.inputs, inputs, strict=True))
+    where: dict[Any, int | None] = dict(zip(graph.inputs, axes, strict=True))
+    trace = STATE.traces[-1] if STATE.traces else None
+    kept = (trace.keep_lines, trace.where) if trace else (True, "")
+    try:
+        for node in graph.nodes:
+            if trace:
+                trace.keep_lines, trace.where = False, node.where
+            operands = [a.value if isinstance(a, Literal) else values[a] for a in node.inputs]
+            places = [None if isinstance(a, Literal) else where[a] for a in node.inputs]
+            if all(p is None for p in places):
+                result = bind(node.op, operands, node.params)
+                outs, out_axes = ([result] if node.op.outputs == 1 else list(result)), [None] * len(node.outputs)
+            elif node.op.batch is None:
+                raise TracegradError(f"{node.where}: {node.op.name} has no batching rule, so it cannot be used under vmap")
+            else:
+                outs, out_axes = node.op.batch(operands, places, size, **node.params)
+            values.update(zip(node.outputs, outs, strict=True))
+            where.update(zip(node.outputs, out_axes, strict=True))
+    finally:
+        if trace:
+            trace.keep_lines, trace.where = kept
+    return (
+        [a.value if isinstance(a, Literal) else values[a] for a in graph.outputs],
+        [None if isinstance(a, Literal) else where[a] for a in graph.outputs],
+    )
 
 
 def _last_uses(graph: Graph) -> list[list[Var]]:

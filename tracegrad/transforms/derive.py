@@ -7,15 +7,14 @@ from typing import Any
 
 from ..autograd.engine import gradient, zeros
 from ..autograd.mode import enable_grad
-from ..errors import ShapeError, TracegradError
-from ..ir.dispatch import STATE, bind
-from ..ir.evaluate import evaluate
-from ..ir.graph import Graph, Literal, Var
+from ..errors import ShapeError
+from ..ir.evaluate import evaluate, evaluate_batched
+from ..ir.graph import Graph, Var
+from ..ir.levels import forward_level
 from ..ir.trace import Trace
 from ..ops import broadcast_to, moveaxis
 from ..tensor import Array, Boxed, fresh_leaf
 from ..types import ArrayType, Int
-from .levels import forward_level
 
 
 def joint(graph: Graph, wanted: Sequence[bool], given: Sequence[bool]) -> Graph:
@@ -88,36 +87,6 @@ def batched(graph: Graph, axes: Sequence[int | None], size: Int) -> tuple[Graph,
             graph.derived[key] = trace.finish(outs, "batched")[0], tuple(out_axes)
     derived: tuple[Graph, tuple[int | None, ...]] = graph.derived[key]
     return derived
-
-
-def evaluate_batched(graph: Graph, inputs: Sequence[Any], axes: Sequence[int | None], size: Int) -> tuple[list[Any], list[int | None]]:
-    """Run a graph on values of which some have one more axis, by the operations' batching rules."""
-    values: dict[Any, Any] = dict(zip(graph.inputs, inputs, strict=True))
-    where: dict[Any, int | None] = dict(zip(graph.inputs, axes, strict=True))
-    trace = STATE.traces[-1] if STATE.traces else None
-    kept = (trace.keep_lines, trace.where) if trace else (True, "")
-    try:
-        for node in graph.nodes:
-            if trace:
-                trace.keep_lines, trace.where = False, node.where
-            operands = [a.value if isinstance(a, Literal) else values[a] for a in node.inputs]
-            places = [None if isinstance(a, Literal) else where[a] for a in node.inputs]
-            if all(p is None for p in places):
-                result = bind(node.op, operands, node.params)
-                outs, out_axes = ([result] if node.op.outputs == 1 else list(result)), [None] * len(node.outputs)
-            elif node.op.batch is None:
-                raise TracegradError(f"{node.where}: {node.op.name} has no batching rule, so it cannot be used under vmap")
-            else:
-                outs, out_axes = node.op.batch(operands, places, size, **node.params)
-            values.update(zip(node.outputs, outs, strict=True))
-            where.update(zip(node.outputs, out_axes, strict=True))
-    finally:
-        if trace:
-            trace.keep_lines, trace.where = kept
-    return (
-        [a.value if isinstance(a, Literal) else values[a] for a in graph.outputs],
-        [None if isinstance(a, Literal) else where[a] for a in graph.outputs],
-    )
 
 
 def with_axis(value: Any, axis: int | None, size: Int, wanted: int | None) -> Any:

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..ir.dispatch import STATE
+from .dispatch import STATE
 
 _numbers = itertools.count(1)
 
