@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ._codegen import integers
-from .autograd.engine import BOX
+from .autograd.engine import BOX, FACE
 from .autograd.interpret import interpret
 from .autograd.mode import MODE
 from .autograd.tape import AccumulateGrad, Edge, Node, Producer, TensorHooks, record
@@ -229,6 +229,7 @@ def _box(data: Any, node: Node | None, output_nr: int) -> Any:
 
 
 BOX.append(_box)
+FACE.append(Tensor)
 
 
 def _boxed_without_operands(self: Trace, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:

@@ -69,17 +69,16 @@ def sweep(
                 if targets is None:
                     results[node, 0] = slots[0]
                 continue
-            if node.saved is None:
-                raise RuntimeError(FREED)
             if trace is not None:
                 trace.where = node.where
             gradients = apply_rules(node, slots, needed, create_graph, trace is not None)
-            if gradients is not None:
-                for hook in tuple(hooks.post.values()) if hooks is not None else ():
-                    gradients = hook(gradients, slots) or gradients
-                for edge, g in zip(node.edges, gradients, strict=True):
-                    if g is not None and edge is not None and (needed is None or edge[0] in needed):
-                        arrived.append((edge, g))
+            if gradients is None:
+                continue  # only a target: its rule is not asked, and what it saved is not freed
+            for hook in tuple(hooks.post.values()) if hooks is not None else ():
+                gradients = hook(gradients, slots) or gradients
+            for edge, g in zip(node.edges, gradients, strict=True):
+                if g is not None and edge is not None and (needed is None or edge[0] in needed):
+                    arrived.append((edge, g))
             if not retain_graph:
                 node.release()
     finally:
@@ -87,6 +86,14 @@ def sweep(
         if trace is not None:
             trace.keep_lines, trace.where = lines
     return results
+
+
+def release(roots: Sequence[tuple[Edge, Any]], targets: dict[Edge, int]) -> None:
+    """Free what a sweep from the roots to the targets would have freed."""
+    needed = _needed(roots, targets)
+    for node in needed:
+        if isinstance(node, Node) and any(e is not None and e[0] in needed for e in node.edges):
+            node.release()
 
 
 def before_node(
@@ -175,6 +182,9 @@ def unpack_result(node: Node, saved: Saved, create_graph: bool) -> Any:
     return data
 
 
+FACE: list[type[Any]] = []
+"""The face of gradients where there is no value to take it from: Tensor; set by tensor.py."""
+
 KINDS = {
     "float64": "DoubleTensor",
     "float32": "FloatTensor",
@@ -207,11 +217,12 @@ def apply_rules(
 ) -> list[Any] | None:
     """The cotangents of a node's inputs; None where no input is on the way to a target."""
     op, edges, plan, saved = node.op, node.edges, node.plan, node.saved
-    assert saved is not None
     if needed is not None:
         edges = [e if e is not None and e[0] in needed else None for e in edges]
         if edges.count(None) == len(edges):
             return None
+    if saved is None:
+        raise RuntimeError(FREED)
     plain = not (create_graph or traced)
     rest = node.rest
     if rest is not None and plain and edges == node.edges:
@@ -292,4 +303,4 @@ def gradient(
     return [found.get(x._edge()) for x in inputs]
 
 
-__all__ = ["apply_rules", "gradient", "set_grad_enabled", "sweep", "unpack", "zeros"]
+__all__ = ["apply_rules", "gradient", "release", "set_grad_enabled", "sweep", "unpack", "zeros"]

@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from ..errors import ShapeError
 from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
 from ..types import same
-from .engine import sweep
+from .batched import over_rows
+from .engine import FACE, like_of, release, sweep
 from .hooks import boxed
 from .mode import set_grad_enabled
-from .tape import AccumulateGrad, Edge
+from .tape import AccumulateGrad, Edge, GradientEdge
 
 CYCLE = (
     "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can cause a "
@@ -34,7 +36,7 @@ BATCHED = (
 
 
 def _tuple(x: Any) -> tuple[Any, ...]:
-    if isinstance(x, (Value, np.ndarray)) or x is None:
+    if isinstance(x, (Value, np.ndarray, GradientEdge)) or x is None:
         return (x,)
     return tuple(x)
 
@@ -47,60 +49,97 @@ def _agree(a: Sequence[Any], b: Sequence[Any]) -> bool:
     return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
 
 
+def _edge(x: Any) -> Edge:
+    return (x.node, x.output_nr) if isinstance(x, GradientEdge) else x._edge()
+
+
+def _face(x: Any) -> Any:
+    return FACE[0] if isinstance(x, GradientEdge) else type(x)
+
+
+def _outputs(given: Any) -> tuple[Any, ...]:
+    """The differentiated tensors or edges, up to date."""
+    outputs = _tuple(given)
+    for out in outputs:
+        if isinstance(out, Value):
+            out._refresh()  # type: ignore[attr-defined]
+        elif not isinstance(out, GradientEdge):
+            raise TypeError(f"what is differentiated must be a Tensor or a GradientEdge, but got {type(out).__name__}")
+    return outputs
+
+
+def _inputs(given: Any, who: str) -> list[Any]:
+    """The tensors or edges with respect to which is differentiated, up to date."""
+    if isinstance(given, Mapping) and not isinstance(given, dict):
+        raise TypeError(
+            f"`inputs` argument to `{who}()` must be a dict, not {type(given).__name__}. Other Mapping types are not supported."
+        )
+    wanted = list(given.values()) if isinstance(given, dict) else list(_tuple(given))
+    if not wanted:
+        raise RuntimeError(f"`inputs` argument to `{who}()` cannot be empty.")
+    for x in wanted:
+        if isinstance(x, Value):
+            x._refresh()  # type: ignore[attr-defined]
+        elif not isinstance(x, GradientEdge):
+            raise TypeError(f"all inputs have to be Tensors or GradientEdges, but got {type(x).__name__}")
+    return wanted
+
+
 def _cotangents(outputs: Sequence[Any], given: Sequence[Any], batched: bool = False) -> list[Any]:
     """The given cotangents, checked; ones for real scalars where none is given."""
     if len(outputs) != len(given):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
     result: list[Any] = []
     for k, (out, grad) in enumerate(zip(outputs, given, strict=True)):
+        kind = like_of(_edge(out)) if isinstance(out, GradientEdge) else out
         if grad is None:
-            if not out.requires_grad:
-                result.append(None)
-                continue
-            total: Any = 1
-            for s in out.shape:
-                total = total * s
-            if not same(total, 1):
-                raise RuntimeError("grad can be implicitly created only for scalar outputs")
-            if out.dtype.kind == "c":
-                raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got tracegrad.{out.dtype.name}")
-            if isinstance(out._data, Var):
-                result.append(ops.ones_like(out))
-            else:
-                result.append(np.ones(out.shape, out.dtype) if out.shape else out.dtype.type(1))
+            result.append(_one(kind) if isinstance(out, GradientEdge) or out.requires_grad else None)
             continue
         if not isinstance(grad, (Value, np.ndarray, np.generic)):
             raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
         value: Any = grad
-        if batched and (not value.shape or not _agree(value.shape[1:], out.shape)):
-            raise RuntimeError(BATCHED.format(k, _size(value.shape), _size(out.shape)))
-        if not batched and not _agree(value.shape, out.shape):
+        if batched and (not value.shape or not _agree(value.shape[1:], kind.shape)):
+            raise RuntimeError(BATCHED.format(k, _size(value.shape[1:]), _size(kind.shape)))
+        if not batched and not _agree(value.shape, kind.shape):
             raise RuntimeError(
                 f"Mismatch in shape: grad_output[{k}] has a shape of {_size(value.shape)} and output[{k}] has a shape of "
-                f"{_size(out.shape)}."
+                f"{_size(kind.shape)}."
             )
-        if (value.dtype.kind == "c") != (out.dtype.kind == "c"):
+        if (value.dtype.kind == "c") != (kind.dtype.kind == "c"):
             raise RuntimeError(
                 "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
-                f"grad_output[{k}] has a dtype of tracegrad.{value.dtype.name} and output[{k}] has a dtype of tracegrad.{out.dtype.name}."
+                f"grad_output[{k}] has a dtype of tracegrad.{value.dtype.name} and output[{k}] has a dtype of tracegrad.{kind.dtype.name}."
             )
-        result.append(ops.convert(value, out.dtype))
+        result.append(ops.convert(value, kind.dtype))
     return result
+
+
+def _one(out: Any) -> Any:
+    """The implicit cotangent of a real scalar."""
+    total: Any = 1
+    for s in out.shape:
+        total = total * s
+    if not same(total, 1):
+        raise RuntimeError("grad can be implicitly created only for scalar outputs")
+    if out.dtype.kind == "c":
+        raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got tracegrad.{out.dtype.name}")
+    if isinstance(getattr(out, "_data", None), Var):
+        return ops.ones_like(out)
+    return np.ones(out.shape, out.dtype) if out.shape else out.dtype.type(1)
 
 
 def _roots(outputs: Sequence[Any], cotangents: Sequence[Any], create_graph: bool) -> list[tuple[Edge, Any]]:
     roots = []
     for k, (out, ct) in enumerate(zip(outputs, cotangents, strict=True)):
-        out._refresh()
-        if not out.requires_grad:
+        if not isinstance(out, GradientEdge) and not out.requires_grad:
             raise RuntimeError(f"element {k} of tensors does not require grad and does not have a grad_fn")
         if create_graph:
-            ct = boxed(type(out), ct)
+            ct = boxed(_face(out), ct)
         elif isinstance(ct, Value):
             box: Any = ct
             if not isinstance(box._data, Var) and not (box._tangents and STATE.levels):
                 ct = box._data
-        roots.append((out._edge(), ct))
+        roots.append((_edge(out), ct))
     return roots
 
 
@@ -134,19 +173,18 @@ def backward(
     targets: dict[Edge, int] | None = None
     into: list[Any] = []
     if inputs is not None:
-        if isinstance(inputs, Mapping) and not isinstance(inputs, dict):
-            raise TypeError(
-                f"`inputs` argument to `backward()` must be a dict, not {type(inputs).__name__}. Other Mapping types are not supported."
-            )
-        into = list(inputs.values()) if isinstance(inputs, dict) else list(_tuple(inputs))
-        if not into:
-            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-        for x in into:
-            x._refresh()
+        into = _inputs(inputs, "backward")
+        for k, x in enumerate(into):
+            if isinstance(x, GradientEdge):
+                if not isinstance(x.node, AccumulateGrad):
+                    raise RuntimeError(
+                        "backward() adds gradients to tensors: give the tensor itself, or take the edge's gradient with grad()"
+                    )
+                into[k] = x = x.node.variable
             if not x.requires_grad:
                 raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         targets = {x._edge(): k for k, x in enumerate(into)}
-    outputs = _tuple(tensors)
+    outputs = _outputs(tensors)
     given = [None] * len(outputs) if grad_tensors is None else _tuple(grad_tensors)
     roots = _roots(outputs, _cotangents(outputs, given), create_graph)
     found = sweep(roots, targets, create_graph, create_graph if retain_graph is None else retain_graph)
@@ -197,24 +235,18 @@ def grad(
     if materialize_grads and allow_unused is False:
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
     allow_unused = materialize_grads if allow_unused is None else allow_unused
-    wanted = list(inputs.values()) if isinstance(inputs, dict) else list(_tuple(inputs))
-    if not wanted:
-        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
-    for x in wanted:
-        if not isinstance(x, Value):
-            raise TypeError(f"inputs must be Tensors, but got {type(x).__name__}")
-        box: Any = x
-        box._refresh()
-        if not box.requires_grad:
-            raise RuntimeError("One of the differentiated Tensors does not require grad")
-    outs = _tuple(outputs)
+    wanted = _inputs(inputs, "grad")
+    if not all(isinstance(x, GradientEdge) or x.requires_grad for x in wanted):
+        raise RuntimeError("One of the differentiated Tensors does not require grad")
+    outs = _outputs(outputs)
     given = [None] * len(outs) if grad_outputs is None else _tuple(grad_outputs)
+    if is_grads_batched:
+        _check_batch(outs, given)
     cts = _cotangents(outs, given, is_grads_batched)
     keep = create_graph if retain_graph is None else retain_graph
-    if is_grads_batched:
-        found = _batched(outs, wanted, cts, keep, create_graph)
-    else:
-        found = _swept(outs, wanted, cts, keep, create_graph)
+    targets = {_edge(x): k for k, x in enumerate(wanted)}
+    found = (_batched if is_grads_batched else _swept)(outs, targets, cts, keep, create_graph)
+    found = [found[targets[_edge(x)]] for x in wanted]
     taken: set[int] = set()
     for k, (x, ct) in enumerate(zip(wanted, found, strict=True)):
         if ct is None:
@@ -225,7 +257,9 @@ def grad(
                     "the desired behavior."
                 )
             if materialize_grads:
-                found[k] = type(x)(np.zeros(x.shape, x.dtype), create_graph) if not isinstance(x._data, Var) else ops.zeros_like(x)
+                kind = like_of(_edge(x)) if isinstance(x, GradientEdge) else x
+                traced = isinstance(x, Value) and isinstance(x._data, Var)
+                found[k] = ops.zeros_like(x) if traced else _face(x)(np.zeros(kind.shape, kind.dtype), create_graph)
             continue
         if not isinstance(ct, Value):
             ct = np.asarray(ct)
@@ -233,7 +267,7 @@ def grad(
             if ct.base is not None or not ct.flags.writeable or id(ct) in taken or any(ct is c for _, c in _data_of(cts)):
                 ct = ct.copy()
             taken.add(id(ct))
-        found[k] = boxed(type(x), ct)
+        found[k] = boxed(_face(x), ct)
     return dict(zip(inputs, found, strict=True)) if isinstance(inputs, dict) else tuple(found)
 
 
@@ -241,19 +275,31 @@ def _data_of(cts: Sequence[Any]) -> list[tuple[Any, Any]]:
     return [(c, getattr(c, "_data", c)) for c in cts]
 
 
-def _swept(outs: Sequence[Any], wanted: Sequence[Any], cts: Sequence[Any], keep: bool, create_graph: bool) -> list[Any]:
-    targets = {x._edge(): k for k, x in enumerate(wanted)}
+def _swept(outs: Sequence[Any], targets: dict[Edge, int], cts: Sequence[Any], keep: bool, create_graph: bool) -> list[Any]:
     found = sweep(_roots(outs, cts, create_graph), targets, create_graph, keep)
-    return [found.get(x._edge()) for x in wanted]
+    result: list[Any] = [None] * (max(targets.values()) + 1)
+    for edge, k in targets.items():
+        result[k] = found.get(edge)
+    return result
 
 
-def _batched(outs: Sequence[Any], wanted: Sequence[Any], cts: Sequence[Any], keep: bool, create_graph: bool) -> list[Any]:
-    """One sweep for each slice of the cotangents, stacked."""
-    sizes = [len(c) for c in cts if c is not None]
-    if not sizes:
-        raise RuntimeError("is_grads_batched=True needs grad_outputs")
-    rows = []
-    for i in range(sizes[0]):
-        row = _swept(outs, wanted, [None if c is None else c[i] for c in cts], keep or i + 1 < sizes[0], create_graph)
-        rows.append([None if ct is None else boxed(type(x), ct) for x, ct in zip(wanted, row, strict=True)])
-    return [None if column[0] is None else ops.stack(column) for column in zip(*rows, strict=True)]
+def _batched(outs: Sequence[Any], targets: dict[Edge, int], cts: Sequence[Any], keep: bool, create_graph: bool) -> list[Any]:
+    """The sweep over all rows of the cotangents at once."""
+
+    def swept(rows: list[Any]) -> list[Any]:
+        return _swept(outs, targets, rows, True, create_graph)
+
+    with set_grad_enabled(create_graph):
+        found = over_rows(swept, cts)
+    if not keep:
+        release(_roots(outs, cts, create_graph), targets)
+    return found
+
+
+def _check_batch(outs: Sequence[Any], given: Sequence[Any]) -> None:
+    for k, ct in enumerate(given):
+        if ct is None:
+            raise ValueError(f"is_grads_batched=True needs a grad_output with a batch axis for each output, but grad_output[{k}] is None.")
+    sizes = [ct.shape[0] for ct in given if getattr(ct, "shape", ())]
+    if not all(same(s, sizes[0]) for s in sizes):
+        raise ShapeError(f"is_grads_batched=True: the first dimensions of the grad_outputs must agree, but they are {sizes}.")

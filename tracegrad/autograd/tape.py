@@ -21,6 +21,15 @@ Edge: TypeAlias = "tuple[Producer, int]"
 """Where a value came from: its producer, and which of the producer's results it is."""
 
 
+class GradientEdge(NamedTuple):
+    """The place in the graph where a tensor's gradient arrives, without the tensor: an output or input of `grad` and `backward`."""
+
+    node: Producer
+    output_nr: int
+    ownership_token: Any = None
+    """What must live as long as the edge."""
+
+
 class Producer:
     """What stands at the end of an edge: a recorded application, or the place where a leaf's gradient arrives."""
 

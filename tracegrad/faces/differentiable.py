@@ -62,8 +62,6 @@ class Differentiable(Value):
 
     def backward(self: Any, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None) -> None:
         """Add this tensor's gradients to the `.grad` of the leaves it depends on; see `tracegrad.autograd.backward`."""
-        if gradient is not None and not isinstance(gradient, (Value, np.ndarray)):
-            raise TypeError(f"{type(gradient).__name__!r} object is not iterable")
         backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     def detach(self: Any) -> Any:
@@ -147,7 +145,7 @@ class Differentiable(Value):
                 own = np.empty_like(self._data) if dense else np.empty(self.shape, self.dtype)
                 own[...] = raw
                 self._grad = type(self)(own)
-        elif create_graph or old.requires_grad:
+        elif create_graph:
             self._grad = ops.add(old, boxed(type(self), ct))
         elif isinstance(raw, Var) or isinstance(old._data, Var):
             old._write(ops.add(old, boxed(type(self), ct)))

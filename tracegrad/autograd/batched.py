@@ -1,0 +1,51 @@
+"""A function of one row over all rows at once, by the operations' batching rules: how many sweeps become one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import ops
+from ..errors import TracegradError
+from ..ir.evaluate import evaluate_batched
+from ..ir.trace import Trace
+from ..ops.random import draws
+from ..types import ArrayType
+from .engine import BOX
+
+
+def over_rows(function: Callable[[list[Any]], Sequence[Any]], stacked: Sequence[Any]) -> list[Any]:
+    """`function` of a list of rows for every row of the arrays in `stacked`; its results stacked along a new first axis.
+
+    The function runs once, on variables of a trace, and what it recorded is evaluated for all rows. Where it cannot be traced
+    (a hook asks for a number, an operation has no batching rule, random numbers are drawn) it runs once per row. A result that is
+    None stays None; all rows must agree on which are.
+    """
+    size = stacked[0].shape[0]
+    trace = Trace("rows")
+    try:
+        with trace:
+            rows = [BOX[0](trace.input(ArrayType(x.dtype, tuple(x.shape[1:]))), None, 0) for x in stacked]
+            try:
+                results = function(rows)
+            finally:
+                random = bool(draws(trace))
+            graph, captures = trace.finish([r for r in results if r is not None], "rows")
+        if random:
+            raise TracegradError("random numbers are drawn for each row")
+        places = [*[0] * len(stacked), *[None] * len(captures)]
+        values, axes = evaluate_batched(graph, [*stacked, *captures], places, size)
+    except TracegradError:
+        if not isinstance(size, int) or size == 0:
+            raise
+        columns = list(zip(*[function([x[k] for x in stacked]) for k in range(size)], strict=True))
+        return [None if column[0] is None else ops.stack(column) for column in columns]
+    found = iter(zip(values, axes, strict=True))
+    return [None if r is None else _first(*next(found), size) for r in results]
+
+
+def _first(value: Any, axis: int | None, size: Any) -> Any:
+    """The value with its batch axis in front; repeated where it does not depend on the rows."""
+    if axis is None:
+        return ops.broadcast_to(value, (size, *getattr(value, "shape", ())))
+    return ops.moveaxis(value, axis, 0) if axis else value
