@@ -18,6 +18,7 @@ from . import autograd, ops
 from .autograd import functional as functional
 from .autograd.mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from .config import default_dtype, set_default_dtype
+from .control.branch import cond, switch
 from .control.scan import scan
 from .custom import custom_jvp, custom_vjp, stop_gradient
 from .derivatives import grad, hessian, hvp, jacfwd, jacobian, jacrev, value_and_grad, vjp
@@ -45,6 +46,7 @@ __all__ = [
     "bool_",
     "complex64",
     "complex128",
+    "cond",
     "custom_jvp",
     "custom_vjp",
     "default_dtype",
@@ -73,6 +75,7 @@ __all__ = [
     "set_grad_enabled",
     "set_num_threads",
     "stop_gradient",
+    "switch",
     "uint8",
     "uint16",
     "uint32",

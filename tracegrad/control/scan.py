@@ -10,19 +10,19 @@ import numpy as np
 from .._codegen import integers, lowering
 from ..autograd.engine import gradient, zeros
 from ..autograd.mode import enable_grad
-from ..errors import ShapeError, TracegradError
+from ..errors import ShapeError
 from ..ir.dispatch import STATE, bind
 from ..ir.evaluate import evaluate
 from ..ir.graph import Graph
 from ..ir.op import Types, op
-from ..ir.trace import Trace
-from ..ops import add, broadcast_to, moveaxis, slice_array, stack
+from ..ops import add, moveaxis, slice_array, stack
 from ..ops.shape import reshape
-from ..tensor import Array, Boxed, fresh_leaf, inside
+from ..tensor import Boxed, fresh_leaf
 from ..transforms.derive import batched, tangent
-from ..transforms.tracing import check_leaf, face_of, leaf_type, plain, trace_function
+from ..transforms.tracing import leaf_type, plain
 from ..tree import flatten, map_leaves, unflatten
 from ..types import ArrayType, Int
+from .region import aligned, closed, operands_of, path_of, region, repeated, strong, zero
 
 # Inputs of the operation: constants, initial carries, stacked xs. Inputs of the body: constants, carries, one slice of each x.
 # Outputs of the body: new carries, then ys; of the operation: final carries, then stacked ys.
@@ -47,7 +47,7 @@ def _evaluate(*inputs: Any, body: Graph, constants: int, carries: int, length: i
 
 def _jvp(tangents: Any, inputs: Any, outs: Any, *, body: Graph, constants: int, carries: int, length: Int, reverse: bool) -> list[Any]:
     n, c = constants, carries
-    full = [_zero(x) if t is None and n <= k < n + c else t for k, (t, x) in enumerate(zip(tangents, inputs, strict=True))]
+    full = [zero(x) if t is None and n <= k < n + c else t for k, (t, x) in enumerate(zip(tangents, inputs, strict=True))]
     given = [t is not None for t in full]
     derived = tangent(body, given)
     fixed, xs = list(range(n)), list(range(n + c, len(inputs)))
@@ -74,7 +74,7 @@ def _jvp(tangents: Any, inputs: Any, outs: Any, *, body: Graph, constants: int, 
         operands += [inputs[k] for k in group] + [full[k] for k in group if given[k]]
     counts = [len(g) + sum(given[k] for k in g) for g in groups]
     types = [_slice_type(x, j >= counts[0] + counts[1]) for j, x in enumerate(operands)]
-    graph = _body("scan_tangent", combined, types, body)
+    graph = closed("scan_tangent", combined, types, body)
     found = bind(scan_op, operands, {"body": graph, "constants": counts[0], "carries": counts[1], "length": length, "reverse": reverse})
     ys = len(body.outputs) - c
     return [*found[c : 2 * c], *found[2 * c + ys :]]
@@ -85,7 +85,7 @@ def _vjp(
 ) -> list[Any]:
     n, c = constants, carries
     # The adjoint reads the carry of every step: the forward loop again, with its carries stacked.
-    history = _body(
+    history = closed(
         "scan_history", lambda *v: (*evaluate(body, v)[:c], *v[n : n + c]), [_slice_type(x, k >= n + c) for k, x in enumerate(inputs)], body
     )
     stacked = bind(scan_op, inputs, {"body": history, "constants": n, "carries": c, "length": length, "reverse": reverse})[c:]
@@ -116,10 +116,10 @@ def _vjp(
         g = {k: zeros(leaves[k].type) if v is None else v for k, v in zip(targets, found, strict=True)}
         return (*[g[k] for k in moving], *[add(a, g[k]) for a, k in zip(d_fixed, fixed, strict=True)], *[g[k] for k in sliced])
 
-    start = [cts[k - n] if cts[k - n] is not None else _zero(inputs[k]) for k in moving]
-    operands = [*inputs[:n], *start, *[_zero(inputs[k]) for k in fixed], *stacked, *inputs[n + c :], *[ct for _, ct in y_cts]]
+    start = [cts[k - n] if cts[k - n] is not None else zero(inputs[k]) for k in moving]
+    operands = [*inputs[:n], *start, *[zero(inputs[k]) for k in fixed], *stacked, *inputs[n + c :], *[ct for _, ct in y_cts]]
     held = n + len(moving) + len(fixed)
-    graph = _body("scan_adjoint", step, [_slice_type(x, k >= held) for k, x in enumerate(operands)], body)
+    graph = closed("scan_adjoint", step, [_slice_type(x, k >= held) for k, x in enumerate(operands)], body)
     found = bind(
         scan_op, operands, {"body": graph, "constants": n, "carries": len(moving) + len(fixed), "length": length, "reverse": not reverse}
     )
@@ -136,7 +136,7 @@ def _batch(values: Any, axes: Any, size: Any, *, body: Graph, constants: int, ca
     places: list[int | None] = []
     for k, (v, axis) in enumerate(zip(values, axes, strict=True)):
         if n <= k < n + c:
-            v = broadcast_to(v, (size, *v.shape)) if axis is None else moveaxis(v, axis, 0)
+            v = repeated(v, axis, size)
             places.append(0)
         elif k >= n + c:
             v, axis = (v, None) if axis is None else (moveaxis(v, axis, 1), 0)
@@ -146,33 +146,14 @@ def _batch(values: Any, axes: Any, size: Any, *, body: Graph, constants: int, ca
         operands.append(v)
     derived, out_axes = batched(body, places, size)
 
-    def aligned(*inner: Any) -> Any:
-        outs = evaluate(derived, inner)
-        return [broadcast_to(o, (size, *o.shape)) if a is None else moveaxis(o, a, 0) for o, a in zip(outs, out_axes, strict=True)]
-
-    graph = _body("scan_batched", aligned, [_slice_type(x, k >= n + c) for k, x in enumerate(operands)], body)
+    graph = aligned(derived, out_axes, size, body, [_slice_type(x, k >= n + c) for k, x in enumerate(operands)], "scan_batched")
     found = bind(scan_op, operands, {"body": graph, "constants": n, "carries": c, "length": length, "reverse": reverse})
     return list(found), [0] * c + [1] * (len(found) - c)
 
 
-def _body(name: str, function: Callable[..., Any], types: Sequence[ArrayType], like: Graph) -> Graph:
-    """A closed graph of `function` over these types; captures are a defect."""
-    trace = Trace(name, like.sizes)
-    with trace:
-        boxes = [Array(trace.input(t)) for t in types]
-        graph, captures = trace.finish(list(function(*boxes)))
-    assert not captures, name
-    return graph
-
-
 def _slice_type(x: Any, sliced: bool) -> ArrayType:
-    kind = leaf_type(x)
+    kind = strong(x)
     return ArrayType(kind.dtype, kind.shape[1:] if sliced else kind.shape)
-
-
-def _zero(x: Any) -> Any:
-    kind = leaf_type(x)
-    return zeros(ArrayType(kind.dtype, kind.shape))
 
 
 scan_op = op(
@@ -217,19 +198,11 @@ def scan(
         raise ShapeError(f"scan: the leading sizes of xs differ: {sizes}" + (f" (length={length})" if length is not None else ""))
     if not STATE.traces and count:
         return _loop(f, init, x_leaves, x_spec, int(count), reverse)
-    carry_leaves, carry_spec = flatten(init)
-    for x in carry_leaves:
-        check_leaf(x, "scan: the initial carry holds")
-    carry_leaves = [inside(x) for x in carry_leaves]
-    kinds = [_slice_type(x, False) for x in carry_leaves]
+    carry_leaves, carry_spec = operands_of(init, "scan: the initial carry"), flatten(init)[1]
+    kinds = [strong(x) for x in carry_leaves]
     types = [*kinds, *[_slice_type(x, True) for x in x_leaves]]
-    faces = [face_of(x) for x in [*carry_leaves, *x_leaves]]
-    traced = trace_function(
-        f, flatten(((init, xs), {}))[1], types, faces, name="body", sizes=STATE.traces[-1].sizes if STATE.traces else None
-    )
-    if traced.generators:
-        raise TracegradError("scan: the body draws random numbers; draw them before the loop and pass them as xs")
-    out = unflatten(traced.out_spec, list(range(len(traced.out_boxed))))
+    traced = region(f, (init, xs), types, "scan: the body")
+    out = unflatten(traced.out_spec, list(range(len(traced.graph.outputs))))
     y_spec = flatten(_check_step(out, carry_spec, kinds, traced.graph.output_types.__getitem__)[1])[1]
     n = len(carry_leaves)
     # Captures become constants, which the body takes first.
@@ -254,9 +227,8 @@ def _check_step(out: Any, carry_spec: Any, kinds: Sequence[ArrayType], kind_of: 
     for path, before, x in zip(carry_spec.paths(), kinds, leaves, strict=True):
         after = kind_of(x)
         if (before.dtype, before.shape) != (after.dtype, after.shape):
-            where = "".join(f"[{p!r}]" for p in path) or "itself"
             raise TypeError(
-                f"scan: the carry {where} changes from {before} to {after}; a carry keeps its dtype and shape (convert the initial value)"
+                f"scan: the carry {path_of(path)} changes from {before} to {after}; a carry keeps its dtype and shape (convert the initial value)"
             )
     return out
 

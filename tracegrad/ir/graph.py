@@ -102,8 +102,9 @@ class Graph:
         """The graphs in the nodes' parameters (regions, called graphs)."""
         for node in self.nodes:
             for value in node.params.values():
-                if isinstance(value, Graph):
-                    yield value
+                for part in value if isinstance(value, tuple) else (value,):
+                    if isinstance(part, Graph):
+                        yield part
 
     def __str__(self) -> str:
         text: str = PRINTER[0](self)

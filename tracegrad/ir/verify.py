@@ -35,9 +35,8 @@ def _verify(graph: Graph) -> None:
             if var in known:
                 raise VerificationError(f"{graph.name}: {var!r} is defined twice")
             known.add(var)
-        for value in node.params.values():
-            if isinstance(value, Graph):
-                verify(value)
+    for sub in graph.subgraphs():
+        verify(sub)
     for atom in graph.outputs:
         if not isinstance(atom, Literal) and atom not in known:
             raise VerificationError(f"{graph.name}: the output {atom!r} is not defined")

@@ -133,8 +133,8 @@ class Whole:
                 self.scatter(node, task)
             case lowering.Region("scan"):
                 self.scan(node)
-            case lowering.Region("cond"):
-                self.cond(node)
+            case lowering.Region("switch"):
+                self.switch(node)
             case lowering.Region("while"):
                 self.while_loop(node)
             case other:
@@ -277,9 +277,9 @@ class Whole:
             with e.nest(dest.shape) as index:
                 self.nests.store(dest, index, kernel.Load(source.buffer, self.nests.place(source, index), dtype))
 
-    def cond(self, node: Node) -> None:
+    def switch(self, node: Node) -> None:
         e = self.emitter
-        predicate = converted(e.element(node.inputs[0], ()), BOOL)
+        index = e.element(node.inputs[0], ())
         where = [self.operand(a) for a in node.inputs[1:]]
         bodies = []
         for branch in node.params["branches"]:
@@ -288,7 +288,19 @@ class Whole:
                     e.storage[var] = storage
                 self.body(branch, [e.storage[v] for v in node.outputs])
             bodies.append(tuple(inner.statements))
-        e.emit(kernel.If(predicate, bodies[0], bodies[1]))
+        if node.inputs[0].type.dtype == BOOL:
+            e.emit(kernel.If(index, bodies[1], bodies[0]))
+            return
+        number = converted(index, kernel.INT64)
+        last = len(bodies) - 1
+        fits = kernel.Apply(f"0 <= {{x}} <= {last}", (("x", number),), BOOL)
+        message = f"switch: index {{value}} is out of range for {last + 1} branches"
+        e.emit(kernel.Check(fits, e.error(message + place_of(node)), number))
+        chain = bodies[-1]
+        for k in reversed(range(last)):
+            chain = (kernel.If(kernel.Apply(f"{{x}} == {k}", (("x", number),), BOOL), bodies[k], chain),)
+        for s in chain:
+            e.emit(s)
 
     def while_loop(self, node: Node) -> None:
         e = self.emitter

@@ -1,0 +1,194 @@
+"""`cond` and `switch`: of several functions one is computed, and so in every derivative."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._codegen import lowering
+from ..errors import ConcretizationError, ShapeError
+from ..ir.dispatch import STATE, bind
+from ..ir.evaluate import evaluate
+from ..ir.graph import Graph, Literal, Var
+from ..ir.op import Types, op
+from ..ir.trace import user_line
+from ..ops import convert
+from ..tensor import Boxed, inside
+from ..transforms.derive import adjoint, batched, tangent
+from ..transforms.tracing import leaf_type, plain
+from ..tree import unflatten
+from ..types import ArrayType
+from .region import Region, aligned, closed, one_by_one, operands_of, path_of, region, strong
+from .scan import scan_op
+
+# Inputs of the operation: the number of the branch (an integer, or a bool of two branches), then the inputs of every branch.
+
+
+def _infer(index: Any, *operands: Any, branches: tuple[Graph, ...]) -> Types:
+    if index.type.shape != () or index.type.dtype.kind not in "biu":
+        raise ShapeError(f"switch: the number of the branch is one integer or bool, not {index.type}")
+    return branches[0].output_types
+
+
+def _evaluate(index: Any, *operands: Any, branches: tuple[Graph, ...]) -> tuple[Any, ...]:
+    branch = branches[_checked(int(index), len(branches))]
+    return tuple(np.array(o, t.dtype) for o, t in zip(evaluate(branch, operands), branch.output_types, strict=True))
+
+
+def _checked(index: int, count: int) -> int:
+    if not 0 <= index < count:
+        raise IndexError(f"switch: index {index} is out of range for {count} branches")
+    return index
+
+
+def _vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, *, branches: tuple[Graph, ...]) -> list[Any]:
+    index, *operands = inputs
+    given = [ct is not None for ct in cts]
+    derived = tuple(adjoint(b, wanted[1:], given) for b in branches)
+    found = iter(bind(switch_op, [index, *operands, *[ct for ct in cts if ct is not None]], {"branches": derived}))
+    return [None, *[next(found) if w else None for w in wanted[1:]]]
+
+
+def _jvp(tangents: Any, inputs: Any, outs: Any, *, branches: tuple[Graph, ...]) -> list[Any]:
+    given = [t is not None for t in tangents[1:]]
+    derived = tuple(tangent(b, given) for b in branches)
+    return list(bind(switch_op, [*inputs, *[t for t in tangents[1:] if t is not None]], {"branches": derived}))
+
+
+def _batch(values: Any, axes: Any, size: Any, *, branches: tuple[Graph, ...]) -> Any:
+    if axes[0] is not None:
+        return one_by_one(switch_op, scan_op, values, axes, size, {"branches": branches}, branches[0])
+    types = [strong(v) for v in values[1:]]
+    derived = tuple(aligned(*batched(b, axes[1:], size), size, b, types, b.name) for b in branches)
+    return list(bind(switch_op, values, {"branches": derived})), [0] * len(branches[0].outputs)
+
+
+switch_op = op(
+    "switch",
+    ["inputs"],
+    evaluate=_evaluate,
+    infer=_infer,
+    vjp=_vjp,
+    jvp=_jvp,
+    batch=_batch,
+    lowering=lowering.Region("switch"),
+    variadic=True,
+    outputs=0,
+    doc="One of several graphs, chosen by number.",
+)
+
+
+def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
+    """`branches[index](*operands)`, where only that branch is computed, and only its derivative.
+
+    index       an integer, which may be traced; an IndexError where there is no such branch
+    operands    trees of arrays; what the branches read around them (closures) counts as well
+
+    All branches return the same structure, shapes and dtypes; eagerly a branch is called like any Python function.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> f = tg.jit(lambda k, x: tg.switch(k, [np.sin, np.cos, np.sqrt], x))
+    >>> f(2, 9.0)
+    np.float64(3.0)
+    """
+    branches = list(branches)
+    if not branches:
+        raise ValueError("switch: give at least one branch")
+    number = _known(index, "switch: the number of the branch", "iub")
+    if number is not None:
+        return branches[_checked(int(number), len(branches))](*operands)
+    return _chosen(index, branches, operands, "switch")
+
+
+def cond(predicate: Any, true_function: Callable[..., Any], false_function: Callable[..., Any], *operands: Any) -> Any:
+    """`true_function(*operands)` where the predicate holds, else `false_function(*operands)`; the other one is not computed.
+
+    predicate   one bool (or number, true where it is not 0), which may be traced
+    operands    trees of arrays; what the functions read around them (closures) counts as well
+
+    Both return the same structure, shapes and dtypes; eagerly this is Python's `if`. Derivatives are those of the function taken: a NaN
+    or a singular point of the other one does not reach them. (`np.where` computes both, and chooses by element.)
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> f = tg.jit(lambda x: tg.cond(x > 0, np.sqrt, np.zeros_like, x))
+    >>> f(4.0), tg.grad(f)(4.0), tg.grad(f)(-1.0)
+    (np.float64(2.0), np.float64(0.25), np.float64(0.0))
+    """
+    truth = _known(predicate, "cond: the predicate", "iubf")
+    if truth is not None:
+        return (true_function if truth else false_function)(*operands)
+    flag = predicate if predicate.dtype.kind == "b" else predicate != 0
+    return _chosen(flag, [false_function, true_function], operands, "cond")
+
+
+def _known(value: Any, who: str, kinds: str) -> Any:
+    """The value, where it is no traced one (then None): a Python number."""
+    dtype = leaf_type(value).dtype if isinstance(value, Boxed) else np.asarray(value).dtype
+    if dtype.kind not in kinds:
+        wanted = "an integer" if "f" not in kinds else "a bool or a number"
+        raise TypeError(f"{user_line()}: {who} must be {wanted}, not of dtype {dtype}")
+    shape = leaf_type(value).shape if isinstance(value, Boxed) else np.shape(value)
+    if shape != ():
+        raise ShapeError(f"{user_line()}: {who} must be one value, it has shape {shape}; use tg.where to choose by element, or tg.vmap")
+    if isinstance(value, Boxed):
+        if isinstance(value._data, Var) or STATE.traces:
+            return None
+        return value._data.item()
+    return value if isinstance(value, (bool, int, float)) else np.asarray(value).item()
+
+
+def _chosen(index: Any, functions: Sequence[Callable[..., Any]], operands: tuple[Any, ...], who: str) -> Any:
+    if not STATE.traces:
+        raise ConcretizationError(f"{user_line()}: {who} got a traced value outside of the function that was traced")
+    leaves = operands_of(operands, f"{who}: an operand")
+    types = [strong(x) for x in leaves]
+    names = ["if_false", "if_true"] if who == "cond" else [f"branch_{k}" for k in range(len(functions))]
+    regions = [region(f, operands, types, f"{who}: a branch", name) for f, name in zip(functions, names, strict=True)]
+    kinds = _agreed(regions, who, names)
+    captures: dict[int, Any] = {id(c): c for r in regions for c in r.captures}
+    places = {key: len(leaves) + k for k, key in enumerate(captures)}
+    given = [*leaves, *captures.values()]
+    every = [strong(x) for x in given]
+
+    def whole(r: Region) -> Graph:
+        def function(*values: Any) -> list[Any]:
+            found = evaluate(r.graph, [*values[: len(leaves)], *[values[places[id(c)]] for c in r.captures]])
+            return [convert(o, t.dtype) for o, t in zip(found, kinds, strict=True)]
+
+        return closed(r.graph.name, function, every, r.graph)
+
+    found = bind(switch_op, [inside(index), *given], {"branches": tuple(map(whole, regions))})
+    return unflatten(regions[0].out_spec, [plain(o) for o in found])
+
+
+def _agreed(regions: Sequence[Region], who: str, names: Sequence[str]) -> list[ArrayType]:
+    """The types of the results, a TypeError where the branches differ. A Python number takes the dtype that the others have."""
+    first = regions[0]
+    kinds = _kinds(first.graph)
+    for r, name in zip(regions[1:], names[1:], strict=True):
+        if r.out_spec != first.out_spec:
+            raise TypeError(
+                f"{user_line()}: {who}: {names[0]} returns {first.out_spec}, {name} returns {r.out_spec}; the structures must agree"
+            )
+        for k, (path, a, b) in enumerate(zip(first.out_spec.paths(), kinds, _kinds(r.graph), strict=True)):
+            if a.shape != b.shape or (a.dtype != b.dtype and not a.weak and not b.weak):
+                raise TypeError(
+                    f"{user_line()}: {who}: the result {path_of(path)} is {a} from {names[0]} and {b} from {name}; make the shapes and dtypes "
+                    "agree (np.broadcast_to, .astype)"
+                )
+            if a.weak and (not b.weak or np.promote_types(a.dtype, b.dtype) == b.dtype):
+                kinds[k] = b
+    return [ArrayType(t.dtype, t.shape) for t in kinds]
+
+
+def _kinds(graph: Graph) -> list[ArrayType]:
+    """The types of the results, of which Python's numbers are weak."""
+    return [ArrayType(a.type.dtype, a.type.shape, a.type.weak or (isinstance(a, Literal) and a.weak)) for a in graph.outputs]
+
+
+OPS = (switch_op,)
+__all__ = ["cond", "switch", "switch_op"]

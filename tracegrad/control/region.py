@@ -1,0 +1,104 @@
+"""Functions of the user as regions: closed graphs whose captured values become operands of the node that holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from ..autograd.engine import zeros
+from ..errors import TracegradError
+from ..ir.dispatch import STATE, bind
+from ..ir.evaluate import evaluate
+from ..ir.graph import Graph
+from ..ir.op import Op
+from ..ir.trace import Trace
+from ..ops import broadcast_to, moveaxis
+from ..tensor import Array, inside
+from ..transforms.derive import with_axis
+from ..transforms.tracing import check_leaf, face_of, leaf_type, trace_function
+from ..tree import flatten
+from ..types import ArrayType, Int
+
+
+class Region(NamedTuple):
+    """A traced function: its graph over (arguments..., captures...), what it captured, and the structure of its result."""
+
+    graph: Graph
+    captures: list[Any]
+    out_spec: Any
+
+
+def region(function: Callable[..., Any], args: tuple[Any, ...], types: Sequence[ArrayType], who: str, name: str = "body") -> Region:
+    """Trace `function(*args)` for leaves of these types. What it writes into its arguments stays inside."""
+    leaves, spec = flatten((args, {}))
+    sizes = STATE.traces[-1].sizes if STATE.traces else None
+    traced = trace_function(function, spec, types, [face_of(x) for x in leaves], name=name, sizes=sizes)
+    if traced.generators:
+        raise TracegradError(f"{who} draws random numbers; draw them before, and pass them in")
+    count = len(traced.out_boxed)
+    return Region(traced.graph.replace(outputs=traced.graph.outputs[:count]), traced.captures, traced.out_spec)
+
+
+def operands_of(tree: Any, who: str) -> list[Any]:
+    """The leaves of a tree of arrays and numbers, as values of the innermost trace."""
+    leaves = flatten(tree)[0]
+    for x in leaves:
+        check_leaf(x, f"{who} holds")
+    return [inside(x) for x in leaves]
+
+
+def closed(name: str, function: Callable[..., Any], types: Sequence[ArrayType], like: Graph) -> Graph:
+    """The graph of `function` over values of these types; that it captures anything is a defect of a rule."""
+    trace = Trace(name, like.sizes)
+    with trace:
+        boxes = [Array(trace.input(t)) for t in types]
+        graph, captures = trace.finish(list(function(*boxes)))
+    assert not captures, name
+    return graph
+
+
+def strong(x: Any) -> ArrayType:
+    """The type of a value as an operand of a region, where Python's numbers are arrays."""
+    kind = leaf_type(x)
+    return ArrayType(kind.dtype, kind.shape)
+
+
+def zero(x: Any) -> Any:
+    """A zero of a value's type."""
+    return zeros(strong(x))
+
+
+def path_of(path: Sequence[Any]) -> str:
+    """Where in a tree a leaf stands, as its reader would write it."""
+    return "".join(f"[{p!r}]" for p in path) or "itself"
+
+
+def aligned(graph: Graph, places: Sequence[int | None], size: Int, like: Graph, types: Sequence[ArrayType], name: str) -> Graph:
+    """A batched graph with the batch axis of every output in front."""
+
+    def function(*values: Any) -> list[Any]:
+        return [with_axis(o, a, size, 0) for o, a in zip(evaluate(graph, values), places, strict=True)]
+
+    return closed(name, function, types, like)
+
+
+def one_by_one(op: Op, loop: Op, values: Sequence[Any], axes: Sequence[int | None], size: Any, params: dict[str, Any], like: Graph) -> Any:
+    """The batch of an operation as a loop over its items: for control flow that each item decides for itself."""
+    order = sorted(range(len(values)), key=lambda k: axes[k] is not None)
+    fixed = sum(a is None for a in axes)
+    operands = [values[k] if (axis := axes[k]) is None else moveaxis(values[k], axis, 0) for k in order]
+    types = [ArrayType(t.dtype, t.shape if k < fixed else t.shape[1:]) for k, t in enumerate(map(strong, operands))]
+
+    def item(*given: Any) -> list[Any]:
+        sorted_back = dict(zip(order, given, strict=True))
+        found = bind(op, [sorted_back[k] for k in range(len(values))], params)
+        return [found] if op.outputs == 1 else list(found)
+
+    body = closed(f"{op.name}_item", item, types, like)
+    found = bind(loop, operands, {"body": body, "constants": fixed, "carries": 0, "length": size, "reverse": False})
+    return list(found), [0] * len(found)
+
+
+def repeated(x: Any, axis: int | None, size: Int) -> Any:
+    """A value with the batch axis in front."""
+    return broadcast_to(x, (size, *x.shape)) if axis is None else moveaxis(x, axis, 0)
