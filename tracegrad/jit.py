@@ -19,8 +19,9 @@ from .captures import Content, Entry, Place, Surroundings, content, unchanged
 from .control.call import call_op
 from .errors import TracegradError
 from .generic import fits, generalize
-from .ir.dispatch import STATE, bind
+from .ir.dispatch import PROFILES, STATE, bind
 from .ir.graph import Graph, Literal, Var
+from .ir.recording import span
 from .runtime.execute import executable_for
 from .runtime.standalone import standalone
 from .tensor import Boxed, Tensor
@@ -118,6 +119,9 @@ class Jitted:
     # --- calls -------------------------------------------------------------------------------------------------------------------
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if PROFILES and STATE.recorder is not None and STATE.recorder.takes():
+            with span(f"{self.__name__} (compiled)", "call"):  # type: ignore[attr-defined]
+                return self(*args, **kwargs)
         if not STATE.traces:
             for caller in self._callers:
                 found = caller(args, kwargs)
@@ -240,7 +244,9 @@ class Jitted:
         drawn = around.drawn()
         names = self._input_names(spec, static)
         function = _with_static(self.function, static) if static else self.function
-        traced = trace_function(function, spec, types, faces, names, getattr(self.function, "__name__", "function"), sizes)
+        name = getattr(self.function, "__name__", "function")
+        with span(f"{name}: trace"):
+            traced = trace_function(function, spec, types, faces, names, name, sizes)
         if around.drawn() != drawn:
             raise TracegradError(
                 f"jit: {getattr(self.function, '__name__', 'the function')} draws from a random generator of NumPy, so "

@@ -7,7 +7,7 @@ import gc
 import linecache
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,8 @@ class Executable:
     """Where the native function is, which takes its arrays as `borrowed` structures; 0 where there is none."""
     strict: bool = False
     """Whether `call` raises TypeError for arrays of another class, dtype, rank or layout."""
+    from_disk: bool = False
+    """Whether the disk cache had it."""
 
 
 def signature(arrays: Sequence[tuple[np.dtype[Any], int, str]]) -> Any:
@@ -95,7 +97,7 @@ def compile_source(
 
     def load(directory: Path) -> Executable:
         loaded = stored.load(directory)
-        return executable(loaded.entry, loaded.address)
+        return replace(executable(loaded.entry, loaded.address), from_disk=True)
 
     if cache_dir is None:
         cache.COUNTERS.compiled += 1

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.dispatch import STATE, Value
+from ..ir.dispatch import PROFILES, STATE, Value
 from ..ir.graph import Var
+from ..ir.recording import OFF, span
 from ..ops import add, broadcast_to
 from .mode import MODE, set_grad_enabled
 from .tape import FREED, AccumulateGrad, Edge, Node, NodeHooks, Producer, Saved
@@ -40,6 +41,7 @@ def sweep(
     lines = (trace.keep_lines, trace.where) if trace is not None else (True, "")
     if trace is not None:
         trace.keep_lines = False
+    apply = apply_logged if PROFILES and trace is None else apply_rules
     previous = MODE.enabled
     MODE.enabled = create_graph
     try:
@@ -71,7 +73,7 @@ def sweep(
                 continue
             if trace is not None:
                 trace.where = node.where
-            gradients = apply_rules(node, slots, needed, create_graph, trace is not None)
+            gradients = apply(node, slots, needed, create_graph, trace is not None)
             if gradients is None:
                 continue  # only a target: its rule is not asked, and what it saved is not freed
             for hook in tuple(hooks.post.values()) if hooks is not None else ():
@@ -278,6 +280,14 @@ def apply_rules(
     return gradients
 
 
+def apply_logged(
+    node: Node, cts: dict[int, Any], needed: set[Producer] | None, create_graph: bool, traced: bool = False
+) -> list[Any] | None:
+    """`apply_rules`, as an entry of the profile that is open in this thread."""
+    with span(node.name(), "backward", node.sequence_nr):
+        return apply_rules(node, cts, needed, create_graph, traced)
+
+
 def like_of(edge: Edge) -> Any:
     """What has the dtype and the shape of the value at the start of an edge."""
     producer, nr = edge
@@ -299,7 +309,8 @@ def gradient(
     """Vector-Jacobian product on the tape; None for an input that the outputs do not depend on."""
     roots = [(o._edge(), ct) for o, ct in zip(outputs, cotangents, strict=True) if isinstance(o, Value) and o.requires_grad]  # type: ignore[attr-defined]
     targets = {x._edge(): k for k, x in enumerate(inputs)}
-    found = sweep(roots, targets, create_graph, create_graph if retain_graph is None else retain_graph)
+    with span(f"{STATE.traces[-1].name}: derive") if PROFILES and STATE.traces else OFF:
+        found = sweep(roots, targets, create_graph, create_graph if retain_graph is None else retain_graph)
     return [found.get(x._edge()) for x in inputs]
 
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from .. import ops
 from ..errors import ShapeError
-from ..ir.dispatch import STATE, Value
+from ..ir.dispatch import PROFILES, STATE, Value
 from ..ir.graph import Var
+from ..ir.recording import OFF, span
 from ..types import same
 from .batched import over_rows
 from .engine import FACE, like_of, release, sweep
@@ -197,7 +198,8 @@ def backward(
         if id(x) in done:
             continue
         done.add(id(x))
-        x._accumulate_grad(ct, create_graph)
+        with span("AccumulateGrad", "backward") if PROFILES else OFF:
+            x._accumulate_grad(ct, create_graph)
         if x._hooks is not None and x.grad_fn is None:
             with set_grad_enabled(create_graph):
                 for function in tuple(x._hooks.accumulated.values()):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.dispatch import STATE, Value, explained
+from ..ir.dispatch import PROFILES, STATE, Value, explained
 from ..ir.graph import Var
 from ..ir.op import Op
 from ..ir.trace import left_over
@@ -17,6 +17,8 @@ from .tape import Node, record, resave
 
 def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
     """Apply `op` to operands of which at least one, `self`, is boxed; the results are Tensors where one operand is a Tensor."""
+    if PROFILES and STATE.recorder is not None and STATE.recorder.takes():
+        return STATE.recorder.applied(op, inputs, lambda: interpret(self, op, inputs, params))
     face = type(self)
     recorded = dual = left = False
     data: list[Any] = []

@@ -39,9 +39,13 @@ class State(threading.local):
         self.special = 0
         """How many modes are open in which an operation is more than its value and a node: each counts itself while it is open (hooks of
         saved tensors, anomaly detection, profiling, inference). Where it is 0, shorter ways may be taken."""
+        self.recorder: Any = None
+        """The log of a profile that is open in this thread."""
 
 
 STATE = State()
+PROFILES: list[Any] = []
+"""The open profiles of all threads: while it is empty, which is quick to see, nothing is logged."""
 NO_PARAMS: dict[str, Any] = {}
 
 
@@ -54,7 +58,7 @@ def bind(op: Op, inputs: Sequence[Any], params: dict[str, Any] = NO_PARAMS) -> A
         # Inside a trace everything is recorded: what is built from scalars or captured arrays must be fresh at every call.
         return STATE.traces[-1].boxed(op, inputs, params)
     try:
-        result = op.evaluate(*inputs, **params)
+        result = logged(op, inputs, params) if PROFILES else op.evaluate(*inputs, **params)
     except (ValueError, TypeError, IndexError) as error:
         better = explained(op, inputs, params)
         if better is None:
@@ -63,6 +67,13 @@ def bind(op: Op, inputs: Sequence[Any], params: dict[str, Any] = NO_PARAMS) -> A
     if type(result) is np.ndarray:
         return result if result.shape else result[()]
     return tuple([scalar(r) for r in result]) if op.outputs != 1 else result
+
+
+def logged(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
+    """The operation's value; an entry of the log, if a profile is open in this thread."""
+    if STATE.recorder is None:
+        return op.evaluate(*inputs, **params)
+    return STATE.recorder.applied(op, inputs, lambda: op.evaluate(*inputs, **params))
 
 
 def scalar(x: Any) -> Any:

@@ -18,7 +18,8 @@ from .graph import Atom, Graph, Literal, Node, Var
 from .op import Op
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_FOREIGN = (_HERE, os.path.join(os.path.dirname(_HERE), "codegen"), os.path.dirname(np.__file__), "<frozen", "<string>")
+FOREIGN = (_HERE, os.path.join(os.path.dirname(_HERE), "codegen"), os.path.dirname(np.__file__), "<frozen", "<string>")
+"""Where code lies that is not the user's."""
 
 
 class Trace:
@@ -146,7 +147,7 @@ def user_line() -> str:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename
-        if not name.startswith(_FOREIGN):
+        if not name.startswith(FOREIGN):
             return f"{os.path.basename(name)}:{frame.f_lineno}"
         frame = frame.f_back
     return ""

@@ -12,6 +12,7 @@ import numpy as np
 from .. import config
 from .._codegen import inplace, integers
 from ..ir.graph import Graph, Var
+from ..ir.recording import span
 from ..schedule import schedule
 from ..transforms.rewrite import optimize
 from ..types import SIZES
@@ -45,20 +46,25 @@ class Compiled:
         native = importlib.import_module("..codegen.native.compile", __package__)
         SIZES.append(graph.sizes)
         try:
-            program = schedule(graph, layouts)
-            self.program, self.reused = inplace.reuse(program, given_up)
-            self.printed = printing.print_program(self.program)
+            with span(f"{graph.name}: schedule"):
+                program = schedule(graph, layouts)
+                self.program, self.reused = inplace.reuse(program, given_up)
+            with span(f"{graph.name}: print"):
+                self.printed = printing.print_program(self.program)
         finally:
             SIZES.pop()
         inputs = [b for b in self.program.buffers if b.role == "in"]
         outputs = [b for b in program.buffers if b.role == "out"]
-        made = native.compile_source(
-            self.printed.source,
-            self.program.name,
-            [(b.dtype, len(b.shape), b.layout) for b in inputs],
-            [(b.dtype, len(b.shape)) for k, b in enumerate(outputs) if k not in self.reused],
-            config.cache_dir(),
-        )
+        with span(f"{graph.name}: compile") as stage:
+            made = native.compile_source(
+                self.printed.source,
+                self.program.name,
+                [(b.dtype, len(b.shape), b.layout) for b in inputs],
+                [(b.dtype, len(b.shape)) for k, b in enumerate(outputs) if k not in self.reused],
+                config.cache_dir(),
+            )
+            if made.from_disk:
+                stage.rename(f"{graph.name}: load")
         self.entry, self.strict = made.call, made.strict
         self.symbols = tuple(graph.sizes.hints)
         self.layouts = layouts
@@ -103,7 +109,8 @@ class Executable:
     """A graph, optimized once, compiled per layout; its callers give up the inputs whose numbers are `given_up`."""
 
     def __init__(self, graph: Graph, given_up: tuple[int, ...] = ()) -> None:
-        self.graph = optimize(graph)
+        with span(f"{graph.name}: optimize"):
+            self.graph = optimize(graph)
         self.given_up = given_up
         self.dtypes = [t.dtype for t in graph.input_types]
         self._compiled: dict[tuple[str, ...], Compiled] = {}

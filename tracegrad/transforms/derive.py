@@ -11,6 +11,7 @@ from ..errors import ShapeError
 from ..ir.evaluate import evaluate, evaluate_batched
 from ..ir.graph import Graph, Var
 from ..ir.levels import forward_level
+from ..ir.recording import span
 from ..ir.trace import Trace
 from ..ops import broadcast_to, moveaxis
 from ..tensor import Array, Boxed, fresh_leaf
@@ -22,7 +23,7 @@ def joint(graph: Graph, wanted: Sequence[bool], given: Sequence[bool]) -> Graph:
     key = ("joint", tuple(wanted), tuple(given))
     if key not in graph.derived:
         trace = Trace(f"{graph.name}_adjoint", graph.sizes)
-        with trace, enable_grad():
+        with span(f"{trace.name}: derive"), trace, enable_grad():
             boxes: list[Any] = [Array(trace.input(v.type, v.name)) for v in graph.inputs]
             leaves = [fresh_leaf(b) if w else b for b, w in zip(boxes, wanted, strict=True)]
             cts = [
@@ -54,7 +55,7 @@ def tangent(graph: Graph, given: Sequence[bool]) -> Graph:
     key = ("tangent", tuple(given))
     if key not in graph.derived:
         trace = Trace(f"{graph.name}_tangent", graph.sizes)
-        with trace:
+        with span(f"{trace.name}: derive"), trace:
             boxes = [Array(trace.input(v.type, v.name)) for v in graph.inputs]
             ts = iter(
                 [
@@ -78,7 +79,7 @@ def batched(graph: Graph, axes: Sequence[int | None], size: Int) -> tuple[Graph,
     key = ("batched", tuple(axes), size)
     if key not in graph.derived:
         trace = Trace(f"{graph.name}_batched", graph.sizes)
-        with trace:
+        with span(f"{trace.name}: derive"), trace:
             boxes = []
             for v, axis in zip(graph.inputs, axes, strict=True):
                 shape = v.type.shape if axis is None else (*v.type.shape[:axis], size, *v.type.shape[axis:])

@@ -16,6 +16,7 @@ import numpy as np
 
 from .._codegen import integers, lowering
 from ..ir.graph import Atom, Graph, Node, Var
+from ..ir.recording import span
 from ..types import Int
 from .derive import joint
 from .rewrite import optimize
@@ -46,7 +47,8 @@ def partition(graph: Graph, wanted: Sequence[bool], given: Sequence[bool]) -> Pa
     """Forward and backward graph for cotangents of the wanted inputs; memoised on the graph."""
     key = ("partition", tuple(wanted), tuple(given))
     if key not in graph.derived:
-        graph.derived[key] = _split(graph, optimize(joint(graph, wanted, given)))
+        with span(f"{graph.name}: partition"):
+            graph.derived[key] = _split(graph, optimize(joint(graph, wanted, given)))
     found: Partition = graph.derived[key]
     return found
 
