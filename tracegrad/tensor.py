@@ -14,10 +14,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ._codegen import integers
-from .autograd.engine import BOX, FACE
+from .autograd.engine import BOX
+from .autograd.hooks import FACE, TensorHooks
 from .autograd.interpret import interpret
 from .autograd.mode import MODE
-from .autograd.tape import AccumulateGrad, Edge, Node, Producer, TensorHooks, record
+from .autograd.tape import AccumulateGrad, Edge, Node, Producer, record
 from .dtypes import is_differentiable
 from .errors import ConcretizationError
 from .faces.array_methods import ArrayMethods

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+import threading
+from collections.abc import Callable, Container, Sequence
 from heapq import heappop, heappush
 from typing import Any
 
@@ -12,8 +14,9 @@ from ..ir.dispatch import PROFILES, STATE, Value
 from ..ir.graph import Var
 from ..ir.recording import OFF, span
 from ..ops import add, broadcast_to
+from .hooks import run_posthooks, run_prehooks, run_tensor_hooks
 from .mode import MODE, set_grad_enabled
-from .tape import FREED, AccumulateGrad, Edge, Node, NodeHooks, Producer, Saved
+from .tape import FREED, AccumulateGrad, Edge, Node, Producer, Saved
 
 Box = Callable[..., Any]
 BOX: list[Box] = []
@@ -25,8 +28,10 @@ def sweep(
     targets: dict[Edge, int] | None,
     create_graph: bool = False,
     retain_graph: bool = False,
+    accumulate: bool = False,
 ) -> dict[Edge, Any]:
-    """Cotangents of the target edges (or, with None, of every leaf reached) given cotangents of the roots.
+    """Cotangents of the target edges, given cotangents of the roots. With `accumulate` the leaves among the targets (with None: all
+    leaves reached) add theirs to `.grad` when it is complete.
 
     Visits nodes in the reverse of their creation order, which is a topological order, with a heap instead of recursion.
     """
@@ -62,22 +67,24 @@ def sweep(
             node, slots = pending.pop(-heappop(heap))
             hooks = node.hooks
             if hooks is not None:
-                slots = before_node(hooks, slots, create_graph, targets, node, results)
-            elif targets is not None:
+                run_tensor_hooks(hooks, slots, lambda tensor, ct: receive(tensor, ct, create_graph))
+            if targets is not None:
                 for nr in slots:
                     if (node, nr) in targets:
                         results[node, nr] = slots[nr]
             if not isinstance(node, Node):
-                if targets is None:
-                    results[node, 0] = slots[0]
+                if accumulate:
+                    arrive(node, slots, create_graph)
+                continue
+            if needed is not None and not needed[node]:
                 continue
             if trace is not None:
                 trace.where = node.where
+            if hooks is not None and hooks.pre:
+                slots = run_prehooks(hooks, count_of(node), slots)
             gradients = apply(node, slots, needed, create_graph, trace is not None)
-            if gradients is None:
-                continue  # only a target: its rule is not asked, and what it saved is not freed
-            for hook in tuple(hooks.post.values()) if hooks is not None else ():
-                gradients = hook(gradients, slots) or gradients
+            if hooks is not None and hooks.post:
+                gradients = run_posthooks(hooks, gradients, count_of(node), slots)
             for edge, g in zip(node.edges, gradients, strict=True):
                 if g is not None and edge is not None and (needed is None or edge[0] in needed):
                     arrived.append((edge, g))
@@ -92,35 +99,44 @@ def sweep(
 
 def release(roots: Sequence[tuple[Edge, Any]], targets: dict[Edge, int]) -> None:
     """Free what a sweep from the roots to the targets would have freed."""
-    needed = _needed(roots, targets)
-    for node in needed:
-        if isinstance(node, Node) and any(e is not None and e[0] in needed for e in node.edges):
+    for node, goes_on in _needed(roots, targets).items():
+        if isinstance(node, Node) and goes_on:
             node.release()
 
 
-def before_node(
-    hooks: NodeHooks, slots: dict[int, Any], create_graph: bool, targets: dict[Edge, int] | None, node: Producer, results: dict[Edge, Any]
-) -> dict[int, Any]:
-    """Run what stands before a node's rule: hooks of its outputs, then those who keep the cotangents, then hooks of the node."""
-    for nr, functions in hooks.tensor.items():
-        if nr in slots:
-            for function in tuple(functions.values()):
-                slots[nr] = function(slots[nr])
-    for nr, reference in hooks.retained.items():
-        tensor = reference()
-        if tensor is not None and nr in slots:
-            tensor._accumulate_grad(slots[nr], create_graph)
-    if targets is not None:
-        for nr in slots:
-            if (node, nr) in targets:
-                results[node, nr] = slots[nr]
-    for function in tuple(hooks.pre.values()):
-        slots = function(slots)
-    return slots
+def count_of(node: Producer) -> int:
+    """How many results a node's operation has."""
+    return 1 if node.types is None else len(node.types)
 
 
-def _needed(roots: Sequence[tuple[Edge, Any]], targets: dict[Edge, int]) -> set[Producer]:
-    """The nodes on a path from a root to a target."""
+_ACCUMULATING = threading.RLock()
+"""Held while a `.grad` is read and written: sweeps of several threads may end in the same leaf."""
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_ACCUMULATING._at_fork_reinit)  # type: ignore[attr-defined]
+
+
+def receive(tensor: Any, ct: Any, create_graph: bool) -> None:
+    """Add a cotangent to a tensor's `.grad`."""
+    with _ACCUMULATING, span("AccumulateGrad", "backward") if PROFILES else OFF:
+        tensor._accumulate_grad(ct, create_graph)
+
+
+def arrive(node: Any, slots: dict[int, Any], create_graph: bool) -> None:
+    """A leaf's cotangent is complete: hooks of its node, `.grad`, then those who wait for that."""
+    hooks, variable = node.hooks, node.variable
+    if hooks is not None and hooks.pre:
+        slots = run_prehooks(hooks, 1, slots)
+    if 0 in slots:
+        receive(variable, slots[0], create_graph)
+    if hooks is not None:
+        for function in tuple(variable._hooks.accumulated.values()):
+            function(variable)
+        if hooks.post:
+            run_posthooks(hooks, (), 1, slots)
+
+
+def _needed(roots: Sequence[tuple[Edge, Any]], targets: dict[Edge, int]) -> dict[Producer, bool]:
+    """The nodes on a path from a root to a target, and whether it goes on from there: else the node's rule need not run."""
     wanted = {node for node, _ in targets}
     # Producers were created before consumers, except leaves, whose node is made on first use.
     leaves = any(isinstance(w, AccumulateGrad) for w in wanted)
@@ -137,16 +153,16 @@ def _needed(roots: Sequence[tuple[Edge, Any]], targets: dict[Edge, int]) -> set[
             for e in node.edges:
                 if e is not None:
                     stack.append(e[0])  # noqa: PERF401 - a comprehension costs a function call
-    needed: set[Producer] = set()
+    needed: dict[Producer, bool] = {}
     for number in sorted(found):
         node = found[number]
-        if node in wanted:
-            needed.add(node)
-            continue
         for e in node.edges:
             if e is not None and e[0] in needed:
-                needed.add(node)
+                needed[node] = True
                 break
+        else:
+            if node in wanted:
+                needed[node] = False
     return needed
 
 
@@ -184,9 +200,6 @@ def unpack_result(node: Node, saved: Saved, create_graph: bool) -> Any:
     return data
 
 
-FACE: list[type[Any]] = []
-"""The face of gradients where there is no value to take it from: Tensor; set by tensor.py."""
-
 KINDS = {
     "float64": "DoubleTensor",
     "float32": "FloatTensor",
@@ -214,15 +227,11 @@ def modified(data: np.ndarray[Any, Any], producer: Producer | None, nr: int, ver
     )
 
 
-def apply_rules(
-    node: Node, cts: dict[int, Any], needed: set[Producer] | None, create_graph: bool, traced: bool = False
-) -> list[Any] | None:
-    """The cotangents of a node's inputs; None where no input is on the way to a target."""
+def apply_rules(node: Node, cts: dict[int, Any], needed: Container[Producer] | None, create_graph: bool, traced: bool = False) -> list[Any]:
+    """The cotangents of a node's inputs, None of those that are not on the way to a target."""
     op, edges, plan, saved = node.op, node.edges, node.plan, node.saved
     if needed is not None:
         edges = [e if e is not None and e[0] in needed else None for e in edges]
-        if edges.count(None) == len(edges):
-            return None
     if saved is None:
         raise RuntimeError(FREED)
     plain = not (create_graph or traced)
@@ -281,8 +290,8 @@ def apply_rules(
 
 
 def apply_logged(
-    node: Node, cts: dict[int, Any], needed: set[Producer] | None, create_graph: bool, traced: bool = False
-) -> list[Any] | None:
+    node: Node, cts: dict[int, Any], needed: Container[Producer] | None, create_graph: bool, traced: bool = False
+) -> list[Any]:
     """`apply_rules`, as an entry of the profile that is open in this thread."""
     with span(node.name(), "backward", node.sequence_nr):
         return apply_rules(node, cts, needed, create_graph, traced)

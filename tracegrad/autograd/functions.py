@@ -10,13 +10,12 @@ import numpy as np
 
 from .. import ops
 from ..errors import ShapeError
-from ..ir.dispatch import PROFILES, STATE, Value
+from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
-from ..ir.recording import OFF, span
 from ..types import same
 from .batched import over_rows
-from .engine import FACE, like_of, release, sweep
-from .hooks import boxed
+from .engine import like_of, receive, release, sweep
+from .hooks import FACE, boxed
 from .mode import set_grad_enabled
 from .tape import AccumulateGrad, Edge, GradientEdge
 
@@ -188,22 +187,15 @@ def backward(
     outputs = _outputs(tensors)
     given = [None] * len(outputs) if grad_tensors is None else _tuple(grad_tensors)
     roots = _roots(outputs, _cotangents(outputs, given), create_graph)
-    found = sweep(roots, targets, create_graph, create_graph if retain_graph is None else retain_graph)
-    if targets is not None:
-        receivers = [(x, found[x._edge()]) for x in into if x._edge() in found]
-    else:
-        receivers = [(e[0].variable, ct) for e, ct in found.items() if isinstance(e[0], AccumulateGrad)]
-    done: set[int] = set()
-    for x, ct in receivers:
-        if id(x) in done:
-            continue
-        done.add(id(x))
-        with span("AccumulateGrad", "backward") if PROFILES else OFF:
-            x._accumulate_grad(ct, create_graph)
-        if x._hooks is not None and x.grad_fn is None:
-            with set_grad_enabled(create_graph):
-                for function in tuple(x._hooks.accumulated.values()):
-                    function(x)
+    keep = create_graph if retain_graph is None else retain_graph
+    found = sweep(roots, targets, create_graph, keep, accumulate=True)
+    done: set[Edge] = set()
+    for x in into:
+        edge = x._edge()
+        # The sweep has added to leaves where it reached them; what was computed has no such place on the tape.
+        if x.grad_fn is not None and edge in found and edge not in done:
+            done.add(edge)
+            receive(x, found[edge], create_graph)
 
 
 def grad(

@@ -1,27 +1,60 @@
-"""Hooks on tensors and nodes: registering them, and what they may return."""
+"""Hooks of tensors and nodes: where they are kept, how they are registered, what they may return."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
 
 from ..ir.dispatch import Value
 from ..types import same
-from .tape import AccumulateGrad, NodeHooks, TensorHooks, hooks_of
 
 _keys = itertools.count()
+FACE: list[Any] = []
+"""The class of what hooks of nodes are given: Tensor, set by tensor.py, which stands above."""
+Hooks = dict[int, Callable[..., Any]]
+
+
+class NodeHooks:
+    """What runs when the sweep reaches a node, in this order: functions of one output's cotangent, those who keep it, functions of
+    all cotangents, then (after the rule) functions of the results."""
+
+    __slots__ = ("post", "pre", "retained", "tensor")
+
+    def __init__(self) -> None:
+        self.tensor: dict[int, Hooks] = {}
+        self.retained: dict[int, weakref.ref[Any]] = {}
+        self.pre: Hooks = {}
+        self.post: Hooks = {}
+
+
+class TensorHooks:
+    """Hooks of a leaf, which its AccumulateGrad node reads, and whether a non-leaf keeps its gradient."""
+
+    __slots__ = ("accumulated", "node", "retains")
+
+    def __init__(self) -> None:
+        self.node = NodeHooks()
+        self.accumulated: Hooks = {}
+        self.retains = False
+
+    def moved(self, tensor: Any) -> None:
+        """The tensor got another history: what it retains is the gradient of the value it has now."""
+        if self.retains and tensor.grad_fn is not None:
+            hooks_of(tensor.grad_fn).retained[tensor.output_nr] = weakref.ref(tensor)
 
 
 class RemovableHandle:
     """What registering a hook returns; `remove()` takes the hook away, and so does leaving a `with` block."""
 
-    def __init__(self, place: dict[int, Callable[..., Any]], key: int) -> None:
+    def __init__(self, place: Hooks, key: int) -> None:
         self.place, self.key = place, key
 
     def remove(self) -> None:
+        """Take the hook away; once it is gone, nothing happens."""
         self.place.pop(self.key, None)
 
     def __enter__(self) -> Self:
@@ -31,8 +64,10 @@ class RemovableHandle:
         self.remove()
 
 
-def add_hook(place: dict[int, Callable[..., Any]], function: Callable[..., Any]) -> RemovableHandle:
+def add_hook(place: Hooks, function: Callable[..., Any]) -> RemovableHandle:
     """Put a function behind those that are there."""
+    if not callable(function):
+        raise TypeError(f"a hook must be callable, not {type(function).__name__}")
     key = next(_keys)
     place[key] = function
     return RemovableHandle(place, key)
@@ -57,6 +92,14 @@ def raw_like(given: Any, result: Any) -> Any:
     return result if isinstance(given, Value) else result._data
 
 
+def hooks_of(node: Any) -> NodeHooks:
+    """The node's hooks, made when they are first asked for."""
+    if node.hooks is None:
+        node.hooks = node.made_hooks()
+    hooks: NodeHooks = node.hooks
+    return hooks
+
+
 def leaf_hooks(tensor: Any) -> TensorHooks:
     """A tensor's own hooks; the node of a leaf reads them."""
     if tensor._hooks is None:
@@ -67,32 +110,96 @@ def leaf_hooks(tensor: Any) -> TensorHooks:
 
 def node_hooks(tensor: Any) -> NodeHooks:
     """The hooks that run for this tensor's cotangent."""
-    if tensor.grad_fn is not None:
-        return hooks_of(tensor.grad_fn)
-    node = tensor._edge()[0]
-    assert isinstance(node, AccumulateGrad)
-    node.hooks = leaf_hooks(tensor).node
-    return node.hooks
+    return hooks_of(tensor._edge()[0])
+
+
+def checked(name: str, given: Any, result: Any) -> Any:
+    """What a hook returned in place of a cotangent, which it must resemble."""
+    if result is None:
+        return None
+    if not isinstance(result, Value):
+        raise TypeError(f"expected Variable, but hook returned {type(result).__name__!r}")
+    if given is None:
+        raise RuntimeError("can't replace a None gradient with a non-None value")
+    box: Any = result
+    if len(box.shape) != len(given.shape) or not all(same(a, b) for a, b in zip(box.shape, given.shape, strict=True)):
+        raise RuntimeError(f"hook {name!r} has changed the size of value")
+    if box.dtype != given.dtype:
+        raise RuntimeError(f"hook {name!r} has changed the type of value (was {given.dtype} got {box.dtype})")
+    return box
+
+
+def all_checked(function: Callable[..., Any], given: Sequence[Any], result: Any) -> tuple[Any, ...]:
+    """Likewise for all cotangents of a node."""
+    name = name_of(function)
+    if not isinstance(result, tuple):
+        raise TypeError(f"expected tuple, but hook returned {type(result).__name__!r}")
+    if len(result) != len(given):
+        raise RuntimeError(f"hook {name!r} has returned an incorrect number of values (got {len(result)}, but expected {len(given)})")
+    return tuple([checked(name, g, r) for g, r in zip(given, result, strict=True)])
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """A function as messages call it."""
+    name: str = getattr(function, "__name__", type(function).__name__)
+    return name
 
 
 def register_tensor_hook(tensor: Any, function: Callable[..., Any]) -> RemovableHandle:
     """Run `function(grad)` when the gradient of this tensor is known; what it returns (if not None) takes its place."""
     if not tensor.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    if not callable(function):
+        raise TypeError(f"a hook must be callable, not {type(function).__name__}")
     face = type(tensor)
-    name = getattr(function, "__name__", type(function).__name__)
+    name = name_of(function)
 
     def run(ct: Any) -> Any:
-        result = function(boxed(face, ct))
-        if result is None:
-            return ct
-        if not isinstance(result, Value):
-            raise TypeError(f"expected Variable, but hook returned {type(result).__name__!r}")
-        box: Any = result
-        if len(box.shape) != len(ct.shape) or not all(same(a, b) for a, b in zip(box.shape, ct.shape, strict=True)):
-            raise RuntimeError(f"hook {name!r} has changed the size of value")
-        if box.dtype != ct.dtype:
-            raise RuntimeError(f"hook {name!r} has changed the type of value (was {ct.dtype} got {box.dtype})")
-        return raw_like(ct, box)
+        result = checked(name, ct, function(boxed(face, ct)))
+        return ct if result is None else raw_like(ct, result)
 
     return add_hook(node_hooks(tensor).tensor.setdefault(tensor.output_nr, {}), run)
+
+
+# --- what the sweep calls ------------------------------------------------------------------------------------------------------------
+
+
+def run_tensor_hooks(hooks: NodeHooks, slots: dict[int, Any], retain: Callable[[Any, Any], None]) -> None:
+    """Hooks of the values whose cotangents have arrived, then those who keep them: what is kept is what all hooks made of it."""
+    for nr, functions in tuple(hooks.tensor.items()):
+        if nr in slots:
+            for function in tuple(functions.values()):
+                slots[nr] = function(slots[nr])
+    for nr, reference in tuple(hooks.retained.items()):
+        tensor = reference()
+        if tensor is not None and nr in slots:
+            retain(tensor, slots[nr])
+
+
+def run_prehooks(hooks: NodeHooks, count: int, slots: dict[int, Any]) -> dict[int, Any]:
+    """Hooks of a node whose rule is about to run: `function(grad_outputs)` may return other ones."""
+    given = _as_tensors([slots.get(k) for k in range(count)])
+    raw = slots
+    for function in tuple(hooks.pre.values()):
+        result = function(given)
+        if result is not None:
+            given = all_checked(function, given, result)
+            slots = {k: raw_like(raw[k], g) for k, g in enumerate(given) if g is not None}
+    return slots
+
+
+def run_posthooks(hooks: NodeHooks, gradients: Sequence[Any], count: int, slots: dict[int, Any]) -> list[Any]:
+    """Hooks of a node whose rule has run: `function(grad_inputs, grad_outputs)` may return other `grad_inputs`."""
+    outputs = _as_tensors([slots.get(k) for k in range(count)])
+    given = _as_tensors(gradients)
+    found = list(gradients)
+    for function in tuple(hooks.post.values()):
+        result = function(given, outputs)
+        if result is not None:
+            given = all_checked(function, given, result)
+            found = [None if r is None else raw_like(g, r) for g, r in zip(gradients, given, strict=True)]
+    return found
+
+
+def _as_tensors(values: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple([None if v is None else boxed(FACE[0], v) for v in values])

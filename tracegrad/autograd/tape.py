@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -13,6 +12,7 @@ from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
 from ..ir.op import Op, Rest
 from ..types import ArrayType, type_of
+from .hooks import NodeHooks, RemovableHandle, add_hook, hooks_of, leaf_hooks
 
 _sequence = itertools.count()
 
@@ -41,17 +41,56 @@ class Producer:
     """Of each result where there are several; `dtype` and `shape` are those of the only one."""
     sequence_nr: int
     hooks: NodeHooks | None
+    _metadata: dict[str, Any] | None
 
     def name(self) -> str:
+        """What torch's users call this node: `MulBackward0`."""
         raise NotImplementedError
+
+    def made_hooks(self) -> NodeHooks:
+        """The place for hooks of this node, where none was registered yet."""
+        return NodeHooks()
+
+    @property
+    def metadata(self: Any) -> dict[str, Any]:
+        """A dict for what others want to remember about this node; anomaly detection keeps the traceback of the operation here."""
+        if self._metadata is None:
+            self._metadata = {}
+        return self._metadata  # type: ignore[no-any-return]
 
     @property
     def next_functions(self) -> tuple[tuple[Producer | None, int], ...]:
         """The producers of the inputs with their output numbers, as torch lists them."""
         return tuple(e or (None, 0) for e in self.edges)
 
+    def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
+        """Call `fn(grad_inputs, grad_outputs)` after this node's rule has run. Both are tuples of Tensors, None where there is no
+        gradient; a tuple that `fn` returns takes the place of `grad_inputs`."""
+        return add_hook(hooks_of(self).post, fn)
+
+    def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
+        """Call `fn(grad_outputs)` before this node's rule runs; a tuple that it returns takes the place of `grad_outputs`."""
+        return add_hook(hooks_of(self).pre, fn)
+
+    def _sequence_nr(self) -> int:
+        return self.sequence_nr
+
+    @property
+    def _input_metadata(self) -> tuple[InputMetadata, ...]:
+        if self.types is None:
+            return (InputMetadata(tuple(self.shape), self.dtype),)
+        return tuple([InputMetadata(tuple(t.shape), t.dtype) for t in self.types])
+
     def __repr__(self) -> str:
-        return f"<{self.name()} object at {hex(id(self))}>"
+        return f"<{self.name().rpartition('::')[2]} object at {hex(id(self))}>"
+
+
+class InputMetadata(NamedTuple):
+    """What a node knows about a result of its operation, whose gradient is an input of its rule."""
+
+    shape: tuple[Any, ...]
+    dtype: np.dtype[Any]
+    device: str = "cpu"
 
 
 class Node(Producer):
@@ -59,11 +98,11 @@ class Node(Producer):
 
     __slots__ = (
         "__weakref__",
+        "_metadata",
         "counters",
         "dtype",
         "edges",
         "hooks",
-        "metadata",
         "op",
         "params",
         "plan",
@@ -105,7 +144,7 @@ class Node(Producer):
         """The second half of a staged operation, where its first half was run; freed with what was saved."""
         self.where = ""
         """The user's line, where the node was recorded in a trace."""
-        self.metadata: dict[str, Any] | None = None
+        self._metadata = None
         self.hooks: NodeHooks | None = None
         self.counters: list[list[int]] | None = None
         """The version counters of the results, where one of them was saved."""
@@ -144,53 +183,21 @@ def title_of(name: str) -> str:
     return TITLES.get(name) or "".join(word.capitalize() for word in name.split("_"))
 
 
-class NodeHooks:
-    """What runs when the sweep reaches a node, in this order: functions of one output's cotangent, those who keep it, functions of
-    all cotangents, then (after the rule) functions of the results."""
-
-    __slots__ = ("post", "pre", "retained", "tensor")
-
-    def __init__(self) -> None:
-        self.tensor: dict[int, dict[int, Callable[..., Any]]] = {}
-        self.retained: dict[int, weakref.ref[Any]] = {}
-        self.pre: dict[int, Callable[..., Any]] = {}
-        self.post: dict[int, Callable[..., Any]] = {}
-
-
-class TensorHooks:
-    """Hooks of a leaf, which its AccumulateGrad node reads, and whether a non-leaf keeps its gradient."""
-
-    __slots__ = ("accumulated", "node", "retains")
-
-    def __init__(self) -> None:
-        self.node = NodeHooks()
-        self.accumulated: dict[int, Callable[..., Any]] = {}
-        self.retains = False
-
-    def moved(self, tensor: Any) -> None:
-        """The tensor got another history: what it retains is the gradient of the value it has now."""
-        if self.retains and tensor.grad_fn is not None:
-            hooks_of(tensor.grad_fn).retained[tensor.output_nr] = weakref.ref(tensor)
-
-
-def hooks_of(node: Node) -> NodeHooks:
-    """The node's hooks, made when they are first asked for."""
-    if node.hooks is None:
-        node.hooks = NodeHooks()
-    return node.hooks
+LAST = 2**64 - 1
+"""The number that torch's users see of the nodes of leaves."""
 
 
 class AccumulateGrad(Producer):
     """Where a leaf's gradient arrives."""
 
-    __slots__ = ("__weakref__", "hooks", "metadata", "sequence_nr", "variable")
+    __slots__ = ("__weakref__", "_metadata", "hooks", "sequence_nr", "variable")
     edges = ()
     types = None
 
     def __init__(self, variable: Any) -> None:
         self.variable = variable
         self.sequence_nr = next(_sequence)
-        self.metadata: dict[str, Any] | None = None
+        self._metadata = None
         self.hooks = None if variable._hooks is None else variable._hooks.node
 
     @property
@@ -202,7 +209,13 @@ class AccumulateGrad(Producer):
         return self.variable.shape
 
     def name(self) -> str:
-        return "AccumulateGrad"
+        return "tracegrad::autograd::AccumulateGrad"
+
+    def made_hooks(self) -> NodeHooks:
+        return leaf_hooks(self.variable).node
+
+    def _sequence_nr(self) -> int:
+        return LAST
 
 
 Saved: TypeAlias = tuple[Any, Any, int]
