@@ -16,7 +16,7 @@ from numpy import bool_, complex64, complex128, float32, float64, int8, int16, i
 
 from . import autograd, ops
 from .autograd import functional as functional
-from .autograd.mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
+from .autograd.grad_mode import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
 from .config import default_dtype, set_default_dtype
 from .control.branch import cond, switch
 from .control.scan import scan
@@ -57,11 +57,13 @@ __all__ = [
     "grad",
     "hessian",
     "hvp",
+    "inference_mode",
     "int8",
     "int16",
     "int32",
     "int64",
     "is_grad_enabled",
+    "is_inference_mode_enabled",
     "jacfwd",
     "jacobian",
     "jacrev",

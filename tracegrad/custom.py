@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .autograd.engine import gradient, zeros
-from .autograd.mode import enable_grad
+from .autograd.grad_mode import enable_grad
 from .dtypes import is_differentiable
 from .ir.dispatch import STATE, bind
 from .ir.evaluate import evaluate, evaluate_batched

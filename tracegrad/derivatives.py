@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .autograd.engine import gradient, zeros
-from .autograd.mode import enable_grad
+from .autograd.grad_mode import enable_grad
 from .autograd.tape import AccumulateGrad, Producer
 from .dtypes import is_differentiable
 from .errors import ConcretizationError, DTypeError, ShapeError

@@ -19,6 +19,7 @@ from .autograd.hooks import FACE, TensorHooks
 from .autograd.interpret import interpret
 from .autograd.mode import MODE
 from .autograd.tape import AccumulateGrad, Edge, Node, Producer, record
+from .autograd.versions import Versions
 from .dtypes import is_differentiable
 from .errors import ConcretizationError
 from .faces.array_methods import ArrayMethods
@@ -68,7 +69,7 @@ class Boxed(Operators, Writes, NumpyDispatch):
         self._tangents = None
         self._base = None
         self._view: tuple[tuple[Op, dict[str, Any]], ...] = ()
-        self._versions: list[int] | None = None
+        self._versions: Versions | None = None
         self._seen = 0
         self._past = None
         self._accumulate: weakref.ref[AccumulateGrad] | None = None
@@ -120,10 +121,10 @@ class Boxed(Operators, Writes, NumpyDispatch):
         return node, 0
 
     @property
-    def _version_counter(self) -> list[int]:
-        """[writes, changes of history], shared by all who share the memory; made when the first of them needs it."""
+    def _version_counter(self) -> Versions:
+        """Shared by all who share the memory; made when the first of them needs it."""
         if self._versions is None:
-            self._versions = [0, 0]
+            self._versions = Versions((0, 0))
         return self._versions
 
     _bind = interpret

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import ops
+from .autograd.versions import born
 from .config import default_dtype
 from .dtypes import check
 from .faces.operators import array_of, holds_boxed
@@ -86,7 +87,8 @@ def as_tensor(data: Any, dtype: Any = None) -> Tensor:
         return result
     if isinstance(data, np.ndarray) and not STATE.traces:
         array = np.asarray(data, check(np.dtype(dtype)) if dtype is not None else check(data.dtype))
-        return Tensor(array)
+        made: Tensor = born(Tensor(array))
+        return made
     return tensor(data, dtype=dtype)
 
 

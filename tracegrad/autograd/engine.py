@@ -15,7 +15,8 @@ from ..ir.graph import Var
 from ..ir.recording import OFF, span
 from ..ops import add, broadcast_to
 from .hooks import run_posthooks, run_prehooks, run_tensor_hooks
-from .mode import MODE, set_grad_enabled
+from .grad_mode import set_grad_enabled
+from .mode import MODE
 from .tape import FREED, AccumulateGrad, Edge, Node, Producer, Saved
 
 Box = Callable[..., Any]

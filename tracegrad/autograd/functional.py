@@ -11,7 +11,7 @@ from ..errors import ShapeError
 from ..ops import convert, reshape, stack
 from ..tensor import Tensor, fresh_leaf
 from .engine import gradient
-from .mode import enable_grad
+from .grad_mode import enable_grad
 
 Function = Callable[..., Any]
 

@@ -16,7 +16,7 @@ from ..types import same
 from .batched import over_rows
 from .engine import like_of, receive, release, sweep
 from .hooks import FACE, boxed
-from .mode import set_grad_enabled
+from .grad_mode import set_grad_enabled
 from .tape import AccumulateGrad, Edge, GradientEdge
 
 CYCLE = (

@@ -13,6 +13,7 @@ from ..ir.op import Op
 from ..ir.trace import left_over
 from .mode import MODE
 from .tape import Node, record, resave
+from .versions import born
 
 
 def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -66,12 +67,17 @@ def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) 
     node = record(op, inputs, params, outs) if recorded and MODE.enabled else None
     if not single:
         boxes = tuple([_boxed(face, o, node, k) for k, o in enumerate(outs)])
+        if STATE.special and face.boxes_everything:
+            for made in boxes:
+                born(made)
         if node is not None:
             node.rest = rest
             if node.plan.outputs:
                 _watch(node, boxes)
         return boxes
     made = _boxed(face, outs[0], node, 0)
+    if STATE.special and face.boxes_everything:
+        born(made)
     if node is not None and node.plan.outputs:
         _watch(node, (made,))
     return self._viewed(op, inputs[0], params, made) if op.view else made

@@ -152,7 +152,8 @@ class Node(Producer):
         """Another name than the operation's, given by a composition (`MeanBackward0` for the division that ends a mean)."""
 
     def name(self) -> str:
-        return f"{self.title or title_of(self.op.name)}Backward0"
+        title = self.title or title_of(self.op.name)
+        return title if "::" in title else f"{title}Backward0"
 
     def release(self) -> None:
         """Free what was saved for the backward pass."""
@@ -162,6 +163,7 @@ class Node(Producer):
 
 TITLES = {
     "reshape": "View",
+    "slice_put": "tracegrad::autograd::CopySlices",
     "transpose": "Permute",
     "broadcast_to": "Expand",
     "concatenate": "Cat",
@@ -296,6 +298,8 @@ def record(op: Op, inputs: Sequence[Any], params: dict[str, Any], outs: Sequence
             box = x
             if box._past is None:
                 box._past = NOTHING
+                if box._base is not None and box._base._past is None:
+                    box._base._past = NOTHING
             versions = box._versions
             saved.append((box, box._data, 0 if versions is None else versions[0]))
         else:

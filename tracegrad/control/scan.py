@@ -9,7 +9,7 @@ import numpy as np
 
 from .._codegen import integers, lowering
 from ..autograd.engine import gradient, zeros
-from ..autograd.mode import enable_grad
+from ..autograd.grad_mode import enable_grad
 from ..errors import ShapeError
 from ..ir.dispatch import STATE, bind
 from ..ir.evaluate import evaluate

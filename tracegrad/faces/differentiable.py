@@ -11,6 +11,9 @@ import numpy as np
 from .. import ops
 from ..autograd.functions import backward
 from ..autograd.hooks import RemovableHandle, add_hook, boxed, leaf_hooks, node_hooks, register_tensor_hook
+from ..autograd.mode import MODE
+from ..autograd.tape import NOTHING
+from ..autograd.versions import Aside, Uncounted
 from ..dtypes import is_differentiable
 from ..ir.dispatch import Value
 from ..ir.graph import Var
@@ -57,6 +60,8 @@ class Differentiable(Value):
             )
         if requires_grad and not is_differentiable(self.dtype):
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        if requires_grad and self.is_inference() and not MODE.inference:
+            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         self.requires_grad = bool(requires_grad)
         return self
 
@@ -64,28 +69,35 @@ class Differentiable(Value):
         """Add this tensor's gradients to the `.grad` of the leaves it depends on; see `tracegrad.autograd.backward`."""
         backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
+    def is_inference(self: Any) -> bool:
+        """Whether this tensor was made in `inference_mode`."""
+        return type(self._versions) is Uncounted
+
     def detach(self: Any) -> Any:
         """The same memory and version counter without history."""
         self._refresh()
-        if isinstance(self._data, Var):
-            value = type(self)(self._data)
-        else:
-            value = type(self)(self._data)
-            value._versions, value._borrowed = self._version_counter, self._borrowed
+        value = type(self)(self._data)
+        if not isinstance(self._data, Var):
+            value._versions, value._borrowed, value._past = self._version_counter, self._borrowed, self._saved_before()
         return value
 
     def detach_(self: Any) -> Any:
         """Cut this tensor from its history."""
         if self._base is not None:
-            raise RuntimeError("Can't detach views in-place. Use detach() instead.")
+            raise RuntimeError("Can't detach views in-place. Use detach() instead, or detach the tensor that this is a view of.")
         cut(self)
         return self
 
     @property
     def data(self: Any) -> Any:
-        """The same memory without history and without the version counter: what is written through it is not noticed by the tape."""
+        """The same memory without history. Versions are counted from 0; that a saved value was overwritten through it is noticed."""
         self._refresh()
-        return type(self)(self._data)
+        value = type(self)(self._data)
+        if not isinstance(self._data, Var):
+            counter = self._version_counter
+            value._versions = counter if type(counter) is Uncounted else Aside(counter)
+            value._borrowed, value._past = self._borrowed, self._saved_before()
+        return value
 
     @data.setter
     def data(self: Any, new: Any) -> None:
@@ -93,8 +105,15 @@ class Differentiable(Value):
             raise TypeError(f"data must be a Tensor, not {type(new).__name__}")
         self._data = new._data
 
+    def _saved_before(self: Any) -> dict[int, Any] | None:
+        """Whether the tape may hold this memory."""
+        saved = self._past is not None or (self._base is not None and self._base._past is not None)
+        return NOTHING if saved else None
+
     @property
     def _version(self: Any) -> int:
+        if self.is_inference():
+            raise RuntimeError("Inference tensors do not track version counter.")
         return 0 if self._versions is None else int(self._versions[0])
 
     def _is_view(self: Any) -> bool:
@@ -151,7 +170,7 @@ class Differentiable(Value):
             old._write(ops.add(old, boxed(type(self), ct)))
         elif old._data.flags.writeable:
             np.add(old._data, raw, out=old._data)
-            old._version_counter[0] += 1
+            old._version_counter.written()
         else:
             self._grad = type(self)(old._data + raw)
 
@@ -183,12 +202,14 @@ class Differentiable(Value):
 
     # --- memory ---
 
-    def numpy(self: Any) -> np.ndarray[Any, Any]:
-        """The ndarray that holds the numbers; writes go both ways."""
-        if self.requires_grad:
+    def numpy(self: Any, *, force: bool = False) -> np.ndarray[Any, Any]:
+        """An ndarray on the same memory; writes go both ways, and count as writes into the tensor. `force` detaches first."""
+        if self.requires_grad and not force:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         self._refresh()
-        return self._concrete("numpy()", "Use NumPy's functions on the traced value itself.")  # type: ignore[no-any-return]
+        data = self._concrete("numpy()", "Use NumPy's functions on the traced value itself.")
+        lent: np.ndarray[Any, Any] = self._version_counter.lend(data, self._saved_before() is not None)
+        return lent
 
     def item(self: Any) -> Any:
         """The one element as a Python number."""

@@ -292,4 +292,5 @@ class NumpyDispatch(Value):
                 "If it was passed to np.array or np.asarray, leave that call out, or join several values with np.stack."
             )
         self._refresh()
-        return np.array(self._data, dtype=dtype, copy=copy)
+        shared = self.numpy() if self.boxes_everything and not copy else self._data
+        return np.array(shared, dtype=dtype, copy=copy)

@@ -92,7 +92,7 @@ def tensor_repr(tensor: Any) -> str:
     if dtype not in usual or (not isinstance(data, Var) and data.size == 0 and dtype != default_dtype()):
         suffixes.append(f"dtype=tracegrad.{dtype.name}")
     if tensor.grad_fn is not None:
-        suffixes.append(f"grad_fn=<{tensor.grad_fn.name()}>")
+        suffixes.append(f"grad_fn=<{tensor.grad_fn.name().rpartition('::')[2]}>")
     elif tensor.requires_grad:
         suffixes.append("requires_grad=True")
     result = PREFIX + body

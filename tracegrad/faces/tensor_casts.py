@@ -9,6 +9,7 @@ import numpy as np
 from .. import ops
 from .._codegen import integers
 from ..autograd.hooks import boxed
+from ..autograd.versions import born
 from ..ir.dispatch import Value
 
 
@@ -34,7 +35,7 @@ def own(face: Any, x: Any, requires_grad: bool = False) -> Any:
         x = np.asarray(x)
         if not x.flags.writeable or x.base is not None:
             x = x.copy()
-    value = boxed(face, x)
+    value = born(boxed(face, x))
     if requires_grad:
         value.requires_grad_()
     return value

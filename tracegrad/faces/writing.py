@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import ops
 from ..autograd.mode import MODE
+from ..autograd.versions import Uncounted
 from ..errors import DTypeError, ShapeError
 from ..ir.dispatch import Value
 from ..ir.graph import Var
@@ -24,9 +25,39 @@ from ..types import same, show
 LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
 EXPANDED = (
     "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor "
-    "before "
-    "performing the operation."
+    "before performing the operation."
 )
+READ_ONLY = (
+    "the memory of this tensor is read-only, as that of the ndarray it was made from; clone() the tensor, or make it with "
+    "tracegrad.tensor(array), which copies."
+)
+INFERENCE = (
+    "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal tensor before doing "
+    "inplace update."
+)
+MADE_IN = (
+    "A view was created in {mode} and is being modified inplace with grad mode enabled. Given that this use case is ambiguous and "
+    "error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both inside that block "
+    "(if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked)."
+)
+ONE_OF_MANY = (
+    "Output {nr} of {name} is a view and is being modified inplace. This view is the output of a function that returns multiple views. "
+    "Such functions do not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place "
+    "one, or index the tensor for a view that can be written."
+)
+
+
+class Untracked(tuple[Any, ...]):
+    """The steps from a base to a view that must not be written where the write would be recorded, and the `reason`."""
+
+    reason: str
+
+
+def untracked(steps: Sequence[Any], reason: str) -> Untracked:
+    """These steps, of a view that must not be written where the write would be recorded."""
+    made = Untracked(steps)
+    made.reason = reason
+    return made
 
 
 class Writes(Value):
@@ -52,7 +83,14 @@ class Writes(Value):
             shared = False
             if op.name == "reshape" and copies(root.shape, (*shown._view, (op, params))):
                 return box
-        box._base, box._view = root, (*shown._view, (op, params))
+        steps = (*shown._view, (op, params))
+        if type(shown._view) is Untracked:
+            box._view = untracked(steps, shown._view.reason)
+        elif MODE.enabled or not box.boxes_everything:
+            box._view = steps
+        else:
+            box._view = untracked(steps, MADE_IN.format(mode="inference mode" if MODE.inference else "no_grad mode"))
+        box._base = root
         counter = root._version_counter
         box._seen = counter[1]
         if shared:
@@ -73,6 +111,7 @@ class Writes(Value):
                 value = value._bind(op, [value], params)
         finally:
             MODE.enabled = before
+        entitle(value, "AsStrided", base)
         if self._in_storage(base) and isinstance(value, Value) and not isinstance(value._data, Var):
             self._adopt(value)
         else:
@@ -112,23 +151,21 @@ class Writes(Value):
         """Replace the value in place, through to the base where this is a view. `new` has this value's shape and dtype."""
         self._refresh()
         root = self if self._base is None else self._base
-        stored = self._in_storage(root) and not (isinstance(new, Value) and isinstance(new._data, Var))
-        if stored:
-            self._check_leaf(root)
+        counter = root._version_counter
+        if self._in_storage(root) and not (isinstance(new, Value) and isinstance(new._data, Var)):
+            self._check_write(root, new)
             tracked = isinstance(new, Writes) and (new.requires_grad or bool(new._tangents))
             tracked = (tracked or root.requires_grad or bool(root._tangents)) and (MODE.enabled or bool(root._tangents))
-            if not self._data.flags.writeable:
-                raise RuntimeError(EXPANDED)
             whole = (new if self is root else self._through(root, new)) if tracked else None
             np.copyto(self._data, new._data if isinstance(new, Value) else new, casting="unsafe")
-            root._version_counter[0] += 1
+            counter.written()
             if tracked:
                 root._adopt(whole)
-                root._version_counter[1] += 1
+                counter[1] += 1
         else:
             root._take(new if self is root else self._through(root, new))
-            root._version_counter[0] += 1
-            root._version_counter[1] += 1
+            counter.written()
+            counter[1] += 1
         if self is not root:
             self._refresh()
 
@@ -142,16 +179,27 @@ class Writes(Value):
 
     def _through(self: Any, root: Any, new: Any) -> Any:
         """The base with `new` in the place that this view shows."""
+        written = new
         stages: list[Any] = [root]
         for op, params in self._view[:-1]:
             stages.append(stages[-1]._bind(op, [stages[-1]], params))
         for (op, params), stage in zip(reversed(self._view), reversed(stages), strict=True):
             new = insert(op, params, stage, new)
+        entitle(new, "tracegrad::autograd::CopySlices", root, written)
         return new
 
-    def _check_leaf(self: Any, root: Any) -> None:
-        if MODE.enabled and root.requires_grad and root.grad_fn is None:
-            raise RuntimeError(LEAF if self is root else LEAF.replace("a leaf", "a view of a leaf", 1))
+    def _check_write(self: Any, root: Any, *values: Any) -> None:
+        """Refuse writes into memory that would be wrong, or that could not be recorded."""
+        if type(root._versions) is Uncounted and not MODE.inference:
+            raise RuntimeError(INFERENCE)
+        if MODE.enabled and (root.requires_grad or any(isinstance(x, Writes) and x.requires_grad for x in values)):
+            if type(self._view) is Untracked:
+                raise RuntimeError(self._view.reason)
+            if root.requires_grad and root.grad_fn is None:
+                raise RuntimeError(LEAF if self is root else LEAF.replace("a leaf", "a view of a leaf", 1))
+        if not self._data.flags.writeable:
+            repeated = any(stride == 0 and size > 1 for stride, size in zip(self._data.strides, self._data.shape, strict=True))
+            raise RuntimeError(EXPANDED if repeated else READ_ONLY)
 
     def _update(self: Any, function: Callable[..., Any], *arguments: Any) -> Any:
         """`self = function(self, *arguments)` in place; the result must have this shape, and a dtype that may be cast to this one."""
@@ -159,7 +207,7 @@ class Writes(Value):
         root = self if self._base is None else self._base
         before = self
         if self._in_storage(root):
-            self._check_leaf(root)
+            self._check_write(root, *arguments)
             if MODE.enabled and any(isinstance(x, Writes) and x.requires_grad for x in (self, *arguments)):
                 # The rule of the operation may read what is about to be overwritten: it gets a copy.
                 before = self._alias()
@@ -181,6 +229,13 @@ class Writes(Value):
             new = ops.convert(new, self.dtype)
         self._write(new)
         return self
+
+
+def entitle(result: Any, title: str, *sources: Any) -> None:
+    """Name the node that recorded a write through a view, if a new one did: torch's users know it as one."""
+    node = result.grad_fn if isinstance(result, Writes) else None
+    if node is not None and all(node is not getattr(source, "grad_fn", None) for source in sources):
+        node.title = title
 
 
 def insert(op: Op, params: dict[str, Any], x: Any, y: Any) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..autograd.engine import gradient, zeros
-from ..autograd.mode import enable_grad
+from ..autograd.grad_mode import enable_grad
 from ..errors import ShapeError
 from ..ir.evaluate import evaluate, evaluate_batched
 from ..ir.graph import Graph, Var
