@@ -14,8 +14,8 @@ from ..ir.dispatch import PROFILES, STATE, Value
 from ..ir.graph import Var
 from ..ir.recording import OFF, span
 from ..ops import add, broadcast_to
-from .hooks import run_posthooks, run_prehooks, run_tensor_hooks
 from .grad_mode import set_grad_enabled
+from .hooks import run_posthooks, run_prehooks, run_tensor_hooks
 from .mode import MODE
 from .tape import FREED, AccumulateGrad, Edge, Node, Producer, Saved
 

@@ -15,8 +15,8 @@ from ..ir.graph import Var
 from ..types import same
 from .batched import over_rows
 from .engine import like_of, receive, release, sweep
-from .hooks import FACE, boxed
 from .grad_mode import set_grad_enabled
+from .hooks import FACE, boxed
 from .tape import AccumulateGrad, Edge, GradientEdge
 
 CYCLE = (
