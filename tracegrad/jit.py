@@ -120,8 +120,10 @@ class Jitted:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if PROFILES and STATE.recorder is not None and STATE.recorder.takes():
-            with span(f"{self.__name__} (compiled)", "call"):  # type: ignore[attr-defined]
-                return self(*args, **kwargs)
+            with span(f"{self.__name__} (compiled)", "call") as entry:  # type: ignore[attr-defined]
+                result = self(*args, **kwargs)
+                entry.produced(flatten(result)[0])
+                return result
         if not STATE.traces:
             for caller in self._callers:
                 found = caller(args, kwargs)

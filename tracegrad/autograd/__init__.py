@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import grad_mode as grad_mode
+from . import profiler as profiler
 from .functions import backward, grad
 from .grad_mode import (
     enable_grad,

@@ -74,6 +74,12 @@ class Recorder:
             if last is entry:
                 break
 
+    def end_open(self) -> None:
+        """Give what has not ended the present as its end, for a profile that ends first."""
+        now = time.perf_counter_ns()
+        for entry in self.open:
+            entry.end = now
+
     def takes(self) -> bool:
         """Whether an operation that reaches the interpreter is to be logged; each one comes by twice, and is refused on its second way."""
         if STATE.traces:
@@ -160,6 +166,11 @@ class span:
         """Call the entry what it turned out to be."""
         if self.recorder is not None:
             self.entry.name = name
+
+    def produced(self, results: Sequence[Any]) -> None:
+        """What the block made, if memory is counted."""
+        if self.recorder is not None and self.recorder.memory:
+            self.entry.memory = made(results)
 
     def __exit__(self, *exception: object) -> None:
         if self.recorder is not None:

@@ -42,8 +42,9 @@ class Compiled:
     """Native code for one layout of the inputs; results may take the memory of the inputs whose numbers are `given_up`."""
 
     def __init__(self, graph: Graph, layouts: tuple[str, ...], given_up: tuple[int, ...] = ()) -> None:
-        printing = importlib.import_module("..codegen.printer", __package__)
-        native = importlib.import_module("..codegen.native.compile", __package__)
+        with span("import the compiler"):
+            printing = importlib.import_module("..codegen.printer", __package__)
+            native = importlib.import_module("..codegen.native.compile", __package__)
         SIZES.append(graph.sizes)
         try:
             with span(f"{graph.name}: schedule"):
