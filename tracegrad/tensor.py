@@ -14,12 +14,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ._codegen import integers
-from .autograd.engine import BOX
+from .autograd import engine
 from .autograd.hooks import FACE, TensorHooks
 from .autograd.interpret import interpret
 from .autograd.mode import MODE
-from .autograd.tape import AccumulateGrad, Edge, Node, Producer, record
+from .autograd.tape import AccumulateGrad, Edge, Node, Producer, filler, record
 from .autograd.versions import Versions
+from .autograd.written import BOX
 from .dtypes import is_differentiable
 from .errors import ConcretizationError
 from .faces.array_methods import ArrayMethods
@@ -34,48 +35,36 @@ from .ir.op import Op, elementwise
 from .ir.trace import Trace, of_sizes, user_line
 from .types import ArrayType, type_of
 
+_fill_box = filler(BOX)
+
 
 class Boxed(Operators, Writes, NumpyDispatch):
     """What both faces share."""
 
-    __slots__ = (
-        "__weakref__",
-        "_accumulate",
-        "_base",
-        "_borrowed",
-        "_data",
-        "_grad",
-        "_hooks",
-        "_past",
-        "_seen",
-        "_tangents",
-        "_versions",
-        "_view",
-        "grad_fn",
-        "output_nr",
-        "requires_grad",
-    )
+    __slots__ = ("__weakref__", "_data", *BOX)
     boxes_everything: ClassVar[bool] = False
     """Whether every result is boxed (Tensor), or only what may carry a derivative now or after a write into it (Array)."""
+    face: ClassVar[Any]
+    """The class of results: of operations on a subclass of Tensor, Tensor."""
 
+    requires_grad: bool
+    grad_fn: Producer | None
+    output_nr: int
     _tangents: dict[int, Any] | None
     _base: Boxed | None
+    _view: tuple[tuple[Op, dict[str, Any]], ...]
+    _versions: Versions | None
+    _seen: int
+    _past: dict[int, Any] | None
+    _accumulate: weakref.ref[AccumulateGrad] | None
+    _grad: Any
+    _hooks: TensorHooks | None
+    _borrowed: bool
 
     def __init__(self, data: Any, requires_grad: bool = False) -> None:
+        _fill_box(self)
         self._data = data
         self.requires_grad = requires_grad
-        self.grad_fn: Producer | None = None
-        self.output_nr = 0
-        self._tangents = None
-        self._base = None
-        self._view: tuple[tuple[Op, dict[str, Any]], ...] = ()
-        self._versions: Versions | None = None
-        self._seen = 0
-        self._past = None
-        self._accumulate: weakref.ref[AccumulateGrad] | None = None
-        self._grad: Any = None
-        self._hooks: TensorHooks | None = None
-        self._borrowed = False
 
     # --- construction by the interpreter -----------------------------------------------------------------------------------------
 
@@ -223,6 +212,9 @@ class Tensor(TensorMethods, Differentiable, Boxed):
     boxes_everything = True
 
 
+Array.face, Tensor.face = Array, Tensor
+
+
 def _box(data: Any, node: Node | None, output_nr: int) -> Any:
     value = Array(data)
     if node is not None:
@@ -230,7 +222,7 @@ def _box(data: Any, node: Node | None, output_nr: int) -> Any:
     return value
 
 
-BOX.append(_box)
+engine.BOX.append(_box)
 FACE.append(Tensor)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,16 @@ from ..ir.trace import left_over
 from .mode import MODE
 from .tape import Node, record, resave
 from .versions import born
+from .written import fits, write_out
 
 
 def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
     """Apply `op` to operands of which at least one, `self`, is boxed; the results are Tensors where one operand is a Tensor."""
     if PROFILES and STATE.recorder is not None and STATE.recorder.takes():
         return STATE.recorder.applied(op, inputs, lambda: interpret(self, op, inputs, params))
-    face = type(self)
+    if op.eager is None and fits(op):
+        object.__setattr__(op, "eager", write_out(op, partial(_in_general, op)))
+    face = self.face
     recorded = dual = left = False
     data: list[Any] = []
     for x in inputs:
@@ -33,7 +37,7 @@ def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) 
             if box.requires_grad:
                 recorded = True
             if box.boxes_everything:
-                face = type(box)
+                face = box.face
             x = box._data
             if type(x) is Var:
                 left = True
@@ -81,6 +85,12 @@ def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) 
     if node is not None and node.plan.outputs:
         _watch(node, (made,))
     return self._viewed(op, inputs[0], params, made) if op.view else made
+
+
+def _in_general(op: Op, *given: Any) -> Any:
+    inputs = given[:-1]
+    box: Any = next(x for x in inputs if isinstance(x, Value))
+    return interpret(box, op, inputs, given[-1])
 
 
 def _boxed(face: Any, data: Any, node: Node | None, nr: int) -> Any:

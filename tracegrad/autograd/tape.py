@@ -14,7 +14,8 @@ from ..ir.op import Op, Rest
 from ..types import ArrayType, type_of
 from .hooks import NodeHooks, RemovableHandle, add_hook, hooks_of, leaf_hooks
 
-_sequence = itertools.count()
+next_number: Callable[[], int] = itertools.count().__next__
+"""The tape's clock: producers were made before consumers."""
 
 
 Edge: TypeAlias = "tuple[Producer, int]"
@@ -93,27 +94,35 @@ class InputMetadata(NamedTuple):
     device: str = "cpu"
 
 
+NODE: dict[str, Any] = {"rest": None, "where": "", "_metadata": None, "hooks": None, "counters": None, "title": "", "types": None}
+"""What a fresh node has in the slots that few nodes use."""
+
+
+def filler(slots: dict[str, Any]) -> Callable[[Any], None]:
+    """A function that gives an object these slots, written out: loops over slots cost more than all else in a constructor."""
+    space: dict[str, Any] = {f"value_{name}": value for name, value in slots.items()}
+    exec("\n".join(["def fill(self):", *[f"    self.{name} = value_{name}" for name in slots]]), space)
+    function: Callable[[Any], None] = space["fill"]
+    return function
+
+
+_fill_node = filler(NODE)
+
+
 class Node(Producer):
     """One recorded application. `edges[k]` leads to the producer of input k, None where no gradient is wanted."""
 
-    __slots__ = (
-        "__weakref__",
-        "_metadata",
-        "counters",
-        "dtype",
-        "edges",
-        "hooks",
-        "op",
-        "params",
-        "plan",
-        "rest",
-        "saved",
-        "sequence_nr",
-        "shape",
-        "title",
-        "types",
-        "where",
-    )
+    __slots__ = ("__weakref__", "dtype", "edges", "op", "params", "plan", "saved", "sequence_nr", "shape", *NODE)
+    saved: list[Saved] | None
+    """What the rules read: inputs, then results, as the plan lists them; None once it was freed."""
+    rest: Rest | None
+    """The second half of a staged operation, where its first half was run; freed with what was saved."""
+    where: str
+    """The user's line, where the node was recorded in a trace."""
+    counters: list[list[int]] | None
+    """The version counters of the results, where one of them was saved."""
+    title: str
+    """Another name than the operation's, given by a composition (`MeanBackward0` for the division that ends a mean)."""
 
     def __init__(
         self,
@@ -124,32 +133,21 @@ class Node(Producer):
         saved: list[Saved],
         outs: Sequence[Any],
     ) -> None:
+        _fill_node(self)
         self.op = op
         self.params = params
         self.edges = edges
         self.plan = plan
-        self.saved: list[Saved] | None = saved
-        """What the rules read: inputs, then results, as the plan lists them; None once it was freed."""
+        self.saved = saved
         if op.outputs == 1:
             data = outs[0]
             if type(data) is Var:
                 data = data.type
             self.dtype = data.dtype
             self.shape = data.shape
-            self.types = None
         else:
             self.types = [o.type if isinstance(o, Var) else type_of(o) for o in outs]
-        self.sequence_nr = next(_sequence)
-        self.rest: Rest | None = None
-        """The second half of a staged operation, where its first half was run; freed with what was saved."""
-        self.where = ""
-        """The user's line, where the node was recorded in a trace."""
-        self._metadata = None
-        self.hooks: NodeHooks | None = None
-        self.counters: list[list[int]] | None = None
-        """The version counters of the results, where one of them was saved."""
-        self.title = ""
-        """Another name than the operation's, given by a composition (`MeanBackward0` for the division that ends a mean)."""
+        self.sequence_nr = next_number()
 
     def name(self) -> str:
         title = self.title or title_of(self.op.name)
@@ -198,7 +196,7 @@ class AccumulateGrad(Producer):
 
     def __init__(self, variable: Any) -> None:
         self.variable = variable
-        self.sequence_nr = next(_sequence)
+        self.sequence_nr = next_number()
         self._metadata = None
         self.hooks = None if variable._hooks is None else variable._hooks.node
 
@@ -297,9 +295,7 @@ def record(op: Op, inputs: Sequence[Any], params: dict[str, Any], outs: Sequence
         if isinstance(x, Value):
             box = x
             if box._past is None:
-                box._past = NOTHING
-                if box._base is not None and box._base._past is None:
-                    box._base._past = NOTHING
+                mark(box)
             versions = box._versions
             saved.append((box, box._data, 0 if versions is None else versions[0]))
         else:
@@ -314,6 +310,13 @@ def record(op: Op, inputs: Sequence[Any], params: dict[str, Any], outs: Sequence
 
 NOTHING: dict[int, Any] = {}
 """The past of a box that was saved and not replaced yet."""
+
+
+def mark(box: Any) -> None:
+    """Note that the tape has saved this box, and with it what it is a view of."""
+    box._past = NOTHING
+    if box._base is not None and box._base._past is None:
+        box._base._past = NOTHING
 
 
 def resave(node: Node, inputs: Sequence[Any], outs: Sequence[Any]) -> None:

@@ -9,7 +9,9 @@ import numpy as np
 
 from .. import ops
 from .._codegen import integers
-from ..ir.dispatch import NO_PARAMS, Value
+from ..autograd.written import write_out
+from ..ir.dispatch import Value
+from ..ir.op import Op
 from ..ops.arithmetic import PLAIN
 
 OPERANDS = (Value, float, int, np.ndarray, np.generic, complex, integers.Integer)
@@ -37,35 +39,28 @@ def holds_boxed(x: Any) -> bool:
 Function = Callable[..., Any]
 
 
-def _binary(function: Function) -> Function:
-    op = PLAIN.get(function)
-
-    def direct(self: Any, other: Any) -> Any:
-        if isinstance(other, OPERANDS):
-            return self._bind(op, (self, other), NO_PARAMS)
-        return forward(self, other)
-
-    def forward(self: Any, other: Any) -> Any:
+def _binary(function: Function) -> Any:
+    def method(self: Any, other: Any) -> Any:
         if isinstance(other, OPERANDS):
             return function(self, other)
         if isinstance(other, (list, tuple)):
             return function(self, array_of(other))
         return NotImplemented
 
-    forward.__name__ = direct.__name__ = function.__name__
-    return forward if op is None else direct
+    method.__name__ = function.__name__
+    return method if function not in PLAIN else Direct(PLAIN[function], lambda x, y, params: method(x, y))
 
 
-def _reflected(function: Function) -> Function:
-    def reflected(self: Any, other: Any) -> Any:
+def _reflected(function: Function) -> Any:
+    def method(self: Any, other: Any) -> Any:
         if isinstance(other, OPERANDS):
             return function(other, self)
         if isinstance(other, (list, tuple)):
             return function(array_of(other), self)
         return NotImplemented
 
-    reflected.__name__ = function.__name__
-    return reflected
+    method.__name__ = function.__name__
+    return method if function not in PLAIN else Direct(PLAIN[function], lambda x, y, params: method(x, y), swapped=True)
 
 
 def _in_place(function: Function) -> Function:
@@ -76,12 +71,26 @@ def _in_place(function: Function) -> Function:
     return augmented
 
 
-def _unary(function: Function) -> Function:
-    def unary(self: Any) -> Any:
+def _unary(function: Function) -> Any:
+    def method(self: Any) -> Any:
         return function(self)
 
-    unary.__name__ = function.__name__
-    return unary
+    method.__name__ = function.__name__
+    return method if function not in PLAIN else Direct(PLAIN[function], lambda x, params: method(x))
+
+
+class Direct:
+    """A method that does nothing but apply an operation: at its first use it is written out and takes its own place in the class."""
+
+    def __init__(self, op: Op, otherwise: Function, swapped: bool = False) -> None:
+        self.op, self.otherwise, self.swapped = op, otherwise, swapped
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.owner, self.name = owner, name
+
+    def __get__(self, box: Any, face: type) -> Any:
+        setattr(self.owner, self.name, write_out(self.op, self.otherwise, self.swapped))
+        return getattr(face if box is None else box, self.name)
 
 
 class Operators(Value):

@@ -37,8 +37,9 @@ class State(threading.local):
         self.levels: tuple[int, ...] = ()
         """The open levels of forward mode that were opened inside the innermost trace."""
         self.special = 0
-        """How many modes are open in which an operation is more than its value and a node: each counts itself while it is open (hooks of
-        saved tensors, anomaly detection, profiling, inference). Where it is 0, shorter ways may be taken."""
+        """How many modes are open in which an operation is more than its value and a node: each counts itself while it is open (traces,
+        levels of forward mode, hooks of saved tensors, anomaly detection, profiling, inference). Where it is 0, shorter ways may be
+        taken."""
         self.recorder: Any = None
         """The log of a profile that is open in this thread."""
 
@@ -53,7 +54,7 @@ def bind(op: Op, inputs: Sequence[Any], params: dict[str, Any] = NO_PARAMS) -> A
     """Apply `op`; returns one value, or a tuple for an operation with several (or a variable number of) outputs."""
     for x in inputs:
         if isinstance(x, Value):
-            return x._bind(op, inputs, params)
+            return x._bind(op, inputs, params) if op.eager is None else op.eager(*inputs, params)
     if STATE.traces:
         # Inside a trace everything is recorded: what is built from scalars or captured arrays must be fresh at every call.
         return STATE.traces[-1].boxed(op, inputs, params)

@@ -17,7 +17,9 @@ def forward_level() -> Iterator[int]:
     level = next(_numbers)
     previous = STATE.levels
     STATE.levels = (*previous, level)
+    STATE.special += 1
     try:
         yield level
     finally:
         STATE.levels = previous
+        STATE.special -= 1

@@ -89,6 +89,10 @@ class Op:
     """True where removing an unused application would change what the program does."""
     view: bool = False
     staged: Callable[..., tuple[Sequence[Any], Rest]] | None = None
+    on_reals: Callable[..., Any] | None = None
+    """What gives the result on real numbers, without the conversions and checks of `evaluate`."""
+    eager: Callable[..., Any] | None = None
+    """The operation on boxed operands as the tape has written it out, at its first use."""
     plans: dict[int, Any] = field(default_factory=dict, repr=False)
     """What the tape has worked out about the VJP rules, by the set of inputs that want a gradient."""
 

@@ -42,6 +42,7 @@ class Trace:
 
     def __enter__(self) -> Self:
         STATE.traces.append(self)
+        STATE.special += 1
         # To this trace, what is dual at an enclosing level is an opaque input.
         self.outer_levels, STATE.levels = STATE.levels, ()
         SIZES.append(self.sizes)
@@ -49,6 +50,7 @@ class Trace:
 
     def __exit__(self, *exception: object) -> None:
         assert STATE.traces.pop() is self
+        STATE.special -= 1
         STATE.levels = self.outer_levels
         SIZES.pop()
 

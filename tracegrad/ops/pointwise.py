@@ -53,6 +53,8 @@ def pointwise(
         cost=cost,
         doc=doc,
     )
+    if "f" in kinds and len(inputs) == 1:
+        object.__setattr__(this, "on_reals", numpy)
     if kinds == "biufc":
         return this
     derived, evaluate = this.infer, this.evaluate

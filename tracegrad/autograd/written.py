@@ -1,0 +1,160 @@
+"""Operations written out: for each operation a small Python function, written as text, that does in a straight line what `interpret`
+does in general, for the common case of running code (no trace, no forward mode, no special mode is open).
+
+The text is derived from the operation: how many operands it has, which of them have a rule, what those rules read. Whatever is not the
+common case goes to `interpret`, operands that NumPy refuses among it, for the errors that it explains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import compress, product
+from typing import Any
+
+import numpy as np
+
+from ..ir.dispatch import NO_PARAMS, STATE, Value
+from ..ir.op import Op
+from .mode import MODE
+from .tape import NODE, Node, mark, next_number, plan_for
+from .versions import Versions
+
+Written = Callable[..., Any]
+PLAIN = (float, int, np.ndarray, np.generic, complex)
+"""What may stand beside a boxed operand."""
+BOX: dict[str, Any] = {
+    "requires_grad": False,
+    "grad_fn": None,
+    "output_nr": 0,
+    "_tangents": None,
+    "_base": None,
+    "_view": (),
+    "_versions": None,
+    "_seen": 0,
+    "_past": None,
+    "_accumulate": None,
+    "_grad": None,
+    "_hooks": None,
+    "_borrowed": False,
+}
+"""The slots of a box beside its data, and what a fresh one has in them."""
+
+
+def write_out(op: Op, otherwise: Written, swapped: bool = False) -> Written:
+    """A function `(*operands, params={})` of operands of which one at least is boxed; `otherwise` is called in the same way.
+
+    `swapped`: of two operands it takes the second one first.
+    """
+    space: dict[str, Any] = {
+        "op": op,
+        "evaluate": op.evaluate,
+        "on_reals": op.on_reals,
+        "otherwise": otherwise,
+        "NO_PARAMS": NO_PARAMS,
+        "STATE": STATE,
+        "MODE": MODE,
+        "Value": Value,
+        "PLAIN": PLAIN,
+        "mark": mark,
+        "Versions": Versions,
+        "Node": Node,
+        "new": object.__new__,
+        "asarray": np.asarray,
+        "ndarray": np.ndarray,
+        "next_number": next_number,
+        "REFUSED": (ValueError, TypeError, IndexError),
+    }
+    wanted = [k for k, rule in enumerate(op.vjp or ()) if rule is not None] if not callable(op.vjp) else []
+    for which in _choices(wanted):
+        space[f"plan_{sum(1 << k for k in which)}"] = plan_for(op, sum(1 << k for k in which))
+    lines = _text(op, wanted, swapped)
+    exec(compile("\n".join(lines), f"{__file__}: {op.name}", "exec"), space)
+    function: Written = space[f"eager_{op.name}"]
+    return function
+
+
+def fits(op: Op) -> bool:
+    """Whether an operation can be written out: a fixed number of operands, one result, rules by input."""
+    if op.variadic or op.outputs != 1 or op.staged is not None or op.effects or callable(op.vjp):
+        return False
+    return bool(op.inputs) and sum(rule is not None for rule in op.vjp or ()) <= 2
+
+
+def _choices(wanted: Sequence[int]) -> list[tuple[int, ...]]:
+    """All sets of inputs whose gradients may be wanted, the whole set first."""
+    return [which for kept in product((True, False), repeat=len(wanted)) if (which := tuple(compress(wanted, kept)))]
+
+
+def _text(op: Op, wanted: Sequence[int], swapped: bool) -> list[str]:
+    count = len(op.inputs)
+    names = [f"x{k}" for k in range(count)]
+    given = ", ".join(reversed(names) if swapped else names)
+    away = f"return otherwise({given}, params)"
+    lines = [f"def eager_{op.name}({given}, params=NO_PARAMS):", f"    if STATE.special: {away}"]
+
+    def put(depth: int, *text: str) -> None:
+        lines.extend("    " * depth + line for line in text)
+
+    # The data of the operands, the face of the result, and who requires grad.
+    for k, x in enumerate(names):
+        put(1, f"if isinstance({x}, Value):", f"    if {x}._base is not None: {x}._refresh()")
+        put(2, f"d{k} = {x}._data", f"if type(d{k}) is not ndarray: {away}", f"t{k} = {x}.requires_grad")
+        if k == 0:
+            put(2, "face = x0.face")
+        else:
+            put(2, f"if face is None or {x}.boxes_everything: face = {x}.face")
+        if count > 1:
+            put(1, f"elif isinstance({x}, PLAIN):", f"    d{k} = {x}", f"    t{k} = False", *(["    face = None"] if k == 0 else []))
+            put(1, f"else: {away}")
+    # The result.
+    data = ", ".join(f"d{k}" for k in range(count))
+    if op.on_reals is not None and count == 1:
+        put(1, "if d0.dtype.kind == 'f': out = on_reals(d0, **params) if params else on_reals(d0)", "else:")
+        put(2, "try: out = evaluate(d0, **params)", f"except REFUSED: {away}")
+    else:
+        put(1, f"try: out = evaluate({data}, **params) if params else evaluate({data})", f"except REFUSED: {away}")
+    put(1, "if type(out) is not ndarray:")
+    put(2, "if not face.boxes_everything and out.dtype.kind not in 'fc': return out", "out = asarray(out)")
+    put(1, "elif not face.boxes_everything and out.dtype.kind not in 'fc': return out")
+    put(1, "box = new(face)", "box._data = out", *[f"box.{name} = {value!r}" for name, value in BOX.items()])
+    # Its place on the tape.
+    if wanted:
+        # Of numbers that a derivative reaches, promotion makes numbers that have one; other operations may give integers.
+        floats = "" if op.compute is not None else " and out.dtype.kind in 'fc'"
+        put(1, f"if ({' or '.join(f't{k}' for k in wanted)}) and MODE.enabled{floats}:")
+        put(2, "node = new(Node)", "node.op = op", "node.params = params", "node.dtype = out.dtype", "node.shape = out.shape")
+        put(2, *[f"node.{name} = {value!r}" for name, value in NODE.items()])
+        for k in wanted:
+            put(2, f"if t{k}:", f"    e{k} = x{k}.grad_fn")
+            put(2, f"    e{k} = (e{k}, x{k}.output_nr) if e{k} is not None else x{k}._edge()")
+        for number, which in enumerate(_choices(wanted)):
+            depth = 2
+            if len(wanted) > 1:
+                word = "if" if number == 0 else "elif"
+                last = number == 2 ** len(wanted) - 2
+                put(2, "else:" if last else f"{word} {' and '.join(f't{k}' for k in which)}:")
+                depth = 3
+            bits = sum(1 << k for k in which)
+            plan = plan_for(op, bits)
+            assert plan is not None
+            saved = []
+            for k in plan.inputs:
+                x = names[k]
+                marked = [f"if {x}._past is None: mark({x})", f"v{k} = {x}._versions"]
+                triple = f"({x}, d{k}, 0 if v{k} is None else v{k}[0])"
+                if k in which:
+                    put(depth, *marked)
+                    saved.append(triple)
+                else:
+                    put(depth, f"if d{k} is {x}: s{k} = (None, {x}, 0)", "else:")
+                    put(depth + 1, *marked, f"s{k} = {triple}")
+                    saved.append(f"s{k}")
+            saved.extend("(None, out, 0)" for _ in plan.outputs)
+            edges = "".join(f"e{k}, " if k in which else "None, " for k in range(count))
+            put(depth, f"node.edges = ({edges})", f"node.plan = plan_{bits}", f"node.saved = [{', '.join(saved)}]")
+            if plan.outputs:
+                put(depth, "if face.boxes_everything:", "    box._versions = counter = Versions((0, 0))", "    node.counters = [counter]")
+        # After its edges, which may have made the nodes of leaves: consumers have higher numbers.
+        put(2, "node.sequence_nr = next_number()", "box.grad_fn = node", "box.requires_grad = True")
+    put(1, "return x0._viewed(op, x0, params, box)" if op.view else "return box")
+    return lines
