@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..autograd.engine import zeros
+from ..dtypes import INT64
 from ..errors import TracegradError
 from ..ir.dispatch import STATE, bind
 from ..ir.evaluate import evaluate
@@ -88,9 +89,11 @@ def one_by_one(op: Op, loop: Op, values: Sequence[Any], axes: Sequence[int | Non
     fixed = sum(a is None for a in axes)
     operands = [values[k] if (axis := axes[k]) is None else moveaxis(values[k], axis, 0) for k in order]
     types = [ArrayType(t.dtype, t.shape if k < fixed else t.shape[1:]) for k, t in enumerate(map(strong, operands))]
+    types.insert(fixed, ArrayType(INT64, ()))
 
     def item(*given: Any) -> list[Any]:
-        sorted_back = dict(zip(order, given, strict=True))
+        # Between what is fixed and what is sliced a body is told the number of its step.
+        sorted_back = dict(zip(order, given[:fixed] + given[fixed + 1 :], strict=True))
         found = bind(op, [sorted_back[k] for k in range(len(values))], params)
         return [found] if op.outputs == 1 else list(found)
 

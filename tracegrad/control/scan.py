@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._codegen import integers, lowering
-from ..autograd.engine import gradient, zeros
-from ..autograd.grad_mode import enable_grad
+from .._codegen import lowering
+from ..dtypes import INT64, is_differentiable
 from ..errors import ShapeError
 from ..ir.dispatch import STATE, bind
 from ..ir.evaluate import evaluate
-from ..ir.graph import Graph
+from ..ir.graph import Graph, Var
 from ..ir.op import Types, op
 from ..ops import add, moveaxis, slice_array, stack
 from ..ops.shape import reshape
-from ..tensor import Boxed, fresh_leaf
 from ..transforms.derive import batched, tangent
+from ..transforms.partition import partition
 from ..transforms.tracing import leaf_type, plain
 from ..tree import flatten, map_leaves, unflatten
 from ..types import ArrayType, Int
 from .region import aligned, closed, operands_of, path_of, region, repeated, strong, zero
 
-# Inputs of the operation: constants, initial carries, stacked xs. Inputs of the body: constants, carries, one slice of each x.
-# Outputs of the body: new carries, then ys; of the operation: final carries, then stacked ys.
+# Inputs of the operation: constants, initial carries, stacked xs. Inputs of the body: constants, carries, the number of the step (which
+# slice of the xs it reads), one slice of each x. Outputs of the body: new carries, then ys; of the operation: final carries, stacked ys.
 
 
 def _infer(*inputs: Any, body: Graph, constants: int, carries: int, length: Int, reverse: bool) -> Types:
@@ -38,122 +37,140 @@ def _evaluate(*inputs: Any, body: Graph, constants: int, carries: int, length: i
     kinds = body.output_types[carries:]
     ys = [np.empty((length, *t.shape), t.dtype) for t in kinds]
     for i in range(length)[:: -1 if reverse else 1]:
-        outs = evaluate(body, [*fixed, *carry, *[x[i] for x in xs]])
+        outs = evaluate(body, [*fixed, *carry, np.int64(i), *[x[i] for x in xs]])
         carry = outs[:carries]
         for y, value in zip(ys, outs[carries:], strict=True):
             y[i] = value
     return (*[np.array(c, t.dtype) for c, t in zip(carry, body.output_types[:carries], strict=True)], *ys)
 
 
+class Parts(NamedTuple):
+    """The inputs of a loop, or anything that goes with them one by one."""
+
+    constants: Sequence[Any]
+    carries: Sequence[Any]
+    xs: Sequence[Any]
+
+
+def parts(values: Sequence[Any], constants: int, carries: int) -> Parts:
+    return Parts(values[:constants], values[constants : constants + carries], values[constants + carries :])
+
+
+def loop(
+    name: str, step: Callable[..., Sequence[Any]], inputs: Parts, like: Graph, length: Int, reverse: bool
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """A loop whose body is `step(constants, carries, number, slices) -> (carries, ys)`; its final carries and stacked ys."""
+    types = [*map(strong, (*inputs.constants, *inputs.carries)), NUMBER, *map(_slice, inputs.xs)]
+    n, c = len(inputs.constants), len(inputs.carries)
+
+    def function(*values: Any) -> list[Any]:
+        carries, ys = step(values[:n], values[n : n + c], values[n + c], values[n + c + 1 :])
+        return [*carries, *ys]
+
+    return bound(closed(name, function, types, like), inputs, length, reverse)
+
+
+def bound(body: Graph, inputs: Parts, length: Int, reverse: bool) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """The loop with this body: its final carries and stacked ys."""
+    n, c = len(inputs.constants), len(inputs.carries)
+    given = [*inputs.constants, *inputs.carries, *inputs.xs]
+    found = bind(scan_op, given, {"body": body, "constants": n, "carries": c, "length": length, "reverse": reverse})
+    return found[:c], found[c:]
+
+
 def _jvp(tangents: Any, inputs: Any, outs: Any, *, body: Graph, constants: int, carries: int, length: Int, reverse: bool) -> list[Any]:
-    n, c = constants, carries
-    full = [zero(x) if t is None and n <= k < n + c else t for k, (t, x) in enumerate(zip(tangents, inputs, strict=True))]
-    given = [t is not None for t in full]
-    derived = tangent(body, given)
-    fixed, xs = list(range(n)), list(range(n + c, len(inputs)))
-    with_t = [k for k, g in enumerate(given) if g]
+    p, t = parts(inputs, constants, carries), parts(tangents, constants, carries)
+    # Whether a carry gets a tangent depends on the whole loop; a zero one does no harm.
+    moving = [_floating(x) for x in p.carries]
+    start = [zero(x) if d is None else d for d, x, m in zip(t.carries, p.carries, moving, strict=True) if m]
+    fixed, sliced = [d is not None for d in t.constants], [d is not None for d in t.xs]
+    derived = tangent(body, [*fixed, *moving, False, *sliced])
+    counts = constants, carries, len(p.xs)
 
-    def combined(*values: Any) -> Any:
-        # constants, their tangents, carries, their tangents, xs, their tangents
-        it = iter(values)
-        primal, direction = {}, {}
-        for group in (fixed, list(range(n, n + c)), xs):
-            for k in group:
-                primal[k] = next(it)
-            for k in group:
-                if given[k]:
-                    direction[k] = next(it)
-        p = [primal[k] for k in range(len(inputs))]
-        primal_outs = evaluate(body, p)
-        tangent_outs = evaluate(derived, [*p, *[direction[k] for k in with_t]])
-        return (*primal_outs[:c], *tangent_outs[:c], *primal_outs[c:], *tangent_outs[c:])
+    def step(consts: Any, state: Any, number: Any, slices: Any) -> Any:
+        primal = [*consts[: counts[0]], *state[: counts[1]], number, *slices[: counts[2]]]
+        directions = [*consts[counts[0] :], *state[counts[1] :], *slices[counts[2] :]]
+        results, ds = evaluate(body, primal), evaluate(derived, [*primal, *directions])
+        return (
+            [*results[:carries], *[d for d, m in zip(ds[:carries], moving, strict=True) if m]],
+            [*results[carries:], *ds[carries:]],
+        )
 
-    groups = (fixed, list(range(n, n + c)), xs)
-    operands: list[Any] = []
-    for group in groups:
-        operands += [inputs[k] for k in group] + [full[k] for k in group if given[k]]
-    counts = [len(g) + sum(given[k] for k in g) for g in groups]
-    types = [_slice_type(x, j >= counts[0] + counts[1]) for j, x in enumerate(operands)]
-    graph = closed("scan_tangent", combined, types, body)
-    found = bind(scan_op, operands, {"body": graph, "constants": counts[0], "carries": counts[1], "length": length, "reverse": reverse})
-    ys = len(body.outputs) - c
-    return [*found[c : 2 * c], *found[2 * c + ys :]]
+    both = Parts(
+        [*p.constants, *[d for d in t.constants if d is not None]], [*p.carries, *start], [*p.xs, *[d for d in t.xs if d is not None]]
+    )
+    last, stacked = loop("scan_tangent", step, both, body, length, reverse)
+    found = iter(last[carries:])
+    return [*[next(found) if m else None for m in moving], *stacked[len(stacked) // 2 :]]
 
 
 def _vjp(
     cts: Any, inputs: Any, outs: Any, wanted: Any, *, body: Graph, constants: int, carries: int, length: Int, reverse: bool
 ) -> list[Any]:
-    n, c = constants, carries
-    # The adjoint reads the carry of every step: the forward loop again, with its carries stacked.
-    history = closed(
-        "scan_history", lambda *v: (*evaluate(body, v)[:c], *v[n : n + c]), [_slice_type(x, k >= n + c) for k, x in enumerate(inputs)], body
-    )
-    stacked = bind(scan_op, inputs, {"body": history, "constants": n, "carries": c, "length": length, "reverse": reverse})[c:]
-    floating = [x.dtype.kind in "fc" for x in inputs]
-    fixed = [k for k in range(n) if wanted[k] and floating[k]]
-    moving = [k for k in range(n, n + c) if floating[k]]
-    sliced = [k for k in range(n + c, len(inputs)) if wanted[k] and floating[k]]
-    y_cts = [(j, ct) for j, ct in enumerate(cts[c:]) if ct is not None]
-    targets = [*fixed, *moving, *sliced]
+    p, w = parts(inputs, constants, carries), parts(wanted, constants, carries)
+    moving = [_floating(x) for x in p.carries]
+    fixed = [ok and _floating(x) for ok, x in zip(w.constants, p.constants, strict=True)]
+    sliced = [ok and _floating(x) for ok, x in zip(w.xs, p.xs, strict=True)]
+    given = [ct is not None for ct in cts[carries:]]
+    # Of a step the forward loop keeps what the adjoint reads and cannot get from constants, slices and results.
+    known = [*[True] * constants, *[False] * carries, True, *[True] * len(p.xs)], [*[False] * carries, *[True] * len(given)]
+    both = partition(body, [*fixed, *moving, False, *sliced], [*moving, *given], known)
+    _, kept = bound(both.forward, p, length, reverse)
+    ys, residuals = kept[: len(given)], kept[len(given) :]
+    # Values by their place among the inputs of a step, the numbers of steps among them.
+    read = [k for k in both.inputs if k < constants], [k for k in both.inputs if k > constants + carries]
+    numbered = constants + carries in both.inputs
+    results = [ys[k - carries] for k in both.outputs]
 
-    def step(*values: Any) -> Any:
-        # constants; carried: cotangents of carries, accumulated cotangents of constants; xs: carries of this step, slices, cotangents of ys
-        it = iter(values)
-        const = [next(it) for _ in range(n)]
-        d_carry = [next(it) for _ in moving]
-        d_fixed = [next(it) for _ in fixed]
-        carry = [next(it) for _ in range(c)]
-        xs = [next(it) for _ in range(len(inputs) - n - c)]
-        d_ys = [next(it) for _ in y_cts]
-        with enable_grad():
-            all_inputs = [*const, *carry, *xs]
-            leaves = [fresh_leaf(v) if k in targets else v for k, v in enumerate(all_inputs)]
-            results = evaluate(body, leaves)
-            pairs = [(results[k - n], d) for k, d in zip(moving, d_carry, strict=True)]
-            pairs += [(results[c + j], d) for (j, _), d in zip(y_cts, d_ys, strict=True)]
-            pairs = [(o, d) for o, d in pairs if isinstance(o, Boxed) and o.requires_grad]
-            found = gradient([o for o, _ in pairs], [leaves[k] for k in targets], [d for _, d in pairs], create_graph=False)
-        g = {k: zeros(leaves[k].type) if v is None else v for k, v in zip(targets, found, strict=True)}
-        return (*[g[k] for k in moving], *[add(a, g[k]) for a, k in zip(d_fixed, fixed, strict=True)], *[g[k] for k in sliced])
+    def step(consts: Any, state: Any, number: Any, slices: Any) -> Any:
+        d_carries, sums = state[: sum(moving)], state[sum(moving) :]
+        at = len(read[1])
+        values = [*consts, *[number] * numbered, *slices[:at], *slices[at : at + len(results) + len(residuals)]]
+        found = evaluate(both.backward, [*values, *d_carries, *slices[at + len(results) + len(residuals) :]])
+        f, m = sum(fixed), sum(moving)
+        return [*found[f : f + m], *map(add, sums, found[:f])], found[f + m :]
 
-    start = [cts[k - n] if cts[k - n] is not None else zero(inputs[k]) for k in moving]
-    operands = [*inputs[:n], *start, *[zero(inputs[k]) for k in fixed], *stacked, *inputs[n + c :], *[ct for _, ct in y_cts]]
-    held = n + len(moving) + len(fixed)
-    graph = closed("scan_adjoint", step, [_slice_type(x, k >= held) for k, x in enumerate(operands)], body)
-    found = bind(
-        scan_op, operands, {"body": graph, "constants": n, "carries": len(moving) + len(fixed), "length": length, "reverse": not reverse}
+    start = [zero(x) if ct is None else ct for ct, x, m in zip(cts[:carries], p.carries, moving, strict=True) if m]
+    sums = [zero(x) for x, f in zip(p.constants, fixed, strict=True) if f]
+    taken = Parts(
+        [inputs[k] for k in read[0]],
+        [*start, *sums],
+        [*[inputs[k - 1] for k in read[1]], *results, *residuals, *[ct for ct in cts[carries:] if ct is not None]],
     )
-    result: dict[int, Any] = dict(zip(moving, found, strict=False))
-    result |= dict(zip(fixed, found[len(moving) :], strict=False))
-    result |= dict(zip(sliced, found[len(moving) + len(fixed) :], strict=False))
-    return [result.get(k) if w else None for k, w in enumerate(wanted)]
+    last, stacked = loop("scan_adjoint", step, taken, body, length, not reverse)
+    d_carries, d_constants, d_xs = iter(last[: len(start)]), iter(last[len(start) :]), iter(stacked)
+    return [
+        *[next(d_constants) if f else None for f in fixed],
+        *[next(d_carries) if m else None for m in moving],
+        *[next(d_xs) if s else None for s in sliced],
+    ]
 
 
 def _batch(values: Any, axes: Any, size: Any, *, body: Graph, constants: int, carries: int, length: Int, reverse: bool) -> Any:
-    n, c = constants, carries
+    p, a = parts(values, constants, carries), parts(axes, constants, carries)
     # Every carry is batched: whether one must be depends on the whole loop, and an unbatched one can always be repeated.
-    operands: list[Any] = []
-    places: list[int | None] = []
-    for k, (v, axis) in enumerate(zip(values, axes, strict=True)):
-        if n <= k < n + c:
-            v = repeated(v, axis, size)
-            places.append(0)
-        elif k >= n + c:
-            v, axis = (v, None) if axis is None else (moveaxis(v, axis, 1), 0)
-            places.append(axis)
-        else:
-            places.append(axis)
-        operands.append(v)
+    moved = Parts(
+        p.constants,
+        [repeated(v, axis, size) for v, axis in zip(p.carries, a.carries, strict=True)],
+        [v if axis is None else moveaxis(v, axis, 1) for v, axis in zip(p.xs, a.xs, strict=True)],
+    )
+    places = [*a.constants, *[0] * carries, None, *[None if axis is None else 0 for axis in a.xs]]
     derived, out_axes = batched(body, places, size)
+    types = [*map(strong, (*moved.constants, *moved.carries)), NUMBER, *map(_slice, moved.xs)]
+    last, stacked = bound(aligned(derived, out_axes, size, body, types, "scan_batched"), moved, length, reverse)
+    return [*last, *stacked], [0] * carries + [1] * len(stacked)
 
-    graph = aligned(derived, out_axes, size, body, [_slice_type(x, k >= n + c) for k, x in enumerate(operands)], "scan_batched")
-    found = bind(scan_op, operands, {"body": graph, "constants": n, "carries": c, "length": length, "reverse": reverse})
-    return list(found), [0] * c + [1] * (len(found) - c)
+
+NUMBER = ArrayType(INT64, ())
 
 
-def _slice_type(x: Any, sliced: bool) -> ArrayType:
+def _floating(x: Any) -> bool:
+    return is_differentiable(x.dtype)
+
+
+def _slice(x: Any) -> ArrayType:
     kind = strong(x)
-    return ArrayType(kind.dtype, kind.shape[1:] if sliced else kind.shape)
+    return ArrayType(kind.dtype, kind.shape[1:])
 
 
 scan_op = op(
@@ -200,21 +217,15 @@ def scan(
         return _loop(f, init, x_leaves, x_spec, int(count), reverse)
     carry_leaves, carry_spec = operands_of(init, "scan: the initial carry"), flatten(init)[1]
     kinds = [strong(x) for x in carry_leaves]
-    types = [*kinds, *[_slice_type(x, True) for x in x_leaves]]
-    traced = region(f, (init, xs), types, "scan: the body")
+    traced = region(f, (init, xs), [*kinds, *map(_slice, x_leaves)], "scan: the body")
     out = unflatten(traced.out_spec, list(range(len(traced.graph.outputs))))
     y_spec = flatten(_check_step(out, carry_spec, kinds, traced.graph.output_types.__getitem__)[1])[1]
-    n = len(carry_leaves)
     # Captures become constants, which the body takes first.
+    n, split = len(carry_leaves), len(carry_leaves) + len(x_leaves)
     inputs = traced.graph.inputs
-    split = len(types)
-    body = traced.graph.replace(inputs=(*inputs[split:], *inputs[:split]), name="body")
-    found = bind(
-        scan_op,
-        [*traced.captures, *carry_leaves, *x_leaves],
-        {"body": body, "constants": len(traced.captures), "carries": n, "length": count, "reverse": reverse},
-    )
-    return unflatten(carry_spec, [plain(c) for c in found[:n]]), unflatten(y_spec, [plain(y) for y in found[n:]])
+    body = traced.graph.replace(inputs=(*inputs[split:], *inputs[:n], Var(NUMBER, "step"), *inputs[n:split]), name="body")
+    last, ys = bound(body, Parts(traced.captures, carry_leaves, x_leaves), count, reverse)
+    return unflatten(carry_spec, [plain(c) for c in last]), unflatten(y_spec, [plain(y) for y in ys])
 
 
 def _check_step(out: Any, carry_spec: Any, kinds: Sequence[ArrayType], kind_of: Callable[[Any], ArrayType]) -> tuple[Any, Any]:
@@ -237,7 +248,7 @@ def _loop(f: Callable[..., Any], init: Any, x_leaves: Sequence[Any], x_spec: Any
     # A Python number is an array to the compiled loop, so it is one here: the dtypes agree.
     carry = map_leaves(lambda c: np.asarray(c)[()] if isinstance(c, (bool, int, float, complex)) else c, init)
     carry_leaves, carry_spec = flatten(carry)
-    kinds = [_slice_type(c, False) for c in carry_leaves]
+    kinds = [strong(c) for c in carry_leaves]
     ys: list[list[Any]] = []
     y_spec: Any = None
     for i in range(count)[:: -1 if reverse else 1]:
@@ -255,4 +266,4 @@ def _loop(f: Callable[..., Any], init: Any, x_leaves: Sequence[Any], x_spec: Any
 
 
 OPS = (scan_op,)
-__all__ = ["integers", "scan", "scan_op"]
+__all__ = ["NUMBER", "Parts", "bound", "loop", "parts", "scan", "scan_op"]

@@ -100,6 +100,8 @@ class Emitter:
         self.ranges: dict[str, tuple[Int, Int]] = {}
         self.storage: dict[Var, Storage] = {}
         self.definitions: dict[Var, tuple[Node, int]] = {}
+        self.counts: dict[Var, Int] = {}
+        """The numbers of steps that bodies of open loops are given."""
         self.buffers: dict[str, kernel.Buffer] = {}
         self.errors: list[str] = []
         self.probe: Probe | None = None
@@ -185,6 +187,8 @@ class Emitter:
             found = scope.memo.get((atom, index))
             if found is not None:
                 return found
+        if atom in self.counts:
+            return kernel.Index(self.counts[atom])
         if atom in self.storage:
             return self.load(atom, index)
         return self.computed(atom, index)

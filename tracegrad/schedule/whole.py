@@ -105,7 +105,7 @@ class Whole:
         seen: set[Atom] = set()
         while pending:
             a = pending.pop()
-            if isinstance(a, Literal) or a in seen:
+            if isinstance(a, Literal) or a in seen or a in self.emitter.counts:
                 continue
             seen.add(a)
             if a in self.emitter.storage:
@@ -240,8 +240,9 @@ class Whole:
 
     def operand(self, atom: Atom) -> Storage:
         """Where a region reads a constant or stacked operand."""
-        found = self.emitter.storage.get(atom) if isinstance(atom, Var) else None
-        if found is None and isinstance(atom, Var) and same_view(self.emitter.definitions[atom][0]):
+        e = self.emitter
+        found = e.storage.get(atom) if isinstance(atom, Var) else None
+        if found is None and isinstance(atom, Var) and atom not in e.counts and same_view(e.definitions[atom][0]):
             return Storage(self.contiguous(atom), atom.type.shape)
         return found if found is not None else self.copied(atom)
 
@@ -260,7 +261,8 @@ class Whole:
         following = self.following(node.outputs[:carries])
         with e.loop(0, length, barrier=True, sequential=True) as i:
             step: Int = length - 1 - i if node.params["reverse"] else i
-            for var, where in zip(body.inputs[fixed + carries :], stacked, strict=True):
+            e.counts[body.inputs[fixed + carries]] = step
+            for var, where in zip(body.inputs[fixed + carries + 1 :], stacked, strict=True):
                 e.storage[var] = Storage(where.buffer, var.type.shape, (*where.prefix, step))
             ys = [Storage(w.buffer, v.type.shape[1:], (*w.prefix, step)) for v, w in ((v, e.storage[v]) for v in node.outputs[carries:])]
             self.body(body, [*following, *ys])

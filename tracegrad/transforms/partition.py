@@ -43,17 +43,22 @@ class Partition(NamedTuple):
     outputs: tuple[int, ...]
 
 
-def partition(graph: Graph, wanted: Sequence[bool], given: Sequence[bool]) -> Partition:
-    """Forward and backward graph for cotangents of the wanted inputs; memoised on the graph."""
-    key = ("partition", tuple(wanted), tuple(given))
+Known: TypeAlias = tuple[Sequence[bool], Sequence[bool]]
+"""Which inputs and which outputs of the forward graph the backward graph may read; others have to be stored."""
+
+
+def partition(graph: Graph, wanted: Sequence[bool], given: Sequence[bool], known: Known | None = None) -> Partition:
+    """Forward and backward graph for cotangents of the wanted inputs; memoised on the graph. All inputs and outputs are known by default."""
+    key = ("partition", tuple(wanted), tuple(given), None if known is None else (tuple(known[0]), tuple(known[1])))
     if key not in graph.derived:
+        everything = [True] * len(graph.inputs), [True] * len(graph.outputs)
         with span(f"{graph.name}: partition"):
-            graph.derived[key] = _split(graph, optimize(joint(graph, wanted, given)))
+            graph.derived[key] = _split(graph, optimize(joint(graph, wanted, given)), known or everything)
     found: Partition = graph.derived[key]
     return found
 
 
-def _split(graph: Graph, both: Graph) -> Partition:
+def _split(graph: Graph, both: Graph, known: Known) -> Partition:
     count = len(graph.inputs)
     inputs, cotangents = both.inputs[:count], both.inputs[count:]
     outputs, results = both.outputs[: len(graph.outputs)], both.outputs[len(graph.outputs) :]
@@ -61,8 +66,10 @@ def _split(graph: Graph, both: Graph) -> Partition:
     for node in both.nodes:
         if any(a in late for a in node.inputs):
             late.update(node.outputs)
-    made = {v: node for node in both.nodes for v in node.outputs if v not in late}
-    free = {a for a in (*inputs, *outputs) if isinstance(a, Var)}
+    made: dict[Var, Node | None] = {v: None for v, ok in zip(inputs, known[0], strict=True) if not ok}
+    made |= {v: node for node in both.nodes for v in node.outputs if v not in late}
+    at_hand = zip((*inputs, *outputs), (*known[0], *known[1]), strict=True)
+    free = {a for a, ok in at_hand if ok and isinstance(a, Var)}
     # Readers in the order of the graph, so that the same graph always gives the same text.
     readers = [a for node in both.nodes if node.outputs[0] in late for a in node.inputs] + [*results]
     reads = [a for a in dict.fromkeys(readers) if isinstance(a, Var) and a not in late]
@@ -76,19 +83,25 @@ def _split(graph: Graph, both: Graph) -> Partition:
         if v in read:
             continue
         read.add(v)
-        if v not in free and v not in residuals:
-            again.add(made[v])
-            stack.extend(a for a in made[v].inputs if isinstance(a, Var))
+        node = made.get(v)
+        if node is not None and v not in free and v not in residuals:
+            again.add(node)
+            stack.extend(a for a in node.inputs if isinstance(a, Var))
     # An input that is not read still tells the sizes that it has.
-    taken = tuple(k for k, v in enumerate(inputs) if v in read or any(not isinstance(s, int) for s in v.type.shape))
+    told = {v for v, ok in zip(inputs, known[0], strict=True) if ok}
+    taken = tuple(k for k, v in enumerate(inputs) if v in told and (v in read or any(not isinstance(s, int) for s in v.type.shape)))
     passed = [inputs[k] for k in taken]
-    others = tuple(k for k, a in enumerate(outputs) if isinstance(a, Var) and a in read and a not in inputs and a not in outputs[:k])
+    others = []
+    for k, (a, ok) in enumerate(zip(outputs, known[1], strict=True)):
+        if ok and isinstance(a, Var) and a in read and a not in told:
+            told.add(a)
+            others.append(k)
     passed += [a for k in others if isinstance(a := outputs[k], Var)]
     kept = [v for v in made if v in residuals]
     forward = graph.replace(name=f"{graph.name}_forward", inputs=inputs, nodes=_living(both, (*outputs, *kept)), outputs=(*outputs, *kept))
     nodes = tuple(n for n in both.nodes if n in again or n.outputs[0] in late)
     backward = graph.replace(name=f"{graph.name}_backward", inputs=(*passed, *kept, *cotangents), nodes=nodes, outputs=results)
-    return Partition(forward, backward, taken, others)
+    return Partition(forward, backward, taken, tuple(others))
 
 
 def _living(graph: Graph, outputs: Sequence[Atom]) -> tuple[Node, ...]:
@@ -102,8 +115,10 @@ def _living(graph: Graph, outputs: Sequence[Atom]) -> tuple[Node, ...]:
     return tuple(reversed(kept))
 
 
-def cut(made: dict[Var, Node], free: set[Var], reads: Sequence[Var], hints: dict[str, int]) -> set[Var]:
+def cut(made: dict[Var, Node | None], free: set[Var], reads: Sequence[Var], hints: dict[str, int]) -> set[Var]:
     """The values to store: a minimum cut between dear nodes and `reads`, by the paths that still have room (Edmonds and Karp 1972).
+
+    made    what could be stored, and the node that makes it (None for an input that is not there later)
 
     Each value is two vertices with an edge of its size between them; along all other edges any amount flows.
     """
@@ -119,7 +134,7 @@ def cut(made: dict[Var, Node], free: set[Var], reads: Sequence[Var], hints: dict
         if v in free:
             continue
         edge((v, 0), (v, 1), ARRAY + _number(v.type.size, hints) * v.type.dtype.itemsize)
-        if is_dear(node, hints):
+        if node is None or is_dear(node, hints):
             edge(source, (v, 0), np.inf)
         else:
             for a in node.inputs:

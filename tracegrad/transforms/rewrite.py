@@ -15,6 +15,7 @@ from ..ir.verify import verify
 from ..ops.shape import broadcast_to_op
 from ..types import SIZES, ArrayType
 from .algebra import divided_reciprocal, factor_out_of_sum, merge_factors, position_of_extreme, power_of_count
+from .loops import fuse, trim
 from .products import gather_factors, product_with_identity, small_product, sum_of_product
 from .streams import as_sum, streamed
 
@@ -319,6 +320,13 @@ def remove_dead(graph: Graph) -> Graph:
     return graph.replace(nodes=tuple(reversed(kept)))
 
 
+def fuse_loops(graph: Graph) -> Graph:
+    """Loops that repeat each other as one, without what nobody reads of them."""
+    if not any(isinstance(node.op.lowering, lowering.Region) for node in graph.nodes):
+        return graph
+    return trim(fuse(trim(graph), lambda body: simplify(simplify(inline_calls(body)))))
+
+
 def optimize_regions(graph: Graph) -> Graph:
     """The same pipeline inside the bodies of loops and branches."""
 
@@ -344,6 +352,7 @@ PIPELINE: tuple[tuple[str, Callable[[Graph], Graph]], ...] = (
     ("simplify", simplify),  # rules that apply only now
     ("products spelled out", spell_out),
     ("dead code", remove_dead),
+    ("loops", fuse_loops),  # while what they share is easy to see: before their bodies are rewritten
     ("regions", optimize_regions),  # last, when it is known which loops are left
 )
 
