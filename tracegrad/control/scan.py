@@ -14,7 +14,7 @@ from ..ir.dispatch import STATE, bind
 from ..ir.evaluate import evaluate
 from ..ir.graph import Graph, Var
 from ..ir.op import Types, op
-from ..ops import add, moveaxis, slice_array, stack
+from ..ops import add, moveaxis, positive, slice_array, stack
 from ..ops.shape import reshape
 from ..transforms.derive import batched, tangent
 from ..transforms.partition import partition
@@ -245,8 +245,8 @@ def _check_step(out: Any, carry_spec: Any, kinds: Sequence[ArrayType], kind_of: 
 
 
 def _loop(f: Callable[..., Any], init: Any, x_leaves: Sequence[Any], x_spec: Any, count: int, reverse: bool) -> tuple[Any, Any]:
-    # A Python number is an array to the compiled loop, so it is one here: the dtypes agree.
-    carry = map_leaves(lambda c: np.asarray(c)[()] if isinstance(c, (bool, int, float, complex)) else c, init)
+    # A Python number is an array to the compiled loop, so it is one here: the dtypes agree. What the body writes into stays inside.
+    carry = map_leaves(lambda c: np.asarray(c)[()] if isinstance(c, (bool, int, float, complex)) else positive(c), init)
     carry_leaves, carry_spec = flatten(carry)
     kinds = [strong(c) for c in carry_leaves]
     ys: list[list[Any]] = []
@@ -258,7 +258,11 @@ def _loop(f: Callable[..., Any], init: Any, x_leaves: Sequence[Any], x_spec: Any
         out = f(carry, unflatten(x_spec, [plain(p) for p in parts]))
         carry, y = out if ys else _check_step(out, carry_spec, kinds, leaf_type)
         leaves, y_spec = flatten(y)
-        ys.append(leaves)
+        state = flatten(carry)[0]
+        # The next step may write into what shares memory with the carry.
+        ys.append(
+            [positive(v) if getattr(v, "_base", getattr(v, "base", None)) is not None or any(v is c for c in state) else v for v in leaves]
+        )
     if y_spec is None:
         return carry, None
     columns = [stack(list(column)[:: -1 if reverse else 1]) for column in zip(*ys, strict=True)]

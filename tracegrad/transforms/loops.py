@@ -7,7 +7,8 @@ carries that start alike and are updated alike; one loop then does the work of b
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from .._codegen import lowering
 from ..ir.graph import Atom, Graph, Node, Var
@@ -28,7 +29,10 @@ def trim(graph: Graph) -> Graph:
     return graph.replace(nodes=tuple(reversed(kept)))
 
 
-def _chosen(values: Sequence[Atom], flags: Iterable[bool]) -> tuple[Atom, ...]:
+A = TypeVar("A", Var, Atom)
+
+
+def _chosen(values: Sequence[A], flags: Iterable[bool]) -> tuple[A, ...]:
     return tuple([v for v, ok in zip(values, flags, strict=True) if ok])
 
 
@@ -46,8 +50,8 @@ def _with_inputs(body: Graph, kept: Sequence[bool]) -> Graph:
     return body.replace(inputs=tuple([v for v, ok in zip(body.inputs, kept, strict=True) if ok]))
 
 
-def _rebuilt(node: Node, inputs: Sequence[Atom], params: dict[str, object], outputs: Sequence[Atom]) -> Node:
-    return Node(node.op, tuple(inputs), {**node.params, **params}, tuple(outputs), node.where, node.note)  # type: ignore[arg-type]
+def _rebuilt(node: Node, inputs: Sequence[Atom], params: Mapping[str, object], outputs: Sequence[Var]) -> Node:
+    return Node(node.op, tuple(inputs), {**node.params, **params}, tuple(outputs), node.where, node.note)
 
 
 def _trim_scan(node: Node, live: Sequence[bool]) -> Node:

@@ -83,10 +83,10 @@ def _split(graph: Graph, both: Graph, known: Known) -> Partition:
         if v in read:
             continue
         read.add(v)
-        node = made.get(v)
-        if node is not None and v not in free and v not in residuals:
-            again.add(node)
-            stack.extend(a for a in node.inputs if isinstance(a, Var))
+        maker = made.get(v)
+        if maker is not None and v not in free and v not in residuals:
+            again.add(maker)
+            stack.extend(a for a in maker.inputs if isinstance(a, Var))
     # An input that is not read still tells the sizes that it has.
     told = {v for v, ok in zip(inputs, known[0], strict=True) if ok}
     taken = tuple(k for k, v in enumerate(inputs) if v in told and (v in read or any(not isinstance(s, int) for s in v.type.shape)))
