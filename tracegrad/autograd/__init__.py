@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from . import forward_ad as forward_ad
 from . import grad_mode as grad_mode
 from . import profiler as profiler
 from .functions import backward, grad

@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import ops
 from ..autograd.mode import MODE
+from ..autograd.tape import AccumulateGrad
 from ..autograd.versions import Uncounted
 from ..errors import DTypeError, ShapeError
 from ..ir.dispatch import Value
@@ -195,8 +196,10 @@ class Writes(Value):
         if MODE.enabled and (root.requires_grad or any(isinstance(x, Writes) and x.requires_grad for x in values)):
             if type(self._view) is Untracked:
                 raise RuntimeError(self._view.reason)
-            if root.requires_grad and root.grad_fn is None:
-                raise RuntimeError(LEAF if self is root else LEAF.replace("a leaf", "a view of a leaf", 1))
+            # A dual tensor made of a leaf shares its memory and leads to its place in the graph.
+            dual = isinstance(root.grad_fn, AccumulateGrad)
+            if root.requires_grad and (root.grad_fn is None or dual):
+                raise RuntimeError(LEAF if self is root and not dual else LEAF.replace("a leaf", "a view of a leaf", 1))
         if not self._data.flags.writeable:
             repeated = any(stride == 0 and size > 1 for stride, size in zip(self._data.strides, self._data.shape, strict=True))
             raise RuntimeError(EXPANDED if repeated else READ_ONLY)

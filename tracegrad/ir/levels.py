@@ -11,15 +11,25 @@ from .dispatch import STATE
 _numbers = itertools.count(1)
 
 
+def open_level() -> int:
+    """Open a level; its number is larger than that of every enclosing one, and no level ever gets it again."""
+    level = next(_numbers)
+    STATE.levels = (*STATE.levels, level)
+    STATE.special += 1
+    return level
+
+
+def close_level(level: int) -> None:
+    """Close a level; tangents that values still have at it count no more."""
+    STATE.levels = tuple([k for k in STATE.levels if k != level])
+    STATE.special -= 1
+
+
 @contextmanager
 def forward_level() -> Iterator[int]:
-    """Open a level; its number is larger than that of every enclosing one."""
-    level = next(_numbers)
-    previous = STATE.levels
-    STATE.levels = (*previous, level)
-    STATE.special += 1
+    """A level for a block."""
+    level = open_level()
     try:
         yield level
     finally:
-        STATE.levels = previous
-        STATE.special -= 1
+        close_level(level)
