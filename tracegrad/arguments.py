@@ -1,4 +1,4 @@
-"""Arguments that a compiled function writes to, and those that its caller gives up, so that results may take their memory."""
+"""What a compiled function changes: arguments that it writes to, gradients that it sets, arguments that its caller gives up."""
 
 from __future__ import annotations
 
@@ -7,8 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from .autograd.functions import backward
+from .autograd.grad_mode import set_grad_enabled
+from .autograd.mode import MODE
+from .autograd.tape import Node, Plan
+from .control.call import call_op
+from .errors import TracegradError
+from .ir.dispatch import bind
+from .ir.graph import Var
+from .ops.statistics import no_grad_op
 from .runtime.memory import POOL
 from .tensor import Boxed
+from .transforms.tracing import Change
 from .tree import flatten, unflatten
 
 
@@ -44,11 +54,71 @@ def check_donated(values: Sequence[Any], numbers: Sequence[int], names: Sequence
                 )
 
 
+def settled(x: Any, history: str) -> Any:
+    """A result that stands on the tape where the function's own would stand: nowhere, or where a sweep has been already."""
+    if history == "live" or not isinstance(x, Boxed):
+        return x
+    if isinstance(x._data, Var) and x.requires_grad:
+        x = bind(no_grad_op, [x])
+    value = type(x)(x._data)
+    value._tangents = x._tangents
+    if history == "spent" and MODE.enabled:
+        node = Node(call_op, {}, (), Plan((), (), ()), [], [x._data])
+        node.saved = None
+        value.requires_grad, value.grad_fn = True, node
+    return value
+
+
 def write_back(x: Any, new: Any) -> None:
+    """Write a new value of an argument into it. One without history is written as in `no_grad`, which leaves the argument's own."""
     if isinstance(x, Boxed):
-        x._write(new)
+        with set_grad_enabled(MODE.enabled and (not x.boxes_everything or (isinstance(new, Boxed) and new.requires_grad))):
+            x._write(new)
     elif isinstance(x, np.ndarray):
         np.copyto(x, new, casting="unsafe")
+
+
+def set_flags(changes: Sequence[tuple[Change, Any]]) -> None:
+    """Let boxes require grad, or no more, before the call, whose results depend on it."""
+    for change, box in changes:
+        if change.what == "flag":
+            box.requires_grad_(change.value)
+
+
+def carry_out(changes: Sequence[tuple[Change, Any]], new: Sequence[Any]) -> None:
+    """Do to boxes what a traced function did to them; `new` are the values of those changes that have one."""
+    values = iter(new)
+    done: set[tuple[int, str]] = set()
+    for change, box in changes:
+        if (id(box), change.what) in done:
+            raise ValueError(
+                "jit: the same Tensor was given in two places, and the function sets its gradient through both. Pass it once, or call the "
+                "function without jit."
+            )
+        done.add((id(box), change.what))
+        if change.what == "flag":
+            continue
+        if change.what == "grad":
+            box._touch()
+            found = next(values) if change.value else None
+            if found is not None and box.grad_fn is not None and not box.retains_grad:
+                # A sweep inside reached what is a leaf to the function only: it goes on outside.
+                backward(box, found)
+            else:
+                box._grad = found if found is None or isinstance(found, type(box)) else type(box)(np.asarray(found))
+        else:
+            write_back(box, next(values))
+
+
+def check_found(name: str, changes: Sequence[tuple[Change, Any]]) -> None:
+    """A TracegradError where a changed box has no place at which a call would find it."""
+    for change, place in changes:
+        if place is None and not isinstance(change.target, int):
+            raise TracegradError(
+                f"jit: {name} changes a Tensor ({change.what} of {change.target.type}) that is neither an argument nor found through the "
+                "variables around the function, so the compiled function could not find it again. Pass it as an argument, or keep it in an "
+                "attribute or a variable that the function names."
+            )
 
 
 def check_overlap(values: Sequence[Any], k: int, name: str) -> None:

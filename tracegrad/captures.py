@@ -17,7 +17,7 @@ from .ir.graph import Graph
 from .ops.random import Generator
 from .runtime.execute import Executable
 from .tensor import Boxed
-from .transforms.tracing import Traced, leaf_type
+from .transforms.tracing import Change, Standing, Traced, leaf_type, standing_of
 
 Fact = tuple["Place", Any]
 _SCALARS = (bool, int, float, complex, str, type(None), np.generic)
@@ -58,6 +58,7 @@ READERS: dict[str, Callable[[Any, Any], Any]] = {
     "type({it})": lambda it, key: type(it),
     "len({it})": lambda it, key: len(it),
     "frozenset({it})": lambda it, key: frozenset(it),
+    "{it}._grad is None": lambda it, key: it._grad is None,
 }
 """The ways to read, as code for the callers that are compiled (calls.py) and as functions."""
 
@@ -90,6 +91,10 @@ class Entry:
     """The grad mode while tracing, which decides what happens to Tensors that the function makes; None where it does not matter."""
     given_up: tuple[int, ...] = ()
     """The leaves whose memory results may take."""
+    standing: tuple[Standing, ...] = ()
+    """Where the captured values stood on the tape."""
+    changes: tuple[tuple[Change, Place | None], ...] = ()
+    """What a call changes besides its arguments' elements, and where the changed boxes are found."""
 
     def holds(self) -> bool:
         """Whether the scalars and functions around the traced function are what they were."""
@@ -98,7 +103,7 @@ class Entry:
     def captured(self) -> list[Any] | None:
         """The captured values as they are now; None where one is gone or changed its type."""
         values = []
-        for place, old in zip(self.places, self.traced.captures, strict=True):
+        for place, old, standing in zip(self.places, self.traced.captures, self.standing, strict=True):
             try:
                 new = old if place is None else place()
             except UNREADABLE:
@@ -106,8 +111,18 @@ class Entry:
             if new is not old:
                 if type(new) is not type(old) or leaf_type(new) != leaf_type(old):
                     return None
+            if isinstance(new, Boxed) and standing_of(new)[:2] != standing[:2]:
+                return None
             values.append(new)
         return values
+
+    def changed(self, leaves: Sequence[Any]) -> list[tuple[Change, Any]]:
+        """What a call changes, and the boxes of now; a gradient that is written to is the box of now."""
+        found = []
+        for change, place in self.changes:
+            box = leaves[change.target] if isinstance(change.target, int) else change.target if place is None else place()
+            found.append((change, box._grad if change.what == "grad data" else box))
+        return found
 
     def outdated(self, captured: Sequence[Any]) -> list[int]:
         """The captured arrays that changed in a way that may change the graph."""
@@ -209,6 +224,10 @@ class Surroundings:
             place = place.before
         return True
 
+    def asked(self, boxes: Sequence[Any]) -> Iterator[tuple[Any, Place]]:
+        """Of these boxes those that are found again, and where."""
+        return ((x, self.arrays[id(x)]) for x in boxes if id(x) in self.arrays)
+
     def drawn(self) -> list[str]:
         """The states of NumPy's generators that the function may draw from."""
         states = [g.bit_generator.state if isinstance(g, np.random.Generator) else g.get_state() for g in self._foreign_generators]
@@ -262,6 +281,8 @@ class Surroundings:
         if isinstance(value, (np.ndarray, Boxed)):
             self.arrays[id(value)] = place
             self.facts.append((place, value))
+            if isinstance(value, Boxed) and value._grad is not None:
+                self.arrays[id(value._grad)] = place.then(".grad", ATTRIBUTE, "_grad")
         elif isinstance(value, _SCALARS):
             self.facts.append((place, value))
         elif isinstance(value, Generator):

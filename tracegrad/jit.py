@@ -12,28 +12,28 @@ from typing import Any
 import numpy as np
 
 from ._codegen import integers
-from .arguments import check_donated, check_overlap, given_up, write_back
+from .arguments import carry_out, check_donated, check_overlap, given_up, set_flags, settled, write_back
+from .autograd.grad_mode import set_grad_enabled
 from .autograd.mode import MODE
 from .calls import MISS, Caller, Unfit, make_caller
-from .captures import Content, Entry, Place, Surroundings, content, unchanged
+from .captures import Entry
 from .control.call import call_op
+from .entries import make_entry
 from .errors import TracegradError
 from .generic import fits, generalize
 from .ir.dispatch import PROFILES, STATE, bind
-from .ir.graph import Graph, Literal, Var
+from .ir.graph import Graph, Var
 from .ir.recording import span
 from .runtime.execute import executable_for
 from .runtime.standalone import standalone
 from .tensor import Boxed, Tensor
 from .transforms.rewrite import optimize
-from .transforms.tracing import check_leaf, face_of, leaf_type, trace_function
+from .transforms.tracing import check_leaf, face_of, leaf_type, standing_of
 from .tree import flatten, unflatten
 from .types import ArrayType, Sizes
 
 MOST_ENTRIES = 1024
 """Signatures of one function that are kept in memory."""
-SMALL = 8192
-"""Up to so many bytes every captured array is compared at each call (0.3 us), until a change shows that the graph does not depend on it."""
 LOG = logging.getLogger("tracegrad")
 MOST_CALLERS = 32
 """Callers that are tried in turn, 0.1 us each; further signatures of fixed sizes take the long way, 20 us."""
@@ -103,6 +103,8 @@ class Jitted:
         self._known: dict[Any, Caller | None] = {}
         self._derived: dict[Any, Jitted] = {}
         self._lock = threading.RLock()
+        self._reads_grads = False
+        """Whether signatures differ by which arguments have a `.grad`: only for functions that were seen to look."""
         self._owner: type | None = None
         """The class through which this method was looked up, as in `Model.loss(model, x)`."""
         functools.update_wrapper(self, function)
@@ -143,7 +145,7 @@ class Jitted:
             entry = self._renew(entry, changed)
             captured = entry.captured() or entry.traced.captures
         traced = entry.traced
-        values = [*leaves, *captured]
+        values = [*leaves, *[leaves[k]._grad for k in traced.grads], *captured]
         for k in traced.writes:
             check_overlap(values, k, entry.graph.inputs[k].name or f"number {k}")
         if self.donated:
@@ -152,8 +154,12 @@ class Jitted:
             found = given_up(spec, len(leaves), positions, self.donated)
             check_donated(values, found, [v.name for v in entry.graph.inputs])
             entry.given_up = tuple(k for k in found if k not in traced.writes)
+        changes = entry.changed(leaves) if entry.changes else []
+        set_flags(changes)
         if any(isinstance(x, Boxed) for x in values) or STATE.traces:
-            outs = bind(call_op, values, {"graph": entry.graph})
+            with set_grad_enabled(MODE.enabled and "live" in traced.history):
+                outs = bind(call_op, values, {"graph": entry.graph})
+            outs = [*map(settled, outs, traced.history), *outs[len(traced.history) :]]
         else:
             if entry.executable is None:
                 entry.executable = executable_for(entry.graph, entry.given_up)
@@ -162,7 +168,9 @@ class Jitted:
         count = len(traced.out_boxed)
         for k, new in zip(traced.writes, outs[count:], strict=False):
             write_back(leaves[k], new)
-        for generator, counter in zip(traced.generators, outs[count + len(traced.writes) :], strict=True):
+        if changes:
+            carry_out(changes, outs[count + len(traced.writes) :])
+        for generator, counter in zip(traced.generators, outs[len(traced.history) :], strict=True):
             generator.store(counter)
         return unflatten(traced.out_spec, [_result(o) for o in outs[:count]])
 
@@ -172,7 +180,7 @@ class Jitted:
         compiled = entry.executable.kernel_for(values)
         key = (entry, compiled.layouts, tuple(entry.contents))
         full = len(self._callers) >= MOST_CALLERS and not compiled.symbols
-        if key in self._known or full or any(entry.traced.out_boxed):
+        if key in self._known or full or entry.changes or any(entry.traced.out_boxed):
             return
         try:
             made = make_caller(entry, compiled, unflatten(spec, range(len(leaves))), static, leaves)
@@ -194,13 +202,15 @@ class Jitted:
         leaves = [np.array(x, x.dtype.newbyteorder("=")) if isinstance(x, np.ndarray) and not x.dtype.isnative else x for x in leaves]
         types = tuple(leaf_type(x) for x in leaves)
         faces = tuple(face_of(x) for x in leaves)
+        standing = tuple(standing_of(x) for x in leaves)
+        shown = standing if self._reads_grads else tuple(s._replace(grad=False) for s in standing)
         grad = MODE.enabled
-        key = (spec, types, faces, static, grad)
+        key = (spec, types, faces, static, grad, shown)
         with self._lock:
             entry = self._entries.get(key)
             if entry is not None and entry.holds():
                 return entry, leaves, spec, static
-            rank_key = (spec, tuple((t.dtype, t.ndim, t.weak) for t in types), faces, static, grad)
+            rank_key = (spec, tuple((t.dtype, t.ndim, t.weak) for t in types), faces, static, grad, shown)
             for candidate in self._symbolic.get(rank_key, ()):
                 if fits(candidate, types) and candidate.holds():
                     if not any(isinstance(s, integers.Integer) for t in types for s in t.shape):
@@ -209,77 +219,43 @@ class Jitted:
             first = self._first.get(rank_key)
             if first is None or entry is not None or any(isinstance(s, integers.Integer) for t in types for s in t.shape):
                 self._first.setdefault(rank_key, tuple(t.shape for t in types))
-                entry = self._trace(spec, types, faces, static, types, None)
-                self._keep(key, entry)
+                entry = self._trace(spec, types, faces, static, None, standing)
+                self._keep((*key[:-1], standing) if entry.traced.reads_grads else key, entry)
                 return entry, leaves, spec, static
             symbolic, sizes = generalize(types, first)
             generic: Entry | None = None
             reason = self._concrete.get(rank_key)
             if symbolic != types and reason is None:
                 try:
-                    generic = self._trace(spec, symbolic, faces, static, types, sizes)
+                    generic = self._trace(spec, symbolic, faces, static, sizes, standing)
                 except (TypeError, ValueError, TracegradError, NotImplementedError) as error:
                     # What NumPy or the function does with a size that is no plain int; an error of the function itself comes again.
                     reason = f"{type(error).__name__}: {error}"
             if generic is None:
-                entry = self._trace(spec, types, faces, static, types, None)
-                self._keep(key, entry)
+                entry = self._trace(spec, types, faces, static, None, standing)
+                self._keep((*key[:-1], standing) if entry.traced.reads_grads else key, entry)
                 if reason is not None and rank_key not in self._concrete:
                     self._concrete[rank_key] = reason
                     LOG.info("%s is compiled for each size by itself: %s", self.__name__, reason)  # type: ignore[attr-defined]
                 return entry, leaves, spec, static
             entry = generic
+            if entry.traced.reads_grads:
+                key, rank_key = (*key[:-1], standing), (*rank_key[:-1], standing)
             self._symbolic.setdefault(rank_key, []).append(entry)
             self._keep(key, entry)
             return entry, leaves, spec, static
 
     def _keep(self, key: Any, entry: Entry) -> None:
         """Keep a signature; the oldest goes where there are too many."""
+        self._reads_grads |= entry.traced.reads_grads
         self._entries[key] = entry
         if len(self._entries) > MOST_ENTRIES:
             gone = self._entries.pop(next(iter(self._entries)))
             if gone not in self._entries.values() and not any(gone in found for found in self._symbolic.values()):
                 self._drop_callers(gone)
 
-    def _trace(self, spec: Any, types: Sequence[ArrayType], faces: Any, static: Any, actual: Any, sizes: Sizes | None) -> Entry:
-        around = Surroundings(self.function)
-        drawn = around.drawn()
-        names = self._input_names(spec, static)
-        function = _with_static(self.function, static) if static else self.function
-        name = getattr(self.function, "__name__", "function")
-        with span(f"{name}: trace"):
-            traced = trace_function(function, spec, types, faces, names, name, sizes)
-        if around.drawn() != drawn:
-            raise TracegradError(
-                f"jit: {getattr(self.function, '__name__', 'the function')} draws from a random generator of NumPy, so "
-                "every call would repeat the numbers drawn while tracing. Use tg.Generator, or draw outside and pass the numbers as an argument."
-            )
-        places: list[Place | None] = []
-        for k, x in enumerate(traced.captures):
-            place = around.arrays.get(id(x))
-            places.append(place)
-            var = traced.graph.inputs[len(types) + k]
-            path = place.path if place else ""
-            var.name = var.name or path.replace(".", "_").replace("[", "_").replace("]", "").replace("'", "")
-            if not var.name.isidentifier():
-                var.name = ""
-        captured = {id(x): k for k, x in enumerate(traced.captures)}
-        # What the function itself changed while it was traced (a counter, a log) is its result, not something it relied on.
-        facts = [(p, Content(v) if id(v) in around.arrays else v) for p, v in around.facts if id(v) not in captured and unchanged(p, v)]
-        known = {captured[id(v)]: v for _, v in around.facts if isinstance(v, np.ndarray) and id(v) in captured}
-        constants = [x for x, place in zip(traced.captures, places, strict=True) if place is None]
-        literal = any(isinstance(a, Literal) and isinstance(a.value, np.generic) for node in traced.graph.nodes for a in node.inputs)
-        return Entry(
-            traced,
-            traced.graph,
-            places,
-            facts,
-            tuple(t.shape for t in types),
-            lambda: self._trace(spec, types, faces, static, actual, sizes),
-            {k: content(v) or b"" for k, v in known.items() if constants or literal or v.dtype.kind in "biu" or v.nbytes <= SMALL},
-            any(isinstance(x, np.ndarray) and np.may_share_memory(x, v) for x in constants for v in known.values()),
-            mode=MODE.enabled,
-        )
+    def _trace(self, spec: Any, types: Sequence[ArrayType], faces: Any, static: Any, sizes: Sizes | None, standing: Any) -> Entry:
+        return make_entry(self.function, self._input_names(spec, static), spec, types, faces, static, sizes, standing)
 
     def _renew(self, entry: Entry, changed: Sequence[int]) -> Entry:
         """What to call after captured arrays changed: the entry itself if its graph does not depend on them, else a new one."""
@@ -412,20 +388,6 @@ class Jitted:
             derived._names, derived._positional = (self._names, self._positional) if key[0] != "hvp" else (["x", "v"], [])
             self._derived[key] = derived
         return self._derived[key]
-
-
-def _with_static(function: Callable[..., Any], static: Sequence[tuple[Any, type, Any]]) -> Callable[..., Any]:
-    """`function` of the other arguments only."""
-    names = {place: value for place, _, value in static if isinstance(place, str)}
-
-    def called(*args: Any, **kwargs: Any) -> Any:
-        full = list(args)
-        for place, _, value in static:
-            if isinstance(place, int):
-                full.insert(place, value)
-        return function(*full, **kwargs, **names)
-
-    return called
 
 
 def _bound(jitted: Jitted, instance: Any) -> Any:

@@ -303,8 +303,11 @@ def record(op: Op, inputs: Sequence[Any], params: dict[str, Any], outs: Sequence
     for k in plan.outputs:
         saved.append((None, outs[k], k))  # noqa: PERF401 - and mostly there is none
     node = Node(op, params, edges, plan, saved, outs)
-    if STATE.traces and STATE.traces[-1].nodes:
-        node.where = STATE.traces[-1].nodes[-1].where
+    if STATE.traces:
+        trace = STATE.traces[-1]
+        trace.live.update(outs)
+        if trace.nodes:
+            node.where = trace.nodes[-1].where
     return node
 
 

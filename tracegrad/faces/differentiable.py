@@ -15,8 +15,9 @@ from ..autograd.mode import MODE
 from ..autograd.tape import NOTHING
 from ..autograd.versions import Aside, Uncounted
 from ..dtypes import is_differentiable
-from ..ir.dispatch import Value
+from ..ir.dispatch import STATE, Value, bind
 from ..ir.graph import Var
+from ..ops.statistics import stop_gradient_op
 from ..types import same
 
 NOT_A_LEAF = (
@@ -62,6 +63,7 @@ class Differentiable(Value):
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if requires_grad and self.is_inference() and not MODE.inference:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+        self._touch()
         self.requires_grad = bool(requires_grad)
         return self
 
@@ -76,6 +78,9 @@ class Differentiable(Value):
     def detach(self: Any) -> Any:
         """The same memory and version counter without history."""
         self._refresh()
+        if STATE.traces and is_differentiable(self.dtype):
+            # A variable of its own, so that the graph knows that nothing flows through it.
+            return bind(stop_gradient_op, [self])
         value = type(self)(self._data)
         if not isinstance(self._data, Var):
             value._versions, value._borrowed, value._past = self._version_counter, self._borrowed, self._saved_before()
@@ -85,6 +90,9 @@ class Differentiable(Value):
         """Cut this tensor from its history."""
         if self._base is not None:
             raise RuntimeError("Can't detach views in-place. Use detach() instead, or detach the tensor that this is a view of.")
+        self._touch()
+        if STATE.traces and self.requires_grad:
+            self._data = self.detach()._data
         cut(self)
         return self
 
@@ -92,6 +100,8 @@ class Differentiable(Value):
     def data(self: Any) -> Any:
         """The same memory without history. Versions are counted from 0; that a saved value was overwritten through it is noticed."""
         self._refresh()
+        if STATE.traces:
+            return self.detach()
         value = type(self)(self._data)
         if not isinstance(self._data, Var):
             counter = self._version_counter
@@ -103,6 +113,7 @@ class Differentiable(Value):
     def data(self: Any, new: Any) -> None:
         if not isinstance(new, Value):
             raise TypeError(f"data must be a Tensor, not {type(new).__name__}")
+        self._touch()
         self._data = new._data
 
     def _saved_before(self: Any) -> dict[int, Any] | None:
@@ -124,12 +135,15 @@ class Differentiable(Value):
     @property
     def grad(self: Any) -> Any:
         """The gradient that backward passes have summed up here, or None."""
+        if STATE.traces:
+            STATE.traces[-1].asked[id(self)] = self
         if self.grad_fn is not None and self._grad is None and not self.retains_grad:
             warnings.warn(NOT_A_LEAF, UserWarning, stacklevel=2)
         return self._grad
 
     @grad.setter
     def grad(self: Any, new: Any) -> None:
+        self._touch()
         if new is None:
             self._grad = None
             return
@@ -154,11 +168,16 @@ class Differentiable(Value):
 
     def _accumulate_grad(self: Any, ct: Any, create_graph: bool = False) -> None:
         """Add a cotangent to `.grad`, in place where nothing has to be recorded, so that whoever holds `.grad` sees it."""
+        self._touch()
+        if STATE.traces:
+            STATE.traces[-1].asked[id(self)] = self
         old = self._grad
         raw = ct._data if isinstance(ct, Value) and not create_graph else ct
         if old is None:
             if create_graph or isinstance(raw, Var):
-                self._grad = boxed(type(self), ct)
+                # A box of its own: rules may hand the same cotangent to several leaves.
+                self._grad = boxed(type(self), ct)._alias()
+                self._grad._versions = None
             else:
                 dense = isinstance(self._data, np.ndarray) and 0 not in self._data.strides
                 own = np.empty_like(self._data) if dense else np.empty(self.shape, self.dtype)
@@ -166,7 +185,7 @@ class Differentiable(Value):
                 self._grad = type(self)(own)
         elif create_graph:
             self._grad = ops.add(old, boxed(type(self), ct))
-        elif isinstance(raw, Var) or isinstance(old._data, Var):
+        elif STATE.traces or isinstance(raw, Var) or isinstance(old._data, Var):
             old._write(ops.add(old, boxed(type(self), ct)))
         elif old._data.flags.writeable:
             np.add(old._data, raw, out=old._data)

@@ -10,7 +10,7 @@ from .. import ops
 from .._codegen import integers
 from ..autograd.hooks import boxed
 from ..autograd.versions import born
-from ..ir.dispatch import Value
+from ..ir.dispatch import STATE, Value
 
 
 def titled(result: Any, title: str, *sources: Any) -> Any:
@@ -36,6 +36,8 @@ def own(face: Any, x: Any, requires_grad: bool = False) -> Any:
         if not x.flags.writeable or x.base is not None:
             x = x.copy()
     value = born(boxed(face, x))
+    if STATE.traces:
+        STATE.traces[-1].made[id(value)] = value
     if requires_grad:
         value.requires_grad_()
     return value

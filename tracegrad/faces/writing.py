@@ -18,7 +18,7 @@ from ..autograd.mode import MODE
 from ..autograd.tape import AccumulateGrad
 from ..autograd.versions import Uncounted
 from ..errors import DTypeError, ShapeError
-from ..ir.dispatch import Value
+from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
 from ..ir.op import Op
 from ..types import same, show
@@ -59,6 +59,10 @@ def untracked(steps: Sequence[Any], reason: str) -> Untracked:
     made = Untracked(steps)
     made.reason = reason
     return made
+
+
+CHANGING = ("_data", "_grad", "_past", "_seen", "_tangents", "grad_fn", "output_nr", "requires_grad")
+"""The attributes of a box that a function may change."""
 
 
 class Writes(Value):
@@ -103,6 +107,7 @@ class Writes(Value):
         base = self._base
         if base is None or base._versions[1] == self._seen:
             return
+        self._touch()
         self._seen = base._versions[1]
         before = MODE.enabled
         MODE.enabled = True
@@ -117,6 +122,20 @@ class Writes(Value):
             self._adopt(value)
         else:
             self._take(value)
+
+    def _touch(self: Any) -> None:
+        """Call before a change. Where the box comes from outside the innermost trace, that remembers what it was: the change is undone when
+        the trace is finished, and carried out at each call."""
+        if STATE.traces:
+            trace = STATE.traces[-1]
+            if id(self) not in trace.touched and not (type(self._data) is Var and self._data.trace is trace):
+                trace.touched[id(self)] = self, ([getattr(self, name) for name in CHANGING], list(self._version_counter))
+
+    def _restore(self: Any, before: Any) -> None:
+        """Be again what the box was when it was touched."""
+        for name, value in zip(CHANGING, before[0], strict=True):
+            setattr(self, name, value)
+        self._version_counter[:] = before[1]
 
     def _past_with(self: Any, data: Any) -> Any:
         """The box as it was when it held `data`."""
@@ -152,6 +171,7 @@ class Writes(Value):
         """Replace the value in place, through to the base where this is a view. `new` has this value's shape and dtype."""
         self._refresh()
         root = self if self._base is None else self._base
+        root._touch()
         counter = root._version_counter
         if self._in_storage(root) and not (isinstance(new, Value) and isinstance(new._data, Var)):
             self._check_write(root, new)

@@ -36,6 +36,14 @@ class Trace:
         self.nodes: list[Node] = []
         self.sizes: Sizes = sizes or (STATE.traces[-1].sizes if STATE.traces else Sizes())
         self.captures: dict[Any, tuple[Var, Any]] = {}
+        self.live: set[Var] = set()
+        """The variables that the tape knows to depend on something that requires grad."""
+        self.made: dict[int, Any] = {}
+        """Boxes of concrete arrays that were made inside."""
+        self.touched: dict[int, tuple[Any, Any]] = {}
+        """Boxes from outside that the function changed: each with what it was."""
+        self.asked: dict[int, Any] = {}
+        """Boxes from outside whose `grad` was looked at."""
         self.keep_lines = keep_lines
         self.where = ""
         self.outer_levels: tuple[int, ...] = ()

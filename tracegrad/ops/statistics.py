@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from .._codegen import integers
+from .._codegen import lowering as lower
 from ..errors import ShapeError
 from ..ir.dispatch import bind
-from ..ir.op import elementwise
+from ..ir.op import Op, elementwise, op
 from ..types import Int, broadcast_shapes, normalize_axis, same, show
 from .arithmetic import add, convert, div, equal, imag, mul, not_equal, real, sub
 from .arithmetic import where as where_
@@ -26,6 +27,27 @@ from .shape import broadcast_to, reshape
 
 stop_gradient_op = elementwise(
     "stop_gradient", ("x",), numpy=np.positive, code="{x}", partials=None, result="promote", doc="The value alone."
+)
+
+
+def _no_grad_types(x: Any) -> Any:
+    return (x.type,)
+
+
+def _no_grad_batch(values: Any, axes: Any, size: Any) -> Any:
+    return [bind(no_grad_op, values)], list(axes)
+
+
+no_grad_op: Op = op(
+    "no_grad",
+    ["x"],
+    evaluate=np.positive,
+    infer=_no_grad_types,
+    jvp=lambda tangents, inputs, outs: list(tangents),
+    batch=_no_grad_batch,
+    lowering=lower.Pointwise("{x}"),
+    compute=lambda x: (x.type.dtype,),
+    doc="The value, through which only forward mode goes: where a graph was traced it left the tape.",
 )
 
 
@@ -310,4 +332,4 @@ def _nan_extreme(extreme: Any, x: Any, axis: Axis, keepdims: bool, neutral: floa
     return where_(all_(missing, axis, keepdims), x.dtype.type(np.nan), found)
 
 
-OPS = (stop_gradient_op,)
+OPS = (no_grad_op, stop_gradient_op)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dtypes import SHORT, SUPPORTED
-from ..errors import DTypeError
+from ..autograd.tape import Node, Producer
+from ..dtypes import SHORT, SUPPORTED, is_differentiable
+from ..errors import DTypeError, TracegradError
+from ..faces.writing import CHANGING
 from ..ir.dispatch import STATE
 from ..ir.graph import Graph, Var
+from ..ir.graph import Node as GraphNode
 from ..ir.trace import Trace
 from ..ops.random import draws
+from ..ops.statistics import no_grad_op
 from ..tensor import Array, Boxed, Tensor, unbox
 from ..tree import flatten, unflatten
 from ..types import ArrayType, Sizes
@@ -35,6 +39,27 @@ class Traced:
     """The random generators that were drawn from; their raised counters are outputs after the writes."""
     folded: bool = False
     """Whether constant arrays became formulas of the graph."""
+    grads: tuple[int, ...] = ()
+    """Which arguments brought a `.grad`: these are inputs behind the arguments."""
+    changes: tuple[Change, ...] = ()
+    """What else the function changed; the new values are outputs after the writes."""
+    history: tuple[str, ...] = ()
+    """Of each result, write and changed value: "" (a constant to reverse mode), "live", or "spent" (a sweep inside freed its history)."""
+    asked: tuple[Any, ...] = ()
+    """The boxes from outside whose `grad` the function looked at."""
+    reads_grads: bool = False
+    """Whether it looked at the `grad` of an argument."""
+
+
+class Change(NamedTuple):
+    """Something that a traced function did to a box that it did not make."""
+
+    target: int | Any
+    """The number of the argument, or the box itself where it came from outside."""
+    what: str
+    """"data" of an outer box, "grad" (set), "grad data" (written to in place), "flag" (`requires_grad`)."""
+    value: Any = None
+    """Of a flag: the new one. Of others: whether there is an output (else the gradient was set to None)."""
 
 
 def trace_function(
@@ -46,30 +71,167 @@ def trace_function(
     name: str = "",
     sizes: Sizes | None = None,
     static: dict[str, Any] | None = None,
+    standing: Sequence[Standing] = (),
+    changing: bool = False,
 ) -> Traced:
-    """Trace `function(*args, **kwargs)` where `spec` is the structure of (args, kwargs) and `types` its leaves."""
+    """Trace `function(*args, **kwargs)` where `spec` is the structure of (args, kwargs) and `types` its leaves.
+
+    `standing` says where the arguments stand on the tape (nowhere, by default). What the function does to boxes from outside is undone, and
+    handed over as `changes` where the caller is ready to carry it out (`changing`); else it is an error.
+    """
     trace = Trace(name or getattr(function, "__name__", "function").replace("<lambda>", "lambda_"), sizes)
+    standing = standing or [NOWHERE] * len(types)
     with trace:
         variables = [trace.input(t, names[k] if names else "") for k, t in enumerate(types)]
-        boxes = [face(v) for face, v in zip(faces, variables, strict=True)]
+        boxes = [face(v, s.tracked) for face, v, s in zip(faces, variables, standing, strict=True)]
+        grads: dict[int, Var] = {}
+        for k, s in enumerate(standing):
+            if s.grad:
+                grads[k] = trace.input(ArrayType(types[k].dtype, types[k].shape), f"{names[k]}_grad" if names and names[k] else "")
+                boxes[k]._grad = faces[k](grads[k])
+        before = [b._grad for b in boxes]
+        trace.live.update(v for v, s in zip(variables, standing, strict=True) if s.tracked)
         args, kwargs = unflatten(spec, boxes)
-        result = function(*args, **kwargs, **(static or {}))
-        leaves, out_spec = flatten(result)
-        for leaf in leaves:
-            check_leaf(leaf, "the traced function returned")
-        written = tuple(k for k, (b, v) in enumerate(zip(boxes, variables, strict=True)) if b._data is not v)
-        for b in boxes:
-            if b._base is not None:
-                b._refresh()
-        drawn = draws(trace)
-        results = [*leaves, *[boxes[k] for k in written], *[counter for _, counter in drawn]]
-        graph, captures = trace.finish([x if not isinstance(x, Boxed) else refreshed(x) for x in results])
+        try:
+            result = function(*args, **kwargs, **(static or {}))
+            leaves, out_spec = flatten(result)
+            for leaf in leaves:
+                check_leaf(leaf, "the traced function returned")
+            written = tuple(k for k, (b, v) in enumerate(zip(boxes, variables, strict=True)) if b._data is not v)
+            for b in boxes:
+                if b._base is not None:
+                    b._refresh()
+            done = [*_to_arguments(boxes, before, variables, grads, standing), *_to_others(trace, boxes)]
+            if done and not changing:
+                raise TracegradError(
+                    f"{trace.name} changes a Tensor that it was not given ({done[0][0].what}), which vmap, scan and custom derivatives cannot "
+                    "carry out. Return the new value instead."
+                )
+            drawn = draws(trace)
+            changed = [v for _, v in done if v is not None]
+            results = [refreshed(x) if isinstance(x, Boxed) else x for x in [*leaves, *[boxes[k] for k in written], *changed]]
+            reads = any(id(b) in trace.asked for b in boxes)
+            if grads and not reads:
+                trace.inputs = trace.inputs[: len(boxes)]
+                grads = {}
+            history = tuple(_history(x, trace) for x in results)
+            graph, captures = trace.finish([*results, *[counter for _, counter in drawn]])
+        finally:
+            for box, was in trace.touched.values():
+                box._restore(was)
+    asked = tuple({**trace.asked, **{key: box for key, (box, _) in trace.touched.items()}}.values())
     boxed = tuple(isinstance(x, Tensor) for x in leaves)
     # What only the trace itself held is now held by the captures alone.
-    del boxes, args, kwargs, result, leaves, results
+    del boxes, args, kwargs, result, leaves, results, before, changed
     trace.captures.clear()
+    if trace.live and (any(s.tracked for s in standing) or any(isinstance(x, Boxed) and x.requires_grad for x in captures)):
+        graph = _cut(graph, trace.live, history)
     graph, kept = fold_constants(graph, captures)
-    return Traced(graph, kept, out_spec, boxed, written, tuple(g for g, _ in drawn), len(kept) < len(captures))
+    return Traced(
+        graph,
+        kept,
+        out_spec,
+        boxed,
+        written,
+        tuple(g for g, _ in drawn),
+        len(kept) < len(captures),
+        tuple(grads),
+        tuple(c for c, _ in done),
+        history,
+        asked,
+        reads,
+    )
+
+
+class Standing(NamedTuple):
+    """Where an argument stands on the tape."""
+
+    tracked: bool = False
+    """Whether it requires grad."""
+    leaf: bool = True
+    grad: bool = False
+    """Whether it has a `.grad` that a sweep inside the function would add to."""
+
+
+NOWHERE = Standing()
+
+
+def standing_of(x: Any) -> Standing:
+    """Where a value stands on the tape."""
+    if not isinstance(x, Boxed) or not x.requires_grad:
+        return NOWHERE
+    leaf = x.grad_fn is None
+    return Standing(True, leaf, leaf and isinstance(x._grad, Boxed) and not x._grad.requires_grad)
+
+
+def _to_arguments(
+    boxes: Sequence[Boxed], before: Sequence[Any], variables: Sequence[Var], grads: dict[int, Var], standing: Sequence[Standing]
+) -> Iterator[tuple[Change, Any]]:
+    """What the function did to its arguments besides writing to them, each with the new value (None where there is none)."""
+    for k, (box, old, v, s) in enumerate(zip(boxes, before, variables, standing, strict=True)):
+        if box._grad is not old:
+            yield Change(k, "grad", box._grad is not None), box._grad
+        elif k in grads and old._data is not grads[k]:
+            yield Change(k, "grad data", True), old
+        if box.requires_grad != s.tracked and box.grad_fn is None and box._data is v:
+            yield Change(k, "flag", box.requires_grad), None
+
+
+def _to_others(trace: Trace, boxes: Sequence[Boxed]) -> Iterator[tuple[Change, Any]]:
+    """What the function did to boxes that it found around it."""
+    own = {id(b) for b in boxes}
+    for key, (box, (attributes, _)) in trace.touched.items():
+        if key in own or key in trace.made:
+            continue
+        was = dict(zip(CHANGING, attributes, strict=True))
+        if box._data is not was["_data"] and box._base is None:
+            yield Change(box, "data", True), box
+        if box._grad is not was["_grad"]:
+            yield Change(box, "grad", box._grad is not None), box._grad
+        if box.requires_grad != was["requires_grad"] and box.grad_fn is None and was["grad_fn"] is None:
+            yield Change(box, "flag", box.requires_grad), None
+
+
+def _history(x: Any, trace: Trace) -> str:
+    """Whether reverse mode goes through a result, and whether a sweep inside the trace freed what it would need."""
+    if not isinstance(x, Boxed) or not x.requires_grad or x._data not in trace.live:
+        return ""
+    seen: set[Producer] = set()
+    stack = [x.grad_fn] if x.grad_fn is not None else []
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if isinstance(node, Node) and node.saved is None:
+            return "spent"
+        stack.extend(e[0] for e in node.edges if e is not None)
+    return "live"
+
+
+def _cut(graph: Graph, live: set[Var], history: Sequence[str]) -> Graph:
+    """The graph with `no_grad` where reverse mode ends: at live operands of operations, and at results, that were off the tape."""
+    nodes: list[GraphNode] = []
+    cuts: dict[Var, Var] = {}
+
+    def cut(v: Any) -> Any:
+        if not isinstance(v, Var) or v not in live or not is_differentiable(v.type.dtype):
+            return v
+        if v not in cuts:
+            cuts[v] = Var(v.type)
+            nodes.append(GraphNode(no_grad_op, (v,), {}, (cuts[v],)))
+        return cuts[v]
+
+    for node in graph.nodes:
+        if (
+            node.op.vjp is not None
+            and not any(v in live for v in node.outputs)
+            and any(v in live for v in node.inputs if isinstance(v, Var))
+        ):
+            node = GraphNode(node.op, tuple([cut(a) for a in node.inputs]), node.params, node.outputs, node.where, node.note)
+        nodes.append(node)
+    outputs = [a if k >= len(history) or history[k] else cut(a) for k, a in enumerate(graph.outputs)]
+    return graph.replace(nodes=tuple(nodes), outputs=tuple(outputs)) if cuts else graph
 
 
 def refreshed(x: Boxed) -> Boxed:

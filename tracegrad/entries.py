@@ -1,0 +1,97 @@
+"""Tracing one signature of a jitted function: the entry that is kept of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .arguments import check_found
+from .autograd.mode import MODE
+from .captures import Content, Entry, Place, Surroundings, content, unchanged
+from .errors import TracegradError
+from .ir.graph import Literal
+from .ir.recording import span
+from .transforms.tracing import Standing, standing_of, trace_function
+from .types import ArrayType, Sizes
+
+SMALL = 8192
+"""Up to so many bytes every captured array is compared at each call (0.3 us), until a change shows that the graph does not depend on it."""
+
+
+def make_entry(
+    function: Callable[..., Any],
+    names: Sequence[str],
+    spec: Any,
+    types: Sequence[ArrayType],
+    faces: Any,
+    static: Sequence[tuple[Any, type, Any]],
+    sizes: Sizes | None,
+    standing: Sequence[Standing],
+) -> Entry:
+    """Trace `function` for arguments of these types, and find what it reads and changes around it."""
+    around = Surroundings(function)
+    drawn = around.drawn()
+    name = getattr(function, "__name__", "function")
+    called = _with_static(function, static) if static else function
+    with span(f"{name}: trace"):
+        traced = trace_function(called, spec, types, faces, names, name, sizes, standing=standing, changing=True)
+    if around.drawn() != drawn:
+        raise TracegradError(
+            f"jit: {name} draws from a random generator of NumPy, so every call would repeat the numbers drawn while tracing. Use "
+            "tg.Generator, or draw outside and pass the numbers as an argument."
+        )
+    places: list[Place | None] = []
+    for k, x in enumerate(traced.captures):
+        place = around.arrays.get(id(x))
+        places.append(place)
+        var = traced.graph.inputs[len(types) + len(traced.grads) + k]
+        path = place.path if place else ""
+        var.name = var.name or path.replace(".", "_").replace("[", "_").replace("]", "").replace("'", "")
+        if not var.name.isidentifier():
+            var.name = ""
+    changes = tuple((c, None if isinstance(c.target, int) else around.arrays.get(id(c.target))) for c in traced.changes)
+    check_found(name, changes)
+    captured = {id(x): k for k, x in enumerate(traced.captures)}
+    changing = {id(c.target) for c in traced.changes}
+    # What the function itself changed while it was traced (a counter, a log) is its result, not something it relied on.
+    facts = [
+        (p, Content(v) if id(v) in around.arrays else v)
+        for p, v in around.facts
+        if id(v) not in captured and id(v) not in changing and unchanged(p, v)
+    ]
+    facts += [(place.then(".grad is None", "{it}._grad is None"), x._grad is None) for x, place in around.asked(traced.asked)]
+    known = {captured[id(v)]: v for _, v in around.facts if isinstance(v, np.ndarray) and id(v) in captured}
+    constants = [x for x, place in zip(traced.captures, places, strict=True) if place is None]
+    literal = any(isinstance(a, Literal) and isinstance(a.value, np.generic) for node in traced.graph.nodes for a in node.inputs)
+    return Entry(
+        traced,
+        traced.graph,
+        places,
+        facts,
+        tuple(t.shape for t in types),
+        lambda: make_entry(function, names, spec, types, faces, static, sizes, standing),
+        {k: content(v) or b"" for k, v in known.items() if constants or literal or v.dtype.kind in "biu" or v.nbytes <= SMALL},
+        any(isinstance(x, np.ndarray) and np.may_share_memory(x, v) for x in constants for v in known.values()),
+        mode=MODE.enabled,
+        standing=tuple(standing_of(x) for x in traced.captures),
+        changes=changes,
+    )
+
+
+def _with_static(function: Callable[..., Any], static: Sequence[tuple[Any, type, Any]]) -> Callable[..., Any]:
+    """`function` of the other arguments only."""
+    names = {place: value for place, _, value in static if isinstance(place, str)}
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        full = list(args)
+        for place, _, value in static:
+            if isinstance(place, int):
+                full.insert(place, value)
+        return function(*full, **kwargs, **names)
+
+    return called
+
+
+__all__ = ["SMALL", "make_entry"]
