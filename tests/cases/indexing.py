@@ -10,6 +10,8 @@ import numpy as np
 from tests.cases import Case
 from tracegrad import ops
 from tracegrad.errors import DTypeError, ShapeError
+from tracegrad.ir.dispatch import bind
+from tracegrad.ops.shape import select_op
 
 I = np.array([1, 0, 1])  # noqa: E741 - the name of index arrays
 J = np.array([[2], [0]])
@@ -138,6 +140,14 @@ CASES: tuple[Case, ...] = (
         wide,
         lambda x: x[I, [0], I, [0, 1, 1], [-1, 0, 2]],
         ("gather",),
+    ),
+    # Traces record a slice and a reshape in its place: here it is traced, compiled and mapped itself.
+    Case(
+        "select",
+        lambda x: bind(select_op, (x,), {"start": (1, 2, 0), "size": (1, 1, 2), "step": (1, -1, 2), "shape": (1, 2)}),
+        cube,
+        lambda x: x[1, 2, None, 0:4:2],
+        ("select",),
     ),
     Case("getitem zero-dim", lambda x: ops.getitem(x, (..., None)), lambda rng: (np.asarray(rng.normal()),), lambda x: x[..., None]),
     Case("getitem bool", lambda x: ops.getitem(x, True) + ops.sum(ops.getitem(x, (False, 0))), three, lambda x: x[True]),

@@ -90,7 +90,9 @@ def _text(op: Op, wanted: Sequence[int], swapped: bool) -> list[str]:
     names = [f"x{k}" for k in range(count)]
     given = ", ".join(reversed(names) if swapped else names)
     away = f"return otherwise({given}, params)"
-    lines = [f"def eager_{op.name}({given}, params=NO_PARAMS):", f"    if STATE.special: {away}"]
+    # Who has read a view already hands it over.
+    more = ", out=None" if op.view else ""
+    lines = [f"def eager_{op.name}({given}, params=NO_PARAMS{more}):", f"    if STATE.special: {away}"]
 
     def put(depth: int, *text: str) -> None:
         lines.extend("    " * depth + line for line in text)
@@ -112,16 +114,18 @@ def _text(op: Op, wanted: Sequence[int], swapped: bool) -> list[str]:
         put(1, "if d0.dtype.kind == 'f': out = on_reals(d0, **params) if params else on_reals(d0)", "else:")
         put(2, "try: out = evaluate(d0, **params)", f"except REFUSED: {away}")
     else:
-        put(1, f"try: out = evaluate({data}, **params) if params else evaluate({data})", f"except REFUSED: {away}")
+        before = "if out is None: " if op.view else ""
+        put(1, "try:", f"    {before}out = evaluate({data}, **params) if params else evaluate({data})", f"except REFUSED: {away}")
     put(1, "if type(out) is not ndarray:")
     put(2, "if not face.boxes_everything and out.dtype.kind not in 'fc': return out", "out = asarray(out)")
     put(1, "elif not face.boxes_everything and out.dtype.kind not in 'fc': return out")
     put(1, "box = new(face)", "box._data = out", *[f"box.{name} = {value!r}" for name, value in BOX.items()])
     # Its place on the tape.
+    enabled = "enabled" if op.view else "MODE.enabled"
     if wanted:
         # Of numbers that a derivative reaches, promotion makes numbers that have one; other operations may give integers.
         floats = "" if op.compute is not None else " and out.dtype.kind in 'fc'"
-        put(1, f"if ({' or '.join(f't{k}' for k in wanted)}) and MODE.enabled{floats}:")
+        put(1, "enabled = MODE.enabled" if op.view else "", f"if ({' or '.join(f't{k}' for k in wanted)}) and {enabled}{floats}:")
         put(2, "node = new(Node)", "node.op = op", "node.params = params", "node.dtype = out.dtype", "node.shape = out.shape")
         put(2, *[f"node.{name} = {value!r}" for name, value in NODE.items()])
         for k in wanted:
@@ -156,5 +160,16 @@ def _text(op: Op, wanted: Sequence[int], swapped: bool) -> list[str]:
                 put(depth, "if face.boxes_everything:", "    box._versions = counter = Versions((0, 0))", "    node.counters = [counter]")
         # After its edges, which may have made the nodes of leaves: consumers have higher numbers.
         put(2, "node.sequence_nr = next_number()", "box.grad_fn = node", "box.requires_grad = True")
+    if op.view:
+        # As `_viewed` does it where NumPy has made a view of storage that may be written.
+        put(1, "owner = out.base", "if owner is not None and (owner is d0 or owner is d0.base) and type(x0._view) is tuple and enabled:")
+        put(
+            2,
+            "root = x0._base",
+            "if root is None: root = x0",
+            "if face.boxes_everything and not root._borrowed and type(root._data) is ndarray:",
+        )
+        put(3, "counter = root._versions", "if counter is None: counter = root._version_counter", "box._base = root")
+        put(3, "box._view = (*x0._view, (op, params))", "box._versions = counter", "box._seen = counter[1]", "return box")
     put(1, "return x0._viewed(op, x0, params, box)" if op.view else "return box")
     return lines

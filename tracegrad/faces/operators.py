@@ -10,9 +10,10 @@ import numpy as np
 from .. import ops
 from .._codegen import integers
 from ..autograd.written import write_out
-from ..ir.dispatch import Value
+from ..ir.dispatch import STATE, Value
 from ..ir.op import Op
 from ..ops.arithmetic import PLAIN
+from ..ops.indexing import reading
 
 OPERANDS = (Value, float, int, np.ndarray, np.generic, complex, integers.Integer)
 
@@ -125,6 +126,16 @@ class Operators(Value):
         return other // self, other % self
 
     def __getitem__(self: Any, index: Any) -> Any:
+        if not STATE.special:
+            if self._base is not None:
+                self._refresh()
+            data = self._data
+            if type(data) is np.ndarray:
+                found = reading(data.shape, index)
+                if found is not None:
+                    op, params, key = found
+                    if op.eager is not None:
+                        return op.eager(self, params, data[key])
         return ops.getitem(self, index)
 
     def __setitem__(self: Any, index: Any, value: Any) -> None:

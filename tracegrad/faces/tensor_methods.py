@@ -392,7 +392,7 @@ class TensorMethods(TensorUpdates, TensorCasts):
 
     def select(self: Any, dim: int, index: int) -> Any:
         """One slice along a dimension, which disappears."""
-        return titled(self[(slice(None),) * normalize_axis(dim, self.ndim) + (index,)], "Select", self)
+        return self[(slice(None),) * normalize_axis(dim, self.ndim) + (index,)]
 
     def narrow(self: Any, dim: int, start: Any, length: Any) -> Any:
         """`length` elements from `start` on along a dimension."""
@@ -450,10 +450,6 @@ class TensorMethods(TensorUpdates, TensorCasts):
         """At most `chunks` pieces of equal size (the last may be smaller)."""
         pieces: tuple[Any, ...] = self.split(max(1, -(-int(self.shape[dim]) // chunks)), dim)
         return pieces
-
-    def __getitem__(self: Any, index: Any) -> Any:
-        result = ops.getitem(self, index)
-        return titled(result, "Select", self) if isinstance(index, int) else result
 
     def __repr__(self) -> str:
         return tensor_repr(self)

@@ -269,6 +269,8 @@ def insert(op: Op, params: dict[str, Any], x: Any, y: Any) -> Any:
         return ops.transpose(y, tuple(int(a) for a in np.argsort(params["axes"])))
     if op.name == "slice":
         return ops.slice_put(x, y, params["start"], params["step"])
+    if op.name == "select":
+        return ops.slice_put(x, ops.reshape(y, params["size"]), params["start"], params["step"])
     # Any other view copies elements to places of their own: its adjoint says where they belong.
     assert isinstance(op.vjp, tuple)
     rule = op.vjp[0]

@@ -20,7 +20,7 @@ from ..types import Int, Shape, broadcast_shapes, same, show
 from .arithmetic import add, convert, where
 from .define import as_array, front, ndim_of, shape_of
 from .gathering import add_at, gather_at, put_at
-from .shape import broadcast_to, embed, flip, reshape, slice_array
+from .shape import broadcast_to, embed, flip, reshape, select_op, slice_array, slice_op
 
 # --- writing a box -------------------------------------------------------------------------------------------------------------
 
@@ -267,6 +267,8 @@ def make_plan(shape: Shape, key: Any) -> Plan:
 
 
 def _basic(x: Any, plan: Plan) -> Any:
+    if not STATE.traces and plan.shape != plan.size and not _only_new_axes(shape_of(x), plan):
+        return bind(select_op, (x,), {"start": plan.start, "size": plan.size, "step": plan.step, "shape": plan.shape})
     view = slice_array(x, plan.start, plan.size, plan.step)
     return view if plan.shape == plan.size else reshape(view, plan.shape)
 
@@ -292,6 +294,42 @@ _PLAIN = frozenset((int, type(None)))
 def _known_plan(shape: Shape, known: Any) -> Plan:
     """The plan for a key as `_hashable` gives it: running code asks for the same few again and again."""
     return make_plan(shape, _key_of(known))
+
+
+def _only_new_axes(shape: Shape, plan: Plan) -> bool:
+    """Whether the key takes all of x as it is, or under a shape with new axes."""
+    whole = plan.size == shape and all(s == 1 for s in plan.step)
+    return whole and (plan.shape == shape or len(plan.shape) > len(shape))
+
+
+class Reading(NamedTuple):
+    """What reads a key of integers and slices: an operation with its parameters, and the key with which NumPy shows the same."""
+
+    op: Op
+    params: dict[str, Any]
+    key: Any
+
+
+def reading(shape: Shape, key: Any) -> Reading | None:
+    """How running code reads a key from an array of this shape; None where that takes more than one view."""
+    kind = type(key)
+    if kind is int:
+        return _known_reading(shape, (key,))
+    known = _hashable(key) if kind is slice or kind is tuple else None
+    return None if known is None else _known_reading(shape, known)
+
+
+@lru_cache(maxsize=4096)
+def _known_reading(shape: Shape, known: Any) -> Reading | None:
+    plan = _known_plan(shape, known)
+    if plan.indices or _only_new_axes(shape, plan):
+        return None
+    key = _key_of(known)
+    key = (key,) if type(key) is not tuple else key
+    # With the ellipsis NumPy gives a view of 0 dimensions in place of a number.
+    key = key if Ellipsis in key else (*key, Ellipsis)
+    params = {"start": plan.start, "size": plan.size, "step": plan.step}
+    return Reading(slice_op, params, key) if plan.shape == plan.size else Reading(select_op, {**params, "shape": plan.shape}, key)
 
 
 def _key_of(known: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from ..dtypes import INT64, UINT64, promote
 from ..errors import ShapeError
 from ..ir.dispatch import bind
 from ..ir.op import Types, op, operand_kinds
-from ..types import ArrayType, Int, Shape, broadcast_shapes, normalize_axis, same, show
+from ..types import SIZES, ArrayType, Int, Shape, broadcast_shapes, normalize_axis, same, show
 from .define import MOVEAXIS, front, linear, ndim_of, shape_of
 
 # --- reshape -------------------------------------------------------------------------------------------------------------------
@@ -59,11 +60,17 @@ def reshape(x: Any, shape: int | Sequence[Int]) -> Any:
     >>> tg.reshape(tg.arange(6), (2, -1)).shape
     (2, 3)
     """
-    given = (shape,) if isinstance(shape, (int, np.integer, integers.Integer)) else shape
-    new = tuple([s if isinstance(s, (int, integers.Integer)) else int(s) for s in given])
+    given = (shape,) if isinstance(shape, (int, np.integer, integers.Integer)) else tuple(shape)
     old = shape_of(x)
+    params = _reshaped(old, given) if SIZES else _known_reshaped(old, given)
+    return x if params is None else bind(reshape_op, (x,), params)
+
+
+def _reshaped(old: Shape, given: tuple[Any, ...]) -> dict[str, Any] | None:
+    """The parameters for another shape; None where it is the shape that is there."""
+    new = tuple([s if isinstance(s, (int, integers.Integer)) else int(s) for s in given])
     if new == old:
-        return x
+        return None
     at = next((k for k, s in enumerate(new) if isinstance(s, int) and s == -1), None)
     if at is not None:
         known = integers.product([*new[:at], *new[at + 1 :]])
@@ -72,8 +79,12 @@ def reshape(x: Any, shape: int | Sequence[Int]) -> Any:
             raise ShapeError(f"cannot reshape an array of shape {show(old)} into {show(new)}: {total} elements do not divide by {known}")
         new = (*new[:at], total // known, *new[at + 1 :])
         if new == old:
-            return x
-    return bind(reshape_op, (x,), {"shape": new})
+            return None
+    return {"shape": new}
+
+
+_known_reshaped = lru_cache(maxsize=4096)(_reshaped)
+"""Running code asks for the same few shapes again and again."""
 
 
 def expand_dims(x: Any, axis: int | Sequence[int]) -> Any:
@@ -120,11 +131,16 @@ transpose_op = linear(
 MOVEAXIS.append(transpose_op)
 
 
+@lru_cache(maxsize=64)
+def _backwards(ndim: int) -> dict[str, Any]:
+    return {"axes": tuple(range(ndim - 1, -1, -1))}
+
+
 def transpose(x: Any, axes: Sequence[int] | None = None) -> Any:
     """The axes in the given order (reversed by default)."""
     ndim = ndim_of(x)
     if axes is None:
-        return x if ndim < 2 else bind(transpose_op, (x,), {"axes": tuple(range(ndim - 1, -1, -1))})
+        return x if ndim < 2 else bind(transpose_op, (x,), _backwards(ndim))
     order = tuple([normalize_axis(a, ndim) for a in axes])
     same_order = list(range(ndim))
     if sorted(order) != same_order:
@@ -266,6 +282,29 @@ slice_op = linear(
     ),
     view=True,
     doc="out[i] = x[start + i * step], `size` elements along each axis.",
+)
+
+
+def _select_batch(values: Any, axes: Any, n: Int, *, start: Shape, size: Shape, step: tuple[int, ...], shape: Shape) -> Any:
+    params = {"start": (0, *start), "size": (n, *size), "step": (1, *step), "shape": (n, *shape)}
+    return [bind(select_op, [front(values[0], axes[0])], params)], [0]
+
+
+def _select_index(index: Shape, in_shape: Shape, out_shape: Shape, params: dict[str, Any]) -> Shape:
+    inside = _reshape_index(index, params["size"], out_shape, params)
+    return tuple(b + k * s for b, k, s in zip(params["start"], inside, params["step"], strict=True))
+
+
+select_op = linear(
+    "select",
+    evaluate=lambda x, *, start, size, step, shape: slice_op.evaluate(x, start=start, size=size, step=step).reshape(shape),
+    infer=lambda x, *, start, size, step, shape: (ArrayType(x.type.dtype, tuple(shape)),),
+    adjoint=lambda ct, *, start, size, step, like: embed(reshape(ct, size), like.shape, start, step),
+    batch=_select_batch,
+    lowering=lower.View(_select_index),
+    view=True,
+    doc="A slice without some of its axes of size 1, or with new ones: what a key of integers and slices reads in running code. "
+    "Traces record the slice and the reshape, which passes know.",
 )
 
 
@@ -445,4 +484,4 @@ def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
     return concatenate([expand_dims(x, where) for x in parts], where)
 
 
-OPS = (reshape_op, transpose_op, broadcast_to_op, sum_op, slice_op, embed_op, concatenate_op)
+OPS = (reshape_op, transpose_op, broadcast_to_op, sum_op, slice_op, select_op, embed_op, concatenate_op)
