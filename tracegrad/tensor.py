@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ._codegen import integers
-from .autograd import engine
+from .autograd import saved
 from .autograd.hooks import FACE, TensorHooks
 from .autograd.interpret import interpret
 from .autograd.mode import MODE
@@ -222,7 +222,7 @@ def _box(data: Any, node: Node | None, output_nr: int) -> Any:
     return value
 
 
-engine.BOX.append(_box)
+saved.BOX.append(_box)
 FACE.append(Tensor)
 
 

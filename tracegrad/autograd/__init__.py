@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from . import anomaly_mode as anomaly_mode
 from . import forward_ad as forward_ad
 from . import grad_mode as grad_mode
+from . import graph as graph
 from . import profiler as profiler
+from .anomaly_mode import detect_anomaly, is_anomaly_check_nan_enabled, is_anomaly_enabled, set_detect_anomaly
 from .functions import backward, grad
 from .grad_mode import (
     enable_grad,
@@ -17,11 +20,15 @@ from .grad_mode import (
 
 __all__ = [
     "backward",
+    "detect_anomaly",
     "enable_grad",
     "grad",
     "inference_mode",
+    "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled",
     "is_grad_enabled",
     "is_inference_mode_enabled",
     "no_grad",
+    "set_detect_anomaly",
     "set_grad_enabled",
 ]

@@ -11,7 +11,7 @@ from ..ir.evaluate import evaluate_batched
 from ..ir.trace import Trace
 from ..ops.random import draws
 from ..types import ArrayType
-from .engine import BOX
+from .saved import BOX
 
 
 def over_rows(function: Callable[[list[Any]], Sequence[Any]], stacked: Sequence[Any]) -> list[Any]:

@@ -8,20 +8,43 @@ from collections.abc import Callable, Container, Sequence
 from heapq import heappop, heappush
 from typing import Any
 
-import numpy as np
-
 from ..ir.dispatch import PROFILES, STATE, Value
-from ..ir.graph import Var
 from ..ir.recording import OFF, span
 from ..ops import add, broadcast_to
+from .anomaly_mode import ANOMALY, watched
 from .grad_mode import set_grad_enabled
 from .hooks import run_posthooks, run_prehooks, run_tensor_hooks
 from .mode import MODE
-from .tape import FREED, AccumulateGrad, Edge, Node, Producer, Saved
+from .saved import FREED, unpack, unpack_result
+from .tape import AccumulateGrad, Edge, Node, Producer
 
-Box = Callable[..., Any]
-BOX: list[Box] = []
-"""Makes a boxed value of raw data: BOX[0](data, like, grad_fn, output_nr); set by tensor.py, which stands above."""
+
+class Task:
+    """What is known about a sweep while it runs."""
+
+    __slots__ = ("callbacks", "needed", "notes", "roots")
+
+    def __init__(self, roots: Sequence[tuple[Edge, Any]], needed: dict[Producer, bool] | None) -> None:
+        self.roots, self.needed = roots, needed
+        self.callbacks: list[Callable[[], Any]] = []
+        """What runs when the sweep is through."""
+        self.notes: dict[Any, Any] = {}
+        """What hooks that work together have seen of it."""
+
+    def reached(self) -> Container[Producer]:
+        """The nodes at which this sweep arrives."""
+        if self.needed is None:
+            self.needed = _needed(self.roots, None)
+        return self.needed
+
+
+class _Running(threading.local):
+    """The innermost sweep of this thread."""
+
+    task: Task | None = None
+
+
+RUNNING = _Running()
 
 
 def sweep(
@@ -48,6 +71,10 @@ def sweep(
     if trace is not None:
         trace.keep_lines = False
     apply = apply_logged if PROFILES and trace is None else apply_rules
+    if STATE.special and ANOMALY.enabled:
+        apply = watched(apply)
+    task = Task(roots, needed)
+    outer, RUNNING.task = RUNNING.task, task
     previous = MODE.enabled
     MODE.enabled = create_graph
     try:
@@ -83,7 +110,8 @@ def sweep(
                 trace.where = node.where
             if hooks is not None and hooks.pre:
                 slots = run_prehooks(hooks, count_of(node), slots)
-            gradients = apply(node, slots, needed, create_graph, trace is not None)
+            # A hook may have taken all cotangents away.
+            gradients = apply(node, slots, needed, create_graph, trace is not None) if slots else [None] * len(node.edges)
             if hooks is not None and hooks.post:
                 gradients = run_posthooks(hooks, gradients, count_of(node), slots)
             for edge, g in zip(node.edges, gradients, strict=True):
@@ -91,7 +119,10 @@ def sweep(
                     arrived.append((edge, g))
             if not retain_graph:
                 node.release()
+        for function in task.callbacks:  # which may queue more
+            function()
     finally:
+        RUNNING.task = outer
         MODE.enabled = previous
         if trace is not None:
             trace.keep_lines, trace.where = lines
@@ -136,11 +167,12 @@ def arrive(node: Any, slots: dict[int, Any], create_graph: bool) -> None:
             run_posthooks(hooks, (), 1, slots)
 
 
-def _needed(roots: Sequence[tuple[Edge, Any]], targets: dict[Edge, int]) -> dict[Producer, bool]:
-    """The nodes on a path from a root to a target, and whether it goes on from there: else the node's rule need not run."""
-    wanted = {node for node, _ in targets}
+def _needed(roots: Sequence[tuple[Edge, Any]], targets: dict[Edge, int] | None) -> dict[Producer, bool]:
+    """The nodes on a path from a root to a target (with None: to a leaf), and whether it goes on from there: else the node's rule need
+    not run."""
+    wanted = {node for node, _ in targets} if targets is not None else ()
     # Producers were created before consumers, except leaves, whose node is made on first use.
-    leaves = any(isinstance(w, AccumulateGrad) for w in wanted)
+    leaves = targets is None or any(isinstance(w, AccumulateGrad) for w in wanted)
     oldest = min((n.sequence_nr for n in wanted), default=0)
     found: dict[int, Producer] = {}
     stack = [node for (node, _), _ in roots]
@@ -162,70 +194,9 @@ def _needed(roots: Sequence[tuple[Edge, Any]], targets: dict[Edge, int]) -> dict
                 needed[node] = True
                 break
         else:
-            if node in wanted:
+            if node in wanted or (targets is None and isinstance(node, AccumulateGrad)):
                 needed[node] = False
     return needed
-
-
-def unpack(saved: Saved, create_graph: bool) -> Any:
-    """What a rule reads: raw data when nothing is recorded, else the boxed value with its history."""
-    box, data, version = saved
-    if box is None:
-        return data
-    boxed: Any = box
-    if boxed._base is not None:
-        # A view whose base was written to since must not be taken for what it was when it was saved.
-        boxed._refresh()
-    if boxed._data is data:
-        now = boxed._versions[0] if boxed._versions is not None else 0
-        if now != version and isinstance(data, np.ndarray):
-            producer, nr = (boxed.grad_fn, boxed.output_nr) if boxed.requires_grad else (None, 0)
-            raise RuntimeError(modified(data, producer, nr, now, version))
-        value = boxed
-    else:
-        value = boxed._past_with(data)
-    if create_graph or (value._tangents and STATE.levels):
-        return value
-    return BOX[0](data, None, 0) if isinstance(data, Var) or STATE.traces else data
-
-
-def unpack_result(node: Node, saved: Saved, create_graph: bool) -> Any:
-    """What a rule reads of a result of its own operation."""
-    box, data, nr = saved
-    if box is not None:
-        return unpack(saved, create_graph)
-    if node.counters is not None and node.counters[nr][0] and isinstance(data, np.ndarray):
-        raise RuntimeError(modified(data, node, nr, node.counters[nr][0], 0))
-    if create_graph or isinstance(data, Var):
-        return BOX[0](data, node if create_graph else None, nr)
-    return data
-
-
-KINDS = {
-    "float64": "DoubleTensor",
-    "float32": "FloatTensor",
-    "complex128": "ComplexDoubleTensor",
-    "complex64": "ComplexFloatTensor",
-    "int64": "LongTensor",
-    "int32": "IntTensor",
-    "int16": "ShortTensor",
-    "int8": "CharTensor",
-    "uint8": "ByteTensor",
-    "bool": "BoolTensor",
-}
-"""What torch calls tensors of these dtypes in messages."""
-
-
-def modified(data: np.ndarray[Any, Any], producer: Producer | None, nr: int, version: int, expected: int) -> str:
-    """The message about a saved value that was overwritten."""
-    source = "" if producer is None else f", which is output {nr} of {producer.name()},"
-    return (
-        f"one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[tracegrad.{KINDS.get(data.dtype.name, 'Tensor')} {list(data.shape)}]{source} is at version {version}; expected version "
-        f"{expected} instead. "
-        "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
-        "tracegrad.autograd.set_detect_anomaly(True); or use an out-of-place operation, or clone the tensor before it is modified."
-    )
 
 
 def apply_rules(node: Node, cts: dict[int, Any], needed: Container[Producer] | None, create_graph: bool, traced: bool = False) -> list[Any]:

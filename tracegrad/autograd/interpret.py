@@ -13,6 +13,7 @@ from ..ir.graph import Var
 from ..ir.op import Op
 from ..ir.trace import left_over
 from .mode import MODE
+from .saved import SAVING
 from .tape import Node, record, resave
 from .versions import born
 from .written import fits, write_out
@@ -58,7 +59,7 @@ def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) 
         outs = var.trace.emit(op, inputs, params)
     else:
         try:
-            if recorded and op.staged is not None and MODE.enabled:
+            if recorded and op.staged is not None and MODE.enabled and not (STATE.special and SAVING.pairs):
                 result, rest = op.staged(data, [isinstance(x, Value) and x.requires_grad for x in inputs], **params)  # type: ignore[attr-defined]
             else:
                 result = op.evaluate(*data, **params)

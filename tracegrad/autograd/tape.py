@@ -13,6 +13,8 @@ from ..ir.graph import Var
 from ..ir.op import Op, Rest
 from ..types import ArrayType, type_of
 from .hooks import NodeHooks, RemovableHandle, add_hook, hooks_of, leaf_hooks
+from .names import SavedAttributes, name_of_node
+from .saved import Saved, pack_all
 
 next_number: Callable[[], int] = itertools.count().__next__
 """The tape's clock: producers were made before consumers."""
@@ -109,7 +111,7 @@ def filler(slots: dict[str, Any]) -> Callable[[Any], None]:
 _fill_node = filler(NODE)
 
 
-class Node(Producer):
+class Node(SavedAttributes, Producer):
     """One recorded application. `edges[k]` leads to the producer of input k, None where no gradient is wanted."""
 
     __slots__ = ("__weakref__", "dtype", "edges", "op", "params", "plan", "saved", "sequence_nr", "shape", *NODE)
@@ -150,37 +152,12 @@ class Node(Producer):
         self.sequence_nr = next_number()
 
     def name(self) -> str:
-        title = self.title or title_of(self.op.name)
-        return title if "::" in title else f"{title}Backward0"
+        return self.title or name_of_node(self)
 
     def release(self) -> None:
         """Free what was saved for the backward pass."""
         if self.saved:
             self.saved = self.rest = None
-
-
-TITLES = {
-    "reshape": "View",
-    "slice_put": "tracegrad::autograd::CopySlices",
-    "transpose": "Permute",
-    "broadcast_to": "Expand",
-    "concatenate": "Cat",
-    "convert": "ToCopy",
-    "absolute": "Abs",
-    "square": "Pow",
-    "take": "IndexSelect",
-    "gather": "Index",
-    "scatter": "IndexPut",
-    "clip_min": "Clamp",
-    "clip_max": "Clamp",
-    "clip": "Clamp",
-}
-"""Names on the tape that torch's users know, for operations that are called differently here."""
-
-
-def title_of(name: str) -> str:
-    """`MulBackward0` is named after `mul`: the words of an operation's name, capitalised."""
-    return TITLES.get(name) or "".join(word.capitalize() for word in name.split("_"))
 
 
 LAST = 2**64 - 1
@@ -218,11 +195,6 @@ class AccumulateGrad(Producer):
         return LAST
 
 
-Saved: TypeAlias = tuple[Any, Any, int]
-"""A value kept for a rule: its box (None where it has none, or is a result of the node itself), its data, and the version that the box
-had (of a result: which one it is)."""
-
-
 class Plan(NamedTuple):
     """What the rules of an operation need for the gradients of some of its inputs; worked out once."""
 
@@ -232,15 +204,6 @@ class Plan(NamedTuple):
     """Which results are saved."""
     rules: tuple[tuple[int, Callable[..., Any], tuple[int, ...], tuple[str, ...], bool], ...]
     """(input, rule, places of its arguments among cotangents, saved inputs and saved results; parameters; whether it reads `like`)."""
-
-
-FREED = (
-    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved "
-    "intermediate "
-    "values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward "
-    "through the graph "
-    "a second time or if you need to access saved tensors after calling backward."
-)
 
 
 def plan_for(op: Op, wanted: int) -> Plan | None:
@@ -308,6 +271,10 @@ def record(op: Op, inputs: Sequence[Any], params: dict[str, Any], outs: Sequence
         trace.live.update(outs)
         if trace.nodes:
             node.where = trace.nodes[-1].where
+    if STATE.special:
+        pack_all(node)
+        for tell in tuple(STATE.created):
+            tell(node)
     return node
 
 

@@ -50,7 +50,7 @@ class TensorCasts(Value):
 
     def clone(self: Any) -> Any:
         """A copy, through which gradients flow."""
-        return titled(ops.positive(self) if self.dtype.kind != "b" else ops.logical_or(self, False), "Clone", self)
+        return titled(ops.positive(self) if self.dtype.kind != "b" else ops.logical_or(self, False), "CloneBackward0", self)
 
     def to(self: Any, *args: Any, dtype: Any = None, device: Any = None, copy: bool = False, non_blocking: bool = False) -> Any:
         """The tensor in another dtype (or the dtype of another tensor); the device "cpu" is accepted."""

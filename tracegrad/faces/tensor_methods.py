@@ -92,15 +92,15 @@ class TensorMethods(TensorUpdates, TensorCasts):
 
     def mv(self: Any, vec: Any) -> Any:
         """Matrix times vector."""
-        return titled(ops.matmul(self, vec), "Mv", self, vec)
+        return titled(ops.matmul(self, vec), "MvBackward0", self, vec)
 
     def dot(self: Any, other: Any) -> Any:
         """Inner product of two vectors."""
-        return titled(ops.matmul(self, other), "Dot", self, other)
+        return titled(ops.matmul(self, other), "DotBackward0", self, other)
 
     def clamp(self: Any, min: Any = None, max: Any = None) -> Any:
         """The elements limited to [min, max]."""
-        return titled(ops.clip(self, min, max), "Clamp", self)
+        return titled(ops.clip(self, min, max), "ClampBackward1", self)
 
     clip = clamp
 
@@ -114,38 +114,42 @@ class TensorMethods(TensorUpdates, TensorCasts):
 
     def masked_fill(self: Any, mask: Any, value: Any) -> Any:
         """`value` where the mask is true, else this tensor."""
-        return titled(ops.where(mask, value, self), "MaskedFill", self)
+        return titled(ops.where(mask, value, self), "MaskedFillBackward0", self)
 
     def softmax(self: Any, dim: int) -> Any:
         """Exponentials that sum to 1 along `dim`."""
-        return titled(ops.softmax(self, axis=dim), "Softmax", self)
+        return titled(ops.softmax(self, axis=dim), "SoftmaxBackward0", self)
 
     def log_softmax(self: Any, dim: int) -> Any:
         """Logarithm of softmax."""
-        return titled(ops.log_softmax(self, axis=dim), "LogSoftmax", self)
+        return titled(ops.log_softmax(self, axis=dim), "LogSoftmaxBackward0", self)
 
     def logsumexp(self: Any, dim: Any, keepdim: bool = False) -> Any:
         """log(sum(exp(x)))."""
-        return titled(ops.logsumexp(self, axis=dim, keepdims=keepdim), "Logsumexp", self)
+        return titled(ops.logsumexp(self, axis=dim, keepdims=keepdim), "LogsumexpBackward0", self)
 
     # reductions
     def sum(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
         """Sum over all or some dimensions."""
         x = self if dtype is None else ops.convert(self, dtype)
-        return titled(ops.sum(x, axis=dim, keepdims=keepdim), "Sum", x)
+        return titled(ops.sum(x, axis=dim, keepdims=keepdim), "SumBackward0" if dim is None else "SumBackward1", x)
 
     def mean(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
         """Mean over all or some dimensions."""
         x = self if dtype is None else ops.convert(self, dtype)
-        return titled(ops.mean(x, axis=dim, keepdims=keepdim), "Mean", x)
+        return titled(ops.mean(x, axis=dim, keepdims=keepdim), "MeanBackward0" if dim is None else "MeanBackward1", x)
 
     def var(self: Any, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: int | None = None) -> Any:
         """Variance; with Bessel's correction by default, as torch has it."""
-        return titled(ops.var(self, axis=dim, ddof=int(unbiased) if correction is None else correction, keepdims=keepdim), "Var", self)
+        return titled(
+            ops.var(self, axis=dim, ddof=int(unbiased) if correction is None else correction, keepdims=keepdim), "VarBackward0", self
+        )
 
     def std(self: Any, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: int | None = None) -> Any:
         """Standard deviation; with Bessel's correction by default, as torch has it."""
-        return titled(ops.std(self, axis=dim, ddof=int(unbiased) if correction is None else correction, keepdims=keepdim), "Std", self)
+        return titled(
+            ops.std(self, axis=dim, ddof=int(unbiased) if correction is None else correction, keepdims=keepdim), "StdBackward0", self
+        )
 
     def prod(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
         """Product over all dimensions or one."""
@@ -153,11 +157,11 @@ class TensorMethods(TensorUpdates, TensorCasts):
 
     def amax(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
         """Largest element; ties share the gradient."""
-        return titled(ops.max(self, axis=dim, keepdims=keepdim), "Amax", self)
+        return titled(ops.max(self, axis=dim, keepdims=keepdim), "AmaxBackward0", self)
 
     def amin(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
         """Smallest element; ties share the gradient."""
-        return titled(ops.min(self, axis=dim, keepdims=keepdim), "Amin", self)
+        return titled(ops.min(self, axis=dim, keepdims=keepdim), "AminBackward0", self)
 
     def max(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
         """The largest element; with `dim` (values, indices), with another tensor the elementwise maximum."""
@@ -173,7 +177,7 @@ class TensorMethods(TensorUpdates, TensorCasts):
         if isinstance(dim, Value):
             return between(self, dim)
         indices = position(self, axis=dim, keepdims=True)
-        values = titled(ops.take_along_axis(self, indices, dim), "Max" if reduce is ops.max else "Min", self)
+        values = titled(ops.take_along_axis(self, indices, dim), "MaxBackward0" if reduce is ops.max else "MinBackward0", self)
         return Extremes(values, indices) if keepdim else Extremes(values.squeeze(dim), indices.squeeze(dim))
 
     def argmax(self: Any, dim: int | None = None, keepdim: bool = False) -> Any:
@@ -199,7 +203,7 @@ class TensorMethods(TensorUpdates, TensorCasts):
         result = ops.vector_norm(x, kind, dim, keepdims=keepdim and dim is not None)
         if keepdim and dim is None:
             result = ops.reshape(result, (1,) * self.ndim)
-        return titled(result, "LinalgVectorNorm", self)
+        return titled(result, "LinalgVectorNormBackward0", self)
 
     def cumsum(self: Any, dim: int) -> Any:
         """Running sums along a dimension."""
@@ -300,7 +304,7 @@ class TensorMethods(TensorUpdates, TensorCasts):
         """The transpose of a matrix; a vector as it is."""
         if self.ndim > 2:
             raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
-        return titled(ops.transpose(self), "T", self)
+        return titled(ops.transpose(self), "TBackward0", self)
 
     @property
     def T(self: Any) -> Any:
@@ -334,7 +338,7 @@ class TensorMethods(TensorUpdates, TensorCasts):
 
     def transpose(self: Any, dim0: int, dim1: int) -> Any:
         """Two dimensions exchanged."""
-        return titled(ops.swapaxes(self, dim0, dim1), "Transpose", self)
+        return titled(ops.swapaxes(self, dim0, dim1), "TransposeBackward0", self)
 
     swapaxes = transpose
 
@@ -348,14 +352,14 @@ class TensorMethods(TensorUpdates, TensorCasts):
 
     def unsqueeze(self: Any, dim: int) -> Any:
         """A new dimension of size 1 at `dim`."""
-        return titled(ops.expand_dims(self, dim), "Unsqueeze", self)
+        return titled(ops.expand_dims(self, dim), "UnsqueezeBackward0", self)
 
     def squeeze(self: Any, dim: Any = None) -> Any:
         """Without dimensions of size 1: all of them, or those of `dim` that have size 1."""
         if dim is not None:
             dims = [normalize_axis(d, self.ndim) for d in ((dim,) if isinstance(dim, int) else dim)] if self.ndim else []
             dim = tuple(d for d in dims if same(self.shape[d], 1))
-        return titled(ops.squeeze(self, dim), "Squeeze", self)
+        return titled(ops.squeeze(self, dim), "SqueezeBackward0", self)
 
     def expand(self: Any, *sizes: Any) -> Any:
         """Dimensions of size 1 repeated without copying; -1 keeps a size."""
@@ -376,7 +380,7 @@ class TensorMethods(TensorUpdates, TensorCasts):
 
     def repeat(self: Any, *repeats: Any) -> Any:
         """Tiled along each dimension (torch's repeat is NumPy's tile)."""
-        return titled(ops.tile(self, sizes_of(repeats)), "Repeat", self)
+        return titled(ops.tile(self, sizes_of(repeats)), "RepeatBackward0", self)
 
     def repeat_interleave(self: Any, repeats: Any, dim: int | None = None) -> Any:
         """Each element repeated (torch's repeat_interleave is NumPy's repeat)."""
@@ -384,7 +388,7 @@ class TensorMethods(TensorUpdates, TensorCasts):
 
     def flip(self: Any, *dims: Any) -> Any:
         """Reversed along dimensions."""
-        return titled(ops.flip(self, sizes_of(dims)), "Flip", self)
+        return titled(ops.flip(self, sizes_of(dims)), "FlipBackward0", self)
 
     def roll(self: Any, shifts: Any, dims: Any = None) -> Any:
         """Shifted around along dimensions."""

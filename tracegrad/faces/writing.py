@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import ops
 from ..autograd.mode import MODE
+from ..autograd.saved import before_write
 from ..autograd.tape import AccumulateGrad
 from ..autograd.versions import Uncounted
 from ..errors import DTypeError, ShapeError
@@ -117,7 +118,7 @@ class Writes(Value):
                 value = value._bind(op, [value], params)
         finally:
             MODE.enabled = before
-        entitle(value, "AsStrided", base)
+        entitle(value, "AsStridedBackward0", base)
         if self._in_storage(base) and isinstance(value, Value) and not isinstance(value._data, Var):
             self._adopt(value)
         else:
@@ -178,6 +179,8 @@ class Writes(Value):
             tracked = isinstance(new, Writes) and (new.requires_grad or bool(new._tangents))
             tracked = (tracked or root.requires_grad or bool(root._tangents)) and (MODE.enabled or bool(root._tangents))
             whole = (new if self is root else self._through(root, new)) if tracked else None
+            if STATE.special:
+                before_write(self._data)
             np.copyto(self._data, new._data if isinstance(new, Value) else new, casting="unsafe")
             counter.written()
             if tracked:

@@ -7,7 +7,7 @@ dual), its class decides; that class stands two layers higher (tensor.py), so it
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,6 +40,8 @@ class State(threading.local):
         """How many modes are open in which an operation is more than its value and a node: each counts itself while it is open (traces,
         levels of forward mode, hooks of saved tensors, anomaly detection, profiling, inference). Where it is 0, shorter ways may be
         taken."""
+        self.created: list[Callable[[Any], None]] = []
+        """Who is told of each new node of the tape (each counts in `special`, too)."""
         self.recorder: Any = None
         """The log of a profile that is open in this thread."""
 

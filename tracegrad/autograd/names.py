@@ -1,0 +1,265 @@
+"""What torch's users call nodes and what nodes have saved: `MulBackward0`, `_saved_self`.
+
+Both follow from the operation; tables hold the words that torch says differently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+from ..ir.dispatch import Value
+from ..ir.op import Op
+from ..ops import OPS
+from .hooks import FACE, boxed
+from .saved import FREED, Packed, packed, unpack, unpack_result
+
+TITLES = {
+    "reshape": "View",
+    "transpose": "Permute",
+    "broadcast_to": "Expand",
+    "concatenate": "Cat",
+    "convert": "ToCopy",
+    "absolute": "Abs",
+    "square": "Pow",
+    "integer_pow": "Pow",
+    "inverse_pow": "Pow",
+    "pow_below": "Pow",
+    "strong_mul": "Mul",
+    "identity": "Alias",
+    "log1p": "Log1P",
+    "mod": "Remainder",
+    "take": "IndexSelect",
+    "gather": "Index",
+    "scatter": "IndexPut",
+    "clip_min": "Clamp",
+    "clip_max": "Clamp",
+    "clip": "Clamp",
+    "solve": "LinalgSolveEx",
+    "triangular_solve": "LinalgSolveTriangular",
+    "inv": "LinalgInvEx",
+    "pinv": "LinalgPinv",
+    "cholesky": "LinalgCholeskyEx",
+    "det": "LinalgDet",
+    "slogdet": "LinalgSlogdet",
+    "eigh": "LinalgEigh",
+    "svd": "LinalgSvd",
+    "qr": "LinalgQr",
+}
+"""Operations that are called differently here."""
+PRODUCTS = ("Dot", "Mv", "Mm", "Bmm")
+"""Products by the number of axes of their results."""
+
+
+@cache
+def title_of(name: str) -> str:
+    """`Mul` is made of `mul`: the words of an operation's name, capitalised."""
+    return TITLES.get(name) or "".join(word.capitalize() for word in name.split("_"))
+
+
+def name_of_node(node: Any) -> str:
+    """The name of a node after its operation; the number tells which of several forms of the operation it was, as torch counts them."""
+    op: Op = node.op
+    if op.name == "matmul":
+        return f"{PRODUCTS[min(len(node.shape), 3)]}Backward0"
+    number = OVERLOADS.get(op.name)
+    return f"{title_of(op.name)}Backward{number(node) if number is not None else 0}"
+
+
+def _of_axes(node: Any) -> int:
+    """0 for a reduction over all axes, 1 over some."""
+    return int(len(node.params["axes"]) != len(_shape(node)))
+
+
+OVERLOADS: dict[str, Callable[[Any], int]] = {
+    "sum": _of_axes,
+    "prod": _of_axes,
+    "max": lambda node: 1 - _of_axes(node),
+    "min": lambda node: 1 - _of_axes(node),
+    # A number as base, an exponent that has a gradient, or a number as exponent.
+    "pow": lambda node: 2 if node.edges[0] is None else 1 if node.edges[1] is not None else 0,
+    "clip_min": lambda node: 1 if node.edges[1] is None else 0,
+    "clip_max": lambda node: 1 if node.edges[1] is None else 0,
+    "mod": lambda node: 0 if node.edges[1] is None else 1,
+    "fmod": lambda node: 0 if node.edges[1] is None else 1,
+}
+
+# --- what was saved ------------------------------------------------------------------------------------------------------------------
+
+INPUTS = {
+    "pow": ("self", "exponent"),
+    "pow_below": ("self", "exponent"),
+    "where": ("condition", "self", "other"),
+    "matmul": ("self", "mat2"),
+    "clip_min": ("self", "min"),
+    "clip_max": ("self", "max"),
+    "gather": ("self", "indices"),
+    "det": ("A",),
+    "slogdet": ("A",),
+    "adjugate": ("A",),
+    "solve": ("A", "B"),
+    "triangular_solve": ("A", "B"),
+    "concatenate": ("tensors",),
+}
+"""The words for inputs where they are not `self`, `other` and those of the operation."""
+RESULTS = {
+    "inv": ("inverse",),
+    "cholesky": ("L",),
+    "qr": ("Q", "R"),
+    "eigh": ("eigenvalues", "eigenvectors"),
+    "svd": ("U", "S", "Vh"),
+    "slogdet": ("sign", "logabsdet"),
+}
+"""The words for results where they are not `result`."""
+PARAMS = {"axes": "dim", "axis": "dim", "keepdims": "keepdim", "n": "exponent"}
+SIZED = frozenset(("sum", "reshape", "broadcast_to", "slice", "gather"))
+"""Operations whose nodes tell the sizes of their input."""
+
+
+def _shape(node: Any) -> tuple[Any, ...]:
+    """The shape of a node's first input that has a gradient."""
+    producer, nr = next(e for e in node.edges if e is not None)
+    return tuple((producer if producer.types is None else producer.types[nr]).shape)
+
+
+def input_words(op: Op) -> tuple[str, ...]:
+    """What torch calls the inputs."""
+    if op.name in INPUTS:
+        return INPUTS[op.name]
+    first = ("self",) if not op.variadic else (op.inputs[0],)
+    return (*first, *["other" if n in ("x", "y") else n for n in op.inputs[1:]])[: len(op.inputs)]
+
+
+def result_words(op: Op) -> tuple[str, ...]:
+    """What torch calls the results."""
+    return RESULTS.get(op.name) or (("result",) if op.outputs == 1 else tuple(f"result{k}" for k in range(op.outputs)))
+
+
+def constants(node: Any) -> dict[str, Any]:
+    """What a node knows besides tensors, by torch's words: parameters of its operation, and sizes."""
+    name = node.op.name
+    found: dict[str, Any] = {}
+    for key, value in node.params.items():
+        if isinstance(value, (bool, int, float, str, tuple)):
+            found["dims" if name == "transpose" else PARAMS.get(key, key)] = value
+    if name == "square":
+        found["exponent"] = 2
+    if name in ("sum", "prod") and len(found["dim"]) == len(_shape(node)):
+        del found["dim"]
+    if name in ("sum", "prod") and "dim" in found:
+        found["keepdim"] = False
+    if name in SIZED:
+        found["self_sym_sizes"] = _shape(node)
+    return found
+
+
+@cache
+def readable(op: Op) -> frozenset[str]:
+    """The words for inputs that a node of this operation can have saved, depending on whose gradients were wanted."""
+    if callable(op.vjp) or op.vjp is None:
+        return frozenset(input_words(op)[:1]) if op.variadic else frozenset(input_words(op))
+    reads = frozenset().union(*[rule.reads for rule in op.vjp if rule is not None])
+    return frozenset(word for word, n in zip(input_words(op), op.inputs, strict=True) if n in reads)
+
+
+def slots(node: Any) -> dict[str, int]:
+    """Where in `node.saved` the tensors are that it has saved, by torch's words."""
+    op, plan = node.op, node.plan
+    if op.variadic:
+        count = len(plan.inputs)
+        return {**{f"{input_words(op)[0]}{k}": k for k in range(count)}, **{f"result{k}": count + k for k in range(len(plan.outputs))}}
+    found = {input_words(op)[k]: place for place, k in enumerate(plan.inputs)}
+    found.update((result_words(op)[k], len(plan.inputs) + place) for place, k in enumerate(plan.outputs))
+    return found
+
+
+def words(node: Any) -> set[str]:
+    """All that a node can be asked for as `_saved_...`."""
+    return {*slots(node), *readable(node.op), *constants(node)}
+
+
+def read(node: Any, place: int) -> Any:
+    """A saved tensor with its place on the tape, checked as the backward pass checks it."""
+    if node.saved is None:
+        raise RuntimeError(FREED)
+    one = node.saved[place]
+    value = unpack(one, True) if place < len(node.plan.inputs) else unpack_result(node, one, True)
+    return boxed(FACE[0], value) if isinstance(value, (Value, np.ndarray, np.generic)) else value
+
+
+def saved_value(word: str, node: Any) -> Any:
+    """`node._saved_<word>`."""
+    place = slots(node).get(word)
+    if place is not None:
+        value = read(node, place)
+        # torch keeps numbers beside tensors as tensors, but exponents and bounds as they are.
+        return value if isinstance(value, Value) or word not in ("self", "other") or node.op.name == "pow" else FACE[0](np.asarray(value))
+    if word in (known := constants(node)):
+        return known[word]
+    if word in readable(node.op):
+        return None
+    raise AttributeError(f"{node.name()!r} object has no attribute '_saved_{word}'")
+
+
+def raw_saved_value(word: str, node: Any) -> SavedTensor:
+    """`node._raw_saved_<word>`."""
+    place = slots(node).get(word)
+    if place is None and word not in readable(node.op):
+        raise AttributeError(f"{node.name()!r} object has no attribute '_raw_saved_{word}'")
+    return SavedTensor(node, place)
+
+
+class SavedTensor:
+    """A saved tensor by itself, for which hooks can be registered."""
+
+    __slots__ = ("node", "place")
+
+    def __init__(self, node: Any, place: int | None) -> None:
+        self.node, self.place = node, place
+
+    def register_hooks(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
+        """Keep `pack_hook(tensor)` in place of this saved tensor; `unpack_hook` gets that when the tensor is needed."""
+        for hook in (pack_hook, unpack_hook):
+            if not callable(hook):
+                raise TypeError(f"register_hooks takes two functions, not {type(hook).__name__}")
+        if self.place is None:
+            raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
+        if self.node.saved is None:
+            raise RuntimeError(FREED)
+        one = self.node.saved[self.place]
+        if isinstance(one[0], Packed):
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor whose hooks have already been set. "
+                "Hint: only one pair of hooks is allowed at a time."
+            )
+        self.node.saved[self.place] = packed(one, (pack_hook, unpack_hook))
+        # The shortcut of a staged operation has its own copies of what was saved.
+        self.node.rest = None
+
+
+class SavedAttributes:
+    """`_saved_*` and `_raw_saved_*` of a node."""
+
+    __slots__ = ()
+
+    def __dir__(self) -> Iterator[str]:
+        known = words(self)
+        tensors = {*slots(self), *readable(self.op)}  # type: ignore[attr-defined]
+        for name in object.__dir__(self):
+            prefix, _, word = name.partition("saved_")
+            if not (prefix == "_" and word not in known) and not (prefix == "_raw_" and word not in tensors):
+                yield name
+
+
+VOCABULARY = frozenset(
+    {"dim", "dims", "keepdim", "exponent", "self_sym_sizes", "start", "size", "step", "reverse", "inputs", "tensors"}
+    | {word for op in OPS for word in (*input_words(op), *result_words(op))}
+    | {f"{word}{k}" for word in ("inputs", "tensors", "result") for k in range(8)}
+)
+"""All words; as properties of the class, since a `__getattr__` would slow down every access to a node."""
+for _word in VOCABULARY:
+    setattr(SavedAttributes, f"_saved_{_word}", property(partial(saved_value, _word)))
+    setattr(SavedAttributes, f"_raw_saved_{_word}", property(partial(raw_saved_value, _word)))

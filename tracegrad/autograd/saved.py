@@ -1,0 +1,364 @@
+"""What a node saves for its rules: how it is read back and checked, and hooks that keep something else in its place."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ..ir.dispatch import STATE, Value
+from ..ir.graph import Var
+from ..types import show
+from .anomaly_mode import ANOMALY
+from .hooks import FACE, boxed
+from .mode import MODE
+
+Saved: TypeAlias = tuple[Any, Any, int]
+"""A value kept for a rule: its box (None where it has none, or is a result of the node itself; a `Packed` where a hook took it), its
+data, and the version that the box had (of a result: which one it is)."""
+
+BOX: list[Callable[..., Any]] = []
+"""Makes a boxed value of raw data: BOX[0](data, grad_fn, output_nr); set by tensor.py, which stands above."""
+
+FREED = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved "
+    "intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
+    "backward through the graph a second time or if you need to access saved tensors after calling backward."
+)
+MODIFYING = (
+    "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be modified by in-place "
+    "operations as this can lead to unexpected side-effects. Pack a modified copy of it instead."
+)
+Pair: TypeAlias = tuple[Callable[[Any], Any], Callable[[Any], Any]]
+
+
+class _Saving(threading.local):
+    """The open pairs of hooks of this thread, innermost last, or why there may be none."""
+
+    def __init__(self) -> None:
+        self.pairs: tuple[Pair, ...] = ()
+        self.refused: str | None = None
+        self.mutable: Mutations | None = None
+
+
+SAVING = _Saving()
+
+
+# --- reading -------------------------------------------------------------------------------------------------------------------------
+
+
+def unpack(saved: Saved, create_graph: bool) -> Any:
+    """What a rule reads: raw data when nothing is recorded, else the boxed value with its history."""
+    box, data, version = saved
+    if box is None:
+        return data
+    if isinstance(box, Packed):
+        return box.opened(create_graph, box.edge)
+    boxed: Any = box
+    if boxed._base is not None:
+        # A view whose base was written to since must not be taken for what it was when it was saved.
+        boxed._refresh()
+    if boxed._data is data:
+        now = boxed._versions[0] if boxed._versions is not None else 0
+        if now != version and isinstance(data, np.ndarray):
+            producer, nr = (boxed.grad_fn, boxed.output_nr) if boxed.requires_grad else (None, 0)
+            raise RuntimeError(modified(data, producer, nr, now, version))
+        value = boxed
+    else:
+        value = boxed._past_with(data)
+    if create_graph or (value._tangents and STATE.levels):
+        return value
+    return BOX[0](data, None, 0) if isinstance(data, Var) or STATE.traces else data
+
+
+def unpack_result(node: Any, saved: Saved, create_graph: bool) -> Any:
+    """What a rule reads of a result of its own operation."""
+    box, data, nr = saved
+    if isinstance(box, Packed):
+        return box.opened(create_graph, (node, nr))
+    if box is not None:
+        return unpack(saved, create_graph)
+    if node.counters is not None and node.counters[nr][0] and isinstance(data, np.ndarray):
+        raise RuntimeError(modified(data, node, nr, node.counters[nr][0], 0))
+    if create_graph or isinstance(data, Var):
+        return BOX[0](data, node if create_graph else None, nr)
+    return data
+
+
+KINDS = {
+    "float64": "DoubleTensor",
+    "float32": "FloatTensor",
+    "complex128": "ComplexDoubleTensor",
+    "complex64": "ComplexFloatTensor",
+    "int64": "LongTensor",
+    "int32": "IntTensor",
+    "int16": "ShortTensor",
+    "int8": "CharTensor",
+    "uint8": "ByteTensor",
+    "bool": "BoolTensor",
+}
+"""What torch calls tensors of these dtypes in messages."""
+HINT = (
+    "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+    "tracegrad.autograd.set_detect_anomaly(True); or use an out-of-place operation, or clone the tensor before it is modified."
+)
+HINT_IN_ANOMALY_MODE = (
+    "Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in question was changed in "
+    "there or anywhere later. Good luck!"
+)
+
+
+def modified(data: np.ndarray[Any, Any], producer: Any, nr: int, version: int, expected: int) -> str:
+    """The message about a saved value that was overwritten."""
+    source = "" if producer is None else f", which is output {nr} of {producer.name()},"
+    return (
+        f"one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[tracegrad.{KINDS.get(data.dtype.name, 'Tensor')} {list(data.shape)}]{source} is at version {version}; expected version "
+        f"{expected} instead. {HINT_IN_ANOMALY_MODE if ANOMALY.enabled else HINT}"
+    )
+
+
+# --- hooks ---------------------------------------------------------------------------------------------------------------------------
+
+
+class Packed:
+    """What a pack hook made of a saved value, and how to get the value back. It stands in the place of the value's box."""
+
+    __slots__ = ("content", "dtype", "edge", "hook", "shape")
+    # No data of a node is this, so that whoever compares takes the way over `unpack`.
+    _data = None
+    _base = None
+    _tangents = None
+    _versions = None
+
+    def __init__(self, content: Any, hook: Callable[[Any], Any], data: np.ndarray[Any, Any], edge: Any) -> None:
+        self.content, self.hook, self.edge = content, hook, edge
+        self.dtype, self.shape = data.dtype, data.shape
+
+    def opened(self, create_graph: bool, edge: Any) -> Any:
+        """The value, with its place on the tape where that is wanted."""
+        with _unhooked():
+            value = self.hook(self.content)
+        if not isinstance(value, Value):
+            raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(value).__name__}")
+        found: Any = value
+        if tuple(found.shape) != self.shape:
+            raise RuntimeError(
+                f"the saved tensor unpack_hook returned a Tensor of shape {show(found.shape)} in place of one of shape {show(self.shape)}"
+            )
+        data = np.asarray(found._data, self.dtype)
+        if not create_graph:
+            return BOX[0](data, None, 0) if STATE.traces else data
+        box = FACE[0](data)
+        if edge is not None:
+            (box.grad_fn, box.output_nr), box.requires_grad = edge, True
+        return box
+
+
+@contextlib.contextmanager
+def _unhooked() -> Iterator[None]:
+    """Hooks run outside of what is recorded, and are not called for what they do themselves."""
+    before = MODE.enabled, SAVING.pairs
+    MODE.enabled, SAVING.pairs = False, ()
+    try:
+        yield
+    finally:
+        MODE.enabled, SAVING.pairs = before
+
+
+def packed(saved: Saved, pair: Pair) -> Saved:
+    """A saved value after the pack hook. A result of the node itself is packed without its place on the tape, which would make a cycle;
+    numbers and traced values stay as they are."""
+    box, data, nr = saved
+    if not isinstance(data, np.ndarray) or isinstance(box, Packed):
+        return saved
+    edge = None
+    if box is None:
+        tensor = FACE[0](data)
+    else:
+        # The box itself only where what it holds stays in its memory; others may hold something else tomorrow.
+        root = box if box._base is None else box._base
+        tensor = box if box._in_storage(root) else boxed(FACE[0], box._alias())
+        edge = box._edge() if box.requires_grad else None
+    pack, unpack = pair
+    before = tensor._version_counter[0]
+    with _unhooked():
+        content = pack(tensor)
+    if tensor._version_counter[0] != before:
+        raise RuntimeError(MODIFYING)
+    return Packed(content, unpack, data, edge), PACKED, nr
+
+
+PACKED = object()
+"""The data of what was packed."""
+
+
+def pack_all(node: Any) -> None:
+    """Let the innermost pair of hooks take what a node has saved."""
+    if SAVING.pairs and not STATE.traces and node.saved:
+        node.saved = [packed(one, SAVING.pairs[-1]) for one in node.saved]
+
+
+def _refuse_hooks() -> None:
+    if SAVING.refused is not None:
+        raise RuntimeError(SAVING.refused)
+
+
+class saved_tensors_hooks:
+    """Inside, `pack_hook(tensor)` is called for each tensor that an operation saves for its backward pass, and what it returns is kept;
+    `unpack_hook` gets that when the tensor is needed, and must return a tensor with the same numbers.
+
+    Only the innermost pair is called. Numbers and what a compiled function keeps inside are not packed; a compiled function then
+    computes what it needs anew. Tensors that go through hooks are not checked for in-place changes.
+
+    >>> import tracegrad as tg
+    >>> x = tg.tensor([1.0, 2.0], requires_grad=True)
+    >>> with tg.autograd.graph.saved_tensors_hooks(lambda t: t.detach().numpy().tolist(), tg.tensor):
+    ...     y = (x * x).sum()
+    >>> y.backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
+
+    def __init__(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
+        for hook in (pack_hook, unpack_hook):
+            if not callable(hook):
+                raise TypeError(f"saved_tensors_hooks takes two functions, not {type(hook).__name__}")
+        self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
+
+    def __enter__(self) -> Any:
+        _refuse_hooks()
+        SAVING.pairs = *SAVING.pairs, (self.pack_hook, self.unpack_hook)
+        STATE.special += 1
+        return None
+
+    def __exit__(self, *exception: object) -> None:
+        SAVING.pairs = SAVING.pairs[:-1]
+        STATE.special -= 1
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """Keep what operations save in memory of its own, where later writes do not reach it. All tensors live on the CPU here, so this
+    copies; the arguments are taken for compatibility.
+
+    >>> import tracegrad as tg
+    >>> x = tg.tensor([1.0, 2.0], requires_grad=True)
+    >>> with tg.autograd.graph.save_on_cpu():
+    ...     y = (x * x).sum()
+    >>> y.backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        super().__init__(lambda t: t.detach().clone(), lambda t: t)
+
+
+@contextlib.contextmanager
+def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+    """Inside, opening saved-tensor hooks is an error with this message; so is entering while some are open.
+
+    >>> import tracegrad as tg
+    >>> with tg.autograd.graph.disable_saved_tensors_hooks("not here"):
+    ...     with tg.autograd.graph.save_on_cpu():
+    ...         pass
+    Traceback (most recent call last):
+        ...
+    RuntimeError: not here
+    """
+    if SAVING.pairs:
+        raise RuntimeError(error_message)
+    before, SAVING.refused = SAVING.refused, error_message
+    try:
+        yield
+    finally:
+        SAVING.refused = before
+
+
+# --- writes to what is saved ---------------------------------------------------------------------------------------------------------
+
+
+class _Handle:
+    """A saved value that is copied when someone is about to overwrite it."""
+
+    __slots__ = ("__weakref__", "data")
+
+    def __init__(self, data: np.ndarray[Any, Any]) -> None:
+        self.data = data
+
+
+class Mutations:
+    """What was saved while writes to it are allowed, by the memory that it lies in."""
+
+    def __init__(self) -> None:
+        self.handles: dict[int, list[weakref.ref[_Handle]]] = {}
+        self.open = True
+
+    def pack(self, tensor: Any) -> _Handle:
+        handle = _Handle(tensor._data)
+        self.handles.setdefault(id(_owner(handle.data)), []).append(weakref.ref(handle))
+        return handle
+
+    def unpack(self, handle: _Handle) -> Any:
+        if not self.open:
+            raise RuntimeError(
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the graph was originally recorded."
+            )
+        return FACE[0](handle.data)
+
+    def before_write(self, data: np.ndarray[Any, Any]) -> None:
+        for reference in self.handles.pop(id(_owner(data)), ()):
+            handle = reference()
+            if handle is not None:
+                handle.data = handle.data.copy()
+
+
+def _owner(data: Any) -> Any:
+    while isinstance(data, np.ndarray) and data.base is not None:
+        data = data.base
+    return data
+
+
+def before_write(data: Any) -> None:
+    """Called when the memory of a tensor is about to change while special modes are open."""
+    if SAVING.mutable is not None and isinstance(data, np.ndarray):
+        SAVING.mutable.before_write(data)
+
+
+@contextlib.contextmanager
+def allow_mutation_on_saved_tensors() -> Iterator[Mutations]:
+    """Inside, tensors that were saved may be changed in place: what was saved is copied before. The backward pass belongs inside too.
+
+    >>> import tracegrad as tg
+    >>> x = tg.tensor([1.0, 2.0], requires_grad=True)
+    >>> with tg.autograd.graph.allow_mutation_on_saved_tensors():
+    ...     y = x * 1
+    ...     z = (y * y).sum()
+    ...     y = y.zero_()
+    ...     z.backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
+    if SAVING.mutable is not None:
+        raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+    found = Mutations()
+    with saved_tensors_hooks(found.pack, found.unpack):
+        SAVING.mutable = found
+        try:
+            yield found
+        finally:
+            SAVING.mutable = None
+            found.open = False
+            found.handles.clear()
+
+
+__all__: Sequence[str] = [
+    "allow_mutation_on_saved_tensors",
+    "disable_saved_tensors_hooks",
+    "save_on_cpu",
+    "saved_tensors_hooks",
+]
