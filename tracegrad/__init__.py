@@ -23,6 +23,7 @@ from .control.scan import scan
 from .custom import custom_jvp, custom_vjp, stop_gradient
 from .derivatives import grad, hessian, hvp, jacfwd, jacobian, jacrev, value_and_grad, vjp
 from .errors import ConcretizationError, DTypeError, ShapeError, TracegradError, UnsupportedFunctionError
+from .faces.printing import get_printoptions, printoptions, set_printoptions
 from .forward import jvp, linearize
 from .jit import jit
 from .runtime.threads import get_num_threads, set_num_threads
@@ -54,6 +55,7 @@ __all__ = [
     "float32",
     "float64",
     "get_num_threads",
+    "get_printoptions",
     "grad",
     "hessian",
     "hvp",
@@ -72,10 +74,12 @@ __all__ = [
     "linearize",
     "no_grad",
     "ops",
+    "printoptions",
     "scan",
     "set_default_dtype",
     "set_grad_enabled",
     "set_num_threads",
+    "set_printoptions",
     "stop_gradient",
     "switch",
     "uint8",
