@@ -11,12 +11,12 @@ class ConcretizationError(TracegradError, TypeError):
     """A traced value was asked for its Python value (`if x > 0`, `float(x)`, `range(x)`), which no graph can record."""
 
 
-class ShapeError(TracegradError, ValueError):
-    """Shapes do not fit the operation."""
+class ShapeError(TracegradError, ValueError, RuntimeError):
+    """Shapes do not fit the operation. (A ValueError as in NumPy, a RuntimeError as in torch.)"""
 
 
-class DTypeError(TracegradError, TypeError):
-    """A dtype does not fit the operation."""
+class DTypeError(TracegradError, TypeError, RuntimeError):
+    """A dtype does not fit the operation. (A TypeError as in NumPy, a RuntimeError as in torch.)"""
 
 
 class UnsupportedFunctionError(TracegradError, TypeError):

@@ -39,14 +39,8 @@ def tensor(data: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tens
         value = value if dtype is None else ops.convert(value, dtype)
     else:
         value = _from_data(data, dtype)
-    made: Tensor = own(Tensor, value, requires_grad and _may_require(value))
+    made: Tensor = own(Tensor, value, requires_grad)
     return made
-
-
-def _may_require(value: Any) -> bool:
-    if value.dtype.kind not in "fc":
-        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-    return True
 
 
 def _from_data(data: Any, dtype: Any) -> Any:

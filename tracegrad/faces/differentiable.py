@@ -112,7 +112,11 @@ class Differentiable(Value):
     @data.setter
     def data(self: Any, new: Any) -> None:
         if not isinstance(new, Value):
-            raise TypeError(f"data must be a Tensor, not {type(new).__name__}")
+            raise TypeError(f"Variable data has to be a tensor, but got {type(new).__name__}")
+        if self.requires_grad and not is_differentiable(new._data.dtype):
+            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+        if self._past is not None:
+            self._keep_past()
         self._touch()
         self._data = new._data
 
@@ -165,6 +169,10 @@ class Differentiable(Value):
                 "must match the tensor's grad_dtype; convert it first."
             )
         self._grad = box
+
+    @grad.deleter
+    def grad(self: Any) -> None:
+        self._grad = None
 
     def _accumulate_grad(self: Any, ct: Any, create_graph: bool = False) -> None:
         """Add a cotangent to `.grad`, in place where nothing has to be recorded, so that whoever holds `.grad` sees it."""
@@ -232,6 +240,7 @@ class Differentiable(Value):
 
     def item(self: Any) -> Any:
         """The one element as a Python number."""
+        self._refresh()
         data = self._concrete("item()", "Leave the value an array: arithmetic works on it as on a number.")
         if data.size != 1:
             raise RuntimeError(f"a Tensor with {data.size} elements cannot be converted to Scalar")
@@ -244,6 +253,7 @@ class Differentiable(Value):
 
     def data_ptr(self: Any) -> int:
         """The address of the first element."""
+        self._refresh()
         return int(self._concrete("data_ptr()", "A traced value has no memory.").ctypes.data)
 
     def is_contiguous(self: Any) -> bool:
@@ -259,6 +269,12 @@ class Differentiable(Value):
         data = self._concrete("stride()", "A traced value has no memory layout.")
         strides = tuple(s // data.itemsize for s in data.strides)
         return strides if dim is None else strides[dim]
+
+    def storage_offset(self: Any) -> int:
+        """How many elements of the base's memory lie before the first."""
+        data = self._concrete("storage_offset()", "A traced value has no memory.")
+        base = data if self._base is None else self._base._data
+        return int(data.ctypes.data - base.ctypes.data) // int(data.itemsize)
 
     def element_size(self: Any) -> int:
         """Bytes of one element."""
@@ -277,11 +293,14 @@ class Differentiable(Value):
         return value
 
     def __copy__(self: Any) -> Any:
-        return self._alias()
+        """The same memory, as a leaf."""
+        value = self.detach()
+        value.requires_grad = self.requires_grad
+        return value
 
     def __reduce__(self: Any) -> Any:
-        if self.grad_fn is not None:
-            raise RuntimeError("Only leaf Tensors can be pickled; call .detach() first.")
+        """As a leaf, without `.grad`."""
+        self._refresh()
         return type(self), (self._concrete("pickling", "Return the value instead."), self.requires_grad)
 
     def __bool__(self: Any) -> bool:
@@ -306,6 +325,18 @@ class Differentiable(Value):
                 stacklevel=2,
             )
         return float(data.item())
+
+    def __complex__(self: Any) -> complex:
+        return complex(self.item())
+
+    def __index__(self: Any) -> int:
+        data = self._concrete(
+            "an index or range()",
+            "Use tg.scan for loops, x[i] with the tensor itself for indexing, or mark the argument static with static_argnames.",
+        )
+        if data.size != 1 or data.dtype.kind not in "biu":
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(data.item())
 
     def __int__(self: Any) -> int:
         data = self._concrete("int()", "Use .long() for a conversion, or mark the argument static with static_argnames.")

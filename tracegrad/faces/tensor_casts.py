@@ -39,8 +39,28 @@ def own(face: Any, x: Any, requires_grad: bool = False) -> Any:
     if STATE.traces:
         STATE.traces[-1].made[id(value)] = value
     if requires_grad:
+        if value.dtype.kind not in "fc":
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         value.requires_grad_()
     return value
+
+
+class Device(str):
+    """Where a tensor lies: always in the CPU's memory. Compiled functions choose their device by themselves."""
+
+    __slots__ = ()
+    index = None  # type: ignore[assignment]
+
+    @property
+    def type(self) -> str:
+        """The kind of device."""
+        return str(self)
+
+    def __repr__(self) -> str:
+        return f"device(type='{self!s}')"
+
+
+CPU = Device("cpu")
 
 
 class TensorCasts(Value):
@@ -77,6 +97,32 @@ class TensorCasts(Value):
         """This tensor."""
         return self
 
+    def half(self: Any) -> Any:
+        """Refused: half precision is no dtype of this library."""
+        raise TypeError("half precision (float16) is not supported; use .float() for float32, the smallest floating dtype here")
+
+    bfloat16 = half
+
+    def short(self: Any) -> Any:
+        """In int16."""
+        return ops.convert(self, np.int16)
+
+    def char(self: Any) -> Any:
+        """In int8."""
+        return ops.convert(self, np.int8)
+
+    def byte(self: Any) -> Any:
+        """In uint8."""
+        return ops.convert(self, np.uint8)
+
+    def cfloat(self: Any) -> Any:
+        """In complex64."""
+        return ops.convert(self, np.complex64)
+
+    def cdouble(self: Any) -> Any:
+        """In complex128."""
+        return ops.convert(self, np.complex128)
+
     def float(self: Any) -> Any:
         """In float32."""
         return ops.convert(self, np.float32)
@@ -104,6 +150,19 @@ class TensorCasts(Value):
     def is_complex(self: Any) -> Any:
         """Whether the dtype is complex."""
         return self.dtype.kind == "c"
+
+    def is_signed(self: Any) -> Any:
+        """Whether the dtype has negative numbers."""
+        return self.dtype.kind in "ifc"
+
+    @property
+    def device(self: Any) -> Device:
+        """The CPU."""
+        return CPU
+
+    is_cpu = property(lambda self: True, doc="True: tensors lie in the CPU's memory.")
+    is_cuda = property(lambda self: False, doc="False: tensors lie in the CPU's memory.")
+    is_sparse = property(lambda self: False, doc="False: all elements are stored.")
 
     def new_tensor(self: Any, data: Any, dtype: Any = None, requires_grad: Any = False) -> Any:
         """A tensor of `data` in this one's dtype."""

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import ops
-from .._codegen import integers
 from ..ir.dispatch import Value
-from ..types import normalize_axis, same, show
+from ..ir.graph import Var
 from .operators import operand
 from .printing import tensor_repr
-from .tensor_casts import TensorCasts, sizes_of, titled
+from .tensor_casts import TensorCasts, titled
+from .tensor_indexing import TensorIndexing
+from .tensor_products import TensorProducts
+from .tensor_shapes import TensorShapes
 from .tensor_updates import TensorUpdates
 
 
@@ -22,19 +24,6 @@ class Extremes(NamedTuple):
 
     values: Any
     indices: Any
-
-
-class Size(tuple[Any, ...]):
-    """The shape of a tensor: a tuple that can count its elements."""
-
-    __slots__ = ()
-
-    def numel(self) -> Any:
-        """The number of elements."""
-        return integers.product(self)
-
-    def __repr__(self) -> str:
-        return f"tracegrad.Size([{', '.join(map(str, self))}])"
 
 
 def _unary(name: str) -> Callable[[Any], Any]:
@@ -67,7 +56,7 @@ def _scaled(name: str) -> Callable[..., Any]:
     return method
 
 
-class TensorMethods(TensorUpdates, TensorCasts):
+class TensorMethods(TensorUpdates, TensorProducts, TensorShapes, TensorIndexing, TensorCasts):
     """torch's names."""
 
     __slots__ = ()
@@ -88,15 +77,63 @@ class TensorMethods(TensorUpdates, TensorCasts):
     eq, ne, lt, le, gt, ge = map(_binary, ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"))
     logical_and, logical_or, logical_xor = map(_binary, ("logical_and", "logical_or", "logical_xor"))
     bitwise_and, bitwise_or, bitwise_xor = map(_binary, ("bitwise_and", "bitwise_or", "bitwise_xor"))
-    matmul, mm, bmm, outer, logaddexp, xlogy = map(_binary, ("matmul", "matmul", "matmul", "outer", "logaddexp", "xlogy"))
+    greater, greater_equal, less, less_equal, not_equal = gt, ge, lt, le, ne
+    logaddexp, logaddexp2, xlogy, copysign, heaviside = map(_binary, ("logaddexp", "logaddexp2", "xlogy", "copysign", "heaviside"))
+    bitwise_left_shift, bitwise_right_shift, float_power = map(_binary, ("left_shift", "right_shift", "float_power"))
+    arctan2 = atan2
+    deg2rad, rad2deg, fix, signbit, isposinf, isneginf = map(_unary, ("deg2rad", "rad2deg", "fix", "signbit", "isposinf", "isneginf"))
 
-    def mv(self: Any, vec: Any) -> Any:
-        """Matrix times vector."""
-        return titled(ops.matmul(self, vec), "MvBackward0", self, vec)
+    def rsqrt(self: Any) -> Any:
+        """1 / sqrt(x)."""
+        return titled(ops.reciprocal(ops.sqrt(self)), "RsqrtBackward0", self)
 
-    def dot(self: Any, other: Any) -> Any:
-        """Inner product of two vectors."""
-        return titled(ops.matmul(self, other), "DotBackward0", self, other)
+    def frac(self: Any) -> Any:
+        """What `trunc` cuts off."""
+        return titled(self - ops.trunc(self), "FracBackward0", self)
+
+    def logit(self: Any, eps: float | None = None) -> Any:
+        """log(x / (1 - x)), of x limited to [eps, 1 - eps] where eps is given."""
+        return titled(ops.logit(self if eps is None else ops.clip(self, eps, 1 - eps)), "LogitBackward0", self)
+
+    def nan_to_num(self: Any, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Any:
+        """Numbers in place of NaN and infinities."""
+        return titled(ops.nan_to_num(self, nan=nan, posinf=posinf, neginf=neginf), "NanToNumBackward0", self)
+
+    def polygamma(self: Any, n: int) -> Any:
+        """The n-th derivative of digamma."""
+        return ops.polygamma(n, self)
+
+    def lerp(self: Any, end: Any, weight: Any) -> Any:
+        """From here towards `end` by the fraction `weight`."""
+        return titled(self + weight * (end - self), "LerpBackward0", self, end)
+
+    def addcmul(self: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+        """This tensor plus `value * tensor1 * tensor2`."""
+        return titled(self + ops.mul(value, ops.mul(tensor1, tensor2)), "AddcmulBackward0", self)
+
+    def addcdiv(self: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+        """This tensor plus `value * tensor1 / tensor2`."""
+        return titled(self + ops.mul(value, ops.div(tensor1, tensor2)), "AddcdivBackward0", self)
+
+    def isclose(self: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
+        """Whether elements differ by at most `atol + rtol * |other|`."""
+        return ops.isclose(self, operand(other), rtol, atol, equal_nan)
+
+    def allclose(self: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+        """Whether all elements are close."""
+        return bool(ops.all(ops.isclose(self, operand(other), rtol, atol, equal_nan)))
+
+    def equal(self: Any, other: Any) -> bool:
+        """Whether both have the same shape and the same elements."""
+        return self.is_same_size(other) and bool(ops.all(ops.equal(self, other)))
+
+    def clamp_min(self: Any, min: Any) -> Any:
+        """The elements, or `min` where they are smaller."""
+        return self.clamp(min=min)
+
+    def clamp_max(self: Any, max: Any) -> Any:
+        """The elements, or `max` where they are larger."""
+        return self.clamp(max=max)
 
     def clamp(self: Any, min: Any = None, max: Any = None) -> Any:
         """The elements limited to [min, max]."""
@@ -205,6 +242,76 @@ class TensorMethods(TensorUpdates, TensorCasts):
             result = ops.reshape(result, (1,) * self.ndim)
         return titled(result, "LinalgVectorNormBackward0", self)
 
+    def nansum(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        """Sum, NaN counting as 0."""
+        return ops.nansum(self, axis=dim, keepdims=keepdim)
+
+    def nanmean(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        """Mean of what is not NaN."""
+        return ops.nanmean(self, axis=dim, keepdims=keepdim)
+
+    def count_nonzero(self: Any, dim: Any = None) -> Any:
+        """How many elements are not 0."""
+        return ops.count_nonzero(self, axis=dim)
+
+    def aminmax(self: Any, *, dim: Any = None, keepdim: bool = False) -> tuple[Any, Any]:
+        """(smallest, largest)."""
+        return self.amin(dim, keepdim), self.amax(dim, keepdim)
+
+    def quantile(self: Any, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Any:
+        """The values below which the fractions `q` of the elements lie."""
+        return ops.quantile(self, q, axis=dim, keepdims=keepdim, method=interpolation)
+
+    def cummax(self: Any, dim: int) -> Extremes:
+        """Running maxima along a dimension, and their positions."""
+        return Extremes(*ops.cummax(self, axis=dim))
+
+    def cummin(self: Any, dim: int) -> Extremes:
+        """Running minima along a dimension, and their positions."""
+        return Extremes(*ops.cummin(self, axis=dim))
+
+    def diff(self: Any, n: int = 1, dim: int = -1) -> Any:
+        """Differences of neighbours along a dimension."""
+        return ops.diff(self, n, dim)
+
+    def dist(self: Any, other: Any, p: float = 2) -> Any:
+        """The p-norm of the difference."""
+        return (self - other).norm(p)
+
+    def topk(self: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Extremes:
+        """(values, indices) of the k largest or smallest along a dimension."""
+        return Extremes(*ops.topk(self, k, dim, largest, sorted))
+
+    def msort(self: Any) -> Any:
+        """Sorted along the first dimension."""
+        return self.sort(0).values
+
+    def unique(self: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False) -> Any:
+        """The different elements in ascending order, where each stands among them, and how often each occurs."""
+        data = self._concrete("unique()", "Its size depends on the values.")
+        found, inverse, counts = np.unique(data, return_inverse=True, return_counts=True)
+        chosen = [found, *([inverse.reshape(data.shape)] if return_inverse else []), *([counts] if return_counts else [])]
+        boxes = tuple(self.face(c) for c in chosen)
+        return boxes if len(boxes) > 1 else boxes[0]
+
+    def bincount(self: Any, weights: Any = None, minlength: int = 0) -> Any:
+        """How often each number occurs in a vector of integers."""
+        data = self._concrete("bincount()", "Its size depends on the values.")
+        return self.face(np.bincount(data, None if weights is None else weights.numpy(), minlength))
+
+    def multinomial(self: Any, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Any:
+        """Indices drawn with probabilities in proportion to the elements of a vector or of each row."""
+        source = ops.random.DEFAULT if generator is None else generator
+        weights = self.detach().double()
+        rows = [weights] if self.ndim == 1 else weights.unbind(0)
+        drawn = [operand(source.choice(row.shape[0], (num_samples,), replacement, row / row.sum())) for row in rows]
+        return self.face(np.asarray(drawn[0])) if self.ndim == 1 else self.face(np.stack([np.asarray(d) for d in drawn]))
+
+    def bernoulli(self: Any, *, generator: Any = None) -> Any:
+        """1 with the probability that the element is, else 0."""
+        source = ops.random.DEFAULT if generator is None else generator
+        return ops.convert(source.random(self.shape) < self.detach(), self.dtype)
+
     def cumsum(self: Any, dim: int) -> Any:
         """Running sums along a dimension."""
         return ops.cumsum(self, axis=dim)
@@ -233,10 +340,6 @@ class TensorMethods(TensorUpdates, TensorCasts):
         """Sum of the diagonal."""
         return ops.trace(self)
 
-    def diagonal(self: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
-        """The diagonal of two dimensions, as the last dimension."""
-        return ops.diagonal(self, offset, dim1, dim2)
-
     def diag(self: Any, diagonal: int = 0) -> Any:
         """The diagonal of a matrix, or the matrix with this diagonal."""
         return ops.diag(self, diagonal)
@@ -249,211 +352,18 @@ class TensorMethods(TensorUpdates, TensorCasts):
         """The upper triangle."""
         return ops.triu(self, diagonal)
 
-    # shape
-    def size(self: Any, dim: int | None = None) -> Any:
-        """The sizes, or the size of one dimension."""
-        return Size(self.shape) if dim is None else self.shape[dim]
-
-    def dim(self: Any) -> int:
-        """The number of dimensions."""
-        return len(self.shape)
-
-    def numel(self: Any) -> Any:
-        """The number of elements."""
-        return integers.product(self.shape)
-
-    nelement = numel
-
-    def view(self: Any, *shape: Any) -> Any:
-        """The same memory under another shape."""
-        sizes = sizes_of(shape)
-        data = self._data
-        result = ops.reshape(self, sizes)
-        if isinstance(data, np.ndarray) and data.size and not np.may_share_memory(result._data, data):
-            raise RuntimeError(
-                "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
-                "contiguous "
-                "subspaces). Use .reshape(...) instead."
-            )
-        return result
-
-    def view_as(self: Any, other: Any) -> Any:
-        """The same memory under the shape of `other`."""
-        return self.view(other.shape)
-
-    def reshape(self: Any, *shape: Any) -> Any:
-        """The same elements under another shape."""
-        return ops.reshape(self, sizes_of(shape))
-
-    def reshape_as(self: Any, other: Any) -> Any:
-        """The same elements under the shape of `other`."""
-        return ops.reshape(self, other.shape)
-
-    def flatten(self: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
-        """The dimensions from `start_dim` to `end_dim` as one."""
-        if self.ndim == 0:
-            return ops.reshape(self, (1,))
-        a, b = normalize_axis(start_dim, self.ndim), normalize_axis(end_dim, self.ndim)
-        return ops.reshape(self, (*self.shape[:a], integers.product(self.shape[a : b + 1]), *self.shape[b + 1 :]))
-
-    def ravel(self: Any) -> Any:
-        """One dimension."""
-        return ops.reshape(self, (-1,))
-
-    def t(self: Any) -> Any:
-        """The transpose of a matrix; a vector as it is."""
-        if self.ndim > 2:
-            raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
-        return titled(ops.transpose(self), "TBackward0", self)
-
-    @property
-    def T(self: Any) -> Any:
-        """The dimensions in reverse order."""
-        return ops.transpose(self)
-
-    @property
-    def mT(self: Any) -> Any:
-        """The last two dimensions exchanged."""
-        return ops.swapaxes(self, -1, -2)
-
-    @property
-    def real(self: Any) -> Any:
-        """Real part."""
-        return ops.real(self)
-
-    @property
-    def imag(self: Any) -> Any:
-        """Imaginary part."""
-        return ops.imag(self)
-
-    @property
-    def nbytes(self: Any) -> Any:
-        """Bytes of all elements."""
-        return self.numel() * self.dtype.itemsize
-
-    @property
-    def itemsize(self: Any) -> int:
-        """Bytes of one element."""
-        return self.dtype.itemsize  # type: ignore[no-any-return]
-
-    def transpose(self: Any, dim0: int, dim1: int) -> Any:
-        """Two dimensions exchanged."""
-        return titled(ops.swapaxes(self, dim0, dim1), "TransposeBackward0", self)
-
-    swapaxes = transpose
-
-    def permute(self: Any, *dims: Any) -> Any:
-        """The dimensions in another order."""
-        return ops.transpose(self, sizes_of(dims))
-
-    def movedim(self: Any, source: Any, destination: Any) -> Any:
-        """Dimensions at other positions."""
-        return ops.moveaxis(self, source, destination)
-
-    def unsqueeze(self: Any, dim: int) -> Any:
-        """A new dimension of size 1 at `dim`."""
-        return titled(ops.expand_dims(self, dim), "UnsqueezeBackward0", self)
-
-    def squeeze(self: Any, dim: Any = None) -> Any:
-        """Without dimensions of size 1: all of them, or those of `dim` that have size 1."""
-        if dim is not None:
-            dims = [normalize_axis(d, self.ndim) for d in ((dim,) if isinstance(dim, int) else dim)] if self.ndim else []
-            dim = tuple(d for d in dims if same(self.shape[d], 1))
-        return titled(ops.squeeze(self, dim), "SqueezeBackward0", self)
-
-    def expand(self: Any, *sizes: Any) -> Any:
-        """Dimensions of size 1 repeated without copying; -1 keeps a size."""
-        target = list(sizes_of(sizes))
-        offset = len(target) - self.ndim
-        for k, s in enumerate(target):
-            if isinstance(s, int) and s == -1:
-                if k < offset:
-                    raise RuntimeError(f"expand: -1 at dimension {k} stands for no dimension of a tensor of shape {show(self.shape)}")
-                target[k] = self.shape[k - offset]
-        return ops.broadcast_to(self, tuple(target))
-
-    def expand_as(self: Any, other: Any) -> Any:
-        """Broadcast to the shape of `other`."""
-        return ops.broadcast_to(self, other.shape)
-
-    broadcast_to = expand
-
-    def repeat(self: Any, *repeats: Any) -> Any:
-        """Tiled along each dimension (torch's repeat is NumPy's tile)."""
-        return titled(ops.tile(self, sizes_of(repeats)), "RepeatBackward0", self)
-
-    def repeat_interleave(self: Any, repeats: Any, dim: int | None = None) -> Any:
-        """Each element repeated (torch's repeat_interleave is NumPy's repeat)."""
-        return ops.repeat(self, repeats, dim)
-
-    def flip(self: Any, *dims: Any) -> Any:
-        """Reversed along dimensions."""
-        return titled(ops.flip(self, sizes_of(dims)), "FlipBackward0", self)
-
-    def roll(self: Any, shifts: Any, dims: Any = None) -> Any:
-        """Shifted around along dimensions."""
-        return ops.roll(self, shifts, dims)
-
-    def select(self: Any, dim: int, index: int) -> Any:
-        """One slice along a dimension, which disappears."""
-        return self[(slice(None),) * normalize_axis(dim, self.ndim) + (index,)]
-
-    def narrow(self: Any, dim: int, start: Any, length: Any) -> Any:
-        """`length` elements from `start` on along a dimension."""
-        return self[(slice(None),) * normalize_axis(dim, self.ndim) + (slice(start, start + length),)]
-
-    def index_select(self: Any, dim: int, index: Any) -> Any:
-        """The elements at these positions along a dimension."""
-        return ops.take(self, index, dim)
-
-    def gather(self: Any, dim: int, index: Any) -> Any:
-        """Elements picked along a dimension, one for each position of `index`."""
-        return ops.gather(self, dim, index)
-
-    def scatter(self: Any, dim: int, index: Any, src: Any) -> Any:
-        """This tensor with the elements of `src` at the positions of `index` along a dimension."""
-        return ops.scatter(self, dim, index, src)
-
-    def scatter_add(self: Any, dim: int, index: Any, src: Any) -> Any:
-        """This tensor with `src` added at the positions of `index` along a dimension."""
-        return ops.scatter_add(self, dim, index, src)
-
-    def index_add(self: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
-        """This tensor with slices of `source` added at these positions along a dimension."""
-        return ops.index_add(self, dim, index, source, alpha)
-
-    def masked_select(self: Any, mask: Any) -> Any:
-        """The elements where the mask is true, as a vector."""
-        return self[mask]
-
-    def nonzero(self: Any, *, as_tuple: bool = False) -> Any:
-        """The positions of elements other than 0: a matrix with one row for each, or a tuple of index vectors."""
-        found = np.nonzero(self._concrete("nonzero()", "Its size depends on the values; use a mask with tg.where instead."))
-        if as_tuple:
-            return tuple(type(self)(i) for i in found)
-        return type(self)(np.stack(found, 1) if found else np.zeros((1 if bool(self) else 0, 0), np.int64))
-
-    def unbind(self: Any, dim: int = 0) -> tuple[Any, ...]:
-        """The slices along a dimension."""
-        axis = normalize_axis(dim, self.ndim)
-        return tuple(self.select(axis, k) for k in range(int(self.shape[axis])))
-
-    def split(self: Any, split_size: int | Sequence[int], dim: int = 0) -> tuple[Any, ...]:
-        """Pieces of one size (the last may be smaller), or of the given sizes."""
-        total = int(self.shape[dim])
-        if isinstance(split_size, int):
-            sizes = [min(split_size, total - k) for k in range(0, total, split_size)]
-        else:
-            sizes = list(split_size)
-            if sum(sizes) != total:
-                raise RuntimeError(f"split expects the sizes {sizes} to sum to {total}, the size of dimension {dim}")
-        starts = [sum(sizes[:k]) for k in range(len(sizes))]
-        return tuple(self.narrow(dim, a, n) for a, n in zip(starts, sizes, strict=True))
-
-    def chunk(self: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
-        """At most `chunks` pieces of equal size (the last may be smaller)."""
-        pieces: tuple[Any, ...] = self.split(max(1, -(-int(self.shape[dim]) // chunks)), dim)
-        return pieces
+    def is_nonzero(self: Any) -> bool:
+        """Whether the one element is not 0."""
+        return bool(self)
 
     def __repr__(self) -> str:
+        return tensor_repr(self)
+
+    def __format__(self: Any, spec: str) -> str:
+        if self.ndim == 0 and not isinstance(self._data, Var):
+            return format(self._data.item(), spec)
+        if spec:
+            raise TypeError(
+                f"a tensor of {self.ndim} dimensions has no format {spec!r}; format its elements, or set_printoptions(precision=...)"
+            )
         return tensor_repr(self)

@@ -142,6 +142,10 @@ class Writes(Value):
         """The box as it was when it held `data`."""
         return self._past[id(data)]
 
+    def _keep_past(self: Any) -> None:
+        """Remember the box as it is now, for those who saved it."""
+        self._past = {**self._past, id(self._data): self._alias()}
+
     def _adopt(self: Any, new: Any) -> None:
         """Take the history and the tangents of `new`."""
         if isinstance(new, Writes):
@@ -159,7 +163,7 @@ class Writes(Value):
     def _take(self: Any, new: Any) -> None:
         """Become `new`. Where the tape saved this box, it is remembered as it was."""
         if self._past is not None:
-            self._past = {**self._past, id(self._data): self._alias()}
+            self._keep_past()
         self._data = new._data if isinstance(new, Value) else np.asarray(new)
         if MODE.enabled or not self.boxes_everything:
             self._adopt(new)
@@ -225,20 +229,24 @@ class Writes(Value):
                 raise RuntimeError(LEAF if self is root and not dual else LEAF.replace("a leaf", "a view of a leaf", 1))
         if not self._data.flags.writeable:
             repeated = any(stride == 0 and size > 1 for stride, size in zip(self._data.strides, self._data.shape, strict=True))
-            raise RuntimeError(EXPANDED if repeated else READ_ONLY)
+            if repeated or not root._data.flags.writeable:
+                raise RuntimeError(EXPANDED if repeated else READ_ONLY)
+            self._data.flags.writeable = True  # a broadcast view that repeats nothing
 
-    def _update(self: Any, function: Callable[..., Any], *arguments: Any) -> Any:
+    def _update(self: Any, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         """`self = function(self, *arguments)` in place; the result must have this shape, and a dtype that may be cast to this one."""
         self._refresh()
         root = self if self._base is None else self._base
-        before = self
+        before, tracked = self, False
         if self._in_storage(root):
-            self._check_write(root, *arguments)
-            if MODE.enabled and any(isinstance(x, Writes) and x.requires_grad for x in (self, *arguments)):
+            self._check_write(root, *arguments, *options.values())
+            tracked = MODE.enabled and any(isinstance(x, Writes) and x.requires_grad for x in (self, *arguments, *options.values()))
+            if tracked:
                 # The rule of the operation may read what is about to be overwritten: it gets a copy.
                 before = self._alias()
                 before._data, before._versions = self._data.copy(), None
-        new = function(before, *[before if x is self else x for x in arguments])
+        given = {name: before if x is self else x for name, x in options.items()} if options else options
+        new = function(before, *[before if x is self else x for x in arguments], **given)
         if not (len(new.shape) == len(self.shape) and all(same(a, b) for a, b in zip(new.shape, self.shape, strict=True))):
             raise ShapeError(
                 f"the result of the in-place operation has shape {show(new.shape)}, which does not fit the written array's "
@@ -246,13 +254,19 @@ class Writes(Value):
                 "Use the operation that returns a new array."
             )
         if new.dtype != self.dtype:
-            if not np.can_cast(new.dtype, self.dtype, "same_kind"):
+            if not (
+                np.can_cast(new.dtype, self.dtype, "same_kind")
+                or (self.boxes_everything and {new.dtype.kind, self.dtype.kind} <= {"i", "u"})
+            ):
                 raise DTypeError(
                     f"the result of the in-place operation has dtype {new.dtype}, which cannot be cast to the written "
                     f"array's {self.dtype}. "
                     "Convert the array with .astype first, or use the operation that returns a new array."
                 )
             new = ops.convert(new, self.dtype)
+        if tracked and self.requires_grad and not (isinstance(new, Writes) and new.requires_grad):
+            # What does not depend on the old value, or not smoothly, keeps its place on the tape, with a gradient of 0.
+            new = ops.where(False, before, new)
         self._write(new)
         return self
 

@@ -1,0 +1,125 @@
+"""Indexing of Tensors: torch's functions that read and write at places given by indices or masks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from .._codegen import integers
+from ..ir.dispatch import Value
+from ..types import normalize_axis
+from .operators import operand
+from .tensor_casts import titled
+from .writing import entitle
+
+
+class TensorIndexing(Value):
+    """Reading at places; a function that writes gives a new tensor (see `tensor_updates` for those in place)."""
+
+    __slots__ = ()
+
+    def select(self: Any, dim: int, index: int) -> Any:
+        """One slice along a dimension, which disappears."""
+        return self[(slice(None),) * normalize_axis(dim, self.ndim) + (index,)]
+
+    def narrow(self: Any, dim: int, start: Any, length: Any) -> Any:
+        """`length` elements from `start` on along a dimension."""
+        return self[(slice(None),) * normalize_axis(dim, self.ndim) + (slice(start, start + length),)]
+
+    def index_select(self: Any, dim: int, index: Any) -> Any:
+        """The elements at these positions along a dimension."""
+        return ops.take(self, index, dim)
+
+    def gather(self: Any, dim: int, index: Any) -> Any:
+        """Elements picked along a dimension, one for each position of `index`."""
+        return ops.gather(self, dim, index)
+
+    def scatter(self: Any, dim: int, index: Any, src: Any) -> Any:
+        """This tensor with the elements of `src` at the positions of `index` along a dimension."""
+        return ops.scatter(self, dim, index, src)
+
+    def scatter_add(self: Any, dim: int, index: Any, src: Any) -> Any:
+        """This tensor with `src` added at the positions of `index` along a dimension."""
+        return ops.scatter_add(self, dim, index, src)
+
+    def index_add(self: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
+        """This tensor with slices of `source` added at these positions along a dimension."""
+        return ops.index_add(self, dim, index, source, alpha)
+
+    def masked_select(self: Any, mask: Any) -> Any:
+        """The elements where the mask is true, as a vector."""
+        return self[mask]
+
+    def nonzero(self: Any, *, as_tuple: bool = False) -> Any:
+        """The positions of elements other than 0: a matrix with one row for each, or a tuple of index vectors."""
+        found = np.nonzero(self._concrete("nonzero()", "Its size depends on the values; use a mask with tg.where instead."))
+        if as_tuple:
+            return tuple(type(self)(i) for i in found)
+        return type(self)(np.stack(found, 1) if found else np.zeros((1 if bool(self) else 0, 0), np.int64))
+
+    def index_copy(self: Any, dim: int, index: Any, source: Any) -> Any:
+        """This tensor with slices of `source` at these positions along a dimension."""
+        return titled(ops.index_copy(self, dim, index, source), "IndexCopyBackward0", self)
+
+    def index_fill(self: Any, dim: int, index: Any, value: Any) -> Any:
+        """This tensor with `value` at these positions along a dimension."""
+        key = (slice(None),) * normalize_axis(dim, self.ndim) + (index,)
+        return titled(ops.index_update(self, key, value), "IndexFillBackward0", self)
+
+    def index_put(self: Any, indices: Sequence[Any], values: Any, accumulate: bool = False) -> Any:
+        """This tensor with `values` at (or added at) `self[indices]`."""
+        put = ops.index_add_at if accumulate else ops.index_update
+        return titled(put(self, tuple(slice(None) if i is None else i for i in indices), operand(values)), "IndexPutBackward0", self)
+
+    def masked_scatter(self: Any, mask: Any, source: Any) -> Any:
+        """This tensor with the elements of `source`, in their order, where the mask is true."""
+        mask = ops.broadcast_to(operand(mask), self.shape)
+        place = ops.reshape(ops.cumsum(ops.reshape(mask, (-1,)), axis=0) - 1, self.shape)
+        flat = ops.reshape(operand(source), (-1,))
+        missing = not isinstance(flat.shape[0], integers.Integer) and flat.shape[0] == 0
+        if missing:
+            return self.clone()
+        return titled(
+            ops.where(mask, ops.convert(ops.take(flat, ops.maximum(place, 0), mode="clip"), self.dtype), self),
+            "MaskedScatterBackward0",
+            self,
+        )
+
+    def put(self: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
+        """This tensor with `source` at (or added at) positions of its elements in C order."""
+        put = ops.index_add_at if accumulate else ops.index_update
+        flat = put(ops.reshape(self, (-1,)), index, ops.reshape(operand(source), index.shape))
+        return titled(ops.reshape(flat, self.shape), "PutBackward0", self)
+
+    def take(self: Any, index: Any) -> Any:
+        """The elements at these positions in C order."""
+        return titled(ops.reshape(self, (-1,))[index], "TakeBackward0", self)
+
+    def take_along_dim(self: Any, indices: Any, dim: int | None = None) -> Any:
+        """Elements picked along a dimension, one for each position of `indices`."""
+        return ops.take_along_axis(self, indices, dim)
+
+    def argwhere(self: Any) -> Any:
+        """The positions of elements other than 0, a row for each."""
+        return self.nonzero()
+
+    def __setitem__(self: Any, index: Any, value: Any) -> None:
+        if isinstance(value, Value) and self._holds(index, value):
+            return  # the second half of `x[index] += y`, whose first half has written through the view already
+        key = index if isinstance(index, tuple) else (index,)
+        basic = all(isinstance(item, BASIC) and not isinstance(item, bool) for item in key)
+        title = "tracegrad::autograd::CopySlices" if basic else "IndexPutBackward0"
+
+        def written(x: Any, value: Any) -> Any:
+            result = ops.index_update(x, index, value)
+            entitle(result, title, x, value)
+            return result
+
+        self._update(written, operand(value))
+
+
+BASIC = (int, np.integer, integers.Integer, slice, type(None), type(...))
+"""What a key consists of that shows a part of the tensor's memory."""
