@@ -348,3 +348,11 @@ class TestErrors:
     def test_unknown_type(self) -> None:
         with pytest.raises(TypeError, match=r"set.*static_argnames"):
             tg.jit(lambda x: x)({1, 2})
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_jvp_of_a_jacobian(mode: str) -> None:
+    """Saved values that are dual keep their tangents in a batched sweep."""
+    for function in (lambda y: y**3, tg.jit(lambda y: y**3)):
+        _, tangent = tg.jvp(tg.jacobian(function, mode=mode), (np.array([1.0, 2.0]),), (np.ones(2),))
+        assert np.array_equal(tangent, [[6, 0], [0, 12]])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from .. import ops
@@ -14,17 +15,18 @@ from ..types import ArrayType
 from .saved import BOX
 
 
-def over_rows(function: Callable[[list[Any]], Sequence[Any]], stacked: Sequence[Any]) -> list[Any]:
+def over_rows(function: Callable[[list[Any]], Sequence[Any]], stacked: Sequence[Any], aside: bool = False) -> list[Any]:
     """`function` of a list of rows for every row of the arrays in `stacked`; its results stacked along a new first axis.
 
     The function runs once, on variables of a trace, and what it recorded is evaluated for all rows. Where it cannot be traced
     (a hook asks for a number, an operation has no batching rule, random numbers are drawn) it runs once per row. A result that is
-    None stays None; all rows must agree on which are.
+    None stays None; all rows must agree on which are. With `aside` only what depends on the rows is recorded, all else is computed as
+    the function runs, so that it may branch on values.
     """
     size = stacked[0].shape[0]
-    trace = Trace("rows")
+    trace = Trace("rows", aside=aside)
     try:
-        with trace:
+        with nullcontext() if aside else trace:
             rows = [BOX[0](trace.input(ArrayType(x.dtype, tuple(x.shape[1:]))), None, 0) for x in stacked]
             try:
                 results = function(rows)

@@ -70,7 +70,8 @@ def unpack(saved: Saved, create_graph: bool) -> Any:
         value = boxed
     else:
         value = boxed._past_with(data)
-    if create_graph or (value._tangents and STATE.levels):
+    # Tangents count also where their level stands outside of the innermost trace: that captures the value with them.
+    if create_graph or value._tangents:
         return value
     return BOX[0](data, None, 0) if isinstance(data, Var) or STATE.traces else data
 
