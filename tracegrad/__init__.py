@@ -26,6 +26,7 @@ from .errors import ConcretizationError, DTypeError, ShapeError, TracegradError,
 from .faces.printing import get_printoptions, printoptions, set_printoptions
 from .forward import jvp, linearize
 from .jit import jit
+from .picture import graph_picture
 from .runtime.threads import get_num_threads, set_num_threads
 from .ops import *  # noqa: F403  (the public functions, listed in ops.__all__)
 from .tensor import Array, Tensor
@@ -57,6 +58,7 @@ __all__ = [
     "get_num_threads",
     "get_printoptions",
     "grad",
+    "graph_picture",
     "hessian",
     "hvp",
     "inference_mode",

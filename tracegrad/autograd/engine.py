@@ -67,7 +67,7 @@ def sweep(
     results: dict[Edge, Any] = {}
     # Traced adjoint nodes carry the line of their forward node.
     trace = STATE.traces[-1] if STATE.traces else None
-    lines = (trace.keep_lines, trace.where) if trace is not None else (True, "")
+    lines = (trace.keep_lines, trace.where, trace.note) if trace is not None else (True, "", "")
     if trace is not None:
         trace.keep_lines = False
     apply = apply_logged if PROFILES and trace is None else apply_rules
@@ -107,7 +107,7 @@ def sweep(
             if needed is not None and not needed[node]:
                 continue
             if trace is not None:
-                trace.where = node.where
+                trace.where, trace.note = node.where, f"adjoint of {node.op.name}"
             if hooks is not None and hooks.pre:
                 slots = run_prehooks(hooks, count_of(node), slots)
             # A hook may have taken all cotangents away.
@@ -125,7 +125,7 @@ def sweep(
         RUNNING.task = outer
         MODE.enabled = previous
         if trace is not None:
-            trace.keep_lines, trace.where = lines
+            trace.keep_lines, trace.where, trace.note = lines
     return results
 
 

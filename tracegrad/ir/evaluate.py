@@ -15,14 +15,14 @@ def evaluate(graph: Graph, inputs: Sequence[Any]) -> list[Any]:
     """The outputs of `graph` for these inputs. Inside a trace the nodes keep the user lines they were traced from."""
     values: dict[Atom, Any] = dict(zip(graph.inputs, inputs, strict=True))
     trace = STATE.traces[-1] if STATE.traces else None
-    keep, where = (trace.keep_lines, trace.where) if trace else (True, "")
+    kept = (trace.keep_lines, trace.where, trace.note) if trace else (True, "", "")
     if trace:
         trace.keep_lines = False
     last_use = _last_uses(graph)
     try:
         for position, node in enumerate(graph.nodes):
             if trace:
-                trace.where = node.where
+                trace.where, trace.note = node.where, node.note
             result = bind(node.op, [values[a] if isinstance(a, Var) else a.value for a in node.inputs], node.params)
             if node.op.outputs == 1:
                 values[node.outputs[0]] = result
@@ -32,7 +32,7 @@ def evaluate(graph: Graph, inputs: Sequence[Any]) -> list[Any]:
                 del values[dead]
     finally:
         if trace:
-            trace.keep_lines, trace.where = keep, where
+            trace.keep_lines, trace.where, trace.note = kept
     return [a.value if isinstance(a, Literal) else values[a] for a in graph.outputs]
 
 
@@ -41,11 +41,11 @@ def evaluate_batched(graph: Graph, inputs: Sequence[Any], axes: Sequence[int | N
     values: dict[Any, Any] = dict(zip(graph.inputs, inputs, strict=True))
     where: dict[Any, int | None] = dict(zip(graph.inputs, axes, strict=True))
     trace = STATE.traces[-1] if STATE.traces else None
-    kept = (trace.keep_lines, trace.where) if trace else (True, "")
+    kept = (trace.keep_lines, trace.where, trace.note) if trace else (True, "", "")
     try:
         for node in graph.nodes:
             if trace:
-                trace.keep_lines, trace.where = False, node.where
+                trace.keep_lines, trace.where, trace.note = False, node.where, node.note
             operands = [a.value if isinstance(a, Literal) else values[a] for a in node.inputs]
             places = [None if isinstance(a, Literal) else where[a] for a in node.inputs]
             if all(p is None for p in places):
@@ -59,7 +59,7 @@ def evaluate_batched(graph: Graph, inputs: Sequence[Any], axes: Sequence[int | N
             where.update(zip(node.outputs, out_axes, strict=True))
     finally:
         if trace:
-            trace.keep_lines, trace.where = kept
+            trace.keep_lines, trace.where, trace.note = kept
     return (
         [a.value if isinstance(a, Literal) else values[a] for a in graph.outputs],
         [None if isinstance(a, Literal) else where[a] for a in graph.outputs],

@@ -46,6 +46,8 @@ class Trace:
         """Boxes from outside whose `grad` was looked at."""
         self.keep_lines = keep_lines
         self.where = ""
+        self.note = ""
+        """What a node is for, where a transform records it: `adjoint of mul`."""
         self.outer_levels: tuple[int, ...] = ()
 
     def __enter__(self) -> Self:
@@ -96,7 +98,7 @@ class Trace:
         atoms = tuple([self.lift(x) for x in inputs])
         types = op.infer(*atoms, **params)
         outputs = tuple([Var(t, "", self) for t in types])
-        self.nodes.append(Node(op, atoms, params, outputs, user_line() if self.keep_lines else self.where))
+        self.nodes.append(Node(op, atoms, params, outputs, user_line() if self.keep_lines else self.where, self.note))
         return outputs
 
     boxed: Callable[..., Any]
