@@ -141,7 +141,6 @@ CASES: tuple[Case, ...] = (
         lambda x: x[I, [0], I, [0, 1, 1], [-1, 0, 2]],
         ("gather",),
     ),
-    # Traces record a slice and a reshape in its place: here it is traced, compiled and mapped itself.
     Case(
         "select",
         lambda x: bind(select_op, (x,), {"start": (1, 2, 0), "size": (1, 1, 2), "step": (1, -1, 2), "shape": (1, 2)}),

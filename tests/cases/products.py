@@ -61,7 +61,7 @@ SPECIAL: dict[str, tuple[tuple[Any, ...], ...]] = {
     "vectors": (whole((4,), (4,)), whole((4,), (4,), dtype=bool), (np.zeros(0), np.zeros(0))),
 }
 MATMUL = tuple(
-    Case(f"matmul {name}".strip(), ops.matmul, normal(*shapes), np.matmul, ("matmul",), special=SPECIAL.get(name, ()))
+    Case(f"matmul {name}".strip(), ops.matmul, normal(*shapes), np.matmul, ("matmul", "dot", "mv"), special=SPECIAL.get(name, ()))
     for name, shapes in SHAPES.items()
 )
 EINSUM: dict[str, tuple[Shape, ...]] = {

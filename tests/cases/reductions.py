@@ -228,7 +228,7 @@ CASES: tuple[Case, ...] = (
     Case("trapezoid", lambda y: ops.trapezoid(y, dx=0.5, axis=0), cube, lambda y: np.trapezoid(y, dx=0.5, axis=0)),
     Case("trapezoid places", lambda y, x: ops.trapezoid(y, x), pair, lambda y, x: np.trapezoid(y, x)),
     Case("trapezoid vector", lambda y, x: ops.trapezoid(y, x[:, 0], axis=0), pair, lambda y, x: np.trapezoid(y, x[:, 0], axis=0)),
-    *reduction("mean", ops.mean, np.mean, special=(*NARROW[:3], (HOLES,))),
+    *reduction("mean", ops.mean, np.mean, "mean", special=(*NARROW[:3], (HOLES,))),
     Case("mean where", lambda x: ops.mean(x, 0, where=CUBE < 18), cube, lambda x: np.mean(x, 0, where=CUBE < 18)),
     Case("average", lambda x, w: ops.average(x, 0, w), pair, lambda x, w: np.average(x, 0, w)),
     Case(

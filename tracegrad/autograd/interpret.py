@@ -47,6 +47,8 @@ def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) 
         level = _level(inputs)
         if level:
             return _dual(op, inputs, params, level)
+    if op.composed is not None and (left or STATE.traces):
+        return op.composed(*inputs, **params)
     single = op.outputs == 1
     outs: Sequence[Any]
     rest = None

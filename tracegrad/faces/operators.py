@@ -14,6 +14,7 @@ from ..ir.dispatch import STATE, Value
 from ..ir.op import Op
 from ..ops.arithmetic import PLAIN
 from ..ops.indexing import reading
+from ..ops.products import IN_ONE_STEP, matmul_op
 
 OPERANDS = (Value, float, int, np.ndarray, np.generic, complex, integers.Integer)
 
@@ -94,6 +95,9 @@ class Direct:
         return getattr(face if box is None else box, self.name)
 
 
+_matmul = _binary(ops.matmul)
+
+
 class Operators(Value):
     """Operators as methods. In-place forms go through `_update`, which each face defines by its own rules of writing."""
 
@@ -106,7 +110,7 @@ class Operators(Value):
     __floordiv__, __rfloordiv__, __ifloordiv__ = _binary(ops.floor_divide), _reflected(ops.floor_divide), _in_place(ops.floor_divide)
     __mod__, __rmod__, __imod__ = _binary(ops.remainder), _reflected(ops.remainder), _in_place(ops.remainder)
     __pow__, __rpow__, __ipow__ = _binary(ops.power), _reflected(ops.power), _in_place(ops.power)
-    __matmul__, __rmatmul__, __imatmul__ = _binary(ops.matmul), _reflected(ops.matmul), _in_place(ops.matmul)
+    __rmatmul__, __imatmul__ = _reflected(ops.matmul), _in_place(ops.matmul)
     __and__, __rand__, __iand__ = _binary(ops.bitwise_and), _reflected(ops.bitwise_and), _in_place(ops.bitwise_and)
     __or__, __ror__, __ior__ = _binary(ops.bitwise_or), _reflected(ops.bitwise_or), _in_place(ops.bitwise_or)
     __xor__, __rxor__, __ixor__ = _binary(ops.bitwise_xor), _reflected(ops.bitwise_xor), _in_place(ops.bitwise_xor)
@@ -124,6 +128,15 @@ class Operators(Value):
 
     def __rdivmod__(self: Any, other: Any) -> Any:
         return other // self, other % self
+
+    def __matmul__(self: Any, other: Any) -> Any:
+        if isinstance(other, Value):
+            x, y = self._data, other._data
+            if type(x) is np.ndarray and type(y) is np.ndarray and x.dtype is y.dtype and not STATE.special:
+                op = matmul_op if x.ndim == 2 == y.ndim else IN_ONE_STEP.get((x.ndim, y.ndim))
+                if op is not None and op.eager is not None:
+                    return op.eager(self, other)
+        return _matmul(self, other)
 
     def __getitem__(self: Any, index: Any) -> Any:
         if not STATE.special:

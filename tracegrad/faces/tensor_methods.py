@@ -168,6 +168,8 @@ class TensorMethods(TensorUpdates, TensorProducts, TensorShapes, TensorIndexing,
     # reductions
     def sum(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
         """Sum over all or some dimensions."""
+        if dtype is None and not keepdim:
+            return ops.sum(self, dim)
         x = self if dtype is None else ops.convert(self, dtype)
         return titled(ops.sum(x, axis=dim, keepdims=keepdim), "SumBackward0" if dim is None else "SumBackward1", x)
 

@@ -89,6 +89,8 @@ class Op:
     """True where removing an unused application would change what the program does."""
     view: bool = False
     staged: Callable[..., tuple[Sequence[Any], Rest]] | None = None
+    composed: Callable[..., Any] | None = None
+    """What traces record in its place, as a function like `evaluate`, of an operation that running code has for the sake of one node."""
     on_reals: Callable[..., Any] | None = None
     """What gives the result on real numbers, without the conversions and checks of `evaluate`."""
     eager: Callable[..., Any] | None = None
@@ -117,13 +119,16 @@ def op(
     effects: bool = False,
     view: bool = False,
     staged: Callable[..., tuple[Sequence[Any], Rest]] | None = None,
+    composed: Callable[..., Any] | None = None,
 ) -> Op:
     """An operation with every rule given explicitly; see `Op`."""
     rules: Any = vjp
     if vjp is not None and not callable(vjp):
         rules = tuple(None if r is None else read_names(r) for r in vjp)
         assert len(rules) == len(inputs), name
-    return Op(name, tuple(inputs), evaluate, infer, rules, jvp, batch, lowering, compute, variadic, outputs, doc, effects, view, staged)
+    return Op(
+        name, tuple(inputs), evaluate, infer, rules, jvp, batch, lowering, compute, variadic, outputs, doc, effects, view, staged, composed
+    )
 
 
 def operand_kinds(operands: Sequence[Any]) -> list[Any]:

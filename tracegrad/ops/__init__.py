@@ -41,11 +41,14 @@ from .logic import (
     bitwise_and, bitwise_invert, bitwise_not, bitwise_or, bitwise_xor, invert, isclose, isfinite, isinf, isnan, isneginf, isposinf,
     left_shift, logical_and, logical_not, logical_or, logical_xor, nan_to_num, right_shift,
 )
+from .outer_products import (
+    cross, kron, outer,
+)
 from .padding import (
     pad,
 )
 from .products import (
-    bmm, cross, dot, inner, kron, matmul, matrix_transpose, mm, multi_dot, mv, outer, tensordot, vdot, vecdot,
+    bmm, dot, inner, matmul, matrix_transpose, mm, multi_dot, mv, tensordot, vdot, vecdot,
 )
 from .random import (
     Generator, default_rng, manual_seed,

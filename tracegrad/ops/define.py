@@ -19,7 +19,8 @@ def linear(
     infer: Callable[..., Types],
     adjoint: Rule,
     batch: Rule,
-    lowering: lower.Lowering | None,
+    lowering: lower.Lowering | None = None,
+    composed: Callable[..., Any] | None = None,
     inputs: Sequence[str] = ("x",),
     view: bool = False,
     doc: str = "",
@@ -43,6 +44,7 @@ def linear(
         lowering=lowering,
         doc=doc,
         view=view,
+        composed=composed,
     )
     return this
 

@@ -267,7 +267,7 @@ def make_plan(shape: Shape, key: Any) -> Plan:
 
 
 def _basic(x: Any, plan: Plan) -> Any:
-    if not STATE.traces and plan.shape != plan.size and not _only_new_axes(shape_of(x), plan):
+    if plan.shape != plan.size and not _only_new_axes(shape_of(x), plan):
         return bind(select_op, (x,), {"start": plan.start, "size": plan.size, "step": plan.step, "shape": plan.shape})
     view = slice_array(x, plan.start, plan.size, plan.step)
     return view if plan.shape == plan.size else reshape(view, plan.shape)

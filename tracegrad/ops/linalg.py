@@ -22,13 +22,12 @@ from .define import ndim_of, shape_of
 from .diagonals import diagonal as general_diagonal
 from .diagonals import trace as general_trace
 from .factorizations import cholesky, eigh, eigvalsh, qr, svd, svdvals
+from .outer_products import cross, outer
 from .products import (
-    cross,
     matmul,
     matrix_transpose,
     multi_dot,
     operand,
-    outer,
     size_hint,
     tensordot,
     vecdot,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from ..types import ArrayType, Int, normalize_axis, show
 from .arithmetic import add, conj, convert, div, equal, mul, not_equal, sub, where
 from .define import as_array, front, ndim_of, shape_of
 from .scans import cumprod
-from .shape import broadcast_to, concatenate, expand_dims, reshape, slice_array, sum_axes, transpose
+from .shape import broadcast_to, concatenate, expand_dims, reshape, slice_array, sum_axes, sum_op, transpose
 
 Axis = int | Sequence[int] | None
 
@@ -35,6 +36,12 @@ def normalize_axes(axis: Axis, ndim: int) -> tuple[int, ...]:
     if len(set(axes)) != len(axes):
         raise ShapeError(f"repeated axis in {tuple(axis)}")
     return tuple(axes)
+
+
+@lru_cache(maxsize=4096)
+def _over(axis: Axis, ndim: int) -> dict[str, Any]:
+    """The parameters of a reduction, of which running code uses few."""
+    return {"axes": normalize_axes(axis, ndim)}
 
 
 def kept(shape: Sequence[Int], axes: Sequence[int]) -> tuple[Int, ...]:
@@ -74,6 +81,8 @@ def sum(x: Any, axis: Axis = None, keepdims: bool = False, dtype: Any = None, *,
     array([3., 5., 7.])
     """
     x = as_array(x)
+    if not keepdims and dtype is None and where is None and initial is None:
+        return bind(sum_op, (x,), _over(axis if axis is None or type(axis) is int else normalize_axes(axis, ndim_of(x)), ndim_of(x)))
     if dtype is not None:
         x = convert(x, dtype)
     x = x if where is None else select_or(where, x, 0)

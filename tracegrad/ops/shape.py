@@ -290,9 +290,8 @@ def _select_batch(values: Any, axes: Any, n: Int, *, start: Shape, size: Shape, 
     return [bind(select_op, [front(values[0], axes[0])], params)], [0]
 
 
-def _select_index(index: Shape, in_shape: Shape, out_shape: Shape, params: dict[str, Any]) -> Shape:
-    inside = _reshape_index(index, params["size"], out_shape, params)
-    return tuple(b + k * s for b, k, s in zip(params["start"], inside, params["step"], strict=True))
+def _select_composed(x: Any, *, start: Shape, size: Shape, step: tuple[int, ...], shape: Shape) -> Any:
+    return reshape(slice_array(x, start, size, step), shape)
 
 
 select_op = linear(
@@ -301,10 +300,9 @@ select_op = linear(
     infer=lambda x, *, start, size, step, shape: (ArrayType(x.type.dtype, tuple(shape)),),
     adjoint=lambda ct, *, start, size, step, like: embed(reshape(ct, size), like.shape, start, step),
     batch=_select_batch,
-    lowering=lower.View(_select_index),
+    composed=_select_composed,
     view=True,
-    doc="A slice without some of its axes of size 1, or with new ones: what a key of integers and slices reads in running code. "
-    "Traces record the slice and the reshape, which passes know.",
+    doc="A slice without some of its axes of size 1, or with new ones.",
 )
 
 

@@ -11,14 +11,14 @@ from .._codegen import lowering as lower
 from ..errors import ShapeError
 from ..ir.dispatch import bind
 from ..ir.op import Op, elementwise, op
-from ..types import Int, broadcast_shapes, normalize_axis, same, show
+from ..types import ArrayType, Int, broadcast_shapes, normalize_axis, same, show
 from .arithmetic import add, convert, div, equal, imag, mul, not_equal, real, sub
 from .arithmetic import where as where_
-from .define import as_array, ndim_of, shape_of
+from .define import as_array, front, linear, ndim_of, shape_of
 from .elementary import abs as abs_
 from .elementary import exp, log, power, sqrt, square
 from .logic import isfinite, isnan, logical_not
-from .reductions import Axis, count, normalize_axes
+from .reductions import Axis, count, keep, normalize_axes, spread
 from .reductions import all as all_
 from .reductions import max as max_
 from .reductions import min as min_
@@ -65,6 +65,27 @@ def _inexact(x: Any) -> Any:
 # --- means ---------------------------------------------------------------------------------------------------------------------
 
 
+def _mean_evaluate(x: Any, *, axes: tuple[int, ...]) -> Any:
+    return np.add.reduce(x, axes) / (x.size if len(axes) == x.ndim else integers.product([x.shape[a] for a in axes]))
+
+
+def _mean_adjoint(ct: Any, *, axes: tuple[int, ...], like: Any) -> Any:
+    n = count(like.shape, axes)
+    # 0 elements have no mean, and no place for its gradient either.
+    return spread(mul(ct, 1 / n if n != 0 else 0), like.shape, axes)
+
+
+mean_op = linear(
+    "mean",
+    evaluate=_mean_evaluate,
+    infer=lambda x, *, axes: (ArrayType(x.type.dtype, tuple([s for k, s in enumerate(x.type.shape) if k not in axes])),),
+    adjoint=_mean_adjoint,
+    batch=lambda values, at, size, *, axes: ([mean(front(values[0], at[0]), tuple(a + 1 for a in axes))], [0]),
+    composed=lambda x, *, axes: div(sum_(x, axes), count(shape_of(x), axes)),
+    doc="Mean over axes of floating-point numbers.",
+)
+
+
 def mean(x: Any, axis: Axis = None, keepdims: bool = False, dtype: Any = None, *, where: Any = None) -> Any:
     """Mean over axes (all by default); integers are averaged in float64.
 
@@ -77,7 +98,7 @@ def mean(x: Any, axis: Axis = None, keepdims: bool = False, dtype: Any = None, *
     if where is not None:
         chosen = broadcast_to(as_array(where), shape_of(x))
         return div(sum_(x, axes, keepdims, where=chosen), convert(sum_(chosen, axes, keepdims), _real_dtype(x)))
-    return div(sum_(x, axes, keepdims), count(shape_of(x), axes))
+    return keep(bind(mean_op, (x,), {"axes": axes}), x, axes, keepdims)
 
 
 def _real_dtype(x: Any) -> Any:
@@ -332,4 +353,4 @@ def _nan_extreme(extreme: Any, x: Any, axis: Axis, keepdims: bool, neutral: floa
     return where_(all_(missing, axis, keepdims), x.dtype.type(np.nan), found)
 
 
-OPS = (no_grad_op, stop_gradient_op)
+OPS = (mean_op, no_grad_op, stop_gradient_op)
