@@ -12,10 +12,10 @@ from .. import ops
 from .._codegen import integers
 from ..autograd.mode import MODE
 from ..autograd.tape import record
-from ..ir.dispatch import STATE, Value
+from ..ir.dispatch import STATE, Value, bind
 from ..ir.op import Op, Rules, op
 from ..ops.shape import broadcast_to_op
-from ..types import normalize_axis, same, show
+from ..types import normalize_axis, same, show, type_of
 from .tensor_casts import sizes_of, titled
 from .writing import ONE_OF_MANY, untracked
 
@@ -51,6 +51,38 @@ def _in_pieces(count: int) -> Op:
         outputs=count,
         doc="The pieces of an array along an axis.",
     )
+
+
+def _diagonal(x: Any, *, offset: int, dims: tuple[int, int]) -> Any:
+    shown = np.diagonal(x, offset, *dims)
+    # NumPy leaves it to its next version to make this view writable.
+    shown.flags.writeable = x.flags.writeable
+    return shown
+
+
+def _on_diagonal(ct: Any, *, offset: int, dims: tuple[int, int], like: Any) -> Any:
+    last = len(like.shape) - 2, len(like.shape) - 1
+    rest = [n for k, n in enumerate(like.shape) if k not in dims]
+    places = np.arange(ct.shape[-1])
+    key = (..., places + max(-offset, 0), places + max(offset, 0))
+    zeros = ops.zeros((*rest, like.shape[dims[0]], like.shape[dims[1]]), ct.dtype)
+    return ops.moveaxis(ops.index_update(zeros, key, ct), last, dims)
+
+
+diagonal_op = op(
+    "diagonal",
+    ["x"],
+    evaluate=_diagonal,
+    infer=lambda x, *, offset, dims: (type_of(_diagonal(x.value, offset=offset, dims=dims)),),
+    vjp=[_on_diagonal],
+    jvp=lambda tangents, inputs, outs, **params: [bind(diagonal_op, tangents, params)],
+    batch=lambda values, axes, size, *, offset, dims: (
+        [bind(diagonal_op, [ops.moveaxis(values[0], axes[0], 0)], {"offset": offset, "dims": (dims[0] + 1, dims[1] + 1)})],
+        [0],
+    ),
+    doc="A view of a diagonal, which steps in two axes at once, so that slices of what is not contiguous cannot show it.",
+    view=True,
+)
 
 
 class TensorShapes(Value):
@@ -304,8 +336,13 @@ class TensorShapes(Value):
         return ops.reshape(self, (*self.shape[:axis], *sizes, *self.shape[axis + 1 :]))
 
     def diagonal(self: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
-        """The diagonal of two dimensions, as the last dimension."""
-        return ops.diagonal(self, offset, dim1, dim2)
+        """A view of the diagonal of two dimensions, as the last dimension."""
+        if STATE.traces or not isinstance(self._data, np.ndarray):
+            return ops.diagonal(self, offset, dim1, dim2)
+        axes = normalize_axis(dim1, self.ndim), normalize_axis(dim2, self.ndim)
+        if axes[0] == axes[1]:
+            raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+        return self._bind(diagonal_op, [self], {"offset": offset, "dims": axes})
 
     def diag_embed(self: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
         """Matrices with the last dimension as their diagonals."""
