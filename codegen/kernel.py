@@ -11,6 +11,7 @@
               | Loop     for index in range(lo, hi): body          (step +1; unsigned)
               | While    while condition: body
               | If       if condition: then; else: otherwise
+              | Allocate name = memory of a shape that is known only while the kernel runs, or another view of such memory
               | Call     a library routine or own kernel over whole buffers
               | Check    where the condition is false, record (code, value) in `status` and go on
     expression = Name | Literal | Load buffer[index] | Index (an integer expression as an int64 value) | Apply (a code template over expressions, with the result's dtype)
@@ -138,6 +139,17 @@ class If:
 
 
 @dataclass(frozen=True)
+class Allocate:
+    """Memory for a "local" buffer. It lives until the kernel returns, or comes to this statement again."""
+
+    name: str
+    dtype: np.dtype
+    shape: tuple[Int, ...]
+    of: str = ""
+    """The local buffer whose elements this one shows in another shape."""
+
+
+@dataclass(frozen=True)
 class Call:
     """`routine(arguments...)`: buffers by name, integers, literals; outputs are among the buffers."""
 
@@ -155,7 +167,7 @@ class Check:
     value: Expression
 
 
-Statement: TypeAlias = Let | Declare | Update | Store | Loop | While | If | Call | Check
+Statement: TypeAlias = Let | Declare | Update | Store | Loop | While | If | Allocate | Call | Check
 
 
 @dataclass(frozen=True)
@@ -163,7 +175,8 @@ class Buffer:
     name: str
     dtype: np.dtype
     shape: tuple[Int, ...]
-    role: OneOf["in", "out", "temp"]
+    role: OneOf["in", "out", "temp", "local"]
+    """A temporary lies in the arena; a local one is made by an Allocate."""
     layout: OneOf["C", "F", "A"] = "C"
     """Of an input: C order; Fortran order, where `shape` is that of the transposed array, which has C order; or any strides."""
     offset: Int = 0
@@ -192,6 +205,14 @@ class Program:
     """What status code k (1-based) means; `{value}` in it is the recorded value."""
     arena: Int = 0
     """The bytes that the temporaries need."""
+
+    @property
+    def checked(self) -> bool:
+        """Whether a run can fail: with one of the errors, or (status code -1, the bytes as value) for lack of memory."""
+        found = [bool(self.errors)]
+        for phase in self.phases:
+            walk(phase.body, lambda s: found.append(isinstance(s, Allocate)))
+        return any(found)
 
 
 def walk(body: tuple[Statement, ...], visit: Callable[[Statement], None]) -> None:

@@ -119,6 +119,10 @@ def _float(value: float) -> str:
     return repr(value)
 
 
+def _shape(shape: tuple[Int, ...]) -> str:
+    return "(" + ", ".join(map(integer, shape)) + (",)" if len(shape) == 1 else ")")
+
+
 class _Printer:
     def __init__(self, program: kernel.Program) -> None:
         self.program = program
@@ -140,7 +144,7 @@ class _Printer:
 
     def function(self) -> None:
         program = self.program
-        arguments = [b.name for b in program.buffers if b.role != "temp" and not b.of]
+        arguments = [b.name for b in program.buffers if b.role in ("in", "out")]
         self.line(0, f"def {program.name}({', '.join([*arguments, 'arena', 'status', 'phase', 'lo', 'hi'])}):")
         doc = program.doc.replace("\\", "\\\\").replace('"""', "'''").strip().splitlines() or ["A compiled graph."]
         self.line(1, f'"""{doc[0]}')
@@ -172,9 +176,7 @@ class _Printer:
             self.line(1, "return")
 
     def buffer(self, buffer: kernel.Buffer) -> None:
-        shape = "(" + "".join(integer(d) + ", " for d in buffer.shape).rstrip(" ") + ")"
-        if len(buffer.shape) > 1:
-            shape = shape.replace(",)", ")")
+        shape = _shape(buffer.shape)
         dtype = f"np.{dtype_name(buffer.dtype)}"
         if buffer.of:
             self.line(1, f"{buffer.name} = view({buffer.of}, index(0), {shape}, {dtype})")
@@ -216,6 +218,9 @@ class _Printer:
                 if otherwise:
                     self.line(depth, "else:")
                     self.body(depth + 1, otherwise)
+            case kernel.Allocate(name, dtype, shape, of):
+                made = f"view({of}, index(0), {_shape(shape)}, " if of else f"np.empty({_shape(shape)}, "
+                self.line(depth, f"{name} = {made}np.{dtype_name(dtype)})")
             case kernel.Call(routine, arguments, comment):
                 module, _, name = routine.rpartition(".")
                 self.used[module or "library"].add(name)

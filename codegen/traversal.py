@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from .kernel import Apply, Call, Check, Declare, If, Let, Load, Loop, Statement, Store, Update, While
+from .kernel import Allocate, Apply, Call, Check, Declare, If, Let, Load, Loop, Statement, Store, Update, While
 
 Index: TypeAlias = tuple[Any, ...]
 Access: TypeAlias = tuple[str, Index]
@@ -33,6 +33,8 @@ def expressions(s: Statement) -> list[Any]:
             return [lo, hi]
         case While(condition, _) | If(condition, _, _):
             return [condition]
+        case Allocate(_, _, shape, of):
+            return [*shape, of] if of else list(shape)
         case Call(_, arguments, _):
             return list(arguments)
         case Check(condition, _, value):
@@ -77,6 +79,8 @@ def moved(body: tuple[Statement, ...], move: Callable[[str, Index], Access]) -> 
                 return replace(s, condition=expression(s.condition), then=moved(s.then, move), otherwise=moved(s.otherwise, move))
             case Check():
                 return replace(s, condition=expression(s.condition), value=expression(s.value))
+            case Allocate():
+                return s
             case Call():
                 return replace(s, arguments=tuple(map(expression, s.arguments)))
 

@@ -19,6 +19,8 @@ from .autograd import functional as functional
 from .autograd.grad_mode import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
 from .config import default_dtype, set_default_dtype
 from .control.branch import cond, switch
+from .control.mapping import map
+from .control.repeat import fori_loop, while_loop
 from .control.scan import scan
 from .custom import custom_jvp, custom_vjp, stop_gradient
 from .derivatives import grad, hessian, hvp, jacfwd, jacobian, jacrev, value_and_grad, vjp
@@ -55,6 +57,7 @@ __all__ = [
     "enable_grad",
     "float32",
     "float64",
+    "fori_loop",
     "get_num_threads",
     "get_printoptions",
     "grad",
@@ -74,6 +77,7 @@ __all__ = [
     "jit",
     "jvp",
     "linearize",
+    "map",
     "no_grad",
     "ops",
     "printoptions",
@@ -91,4 +95,5 @@ __all__ = [
     "value_and_grad",
     "vjp",
     "vmap",
+    "while_loop",
 ]

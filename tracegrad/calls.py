@@ -248,7 +248,7 @@ class _Writer:
 
     def kernel(self, operands: Sequence[str], sizes: Sequence[str]) -> None:
         """Memory, the kernel's call, and what it may have failed at."""
-        compiled, checked = self.compiled, bool(self.compiled.program.errors)
+        compiled, checked = self.compiled, self.compiled.program.checked
         outs = [f"o{k}" for k in range(len(compiled.out_shapes)) if k not in compiled.reused]
         scalars = {f"o{k}": d for k, (s, d) in enumerate(zip(compiled.out_shapes, compiled.out_dtypes, strict=True)) if s == ()}
         scalars |= {f"z{k}": compiled.in_dtypes[k] for k in self.numbers}

@@ -109,6 +109,9 @@ class Sizes:
         return number
 
 
+COUNT = "steps"
+"""What the names of sizes begin with that are no sizes of inputs but counts, known only while a graph runs; they may be 0."""
+
 SIZES: list[Sizes] = []
 """The sizes of the open traces, innermost last."""
 

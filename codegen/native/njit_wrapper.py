@@ -76,6 +76,8 @@ def make_njit(printed: PrintedProgram, program: kernel.Program, frozen: Sequence
     lines.append("    status = np.zeros(2, np.int64)")
     arguments = ", ".join([*[f"{b.name}_" for b in inputs], *[b.name for b in outputs], "arena", "status", "-1", "0", "0"])
     lines.append(f"    {program.name}({arguments})")
+    lines.append("    if status[0] < 0:")
+    lines.append('        raise MemoryError("no memory for what a loop keeps for its derivative")')
     for code, text in enumerate(program.errors):
         lines.append(f"    if status[0] == {code + 1}:")
         lines.append(f"        raise ValueError({text.replace('{value}', 'the recorded value')!r})")

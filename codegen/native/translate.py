@@ -357,12 +357,21 @@ class Function:
         raise UntranslatableError(f"expression {type(e).__name__}")
 
     def space(self, zero: bool, shape: Operand, dtype: Operand) -> Operand:
-        """`np.empty(shape, dtype)`: memory that lives until the function returns."""
-        if self.ends:
-            raise UntranslatableError("an array made in a loop")
-        slot = cgutils.alloca_once(self.builder, ir.IntType(8).as_pointer())
+        """`np.empty(shape, dtype)`: memory that lives until the function returns, or comes here again."""
+        b = self.builder
+        slot = cgutils.alloca_once(b, ir.IntType(8).as_pointer(), zfill=True)
+        self.values.free(b, slot)
+        b.store(ir.Constant(ir.IntType(8).as_pointer(), None), slot)
         self.scratch.append(slot)
-        return self.values.allocated(self.builder, slot, self.calls.items(self.builder, shape), dtype, zero)
+        made, size = self.values.allocated(b, slot, self.calls.items(b, shape), dtype, zero)
+        status = self.names[0].get("status")
+        if isinstance(status, Array):
+            # A kernel never raises: it says what it lacks, and returns.
+            with b.if_then(b.icmp_unsigned("==", b.load(slot), ir.Constant(ir.IntType(8).as_pointer(), None)), likely=False):
+                self.values.store(b, status, [Static(0)], Static(-1))
+                self.values.store(b, status, [Static(1)], Value(types.int64, size))
+                self.give_back(Static(None))
+        return made
 
     def indices(self, at: ast.expr) -> list[Operand]:
         found = self.expression(at)

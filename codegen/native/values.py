@@ -226,19 +226,24 @@ class Values:
             raise UntranslatableError("an array of any layout in another shape")
         return self.c_ordered(builder, x.type.dtype, x.data, [self.cast(builder, s, types.intp) for s in shape])
 
-    def allocated(self, builder: Any, slot: Any, shape: Sequence[Operand], dtype: Operand, zero: bool) -> Array:
-        """New memory, whose address is kept in `slot`."""
+    def allocated(self, builder: Any, slot: Any, shape: Sequence[Operand], dtype: Operand, zero: bool) -> tuple[Array, Any]:
+        """New memory, whose address is kept in `slot`, and its bytes."""
         element = self.element(dtype)
         extents = [self.cast(builder, s, types.intp) for s in shape]
         total: Any = ir.Constant(ir.IntType(64), self.context.get_abi_sizeof(self.context.get_data_type(element)))
         for extent in extents:
-            total = times(builder, total, extent)
+            # More than there can be stays more than there can be.
+            product = builder.umul_with_overflow(total, extent)
+            most = ir.Constant(total.type, (1 << 63) - 1)
+            total = builder.select(builder.extract_value(product, 1), most, builder.extract_value(product, 0))
+        # Of no bytes there may be no address.
+        total = builder.select(builder.icmp_unsigned("==", total, ir.Constant(total.type, 0)), ir.Constant(total.type, 1), total)
         byte = ir.IntType(8).as_pointer()
         data = builder.call(cgutils.get_or_insert_function(self.module, ir.FunctionType(byte, [ir.IntType(64)]), "NRT_Allocate"), [total])
         builder.store(data, slot)
         if zero:
             cgutils.memset(builder, data, total, 0)
-        return self.c_ordered(builder, element, data, extents)
+        return self.c_ordered(builder, element, data, extents), total
 
     def free(self, builder: Any, slot: Any) -> None:
         byte = ir.IntType(8).as_pointer()

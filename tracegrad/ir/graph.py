@@ -73,6 +73,13 @@ class Node:
     where: str = ""
     note: str = ""
 
+    def subgraphs(self) -> Iterator[Graph]:
+        """The graphs in the parameters: regions, called graphs."""
+        for value in self.params.values():
+            for part in value if isinstance(value, tuple) else (value,):
+                if isinstance(part, Graph):
+                    yield part
+
 
 @dataclass(frozen=True, eq=False)
 class Graph:
@@ -99,12 +106,9 @@ class Graph:
         return replace(self, derived={}, **changes)
 
     def subgraphs(self) -> Iterator[Graph]:
-        """The graphs in the nodes' parameters (regions, called graphs)."""
+        """The graphs in the nodes' parameters."""
         for node in self.nodes:
-            for value in node.params.values():
-                for part in value if isinstance(value, tuple) else (value,):
-                    if isinstance(part, Graph):
-                        yield part
+            yield from node.subgraphs()
 
     def __str__(self) -> str:
         text: str = PRINTER[0](self)

@@ -102,7 +102,11 @@ class Compiled:
         """Raise what a kernel recorded: IndexError for indices, LinAlgError for factorizations."""
         code, value = int(status[0]), int(status[1])
         status[:] = 0
+        if code < 0:
+            raise MemoryError(f"{self.program.name}: no memory for {value} bytes that a loop keeps for its derivative; see tg.checkpoint")
         text = self.program.errors[code - 1].replace("{value}", str(value))
+        if text.startswith("RuntimeError: "):
+            raise RuntimeError(text.removeprefix("RuntimeError: "))
         raise IndexError(text) if "index" in text else np.linalg.LinAlgError(text)
 
 

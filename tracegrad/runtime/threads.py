@@ -104,9 +104,9 @@ class Sharing:
         self.shares = found if total >= CALL else ()
         self._address = address
         self._entry: tuple[int, int] | None = None
-        self._checked = bool(program.errors)
+        self._checked = program.checked
         # The arena comes last.
-        self._arrays = [*[(len(b.shape), b.dtype.itemsize) for b in program.buffers if b.role != "temp" and not b.of], (1, 1)]
+        self._arrays = [*[(len(b.shape), b.dtype.itemsize) for b in program.buffers if b.role in ("in", "out")], (1, 1)]
         self._tables: dict[tuple[int, ...], Table | None] = {}
         if self.shares:
             rows = ", ".join(f"({s.phase}, {s.lo}, {s.hi}, {s.granule}, {s.work})" for s in self.shares)

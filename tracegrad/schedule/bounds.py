@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .._codegen import integers
-from ..types import SIZES, Int, Sizes
+from ..types import COUNT, SIZES, Int, Sizes
 
 Ranges = Mapping[str, tuple[Int, Int]]
 
@@ -34,7 +34,7 @@ class Facts(Sizes):
 
 
 def nonnegative(value: Int, ranges: Ranges) -> bool:
-    """Whether `value >= 0` is certain. Sizes 0 and 1 are specialised away, so a symbol without a range is at least 2."""
+    """Whether `value >= 0` is certain. Sizes 0 and 1 are specialised away, so a symbol without a range is at least 2, a count of steps 0."""
     if isinstance(value, int):
         return value >= 0
     for name in sorted(integers.symbols(value)):
@@ -52,7 +52,8 @@ def nonnegative(value: Int, ranges: Ranges) -> bool:
         else:
             return False
         return nonnegative(integers.substitute(value, {name: extreme}), {k: v for k, v in ranges.items() if k != name})
-    shifted = integers.substitute(value, {n: integers.symbol(n) + 2 for n in integers.symbols(value) if n not in ranges})
+    least = {n: 0 if n.startswith(COUNT) else 2 for n in integers.symbols(value) if n not in ranges}
+    shifted = integers.substitute(value, {n: integers.symbol(n) + k for n, k in least.items()})
     if isinstance(shifted, int):
         return shifted >= 0
     if all(c >= 0 for _, c in shifted.terms):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -59,7 +59,7 @@ class Builder:
     def __init__(self, graph: Graph, layouts: tuple[str, ...], sizes: dict[str, tuple[int, int]]) -> None:
         self.graph = graph
         self.sizes = sizes
-        self.names = Names(graph, templates(graph), self.sizes)
+        self.names = Names(graph, templates(graph), {*self.sizes, *counted(graph)})
         self.emitter = Emitter(self.names)
         self.nests = Nests(self.emitter)
         self.whole = Whole(self.emitter, self.nests, self)
@@ -87,6 +87,8 @@ class Builder:
     def new_buffer(self, hint: str, dtype: Any, shape: Shape, role: Any = "temp", layout: Any = "C") -> Storage:
         name = self.names.fresh(hint)
         real = shape if shape or role != "temp" else (1,)
+        if role == "temp" and any(integers.symbols(s) & self.emitter.sizes for s in shape if not isinstance(s, int)):
+            role = "local"
         self.emitter.buffers[name] = kernel.Buffer(name, dtype, real, role, layout)
         return Storage(name, shape)
 
@@ -236,6 +238,15 @@ class Builder:
             sources = [var]
         task.cost = sum(c for a in sources if a is var or not analysis.is_stored(a) for c in analysis.members.get(a, {}).values())
         return [task]
+
+
+def counted(graph: Graph) -> Iterator[str]:
+    """The names of sizes that are known only while a graph runs."""
+    for node in graph.nodes:
+        if node.op.lowering == lowering.Region("sized"):
+            yield node.params["symbol"]
+    for inner in graph.subgraphs():
+        yield from counted(inner)
 
 
 def _largest(values: Sequence[Int]) -> Int:

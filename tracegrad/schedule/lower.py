@@ -103,6 +103,10 @@ class Emitter:
         self.counts: dict[Var, Int] = {}
         """The numbers of steps that bodies of open loops are given."""
         self.buffers: dict[str, kernel.Buffer] = {}
+        self.sizes: set[str] = set()
+        """The sizes that are known only while the kernel runs."""
+        self.made: set[str] = set()
+        """The buffers of such sizes whose memory is provided for."""
         self.errors: list[str] = []
         self.probe: Probe | None = None
         self.active: list[str] = []
@@ -302,7 +306,7 @@ class Emitter:
             if other.of == buffer.name and other.shape == shape:
                 return other.name
         name = self.names.fresh(f"{buffer.name}_reshaped")
-        self.buffers[name] = kernel.Buffer(name, buffer.dtype, shape, "temp", "C", 0, buffer.name)
+        self.buffers[name] = kernel.Buffer(name, buffer.dtype, shape, "local" if buffer.role == "local" else "temp", "C", 0, buffer.name)
         return name
 
     def inside(self, index: Index, lo: Index, hi: Index) -> tuple[bool | None, list[tuple[Int, Int, Int]]]:

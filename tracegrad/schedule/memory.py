@@ -55,7 +55,9 @@ def prune(phases: list[kernel.Phase], buffers: dict[str, kernel.Buffer]) -> list
             match s:
                 case kernel.Let(name, _, _) | kernel.Declare(name, _) | kernel.Update(name, _, _, _) if name not in names:
                     return None
-                case kernel.Store(buffer, _, _, _) if buffers[buffer].role == "temp" and buffer not in loaded:
+                case kernel.Store(buffer, _, _, _) if buffers[buffer].role in ("temp", "local") and buffer not in loaded:
+                    return None
+                case kernel.Allocate(name) if name not in loaded:
                     return None
                 case kernel.Loop() | kernel.While():
                     body = tuple(k for k in map(keep, s.body) if k is not None)
@@ -106,7 +108,7 @@ def plan(phases: list[kernel.Phase], buffers: dict[str, kernel.Buffer]) -> tuple
             slots.append((top, room, last[b.name]))
             placed[b.name] = top
             top = top + room
-    result = [b for b in buffers.values() if b.role != "temp"]
+    result = [b for b in buffers.values() if b.role in ("in", "out")]
     result += [replace(buffers[name], offset=offset) for name, offset in placed.items()]
-    result += [b for b in buffers.values() if b.of and b.name in first]
+    result += [b for b in buffers.values() if b.of and b.role == "temp" and b.name in first]
     return result, top

@@ -137,6 +137,8 @@ class Whole:
                 self.switch(node)
             case lowering.Region("while"):
                 self.while_loop(node)
+            case lowering.Region("sized"):
+                self.sized(node)
             case other:
                 raise AssertionError(f"no code for {node.op.name} ({other})")
 
@@ -306,24 +308,56 @@ class Whole:
 
     def while_loop(self, node: Node) -> None:
         e = self.emitter
-        test: Graph = node.params["cond"]
+        test: Graph = node.params["test"]
         body: Graph = node.params["body"]
-        fixed = node.params["num_consts"]
+        fixed, limit = node.params["constants"], node.params["max_steps"]
         where = [self.operand(a) for a in node.inputs[:fixed]]
-        carry = [e.storage[v] for v in node.outputs]
+        carry = [e.storage[v] for v in node.outputs[:-1]]
         for dest, atom in zip(carry, node.inputs[fixed:], strict=True):
             self.fill(dest, atom)
-        following = self.following(node.outputs)
-        flag = self.builder.new_buffer("going", BOOL, ())
+        following = self.following(node.outputs[:-1])
+        count, going = e.storage[node.outputs[-1]], self.builder.new_buffer("going", BOOL, ())
+        self.nests.store(count, (), kernel.Literal(0, kernel.INT64))
         for graph in (test, body):
             for var, storage in zip(graph.inputs, [*where, *carry], strict=True):
                 e.storage[var] = storage
         with e.scope(barrier=True) as before:
-            self.body(test, [flag])
+            self.body(test, [going])
         for s in before.statements:
             e.emit(s)
+        condition: kernel.Expression = kernel.Load(going.buffer, (0,), BOOL)
+        steps = kernel.Load(count.buffer, self.nests.place(count, ()), kernel.INT64)
+        if limit is not None:
+            condition = kernel.Apply(f"{{going}} and {{steps}} < {limit}", (("going", condition), ("steps", steps)), BOOL)
         with e.scope(barrier=True) as inner:
             self.body(body, following)
             self.advance(carry, following)
-            self.body(test, [flag])
-        e.emit(kernel.While(kernel.Load(flag.buffer, (0,), BOOL), tuple(inner.statements)))
+            self.nests.store(count, (), kernel.Apply("{x} + 1", (("x", steps),), kernel.INT64))
+            self.body(test, [going])
+        e.emit(kernel.While(condition, tuple(inner.statements)))
+        if limit is not None:
+            message = f"RuntimeError: while_loop: still going after max_steps={limit} steps"
+            done = kernel.Apply("not {x}", (("x", kernel.Load(going.buffer, (0,), BOOL)),), BOOL)
+            e.emit(kernel.Check(done, e.error(message + place_of(node)), steps))
+
+    def sized(self, node: Node) -> None:
+        """A graph over a size that is known only now, which needs memory of its own."""
+        e = self.emitter
+        symbol, graph = node.params["symbol"], node.params["graph"]
+        count = converted(e.element(node.inputs[0], ()), kernel.INT64)
+        where = [self.operand(a) for a in node.inputs[1:]]
+        there = set(e.buffers)
+        e.sizes.add(symbol)
+        with e.scope(barrier=True) as inner:
+            e.depths[symbol] = len(e.scopes) - 1
+            for var, storage in zip(graph.inputs, where, strict=True):
+                e.storage[var] = storage
+            self.body(graph, [e.storage[v] for v in node.outputs])
+        e.sizes.remove(symbol)
+        e.emit(kernel.Let(symbol, kernel.Apply("index({x})", (("x", count),), kernel.INT64)))
+        for b in e.buffers.values():
+            if b.role == "local" and b.name not in there and b.name not in e.made:
+                e.made.add(b.name)
+                e.emit(kernel.Allocate(b.name, b.dtype, b.shape, b.of))
+        for s in inner.statements:
+            e.emit(s)

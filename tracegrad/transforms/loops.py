@@ -78,7 +78,37 @@ def _trim_switch(node: Node, live: Sequence[bool]) -> Node:
     return _rebuilt(node, (node.inputs[0], *_chosen(node.inputs[1:], kept)), params, _chosen(node.outputs, live))
 
 
-TRIMMED: dict[str, Callable[[Node, Sequence[bool]], Node]] = {"scan": _trim_scan, "switch": _trim_switch}
+def _trim_while(node: Node, live: Sequence[bool]) -> Node:
+    body: Graph = node.params["body"]
+    n = node.params["constants"]
+    test = trim(node.params["test"])
+    asked = _read(test)
+    carries = [a or b for a, b in zip(live[:-1], asked[n:], strict=True)]
+    while True:
+        smaller = _body(body, carries)
+        read = _read(smaller)
+        wanted = [a or b for a, b in zip(carries, read[n:], strict=True)]
+        if wanted == carries:
+            break
+        carries = wanted
+    kept = [*[a or b for a, b in zip(asked[:n], read[:n], strict=True)], *carries]
+    params = {"body": _with_inputs(smaller, kept), "test": _with_inputs(test, kept), "constants": sum(kept[:n])}
+    return _rebuilt(node, _chosen(node.inputs, kept), params, _chosen(node.outputs, [*carries, True]))
+
+
+def _trim_sized(node: Node, live: Sequence[bool]) -> Node:
+    graph = _body(node.params["graph"], live)
+    kept = _read(graph)
+    inputs = (node.inputs[0], *_chosen(node.inputs[1:], kept))
+    return _rebuilt(node, inputs, {"graph": _with_inputs(graph, kept)}, _chosen(node.outputs, live))
+
+
+TRIMMED: dict[str, Callable[[Node, Sequence[bool]], Node]] = {
+    "scan": _trim_scan,
+    "switch": _trim_switch,
+    "while": _trim_while,
+    "sized": _trim_sized,
+}
 
 
 # --- loops that repeat each other ----------------------------------------------------------------------------------------------------

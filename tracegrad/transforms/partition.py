@@ -187,7 +187,7 @@ def is_dear(node: Node, hints: dict[str, int]) -> bool:
 
 
 def _number(size: Int, hints: dict[str, int]) -> int:
-    return size if isinstance(size, int) else int(integers.evaluate(size, hints))
+    return size if isinstance(size, int) else int(integers.evaluate(size, {**dict.fromkeys(integers.symbols(size), 64), **hints}))
 
 
 __all__ = ["Partition", "cut", "is_dear", "partition"]

@@ -1,0 +1,219 @@
+"""while_loop, fori_loop and map: values, derivatives of every mode and order, batches whose items take different numbers of steps, errors."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracegrad as tg
+from tests.unjitted import run_unjitted
+from tracegrad.ir.parser import parse_graph
+from tracegrad.registry import OPS_BY_NAME
+
+WRAP = {"eager": lambda f: f, "jit": tg.jit}
+
+
+def root(a: Any) -> Any:
+    return tg.while_loop(lambda x: abs(x * x - a) > 1e-13 * a, lambda x: (x + a / x) / 2, a)
+
+
+def collatz(n: Any, x: Any) -> Any:
+    """As many multiplications as the orbit of n has steps."""
+
+    def step(carry: Any) -> Any:
+        k, y = carry
+        return tg.cond(k % 2 == 0, lambda: k // 2, lambda: 3 * k + 1), np.sin(y) * x
+
+    return tg.while_loop(lambda carry: carry[0] != 1, step, (n, x))[1]
+
+
+def collatz_plain(n: int, x: Any) -> Any:
+    y = x
+    while n != 1:
+        n, y = (n // 2 if n % 2 == 0 else 3 * n + 1), np.sin(y) * x
+    return y
+
+
+@pytest.mark.parametrize("wrap", WRAP)
+class TestWhile:
+    def test_every_order_and_mode(self, wrap: str) -> None:
+        f = WRAP[wrap](root)
+        for a in (2.0, 0.3, 1e6):
+            np.testing.assert_allclose(f(a), np.sqrt(a), rtol=1e-13)
+            np.testing.assert_allclose(tg.grad(f)(a), 0.5 * a**-0.5, rtol=1e-9)
+            np.testing.assert_allclose(tg.jvp(f, (a,), (2.0,))[1], a**-0.5, rtol=1e-9)
+            second = [
+                tg.grad(tg.grad(f))(a),
+                tg.hessian(f)(a),
+                tg.jvp(tg.grad(f), (a,), (1.0,))[1],
+                tg.grad(lambda b: tg.jvp(f, (b,), (1.0,))[1])(a),
+            ]
+            np.testing.assert_allclose(second, np.full(4, -0.25 * a**-1.5), rtol=1e-7)
+            np.testing.assert_allclose(tg.grad(tg.grad(tg.grad(f)))(a), 0.375 * a**-2.5, rtol=1e-5)
+
+    @pytest.mark.parametrize("n", [1, 2, 27, 6])
+    def test_a_number_of_steps_known_only_at_run_time(self, wrap: str, n: int) -> None:
+        f = WRAP[wrap](collatz)
+        x = np.array([0.9, 1.3])
+        np.testing.assert_allclose(f(n, x), collatz_plain(n, x), rtol=1e-12)
+        g = WRAP[wrap](tg.jacobian(collatz, 1))
+        np.testing.assert_allclose(g(n, x), tg.jacobian(collatz_plain, 1)(n, x), rtol=1e-10)
+
+    def test_batches(self, wrap: str) -> None:
+        a = np.array([2.0, 3.0, 1e4, 0.5])
+        np.testing.assert_allclose(WRAP[wrap](tg.vmap(root))(a), np.sqrt(a), rtol=1e-13)
+        np.testing.assert_allclose(WRAP[wrap](tg.vmap(tg.grad(root)))(a), 0.5 * a**-0.5, rtol=1e-9)
+        np.testing.assert_allclose(WRAP[wrap](tg.vmap(tg.grad(tg.grad(root))))(a), -0.25 * a**-1.5, rtol=1e-7)
+        np.testing.assert_allclose(WRAP[wrap](tg.jacobian(tg.vmap(root)))(a), np.diag(0.5 * a**-0.5), rtol=1e-9)
+        counts = np.array([1, 7, 4])
+        np.testing.assert_allclose(WRAP[wrap](tg.vmap(collatz, in_axes=(0, None)))(counts, 0.7), [collatz_plain(n, 0.7) for n in counts])
+
+    def test_batches_that_go_the_same_number_of_steps(self, wrap: str) -> None:
+        def power(n: Any, x: Any) -> Any:
+            return tg.while_loop(lambda c: c[0] > 0, lambda c: (c[0] - 1, c[1] * x, x + c[2]), (n, 1.0, 0.0))[1:]
+
+        x = np.array([1.0, 2.0, 3.0])
+        values, sums = WRAP[wrap](tg.vmap(power, in_axes=(None, 0)))(3, x)
+        np.testing.assert_allclose(values, x**3)
+        np.testing.assert_allclose(sums, 3 * x)
+        np.testing.assert_allclose(WRAP[wrap](tg.vmap(tg.grad(lambda n, v: power(n, v)[0], 1), in_axes=(None, 0)))(3, x), 3 * x**2)
+
+    def test_nested(self, wrap: str) -> None:
+        def f(a: Any) -> Any:
+            def outer(carry: Any) -> Any:
+                k, s = carry
+                inner = tg.while_loop(lambda y: y < 10.0, lambda y: y * a, s)
+                return k + 1, s + 1 / inner
+
+            return tg.while_loop(lambda c: c[0] < 4, outer, (0, a))[1]
+
+        def plain(a: Any) -> Any:
+            s = a
+            for _ in range(4):
+                y = s
+                while y < 10.0:
+                    y = y * a
+                s = s + 1 / y
+            return s
+
+        g = WRAP[wrap](f)
+        np.testing.assert_allclose(g(1.7), plain(1.7))
+        np.testing.assert_allclose(tg.grad(g)(1.7), tg.grad(plain)(1.7), rtol=1e-12)
+        np.testing.assert_allclose(tg.grad(tg.grad(g))(1.7), tg.grad(tg.grad(plain))(1.7), rtol=1e-11)
+        np.testing.assert_allclose(
+            WRAP[wrap](tg.vmap(tg.grad(f)))(np.array([1.7, 3.0])), [tg.grad(plain)(1.7), tg.grad(plain)(3.0)], rtol=1e-12
+        )
+
+    def test_tensors_and_closures(self, wrap: str) -> None:
+        w = tg.tensor([1.5, 2.0], requires_grad=True)
+        f = WRAP[wrap](lambda x: tg.while_loop(lambda y: y.sum() < 20.0, lambda y: y * w, x))
+        y = f(tg.tensor([1.0, 1.0]))
+        y.sum().backward()
+        assert y.tolist() == [1.5**5, 2.0**5] if 1.5**4 + 2.0**4 < 20 else [1.5**4, 2.0**4]
+        steps = round(np.log2(y.tolist()[1]))
+        np.testing.assert_allclose(w.grad.tolist(), [steps * 1.5 ** (steps - 1), steps * 2.0 ** (steps - 1)])
+
+    def test_max_steps(self, wrap: str) -> None:
+        f = WRAP[wrap](lambda x: tg.while_loop(lambda y: y > 0.5, lambda y: y * 0.9, x, max_steps=10))
+        np.testing.assert_allclose(f(1.0), 0.9**7)
+        with pytest.raises(RuntimeError, match="still going after max_steps=10 steps"):
+            f(100.0)
+        np.testing.assert_allclose(f(1.0), 0.9**7)
+
+
+@pytest.mark.parametrize("wrap", WRAP)
+class TestFori:
+    def horner(self, n: Any, x: Any) -> Any:
+        return tg.fori_loop(0, n, lambda i, s: s * x + i, 1.0)
+
+    @pytest.mark.parametrize("n", [0, 1, 5, -3])
+    def test_traced_bounds(self, wrap: str, n: int) -> None:
+        def plain(x: Any) -> Any:
+            s = 1.0 + 0 * x
+            for i in range(n):
+                s = s * x + i
+            return s
+
+        f = WRAP[wrap](self.horner)
+        assert f(n, 2.0) == plain(2.0)
+        for d in (lambda h: tg.grad(h, -1), lambda h: tg.grad(tg.grad(h, -1), -1)):
+            np.testing.assert_allclose(d(lambda x: f(n, x))(2.0) if wrap == "eager" else d(f)(n, 2.0), d(plain)(2.0))
+        np.testing.assert_allclose(WRAP[wrap](tg.hessian(self.horner, 1))(n, 2.0), tg.hessian(plain)(2.0))
+
+    def test_known_bounds_and_sizes(self, wrap: str) -> None:
+        f = WRAP[wrap](lambda x: tg.fori_loop(1, x.shape[0], lambda i, s: s + x[i] * x[i - 1], 0.0))
+        for n in (1, 2, 5, 8):
+            x = np.arange(1.0, n + 1)
+            np.testing.assert_allclose(f(x), np.sum(x[1:] * x[:-1]))
+            expected = np.concatenate([x[1:], [0.0]]) + np.concatenate([[0.0], x[:-1]])
+            np.testing.assert_allclose(tg.grad(f)(x), expected)
+
+    def test_each_item_its_own_number_of_steps(self, wrap: str) -> None:
+        counts = np.array([0, 1, 5])
+        found = WRAP[wrap](tg.vmap(tg.grad(self.horner, 1), in_axes=(0, None)))(counts, 2.0)
+        np.testing.assert_allclose(found, [tg.grad(lambda x, n=n: self.horner(int(n), x))(2.0) for n in counts])
+
+
+@pytest.mark.parametrize("wrap", WRAP)
+def test_map(wrap: str) -> None:
+    x = np.array([4.0, -1.0, 9.0])
+    f = WRAP[wrap](lambda v: tg.map(lambda u: {"r": tg.cond(u > 0, np.sqrt, np.negative, u), "s": u * np.ones(2)}, v))
+    np.testing.assert_allclose(f(x)["r"], [2.0, 1.0, 3.0])
+    assert f(x)["s"].shape == (3, 2)
+    np.testing.assert_allclose(tg.jacobian(lambda v: f(v)["r"])(x), np.diag([0.25, -1.0, 1 / 6]))
+    assert f(np.zeros(0))["s"].shape == (0, 2)
+
+
+def test_a_million_steps_compile_like_ten() -> None:
+    """The printed code is the same but for the count."""
+
+    def source(n: int) -> str:
+        f = tg.jit(tg.grad(lambda x: tg.fori_loop(0, n, lambda i, s: np.sin(s) * x, 0.5)))
+        return re.sub(r"\b\d+\b", "N", f.source(1.1).split('"""')[-1])
+
+    assert source(1_000_003) == source(17)
+
+
+def test_printed_and_parsed() -> None:
+    f = tg.jit(tg.value_and_grad(root))
+    text = str(f.graphs(2.0)[1])
+    again = parse_graph(text, OPS_BY_NAME)
+    assert str(again) == text
+    value, gradient = run_unjitted(again, [2.0])
+    np.testing.assert_allclose([value, gradient], [np.sqrt(2), 0.5**1.5])
+
+
+def test_what_a_loop_keeps_may_not_fit() -> None:
+    f = tg.jit(tg.grad(lambda n, x: np.sum(tg.fori_loop(0, n, lambda i, s: np.sin(s) * x, x)), 1))
+    x = np.ones(1 << 16)
+    assert np.all(np.isfinite(f(3, x)))
+    for count in (1 << 40, 1 << 60):
+        with pytest.raises(MemoryError, match=r"no memory for \d{18,} bytes that a loop keeps"):
+            f(count, x)
+    assert np.all(np.isfinite(f(3, x)))
+
+
+class TestErrors:
+    def test_a_carry_that_changes(self) -> None:
+        for wrap in WRAP.values():
+            with pytest.raises(TypeError, match=r"while_loop: the carry \['a'\] changes from f64\[\] to f64\[2\]"):
+                wrap(lambda x: tg.while_loop(lambda c: c["a"].sum() < 3, lambda c: {"a": c["a"] * np.ones(2)}, {"a": x}))(1.0)
+            with pytest.raises(TypeError, match=r"fori_loop: the carry itself changes from i64\[\] to f64\[\]"):
+                wrap(lambda x: tg.fori_loop(0, 3, lambda i, s: s + x, 0))(1.0)
+            with pytest.raises(TypeError, match="carry of structure"):
+                wrap(lambda x: tg.while_loop(lambda c: c < 3, lambda c: (c, c), x))(1.0)
+
+    def test_the_condition(self) -> None:
+        for wrap in WRAP.values():
+            with pytest.raises(tg.ShapeError, match="the condition must return one value"):
+                wrap(lambda x: tg.while_loop(lambda c: c < 3, lambda c: c + 1, x))(np.zeros(2))
+        with pytest.raises(ValueError, match="max_steps must be at least 0"):
+            tg.while_loop(lambda c: c < 3, lambda c: c + 1, 0.0, max_steps=-1)
+
+    def test_bounds(self) -> None:
+        for wrap in WRAP.values():
+            with pytest.raises(TypeError, match="a bound must be one integer"):
+                wrap(lambda n: tg.fori_loop(0, n, lambda i, s: s, 0.0))(2.5)

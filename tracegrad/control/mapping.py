@@ -1,0 +1,26 @@
+"""`map`: a function of one slice, applied to all of them in a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .scan import scan
+
+
+def map(f: Callable[[Any], Any], xs: Any) -> Any:
+    """`f(x)` for each slice x along the leading axis, one after the other, the results stacked; `vmap` computes them side by side.
+
+    xs          a tree of arrays with the same leading size
+
+    Less memory than `vmap` where `f` has large intermediate values; branches and loops inside (`cond`, `while_loop`) run for each x by itself.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.map(lambda x: tg.cond(x > 0, np.sqrt, np.negative, x), np.array([4.0, -1.0]))
+    array([2., 1.])
+    """
+    return scan(lambda carry, x: (carry, f(x)), (), xs)[1]
+
+
+__all__ = ["map"]

@@ -1,0 +1,126 @@
+"""`sized(n, ...)`: a graph over a size that is computed, not read off an array: the steps that a loop took.
+
+Inside the graph the size is an ordinary symbol, and arrays have it as an axis; no result does. That is what makes the derivative of a loop with
+an unknown number of steps the derivative of a loop with a known one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .._codegen import integers, lowering
+from ..errors import ShapeError
+from ..ir.dispatch import bind
+from ..ir.evaluate import evaluate
+from ..ir.graph import Atom, Graph, Literal, Node, Var
+from ..ir.op import Types, op
+from ..transforms.derive import adjoint, batched, tangent
+from ..types import COUNT, ArrayType
+from .region import aligned, one_by_one, strong
+from .scan import scan_op
+
+# Inputs of the operation: the size (an integer), then the inputs of the graph.
+
+
+def _infer(count: Any, *operands: Any, graph: Graph, symbol: str) -> Types:
+    if count.type.shape != () or count.type.dtype.kind not in "iu":
+        raise ShapeError(f"sized: the size is one integer, not {count.type}")
+    return graph.output_types
+
+
+def _evaluate(count: Any, *operands: Any, graph: Graph, symbol: str) -> tuple[Any, ...]:
+    return tuple(evaluate(with_sizes(graph, {symbol: int(count)}), operands))
+
+
+def _vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, *, graph: Graph, symbol: str) -> list[Any]:
+    derived = adjoint(graph, wanted[1:], [ct is not None for ct in cts])
+    found = iter(bind(sized_op, [*inputs, *[ct for ct in cts if ct is not None]], {"graph": derived, "symbol": symbol}))
+    return [None, *[next(found) if w else None for w in wanted[1:]]]
+
+
+def _jvp(tangents: Any, inputs: Any, outs: Any, *, graph: Graph, symbol: str) -> list[Any]:
+    derived = tangent(graph, [t is not None for t in tangents[1:]])
+    return list(bind(sized_op, [*inputs, *[t for t in tangents[1:] if t is not None]], {"graph": derived, "symbol": symbol}))
+
+
+def _batch(values: Any, axes: Any, size: Any, *, graph: Graph, symbol: str) -> Any:
+    if axes[0] is not None:
+        return one_by_one(sized_op, scan_op, values, axes, size, {"graph": graph, "symbol": symbol}, graph)
+    derived = aligned(*batched(graph, axes[1:], size), size, graph, [strong(v) for v in values[1:]], graph.name)
+    return list(bind(sized_op, values, {"graph": derived, "symbol": symbol})), [0] * len(graph.outputs)
+
+
+sized_op = op(
+    "sized",
+    ["inputs"],
+    evaluate=_evaluate,
+    infer=_infer,
+    vjp=_vjp,
+    jvp=_jvp,
+    batch=_batch,
+    lowering=lowering.Region("sized"),
+    variadic=True,
+    outputs=0,
+    doc="A graph over a size that is computed.",
+)
+
+
+def unused_symbol(*graphs: Graph) -> str:
+    """A name for a size that nothing inside these graphs has, or gets when it is differentiated."""
+    return f"{COUNT}{max(map(_depth, graphs)) + 1}"
+
+
+def _depth(graph: Graph) -> int:
+    deepest = 0
+    for node in graph.nodes:
+        inner = max(map(_depth, node.subgraphs()), default=0)
+        own = int(node.params["symbol"].removeprefix(COUNT)) if node.op is sized_op else 0
+        deepest = max(deepest, own, inner + (node.op.name == "while_loop"))
+    return deepest
+
+
+def with_sizes(graph: Graph, sizes: Mapping[str, int]) -> Graph:
+    """The graph with numbers in the place of sizes."""
+    known: dict[Var, Var] = {}
+
+    def integer(value: Any) -> Any:
+        return integers.substitute(value, sizes) if isinstance(value, integers.Integer) else value
+
+    def typed(kind: ArrayType) -> ArrayType:
+        return ArrayType(kind.dtype, tuple(map(integer, kind.shape)), kind.weak)
+
+    def atom(a: Atom) -> Atom:
+        if isinstance(a, Literal):
+            return Literal(integer(a.value))
+        if a not in known:
+            known[a] = Var(typed(a.type), a.name)
+        return known[a]
+
+    def param(value: Any) -> Any:
+        match value:
+            case Graph():
+                return with_sizes(value, sizes)
+            case ArrayType():
+                return typed(value)
+            case tuple():
+                return tuple(map(param, value))
+            case slice():
+                return slice(integer(value.start), integer(value.stop), integer(value.step))
+        return integer(value)
+
+    def var(v: Var) -> Var:
+        found = atom(v)
+        assert isinstance(found, Var)
+        return found
+
+    nodes = [
+        Node(n.op, tuple(map(atom, n.inputs)), {k: param(v) for k, v in n.params.items()}, tuple(map(var, n.outputs)), n.where, n.note)
+        for n in graph.nodes
+    ]
+    inputs = tuple(map(var, graph.inputs))
+    return graph.replace(inputs=inputs, nodes=tuple(nodes), outputs=tuple(map(atom, graph.outputs)))
+
+
+OPS = (sized_op,)
+__all__ = ["sized_op", "unused_symbol", "with_sizes"]
