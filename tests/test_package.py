@@ -150,6 +150,6 @@ def test_readme_glossary_is_short() -> None:
     assert 1 <= glossary.count("\n- **") <= 12
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.name)
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").rglob("*.py")), ids=lambda p: p.name)
 def test_examples_say_what_they_show(path: pathlib.Path) -> None:
     assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
