@@ -8,7 +8,7 @@ from __future__ import annotations
 from ..ir.op import Op, compose
 from . import (
     arithmetic, comparison, creation, elementary, gathering, indexing, linalg, logic, products, random, reductions, scans, shape,
-    sorting, special, spectral, statistics, systems, triangular, trigonometric,
+    sorting, special, spectral, statistics, systems, triangular, trigonometric, windows,
 )
 from .along import (
     gather, index_add, index_copy, index_select, put_along_axis, scatter, scatter_add, take, take_along_axis,
@@ -89,7 +89,7 @@ shape.CONVERT.append(convert)
 OPS: tuple[Op, ...] = (
     *arithmetic.OPS, *shape.OPS, *elementary.OPS, *trigonometric.OPS, *comparison.OPS, *special.OPS, *creation.OPS, *random.OPS,
     *gathering.OPS, *reductions.OPS, *scans.OPS, *indexing.OPS, *products.OPS, *logic.OPS, *statistics.OPS, *sorting.OPS,
-    *triangular.OPS, *spectral.OPS, *systems.OPS,
+    *triangular.OPS, *spectral.OPS, *systems.OPS, *windows.OPS,
 )
 
 __all__ = [

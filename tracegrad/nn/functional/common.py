@@ -1,0 +1,71 @@
+"""What the functions of `nn.functional` share: reductions of losses, names of nodes, and looks at values that are there."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ... import ops
+from ...faces.tensor_casts import titled
+from ...ir.dispatch import Value
+from ...types import same, show
+
+REDUCTIONS = ("none", "mean", "sum")
+
+
+def known(x: Any) -> np.ndarray[Any, Any] | None:
+    """The elements of an array that is there now; None for a traced one."""
+    data = x._data if isinstance(x, Value) else x  # type: ignore[attr-defined]
+    return data if isinstance(data, np.ndarray) else None
+
+
+def as_integers(name: str, x: Any) -> Any:
+    """`x` where it holds integers, else an error."""
+    if not hasattr(x, "dtype"):
+        x = np.asarray(x)
+    if x.dtype.kind not in "iu":
+        raise RuntimeError(f"{name}: expected integers as indices, got {x.dtype}. Convert them with .long().")
+    return x
+
+
+def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str, allowed: tuple[str, ...] = REDUCTIONS) -> str:
+    """The reduction that is meant, where the two older arguments may be given in its place."""
+    if size_average is not None or reduce is not None:
+        chosen = ("mean" if size_average in (None, True) else "sum") if reduce in (None, True) else "none"
+        warnings.warn(f"size_average and reduce args will be deprecated, please use reduction={chosen!r} instead.", stacklevel=3)
+        return chosen
+    if reduction not in allowed:
+        raise ValueError(f"{reduction!r} is not a valid value for reduction; it is one of {', '.join(map(repr, allowed))}")
+    return reduction
+
+
+def reduced(losses: Any, reduction: str) -> Any:
+    """Losses by element: as they are, their mean or their sum."""
+    return losses if reduction == "none" else ops.mean(losses) if reduction == "mean" else ops.sum(losses)
+
+
+def alike(name: str, input: Any, target: Any) -> None:
+    """A warning, as torch's, where two operands broadcast that were probably meant to have one shape."""
+    a, b = np.shape(input) if known(input) is None and not isinstance(input, Value) else input.shape, target.shape
+    if len(a) != len(b) or not all(same(m, n) for m, n in zip(a, b, strict=True)):
+        warnings.warn(
+            f"{name}: the target's size {show(b)} differs from the input's size {show(a)}. They are broadcast, which is probably not meant; "
+            "give them the same size.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def in_place(function: Callable[[Any], Any], input: Any, inplace: bool) -> Any:
+    """`function(input)`, written into the input where this is asked for."""
+    if not inplace:
+        return function(input)
+    if not isinstance(input, Value):
+        raise TypeError("inplace=True needs a Tensor; leave it out for other arrays")
+    return input._update(function)  # type: ignore[attr-defined]
+
+
+__all__ = ["REDUCTIONS", "alike", "as_integers", "in_place", "known", "reduced", "reduction_of", "titled"]

@@ -1,0 +1,107 @@
+"""Normalisation: to mean 0 and variance 1 over some axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ... import ops
+from ..._codegen import integers
+from ...autograd.mode import no_grad
+from ...ops.statistics import stop_gradient
+from ...types import same, show
+from .common import titled
+
+
+def _normalized(x: Any, axes: tuple[int, ...], eps: float) -> Any:
+    mean = ops.mean(x, axis=axes, keepdims=True)
+    away = x - mean
+    variance = ops.mean(ops.square(away), axis=axes, keepdims=True)
+    return away / ops.sqrt(variance + eps), mean, variance
+
+
+def layer_norm(input: Any, normalized_shape: Sequence[int] | int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+    """The last axes, of sizes `normalized_shape`, at mean 0 and variance 1, then times `weight` plus `bias`.
+
+    >>> import tracegrad as tg
+    >>> tg.nn.functional.layer_norm(tg.tensor([1.0, 3.0]), (2,))
+    tensor([-1.0000,  1.0000])
+    """
+    sizes = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    if not sizes or len(sizes) > len(input.shape) or not all(same(a, b) for a, b in zip(sizes, input.shape[-len(sizes) :], strict=True)):
+        raise RuntimeError(
+            f"Given normalized_shape={list(sizes)}, expected input with shape [*, {show(sizes)}], but got input of size{show(input.shape)}"
+        )
+    for name, value in (("weight", weight), ("bias", bias)):
+        if value is not None and tuple(value.shape) != sizes:
+            raise RuntimeError(f"layer_norm: expected {name} to be of the shape {sizes} that is normalised, but got {show(value.shape)}")
+    ndim = len(input.shape)
+    result, _, _ = _normalized(input, tuple(range(ndim - len(sizes), ndim)), eps)
+    result = result if weight is None else result * weight
+    return titled(result if bias is None else result + bias, "NativeLayerNorm", input)
+
+
+def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+    """Groups of channels (axis 1) at mean 0 and variance 1 for each sample, then times `weight` plus `bias` by channel."""
+    batch, channels, *rest = input.shape
+    if channels % num_groups:
+        raise RuntimeError(f"Expected number of channels in input to be divisible by num_groups, but got {channels} and {num_groups}")
+    apart = ops.reshape(input, (batch, num_groups, -1))
+    result = ops.reshape(_normalized(apart, (2,), eps)[0], (batch, channels, *rest))
+    return _scaled(result, weight, bias)
+
+
+def _scaled(x: Any, weight: Any, bias: Any) -> Any:
+    shape = (x.shape[1], *[1] * (len(x.shape) - 2))
+    x = x if weight is None else x * ops.reshape(weight, shape)
+    return x if bias is None else x + ops.reshape(bias, shape)
+
+
+def batch_norm(
+    input: Any,
+    running_mean: Any,
+    running_var: Any,
+    weight: Any = None,
+    bias: Any = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Any:
+    """Each channel (axis 1) at mean 0 and variance 1 over all other axes, then times `weight` plus `bias`.
+
+    In training by the batch's own statistics, which also move the running ones (unbiased variance) by `momentum`, in place;
+    otherwise by the running ones.
+    """
+    ndim = len(input.shape)
+    if ndim < 2:
+        raise ValueError(f"batch_norm: expected an input (N, C, ...), but its shape is {show(input.shape)}")
+    channels = input.shape[1]
+    for name, value in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
+        if value is not None and not (len(value.shape) == 1 and same(value.shape[0], channels)):
+            raise RuntimeError(f"batch_norm: {name} should have one element for each of {channels} channels, not shape {show(value.shape)}")
+    if not training:
+        if running_mean is None or running_var is None:
+            raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
+        shape = (channels, *[1] * (ndim - 2))
+        away = input - ops.reshape(running_mean, shape)
+        return titled(_scaled(away / ops.sqrt(ops.reshape(running_var, shape) + eps), weight, bias), "NativeBatchNorm", input)
+    axes = (0, *range(2, ndim))
+    count = integers.product([input.shape[k] for k in axes])
+    if isinstance(count, int) and count <= 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {show(input.shape)}")
+    result, mean, variance = _normalized(input, axes, eps)
+    if running_mean is not None or running_var is not None:
+        with no_grad():
+            if running_mean is not None:
+                _move(running_mean, mean, momentum)
+            if running_var is not None:
+                _move(running_var, variance * (count / (count - 1)), momentum)
+    return titled(_scaled(result, weight, bias), "NativeBatchNorm", input)
+
+
+def _move(running: Any, now: Any, momentum: float) -> None:
+    """A running value, moved by `momentum` towards that of the batch."""
+    running.mul_(1.0 - momentum).add_(ops.reshape(stop_gradient(now), running.shape), alpha=momentum)
+
+
+__all__ = ["batch_norm", "group_norm", "layer_norm"]

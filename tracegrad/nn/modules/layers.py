@@ -1,0 +1,319 @@
+"""Layers with parameters: linear maps, lookups, convolutions and normalisation."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ... import tensors as tg
+from .. import functional as F
+from .. import init
+from ..functional.convolution import Sizes, per_axis
+from .module import Module, Parameter
+
+
+class Identity(Module):
+    """Its input, whatever it is made with."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+
+    def forward(self, input: Any) -> Any:
+        return input
+
+
+def _uniform_bias(bias: Any, fan_in: int) -> None:
+    if bias is not None and fan_in > 0:
+        init.uniform_(bias, -1 / math.sqrt(fan_in), 1 / math.sqrt(fan_in))
+
+
+class Linear(Module):
+    """`input @ weight.T + bias`; weight (out, in) and bias (out) start uniform within 1 / sqrt(in).
+
+    >>> import tracegrad as tg
+    >>> tg.nn.Linear(3, 2)(tg.ones(4, 3)).shape
+    (4, 2)
+    """
+
+    def __init__(self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+        super().__init__()
+        self.in_features, self.out_features = in_features, out_features
+        self.weight = Parameter(tg.empty(out_features, in_features, dtype=dtype))
+        self.register_parameter("bias", Parameter(tg.empty(out_features, dtype=dtype)) if bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw new starting values."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        _uniform_bias(self.bias, self.in_features)
+
+    def forward(self, input: Any) -> Any:
+        return F.linear(input, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+
+
+class Bilinear(Module):
+    """`x1 @ weight[o] @ x2 + bias[o]` for each output."""
+
+    def __init__(
+        self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__()
+        self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
+        self.weight = Parameter(tg.empty(out_features, in1_features, in2_features, dtype=dtype))
+        self.register_parameter("bias", Parameter(tg.empty(out_features, dtype=dtype)) if bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw new starting values."""
+        bound = 1 / math.sqrt(self.in1_features)
+        init.uniform_(self.weight, -bound, bound)
+        if self.bias is not None:
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input1: Any, input2: Any) -> Any:
+        return F.bilinear(input1, input2, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        return (
+            f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}, "
+            f"bias={self.bias is not None}"
+        )
+
+
+class Embedding(Module):
+    """Rows of a table (num_embeddings, embedding_dim) at integers; the row `padding_idx` starts at 0 and stays."""
+
+    def __init__(
+        self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__()
+        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
+        if padding_idx is not None:
+            if not -num_embeddings <= padding_idx < num_embeddings:
+                raise ValueError("Padding_idx must be within num_embeddings")
+            padding_idx %= num_embeddings
+        self.padding_idx = padding_idx
+        self.weight = Parameter(tg.empty(num_embeddings, embedding_dim, dtype=dtype))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw new starting values."""
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            self.weight.detach()[self.padding_idx] = 0.0
+
+    def forward(self, input: Any) -> Any:
+        return F.embedding(input, self.weight, self.padding_idx)
+
+    def extra_repr(self) -> str:
+        padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
+        return f"{self.num_embeddings}, {self.embedding_dim}{padding}"
+
+
+class _Convolution(Module):
+    axes: int
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Sizes,
+        stride: Sizes = 1,
+        padding: Sizes | str = 0,
+        dilation: Sizes = 1,
+        groups: int = 1,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        if groups < 1 or in_channels % groups or out_channels % groups:
+            raise ValueError(
+                f"in_channels and out_channels must be divisible by groups, but they are {in_channels}, {out_channels} and {groups}"
+            )
+        name, axes = type(self).__name__, self.axes
+        self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
+        self.kernel_size, self.stride = per_axis(name, "kernel_size", kernel_size, axes), per_axis(name, "stride", stride, axes)
+        self.padding = padding if isinstance(padding, str) else per_axis(name, "padding", padding, axes)
+        self.dilation = per_axis(name, "dilation", dilation, axes)
+        if self.padding == "same" and any(s != 1 for s in self.stride):
+            raise ValueError("padding='same' is not supported for strided convolutions")
+        self.weight = Parameter(tg.empty(out_channels, in_channels // groups, *self.kernel_size, dtype=dtype))
+        self.register_parameter("bias", Parameter(tg.empty(out_channels, dtype=dtype)) if bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw new starting values."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        _uniform_bias(self.bias, math.prod(self.weight.shape[1:]))
+
+    def extra_repr(self) -> str:
+        text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
+        if self.padding != (0,) * self.axes:
+            text += f", padding={self.padding}"
+        if self.dilation != (1,) * self.axes:
+            text += f", dilation={self.dilation}"
+        if self.groups != 1:
+            text += f", groups={self.groups}"
+        return text if self.bias is not None else text + ", bias=False"
+
+
+class Conv1d(_Convolution):
+    """`functional.conv1d` with a weight (out, in / groups, k) and a bias (out)."""
+
+    axes = 1
+
+    def forward(self, input: Any) -> Any:
+        return F.conv1d(input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
+
+
+class Conv2d(_Convolution):
+    """`functional.conv2d` with a weight (out, in / groups, k1, k2) and a bias (out).
+
+    >>> import tracegrad as tg
+    >>> tg.nn.Conv2d(1, 4, 3, padding=1)(tg.ones(2, 1, 5, 5)).shape
+    (2, 4, 5, 5)
+    """
+
+    axes = 2
+
+    def forward(self, input: Any) -> Any:
+        return F.conv2d(input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
+
+
+class _BatchNorm(Module):
+    dimensions: tuple[int, ...]
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.num_features, self.eps, self.momentum = num_features, eps, momentum
+        self.affine, self.track_running_stats = affine, track_running_stats
+        self.register_parameter("weight", Parameter(tg.ones(num_features, dtype=dtype)) if affine else None)
+        self.register_parameter("bias", Parameter(tg.zeros(num_features, dtype=dtype)) if affine else None)
+        self.register_buffer("running_mean", tg.zeros(num_features, dtype=dtype) if track_running_stats else None)
+        self.register_buffer("running_var", tg.ones(num_features, dtype=dtype) if track_running_stats else None)
+        self.register_buffer("num_batches_tracked", tg.tensor(0) if track_running_stats else None)
+
+    def reset_running_stats(self) -> None:
+        """Forget what was seen."""
+        if self.track_running_stats:
+            self.running_mean.zero_()
+            self.running_var.fill_(1)
+            self.num_batches_tracked.zero_()
+
+    def reset_parameters(self) -> None:
+        """Start anew."""
+        self.reset_running_stats()
+        if self.affine:
+            init.ones_(self.weight)
+            init.zeros_(self.bias)
+
+    def forward(self, input: Any) -> Any:
+        if len(input.shape) not in self.dimensions:
+            raise ValueError(f"expected {' or '.join(f'{n}D' for n in self.dimensions)} input (got {len(input.shape)}D input)")
+        average: Any = 0.0 if self.momentum is None else self.momentum
+        if self.training and self.track_running_stats:
+            self.num_batches_tracked.add_(1)
+            if self.momentum is None:
+                average = 1.0 / self.num_batches_tracked
+        by_batch = self.training or self.running_mean is None
+        moved = not self.training or self.track_running_stats
+        return F.batch_norm(
+            input,
+            self.running_mean if moved else None,
+            self.running_var if moved else None,
+            self.weight,
+            self.bias,
+            by_batch,
+            average,
+            self.eps,
+        )
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"track_running_stats={self.track_running_stats}"
+        )
+
+
+class BatchNorm1d(_BatchNorm):
+    """`functional.batch_norm` of (N, C) or (N, C, L); the running statistics are buffers."""
+
+    dimensions = (2, 3)
+
+
+class BatchNorm2d(_BatchNorm):
+    """`functional.batch_norm` of (N, C, H, W); the running statistics are buffers."""
+
+    dimensions = (4,)
+
+
+class LayerNorm(Module):
+    """`functional.layer_norm` over the last axes, with a weight and a bias of their sizes."""
+
+    def __init__(
+        self,
+        normalized_shape: int | tuple[int, ...] | list[int],
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.eps, self.elementwise_affine = eps, elementwise_affine
+        self.register_parameter("weight", Parameter(tg.ones(self.normalized_shape, dtype=dtype)) if elementwise_affine else None)
+        self.register_parameter("bias", Parameter(tg.zeros(self.normalized_shape, dtype=dtype)) if elementwise_affine and bias else None)
+
+    def forward(self, input: Any) -> Any:
+        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+
+
+class GroupNorm(Module):
+    """`functional.group_norm` with a weight and a bias for each channel."""
+
+    def __init__(
+        self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__()
+        if num_channels % num_groups:
+            raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
+        self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
+        self.register_parameter("weight", Parameter(tg.ones(num_channels, dtype=dtype)) if affine else None)
+        self.register_parameter("bias", Parameter(tg.zeros(num_channels, dtype=dtype)) if affine else None)
+
+    def forward(self, input: Any) -> Any:
+        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+
+
+__all__ = [
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "Bilinear",
+    "Conv1d",
+    "Conv2d",
+    "Embedding",
+    "GroupNorm",
+    "Identity",
+    "LayerNorm",
+    "Linear",
+]

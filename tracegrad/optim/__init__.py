@@ -1,0 +1,26 @@
+"""Optimizers and schedules of the learning rate, with torch's names, options and numbers; `step` works eagerly and inside `jit`.
+
+>>> import tracegrad as tg
+>>> model = tg.nn.Linear(2, 1)
+>>> optimizer = tg.optim.Adam(model.parameters(), lr=0.1)
+>>> @tg.jit
+... def step(x, y):
+...     optimizer.zero_grad()
+...     loss = tg.nn.functional.mse_loss(model(x), y)
+...     loss.backward()
+...     optimizer.step()
+...     return loss
+>>> x = tg.rand(8, 2)
+>>> losses = [float(step(x, x.sum(1, keepdim=True)).detach()) for _ in range(50)]
+>>> losses[-1] < losses[0] / 10
+True
+"""
+
+from __future__ import annotations
+
+from . import lr_scheduler
+from .first_order import SGD, Adadelta, Adagrad, Adam, Adamax, AdamW, RMSprop
+from .lbfgs import LBFGS
+from .optimizer import Optimizer
+
+__all__ = ["LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "Optimizer", "RMSprop", "lr_scheduler"]

@@ -1,0 +1,320 @@
+"""Optimizers that follow the gradient, each one rule of plain arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from .. import ops
+from ..ir.dispatch import STATE
+from ..tensor import Tensor
+from .optimizer import Group, Optimizer, State, check, counter, fresh, not_negative, number
+
+
+def _sole(differentiable: bool) -> None:
+    if differentiable:
+        raise NotImplementedError("differentiable=True is not supported: write the update as a function of values and differentiate that")
+
+
+def _advanced(state: State) -> Any:
+    """The number of this step: a Python number, or inside a trace a 0-d Tensor."""
+    state["step"] = state["step"] + 1.0
+    return state["step"] if STATE.traces else float(state["step"])
+
+
+class SGD(Optimizer):
+    """Steps against the gradient, with momentum.
+
+    >>> import tracegrad as tg
+    >>> w = tg.tensor([1.0, 2.0], requires_grad=True)
+    >>> optimizer = tg.optim.SGD([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.8000, 1.6000], requires_grad=True)
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float | Tensor = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        not_negative(lr=lr, momentum=momentum, weight_decay=weight_decay)
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        _sole(differentiable)
+        options = {"momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov}
+        super().__init__(params, {"lr": lr, **options, "maximize": maximize})
+
+    def make_state(self, p: Any, group: Group) -> State:
+        # torch has None until the first step, whose velocity is the gradient without dampening: a flag instead keeps compiled steps the same.
+        return {"momentum_buffer": fresh(p), "started": counter()} if group["momentum"] else {}
+
+    def rule(self, p: Any, g: Any, state: State, group: Group) -> Any:
+        if group["weight_decay"]:
+            g = g + p * group["weight_decay"]
+        momentum = group["momentum"]
+        if momentum:
+            velocity = state["momentum_buffer"] * momentum
+            if group["dampening"]:
+                # Before the first step the flag is 0, and nothing is damped.
+                velocity = velocity + g * (1 - group["dampening"] * number(state["started"], p))
+                state["started"] = ops.ones_like(state["started"]) if STATE.traces else state["started"] * 0.0 + 1.0
+            else:
+                velocity = velocity + g
+            state["momentum_buffer"] = velocity
+            g = g + velocity * momentum if group["nesterov"] else velocity
+        return p - g * number(group.lr(), p)
+
+
+class Adam(Optimizer):
+    """Steps along the mean gradient over the root of the mean squared one (Kingma and Ba 2014); `amsgrad` keeps the largest of those.
+
+    >>> import tracegrad as tg
+    >>> w = tg.tensor([1.0, 2.0], requires_grad=True)
+    >>> optimizer = tg.optim.Adam([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.9000, 1.9000], requires_grad=True)
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        amsgrad: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+        decoupled_weight_decay: bool = False,
+    ) -> None:
+        not_negative(lr=lr, eps=eps, weight_decay=weight_decay)
+        check(**{f"beta parameter at index {k}": (b, 0.0 <= b < 1.0) for k, b in enumerate(betas)})
+        _sole(differentiable)
+        options = {"betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad, "maximize": maximize}
+        super().__init__(params, {"lr": lr, **options, "decoupled_weight_decay": decoupled_weight_decay})
+
+    def make_state(self, p: Any, group: Group) -> State:
+        largest = {"max_exp_avg_sq": fresh(p)} if group["amsgrad"] else {}
+        return {"step": counter(), "exp_avg": fresh(p), "exp_avg_sq": fresh(p), **largest}
+
+    def rule(self, p: Any, g: Any, state: State, group: Group) -> Any:
+        lr, (beta1, beta2), count = group.lr(), group["betas"], _advanced(state)
+        if group["weight_decay"]:
+            if group["decoupled_weight_decay"]:
+                p = p * number(1 - lr * group["weight_decay"], p)
+            else:
+                g = g + p * group["weight_decay"]
+        mean = state["exp_avg"] = state["exp_avg"] + (g - state["exp_avg"]) * (1 - beta1)
+        square = state["exp_avg_sq"] = state["exp_avg_sq"] * beta2 + g * g * (1 - beta2)
+        if group["amsgrad"]:
+            square = state["max_exp_avg_sq"] = ops.maximum(state["max_exp_avg_sq"], square)
+        length = lr / (1 - beta1**count)
+        scale = ops.sqrt(1 - beta2**count) if STATE.traces else (1 - beta2**count) ** 0.5
+        return p - number(length, p) * (mean / (ops.sqrt(square) / number(scale, p) + group["eps"]))
+
+
+class AdamW(Adam):
+    """Adam whose weight decay acts on the parameters alone (Loshchilov and Hutter 2017)."""
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        super().__init__(
+            params,
+            lr,
+            betas,
+            eps,
+            weight_decay,
+            amsgrad,
+            maximize=maximize,
+            differentiable=differentiable,
+            decoupled_weight_decay=True,
+        )
+
+
+class Adamax(Optimizer):
+    """Adam with the largest gradient in place of the root mean square."""
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float | Tensor = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        not_negative(lr=lr, eps=eps, weight_decay=weight_decay)
+        check(**{f"beta parameter at index {k}": (b, 0.0 <= b < 1.0) for k, b in enumerate(betas)})
+        _sole(differentiable)
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize})
+
+    def make_state(self, p: Any, group: Group) -> State:
+        return {"step": counter(), "exp_avg": fresh(p), "exp_inf": fresh(p)}
+
+    def rule(self, p: Any, g: Any, state: State, group: Group) -> Any:
+        (beta1, beta2), count = group["betas"], _advanced(state)
+        if group["weight_decay"]:
+            g = g + p * group["weight_decay"]
+        mean = state["exp_avg"] = state["exp_avg"] + (g - state["exp_avg"]) * (1 - beta1)
+        largest = state["exp_inf"] = ops.maximum(state["exp_inf"] * beta2, ops.absolute(g) + group["eps"])
+        return p - number(group.lr() / (1 - beta1**count), p) * (mean / largest)
+
+
+class RMSprop(Optimizer):
+    """Steps along the gradient over the root of its mean square; `centered` subtracts the mean, `momentum` carries on.
+
+    >>> import tracegrad as tg
+    >>> w = tg.tensor([1.0], requires_grad=True)
+    >>> optimizer = tg.optim.RMSprop([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.0000], requires_grad=True)
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float | Tensor = 1e-2,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum: float = 0,
+        centered: bool = False,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        not_negative(lr=lr, eps=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
+        _sole(differentiable)
+        options = {"alpha": alpha, "eps": eps, "weight_decay": weight_decay, "momentum": momentum, "centered": centered}
+        super().__init__(params, {"lr": lr, **options, "maximize": maximize})
+
+    def make_state(self, p: Any, group: Group) -> State:
+        state: State = {"step": counter(), "square_avg": fresh(p)}
+        if group["momentum"] > 0:
+            state["momentum_buffer"] = fresh(p)
+        if group["centered"]:
+            state["grad_avg"] = fresh(p)
+        return state
+
+    def rule(self, p: Any, g: Any, state: State, group: Group) -> Any:
+        alpha, lr = group["alpha"], number(group.lr(), p)
+        _advanced(state)
+        if group["weight_decay"]:
+            g = g + p * group["weight_decay"]
+        square = state["square_avg"] = state["square_avg"] * alpha + g * g * (1 - alpha)
+        if group["centered"]:
+            mean = state["grad_avg"] = state["grad_avg"] + (g - state["grad_avg"]) * (1 - alpha)
+            square = square - mean * mean
+        direction = g / (ops.sqrt(square) + group["eps"])
+        if group["momentum"] > 0:
+            direction = state["momentum_buffer"] = state["momentum_buffer"] * group["momentum"] + direction
+        return p - direction * lr
+
+
+class Adagrad(Optimizer):
+    """Steps along the gradient over the root of the sum of its squares."""
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float | Tensor = 1e-2,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
+        eps: float = 1e-10,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        not_negative(lr=lr, lr_decay=lr_decay, weight_decay=weight_decay, initial_accumulator_value=initial_accumulator_value, eps=eps)
+        _sole(differentiable)
+        options = {"lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay}
+        super().__init__(params, {"lr": lr, **options, "initial_accumulator_value": initial_accumulator_value, "maximize": maximize})
+
+    def make_state(self, p: Any, group: Group) -> State:
+        return {"step": counter(), "sum": fresh(p, group["initial_accumulator_value"])}
+
+    def rule(self, p: Any, g: Any, state: State, group: Group) -> Any:
+        count = _advanced(state)
+        if group["weight_decay"]:
+            g = g + p * group["weight_decay"]
+        lr = group.lr() / (1 + (count - 1) * group["lr_decay"])
+        total = state["sum"] = state["sum"] + g * g
+        return p - number(lr, p) * (g / (ops.sqrt(total) + group["eps"]))
+
+
+class Adadelta(Optimizer):
+    """Steps whose length follows from how far earlier ones went."""
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float | Tensor = 1.0,
+        rho: float = 0.9,
+        eps: float = 1e-6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        capturable: bool = False,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        not_negative(lr=lr, eps=eps, weight_decay=weight_decay)
+        check(rho=(rho, 0.0 <= rho <= 1.0))
+        _sole(differentiable)
+        super().__init__(params, {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize})
+
+    def make_state(self, p: Any, group: Group) -> State:
+        return {"step": counter(), "square_avg": fresh(p), "acc_delta": fresh(p)}
+
+    def rule(self, p: Any, g: Any, state: State, group: Group) -> Any:
+        rho, eps = group["rho"], group["eps"]
+        _advanced(state)
+        if group["weight_decay"]:
+            g = g + p * group["weight_decay"]
+        square = state["square_avg"] = state["square_avg"] * rho + g * g * (1 - rho)
+        delta = ops.sqrt(state["acc_delta"] + eps) / ops.sqrt(square + eps) * g
+        state["acc_delta"] = state["acc_delta"] * rho + delta * delta * (1 - rho)
+        return p - delta * number(group.lr(), p)
+
+
+__all__ = ["SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "RMSprop"]

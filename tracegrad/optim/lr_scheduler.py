@@ -1,0 +1,265 @@
+"""Schedules of the learning rate, in torch's chainable forms: each step changes the rate that is there.
+
+A jitted training step reads the rate at each call, so a schedule between the calls compiles nothing anew.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from .optimizer import Optimizer
+
+
+class LRScheduler:
+    """Base: a subclass gives the rates of all groups for `last_epoch`.
+
+    Making one sets the first rate; call `step()` after each epoch.
+    """
+
+    def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        self.optimizer = optimizer
+        for k, group in enumerate(optimizer.param_groups):
+            if last_epoch == -1:
+                group.setdefault("initial_lr", group["lr"])
+            elif "initial_lr" not in group:
+                raise KeyError(f"param 'initial_lr' is not specified in param_groups[{k}] when resuming an optimizer")
+        self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
+        self.last_epoch = last_epoch
+        self.step()
+
+    def rates(self) -> list[Any]:
+        """The rate of each group in this epoch."""
+        raise NotImplementedError(f"{type(self).__name__} defines no rates")
+
+    def get_lr(self) -> list[Any]:
+        """The rate of each group in this epoch, from the one before."""
+        return self.rates()
+
+    def get_last_lr(self) -> list[Any]:
+        """The rates that were set last."""
+        return self._last_lr
+
+    def _now(self) -> list[Any]:
+        return [group["lr"] for group in self.optimizer.param_groups]
+
+    def step(self, epoch: int | None = None) -> None:
+        """Go to the next epoch, or to a given one, counting on from where the schedule is."""
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        for group, rate in zip(self.optimizer.param_groups, self.rates(), strict=True):
+            group["lr"] = rate
+        self._last_lr = self._now()
+
+    def state_dict(self) -> dict[str, Any]:
+        """All but the optimizer."""
+        return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over what `state_dict` gave."""
+        self.__dict__.update(state_dict)
+
+
+class LambdaLR(LRScheduler):
+    """The first rate times `lr_lambda(epoch)`; one function, or one for each group."""
+
+    def __init__(
+        self, optimizer: Optimizer, lr_lambda: Callable[[int], float] | Sequence[Callable[[int], float]], last_epoch: int = -1
+    ) -> None:
+        groups = len(optimizer.param_groups)
+        self.lr_lambdas = [lr_lambda] * groups if callable(lr_lambda) else list(lr_lambda)
+        if len(self.lr_lambdas) != groups:
+            raise ValueError(f"Expected {groups} lr_lambdas, but got {len(self.lr_lambdas)}")
+        super().__init__(optimizer, last_epoch)
+
+    def rates(self) -> list[Any]:
+        return [base * f(self.last_epoch) for f, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
+
+    def state_dict(self) -> dict[str, Any]:
+        """All but the optimizer and the functions."""
+        return {key: value for key, value in super().state_dict().items() if key != "lr_lambdas"}
+
+
+class StepLR(LRScheduler):
+    """The rate times `gamma` every `step_size` epochs.
+
+    >>> import tracegrad as tg
+    >>> optimizer = tg.optim.SGD([tg.zeros(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = tg.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates += scheduler.get_last_lr()
+    ...     scheduler.step()
+    >>> rates
+    [1.0, 1.0, 0.5, 0.5]
+    """
+
+    def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
+        self.step_size, self.gamma = step_size, gamma
+        super().__init__(optimizer, last_epoch)
+
+    def rates(self) -> list[Any]:
+        if self.last_epoch == 0 or self.last_epoch % self.step_size:
+            return self._now()
+        return [lr * self.gamma for lr in self._now()]
+
+
+class MultiStepLR(LRScheduler):
+    """The rate times `gamma` at each of the milestones."""
+
+    def __init__(self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1) -> None:
+        self.milestones, self.gamma = Counter(milestones), gamma
+        super().__init__(optimizer, last_epoch)
+
+    def rates(self) -> list[Any]:
+        return [lr * self.gamma ** self.milestones[self.last_epoch] for lr in self._now()]
+
+
+class ConstantLR(LRScheduler):
+    """The rate times `factor` for the first `total_iters` epochs."""
+
+    def __init__(self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1) -> None:
+        if not 0 <= factor <= 1.0:
+            raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
+        self.factor, self.total_iters = factor, total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def rates(self) -> list[Any]:
+        if self.last_epoch == 0:
+            return [lr * self.factor for lr in self._now()]
+        return [lr / self.factor for lr in self._now()] if self.last_epoch == self.total_iters else self._now()
+
+
+class LinearLR(LRScheduler):
+    """The rate times a factor that goes from one number to another within `total_iters` epochs."""
+
+    def __init__(
+        self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0, total_iters: int = 5, last_epoch: int = -1
+    ) -> None:
+        if not 0 < start_factor <= 1.0 or not 0 <= end_factor <= 1.0:
+            raise ValueError("the factors of LinearLR lie between 0 and 1, and the first one is not 0")
+        self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def rates(self) -> list[Any]:
+        if self.last_epoch == 0:
+            return [lr * self.start_factor for lr in self._now()]
+        if self.last_epoch > self.total_iters:
+            return self._now()
+        rise = self.end_factor - self.start_factor
+        return [lr * (1.0 + rise / (self.total_iters * self.start_factor + (self.last_epoch - 1) * rise)) for lr in self._now()]
+
+
+class ExponentialLR(LRScheduler):
+    """The rate times `gamma` in every epoch."""
+
+    def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def rates(self) -> list[Any]:
+        return self._now() if self.last_epoch == 0 else [lr * self.gamma for lr in self._now()]
+
+
+class CosineAnnealingLR(LRScheduler):
+    """The rate down half a period of a cosine, from the first one to `eta_min` in `T_max` epochs, and up again."""
+
+    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
+        self.T_max, self.eta_min = T_max, eta_min
+        super().__init__(optimizer, last_epoch)
+
+    def rates(self) -> list[Any]:
+        n, half, low = self.last_epoch, self.T_max, self.eta_min
+        if n == 0:
+            return self._now()
+        if (n - 1 - half) % (2 * half) == 0:
+            # From the lowest point, where the ratio of two rates is not defined.
+            return [lr + (base - low) * (1 - math.cos(math.pi / half)) / 2 for base, lr in zip(self.base_lrs, self._now(), strict=True)]
+        ratio = (1 + math.cos(math.pi * n / half)) / (1 + math.cos(math.pi * (n - 1) / half))
+        return [ratio * (lr - low) + low for lr in self._now()]
+
+
+class ReduceLROnPlateau:
+    """The rate times `factor` where a number has not become better for more than `patience` epochs; call `step(number)`."""
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        mode: str = "min",
+        factor: float = 0.1,
+        patience: int = 10,
+        threshold: float = 1e-4,
+        threshold_mode: str = "rel",
+        cooldown: int = 0,
+        min_lr: float | Sequence[float] = 0,
+        eps: float = 1e-8,
+    ) -> None:
+        if factor >= 1.0:
+            raise ValueError("Factor should be < 1.0.")
+        if mode not in ("min", "max"):
+            raise ValueError(f"mode {mode} is unknown!")
+        if threshold_mode not in ("rel", "abs"):
+            raise ValueError(f"threshold mode {threshold_mode} is unknown!")
+        groups = len(optimizer.param_groups)
+        self.min_lrs = [min_lr] * groups if isinstance(min_lr, (int, float)) else list(min_lr)
+        if len(self.min_lrs) != groups:
+            raise ValueError(f"expected {groups} min_lrs, got {len(self.min_lrs)}")
+        self.optimizer, self.mode, self.factor, self.patience = optimizer, mode, factor, patience
+        self.threshold, self.threshold_mode, self.cooldown, self.eps = threshold, threshold_mode, cooldown, eps
+        self.best = math.inf if mode == "min" else -math.inf
+        self.num_bad_epochs = self.cooldown_counter = self.last_epoch = 0
+        self._last_lr = [group["lr"] for group in optimizer.param_groups]
+
+    def _better(self, now: float) -> bool:
+        sign = -1.0 if self.mode == "min" else 1.0
+        # "rel" is relative to the best itself, whatever its sign; to infinity everything is better.
+        relative = self.threshold_mode == "rel" and math.isfinite(self.best)
+        limit = self.best * (1.0 + sign * self.threshold) if relative else self.best + sign * self.threshold
+        return now < limit if self.mode == "min" else now > limit
+
+    def step(self, metrics: Any, epoch: int | None = None) -> None:
+        """Note the number of an epoch."""
+        now = float(metrics)
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        if self._better(now):
+            self.best, self.num_bad_epochs = now, 0
+        else:
+            self.num_bad_epochs += 1
+        if self.cooldown_counter > 0:
+            self.cooldown_counter -= 1
+            self.num_bad_epochs = 0
+        if self.num_bad_epochs > self.patience:
+            for group, least in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
+                new = max(group["lr"] * self.factor, least)
+                if group["lr"] - new > self.eps:
+                    group["lr"] = new
+            self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+        self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
+
+    def get_last_lr(self) -> list[Any]:
+        """The rates that were set last."""
+        return self._last_lr
+
+    def state_dict(self) -> dict[str, Any]:
+        """All but the optimizer."""
+        return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over what `state_dict` gave."""
+        self.__dict__.update(state_dict)
+
+
+__all__ = [
+    "ConstantLR",
+    "CosineAnnealingLR",
+    "ExponentialLR",
+    "LRScheduler",
+    "LambdaLR",
+    "LinearLR",
+    "MultiStepLR",
+    "ReduceLROnPlateau",
+    "StepLR",
+]
