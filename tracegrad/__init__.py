@@ -14,7 +14,7 @@ if not (_pathlib.Path(__file__).parent / "codegen").is_dir():
 
 from numpy import bool_, complex64, complex128, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64
 
-from . import autograd, ops
+from . import autograd, nn, ops, optim
 from .autograd import functional as functional
 from .autograd.grad_mode import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
 from .config import default_dtype, set_default_dtype
@@ -78,8 +78,10 @@ __all__ = [
     "jvp",
     "linearize",
     "map",
+    "nn",
     "no_grad",
     "ops",
+    "optim",
     "printoptions",
     "scan",
     "set_default_dtype",

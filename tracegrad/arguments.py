@@ -60,7 +60,7 @@ def settled(x: Any, history: str) -> Any:
         return x
     if isinstance(x._data, Var) and x.requires_grad:
         x = bind(no_grad_op, [x])
-    value = type(x)(x._data)
+    value = x.face(x._data)
     value._tangents = x._tangents
     if history == "spent" and MODE.enabled:
         node = Node(call_op, {}, (), Plan((), (), ()), [], [x._data])
@@ -105,7 +105,7 @@ def carry_out(changes: Sequence[tuple[Change, Any]], new: Sequence[Any]) -> None
                 # A sweep inside reached what is a leaf to the function only: it goes on outside.
                 backward(box, found)
             else:
-                box._grad = found if found is None or isinstance(found, type(box)) else type(box)(np.asarray(found))
+                box._grad = found if found is None or isinstance(found, box.face) else box.face(np.asarray(found))
         else:
             write_back(box, next(values))
 

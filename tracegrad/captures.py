@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 
 from .ir.graph import Graph
+from .nn.modules.module import Module
 from .ops.random import Generator
+from .optim.optimizer import Group
 from .runtime.execute import Executable
 from .tensor import Boxed
 from .transforms.tracing import Change, Standing, Traced, leaf_type, standing_of
@@ -201,7 +203,7 @@ class Surroundings:
         self._function(function)
         if not self._mentioned & _DYNAMIC and len(self._scanned) < _MOST_CODE:
             # Arrays may be large, and are compared at each call.
-            self.facts = [(place, value) for place, value in self.facts if not isinstance(value, np.ndarray) or self._read(place)]
+            self.facts = [(p, value) for p, value in self.facts if not isinstance(value, (np.ndarray, Boxed)) or self._read(p)]
 
     def _mention(self, function: Any) -> None:
         """Note the names that a function reads, and those that the functions read which it names."""
@@ -316,8 +318,12 @@ class Surroundings:
                 self.facts.append((place.then("", "frozenset({it})"), frozenset(value)))
             if dataclasses.is_dataclass(value):
                 self._whole.add(place)
+            model = isinstance(value, Module)
             for child, where in _children(value, place):
-                self._value(child, where, depth + 1, names)
+                # Modules hold modules in dicts, as deep as the model is: what they hold is no deeper than they are.
+                self._value(child, where, depth - 1 if model else depth + 1, names)
+            if model:
+                names = (*names, "forward")
             if _foreign(type(value).__module__) and type(value).__module__ != "builtins":
                 self._methods(type(value), root(place.path, type(value)), names)
                 for method in [m for c in type(value).__mro__ for m in vars(c).values() if _foreign(c.__module__)]:
@@ -383,8 +389,10 @@ def _children(value: Any, place: Place) -> Iterator[tuple[Any, Place]]:
         for k, child in enumerate(value):
             yield child, place.then(f"[{k}]", "{it}[{key}]", k)
         return
+    if isinstance(value, Group):
+        yield value.rate, place.then(".rate", ATTRIBUTE, "rate")
     if isinstance(value, dict):
-        for key, child in value.items():
+        for key, child in value.items() if not isinstance(value, Group) else value.surroundings():
             yield child, place.then(f"[{key!r}]", "{it}[{key}]", key)
         return
     if isinstance(getattr(value, "__dict__", None), dict):

@@ -99,7 +99,7 @@ def _reaches_outside(outputs: Sequence[Any], leaves: Sequence[Boxed]) -> bool:
 def _release(x: Any, keep: bool) -> Any:
     """A value handed back to the caller: without the history of the finished derivative unless an enclosing one needs it."""
     if isinstance(x, Boxed) and x.requires_grad and not keep:
-        bare = type(x)(x._data)
+        bare = x.face(x._data)
         bare._tangents = x._tangents
         x = bare
     return plain(x)

@@ -42,16 +42,20 @@ def make_entry(
             f"jit: {name} draws from a random generator of NumPy, so every call would repeat the numbers drawn while tracing. Use "
             "tg.Generator, or draw outside and pass the numbers as an argument."
         )
+    arrays = around.arrays
+    if any(not isinstance(c.target, int) and id(c.target) not in arrays for c in traced.changes):
+        # What the function made and kept while it was traced, as optimizers do with their state, is found by a second look.
+        arrays = Surroundings(function).arrays
     places: list[Place | None] = []
     for k, x in enumerate(traced.captures):
-        place = around.arrays.get(id(x))
+        place = arrays.get(id(x))
         places.append(place)
         var = traced.graph.inputs[len(types) + len(traced.grads) + k]
         path = place.path if place else ""
         var.name = var.name or path.replace(".", "_").replace("[", "_").replace("]", "").replace("'", "")
         if not var.name.isidentifier():
             var.name = ""
-    changes = tuple((c, None if isinstance(c.target, int) else around.arrays.get(id(c.target))) for c in traced.changes)
+    changes = tuple((c, None if isinstance(c.target, int) else arrays.get(id(c.target))) for c in traced.changes)
     check_found(name, changes)
     captured = {id(x): k for k, x in enumerate(traced.captures)}
     changing = {id(c.target) for c in traced.changes}

@@ -49,7 +49,7 @@ def _push(function: Function, values: Sequence[Any], directions: Sequence[Any], 
         duals = []
         for x, t in zip(values, directions, strict=True):
             box = _primal(x)
-            duals.append(type(box)._dual(box, _direction(t, box), level))
+            duals.append(box.face._dual(box, _direction(t, box), level))
         result = function(*unflatten(spec, duals))
         result, aux = result if has_aux else (result, None)
         outs, out_spec = flatten(result)

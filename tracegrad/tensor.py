@@ -44,8 +44,6 @@ class Boxed(Operators, Writes, NumpyDispatch):
     __slots__ = ("__weakref__", "_data", *BOX)
     boxes_everything: ClassVar[bool] = False
     """Whether every result is boxed (Tensor), or only what may carry a derivative now or after a write into it (Array)."""
-    face: ClassVar[Any]
-    """The class of results: of operations on a subclass of Tensor, Tensor."""
 
     requires_grad: bool
     grad_fn: Producer | None
@@ -82,7 +80,7 @@ class Boxed(Operators, Writes, NumpyDispatch):
 
     def _alias(self) -> Self:
         """Another box of the same data at the same place on the tape."""
-        value = type(self)(self._data)
+        value: Self = self.face(self._data)
         value.requires_grad, value._tangents, value._versions = self.requires_grad, self._tangents, self._version_counter
         value._borrowed = self._borrowed
         if self.requires_grad:
@@ -96,7 +94,8 @@ class Boxed(Operators, Writes, NumpyDispatch):
 
     def _bare(self) -> Self:
         """The data alone, without history."""
-        return type(self)(self._data)
+        value: Self = self.face(self._data)
+        return value
 
     def _edge(self) -> Edge:
         """Where a cotangent of this value is sent."""
@@ -253,7 +252,8 @@ def inside(x: Any, face: type[Boxed] | None = None) -> Boxed:
         trace = STATE.traces[-1] if STATE.traces else None
         if trace is None or (isinstance(x._data, Var) and x._data.trace is trace):
             return x
-        return type(x)(trace.lift(x))
+        value: Boxed = x.face(trace.lift(x))
+        return value
     data = np.asarray(x)
     if not STATE.traces:
         return (face or Array)(data)
@@ -267,11 +267,11 @@ def fresh_leaf(x: Any, face: type[Boxed] = Array) -> Boxed:
     a derivative with respect to it must not pick up what else depends on x."""
     x = inside(x, face)
     if x.requires_grad and MODE.enabled:
-        value: Boxed = type(x)(x._data)
+        value: Boxed = x.face(x._data)
         node = record(identity, [x], {}, [x._data])
         value.grad_fn, value.requires_grad = node, node is not None
     else:
-        value = type(x)(x._data, is_differentiable(x.dtype))
+        value = x.face(x._data, is_differentiable(x.dtype))
     value._tangents = x._tangents
     # Writes of a differentiated function must not reach the caller's memory.
     value._borrowed = True

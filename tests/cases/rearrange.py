@@ -10,6 +10,7 @@ import numpy as np
 from tests.cases import Case
 from tracegrad import ops
 from tracegrad.errors import ShapeError
+from tracegrad.ops.windows import overlap, windows
 
 X = np.arange(12.0).reshape(3, 4)
 EMPTY = np.zeros((0, 3))
@@ -198,4 +199,7 @@ CASES: tuple[Case, ...] = (
         lambda x: np.pad(x, [(0, 1)] * 2),
         errors=(((np.ones(3),), ShapeError, "pad_width"),),
     ),
+    Case("windows", lambda x: windows(x, 1, 3), matrix, lambda x: np.moveaxis(np.lib.stride_tricks.sliding_window_view(x, 3, axis=1), 2, 1), ("shear",), special=((EMPTY,), (np.arange(8).reshape(2, 4),))),
+    Case("windows steps and holes", lambda x: windows(x, 0, 2, 2, 3), lambda rng: (rng.normal(size=(9, 2)),), lambda x: np.stack([x[0:6:2], x[3:9:2]]), ("shear",)),
+    Case("overlap", lambda x: overlap(x, 0, 5, 2, 2), lambda rng: (rng.normal(size=(2, 2, 3)),), lambda x: np.stack([x[0, 0], 0 * x[0, 0], x[0, 1] + x[1, 0], 0 * x[0, 0], x[1, 1]]), ("shear",)),
 )

@@ -123,7 +123,7 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     box._refresh()
     tangent = (box._tangents or {}).get(number)
     if tangent is not None and not isinstance(tangent, Value):
-        tangent = type(box)(np.asarray(tangent))
+        tangent = box.face(np.asarray(tangent))
     return UnpackedDualTensor(box._without(number), tangent)
 
 

@@ -151,7 +151,7 @@ def register_tensor_hook(tensor: Any, function: Callable[..., Any]) -> Removable
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     if not callable(function):
         raise TypeError(f"a hook must be callable, not {type(function).__name__}")
-    face = type(tensor)
+    face = tensor.face
     name = name_of(function)
 
     def run(ct: Any) -> Any:

@@ -135,9 +135,9 @@ def _dual(op: Op, inputs: Sequence[Any], params: dict[str, Any], level: int) -> 
     if op.jvp is None:
         return result
     tangents = op.jvp(from_level, primals, outs, **params)
-    face = next(type(x) for x in inputs if isinstance(x, Value))
+    face = next(x.face for x in inputs if isinstance(x, Value))
     # A cast to integers is linear by its rule, but nothing has a derivative with respect to its result.
-    dual = [o if t is None or o.dtype.kind not in "fc" else face._dual(o, t, level) for o, t in zip(outs, tangents, strict=True)]  # type: ignore[attr-defined]
+    dual = [o if t is None or o.dtype.kind not in "fc" else face._dual(o, t, level) for o, t in zip(outs, tangents, strict=True)]
     node = next((o.grad_fn for o in outs if isinstance(o, Value) and o.grad_fn is not None), None)  # type: ignore[attr-defined]
     if node is not None and node.op is op and node.saved is not None:
         # A reverse sweep at a deeper level must see the tangents too: what the node reads is replaced by the dual values.

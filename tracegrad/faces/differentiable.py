@@ -81,7 +81,7 @@ class Differentiable(Value):
         if STATE.traces and is_differentiable(self.dtype):
             # A variable of its own, so that the graph knows that nothing flows through it.
             return bind(stop_gradient_op, [self])
-        value = type(self)(self._data)
+        value = self.face(self._data)
         if not isinstance(self._data, Var):
             value._versions, value._borrowed, value._past = self._version_counter, self._borrowed, self._saved_before()
         return value
@@ -102,7 +102,7 @@ class Differentiable(Value):
         self._refresh()
         if STATE.traces:
             return self.detach()
-        value = type(self)(self._data)
+        value = self.face(self._data)
         if not isinstance(self._data, Var):
             counter = self._version_counter
             value._versions = counter if type(counter) is Uncounted else Aside(counter)
@@ -184,22 +184,22 @@ class Differentiable(Value):
         if old is None:
             if create_graph or isinstance(raw, Var):
                 # A box of its own: rules may hand the same cotangent to several leaves.
-                self._grad = boxed(type(self), ct)._alias()
+                self._grad = boxed(self.face, ct)._alias()
                 self._grad._versions = None
             else:
                 dense = isinstance(self._data, np.ndarray) and 0 not in self._data.strides
                 own = np.empty_like(self._data) if dense else np.empty(self.shape, self.dtype)
                 own[...] = raw
-                self._grad = type(self)(own)
+                self._grad = self.face(own)
         elif create_graph:
-            self._grad = ops.add(old, boxed(type(self), ct))
+            self._grad = ops.add(old, boxed(self.face, ct))
         elif STATE.traces or isinstance(raw, Var) or isinstance(old._data, Var):
-            old._write(ops.add(old, boxed(type(self), ct)))
+            old._write(ops.add(old, boxed(self.face, ct)))
         elif old._data.flags.writeable:
             np.add(old._data, raw, out=old._data)
             old._version_counter.written()
         else:
-            self._grad = type(self)(old._data + raw)
+            self._grad = self.face(old._data + raw)
 
     def retain_grad(self: Any) -> None:
         """Let a backward pass store the gradient of this tensor, which is no leaf, in its `.grad`."""
@@ -289,7 +289,7 @@ class Differentiable(Value):
         value = type(self)(self._concrete("deepcopy()", "Use clone().").copy(), self.requires_grad)
         memo[id(self)] = value
         if self._grad is not None:
-            value._grad = type(self)(self._grad._data.copy(), self._grad.requires_grad)
+            value._grad = self.face(self._grad._data.copy(), self._grad.requires_grad)
         return value
 
     def __copy__(self: Any) -> Any:

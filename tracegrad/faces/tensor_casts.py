@@ -166,20 +166,20 @@ class TensorCasts(Value):
 
     def new_tensor(self: Any, data: Any, dtype: Any = None, requires_grad: Any = False) -> Any:
         """A tensor of `data` in this one's dtype."""
-        return own(type(self), np.array(data, self.dtype if dtype is None else dtype), requires_grad)
+        return own(self.face, np.array(data, self.dtype if dtype is None else dtype), requires_grad)
 
     def new_zeros(self: Any, *size: Any, dtype: Any = None, requires_grad: Any = False) -> Any:
         """Zeros in this tensor's dtype."""
-        return own(type(self), ops.zeros(sizes_of(size), self.dtype if dtype is None else dtype), requires_grad)
+        return own(self.face, ops.zeros(sizes_of(size), self.dtype if dtype is None else dtype), requires_grad)
 
     def new_ones(self: Any, *size: Any, dtype: Any = None, requires_grad: Any = False) -> Any:
         """Ones in this tensor's dtype."""
-        return own(type(self), ops.ones(sizes_of(size), self.dtype if dtype is None else dtype), requires_grad)
+        return own(self.face, ops.ones(sizes_of(size), self.dtype if dtype is None else dtype), requires_grad)
 
     def new_empty(self: Any, *size: Any, dtype: Any = None, requires_grad: Any = False) -> Any:
         """A tensor in this one's dtype, to be filled."""
-        return own(type(self), ops.empty(sizes_of(size), self.dtype if dtype is None else dtype), requires_grad)
+        return own(self.face, ops.empty(sizes_of(size), self.dtype if dtype is None else dtype), requires_grad)
 
     def new_full(self: Any, size: Any, fill_value: Any, dtype: Any = None, requires_grad: Any = False) -> Any:
         """One value everywhere, in this tensor's dtype."""
-        return own(type(self), ops.full(sizes_of((size,)), fill_value, self.dtype if dtype is None else dtype), requires_grad)
+        return own(self.face, ops.full(sizes_of((size,)), fill_value, self.dtype if dtype is None else dtype), requires_grad)

@@ -77,7 +77,7 @@ class Writes(Value):
         if not isinstance(source, Value):
             return result
         shown: Any = source
-        box: Any = result if isinstance(result, Value) else type(self)(np.asarray(result))
+        box: Any = result if isinstance(result, Value) else self.face(np.asarray(result))
         root = shown if shown._base is None else shown._base
         memory, data = shown._data, box._data
         if type(data) is np.ndarray and type(memory) is np.ndarray:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -24,6 +24,8 @@ class Value:
 
     __slots__ = ()
     _data: Any
+    face: ClassVar[Any]
+    """The class of results: of operations on a subclass of Tensor, Tensor."""
 
     def _bind(self, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
         raise NotImplementedError

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..autograd.mode import no_grad
+from ..autograd.grad_mode import no_grad
 from ..ops.random import DEFAULT, Generator
 from ..types import show
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .. import ops
-from ..autograd.mode import no_grad
+from ..autograd.grad_mode import no_grad
 from ..tensor import Tensor
 from ..tensors import tensor
 

@@ -93,7 +93,9 @@ def overlap(x: Any, axis: int, length: Int, step: int = 1, dilation: int = 1) ->
     if step != 1:
         x = embed(x, whole, [0] * len(shape), [step if k == axis + 1 else 1 for k in range(len(shape))])
     before = dilation * (size - 1)
-    padded = embed(x, (*shape[: axis + 1], reach + 2 * before, *shape[axis + 2 :]), [before if k == axis + 1 else 0 for k in range(len(shape))])
+    padded = embed(
+        x, (*shape[: axis + 1], reach + 2 * before, *shape[axis + 2 :]), [before if k == axis + 1 else 0 for k in range(len(shape))]
+    )
     return sum_axes(_shear(padded, axis, axis + 1, -dilation, before, length), (axis,))
 
 

@@ -1,17 +1,21 @@
 """Optimizers and schedules of the learning rate, with torch's names, options and numbers; `step` works eagerly and inside `jit`.
 
 >>> import tracegrad as tg
->>> model = tg.nn.Linear(2, 1)
->>> optimizer = tg.optim.Adam(model.parameters(), lr=0.1)
->>> @tg.jit
-... def step(x, y):
-...     optimizer.zero_grad()
-...     loss = tg.nn.functional.mse_loss(model(x), y)
-...     loss.backward()
-...     optimizer.step()
-...     return loss
->>> x = tg.rand(8, 2)
->>> losses = [float(step(x, x.sum(1, keepdim=True)).detach()) for _ in range(50)]
+>>> def train(steps):
+...     model = tg.nn.Linear(2, 1)
+...     optimizer = tg.optim.Adam(model.parameters(), lr=0.1)
+...
+...     @tg.jit
+...     def step(x, y):
+...         optimizer.zero_grad()
+...         loss = tg.nn.functional.mse_loss(model(x), y)
+...         loss.backward()
+...         optimizer.step()
+...         return loss.detach()
+...
+...     x = tg.rand(8, 2)
+...     return [float(step(x, x.sum(1, keepdim=True))) for _ in range(steps)]
+>>> losses = train(100)
 >>> losses[-1] < losses[0] / 10
 True
 """

@@ -199,11 +199,11 @@ class RMSprop(Optimizer):
 
     >>> import tracegrad as tg
     >>> w = tg.tensor([1.0], requires_grad=True)
-    >>> optimizer = tg.optim.RMSprop([w], lr=0.1)
+    >>> optimizer = tg.optim.RMSprop([w], lr=0.01)
     >>> (w * w).sum().backward()
     >>> optimizer.step()
     >>> w
-    tensor([0.0000], requires_grad=True)
+    tensor([0.9000], requires_grad=True)
     """
 
     def __init__(

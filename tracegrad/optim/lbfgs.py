@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ..autograd.mode import enable_grad, no_grad
+from ..autograd.grad_mode import enable_grad, no_grad
 from ..errors import ConcretizationError
 from ..ir.dispatch import STATE
 from .optimizer import Closure, Group, Optimizer, not_negative
@@ -41,7 +42,7 @@ class LBFGS(Optimizer):
     ...     return loss
     >>> _ = optimizer.step(closure)
     >>> w
-    tensor([1., 1.], requires_grad=True)
+    tensor([1.0000, 1.0000], requires_grad=True)
     """
 
     def __init__(
@@ -58,7 +59,11 @@ class LBFGS(Optimizer):
         not_negative(lr=lr)
         if line_search_fn not in (None, "strong_wolfe"):
             raise RuntimeError("only 'strong_wolfe' is supported as line_search_fn")
-        options = {"max_iter": max_iter, "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval, "tolerance_grad": tolerance_grad}
+        options: dict[str, Any] = {
+            "max_iter": max_iter,
+            "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
+            "tolerance_grad": tolerance_grad,
+        }
         options |= {"tolerance_change": tolerance_change, "history_size": history_size, "line_search_fn": line_search_fn}
         super().__init__(params, {"lr": lr, **options})
         if len(self.param_groups) != 1:
@@ -172,7 +177,8 @@ class LBFGS(Optimizer):
             steps.append(s)
             inverse.append(1.0 / curvature)
             state["H_diag"] = curvature / float(y @ y)
-        q, weights = -gradient, [0.0] * len(changes)
+        q: Vector = -gradient
+        weights = [0.0] * len(changes)
         kind = gradient.dtype.type
         for k in reversed(range(len(changes))):
             weights[k] = float(steps[k] @ q) * inverse[k]
@@ -202,7 +208,7 @@ def minimum_of_cubic(a: Point, b: Point, bounds: tuple[float, float] | None = No
     square = d1 * d1 - a.slope * b.slope
     if not square >= 0:
         return (low + high) / 2.0
-    d2 = square**0.5
+    d2 = math.sqrt(square)
     if a.t <= b.t:
         place = b.t - (b.t - a.t) * ((b.slope + d2 - d1) / (b.slope - a.slope + 2 * d2))
     else:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..autograd.mode import enable_grad, no_grad
+from ..autograd.grad_mode import enable_grad, no_grad
 from ..ir.dispatch import STATE
 from ..tensor import Tensor
 

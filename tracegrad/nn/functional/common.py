@@ -18,7 +18,7 @@ REDUCTIONS = ("none", "mean", "sum")
 
 def known(x: Any) -> np.ndarray[Any, Any] | None:
     """The elements of an array that is there now; None for a traced one."""
-    data = x._data if isinstance(x, Value) else x  # type: ignore[attr-defined]
+    data = x._data if isinstance(x, Value) else x
     return data if isinstance(data, np.ndarray) else None
 
 

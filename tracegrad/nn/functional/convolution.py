@@ -99,9 +99,10 @@ def _convolution(
     x = padded(x, _padding(name, padding, kernel, steps, holes))
     for n, k, d in zip(x.shape[2:], kernel, holes, strict=True):
         if isinstance(n, int) and n < d * (k - 1) + 1:
+            reach = tuple([h * (m - 1) + 1 for m, h in zip(kernel, holes, strict=True)])
             raise RuntimeError(
-                f"Calculated padded input size per channel: {show(x.shape[2:])}. Kernel size: {show([d * (k - 1) + 1 for k, d in zip(kernel, holes, strict=True)])}. "
-                "Kernel size can't be greater than actual input size"
+                f"Calculated padded input size per channel: {show(x.shape[2:])}. Kernel size: {show(reach)}. Kernel size can't be greater than "
+                "actual input size"
             )
     sizes = [out_size(n, k, s, d) for n, k, s, d in zip(x.shape[2:], kernel, steps, holes, strict=True)]
     inner, places = per_group * integers.product(kernel), integers.product(sizes)

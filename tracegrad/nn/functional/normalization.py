@@ -7,7 +7,7 @@ from typing import Any
 
 from ... import ops
 from ..._codegen import integers
-from ...autograd.mode import no_grad
+from ...autograd.grad_mode import no_grad
 from ...ops.statistics import stop_gradient
 from ...types import same, show
 from .common import titled

@@ -252,6 +252,11 @@ class Dropout2d(_Dropout):
     function = F.dropout2d
 
 
+def _default_stride(pool: Any) -> None:
+    if pool.stride is None:
+        pool.stride = pool.kernel_size
+
+
 _MAX: dict[str, Any] = {"kernel_size": ..., "stride": None, "padding": 0, "dilation": 1, "return_indices": False, "ceil_mode": False}
 
 
@@ -261,7 +266,7 @@ class _MaxPool(_Fixed):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.stride = self.kernel_size if self.stride is None else self.stride
+        _default_stride(self)
 
 
 class MaxPool1d(_MaxPool):
@@ -285,7 +290,7 @@ class AvgPool1d(_Fixed):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.stride = self.kernel_size if self.stride is None else self.stride
+        _default_stride(self)
 
 
 class AvgPool2d(_Fixed):
@@ -304,7 +309,7 @@ class AvgPool2d(_Fixed):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.stride = self.kernel_size if self.stride is None else self.stride
+        _default_stride(self)
 
 
 class AdaptiveAvgPool1d(_Fixed):

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from ...autograd.grad_mode import no_grad
 from ...autograd.hooks import RemovableHandle, add_hook
-from ...autograd.mode import no_grad
 from ...dtypes import is_differentiable
 from ...tensor import Tensor
 
