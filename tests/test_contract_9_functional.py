@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tracegrad as tg
-from tracegrad.autograd import functional as F  # noqa: N812 - as torch's users write it
+from tracegrad.autograd import functional as F
 from tracegrad.autograd import grad
 
 X, Y = tg.tensor([1.0, 2.0]), tg.tensor([1.0, 2.0, 3.0])

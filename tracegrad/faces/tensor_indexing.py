@@ -57,8 +57,8 @@ class TensorIndexing(Value):
         """The positions of elements other than 0: a matrix with one row for each, or a tuple of index vectors."""
         found = np.nonzero(self._concrete("nonzero()", "Its size depends on the values; use a mask with tg.where instead."))
         if as_tuple:
-            return tuple(type(self)(i) for i in found)
-        return type(self)(np.stack(found, 1) if found else np.zeros((1 if bool(self) else 0, 0), np.int64))
+            return tuple(self.face(i) for i in found)
+        return self.face(np.stack(found, 1) if found else np.zeros((1 if bool(self) else 0, 0), np.int64))
 
     def index_copy(self: Any, dim: int, index: Any, source: Any) -> Any:
         """This tensor with slices of `source` at these positions along a dimension."""
