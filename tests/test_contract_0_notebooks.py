@@ -59,6 +59,7 @@ ROWS = {
     "a second time": [r"eye\(4, 5, requires_grad=True\)", r"\(inp \+ 1\)\.pow\(2\)\.t\(\)", r"retain_graph=True", r"inp\.grad\.zero_\(\)"],
     "define by run": [r"while y\.data\.norm\(\) < 1000", r"y\.backward\(v\)"],
     "modes": ["no_grad", "enable_grad", "set_grad_enabled", "is_grad_enabled", "inference_mode", "is_inference_mode_enabled", "Thread"],
+    "checks": [r"add_\(1\)", r"\.stride\(\)", "saved_tensors_hooks", "OnDisk", "profiler", "detect_anomaly"],
     "internals": ["is_leaf", "_saved_self|_saved_other", "next_functions", "_version", "_base", r"_is_view\(\)", "output_nr"],
     "x' A x": ["graph_picture"],
 }
