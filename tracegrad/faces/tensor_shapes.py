@@ -69,7 +69,7 @@ def _on_diagonal(ct: Any, *, offset: int, dims: tuple[int, int], like: Any) -> A
     return ops.moveaxis(ops.index_update(zeros, key, ct), last, dims)
 
 
-diagonal_op = op(
+diagonal_op: Op = op(
     "diagonal",
     ["x"],
     evaluate=_diagonal,
