@@ -112,7 +112,7 @@ class Boxed(Operators, Writes, NumpyDispatch):
     def _version_counter(self) -> Versions:
         """Shared by all who share the memory; made when the first of them needs it."""
         if self._versions is None:
-            self._versions = Versions((0, 0))
+            self._versions = Versions((0, 0, self._past is not None))
         return self._versions
 
     _bind = interpret

@@ -118,6 +118,8 @@ def _watch(node: Node, boxes: Sequence[Any]) -> None:
     """Let a node that saved a result see when it is overwritten: a Tensor's write does not replace the memory."""
     if all(isinstance(b, Value) and b.boxes_everything for b in boxes):  # type: ignore[attr-defined]
         node.counters = [b._version_counter for b in boxes]
+        for counter in node.counters:
+            counter[2] = 1
 
 
 def _level(inputs: Sequence[Any]) -> int:

@@ -283,10 +283,10 @@ NOTHING: dict[int, Any] = {}
 
 
 def mark(box: Any) -> None:
-    """Note that the tape has saved this box, and with it what it is a view of."""
+    """Note that the tape has saved this box, for writes that replace its data and for those who share its memory."""
     box._past = NOTHING
-    if box._base is not None and box._base._past is None:
-        box._base._past = NOTHING
+    if box._versions is not None:
+        box._versions[2] = 1
 
 
 def resave(node: Node, inputs: Sequence[Any], outs: Sequence[Any]) -> None:

@@ -23,7 +23,7 @@ INFERENCE_SAVED = (
 
 
 class Versions(list[int]):
-    """[writes, changes of history]; a view follows the second count of its base."""
+    """[writes, changes of history, whether the tape has saved the memory]; a view follows the second count of its base."""
 
     __slots__ = ("loans",)
     loans: list[weakref.ref[Loan]]
@@ -32,15 +32,15 @@ class Versions(list[int]):
         """A write has happened."""
         self[0] += 1
 
-    def lend(self, memory: np.ndarray[Any, Any], saved: bool) -> np.ndarray[Any, Any]:
-        """An ndarray on this memory for the user. Until it and all arrays made of it are gone, its writes are looked for; `saved` tells
-        whether the tape may hold the memory already."""
+    def lend(self, memory: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """An ndarray on this memory for the user. Until it and all arrays made of it are gone, its writes are looked for."""
         loan = Loan(self, memory)
         if type(self) is not Lent:
             self.__class__ = Lent
             self.loans = []
+        self.loans = [reference for reference in self.loans if reference() is not None]
         self.loans.append(weakref.ref(loan))
-        if saved:
+        if self[2]:
             loan.content = memory.tobytes()
         return np.asarray(loan)
 
@@ -101,15 +101,15 @@ class Aside(Versions):
     __slots__ = ("origin",)
 
     def __init__(self, origin: Versions) -> None:
-        super().__init__((0, 0))
+        super().__init__((0, 0, 0))
         self.origin = origin
 
     def written(self) -> None:
         super().written()
         self.origin.written()
 
-    def lend(self, memory: np.ndarray[Any, Any], saved: bool) -> np.ndarray[Any, Any]:
-        return self.origin.lend(memory, saved)
+    def lend(self, memory: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        return self.origin.lend(memory)
 
 
 class Uncounted(Versions):
@@ -125,7 +125,7 @@ class Uncounted(Versions):
     def written(self) -> None:
         pass
 
-    def lend(self, memory: np.ndarray[Any, Any], saved: bool) -> np.ndarray[Any, Any]:
+    def lend(self, memory: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         return memory.view()
 
 
@@ -133,5 +133,5 @@ def born(box: Any) -> Any:
     """A Tensor that was just made: in inference mode it is an inference tensor. Where recording was turned on again inside of that
     mode, as derivatives of functions do, values are ordinary."""
     if MODE.inference and not MODE.enabled and not STATE.traces and box._versions is None:
-        box._versions = Uncounted((0, 0))
+        box._versions = Uncounted((0, 0, 0))
     return box

@@ -157,7 +157,9 @@ def _text(op: Op, wanted: Sequence[int], swapped: bool) -> list[str]:
             edges = "".join(f"e{k}, " if k in which else "None, " for k in range(count))
             put(depth, f"node.edges = ({edges})", f"node.plan = plan_{bits}", f"node.saved = [{', '.join(saved)}]")
             if plan.outputs:
-                put(depth, "if face.boxes_everything:", "    box._versions = counter = Versions((0, 0))", "    node.counters = [counter]")
+                put(
+                    depth, "if face.boxes_everything:", "    box._versions = counter = Versions((0, 0, 1))", "    node.counters = [counter]"
+                )
         # After its edges, which may have made the nodes of leaves: consumers have higher numbers.
         put(2, "node.sequence_nr = next_number()", "box.grad_fn = node", "box.requires_grad = True")
     if op.view:

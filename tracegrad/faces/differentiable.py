@@ -12,7 +12,6 @@ from .. import ops
 from ..autograd.functions import backward
 from ..autograd.hooks import RemovableHandle, add_hook, boxed, leaf_hooks, node_hooks, register_tensor_hook
 from ..autograd.mode import MODE
-from ..autograd.tape import NOTHING
 from ..autograd.versions import Aside, Uncounted
 from ..dtypes import is_differentiable
 from ..ir.dispatch import STATE, Value, bind
@@ -83,7 +82,7 @@ class Differentiable(Value):
             return bind(stop_gradient_op, [self])
         value = self.face(self._data)
         if not isinstance(self._data, Var):
-            value._versions, value._borrowed, value._past = self._version_counter, self._borrowed, self._saved_before()
+            value._versions, value._borrowed = self._version_counter, self._borrowed
         return value
 
     def detach_(self: Any) -> Any:
@@ -106,7 +105,7 @@ class Differentiable(Value):
         if not isinstance(self._data, Var):
             counter = self._version_counter
             value._versions = counter if type(counter) is Uncounted else Aside(counter)
-            value._borrowed, value._past = self._borrowed, self._saved_before()
+            value._borrowed = self._borrowed
         return value
 
     @data.setter
@@ -119,11 +118,6 @@ class Differentiable(Value):
             self._keep_past()
         self._touch()
         self._data = new._data
-
-    def _saved_before(self: Any) -> dict[int, Any] | None:
-        """Whether the tape may hold this memory."""
-        saved = self._past is not None or (self._base is not None and self._base._past is not None)
-        return NOTHING if saved else None
 
     @property
     def _version(self: Any) -> int:
@@ -235,7 +229,7 @@ class Differentiable(Value):
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         self._refresh()
         data = self._concrete("numpy()", "Use NumPy's functions on the traced value itself.")
-        lent: np.ndarray[Any, Any] = self._version_counter.lend(data, self._saved_before() is not None)
+        lent: np.ndarray[Any, Any] = self._version_counter.lend(data)
         return lent
 
     def item(self: Any) -> Any:
