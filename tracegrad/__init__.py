@@ -35,6 +35,7 @@ from .tensor import Array, Tensor
 
 # Constructors of Tensors, listed in tensors.__all__; they take the place of their namesakes in ops.
 from .tensors import *  # type: ignore[assignment]  # noqa: F403
+from .torch_names import *  # noqa: F403
 from .vectorize import vmap
 
 __version__ = "0.1.0"
