@@ -216,8 +216,10 @@ class TensorMethods(TensorUpdates, TensorProducts, TensorShapes, TensorIndexing,
         if isinstance(dim, Value):
             return between(self, dim)
         indices = position(self, axis=dim, keepdims=True)
-        values = titled(ops.take_along_axis(self, indices, dim), "MaxBackward0" if reduce is ops.max else "MinBackward0", self)
-        return Extremes(values, indices) if keepdim else Extremes(values.squeeze(dim), indices.squeeze(dim))
+        values = ops.take_along_axis(self, indices, dim)
+        if not keepdim:
+            values, indices = values.squeeze(dim), indices.squeeze(dim)
+        return Extremes(titled(values, "MaxBackward0" if reduce is ops.max else "MinBackward0", self), indices)
 
     def argmax(self: Any, dim: int | None = None, keepdim: bool = False) -> Any:
         """Position of the largest element."""
@@ -327,7 +329,7 @@ class TensorMethods(TensorUpdates, TensorProducts, TensorShapes, TensorIndexing,
         indices = ops.argsort(self, axis=dim)
         if descending:
             indices = ops.flip(indices, dim)
-        return Extremes(ops.take_along_axis(self, indices, dim), indices)
+        return Extremes(titled(ops.take_along_axis(self, indices, dim), "SortBackward0", self), indices)
 
     def argsort(self: Any, dim: int = -1, descending: bool = False) -> Any:
         """The indices that sort along a dimension."""
