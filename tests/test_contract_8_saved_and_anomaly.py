@@ -464,6 +464,7 @@ def test_detect_anomaly() -> None:
         mode = autograd.detect_anomaly()
     assert not autograd.is_anomaly_enabled()
     with mode, warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
         assert autograd.is_anomaly_enabled()
         y = bad(x)
         with pytest.raises(RuntimeError, match=r"^Function 'SqrtBackward0' returned nan values in its 0th output.$"):
