@@ -180,7 +180,7 @@ class AccumulateGrad(Producer):
         self.hooks = None if variable._hooks is None else variable._hooks.node
 
     # Every rule whose input is a leaf asks for these.
-    dtype = property(attrgetter("variable._data.dtype"))  # type: ignore[assignment]
+    dtype = property(attrgetter("variable._data.dtype"))
     shape = property(attrgetter("variable._data.shape"))
 
     def name(self) -> str:
