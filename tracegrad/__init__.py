@@ -22,6 +22,7 @@ from .control.branch import cond, switch
 from .control.mapping import map
 from .control.repeat import fori_loop, while_loop
 from .control.scan import scan
+from . import custom_function as custom_function
 from .custom import custom_jvp, custom_vjp, stop_gradient
 from .derivatives import grad, hessian, hvp, jacfwd, jacobian, jacrev, value_and_grad, vjp
 from .errors import ConcretizationError, DTypeError, ShapeError, TracegradError, UnsupportedFunctionError

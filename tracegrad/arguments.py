@@ -10,12 +10,7 @@ import numpy as np
 from .autograd.functions import backward
 from .autograd.grad_mode import set_grad_enabled
 from .autograd.mode import MODE
-from .autograd.tape import Node, Plan
-from .control.call import call_op
 from .errors import TracegradError
-from .ir.dispatch import bind
-from .ir.graph import Var
-from .ops.statistics import no_grad_op
 from .runtime.memory import POOL
 from .tensor import Boxed
 from .transforms.tracing import Change
@@ -52,21 +47,6 @@ def check_donated(values: Sequence[Any], numbers: Sequence[int], names: Sequence
                 raise ValueError(
                     f"jit: the donated argument {name} shares memory with another argument or captured array. Donate a copy of it."
                 )
-
-
-def settled(x: Any, history: str) -> Any:
-    """A result that stands on the tape where the function's own would stand: nowhere, or where a sweep has been already."""
-    if history == "live" or not isinstance(x, Boxed):
-        return x
-    if isinstance(x._data, Var) and x.requires_grad:
-        x = bind(no_grad_op, [x])
-    value = x.face(x._data)
-    value._tangents = x._tangents
-    if history == "spent" and MODE.enabled:
-        node = Node(call_op, {}, (), Plan((), (), ()), [], [x._data])
-        node.saved = None
-        value.requires_grad, value.grad_fn = True, node
-    return value
 
 
 def write_back(x: Any, new: Any) -> None:

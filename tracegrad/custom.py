@@ -43,6 +43,8 @@ class _Custom:
     """
 
     op: Op
+    of_reverse: Callable[..., list[Any]]
+    of_forward: Callable[..., list[Any]]
 
     def __init__(self, function: Callable[..., Any], nondiff_argnums: Sequence[int] = ()) -> None:
         self.function = function
@@ -88,6 +90,7 @@ class _Call:
 
     def __init__(self, custom: Any, spec: Any, join: Callable[[Sequence[Any]], list[Any]], static: tuple[Any, ...]) -> None:
         self.custom, self.spec, self.join, self.static = custom, spec, join, static
+        self.op = custom.op
         self.out_spec: Any = None
 
     def arguments(self, leaves: Sequence[Any]) -> list[Any]:
@@ -97,36 +100,45 @@ class _Call:
         outs, self.out_spec = flatten(self.custom.function(*self.arguments(leaves)))
         return tuple(np.asarray(o) for o in outs)
 
+    def vjp(self, cts: Any, inputs: Any, outs: Any, wanted: Any) -> list[Any]:
+        return self.custom.of_reverse(cts, inputs, outs, wanted, self)  # type: ignore[no-any-return]
+
+    def jvp(self, tangents: Any, inputs: Any, outs: Any) -> list[Any]:
+        return self.custom.of_forward(tangents, inputs, outs, self)  # type: ignore[no-any-return]
+
     def __repr__(self) -> str:
         return self.custom.__name__  # type: ignore[no-any-return]
 
 
-def _evaluate(*values: Any, graph: Graph | None, rule: _Call) -> tuple[Any, ...]:
+def evaluate_graph(*values: Any, graph: Graph | None, rule: Any) -> tuple[Any, ...]:
+    """The results of the graph, or of the user's function where there is none."""
     return rule.run(values) if graph is None else tuple(np.asarray(x) for x in evaluate(graph, values))
 
 
-def _infer(*values: Any, graph: Graph | None, rule: _Call) -> Types:
+def infer_graph(*values: Any, graph: Graph | None, rule: Any) -> Types:
+    """The types of its results."""
     assert graph is not None
     return graph.output_types
 
 
-def _batch(values: Any, axes: Any, size: Any, *, graph: Graph, rule: Any) -> Any:
+def batch_of(values: Any, axes: Any, size: Any, *, graph: Graph, rule: Any) -> Any:
+    """A use over one more axis: its graph batched, with the rule of a single item."""
     derived, out_axes = batched(graph, axes, size)
     trace = Trace(derived.name, derived.sizes)
     with trace:
         boxes = [Array(trace.input(v.type, v.name)) for v in derived.inputs]
         outs = [with_axis(o, a, size, 0) for o, a in zip(evaluate(derived, boxes), out_axes, strict=True)]
         whole = trace.finish(outs, "batched")[0]
-    found = bind(rule.custom.op, values, {"graph": whole, "rule": _Mapped(graph, rule, tuple(axes), size)})
+    found = bind(rule.op, values, {"graph": whole, "rule": Mapped(graph, rule, tuple(axes), size)})
     return list(found), [0] * len(outs)
 
 
-class _Mapped:
+class Mapped:
     """A use under vmap: the rule of a single item, batched. All results have the mapped axis first."""
 
     def __init__(self, graph: Graph, rule: Any, axes: tuple[int | None, ...], size: Any) -> None:
         self.graph, self.rule, self.axes, self.size = graph, rule, axes, size
-        self.custom = rule.custom
+        self.op = rule.op
 
     def __repr__(self) -> str:
         return repr(self.rule)
@@ -145,13 +157,16 @@ class _Mapped:
         return evaluate_batched(traced.graph, [*values, *traced.captures], [*places, *[None] * len(traced.captures)], self.size)
 
     def vjp(self, cts: Any, inputs: Any, outs: Any, wanted: Any) -> list[Any]:
-        n, kinds = len(inputs), self.graph.output_types
-        full = [zeros(_type(o)) if ct is None else ct for ct, o in zip(cts, outs, strict=True)]
+        n, m = len(inputs), len(outs)
+        given = [k for k, ct in enumerate(cts) if ct is not None]
 
         def item(*v: Any) -> Any:
-            return [g for g, w in zip(_vjp_of_vjp(v[n:], v[:n], kinds, wanted, graph=self.graph, rule=self.rule), wanted, strict=True) if w]
+            arrived = dict(zip(given, v[n + m :], strict=True))
+            found = self.rule.vjp([arrived.get(k) for k in range(m)], v[:n], v[n : n + m], wanted)
+            return [zeros(type_of_value(x)) if g is None else g for g, x, w in zip(found, v[:n], wanted, strict=True) if w]
 
-        found = iter(zip(*self._over(item, [*inputs, *full], [*self.axes, *[0] * len(full)]), strict=True))
+        values = [*inputs, *outs, *[cts[k] for k in given]]
+        found = iter(zip(*self._over(item, values, [*self.axes, *[0] * (m + len(given))]), strict=True))
         result: list[Any] = []
         for axis, w in zip(self.axes, wanted, strict=True):
             if not w:
@@ -162,15 +177,17 @@ class _Mapped:
             result.append(sum_of(with_axis(g, place, self.size, 0), axis=0) if axis is None else with_axis(g, place, self.size, axis))
         return result
 
-    def jvp(self, tangents: Any, inputs: Any) -> list[Any]:
-        n, kinds = len(inputs), self.graph.output_types
+    def jvp(self, tangents: Any, inputs: Any, outs: Any) -> list[Any]:
+        n, m = len(inputs), len(outs)
         given = [k for k, t in enumerate(tangents) if t is not None]
 
         def item(*v: Any) -> Any:
-            directions = dict(zip(given, v[n:], strict=True))
-            return _jvp_of_jvp([directions.get(k) for k in range(n)], v[:n], kinds, graph=self.graph, rule=self.rule)
+            directions = dict(zip(given, v[n + m :], strict=True))
+            found = self.rule.jvp([directions.get(k) for k in range(n)], v[:n], v[n : n + m])
+            return [zeros(type_of_value(o)) if t is None else t for t, o in zip(found, v[n : n + m], strict=True)]
 
-        outs, places = self._over(item, [*inputs, *[tangents[k] for k in given]], [*self.axes, *[self.axes[k] for k in given]])
+        values = [*inputs, *outs, *[tangents[k] for k in given]]
+        outs, places = self._over(item, values, [*self.axes, *[0] * m, *[self.axes[k] for k in given]])
         return [with_axis(o, p, self.size, 0) for o, p in zip(outs, places, strict=True)]
 
 
@@ -182,11 +199,19 @@ def _fit(g: Any, x: Any, who: str) -> Any:
     return convert(g if isinstance(g, Boxed) else np.asarray(g), x.dtype if hasattr(x, "dtype") else np.float64)
 
 
-def _vjp_of_vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, *, graph: Any, rule: Any) -> list[Any]:
-    if isinstance(rule, _Mapped):
-        return rule.vjp(cts, inputs, outs, wanted)
+def vjp_of(cts: Any, inputs: Any, outs: Any, wanted: Any, *, graph: Any, rule: Any) -> list[Any]:
+    """The user's reverse rule."""
+    return rule.vjp(cts, inputs, outs, wanted)  # type: ignore[no-any-return]
+
+
+def jvp_of(tangents: Any, inputs: Any, outs: Any, *, graph: Any, rule: Any) -> list[Any]:
+    """The user's forward rule."""
+    return rule.jvp(tangents, inputs, outs)  # type: ignore[no-any-return]
+
+
+def _vjp_of_vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, rule: Any) -> list[Any]:
     name = rule.custom.__name__
-    full = [zeros(_type(o)) if ct is None else ct for ct, o in zip(cts, outs, strict=True)]
+    full = [zeros(type_of_value(o)) if ct is None else ct for ct, o in zip(cts, outs, strict=True)]
     _, residuals = rule.custom.forward(*rule.arguments(inputs))
     found = rule.custom.backward(*rule.static, residuals, unflatten(rule.out_spec, full))
     if not isinstance(found, (tuple, list)):
@@ -200,25 +225,25 @@ def _vjp_of_vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, *, graph: Any, ru
     for part, child in zip(found, rule.spec.children(), strict=True):
         flat.extend([None] * child.num_leaves if part is None else flatten(part)[0])
     flat += [None] * (len(inputs) - len(flat))
-    return [None if not w else zeros(_type(x)) if g is None else _fit(g, x, name) for g, w, x in zip(flat, wanted, inputs, strict=True)]
+    return [
+        None if not w else zeros(type_of_value(x)) if g is None else _fit(g, x, name) for g, w, x in zip(flat, wanted, inputs, strict=True)
+    ]
 
 
-def _type(x: Any) -> Any:
+def type_of_value(x: Any) -> Any:
     return x if isinstance(x, ArrayType) else leaf_type(x)
 
 
-def _jvp_of_vjp(tangents: Any, inputs: Any, outs: Any, *, graph: Any, rule: Any) -> list[Any]:
+def _jvp_of_vjp(tangents: Any, inputs: Any, outs: Any, rule: Any) -> list[Any]:
     raise TypeError(
         f"{rule.custom.__name__} has a custom reverse rule only, so forward mode (jvp, hessian, jacobian forward) cannot go through it. "
         "Use tg.custom_jvp, from which both modes follow, or tg.jacobian(tg.grad(f), mode='reverse')."
     )
 
 
-def _jvp_of_jvp(tangents: Any, inputs: Any, outs: Any, *, graph: Any, rule: Any) -> list[Any]:
-    if isinstance(rule, _Mapped):
-        return rule.jvp(tangents, inputs)
+def _jvp_of_jvp(tangents: Any, inputs: Any, outs: Any, rule: Any) -> list[Any]:
     full = [
-        t if t is not None else zeros(_type(x)) if is_differentiable(_type(x).dtype) else np.zeros(np.shape(x))
+        t if t is not None else zeros(type_of_value(x)) if is_differentiable(type_of_value(x).dtype) else np.zeros(np.shape(x))
         for t, x in zip(tangents, inputs, strict=True)
     ]
     n = rule.spec.num_leaves
@@ -227,28 +252,32 @@ def _jvp_of_jvp(tangents: Any, inputs: Any, outs: Any, *, graph: Any, rule: Any)
     return [_fit(t, o, rule.custom.__name__) for t, o in zip(flatten(found)[0], outs, strict=True)]
 
 
-def _vjp_of_jvp(cts: Any, inputs: Any, outs: Any, wanted: Any, *, graph: Any, rule: Any) -> list[Any]:
+def _vjp_by_jvp(cts: Any, inputs: Any, outs: Any, wanted: Any, *, graph: Any, rule: Any) -> list[Any]:
+    return _vjp_of_jvp(cts, inputs, outs, wanted, rule)
+
+
+def _vjp_of_jvp(cts: Any, inputs: Any, outs: Any, wanted: Any, rule: Any) -> list[Any]:
     # The rule is linear in the tangents: its transpose is the gradient of <ct, rule(t)> with respect to t.
     with enable_grad():
-        leaves = [fresh_leaf(zeros(_type(x))) if w else None for x, w in zip(inputs, wanted, strict=True)]
-        made = _jvp_of_jvp(leaves, inputs, outs, graph=graph, rule=rule)
+        leaves = [fresh_leaf(zeros(type_of_value(x))) if w else None for x, w in zip(inputs, wanted, strict=True)]
+        made = rule.jvp(leaves, inputs, outs)
     pairs = [(o, ct) for o, ct in zip(made, cts, strict=True) if ct is not None and isinstance(o, Boxed) and o.requires_grad]
     found = iter(gradient([o for o, _ in pairs], [x for x in leaves if x is not None], [ct for _, ct in pairs], create_graph=True))
     result = []
     for x, w in zip(inputs, wanted, strict=True):
         g = next(found) if w else None
-        result.append(zeros(_type(x)) if w and g is None else g)
+        result.append(zeros(type_of_value(x)) if w and g is None else g)
     return result
 
 
 _vjp_op = op(
     "custom_vjp",
     ["inputs"],
-    evaluate=_evaluate,
-    infer=_infer,
-    vjp=_vjp_of_vjp,
-    jvp=_jvp_of_vjp,
-    batch=_batch,
+    evaluate=evaluate_graph,
+    infer=infer_graph,
+    vjp=vjp_of,
+    jvp=jvp_of,
+    batch=batch_of,
     variadic=True,
     outputs=0,
     doc="A function with the user's reverse rule.",
@@ -256,11 +285,11 @@ _vjp_op = op(
 _jvp_op = op(
     "custom_jvp",
     ["inputs"],
-    evaluate=_evaluate,
-    infer=_infer,
-    vjp=_vjp_of_jvp,
-    jvp=_jvp_of_jvp,
-    batch=_batch,
+    evaluate=evaluate_graph,
+    infer=infer_graph,
+    vjp=_vjp_by_jvp,
+    jvp=jvp_of,
+    batch=batch_of,
     variadic=True,
     outputs=0,
     doc="A function with the user's forward rule.",
@@ -285,6 +314,7 @@ class custom_vjp(_Custom):
     """
 
     op = _vjp_op
+    of_reverse, of_forward = staticmethod(_vjp_of_vjp), staticmethod(_jvp_of_vjp)
     forward: Callable[..., Any] | None = None
     backward: Callable[..., Any] | None = None
 
@@ -313,6 +343,7 @@ class custom_jvp(_Custom):
     """
 
     op = _jvp_op
+    of_reverse, of_forward = staticmethod(_vjp_of_jvp), staticmethod(_jvp_of_jvp)
     rule: Callable[..., Any] | None = None
 
     def defjvp(self, rule: Callable[..., Any]) -> Callable[..., Any]:

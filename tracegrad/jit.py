@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from ._codegen import integers
-from .arguments import carry_out, check_donated, check_overlap, given_up, set_flags, settled, write_back
+from .arguments import carry_out, check_donated, check_overlap, given_up, set_flags, write_back
 from .autograd.grad_mode import set_grad_enabled
 from .autograd.mode import MODE
 from .calls import MISS, Caller, Unfit, make_caller
 from .captures import Entry
-from .control.call import call_op
+from .control.call import call_op, settled
 from .entries import make_entry
 from .errors import TracegradError
 from .generic import fits, generalize

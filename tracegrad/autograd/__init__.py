@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from . import anomaly_mode as anomaly_mode
 from . import forward_ad as forward_ad
+from . import function as function
 from . import grad_mode as grad_mode
 from . import graph as graph
 from . import profiler as profiler
 from .anomaly_mode import detect_anomaly, is_anomaly_check_nan_enabled, is_anomaly_enabled, set_detect_anomaly
+from .function import Function
 from .functions import backward, grad
 from .grad_mode import (
     enable_grad,
@@ -19,6 +21,7 @@ from .grad_mode import (
 )
 
 __all__ = [
+    "Function",
     "backward",
     "detect_anomaly",
     "enable_grad",

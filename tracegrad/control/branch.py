@@ -16,7 +16,7 @@ from ..ir.op import Types, op
 from ..ir.trace import user_line
 from ..ops import convert
 from ..tensor import Boxed, inside
-from ..transforms.derive import adjoint, batched, tangent
+from ..transforms.derive import adjoint, batched, captures_of, tangent
 from ..transforms.tracing import leaf_type, plain
 from ..tree import unflatten
 from ..types import ArrayType
@@ -47,6 +47,8 @@ def _vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, *, branches: tuple[Graph
     index, *operands = inputs
     given = [ct is not None for ct in cts]
     derived = tuple(adjoint(b, wanted[1:], given) for b in branches)
+    for graph in derived:
+        captures_of(graph, "a branch")
     found = iter(bind(switch_op, [index, *operands, *[ct for ct in cts if ct is not None]], {"branches": derived}))
     return [None, *[next(found) if w else None for w in wanted[1:]]]
 
@@ -54,6 +56,8 @@ def _vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, *, branches: tuple[Graph
 def _jvp(tangents: Any, inputs: Any, outs: Any, *, branches: tuple[Graph, ...]) -> list[Any]:
     given = [t is not None for t in tangents[1:]]
     derived = tuple(tangent(b, given) for b in branches)
+    for graph in derived:
+        captures_of(graph, "a branch")
     return list(bind(switch_op, [*inputs, *[t for t in tangents[1:] if t is not None]], {"branches": derived}))
 
 

@@ -7,13 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.mode import MODE
+from ..autograd.tape import Node, Plan
 from ..dtypes import is_differentiable
 from ..errors import ShapeError
 from ..ir.dispatch import bind
 from ..ir.evaluate import evaluate
-from ..ir.graph import Graph
+from ..ir.graph import Graph, Var
 from ..ir.op import Rest, Types, op
-from ..transforms.derive import adjoint, batched, tangent
+from ..ops.statistics import no_grad_op
+from ..tensor import Boxed
+from ..transforms.derive import adjoint, batched, captures_of, joint, tangent
 from ..transforms.partition import partition
 
 EXECUTE: list[Callable[[Graph, Sequence[Any]], Sequence[Any]]] = [lambda graph, arrays: evaluate(graph, arrays)]
@@ -30,18 +34,19 @@ def _infer(*inputs: Any, graph: Graph) -> Types:
 def _vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, *, graph: Graph) -> list[Any]:
     given = [ct is not None for ct in cts]
     derived = adjoint(graph, wanted, given)
-    found = iter(bind(call_op, [*inputs, *[ct for ct in cts if ct is not None]], {"graph": derived}))
+    found = iter(bind(call_op, [*inputs, *[ct for ct in cts if ct is not None], *captures_of(derived)], {"graph": derived}))
     return [next(found) if w else None for w in wanted]
 
 
 def _jvp(tangents: Any, inputs: Any, outs: Any, *, graph: Graph) -> list[Any]:
     given = [t is not None for t in tangents]
-    return list(bind(call_op, [*inputs, *[t for t in tangents if t is not None]], {"graph": tangent(graph, given)}))
+    derived = tangent(graph, given)
+    return list(bind(call_op, [*inputs, *[t for t in tangents if t is not None], *captures_of(derived)], {"graph": derived}))
 
 
 def _batch(values: Any, axes: Any, size: Any, *, graph: Graph) -> Any:
     derived, out_axes = batched(graph, axes, size)
-    return list(bind(call_op, values, {"graph": derived})), list(out_axes)
+    return list(bind(call_op, [*values, *captures_of(derived)], {"graph": derived})), list(out_axes)
 
 
 def _staged(arrays: Sequence[Any], wanted: Sequence[bool], *, graph: Graph) -> tuple[Sequence[Any], Rest]:
@@ -53,7 +58,8 @@ def _staged(arrays: Sequence[Any], wanted: Sequence[bool], *, graph: Graph) -> t
 
     def run(cts: Sequence[Any], inputs: Sequence[Any], outs: Sequence[Any]) -> list[Any]:
         full = [np.zeros(o.shape, o.dtype) if ct is None else ct for ct, g, o in zip(cts, given, found, strict=False) if g]
-        result = iter(EXECUTE[0](parts.backward, [*inputs, *outs, *residuals, *full]))
+        captured = [x._data if isinstance(x, Boxed) else x for x in captures_of(joint(graph, wanted, given))]
+        result = iter(EXECUTE[0](parts.backward, [*inputs, *outs, *residuals, *full, *captured]))
         return [next(result) if w else None for w in wanted]
 
     return found[:count], Rest(parts.inputs, parts.outputs, run)
@@ -72,4 +78,21 @@ call_op = op(
     outputs=0,
     doc="Apply a graph.",
 )
+
+
+def settled(x: Any, history: str) -> Any:
+    """A result that stands on the tape where the function's own would stand: nowhere, or where a sweep has been already."""
+    if history == "live" or not isinstance(x, Boxed):
+        return x
+    if isinstance(x._data, Var) and x.requires_grad:
+        x = bind(no_grad_op, [x])
+    value = x.face(x._data)
+    value._tangents = x._tangents
+    if history == "spent" and MODE.enabled:
+        node = Node(call_op, {}, (), Plan((), (), ()), [], [x._data])
+        node.saved = None
+        value.requires_grad, value.grad_fn = True, node
+    return value
+
+
 OPS = (call_op,)

@@ -16,7 +16,7 @@ from ..ir.graph import Graph, Var
 from ..ir.op import Types, op
 from ..ops import add, moveaxis, positive, slice_array, stack
 from ..ops.shape import reshape
-from ..transforms.derive import batched, tangent
+from ..transforms.derive import batched, captures_of, joint, tangent
 from ..transforms.partition import partition
 from ..transforms.tracing import leaf_type, plain
 from ..tree import flatten, map_leaves, unflatten
@@ -85,6 +85,7 @@ def _jvp(tangents: Any, inputs: Any, outs: Any, *, body: Graph, constants: int, 
     start = [zero(x) if d is None else d for d, x, m in zip(t.carries, p.carries, moving, strict=True) if m]
     fixed, sliced = [d is not None for d in t.constants], [d is not None for d in t.xs]
     derived = tangent(body, [*fixed, *moving, False, *sliced])
+    captures_of(derived, "a loop")
     counts = constants, carries, len(p.xs)
 
     def step(consts: Any, state: Any, number: Any, slices: Any) -> Any:
@@ -114,6 +115,7 @@ def _vjp(
     given = [ct is not None for ct in cts[carries:]]
     # Of a step the forward loop keeps what the adjoint reads and cannot get from constants, slices and results.
     known = [*[True] * constants, *[False] * carries, True, *[True] * len(p.xs)], [*[False] * carries, *[True] * len(given)]
+    captures_of(joint(body, [*fixed, *moving, False, *sliced], [*moving, *given]), "a loop")
     both = partition(body, [*fixed, *moving, False, *sliced], [*moving, *given], known)
     _, kept = bound(both.forward, p, length, reverse)
     ys, residuals = kept[: len(given)], kept[len(given) :]

@@ -48,6 +48,12 @@ ONE_OF_MANY = (
     "one, or index the tensor for a view that can be written."
 )
 
+OF_FUNCTION = (
+    "Output {nr} of {name} is a view and is being modified inplace. This view was created inside a custom Function (or because an input was "
+    "returned as-is) and the autograd logic to handle view+inplace would override the custom backward associated with the custom Function, "
+    "leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function."
+)
+
 
 class Untracked(tuple[Any, ...]):
     """The steps from a base to a view that must not be written where the write would be recorded, and the `reason`."""
@@ -71,6 +77,8 @@ class Writes(Value):
 
     __slots__ = ()
     _past: dict[int, Any] | None
+    _base: Any
+    _view: Any
 
     def _viewed(self: Any, op: Op, source: Any, params: dict[str, Any], result: Any) -> Any:
         """The result of a viewing operation, which follows the writes into what it shows a part of."""
@@ -148,8 +156,6 @@ class Writes(Value):
 
     def _adopt(self: Any, new: Any) -> None:
         """Take the history and the tangents of `new`."""
-        if self._hooks is not None:
-            self._hooks.leaves(self)
         if isinstance(new, Writes):
             box: Any = new
             if box.requires_grad:
@@ -199,13 +205,52 @@ class Writes(Value):
         if self is not root:
             self._refresh()
 
+    # --- results of custom Functions ---
+
+    def _made_by(self: Any, node: Any, nr: int, name: str, roots: Sequence[Any]) -> None:
+        """Stand on the tape as a result of a Function's node, whose inputs have these bases."""
+        if self._base is not None:
+            if any(self._base is root for root in roots):
+                self._view = untracked(self._view, OF_FUNCTION.format(nr=nr, name=name))
+            else:
+                self._base, self._view = None, ()
+        self.grad_fn, self.output_nr, self.requires_grad = node, nr, True
+
+    def _passed_by(self: Any, node: Any, nr: int, name: str) -> Any:
+        """This input of a Function as its result: a view, with the Function's node where there is one."""
+        root = self if self._base is None else self._base
+        view = self.face(self._data)
+        if self.boxes_everything:
+            view._base, view._versions = root, root._version_counter
+            view._view, view._seen = untracked(self._view, OF_FUNCTION.format(nr=nr, name=name)), root._version_counter[1]
+        view._borrowed = self._borrowed
+        if node is not None:
+            view.grad_fn, view.output_nr, view.requires_grad = node, nr, True
+        return view
+
+    def _written_by(self: Any, node: Any, nr: int, leaf: str) -> None:
+        """This input was written by a Function, of whose node it is now a result (of none: it stays what it was)."""
+        root = self if self._base is None else self._base
+        counter = root._version_counter
+        counter.written()
+        if node is None:
+            return
+        if root.requires_grad and root.grad_fn is None:
+            raise RuntimeError(leaf)
+        result = self.face(self._data.copy(), True)
+        result.grad_fn, result.output_nr = node, nr
+        root._adopt(result if root is self else self._through(root, result))
+        counter[1] += 1
+        if root is not self:
+            self._refresh()
+
     def _holds(self: Any, index: Any, value: Any) -> bool:
         """Whether `value` is the view `self[index]`."""
         root = self if self._base is None else self._base
         if value._base is not root or value is self:
             return False
         here = ops.getitem(self, index)
-        return isinstance(here, Writes) and here._base is root and here._view == value._view  # type: ignore[attr-defined]
+        return isinstance(here, Writes) and here._base is root and here._view == value._view
 
     def _through(self: Any, root: Any, new: Any) -> Any:
         """The base with `new` in the place that this view shows."""

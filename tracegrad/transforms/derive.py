@@ -7,7 +7,7 @@ from typing import Any
 
 from ..autograd.engine import gradient, zeros
 from ..autograd.grad_mode import enable_grad
-from ..errors import ShapeError
+from ..errors import ShapeError, TracegradError
 from ..ir.evaluate import evaluate, evaluate_batched
 from ..ir.graph import Graph, Var
 from ..ir.levels import forward_level
@@ -35,17 +35,36 @@ def joint(graph: Graph, wanted: Sequence[bool], given: Sequence[bool]) -> Graph:
             targets = [x for x, w in zip(leaves, wanted, strict=True) if w]
             found = gradient([o for o, g in zip(outs, given, strict=True) if g], targets, cts, create_graph=False)
             result = [zeros(x.type) if g is None else g for g, x in zip(found, targets, strict=True)]
-            graph.derived[key] = trace.finish([*outs, *result], "adjoint")[0]
+            graph.derived[key] = _finished(trace, [*outs, *result], "adjoint")
     derived: Graph = graph.derived[key]
     return derived
 
 
+def _finished(trace: Trace, outs: Sequence[Any], made_by: str) -> Graph:
+    graph, captures = trace.finish(outs, made_by)
+    graph.derived["captures"] = captures
+    return graph
+
+
+def captures_of(derived: Graph, who: str = "") -> list[Any]:
+    """The values that rules of the user (of custom Functions and the like) read from their surroundings while a graph was derived: its last
+    inputs. An error where `who` could not pass them."""
+    found: list[Any] = derived.derived.get("captures", [])
+    if found and who:
+        raise TracegradError(
+            f"{derived.name}: a derivative given by the user reads an array from its surroundings, which {who} cannot pass to it. Make the "
+            "array an argument of the function, or save it in forward."
+        )
+    return found
+
+
 def adjoint(graph: Graph, wanted: Sequence[bool], given: Sequence[bool]) -> Graph:
-    """(inputs..., cotangents of the given outputs...) -> cotangents of the wanted inputs."""
+    """(inputs..., cotangents of the given outputs..., what it captured...) -> cotangents of the wanted inputs."""
     key = ("adjoint", tuple(wanted), tuple(given))
     if key not in graph.derived:
         both = joint(graph, wanted, given)
         graph.derived[key] = both.replace(outputs=both.outputs[len(graph.outputs) :])
+        graph.derived[key].derived["captures"] = captures_of(both)
     derived: Graph = graph.derived[key]
     return derived
 
@@ -69,7 +88,7 @@ def tangent(graph: Graph, given: Sequence[bool]) -> Graph:
                 outs = evaluate(graph, duals)
                 result = [(o._tangents or {}).get(level) if isinstance(o, Boxed) else None for o in outs]
             filled = [zeros(a.type) if t is None else t for t, a in zip(result, graph.outputs, strict=True)]
-            graph.derived[key] = trace.finish(filled, "tangent")[0]
+            graph.derived[key] = _finished(trace, filled, "tangent")
     derived: Graph = graph.derived[key]
     return derived
 
@@ -85,7 +104,7 @@ def batched(graph: Graph, axes: Sequence[int | None], size: Int) -> tuple[Graph,
                 shape = v.type.shape if axis is None else (*v.type.shape[:axis], size, *v.type.shape[axis:])
                 boxes.append(Array(trace.input(v.type.with_shape(shape), v.name)))
             outs, out_axes = evaluate_batched(graph, boxes, axes, size)
-            graph.derived[key] = trace.finish(outs, "batched")[0], tuple(out_axes)
+            graph.derived[key] = _finished(trace, outs, "batched"), tuple(out_axes)
     derived: tuple[Graph, tuple[int | None, ...]] = graph.derived[key]
     return derived
 

@@ -76,7 +76,7 @@ class Rewriter:
 # --- inline --------------------------------------------------------------------------------------------------------------------
 
 
-INLINED = frozenset({"call", "custom_vjp", "custom_jvp"})
+INLINED = frozenset({"call", "custom_function", "custom_vjp", "custom_jvp"})
 
 
 def inline_calls(graph: Graph) -> Graph:
@@ -128,7 +128,7 @@ def _rule_identity(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | 
             return inputs[0] if _is_zero(inputs[1], node, "+") else None
         case "div":
             return inputs[0] if _is(inputs[1], 1) else None
-        case "identity" | "no_grad" | "stop_gradient" | "convert" | "reshape" | "broadcast_to":
+        case "identity" | "no_grad" | "once_differentiable" | "stop_gradient" | "convert" | "reshape" | "broadcast_to":
             return inputs[0]
         case "sum":
             return inputs[0] if node.params["axes"] == () else None

@@ -1,0 +1,764 @@
+"""Section 7 of the torch.autograd contract, line by line: Function and its context. Eager code first, then the same inside of jit."""
+
+from __future__ import annotations
+
+import gc
+import re
+import warnings
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracegrad as tg
+from tracegrad.autograd import Function
+from tracegrad.autograd.function import FunctionCtx, once_differentiable
+
+grad = tg.autograd.grad
+WAYS: dict[str, Callable[..., Any]] = {"eager": lambda f: f, "jit": tg.jit}
+both = pytest.mark.parametrize("way", WAYS)
+
+
+def leaf(*values: float) -> tg.Tensor:
+    return tg.tensor(list(values), requires_grad=True)
+
+
+def close(a: Any, b: Any) -> None:
+    a, b = (v.detach().numpy() if isinstance(v, tg.Tensor) else np.asarray(v) for v in (a, b))
+    assert a.shape == b.shape
+    np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+def made(forward: Callable[..., Any], backward: Callable[..., Any] | None = None, name: str = "X", **more: Any) -> Any:
+    """A Function of these methods."""
+    methods: dict[str, Any] = {"forward": staticmethod(forward)}
+    if backward is not None:
+        methods["backward"] = staticmethod(backward)
+    methods |= {k: staticmethod(v) if callable(v) else v for k, v in more.items()}
+    return type(name, (Function,), methods)
+
+
+class Exp(Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        y = np.exp(x)
+        ctx.save_for_backward(y)
+        ctx.save_for_forward(y)
+        ctx.tag = "hi"
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        (y,) = ctx.saved_tensors
+        return g * y
+
+    @staticmethod
+    def jvp(ctx: Any, t: Any) -> Any:
+        (y,) = ctx.saved_tensors
+        return t * y
+
+
+class Scale(Function):
+    """With `setup_context`; the factor 3 of the gradient shows that the user's rule was used."""
+
+    @staticmethod
+    def forward(x: Any, k: Any = 2) -> Any:
+        return x * k
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.k = inputs[1]
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g * ctx.k * 3, None
+
+
+# --- the two styles, and the context as the node ----------------------------------------------------------------------------------
+
+
+@both
+def test_forward_with_ctx_and_backward(way: str) -> None:
+    """`forward(ctx, *args)`, `backward(ctx, *grad_outputs)`."""
+    x = leaf(0.5, -1.0)
+    WAYS[way](Exp.apply)(x).sum().backward()
+    close(x.grad, np.exp([0.5, -1.0]))
+
+
+@both
+def test_setup_context(way: str) -> None:
+    """`forward(*args)` and `setup_context(ctx, inputs, output)`; keyword arguments and defaults."""
+    for call in (lambda x: Scale.apply(x, 4), lambda x: Scale.apply(x, k=4), lambda x: Scale.apply(x=x, k=4)):
+        x = leaf(1.0, 2.0)
+        y = WAYS[way](call)(x)
+        close(y, [4.0, 8.0])
+        y.sum().backward()
+        close(x.grad, [12.0, 12.0])
+    x = leaf(1.0)
+    WAYS[way](lambda x: Scale.apply(x))(x).sum().backward()
+    close(x.grad, [6.0])
+
+
+def test_the_node_is_called_after_the_class_and_has_the_attributes_of_the_context() -> None:
+    x = leaf(1.0, 2.0)
+    y = Exp.apply(x)
+    assert y.grad_fn.name() == type(y.grad_fn).__name__ == "ExpBackward"
+    assert repr(y).endswith("grad_fn=<ExpBackward>)")
+    assert y.grad_fn.tag == "hi"
+    close(y.grad_fn.saved_tensors[0], np.exp([1.0, 2.0]))
+    assert y.grad_fn.next_functions[0][0].name().endswith("AccumulateGrad")
+    assert y.grad_fn.needs_input_grad == (True,)
+    close(y.grad_fn.apply(tg.ones(2)), np.exp([1.0, 2.0]))
+    with pytest.raises(AttributeError):
+        y.grad_fn.nothing  # noqa: B018
+
+
+@both
+def test_vjp_is_another_name_for_backward(way: str) -> None:
+    x = leaf(1.0)
+    WAYS[way](made(lambda ctx, x: x * 1, vjp=lambda ctx, g: g * 5).apply)(x).sum().backward()
+    close(x.grad, [5.0])
+
+
+@both
+def test_modes_inside(way: str) -> None:
+    """Forward runs unrecorded while inputs still show that they require grad; backward is recorded for create_graph only."""
+    seen: list[Any] = []
+
+    def forward(ctx: Any, x: Any, k: Any, y: Any) -> Any:
+        seen.append((x.requires_grad, y.requires_grad, tg.is_grad_enabled()))
+        return x * k + y
+
+    def backward(ctx: Any, g: Any) -> Any:
+        seen.append((ctx.needs_input_grad, tg.is_grad_enabled()))
+        return g, None, g
+
+    X = made(forward, backward)
+    X.apply(leaf(1.0), 2, tg.ones(1)).sum().backward()
+    x = leaf(1.0)
+    grad(X.apply(x, 2, tg.ones(1)).sum(), x, create_graph=True)
+    assert seen[:4] == [(True, False, False), ((True, False, False), False), (True, False, False), ((True, False, False), True)]
+    seen.clear()
+    WAYS[way](lambda a, b: X.apply(a, 2, b))(leaf(1.0), tg.ones(1)).sum().backward()
+    assert seen == [(True, False, False), ((True, False, False), False)]
+
+
+@both
+def test_no_grad_around(way: str) -> None:
+    with tg.no_grad():
+        y = WAYS[way](Exp.apply)(leaf(1.0))
+    assert not y.requires_grad
+    assert not WAYS[way](Exp.apply)(tg.ones(1)).requires_grad
+
+
+# --- saving ------------------------------------------------------------------------------------------------------------------------
+
+
+def test_save_for_backward_takes_tensors_and_none() -> None:
+    X = made(lambda ctx, x: (ctx.save_for_backward(x, None), x * 1)[1], lambda ctx, g: g * ctx.saved_tensors[0])
+    y = X.apply(leaf(3.0))
+    assert y.grad_fn.saved_tensors[1] is None
+    with pytest.raises(TypeError, match="can only save variables, but argument 0 is of type int"):
+        made(lambda ctx, x: ctx.save_for_backward(3)).apply(leaf(1.0))
+
+
+def test_the_second_save_counts() -> None:
+    X = made(lambda ctx, x: (ctx.save_for_backward(x), ctx.save_for_backward(x * 2), x * 1)[2], lambda ctx, g: ctx.saved_tensors[0])
+    x = leaf(4.0)
+    X.apply(x).sum().backward()
+    close(x.grad, [8.0])
+
+
+def test_saved_tensors_check_the_version() -> None:
+    X = made(lambda ctx, x: (ctx.save_for_backward(x), x * 2)[1], lambda ctx, g: g * ctx.saved_tensors[0])
+    a = leaf(1.0, 2.0)
+    x = a * 1
+    y = X.apply(x)
+    x.add_(1)
+    with pytest.raises(RuntimeError, match=r"modified by an inplace operation.*is at version 1; expected version 0"):
+        y.sum().backward()
+    y = Exp.apply(a)
+    z = y.sum()
+    with tg.no_grad():
+        y.add_(1)
+    with pytest.raises(RuntimeError, match=r"output 0 of ExpBackward, is at version 1"):
+        z.backward()
+
+
+def test_a_backward_that_reads_nothing_saved_does_not_care() -> None:
+    X = made(lambda ctx, x: (ctx.save_for_backward(x), x * 2)[1], lambda ctx, g: g * 7)
+    a = leaf(1.0)
+    x = a * 1
+    y = X.apply(x)
+    x.add_(1)
+    y.sum().backward()
+    close(a.grad, [7.0])
+
+
+def test_saved_tensors_after_they_were_freed() -> None:
+    x = leaf(1.0)
+    y = Exp.apply(x)
+    s = y.sum()
+    s.backward(retain_graph=True)
+    s.backward()
+    with pytest.raises(RuntimeError, match="a second time"):
+        y.sum().backward()
+    with pytest.raises(RuntimeError, match="already been freed"):
+        y.grad_fn.saved_tensors  # noqa: B018
+    close(x.grad, 2 * np.exp([1.0]))
+
+
+def test_saved_outputs_make_no_cycle() -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        y = Exp.apply(leaf(1.0))
+        node = weakref.ref(y.grad_fn)
+        del y
+        assert node() is None
+    finally:
+        gc.enable()
+
+
+def test_saved_tensors_go_through_hooks() -> None:
+    packed: list[Any] = []
+
+    def pack(t: Any) -> Any:
+        packed.append(t.detach().numpy().copy())
+        return len(packed) - 1
+
+    x = leaf(1.0, 2.0)
+    with tg.autograd.graph.saved_tensors_hooks(pack, lambda k: tg.tensor(packed[k])):
+        y = Exp.apply(x)
+    assert len(packed) == 1
+    y.sum().backward()
+    close(x.grad, np.exp([1.0, 2.0]))
+    X = made(lambda ctx, x: (ctx.save_for_backward(x), x * x)[1], lambda ctx, g: 2 * g * ctx.saved_tensors[0])
+    with tg.autograd.graph.saved_tensors_hooks(pack, lambda k: tg.tensor(packed[k])):
+        y = X.apply(x)
+    (g,) = grad(y.sum(), x, create_graph=True)
+    close(grad(g.sum(), x)[0], [2.0, 2.0])
+
+
+def test_attributes_on_the_context_and_saved_tensors_in_forward() -> None:
+    def forward(ctx: FunctionCtx, x: Any) -> Any:
+        assert ctx.saved_tensors == ()
+        ctx.shape, ctx.saved, ctx.op = x.shape, [1], {"a": None}  # type: ignore[attr-defined]
+        return x.sum()
+
+    x = leaf(1.0, 2.0)
+    made(forward, lambda ctx, g: g.expand(ctx.shape) * len(ctx.saved)).apply(x).backward()
+    close(x.grad, [1.0, 1.0])
+
+
+def test_a_context_keeps_nothing_where_nothing_is_recorded() -> None:
+    held: list[Any] = []
+    X = made(lambda ctx, x: (ctx.save_for_backward(x), held.append(ctx), x * 1)[2])
+    X.apply(tg.ones(2))
+    assert held[0].saved_tensors == ()
+
+
+# --- several arguments and results ------------------------------------------------------------------------------------------------
+
+
+@both
+def test_arguments_and_results_that_are_no_tensors(way: str) -> None:
+    arrived: list[Any] = []
+
+    def forward(ctx: Any, x: Any, k: Any, names: Any) -> Any:
+        return x * k, x.argmax(), 7, None
+
+    def backward(ctx: Any, *gs: Any) -> Any:
+        arrived.append([None if g is None else (g.dtype.kind, tuple(g.shape)) for g in gs])
+        return gs[0] * 3, None, None
+
+    X = made(forward, backward)
+    x = leaf(1.0, 2.0)
+    y, i, n, nothing = WAYS[way](lambda x: X.apply(x, 2, ["a"]))(x)
+    assert (i.item(), int(n), nothing) == (1, 7, None)
+    assert y.requires_grad
+    assert not i.requires_grad
+    y.sum().backward()
+    close(x.grad, [3.0, 3.0])
+    assert arrived == [[("f", (2,)), ("i", ()), None, None]]
+
+
+@both
+def test_tensors_inside_of_lists_are_not_differentiated(way: str) -> None:
+    X = made(lambda ctx, x, others: x * others[0], lambda ctx, g: (g, None))
+    x, z = leaf(2.0), leaf(3.0)
+    WAYS[way](lambda x, z: X.apply(x, [z]))(x, z).sum().backward()
+    close(x.grad, [1.0])
+    assert z.grad is None or not z.grad.numpy().any()
+
+
+def test_a_list_is_one_result_that_is_no_tensor() -> None:
+    r = made(lambda ctx, x: [x * 1, x * 2]).apply(leaf(1.0))
+    assert isinstance(r, list)
+    assert not r[0].requires_grad
+    assert made(lambda ctx, x: 3).apply(leaf(1.0)) == 3
+
+
+@both
+def test_gradients_that_are_not_there_become_zeros(way: str) -> None:
+    """`set_materialize_grads(True)` is the default; with False they are None."""
+    for value, expected in ((True, 0.0), (False, None)):
+        arrived: list[Any] = []
+
+        def forward(ctx: Any, x: Any, value: bool = value) -> Any:
+            ctx.set_materialize_grads(value)
+            return x * 1, x.float() * 2
+
+        def backward(ctx: Any, *gs: Any, arrived: list[Any] = arrived) -> Any:
+            arrived.extend(gs)
+            return gs[0]
+
+        a, _ = made(forward, backward).apply(leaf(1.0, 2.0))
+        a.sum().backward()
+        if expected is None:
+            assert arrived[1] is None
+        else:
+            close(arrived[1], [0.0, 0.0])
+            assert arrived[1].dtype == np.float32
+
+    X = made(lambda ctx, x: (x * 1, x * 2), lambda ctx, g, h: g + 10 * h)
+    x = leaf(1.0)
+    WAYS[way](lambda x: X.apply(x)[1])(x).sum().backward()
+    close(x.grad, [10.0])
+
+
+@both
+def test_mark_non_differentiable(way: str) -> None:
+    def forward(ctx: Any, x: Any) -> Any:
+        b = x * 2
+        ctx.mark_non_differentiable(b)
+        return x * 1, b
+
+    X = made(forward, lambda ctx, g, h: g + (h + 1) * 0 + h)
+    x = leaf(1.0, 2.0)
+    a, b = WAYS[way](X.apply)(x)
+    assert a.requires_grad
+    assert not b.requires_grad
+    a.sum().backward()
+    close(x.grad, [1.0, 1.0])
+    with pytest.raises(RuntimeError, match="only accepts variable arguments, but got int"):
+        made(lambda ctx, x: ctx.mark_non_differentiable(3)).apply(leaf(1.0))
+
+
+def test_set_output_grad_dtype() -> None:
+    seen: list[Any] = []
+
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.set_output_grad_dtype(np.float32)
+        return x * 1
+
+    made(forward, lambda ctx, g: (seen.append(g.dtype), g)[1]).apply(leaf(1.0)).sum().backward()
+    assert seen == [np.float32]
+
+
+@both
+def test_the_same_tensor_twice(way: str) -> None:
+    X = made(lambda ctx, x, y: x * y, lambda ctx, g: (g, g * 2))
+    x = leaf(1.0)
+    WAYS[way](lambda x: X.apply(x, x))(x).sum().backward()
+    close(x.grad, [3.0])
+
+
+# --- inputs as results, and inputs that are written to -----------------------------------------------------------------------------
+
+
+def test_an_input_returned_as_it_is() -> None:
+    """A view of the input, with the Function's node, that must not be written to."""
+    X = made(lambda ctx, x: x, lambda ctx, g: g * 3)
+    x = leaf(1.0, 2.0)
+    y = X.apply(x)
+    assert y is not x
+    assert y._base is x
+    assert y._is_view()
+    assert y.grad_fn.name() == "XBackward"
+    y.sum().backward()
+    close(x.grad, [3.0, 3.0])
+    with pytest.raises(RuntimeError, match=r"Output 0 of X is a view.*custom Function"):
+        X.apply(x * 1).add_(1)
+    plain = X.apply(tg.ones(2))
+    assert not plain.requires_grad
+
+
+@both
+def test_an_input_returned_as_it_is_has_the_rule_of_the_function(way: str) -> None:
+    X = made(lambda ctx, x: x, lambda ctx, g: g * 3)
+    x = leaf(1.0, 2.0)
+    WAYS[way](X.apply)(x).sum().backward()
+    close(x.grad, [3.0, 3.0])
+
+
+def test_a_view_of_an_input() -> None:
+    X = made(lambda ctx, x: x[:1], lambda ctx, g: g.expand(2) * 1)
+    x = leaf(1.0, 2.0) * 1
+    y = X.apply(x)
+    assert y._base is x
+    assert y.grad_fn.name() == "XBackward"
+    with pytest.raises(RuntimeError, match="custom Function"):
+        y.add_(1)
+
+
+def add_one(ctx: Any, x: Any) -> Any:
+    x.add_(1)
+    ctx.mark_dirty(x)
+    return x
+
+
+@both
+def test_mark_dirty(way: str) -> None:
+    """The input itself comes back, with the Function's node."""
+    X = made(add_one, lambda ctx, g: g * 3)
+    a = leaf(1.0, 2.0)
+
+    def f(a: Any) -> Any:
+        x = a * 1
+        y = X.apply(x)
+        assert y is x
+        return y, x * 1
+
+    y, z = WAYS[way](f)(a)
+    close(y, [2.0, 3.0])
+    close(z, [2.0, 3.0])
+    (y.sum() + z.sum()).backward()
+    close(a.grad, [6.0, 6.0])
+
+
+def test_mark_dirty_in_running_code() -> None:
+    X = made(add_one, lambda ctx, g: g * 3)
+    a = leaf(1.0, 2.0)
+    x = a * 1
+    y = X.apply(x)
+    assert y is x
+    assert x.grad_fn.name() == "XBackward"
+    assert x._version > 0
+    base = leaf(1.0, 2.0) * 1
+    part = X.apply(base[:1])
+    assert base.grad_fn.name().endswith("CopySlices")
+    assert part._base is base
+    z = tg.ones(2)
+    assert X.apply(z) is z
+    close(z, [2.0, 2.0])
+    b = leaf(1.0, 2.0)
+    v = b * 1
+    X.apply(v[:1])
+    v.sum().backward()
+    close(b.grad, [3.0, 1.0])
+
+
+def test_mark_dirty_misused() -> None:
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad has been used in an in-place operation"):
+        made(lambda ctx, x: (ctx.mark_dirty(x), x)[1], lambda ctx, g: g).apply(leaf(1.0))
+    with pytest.raises(RuntimeError, match="marked as dirty during the forward method were not returned as output"):
+        made(lambda ctx, x: (ctx.mark_dirty(x), x * 1)[1], lambda ctx, g: g).apply(leaf(1.0) * 1)
+    with pytest.raises(RuntimeError, match="mark_dirty can only accept variables"):
+        made(lambda ctx, x: (ctx.mark_dirty(3), x * 1)[1]).apply(leaf(1.0))
+    with pytest.warns(UserWarning, match="was not an input"):
+        made(lambda ctx, x: (y := x * 1, ctx.mark_dirty(y))[0], lambda ctx, g: g).apply(leaf(1.0))
+
+
+@both
+def test_a_written_leaf_is_refused_in_both_ways(way: str) -> None:
+    X = made(add_one, lambda ctx, g: g)
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        WAYS[way](X.apply)(leaf(1.0))
+
+
+# --- higher orders -------------------------------------------------------------------------------------------------------------------
+
+
+@both
+def test_double_backward_through_the_users_rule(way: str) -> None:
+    X = made(lambda ctx, x: (ctx.save_for_backward(x), x**3)[1], lambda ctx, g: g * 3 * ctx.saved_tensors[0] ** 2)
+    e = np.exp([1.0, 2.0])
+    for function, second, third in ((X, [6.0, 12.0], [6.0, 6.0]), (Exp, e, e)):
+        x = leaf(1.0, 2.0)
+        (g,) = grad(WAYS[way](function.apply)(x).sum(), x, create_graph=True)
+        (h,) = grad(g.sum(), x, create_graph=True)
+        close(h, second)
+        close(grad(h.sum(), x)[0], third)
+
+
+@both
+def test_what_forward_computed_is_a_constant_to_the_second_derivative(way: str) -> None:
+    """An intermediate that was saved has no history, as in torch."""
+    X = made(lambda ctx, x: (m := x * 2, ctx.save_for_backward(m, x), m * m)[2], lambda ctx, g: g * 4 * ctx.saved_tensors[0])
+    x = leaf(1.0, 2.0)
+    (g,) = grad((WAYS[way](X.apply)(x) + x * x).sum(), x, create_graph=True)
+    close(g, [10.0, 20.0])
+    close(grad(g.sum(), x)[0], [2.0, 2.0])
+
+
+@both
+def test_once_differentiable(way: str) -> None:
+    def backward(ctx: Any, g: Any) -> Any:
+        assert not tg.is_grad_enabled()
+        return g * 2 * ctx.saved_tensors[0]
+
+    X = made(lambda ctx, x: (ctx.save_for_backward(x), x * x)[1], once_differentiable(backward))
+    x = leaf(1.0, 2.0)
+    WAYS[way](X.apply)(x).sum().backward()
+    close(x.grad, [2.0, 4.0])
+
+    def twice() -> None:
+        (g,) = grad(WAYS[way](X.apply)(x), x, leaf(1.0, 1.0), create_graph=True)
+        g.sum().backward()
+
+    with pytest.raises(RuntimeError, match="trying to differentiate twice a function that was marked with @once_differentiable"):
+        twice()
+
+
+def test_once_differentiable_without_a_gradient_that_requires_grad() -> None:
+    X = made(lambda ctx, x: x * x, once_differentiable(lambda ctx, g: g * 2))
+    x = leaf(1.0)
+    (g,) = grad(X.apply(x).sum(), x, create_graph=True)
+    assert not g.requires_grad
+
+
+# --- what backward returns ----------------------------------------------------------------------------------------------------------
+
+
+def run(backward: Callable[..., Any], *args: Any, forward: Any = lambda ctx, *a: a[0] * 1, way: str = "eager") -> Any:
+    args = args or (leaf(1.0, 2.0, 3.0),)
+    X = made(forward, backward)
+    WAYS[way](lambda x: X.apply(x, *args[1:]))(args[0]).sum().backward()
+    return args[0].grad
+
+
+@both
+def test_the_number_of_gradients(way: str) -> None:
+    for backward, expected, got in ((lambda ctx, g: (g, g), 1, 2), (lambda ctx, g: (g, g, None), 1, 3)):
+        with pytest.raises(RuntimeError, match=rf"XBackward returned an incorrect number of gradients \(expected {expected}, got {got}\)"):
+            run(backward, way=way)
+    with pytest.raises(RuntimeError, match=r"\(expected 2, got 1\)"):
+        run(lambda ctx, g: g, leaf(1.0), 2, way=way)
+    with pytest.raises(RuntimeError, match=r"\(expected 2, got 1\)"):
+        run(lambda ctx, g: [g, None], leaf(1.0), 2, way=way)
+    close(run(lambda ctx, g: (g, None, None), way=way), [1.0, 1.0, 1.0])
+
+
+@both
+def test_the_shape_of_gradients(way: str) -> None:
+    """What was broadcast is summed; other shapes are refused."""
+    with pytest.raises(RuntimeError, match=re.escape("invalid gradient at index 0 - got [2] but expected shape compatible with [3]")):
+        run(lambda ctx, g: g[:2], way=way)
+    close(run(lambda ctx, g: tg.stack([g, 2 * g]), way=way), [3.0, 3.0, 3.0])
+
+
+@both
+def test_the_type_of_gradients(way: str) -> None:
+    with pytest.raises(RuntimeError, match=r"expected Variable or None \(got float\)"):
+        run(lambda ctx, g: 3.0, way=way)
+    with pytest.raises(RuntimeError, match="different than None at position 2"):
+        run(lambda ctx, g: (g, g), leaf(1.0), 2, way=way)
+    found = run(lambda ctx, g: g.float(), way=way)
+    assert found.dtype == np.float64
+    with pytest.raises(RuntimeError, match="complex"):
+        run(lambda ctx, g: g * 1j, way=way)
+
+
+def test_missing_methods() -> None:
+    with pytest.raises(NotImplementedError, match="You must implement the forward function"):
+        type("X", (Function,), {}).apply(leaf(1.0))
+    with pytest.raises(NotImplementedError, match="either the backward or vjp method"):
+        made(lambda ctx, x: x * 1).apply(leaf(1.0)).sum().backward()
+    with pytest.raises(NotImplementedError, match="You must implement the jvp function"):
+        tg.jvp(made(lambda ctx, x: x * 1).apply, (np.ones(2),), (np.ones(2),))
+    with pytest.raises(RuntimeError, match="must either override the vmap staticmethod or set generate_vmap_rule=True"):
+        tg.vmap(made(lambda ctx, x: x * 1).apply)(np.ones(2))
+    with pytest.raises(RuntimeError, match="Implementing both 'backward' and 'vjp'"):
+        made(lambda ctx, x: x * 1, lambda ctx, g: g, vjp=lambda ctx, g: g).apply(leaf(1.0)).sum().backward()
+
+
+def test_instances() -> None:
+    with pytest.warns(DeprecationWarning, match="should not be instantiated. Methods on autograd functions are all static"):
+        made_one = Exp()
+    with pytest.raises(RuntimeError, match="Legacy autograd function"):
+        made_one(leaf(1.0))
+
+
+@both
+def test_exceptions_keep_their_type(way: str) -> None:
+    def boo(ctx: Any, *_: Any) -> Any:
+        raise KeyError("boo")
+
+    with pytest.raises(KeyError, match="boo"):
+        run(boo, way=way)
+    with pytest.raises(KeyError, match="boo"):
+        WAYS[way](made(boo).apply)(leaf(1.0))
+
+
+def test_hooks_around_a_function() -> None:
+    x = leaf(1.0)
+    y = Exp.apply(x)
+    seen: list[Any] = []
+    y.retain_grad()
+    y.register_hook(lambda g: g * 2)
+    y.grad_fn.register_hook(lambda grads, given: seen.append((grads[0].item(), given[0].item())))
+    y.sum().backward()
+    close(y.grad, [2.0])
+    close(x.grad, 2 * np.exp([1.0]))
+    assert seen == [(pytest.approx(2 * np.e), 2.0)]
+
+
+# --- forward mode and vmap ------------------------------------------------------------------------------------------------------------
+
+
+@both
+def test_jvp(way: str) -> None:
+    """`jvp(ctx, *tangents)`, `save_for_forward`; forward over reverse and reverse over forward."""
+    x = np.array([0.5, -1.0])
+    f = WAYS[way](lambda v: np.sum(Exp.apply(v) * v))
+    _, t = tg.jvp(f, (x,), (np.ones(2),))
+    close(t, np.sum(np.exp(x) * (1 + x)))
+    close(tg.hessian(f)(x), np.diag(np.exp(x) * (2 + x)))
+    close(tg.grad(lambda v: tg.jvp(f, (v,), (np.ones(2),))[1])(x), np.exp(x) * (2 + x))
+    with pytest.raises(AssertionError, match="expects all arguments to be tensors"):
+        made(lambda ctx, x: ctx.save_for_forward(3)).apply(leaf(1.0))
+
+
+def test_dual_tensors() -> None:
+    fa = tg.autograd.forward_ad
+
+    def jvp(ctx: Any, t: Any, s: Any, _: Any) -> Any:
+        return t * 2 + s * 5, None
+
+    X = made(lambda ctx, x, y, k: (x * k, 3), jvp=jvp)
+    with fa.dual_level():
+        d = fa.make_dual(tg.ones(2), tg.tensor([1.0, 2.0]))
+        out, three = X.apply(d, tg.ones(2), 4)
+        close(fa.unpack_dual(out).tangent, [2.0, 4.0])
+        assert three == 3
+
+
+def test_wrong_tangents() -> None:
+    with pytest.raises(RuntimeError, match=r"invalid number of forward gradients \(expected 2 but got 1\)"):
+        tg.jvp(made(lambda ctx, x: (x * 1, x * 2), jvp=lambda ctx, t: t).apply, (np.ones(2),), (np.ones(2),))
+    with pytest.raises(RuntimeError, match="different size than that of the original"):
+        tg.jvp(made(lambda ctx, x: x * 1, jvp=lambda ctx, t: t[:1]).apply, (np.ones(2),), (np.ones(2),))
+
+
+@both
+def test_vmap(way: str) -> None:
+    """`generate_vmap_rule=True`: the methods are batched, derivatives included."""
+    x = np.linspace(-1, 1, 6).reshape(2, 3)
+    close(tg.vmap(WAYS[way](Exp.apply))(x), np.exp(x))
+    f = WAYS[way](lambda v: np.sum(Exp.apply(v) * v))
+    close(tg.vmap(tg.grad(f))(x), np.exp(x) * (1 + x))
+    close(tg.grad(lambda v: np.sum(tg.vmap(f)(v)))(x), np.exp(x) * (1 + x))
+    close(tg.jvp(tg.vmap(f), (x,), (np.ones((2, 3)),))[1], np.sum(np.exp(x) * (1 + x), 1))
+    close(tg.vmap(tg.vmap(Exp.apply))(x), np.exp(x))
+
+
+@both
+def test_a_vmap_method(way: str) -> None:
+    def vmap(info: Any, in_dims: Any, x: Any, k: Any) -> Any:
+        assert in_dims == (0, None)
+        return x * k + info.batch_size * 100, 0
+
+    X = made(lambda ctx, x, k: x * k, lambda ctx, g: (g, None), vmap=vmap)
+    close(tg.vmap(WAYS[way](lambda v: X.apply(v, 2)))(np.ones(3)), [302.0, 302.0, 302.0])
+    Y = made(lambda ctx, x: x, vmap=vmap, generate_vmap_rule=True)
+    with pytest.raises(RuntimeError, match="both generate_vmap_rule=True and an overridden vmap"):
+        tg.vmap(Y.apply)(np.ones(3))
+
+
+# --- traced ---------------------------------------------------------------------------------------------------------------------------
+
+
+def test_arrays_go_through_functions() -> None:
+    x = np.array([0.5, -1.0])
+    found = Exp.apply(x)
+    assert type(found) is np.ndarray
+    close(found, np.exp(x))
+    for way in WAYS.values():
+        close(tg.grad(way(lambda v: np.sum(Exp.apply(v))))(x), np.exp(x))
+        close(way(tg.grad(lambda v: np.sum(Scale.apply(v, 2))))(x), [6.0, 6.0])
+    close(tg.grad(lambda v: Exp.apply(v))(0.5), np.exp(0.5))
+
+
+def test_the_forward_runs_once_and_the_graph_names_the_function() -> None:
+    f = tg.jit(tg.grad(lambda v: np.sum(Exp.apply(v))))
+    first, optimised = f.graphs(np.ones(3)).stages
+    assert "custom_function" in str(first)
+    assert str(optimised).count("exp(") == 1
+
+
+def test_a_rule_that_reads_an_array_around_it() -> None:
+    weights = np.array([2.0, 3.0])
+    X = made(lambda ctx, x: x * 1, lambda ctx, g: g * weights)
+    f = tg.jit(X.apply)
+    for _ in range(2):
+        x = leaf(1.0, 1.0)
+        y = f(x)
+        (g,) = grad(y.sum(), x, create_graph=True)
+        close(g, weights)
+        x = leaf(1.0, 1.0)
+        f(x).sum().backward()
+        close(x.grad, weights)
+        weights[0] += 1
+
+
+@both
+def test_attributes_that_are_tensors_or_trees_of_them(way: str) -> None:
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.parts = {"double": x * 2, "n": 3, "x": [x]}
+        return x * 1
+
+    X = made(forward, lambda ctx, g: g * ctx.parts["double"] * ctx.parts["n"] + ctx.parts["x"][0])
+    x = leaf(1.0, 2.0)
+    WAYS[way](X.apply)(x).sum().backward()
+    close(x.grad, [7.0, 14.0])
+
+
+@both
+def test_a_function_within_a_function(way: str) -> None:
+    X = made(lambda ctx, x: (ctx.save_for_backward(x), Exp.apply(x) * 2)[1], lambda ctx, g: g * 2 * Exp.apply(ctx.saved_tensors[0]))
+    x = leaf(0.5)
+    (g,) = grad(WAYS[way](X.apply)(x).sum(), x, create_graph=True)
+    close(g, 2 * np.exp([0.5]))
+    close(grad(g.sum(), x)[0], 2 * np.exp([0.5]))
+
+
+@both
+def test_legendre_polynomial(way: str) -> None:
+    """The example of torch's tutorial: a cubic fitted through a custom Function."""
+    P3 = made(
+        lambda ctx, v: (ctx.save_for_backward(v), 0.5 * (5 * v**3 - 3 * v))[1],
+        lambda ctx, g: g * 1.5 * (5 * ctx.saved_tensors[0] ** 2 - 1),
+        "LegendrePolynomial3",
+    )
+    x = tg.tensor(np.linspace(-np.pi, np.pi, 200))
+    y = tg.sin(x)
+    a, b, c, d = (tg.tensor(v, requires_grad=True) for v in (0.0, -1.0, 0.0, 0.3))
+    parameters = (a, b, c, d)
+
+    @WAYS[way]
+    def step() -> Any:
+        loss = ((a + b * P3.apply(c + d * x) - y) ** 2).sum()
+        loss.backward()
+        with tg.no_grad():
+            for p in parameters:
+                p -= 5e-6 * p.grad
+                p.grad = None
+        return loss.detach()
+
+    losses = [step().item() for _ in range(30)]
+    assert losses == sorted(losses, reverse=True)
+    # What torch 2.13 computes.
+    close([b.item(), d.item()], [-1.0067479123884973, 0.25757444656956163])
+
+
+def test_no_warnings_where_all_is_well() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        x = leaf(1.0)
+        Exp.apply(x).sum().backward()
+        tg.jit(Exp.apply)(x).sum().backward()

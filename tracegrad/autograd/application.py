@@ -1,0 +1,437 @@
+"""Applying a custom Function to values of running code: its context, its node on the tape, and what its methods may return."""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..dtypes import is_differentiable
+from ..ir.dispatch import STATE, Value
+from ..ir.op import Op, op
+from ..ops import convert, sum_to
+from ..ops.creation import zeros as zeros_of
+from ..types import ArrayType, same, show
+from .grad_mode import set_grad_enabled
+from .hooks import FACE, boxed
+from .mode import MODE
+from .saved import FREED, SAVING, Packed, Saved, modified, packed, unpack
+from .tape import Edge, Node, Plan, mark
+
+LEAF = "a leaf Variable that requires grad has been used in an in-place operation."
+NOT_RETURNED = (
+    "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified inplace must all "
+    "be outputs of the Function."
+)
+NOT_AN_INPUT = "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be passed to ctx.mark_dirty()."
+
+
+# --- the context ---------------------------------------------------------------------------------------------------------------------
+
+
+class FunctionCtx:
+    """What the forward of a Function leaves for its derivatives. Further attributes may be set freely."""
+
+    needs_input_grad: tuple[bool, ...]
+    """Per argument of `apply`, whether its gradient is wanted."""
+
+    def __init__(self, needs_input_grad: Sequence[bool] = ()) -> None:
+        self.needs_input_grad = tuple(needs_input_grad)
+        self._left = Left()
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Keep tensors (or None) for `backward`, which finds them in `saved_tensors`; call it once. That one of them is overwritten before is
+        noticed there."""
+        for k, t in enumerate(tensors):
+            if t is not None and not isinstance(t, (Value, np.ndarray, np.generic)):
+                raise TypeError(f"save_for_backward can only save variables, but argument {k} is of type {type(t).__name__}")
+        self._left.saved = tensors
+
+    def save_for_forward(self, *tensors: Any) -> None:
+        """Keep tensors for `jvp`, which finds them in `saved_tensors`."""
+        for t in tensors:
+            if t is not None and not isinstance(t, (Value, np.ndarray, np.generic)):
+                raise AssertionError(
+                    "save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes on ctx."
+                )
+        self._left.saved_for_forward = tensors
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """What `save_for_backward` kept; in `jvp` what `save_for_forward` kept."""
+        return self._left.read()
+
+    def mark_dirty(self, *args: Any) -> None:
+        """Tell which inputs `forward` has written to; they must be returned."""
+        self._left.dirty = _variables(args, "mark_dirty can only accept variables, but argument {k} is of type {kind}")
+
+    def mark_non_differentiable(self, *args: Any) -> None:
+        """Tell which outputs have no gradient; `backward` receives zeros for them."""
+        text = "mark_non_differentiable only accepts variable arguments, but got {kind}"
+        self._left.constant = _variables(args, text)
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether a gradient that is not there reaches the derivatives as zeros (the default) or as None."""
+        self._left.materialize = bool(value)
+
+    def set_output_grad_dtype(self, *dtypes: Any) -> None:
+        """The dtypes in which `backward` receives the gradients, one per output (None: that of the output)."""
+        self._left.grad_dtypes = tuple([None if d is None else np.dtype(d) for d in dtypes])
+
+
+def _variables(args: tuple[Any, ...], text: str) -> tuple[Any, ...]:
+    for k, x in enumerate(args):
+        if not isinstance(x, (Value, np.ndarray, np.generic)):
+            raise RuntimeError(text.format(k=k, kind=type(x).__name__))
+    return args
+
+
+class Left:
+    """What the methods of a context were told; `read` gives the saved tensors."""
+
+    def __init__(self) -> None:
+        self.saved: tuple[Any, ...] = ()
+        self.saved_for_forward: tuple[Any, ...] | None = None
+        self.dirty: tuple[Any, ...] = ()
+        self.constant: tuple[Any, ...] = ()
+        self.materialize = True
+        self.grad_dtypes: tuple[Any, ...] = ()
+        self.read: Callable[[], tuple[Any, ...]] = tuple
+
+
+def among(x: Any, values: Sequence[Any]) -> bool:
+    """Whether `x` is one of these objects."""
+    return any(x is v for v in values)
+
+
+# --- one application -----------------------------------------------------------------------------------------------------------------
+
+
+class Use(NamedTuple):
+    """An application of a Function, for its derivatives: which class, on what, and what came out."""
+
+    cls: Any
+    ctx: FunctionCtx
+    tensors: tuple[int, ...]
+    """Which arguments are tensors."""
+    arity: int
+    """How many arguments there were."""
+    types: tuple[ArrayType, ...]
+    """Of the tensors."""
+    faces: tuple[Any, ...]
+    """Of the tensors."""
+    outputs: tuple[ArrayType | None, ...]
+    """Their types; None for what is no tensor."""
+    face: Any
+    """Of the outputs."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.cls.__name__}Backward"
+
+    def backward(self, cts: Sequence[Any]) -> list[Any]:
+        """The cotangents of the tensor arguments by the user's rule; None where it gave none."""
+        function = reverse_rule(self.cls)
+        dtypes = self.ctx._left.grad_dtypes or (None,) * len(self.outputs)
+        given = [self._given(ct, t, d) for ct, t, d in zip(cts, self.outputs, dtypes, strict=True)]
+        found = function(self.ctx, *given)
+        if not isinstance(found, tuple):
+            found = (found,)
+        if len(found) < self.arity or any(g is not None for g in found[self.arity :]):
+            raise RuntimeError(f"function {self.name} returned an incorrect number of gradients (expected {self.arity}, got {len(found)})")
+        for k, g in enumerate(found[: self.arity]):
+            if g is not None and k not in self.tensors:
+                raise RuntimeError(
+                    f"function {self.name} returned a gradient different than None at position {k + 1}, but the corresponding forward "
+                    "input was not a Variable"
+                )
+        return [self._fitted(found[k], i) for i, k in enumerate(self.tensors)]
+
+    def _given(self, ct: Any, type: ArrayType | None, dtype: Any) -> Any:
+        if type is None or (ct is None and not self.ctx._left.materialize):
+            return None
+        if ct is None:
+            ct = zeros_of(type.shape, type.dtype)
+        value = boxed(self.face, ct)
+        return value if dtype is None else convert(value, dtype)
+
+    def _fitted(self, g: Any, i: int) -> Any:
+        """A gradient in the shape and dtype of the input."""
+        if g is None:
+            return None
+        type = self.types[i]
+        if not isinstance(g, Value):
+            if not isinstance(g, (np.ndarray, np.generic)) and (self.faces[i] is FACE[0] or not isinstance(g, (int, float, complex))):
+                raise RuntimeError(f"expected Variable or None (got {g.__class__.__name__})")
+            g = np.asarray(g)
+        value: Any = g
+        if len(value.shape) != len(type.shape) or not all(map(same, value.shape, type.shape)):
+            trailing = value.shape[len(value.shape) - len(type.shape) :]
+            if len(value.shape) < len(type.shape) or not all(same(b, 1) or same(a, b) for a, b in zip(trailing, type.shape, strict=True)):
+                raise RuntimeError(
+                    f"Function {self.name} returned an invalid gradient at index {i} - got [{', '.join(map(str, value.shape))}] but expected "
+                    f"shape compatible with [{', '.join(map(str, type.shape))}]"
+                )
+            value = sum_to(value, type.shape)
+        if value.dtype.kind == "c" and type.dtype.kind == "f":
+            raise RuntimeError(
+                f"Function {self.name} returned a complex gradient at index {i} for an input of dtype {type.dtype}. Return its real part."
+            )
+        return value if value.dtype == type.dtype else convert(value, type.dtype)
+
+    def forward(self, tangents: Sequence[Any]) -> list[Any]:
+        """The tangents of the outputs by the user's `jvp`, None for what has none, from those of the tensor arguments."""
+        given: list[Any] = [None] * self.arity
+        for i, k in enumerate(self.tensors):
+            t = tangents[i]
+            if t is None and self.ctx._left.materialize and is_differentiable(self.types[i].dtype):
+                t = zeros_of(self.types[i].shape, self.types[i].dtype)
+            given[k] = None if t is None else boxed(self.faces[i], t)
+        found = self.cls.jvp(self.ctx, *given)
+        found = found if isinstance(found, tuple) else (found,)
+        if len(found) != len(self.outputs):
+            raise RuntimeError(
+                f"{self.cls.__name__}'s jvp returned an invalid number of forward gradients (expected {len(self.outputs)} but got {len(found)})"
+            )
+        result: list[Any] = []
+        for t, type in zip(found, self.outputs, strict=True):
+            if type is None or t is None or not is_differentiable(type.dtype):
+                result.append(None)
+                continue
+            t = t if isinstance(t, Value) else np.asarray(t)
+            shape = t.shape  # type: ignore[union-attr]
+            if len(shape) != len(type.shape) or not all(map(same, shape, type.shape)):
+                raise RuntimeError(
+                    "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
+                    f"Tensor is of size {show(type.shape)} while the given forward gradient is of size {show(shape)}."
+                )
+            result.append(convert(boxed(self.face, t), type.dtype))
+        return result
+
+
+def missing(method: Any) -> Any:
+    """Mark a method of `Function` itself: a class that has it still has not written its own."""
+    method.missing = True
+    return method
+
+
+def is_given(method: Any) -> bool:
+    """Whether a class has written this method."""
+    return not hasattr(method, "missing")
+
+
+def reverse_rule(cls: Any) -> Callable[..., Any]:
+    """The method that gives the gradients."""
+    own, other = is_given(cls.backward), is_given(cls.vjp)
+    if own and other:
+        raise RuntimeError(
+            "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them."
+        )
+    found: Callable[..., Any] = cls.vjp if other else cls.backward
+    return found
+
+
+def run_forward(cls: Any, ctx: FunctionCtx, args: Sequence[Any]) -> Any:
+    """The user's forward, unrecorded, with the context set up."""
+    with set_grad_enabled(False):
+        if not is_given(cls.setup_context):
+            return cls.forward(ctx, *args)
+        output = cls.forward(*args)
+        cls.setup_context(ctx, tuple(args), output)
+        return output
+
+
+def check_dirty(left: Left, args: Sequence[Any], outputs: Sequence[Any]) -> None:
+    """What was marked as written must be an input, and be returned."""
+    for x in left.dirty:
+        if not among(x, args):
+            warnings.warn(NOT_AN_INPUT, UserWarning, stacklevel=4)
+        elif not among(x, outputs):
+            raise RuntimeError(NOT_RETURNED)
+
+
+# --- on the tape ---------------------------------------------------------------------------------------------------------------------
+
+
+def _vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, *, use: Use) -> list[Any]:
+    return use.backward(cts)
+
+
+def _no_graph(*_: Any, **__: Any) -> Any:
+    raise AssertionError("a node of the tape only")
+
+
+applied_op: Op = op(
+    "function", ["inputs"], evaluate=_no_graph, infer=_no_graph, vjp=_vjp, variadic=True, outputs=0, doc="A Function's node."
+)
+"""What nodes of Functions have as their operation; it is never applied."""
+
+
+class FunctionNode(Node):
+    """The node of an application. The attributes of its context are its own."""
+
+    __slots__ = ("_use",)
+
+    def __init__(self, use: Use, edges: Sequence[Edge | None], outs: Sequence[Any]) -> None:
+        super().__init__(applied_op, {"use": use}, edges, Plan((), (), ()), [], outs)
+        self._use = use
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "_use":
+            raise AttributeError(name)
+        return getattr(self._use.ctx, name)
+
+    def name(self) -> str:
+        return self._use.name
+
+    def apply(self, *cts: Any) -> Any:
+        """Call the Function's backward."""
+        return reverse_rule(self._use.cls)(self._use.ctx, *cts)
+
+    def release(self) -> None:
+        self._use.ctx._left.read = _freed
+
+
+def _freed() -> tuple[Any, ...]:
+    raise RuntimeError(FREED)
+
+
+class Kept(NamedTuple):
+    """A saved tensor. An output is kept without its node, which would be a cycle: `nr` is its number, else -1."""
+
+    saved: Saved
+    nr: int
+    versions: list[int] | None
+    face: Any
+
+
+def keep(ctx: FunctionCtx, node: Node, outputs: Sequence[Any]) -> None:
+    """Turn what the context was told to save into what it will read, noting versions."""
+    kept: list[Kept | None] = []
+    for x in ctx._left.saved:
+        if x is None:
+            kept.append(None)
+        elif not isinstance(x, Value):
+            kept.append(Kept((None, x, 0), -1, None, None))
+        else:
+            box: Any = x
+            nr = next((k for k, o in enumerate(outputs) if o is x and box.grad_fn is node), -1)
+            counter = box._version_counter
+            if box._past is None:
+                mark(box)
+            saved: Saved = (box if nr < 0 else None, box._data, counter[0])
+            kept.append(Kept(packed(saved, SAVING.pairs[-1]) if SAVING.pairs else saved, nr, counter, box.face))
+    reference = weakref.ref(node)
+    ctx._left.saved = ()
+    ctx._left.read = lambda: tuple([None if k is None else read(k, reference) for k in kept])
+
+
+def read(kept: Kept, reference: Any) -> Any:
+    """A saved tensor, with its place on the tape."""
+    box, data, version = kept.saved
+    if kept.nr < 0:
+        return data if box is None else unpack(kept.saved, True)
+    node = reference()
+    if isinstance(box, Packed):
+        return box.opened(True, None if node is None else (node, kept.nr))
+    assert kept.versions is not None
+    if kept.versions[0] != version:
+        raise RuntimeError(modified(data, node, kept.nr, kept.versions[0], version))
+    value = kept.face(data, node is not None)
+    value.grad_fn, value.output_nr = node, kept.nr
+    return value
+
+
+def _recorded(cls: Any, args: Sequence[Any]) -> tuple[Any, Use | None, Any]:
+    """Run a Function on values of running code: the result, and where it is on the tape its use and node."""
+    tensors = tuple(k for k, a in enumerate(args) if isinstance(a, Value))
+    given: list[Any] = [args[k] for k in tensors]
+    ctx = FunctionCtx([isinstance(a, Value) and a.requires_grad for a in args])  # type: ignore[attr-defined]
+    executable = MODE.enabled and any(ctx.needs_input_grad)
+    edges = [x._edge() if x.requires_grad else None for x in given] if executable else []
+    roots = [x if x._base is None else x._base for x in given]
+    output = run_forward(cls, ctx, args)
+    outs: list[Any] = list(output) if isinstance(output, tuple) else [output]
+    left = ctx._left
+    face = next((x.face for x in given if x.boxes_everything), given[0].face if given else None)
+    check_dirty(left, args, outs)
+    if face is not None and face is not FACE[0]:
+        # Of arrays NumPy may have computed plain ones.
+        boxes = {id(o): face(np.asarray(o)) for o in outs if isinstance(o, (np.ndarray, np.generic)) and o.dtype.kind in "fc"}
+        left.saved = tuple([boxes.get(id(s), s) for s in left.saved])
+        left.constant = tuple([boxes.get(id(s), s) for s in left.constant])
+        outs = [boxes.get(id(o), o) for o in outs]
+    use = Use(
+        cls,
+        ctx,
+        tensors,
+        len(args),
+        tuple(x.type for x in given),
+        tuple(x.face for x in given),
+        tuple(o.type if isinstance(o, Value) else None for o in outs),  # type: ignore[attr-defined]
+        face,
+    )
+    node = None
+    if executable:
+        node = cls._node_class(use, edges, [o._data if isinstance(o, Value) else np.zeros(()) for o in outs])
+    for k, o in enumerate(outs):
+        if not isinstance(o, Value):
+            continue
+        box: Any = o
+        differentiable = node is not None and is_differentiable(box.dtype) and not among(box, left.constant)
+        if among(box, left.dirty) and among(box, given):
+            box._written_by(node if differentiable else None, k, LEAF)
+        elif among(box, given):
+            outs[k] = box._passed_by(node if differentiable else None, k, cls.__name__)
+        elif differentiable:
+            box._made_by(node, k, cls.__name__, roots)
+    if node is not None:
+        keep(ctx, node, outs)
+        for tell in tuple(STATE.created) if STATE.special else ():
+            tell(node)
+    else:
+        left.saved = ()
+    return (tuple(outs) if isinstance(output, tuple) else outs[0]), use, node
+
+
+def _level(args: Sequence[Any]) -> int:
+    """The innermost level of forward mode at which an argument has a tangent."""
+    if not STATE.levels:
+        return 0
+    return max((k for a in args if isinstance(a, Value) and a._tangents for k in a._tangents if k in STATE.levels), default=0)  # type: ignore[attr-defined]
+
+
+def applied(cls: Any, args: Sequence[Any]) -> tuple[Any, Use | None]:
+    level = _level(args)
+    if not level:
+        output, use, _ = _recorded(cls, args)
+        return output, use
+    tangents = [a._tangents.get(level) if isinstance(a, Value) and a._tangents else None for a in args]  # type: ignore[attr-defined]
+    primals = [a if t is None else a._without(level) for a, t in zip(args, tangents, strict=True)]
+    output, use = applied(cls, primals)
+    assert use is not None
+    outs: list[Any] = list(output) if isinstance(output, tuple) else [output]
+    left = use.ctx._left
+    before = left.read
+    if left.saved_for_forward is not None:
+        kept = left.saved_for_forward
+        left.read = lambda: kept
+    try:
+        with set_grad_enabled(True):
+            found = use.forward([tangents[k] for k in use.tensors])
+    finally:
+        left.read = before
+    for k, (o, t) in enumerate(zip(outs, found, strict=True)):
+        if t is None:
+            continue
+        if among(o, primals):
+            o._tangents = {**(o._tangents or {}), level: t}
+        else:
+            outs[k] = o.face._dual(o, t, level)
+    return (tuple(outs) if isinstance(output, tuple) else outs[0]), use
+
+
+__all__ = ["FunctionCtx", "FunctionNode", "Left", "Use", "among", "applied", "check_dirty", "is_given", "missing", "run_forward"]
