@@ -15,6 +15,7 @@ from .anomaly_mode import ANOMALY, watched
 from .grad_mode import set_grad_enabled
 from .hooks import run_posthooks, run_prehooks, run_tensor_hooks
 from .mode import MODE
+from .pulled import pull_of
 from .saved import FREED, unpack, unpack_result
 from .tape import AccumulateGrad, Edge, Node, Producer
 
@@ -60,9 +61,9 @@ def sweep(
     Visits nodes in the reverse of their creation order, which is a topological order, with a heap instead of recursion.
     """
     needed = _needed(roots, targets) if targets is not None else None
-    # What has received a cotangent, by sequence number: the heap holds the negatives, so that the latest comes first.
-    pending: dict[int, tuple[Producer, dict[int, Any]]] = {}
-    heap: list[int] = []
+    # What has received cotangents, and a heap whose first entry is the latest of them.
+    pending: dict[Producer, dict[int, Any]] = {}
+    heap: list[tuple[int, Producer]] = []
 
     results: dict[Edge, Any] = {}
     # Traced adjoint nodes carry the line of their forward node.
@@ -73,26 +74,32 @@ def sweep(
     apply = apply_logged if PROFILES and trace is None else apply_rules
     if STATE.special and ANOMALY.enabled:
         apply = watched(apply)
+    quick = not (create_graph or STATE.special or PROFILES)
     task = Task(roots, needed)
     outer, RUNNING.task = RUNNING.task, task
     previous = MODE.enabled
     MODE.enabled = create_graph
     try:
-        arrived = [(edge, ct) for edge, ct in roots if needed is None or edge[0] in needed]
+        edges: Sequence[Edge | None] = [edge for edge, _ in roots]
+        gradients: Sequence[Any] = [ct for _, ct in roots]
         while True:
-            for (node, nr), ct in arrived:
-                number = node.sequence_nr
-                found = pending.get(number)
+            for edge, ct in zip(edges, gradients):  # noqa: B905 - strict costs as much as all else in this loop
+                if ct is None or edge is None:
+                    continue
+                producer, nr = edge
+                if needed is not None and producer not in needed:
+                    continue
+                found = pending.get(producer)
                 if found is None:
-                    pending[number] = node, {nr: ct}
-                    heappush(heap, -number)
+                    pending[producer] = {nr: ct}
+                    heappush(heap, (-producer.sequence_nr, producer))
                 else:
-                    slots = found[1]
-                    slots[nr] = add(slots[nr], ct) if nr in slots else ct
+                    found[nr] = ct if nr not in found else found[nr] + ct if quick else add(found[nr], ct)
             if not heap:
                 break
-            arrived = []
-            node, slots = pending.pop(-heappop(heap))
+            node = heappop(heap)[1]
+            slots = pending.pop(node)
+            edges = gradients = ()
             hooks = node.hooks
             if hooks is not None:
                 run_tensor_hooks(hooks, slots, lambda tensor, ct: receive(tensor, ct, create_graph))
@@ -107,16 +114,18 @@ def sweep(
             if needed is not None and not needed[node]:
                 continue
             if trace is not None:
-                trace.where, trace.note = node.where, f"adjoint of {node.op.name}"
+                trace.where = node.where
             if hooks is not None and hooks.pre:
                 slots = run_prehooks(hooks, count_of(node), slots)
-            # A hook may have taken all cotangents away.
-            gradients = apply(node, slots, needed, create_graph, trace is not None) if slots else [None] * len(node.edges)
+            edges = node.edges
+            if not slots:  # a hook has taken all cotangents away
+                gradients = [None] * len(edges)
+            elif quick and (pull := node.plan.pull) is not None and node.rest is None:
+                gradients = pull(node, slots[0], needed)
+            else:
+                gradients = apply(node, slots, needed, create_graph, trace is not None)
             if hooks is not None and hooks.post:
                 gradients = run_posthooks(hooks, gradients, count_of(node), slots)
-            for edge, g in zip(node.edges, gradients, strict=True):
-                if g is not None and edge is not None and (needed is None or edge[0] in needed):
-                    arrived.append((edge, g))
             if not retain_graph:
                 node.release()
         for function in task.callbacks:  # which may queue more
@@ -149,8 +158,12 @@ if hasattr(os, "register_at_fork"):
 
 def receive(tensor: Any, ct: Any, create_graph: bool) -> None:
     """Add a cotangent to a tensor's `.grad`."""
-    with _ACCUMULATING, span("AccumulateGrad", "backward") if PROFILES else OFF:
-        tensor._accumulate_grad(ct, create_graph)
+    if PROFILES:
+        with _ACCUMULATING, span("AccumulateGrad", "backward"):
+            tensor._accumulate_grad(ct, create_graph)
+    else:
+        with _ACCUMULATING:
+            tensor._accumulate_grad(ct, create_graph)
 
 
 def arrive(node: Any, slots: dict[int, Any], create_graph: bool) -> None:
@@ -158,7 +171,7 @@ def arrive(node: Any, slots: dict[int, Any], create_graph: bool) -> None:
     hooks, variable = node.hooks, node.variable
     if hooks is not None and hooks.pre:
         slots = run_prehooks(hooks, 1, slots)
-    if 0 in slots:
+    if slots:
         receive(variable, slots[0], create_graph)
     if hooks is not None:
         for function in tuple(variable._hooks.accumulated.values()):
@@ -214,6 +227,8 @@ def apply_rules(node: Node, cts: dict[int, Any], needed: Container[Producer] | N
         made = [unpack_result(node, saved[count + k], False) for k in rest.outputs]
         return rest.run([cts.get(k) for k in range(len(plan.outputs))], read, made)
     fixed = plan.rules
+    if plan.pull is None and fixed and node.types is None:
+        plan.pull = pull_of(op, plan)
     values: list[Any] = []
     if fixed:
         if node.types is None:

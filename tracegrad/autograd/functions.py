@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from .._codegen import integers
 from ..errors import ShapeError
 from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
@@ -116,16 +117,14 @@ def _cotangents(outputs: Sequence[Any], given: Sequence[Any], batched: bool = Fa
 
 def _one(out: Any) -> Any:
     """The implicit cotangent of a real scalar."""
-    total: Any = 1
-    for s in out.shape:
-        total = total * s
-    if not same(total, 1):
+    shape = out.shape
+    if shape and not same(integers.product(shape), 1):
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     if out.dtype.kind == "c":
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got tracegrad.{out.dtype.name}")
     if isinstance(getattr(out, "_data", None), Var):
         return ops.ones_like(out)
-    return np.ones(out.shape, out.dtype) if out.shape else out.dtype.type(1)
+    return np.ones(shape, out.dtype) if shape else out.dtype.type(1)
 
 
 def _roots(outputs: Sequence[Any], cotangents: Sequence[Any], create_graph: bool) -> list[tuple[Edge, Any]]:

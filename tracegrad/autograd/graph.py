@@ -114,19 +114,21 @@ class _Together:
         if self not in task.notes:
             task.notes[self] = self._expected(task), [None] * self.count
             # A rule may give no gradient where one was expected.
-            task.callbacks.append(functools.partial(self._finish, task))
+            task.callbacks.append(self._finish)
         left, grads = task.notes[self]
         grads[k] = grad
         task.notes[self] = left - 1, grads
         if left == 1:
-            self._finish(task)
+            self._finish()
 
     def _expected(self, task: Task) -> int:
         reached = task.reached()
         nodes = [None if p is None else p if isinstance(p, Node) else p._edge()[0] for p in [place() for place in self.places]]
         return sum(node in reached for node in nodes if node is not None)
 
-    def _finish(self, task: Task) -> None:
+    def _finish(self) -> None:
+        task = RUNNING.task
+        assert task is not None
         grads = task.notes[self][1]
         if grads is not None:
             task.notes[self] = 0, None

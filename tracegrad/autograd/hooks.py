@@ -41,6 +41,12 @@ class TensorHooks:
         self.accumulated: Hooks = {}
         self.retains = False
 
+    def leaves(self, tensor: Any) -> None:
+        """The tensor is about to get another history."""
+        hooks = None if tensor.grad_fn is None else tensor.grad_fn.hooks
+        if self.retains and hooks is not None:
+            hooks.retained.pop(tensor.output_nr, None)
+
     def moved(self, tensor: Any) -> None:
         """The tensor got another history: what it retains is the gradient of the value it has now."""
         if self.retains and tensor.grad_fn is not None:

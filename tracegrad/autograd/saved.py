@@ -85,9 +85,13 @@ def unpack_result(node: Any, saved: Saved, create_graph: bool) -> Any:
         return unpack(saved, create_graph)
     if node.counters is not None and node.counters[nr][0] and isinstance(data, np.ndarray):
         raise RuntimeError(modified(data, node, nr, node.counters[nr][0], 0))
-    if create_graph or isinstance(data, Var):
-        return BOX[0](data, node if create_graph else None, nr)
-    return data
+    if not create_graph and not isinstance(data, Var):
+        return data
+    value = BOX[0](data, node if create_graph else None, nr)
+    if node.counters is not None:
+        # What is recorded with it notices later writes to the result, too.
+        value._versions = node.counters[nr]
+    return value
 
 
 KINDS = {

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -177,13 +179,9 @@ class AccumulateGrad(Producer):
         self._metadata = None
         self.hooks = None if variable._hooks is None else variable._hooks.node
 
-    @property
-    def dtype(self) -> Any:  # type: ignore[override]
-        return self.variable.dtype
-
-    @property
-    def shape(self) -> Any:
-        return self.variable.shape
+    # Every rule whose input is a leaf asks for these.
+    dtype = property(attrgetter("variable._data.dtype"))
+    shape = property(attrgetter("variable._data.shape"))
 
     def name(self) -> str:
         return "tracegrad::autograd::AccumulateGrad"
@@ -195,7 +193,8 @@ class AccumulateGrad(Producer):
         return LAST
 
 
-class Plan(NamedTuple):
+@dataclass(eq=False, slots=True)
+class Plan:
     """What the rules of an operation need for the gradients of some of its inputs; worked out once."""
 
     inputs: tuple[int, ...]
@@ -204,6 +203,10 @@ class Plan(NamedTuple):
     """Which results are saved."""
     rules: tuple[tuple[int, Callable[..., Any], tuple[int, ...], tuple[str, ...], bool], ...]
     """(input, rule, places of its arguments among cotangents, saved inputs and saved results; parameters; whether it reads `like`)."""
+    products: tuple[tuple[str, Callable[..., Any] | None] | None, ...] = ()
+    """What the rules multiply with, as `Rules` tells it."""
+    pull: Callable[..., Any] | None = None
+    """The rules written out, after their first use."""
 
 
 def plan_for(op: Op, wanted: int) -> Plan | None:
@@ -223,7 +226,7 @@ def plan_for(op: Op, wanted: int) -> Plan | None:
             (k, r.function, tuple(names.index(n) for n in r.positional), tuple(n for n in r.keywords if n != "like"), "like" in r.keywords)
             for k, r in rules
         ]
-        found = op.plans[wanted] = Plan(inputs, outputs, tuple(resolved)) if rules else None
+        found = op.plans[wanted] = Plan(inputs, outputs, tuple(resolved), tuple(r.product for _, r in rules)) if rules else None
     return found
 
 

@@ -39,6 +39,9 @@ BOX: dict[str, Any] = {
 }
 """The slots of a box beside its data, and what a fresh one has in them."""
 
+REFLECTED = {"sub": "RsubBackward1"}
+"""How torch calls an operation on a number and a tensor, where it is not what it calls it on two tensors."""
+
 
 def write_out(op: Op, otherwise: Written, swapped: bool = False) -> Written:
     """A function `(*operands, params={})` of operands of which one at least is boxed; `otherwise` is called in the same way.
@@ -161,6 +164,8 @@ def _text(op: Op, wanted: Sequence[int], swapped: bool) -> list[str]:
                     depth, "if face.boxes_everything:", "    box._versions = counter = Versions((0, 0, 1))", "    node.counters = [counter]"
                 )
         # After its edges, which may have made the nodes of leaves: consumers have higher numbers.
+        if swapped and op.name in REFLECTED:
+            put(2, "if type(x0) is int or type(x0) is float:", f"    node.title = {REFLECTED[op.name]!r}")
         put(2, "node.sequence_nr = next_number()", "box.grad_fn = node", "box.requires_grad = True")
     if op.view:
         # As `_viewed` does it where NumPy has made a view of storage that may be written.

@@ -256,7 +256,11 @@ class Differentiable(Value):
 
     def contiguous(self: Any) -> Any:
         """This tensor, or a copy of it in C order."""
-        return self if self.is_contiguous() else self.clone()
+        if self.is_contiguous():
+            return self
+        value = self.clone()
+        value._data = np.ascontiguousarray(value._data)
+        return value
 
     def stride(self: Any, dim: int | None = None) -> Any:
         """Steps in elements along each axis."""

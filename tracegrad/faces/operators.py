@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import ops
 from .._codegen import integers
-from ..autograd.written import write_out
+from ..autograd.written import REFLECTED, write_out
 from ..ir.dispatch import STATE, Value
 from ..ir.op import Op
 from ..ops.arithmetic import PLAIN
@@ -54,9 +54,14 @@ def _binary(function: Function) -> Any:
 
 
 def _reflected(function: Function) -> Any:
+    title = REFLECTED.get(function.__name__)
+
     def method(self: Any, other: Any) -> Any:
         if isinstance(other, OPERANDS):
-            return function(other, self)
+            result = function(other, self)
+            if title is not None and isinstance(other, (int, float)) and getattr(result, "grad_fn", None) is not None:
+                result.grad_fn.title = title
+            return result
         if isinstance(other, (list, tuple)):
             return function(array_of(other), self)
         return NotImplemented

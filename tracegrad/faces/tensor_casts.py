@@ -20,7 +20,7 @@ def titled(result: Any, title: str, *sources: Any) -> Any:
         for s in sources:
             if node is getattr(s, "grad_fn", None):
                 return result
-        node.title = title
+        node.title = title if "Backward" in title else f"{title}Backward0"
     return result
 
 

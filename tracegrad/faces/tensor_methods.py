@@ -216,8 +216,10 @@ class TensorMethods(TensorUpdates, TensorProducts, TensorShapes, TensorIndexing,
         if isinstance(dim, Value):
             return between(self, dim)
         indices = position(self, axis=dim, keepdims=True)
-        values = titled(ops.take_along_axis(self, indices, dim), "MaxBackward0" if reduce is ops.max else "MinBackward0", self)
-        return Extremes(values, indices) if keepdim else Extremes(values.squeeze(dim), indices.squeeze(dim))
+        values = ops.take_along_axis(self, indices, dim)
+        if not keepdim:
+            values, indices = values.squeeze(dim), indices.squeeze(dim)
+        return Extremes(titled(values, "MaxBackward0" if reduce is ops.max else "MinBackward0", self), indices)
 
     def argmax(self: Any, dim: int | None = None, keepdim: bool = False) -> Any:
         """Position of the largest element."""
@@ -304,10 +306,22 @@ class TensorMethods(TensorUpdates, TensorProducts, TensorShapes, TensorIndexing,
     def multinomial(self: Any, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Any:
         """Indices drawn with probabilities in proportion to the elements of a vector or of each row."""
         source = ops.random.DEFAULT if generator is None else generator
-        weights = self.detach().double()
-        rows = [weights] if self.ndim == 1 else weights.unbind(0)
-        drawn = [operand(source.choice(row.shape[0], (num_samples,), replacement, row / row.sum())) for row in rows]
-        return self.face(np.asarray(drawn[0])) if self.ndim == 1 else self.face(np.stack([np.asarray(d) for d in drawn]))
+        weights = self._concrete("multinomial()", "Draw outside of the compiled function.").astype(np.float64)
+        if weights.ndim not in (1, 2) or not np.all(weights >= 0) or not np.all(np.isfinite(weights)):
+            raise RuntimeError("multinomial needs a vector or a matrix of weights that are finite and not negative")
+        few = int(np.count_nonzero(weights, -1).min(initial=weights.shape[-1]))
+        if few < (1 if replacement else num_samples):
+            raise RuntimeError(f"{num_samples} different indices cannot be drawn from {few} that have a weight")
+        if replacement:
+            ends = np.cumsum(weights, -1)
+            drawn = np.asarray(source.random((*weights.shape[:-1], num_samples))) * ends[..., -1:]
+            found = np.sum(drawn[..., None] >= ends[..., None, :], -1)
+        else:
+            # The first arrivals of processes with these rates.
+            with np.errstate(divide="ignore"):
+                arrivals = np.asarray(source.exponential(1.0, weights.shape)) / weights
+            found = np.argsort(arrivals, -1, kind="stable")[..., :num_samples]
+        return self.face(found.astype(np.int64))
 
     def bernoulli(self: Any, *, generator: Any = None) -> Any:
         """1 with the probability that the element is, else 0."""
@@ -327,7 +341,7 @@ class TensorMethods(TensorUpdates, TensorProducts, TensorShapes, TensorIndexing,
         indices = ops.argsort(self, axis=dim)
         if descending:
             indices = ops.flip(indices, dim)
-        return Extremes(ops.take_along_axis(self, indices, dim), indices)
+        return Extremes(titled(ops.take_along_axis(self, indices, dim), "SortBackward0", self), indices)
 
     def argsort(self: Any, dim: int = -1, descending: bool = False) -> Any:
         """The indices that sort along a dimension."""
@@ -343,8 +357,8 @@ class TensorMethods(TensorUpdates, TensorProducts, TensorShapes, TensorIndexing,
         return ops.trace(self)
 
     def diag(self: Any, diagonal: int = 0) -> Any:
-        """The diagonal of a matrix, or the matrix with this diagonal."""
-        return ops.diag(self, diagonal)
+        """A copy of a matrix's diagonal, or the matrix with this diagonal."""
+        return titled(self.diagonal(diagonal).clone() if self.ndim == 2 else ops.diag(self, diagonal), "DiagBackward0", self)
 
     def tril(self: Any, diagonal: int = 0) -> Any:
         """The lower triangle."""

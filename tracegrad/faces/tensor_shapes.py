@@ -244,13 +244,27 @@ class TensorShapes(Value):
         """Tiled along each dimension (torch's repeat is NumPy's tile)."""
         return titled(ops.tile(self, sizes_of(repeats)), "RepeatBackward0", self)
 
+    tile = repeat
+
     def repeat_interleave(self: Any, repeats: Any, dim: int | None = None) -> Any:
         """Each element repeated (torch's repeat_interleave is NumPy's repeat)."""
         return ops.repeat(self, repeats, dim)
 
     def flip(self: Any, *dims: Any) -> Any:
-        """Reversed along dimensions."""
-        return titled(ops.flip(self, sizes_of(dims)), "FlipBackward0", self)
+        """A copy, reversed along dimensions."""
+        return titled(ops.flip(self, sizes_of(dims)).clone(), "FlipBackward0", self)
+
+    def fliplr(self: Any) -> Any:
+        """A copy, reversed along the second dimension."""
+        return self.flip(1)
+
+    def flipud(self: Any) -> Any:
+        """A copy, reversed along the first dimension."""
+        return self.flip(0)
+
+    def rot90(self: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
+        """A copy, turned by `k` right angles in the plane of two dimensions."""
+        return titled(ops.rot90(self, k, tuple(dims)).clone(), "Rot90Backward0", self)
 
     def roll(self: Any, shifts: Any, dims: Any = None) -> Any:
         """Shifted around along dimensions."""

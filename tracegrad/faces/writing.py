@@ -156,6 +156,8 @@ class Writes(Value):
 
     def _adopt(self: Any, new: Any) -> None:
         """Take the history and the tangents of `new`."""
+        if self._hooks is not None:
+            self._hooks.leaves(self)
         if isinstance(new, Writes):
             box: Any = new
             if box.requires_grad:

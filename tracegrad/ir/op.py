@@ -31,6 +31,9 @@ class Rules(NamedTuple):
     reads: frozenset[str]
     positional: tuple[str, ...]
     keywords: tuple[str, ...]
+    product: tuple[str, Rule | None] | None = None
+    """Of a rule that multiplies with a partial derivative: "mul" or "strong_mul" and what gives the partial of the rule's arguments but
+    the first, or "same" (1) or "minus" (-1)."""
 
 
 def read_names(function: Rule | Rules) -> Rules:
@@ -255,7 +258,7 @@ def _rule_of_partial(partial: Rule | int | None, domain: str) -> Rules | None:
             d = d if same else -d
             return d if like is None else _fitted(d, like)
 
-        return Rules(constant, frozenset(("ct",)), ("ct",), ("like",))
+        return Rules(constant, frozenset(("ct",)), ("ct",), ("like",), ("same" if same else "minus", None))
     rule = read_names(partial)
     function, names = rule.function, tuple(n for n in rule.positional if n != "d")
     at = rule.positional.index("d") if "d" in rule.reads else None
@@ -279,7 +282,8 @@ def _rule_of_partial(partial: Rule | int | None, domain: str) -> Rules | None:
         return result if like is None else _fitted(result, like)
 
     keywords = (*[n for n in rule.keywords if n != "adjoint"], "like")
-    return Rules(factor if at is None else whole, frozenset(("ct", *names)), ("ct", *names), keywords)
+    product = ("strong_mul" if domain == "singular" else "mul", function) if at is None and not rule.keywords else None
+    return Rules(factor if at is None else whole, frozenset(("ct", *names)), ("ct", *names), keywords, product)
 
 
 def _fitted(ct: Any, like: Any) -> Any:

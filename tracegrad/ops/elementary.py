@@ -166,7 +166,8 @@ pow_op = pointwise(
     cost=75,
     partials=(
         # Strong products keep 0 * 0**-1 at zero, and still have the right derivative in y there.
-        lambda x, y: strong_mul(y, power(x, y - 1)),
+        # The number 0 as exponent is known to have none, and 0**-1 would warn.
+        lambda x, y: 0.0 if type(y) in (int, float) and y == 0 else strong_mul(y, power(x, y - 1)),
         # The limit at x = 0 is 0 for y > 0, which the strong product gives; at x = y = 0 it is 0 by convention.
         lambda x, y, out: strong_mul(out, log(where(not_equal(y, 0), x, where(equal(x, 0), 1, x)))),
     ),

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import inexact, kind_of, promote
+from ..dtypes import BOOL, inexact, kind_of, promote
 from ..errors import DTypeError
 from ..ir.op import Op, Rule, Types, elementwise
 
@@ -15,17 +15,18 @@ SCALARS = (bool, int, float, complex)
 KINDS = {"b": "boolean", "i": "integer", "u": "integer", "f": "real", "c": "complex"}
 
 
-def floating(function: Callable[..., Any]) -> Callable[..., Any]:
+def floating(function: Callable[..., Any], count: int) -> Callable[..., Any]:
     """`function` evaluated in the dtype that the type rule promises: NumPy alone would give float16 for 8-bit integers and booleans."""
 
     def evaluate(*values: Any, **params: Any) -> Any:
-        if len(values) == 1 and getattr(values[0], "dtype", None) is not None and values[0].dtype.kind in "fc":
-            return function(values[0], **params)
         operands = [x if isinstance(x, SCALARS) or hasattr(x, "dtype") else np.asarray(x) for x in values]
         dtype = inexact(promote(*[kind_of(x) for x in operands]))
         return function(*[np.asarray(x, dtype) for x in operands], **params)
 
-    return evaluate
+    def evaluate_one(x: Any, **params: Any) -> Any:
+        return function(x, **params) if getattr(x, "dtype", BOOL).kind in "fc" else evaluate(x, **params)
+
+    return evaluate_one if count == 1 else evaluate
 
 
 def pointwise(
@@ -45,7 +46,7 @@ def pointwise(
     this = elementwise(
         name,
         inputs,
-        numpy=floating(numpy) if result == "float" else numpy,
+        numpy=floating(numpy, len(inputs)) if result == "float" else numpy,
         code=code,
         partials=partials,
         result=result,

@@ -1,0 +1,618 @@
+"""Section 8 of the torch.autograd contract, line by line: hooks of saved tensors, the graph module, anomaly detection."""
+
+from __future__ import annotations
+
+import gc
+import warnings
+import weakref
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracegrad as tg
+from tracegrad import autograd
+from tracegrad.autograd import graph
+
+
+def leaf(*values: float) -> Any:
+    return tg.tensor(list(values), dtype=np.float64, requires_grad=True)
+
+
+class Log:
+    """A pair of hooks that hands tensors through and keeps a list."""
+
+    def __init__(self) -> None:
+        self.packed: list[Any] = []
+        self.unpacked = 0
+
+    def pack(self, t: Any) -> Any:
+        self.packed.append(t)
+        return t.detach()
+
+    def unpack(self, t: Any) -> Any:
+        self.unpacked += 1
+        return t
+
+
+# --- saved_tensors_hooks -------------------------------------------------------------------------------------------------------------
+
+
+def test_inputs_and_results_are_packed() -> None:
+    """Pack gets the tensors that are saved, inputs as they are; numbers are not packed; unpack is called in the backward pass."""
+    x, b, log = leaf(1, 2), leaf(3, 4), Log()
+    with graph.saved_tensors_hooks(log.pack, log.unpack):
+        y = x * b
+        z = y.exp()
+        s = (z * 2).sum()
+    assert log.packed[0] is x
+    assert log.packed[1] is b
+    assert log.packed[2].tolist() == z.tolist()
+    assert len(log.packed) == 3
+    assert log.unpacked == 0
+    s.backward()
+    assert log.unpacked == 3
+    assert np.allclose(x.grad.numpy(), 2 * np.exp([3, 8]) * [3, 4])
+
+
+def test_results_come_without_history() -> None:
+    """Different on purpose: what is packed of a node's own result does not lead back to the node, so that keeping it makes no cycle."""
+    gc.collect()
+    gc.disable()
+    try:
+        with graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+            y = leaf(1, 2).exp()
+        reference = weakref.ref(y.grad_fn)
+        del y
+        assert reference() is None
+    finally:
+        gc.enable()
+
+
+def test_only_the_innermost_pair() -> None:
+    """Of nested pairs only the innermost is called; the outer one comes back."""
+    x, outer, inner = leaf(1, 2), Log(), Log()
+    with graph.saved_tensors_hooks(outer.pack, outer.unpack):
+        with graph.saved_tensors_hooks(inner.pack, inner.unpack):
+            x.exp()
+        assert (len(outer.packed), len(inner.packed)) == (0, 1)
+        x.exp()
+    assert (len(outer.packed), len(inner.packed)) == (1, 1)
+    x.exp()
+    assert (len(outer.packed), len(inner.packed)) == (1, 1)
+
+
+def test_pack_may_not_write() -> None:
+    """A pack hook that modifies its input is refused."""
+
+    def pack(t: Any) -> Any:
+        with tg.no_grad():
+            t.add_(1)
+        return t
+
+    with pytest.raises(RuntimeError, match="pack hook is modifying its input in place"):
+        with graph.saved_tensors_hooks(pack, lambda t: t):
+            (leaf(1, 2) * 2).exp()
+    assert graph.saved_tensors_hooks(pack, pack)  # making it opens nothing
+
+
+@pytest.mark.parametrize(
+    ("unpack", "error", "message"),
+    [
+        (lambda t: 3, TypeError, "unpack_hook expected to be a Tensor but got result of type int"),
+        (lambda t: None, TypeError, "but got result of type NoneType"),
+        (lambda t: t[:1], RuntimeError, r"unpack_hook returned a Tensor of shape \(1,\) in place of one of shape \(2,\)"),
+        (lambda t: 1 / 0, ZeroDivisionError, "division by zero"),
+    ],
+)
+def test_unpack_must_return_the_tensor(unpack: Any, error: type[Exception], message: str) -> None:
+    """unpack must return a Tensor (and here: of the right shape); its own errors come through."""
+    x = leaf(1, 2)
+    with graph.saved_tensors_hooks(lambda t: t.detach(), unpack):
+        y = x.exp()
+    with pytest.raises(error, match=message):
+        y.sum().backward()
+
+
+def test_errors_of_pack() -> None:
+    """An error in pack comes out of the operation, and the mode is closed behind it."""
+
+    def pack(t: Any) -> Any:
+        raise KeyError("no room")
+
+    x = leaf(1, 2)
+    with pytest.raises(KeyError, match="no room"):
+        with graph.saved_tensors_hooks(pack, pack):
+            x.exp()
+    x.exp().sum().backward()
+    with pytest.raises(TypeError, match="takes two functions"):
+        graph.saved_tensors_hooks(pack, 3)  # type: ignore[arg-type]
+
+
+def test_lossy_packing_keeps_the_dtype() -> None:
+    """What is unpacked in another dtype is cast back."""
+    x = leaf(1, 2.5)
+    with graph.saved_tensors_hooks(lambda t: t.detach().float(), lambda t: t):
+        y = x * x
+    y.sum().backward()
+    assert x.grad.dtype == np.float64
+    assert x.grad.tolist() == [2, 5]
+
+
+def test_no_version_check() -> None:
+    """Tensors that went through hooks are not checked for in-place changes; the hook decides what is kept."""
+    x = leaf(1, 2)
+    with graph.saved_tensors_hooks(lambda t: t.detach().clone(), lambda t: t):
+        y = x.exp()
+        z = y * y
+    y.add_(1)
+    z.sum().backward()
+    assert np.allclose(x.grad.numpy(), 2 * np.exp([2, 4]))
+
+
+def test_hooks_and_double_backward() -> None:
+    """Unpacked tensors have their place in the graph, also those of a recorded backward pass."""
+    x, log = leaf(1, 2), Log()
+    with graph.saved_tensors_hooks(log.pack, log.unpack):
+        y = (x * x).exp()
+        (g,) = autograd.grad(y.sum(), x, create_graph=True)
+    before = len(log.packed)
+    (h,) = autograd.grad(g.sum(), x)
+    assert before > 3, "the nodes of the backward pass were packed too"
+    assert np.allclose(h.numpy(), (2 + 4 * np.array([1.0, 4.0])) * np.exp([1, 4]))
+
+
+def test_hooks_run_unrecorded_and_unhooked() -> None:
+    """What hooks compute is not recorded, nor packed again."""
+    x = leaf(1, 2)
+
+    def pack(t: Any) -> Any:
+        assert not tg.is_grad_enabled()
+        with tg.enable_grad():
+            return t * 2
+
+    with graph.saved_tensors_hooks(pack, lambda t: t / 2):
+        y = (x * x).exp()
+    y.sum().backward(retain_graph=True)
+    first = x.grad.clone()
+    x.grad = None
+    y.sum().backward()
+    assert x.grad.tolist() == first.tolist()
+    with pytest.raises(RuntimeError, match="a second time"):
+        y.sum().backward()
+
+
+@pytest.mark.parametrize(
+    "make", [lambda x: x[1:] * x[1:], lambda x: x.t() @ x, lambda x: x.view(6).exp(), lambda x: x * np.ones((2, 3)), abs]
+)
+def test_packed_graphs_have_the_same_gradients(make: Any) -> None:
+    """Views, products, arrays beside tensors: packing to lists and back changes no gradient."""
+    data = np.arange(6.0).reshape(2, 3) - 2
+    x, y = (tg.tensor(data, requires_grad=True) for _ in range(2))
+    with graph.saved_tensors_hooks(lambda t: (t.detach().numpy().tolist(), t.dtype), lambda p: tg.tensor(p[0], dtype=p[1])):
+        out = make(x)
+    out.sum().backward()
+    make(y).sum().backward()
+    assert np.array_equal(x.grad.numpy(), y.grad.numpy())
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (0, 3), (2, 1, 2)])
+def test_packed_shapes(shape: tuple[int, ...]) -> None:
+    """Empty and 0-d tensors, float32."""
+    x = tg.ones(shape, dtype=np.float32, requires_grad=True)
+    with graph.save_on_cpu():
+        y = (x * x).exp()
+    y.sum().backward()
+    assert x.grad.shape == shape
+    assert x.grad.dtype == np.float32
+    assert np.allclose(x.grad.numpy(), 2 * np.exp(1))
+
+
+def test_a_compiled_function_under_hooks() -> None:
+    """A compiled call packs its inputs and results alone, and computes the rest anew."""
+    log = Log()
+
+    @tg.jit
+    def f(x: Any) -> Any:
+        return tg.sin(x) * tg.exp(x)
+
+    x = leaf(1, 2)
+    with graph.saved_tensors_hooks(log.pack, log.unpack):
+        y = f(x)
+    assert [t.shape for t in log.packed] == [(2,), (2,)]
+    y.sum().backward()
+    assert np.allclose(x.grad.numpy(), np.exp([1, 2]) * (np.sin([1, 2]) + np.cos([1, 2])))
+
+
+def test_saving_to_disk(tmp_path: Path) -> None:
+    """The use of the notebooks: what is saved lies in files until it is needed."""
+    names: list[Path] = []
+
+    def pack(t: Any) -> Path:
+        names.append(tmp_path / f"{len(names)}.npy")
+        np.save(names[-1], t.detach().numpy())
+        return names[-1]
+
+    x = leaf(1, 2, 3)
+    with graph.saved_tensors_hooks(pack, lambda name: tg.from_numpy(np.load(name))):
+        y = (x.sin() * x).sum()
+    assert len(names) == 3
+    assert all(n.exists() for n in names)
+    y.backward()
+    assert np.allclose(x.grad.numpy(), np.cos([1, 2, 3]) * [1, 2, 3] + np.sin([1, 2, 3]))
+
+
+def test_save_on_cpu() -> None:
+    """`save_on_cpu(pin_memory=False, device_type="cuda")` keeps copies: later writes do not reach them."""
+    x = leaf(1, 2)
+    with graph.save_on_cpu(pin_memory=True):
+        y = x * 1
+        z = y * y
+    y.zero_()
+    z.sum().backward()
+    assert x.grad.tolist() == [2, 4]
+
+
+def test_disable_saved_tensors_hooks() -> None:
+    """`disable_saved_tensors_hooks(msg)`: opening hooks inside is a RuntimeError(msg), innermost message first; so is entering it inside."""
+    with graph.disable_saved_tensors_hooks("outer"):
+        with graph.disable_saved_tensors_hooks("inner"), pytest.raises(RuntimeError, match=r"^inner$"):
+            with graph.save_on_cpu():
+                pass
+        with pytest.raises(RuntimeError, match=r"^outer$"):
+            with graph.saved_tensors_hooks(abs, abs):
+                pass
+    with graph.save_on_cpu():
+        with pytest.raises(RuntimeError, match=r"^now$"), graph.disable_saved_tensors_hooks("now"):
+            pass
+        leaf(1).exp().sum().backward()
+
+
+def test_allow_mutation_on_saved_tensors() -> None:
+    """`allow_mutation_on_saved_tensors()`: what was saved is copied before it is overwritten, through views and bases too."""
+    x = leaf(1, 2)
+    with graph.allow_mutation_on_saved_tensors():
+        y = x * 1
+        z = (y * y).sum()
+        y.sin_()
+        z.backward()
+        assert x.grad.tolist() == [2, 4]
+        x.grad = None
+        e = x.exp()
+        square = (e[:1] * e[1:]).sum()
+        e[:1].mul_(3)
+        e.zero_()
+        square.backward()
+        assert np.allclose(x.grad.numpy(), np.exp(3))
+
+
+def test_mutation_outside() -> None:
+    """The context cannot be nested; its graphs cannot be used outside; graphs from before are checked as ever."""
+    x = leaf(1, 2)
+    before = x * 1
+    square = (before * before).sum()
+    with graph.allow_mutation_on_saved_tensors():
+        y = (x * 1).exp().sum()
+        before.add_(1)
+        with pytest.raises(RuntimeError, match="cannot be nested"), graph.allow_mutation_on_saved_tensors():
+            pass
+        with pytest.raises(RuntimeError, match="modified by an inplace"):
+            square.backward()
+    with pytest.raises(RuntimeError, match="backward outside of the 'allow_mutation_on_saved_tensors' context"):
+        y.backward()
+    with graph.allow_mutation_on_saved_tensors():
+        (x * 1).exp().sum().backward()
+
+
+# --- several tensors, edges, versions, callbacks, new nodes ----------------------------------------------------------------------------
+
+
+def test_register_multi_grad_hook() -> None:
+    """`register_multi_grad_hook(tensors, fn, mode="all")`: once all gradients are known; None for those that the pass does not reach."""
+    a, b = leaf(1, 2), leaf(3, 4)
+    c, d = a * b, a * b
+    seen: list[Any] = []
+    handle = graph.register_multi_grad_hook((a, b, c, d), lambda grads: seen.append([None if g is None else g.tolist() for g in grads]))
+    c.sum().backward(retain_graph=True)
+    assert seen == [[[3, 4], [1, 2], [1, 1], None]]
+    seen.clear()
+    c.sum().backward(inputs=(a,), retain_graph=True)
+    assert seen == [[[3, 4], None, [1, 1], None]]
+    seen.clear()
+    autograd.grad((c + d).sum(), [a, b], retain_graph=True)
+    assert seen == [[[6, 8], [2, 4], [1, 1], [1, 1]]]
+    handle.remove()
+    (c + d).sum().backward()
+    assert len(seen) == 1
+
+
+def test_multi_grad_hook_any() -> None:
+    """mode="any": the first gradient, once in a pass; tensors without gradient are passed over."""
+    a, b = leaf(1, 2), leaf(3, 4)
+    c = a * b
+    seen: list[Any] = []
+    graph.register_multi_grad_hook((a, b, c, tg.ones(1)), lambda g: seen.append(g.tolist()), mode="any")
+    c.sum().backward(retain_graph=True)
+    c.sum().backward()
+    assert seen == [[1, 1], [1, 1]]
+    with pytest.raises(ValueError, match="mode to be one of"):
+        graph.register_multi_grad_hook((a,), print, mode="some")
+    with pytest.raises(RuntimeError, match="doesn't require gradient"):
+        graph.register_multi_grad_hook((tg.ones(1),), print)
+
+
+def test_multi_grad_hook_of_a_gradient_that_does_not_come() -> None:
+    """Better than torch: where a hook on the way takes a gradient away, the hook is called at the end of the pass with what there is."""
+    a, b = leaf(1), leaf(2)
+    c = a * 3
+    c.grad_fn.register_prehook(lambda outputs: (None,))
+    seen: list[Any] = []
+    graph.register_multi_grad_hook((a, b), lambda grads: seen.append([g is None for g in grads]))
+    (c + b).sum().backward()
+    assert seen == [[True, False]]
+
+
+def test_multi_grad_hooks_in_nested_passes() -> None:
+    """A backward pass inside a hook of another one counts for itself."""
+    a = leaf(1, 2)
+    b = a * 2
+    seen: list[Any] = []
+
+    def inside(g: Any) -> None:
+        with tg.enable_grad():
+            (a * 3).sum().backward()
+
+    b.register_hook(inside)
+    graph.register_multi_grad_hook((a, b), lambda grads: seen.append([g is None for g in grads]))
+    b.sum().backward()
+    assert seen == [[False, True], [False, False]]
+
+
+def test_gradient_edges() -> None:
+    """`get_gradient_edge(t)` stands for the tensor in grad and backward; it has node, output_nr and ownership_token."""
+    a, b = leaf(1, 2), leaf(3, 4)
+    c = a * b
+    edge, total = graph.get_gradient_edge(c), graph.get_gradient_edge(c.sum())
+    assert isinstance(edge, graph.GradientEdge)
+    assert (edge.node, edge.output_nr, edge.ownership_token) == (c.grad_fn, 0, None)
+    assert graph.get_gradient_edge(a).node.variable is a
+    del c
+    ga, gc_ = autograd.grad(total, [a, edge], retain_graph=True)
+    assert (ga.tolist(), gc_.tolist()) == ([3, 4], [1, 1])
+    (ga,) = autograd.grad(edge, a, tg.tensor([2.0, 0.0]), retain_graph=True)
+    assert ga.tolist() == [6, 0]
+    with pytest.raises(RuntimeError, match="only for scalar outputs"):
+        autograd.grad(edge, a)
+    autograd.backward(total)
+    assert b.grad.tolist() == [1, 2]
+    with pytest.raises(RuntimeError, match="does not require gradients"):
+        graph.get_gradient_edge(tg.ones(1))
+    with pytest.raises(TypeError, match="takes a Tensor"):
+        graph.get_gradient_edge(3)
+
+
+def test_increment_version() -> None:
+    """`increment_version` of one tensor or several makes the backward pass notice a write that nobody saw."""
+    x = leaf(1, 2)
+    y = x * 1
+    z = y * y
+    graph.increment_version(y)
+    with pytest.raises(RuntimeError, match="is at version 1; expected version 0"):
+        z.sum().backward()
+    a, b = tg.ones(1), tg.ones(1)
+    graph.increment_version([a, b])
+    graph.increment_version(t for t in (a, b))
+    assert (a._version, b._version, a.view(1, 1)._version) == (2, 2, 2)
+    for wrong in (3, [3]):
+        with pytest.raises(RuntimeError, match=r"Iterable\[Tensor\]"):
+            graph.increment_version(wrong)
+
+
+def test_queue_callback() -> None:
+    """`queue_callback(fn)` from a hook: fn runs when all gradients are in place; outside of a pass it is refused."""
+    x, y = leaf(1), leaf(2)
+    seen: list[Any] = []
+
+    def last() -> None:
+        seen.append((x.grad.tolist(), y.grad.tolist()))
+        if len(seen) == 1:
+            graph.queue_callback(last)
+
+    (x * 2).register_hook(print)
+    x.register_hook(lambda g: graph.queue_callback(last))
+    y.register_hook(lambda g: seen.clear())
+    (x * 2 + y * 3).sum().backward()
+    assert seen == [([2], [3]), ([2], [3])]
+    with pytest.raises(RuntimeError, match="only be installed during backward"):
+        graph.queue_callback(last)
+
+
+def test_node_creation_hook() -> None:
+    """`node_creation_hook(fn)`: told of each node in this thread, those of recorded backward passes among them."""
+    x = leaf(1, 2)
+    seen: list[str] = []
+    with graph.node_creation_hook(lambda node: seen.append(node.name())):
+        y = (x * 2).exp()
+        with tg.no_grad():
+            x.exp()
+        (g,) = autograd.grad(y.sum(), x, create_graph=True)
+    assert seen[:3] == ["MulBackward0", "ExpBackward0", "SumBackward0"]
+    count = len(seen)
+    assert count > 3
+    x.exp()
+    assert len(seen) == count
+    assert g.requires_grad
+    with pytest.raises(ZeroDivisionError):
+        with graph.node_creation_hook(lambda node: 1 / 0):
+            x.exp()
+    x.exp()
+
+
+# --- anomaly detection ---------------------------------------------------------------------------------------------------------------
+
+
+def bad(x: Any) -> Any:
+    return x.sqrt()  # the line to blame
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered")
+def test_detect_anomaly() -> None:
+    """`detect_anomaly()` warns when it is made; a NaN is an error with the name of the function; the forward lines are in a warning."""
+    x = leaf(-1, 1)
+    with pytest.warns(UserWarning, match="Anomaly Detection has been enabled. This mode will increase the runtime"):
+        mode = autograd.detect_anomaly()
+    assert not autograd.is_anomaly_enabled()
+    with mode, warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        assert autograd.is_anomaly_enabled()
+        y = bad(x)
+        with pytest.raises(RuntimeError, match=r"^Function 'SqrtBackward0' returned nan values in its 0th output.$"):
+            y.sum().backward()
+    assert not autograd.is_anomaly_enabled()
+    (warning,) = [w for w in seen if w.category is UserWarning]
+    text = str(warning.message)
+    assert text.startswith("Error detected in SqrtBackward0. Traceback of forward call that caused the error:")
+    assert "the line to blame" in text
+    assert "test_contract_8_saved_and_anomaly.py" in text
+    assert "tracegrad/ops" not in text.replace("\\", "/")
+    assert warning.filename == __file__
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered")
+def test_nan_in_a_second_input() -> None:
+    """The message counts the outputs of the backward function."""
+    x, y = leaf(1), leaf(np.nan)
+    with autograd.set_detect_anomaly(True), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(RuntimeError, match="'MulBackward0' returned nan values in its 0th output"):
+            (x * y).sum().backward()
+        with pytest.raises(RuntimeError, match="'MulBackward0' returned nan values in its 1th output"):
+            (y.detach() * x).sum().backward()
+
+
+def test_traceback_in_metadata() -> None:
+    """Under anomaly detection nodes keep 'traceback_' (only the user's frames), and 'parent_' where a backward pass made them."""
+    x = leaf(4, 9)
+    assert "traceback_" not in x.exp().grad_fn.metadata
+    with autograd.set_detect_anomaly(True):
+        y = bad(x)
+        (g,) = autograd.grad(y.sum(), x, create_graph=True)
+    lines = y.grad_fn.metadata["traceback_"]
+    assert "the line to blame" in lines[-1]
+    assert lines[-1].startswith('  File "')
+    assert "parent_" not in y.grad_fn.metadata
+    assert g.grad_fn.metadata["parent_"] is y.grad_fn
+
+
+def test_errors_in_a_recorded_backward_pass() -> None:
+    """An error in a node that a backward pass made also shows the operation that induced it."""
+    x, v = leaf(4, 9), leaf(1, 1)
+    with autograd.set_detect_anomaly(True):
+        y = x.exp()  # the line behind it
+        (g,) = autograd.grad(y, x, v, create_graph=True)
+        y.add_(1)
+        with pytest.warns(UserWarning, match="(?s)in MulBackward0.*Previous calculation was induced by ExpBackward0.*the line behind it"):
+            # The gradient read the result y, which has changed since.
+            with pytest.raises(RuntimeError, match="modified by an inplace"):
+                autograd.grad(g.sum(), v)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered")
+def test_anomaly_in_one_pass_only() -> None:
+    """Forward outside: no traceback is known. Backward outside: nothing is checked."""
+    x = leaf(-1)
+    y = bad(x)
+    with autograd.set_detect_anomaly(True), pytest.warns(UserWarning, match="No forward pass information available"):
+        with pytest.raises(RuntimeError, match="returned nan values"):
+            y.sum().backward()
+    with autograd.set_detect_anomaly(True):
+        y = bad(x)
+    y.sum().backward()
+    assert np.isnan(x.grad.item())
+
+
+def test_set_detect_anomaly() -> None:
+    """`set_detect_anomaly(mode, check_nan=True)`: function and context manager; both flags can be asked for."""
+    assert (autograd.is_anomaly_enabled(), autograd.is_anomaly_check_nan_enabled()) == (False, True)
+    autograd.set_detect_anomaly(True, check_nan=False)
+    try:
+        assert (autograd.is_anomaly_enabled(), autograd.is_anomaly_check_nan_enabled()) == (True, False)
+        with autograd.set_detect_anomaly(False):
+            assert (autograd.is_anomaly_enabled(), autograd.is_anomaly_check_nan_enabled()) == (False, True)
+            assert "traceback_" not in leaf(1).exp().grad_fn.metadata
+        assert "traceback_" in leaf(1).exp().grad_fn.metadata
+    finally:
+        autograd.set_detect_anomaly(False)
+    assert not autograd.is_anomaly_enabled()
+    assert "traceback_" not in leaf(1).exp().grad_fn.metadata
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered")
+def test_no_check_of_nan() -> None:
+    """check_nan=False lets NaN pass, and still blames errors."""
+    x = leaf(-1)
+    with autograd.set_detect_anomaly(True, check_nan=False):
+        bad(x).sum().backward()
+        assert np.isnan(x.grad.item())
+        y = leaf(1, 2) * 1
+        z = y * y
+        y.add_(1)
+        with pytest.warns(UserWarning, match="Error detected in MulBackward0"), pytest.raises(RuntimeError, match="modified by"):
+            z.sum().backward()
+
+
+def test_hint_of_the_version_error() -> None:
+    """The error about an overwritten tensor hints at anomaly detection, and at its traceback where that is on."""
+    for mode, hint in (
+        (False, r"Hint: enable anomaly detection .*set_detect_anomaly\(True\)"),
+        (True, "backtrace further above .* Good luck!"),
+    ):
+        with autograd.set_detect_anomaly(mode), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            y = leaf(1, 2) * 1
+            z = y * y
+            y.add_(1)
+            with pytest.raises(RuntimeError, match=hint):
+                z.sum().backward()
+
+
+def test_blame_where_warnings_are_errors() -> None:
+    """Where warnings are errors, the error of the backward pass comes through, with the traceback as a note."""
+    x = leaf(1, 2)
+    with autograd.set_detect_anomaly(True):
+        y = x * 1
+        z = y * y
+        y.add_(1)
+        with pytest.raises(RuntimeError, match="modified by") as caught:
+            z.sum().backward()
+    assert "Error detected in MulBackward0" in caught.value.__notes__[0]
+    assert not autograd.is_anomaly_enabled()
+
+
+def test_the_mode_is_of_one_thread() -> None:
+    """Different on purpose: anomaly detection and hooks of saved tensors, as all modes, are of the thread that opened them."""
+    import threading
+
+    seen: list[Any] = []
+    with autograd.set_detect_anomaly(True), graph.saved_tensors_hooks(lambda t: seen.append(t), lambda t: t):
+        thread = threading.Thread(target=lambda: seen.append((autograd.is_anomaly_enabled(), leaf(1).exp().grad_fn.metadata)))
+        thread.start()
+        thread.join()
+    assert seen == [(False, {})]
+
+
+def test_anomaly_in_a_compiled_function() -> None:
+    """A compiled function is one node: its name and the line of its call are what is known."""
+
+    @tg.jit
+    def f(x: Any) -> Any:
+        return tg.sqrt(x)
+
+    x = leaf(-1, 1)
+    with autograd.set_detect_anomaly(True), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        y = f(x)  # the call
+        with pytest.raises(RuntimeError, match="Function 'CallBackward0' returned nan values in its 0th output"):
+            y.sum().backward()
+    assert "the call" in y.grad_fn.metadata["traceback_"][-1]

@@ -1,0 +1,467 @@
+"""The engine: deep and wide graphs, memory, threads, errors in the middle of a pass, the order of hooks."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import threading
+import weakref
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracegrad as tg
+from tracegrad import autograd
+from tracegrad.autograd import graph
+
+
+def leaf(*values: float) -> Any:
+    return tg.tensor(list(values), dtype=np.float64, requires_grad=True)
+
+
+# --- deep and wide -------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "end", ["del y", "node = y.grad_fn; node.metadata['me'] = node; del y, node; import gc; gc.collect()", "raise SystemExit"]
+)
+def test_chain_of_a_hundred_thousand_nodes(end: str) -> None:
+    """Forward, backward and destruction (at once, by the collector, at exit) of a deep graph, on a thread with a small stack too."""
+    program = f"""
+import threading
+import tracegrad as tg
+def run():
+    x = tg.tensor(1.0, requires_grad=True)
+    y = x
+    for _ in range(100_000):
+        y = y + 1.0
+    y.backward()
+    assert x.grad.item() == 1.0
+    {end}
+threading.stack_size(256 * 1024)
+thread = threading.Thread(target=run)
+thread.start()
+thread.join()
+print("done")
+"""
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": os.getcwd()})
+    assert (found.returncode, found.stdout, found.stderr) == (0, "done\n", "")
+
+
+def test_a_deep_gradient_of_a_gradient() -> None:
+    """The recorded backward pass of a deep graph is twice as deep."""
+    x = leaf(0.5)
+    y = x
+    for _ in range(10_000):
+        y = y * 1.0001
+    (g,) = autograd.grad(y.sum(), x, create_graph=True)
+    assert np.isclose(g.item(), 1.0001**10_000)
+    assert autograd.grad((g * x).sum(), x)[0].item() == g.item()
+
+
+def test_diamonds() -> None:
+    """2**200 paths are walked in 200 steps."""
+    x = leaf(1)
+    y = x
+    for _ in range(200):
+        y = y + y
+    y.sum().backward()
+    assert x.grad.item() == 2.0**200
+
+
+def test_a_wide_node() -> None:
+    """Many inputs, the same one among them."""
+    x = leaf(1, 2)
+    tg.concatenate([x, x * 2] * 500).sum().backward()
+    assert x.grad.tolist() == [1500, 1500]
+
+
+# --- memory --------------------------------------------------------------------------------------------------------------------------
+
+w, b, data = tg.ones(2, 3, requires_grad=True), tg.zeros(2, requires_grad=True), tg.arange(3.0)
+
+
+def training_step() -> None:
+    ((w @ data + b) ** 2).sum().backward()
+    with tg.no_grad():
+        w.sub_(1e-9 * w.grad)
+        b.sub_(1e-9 * b.grad)
+    w.grad = None
+    b.grad.zero_()
+
+
+def step_with_hooks() -> None:
+    y = w * 2
+    y.register_hook(lambda g: g * 1)
+    y.retain_grad()
+    y.grad_fn.register_hook(lambda inputs, outputs: None)
+    several = graph.register_multi_grad_hook((w, y), lambda grads: None)
+    handle = w.register_hook(lambda g: g)
+    (y * y).sum().backward()
+    handle.remove()
+    several.remove()
+
+
+def step_in_place() -> None:
+    y = w * 2
+    y.add_(1)
+    y[0].mul_(3)
+    y[1] = 0.0
+    y.t().exp_()
+    y.sum().backward()
+
+
+def step_without_backward() -> None:
+    (w * 2).exp().sum()
+
+
+def step_with_packing() -> None:
+    with graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+        y = (w * w).exp().sum()
+    y.backward()
+    with graph.save_on_cpu():
+        (w * w).exp().sum()
+
+
+def step_under_anomaly_detection() -> None:
+    with autograd.set_detect_anomaly(True), graph.node_creation_hook(lambda node: node.metadata.update(seen=True)):
+        (w * w).exp().sum().backward()
+
+
+def step_that_overwrites() -> None:
+    with graph.allow_mutation_on_saved_tensors():
+        y = w * 1
+        z = (y * y).sum()
+        y.mul_(2)
+        z.backward()
+
+
+def step_of_second_order() -> None:
+    (g,) = autograd.grad((w**3).sum(), w, create_graph=True)
+    g.sum().backward()
+
+
+def step_that_fails() -> None:
+    y = w * 2
+    y.register_hook(lambda g: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        y.sum().backward()
+
+
+STEPS = [
+    training_step,
+    step_with_hooks,
+    step_in_place,
+    step_without_backward,
+    step_with_packing,
+    step_under_anomaly_detection,
+    step_that_overwrites,
+    step_of_second_order,
+]
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda f: f.__name__)
+def test_steps_leave_nothing_behind(step: Any) -> None:
+    """No step leaves objects or cycles: with the collector off, their number stays the same."""
+    for _ in range(5):
+        step()
+    gc.collect()
+    gc.disable()
+    try:
+        before = len(gc.get_objects())
+        for _ in range(200):
+            step()
+        grown = len(gc.get_objects()) - before
+        assert grown < 50, f"{grown} objects more"
+        assert gc.collect() < 50
+    finally:
+        gc.enable()
+        w.grad = b.grad = None
+
+
+def test_errors_leave_nothing_behind() -> None:
+    """Nor does a pass that fails, once its traceback is gone."""
+    step_that_fails()
+    gc.collect()
+    before = len(gc.get_objects())
+    for _ in range(50):
+        step_that_fails()
+    gc.collect()
+    assert len(gc.get_objects()) - before < 30
+
+
+def test_what_was_saved_is_freed_by_the_pass() -> None:
+    """A backward pass frees what nodes have saved as it goes, even while the result lives; retain_graph keeps it."""
+    x = leaf(1, 2)
+    y = x + 1
+    z = y.exp()
+    middle = weakref.ref(y)
+    s = (z * 3).sum()
+    z2 = y * y
+    del y, z
+    z2.sum().backward(retain_graph=True)
+    assert middle() is not None
+    z2.sum().backward()
+    assert middle() is None
+    s.backward()
+
+
+# --- threads -------------------------------------------------------------------------------------------------------------------------
+
+
+def run_in_threads(count: int, job: Any) -> None:
+    """Run `job` in several threads that switch as often as can be."""
+    errors: list[BaseException] = []
+    start = threading.Barrier(count)
+
+    def run() -> None:
+        try:
+            start.wait()
+            job()
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run) for _ in range(count)]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert errors == []
+
+
+def test_threads_with_a_common_leaf() -> None:
+    """Better than torch, where this is the user's responsibility: `.grad` is the right sum."""
+    x = tg.zeros(3, requires_grad=True)
+
+    def job() -> None:
+        for _ in range(100):
+            (x * 2).sum().backward()
+
+    run_in_threads(8, job)
+    assert x.grad.tolist() == [1600] * 3
+
+
+def test_accumulating_waits() -> None:
+    """While one thread adds to a `.grad`, another one waits: seen by stopping the first in the middle."""
+    x = tg.zeros(1, requires_grad=True)
+    inside, go_on, order = threading.Event(), threading.Event(), []
+
+    class Slow(type(x)):  # type: ignore[misc]
+        __slots__ = ()
+
+        def _accumulate_grad(self, ct: Any, create_graph: bool = False) -> None:
+            order.append("enters")
+            inside.set()
+            go_on.wait(0.2)
+            super()._accumulate_grad(ct, create_graph)
+            order.append("leaves")
+
+    slow = Slow(np.zeros(1), True)
+
+    def job() -> None:
+        (slow * 1).sum().backward()
+
+    threads = [threading.Thread(target=job) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+        inside.wait()
+    for thread in threads:
+        thread.join()
+    assert order == ["enters", "leaves"] * 2
+    assert slow.grad.item() == 2
+
+
+def test_threads_through_a_shared_part() -> None:
+    """Several passes through one part of a graph at a time, with retain_graph."""
+    x = leaf(0, 0)
+    shared = (x * 2).exp()
+
+    def job() -> None:
+        for _ in range(50):
+            (shared * shared).sum().backward(retain_graph=True)
+
+    run_in_threads(4, job)
+    assert x.grad.tolist() == [4.0 * 200] * 2
+
+
+def test_modes_of_threads() -> None:
+    """A backward pass in one thread does not turn recording off in another."""
+    x = leaf(1)
+
+    def job() -> None:
+        for _ in range(50):
+            assert tg.is_grad_enabled()
+            y = x * 2
+            assert y.requires_grad
+            y.sum().backward()
+
+    run_in_threads(4, job)
+
+
+# --- errors in the middle ------------------------------------------------------------------------------------------------------------
+
+
+class Interrupt(KeyboardInterrupt):
+    pass
+
+
+@pytest.mark.parametrize("error", [ValueError, Interrupt])
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_errors_in_the_middle(error: type[BaseException], create_graph: bool) -> None:
+    """An error (or Ctrl-C) in a hook comes through with its own type; the engine and its modes are as before."""
+    x = leaf(1, 2)
+    y = x * x
+
+    def fail(g: Any) -> None:
+        raise error("from the hook")
+
+    handle = y.register_hook(fail)
+    s = y.sum()
+    for record in (False, True):
+        with tg.set_grad_enabled(record):
+            with pytest.raises(error, match="from the hook"):
+                autograd.grad(s, x, retain_graph=True, create_graph=create_graph)
+            assert tg.is_grad_enabled() == record
+    assert x.grad is None
+    handle.remove()
+    s.backward()
+    assert x.grad.tolist() == [2, 4]
+    with pytest.raises(RuntimeError, match="only be installed during backward"):
+        graph.queue_callback(print)
+
+
+def test_a_pass_inside_a_hook() -> None:
+    """A backward pass in a hook of another one, over a graph of its own and over a common leaf."""
+    x = leaf(1, 2)
+    y = x * 3
+
+    def inside(g: Any) -> None:
+        with tg.enable_grad():
+            (x * 10).sum().backward()
+        assert not tg.is_grad_enabled()
+
+    y.register_hook(inside)
+    y.sum().backward()
+    assert x.grad.tolist() == [13, 13]
+
+
+# --- the order of hooks --------------------------------------------------------------------------------------------------------------
+
+
+def test_order_of_hooks() -> None:
+    """Tensor hooks as registered, then what is retained, prehooks of the node, its rule, posthooks; likewise for the leaf."""
+    x = leaf(1, 2)
+    y = x * 2
+    seen: list[Any] = []
+
+    def note(name: str) -> Any:
+        return lambda *given: seen.append(name)
+
+    leaf_node = y.grad_fn.next_functions[0][0]
+    y.grad_fn.register_hook(note("node"))
+    y.grad_fn.register_prehook(lambda outputs: seen.append(("retained", y.grad.tolist())))
+    y.retain_grad()
+    y.register_hook(lambda g: (seen.append("first"), g * 5)[1])
+    y.register_hook(note("second"))
+    x.register_post_accumulate_grad_hook(lambda t: seen.append(("accumulated", t.grad.tolist())))
+    leaf_node.register_hook(note("leaf's node"))
+    leaf_node.register_prehook(lambda outputs: seen.append(("before the leaf's node", x.grad)))
+    x.register_hook(note("leaf"))
+    y.sum().backward()
+    assert seen == [
+        "first",
+        "second",
+        ("retained", [5, 5]),
+        "node",
+        "leaf",
+        ("before the leaf's node", None),
+        ("accumulated", [10, 10]),
+        "leaf's node",
+    ]
+
+
+def test_leaves_accumulate_as_the_pass_reaches_them() -> None:
+    """A post-accumulate hook can use and drop a gradient while the pass goes on: an optimizer inside the backward pass."""
+    first, second = leaf(1), leaf(2)
+    hidden = first * 3
+    out = (hidden * second).sum()
+    seen: list[Any] = []
+
+    def update(p: Any) -> None:
+        seen.append((p.item(), p.grad.item()))
+        p.sub_(0.1 * p.grad)
+        p.grad = None
+
+    for p in (first, second):
+        p.register_post_accumulate_grad_hook(update)
+    hidden.register_hook(lambda g: seen.append("hidden"))
+    out.backward()
+    assert seen == [(2, 3), "hidden", (1, 6)] or seen == ["hidden", (2, 3), (1, 6)]
+    assert np.isclose(first.item(), 0.4)
+    assert first.grad is None
+
+
+def test_hooks_that_come_and_go() -> None:
+    """A hook may remove itself, or another one that then does not run again, or register one for the next pass."""
+    x = leaf(1)
+    seen: list[str] = []
+    handles: dict[str, Any] = {}
+
+    def first(g: Any) -> None:
+        seen.append("first")
+        handles["first"].remove()
+        handles["first"].remove()  # twice is harmless
+
+    def second(g: Any) -> None:
+        seen.append("second")
+        handles["third"] = x.register_hook(lambda g: seen.append("third"))
+        handles["second"].remove()
+
+    handles["first"], handles["second"] = x.register_hook(first), x.register_hook(second)
+    (x * 2).sum().backward()
+    assert seen == ["first", "second"]
+    (x * 2).sum().backward()
+    assert seen == ["first", "second", "third"]
+    with x.register_hook(lambda g: seen.append("with")):
+        (x * 2).sum().backward()
+    assert seen[-1] == "with"
+    (x * 2).sum().backward()
+    assert seen[-1] == "third"
+
+
+def test_hooks_under_create_graph() -> None:
+    """Under create_graph hooks get gradients with history, and what they compute is part of the result."""
+    x = leaf(1, 2)
+    y = x * x
+    y.register_hook(lambda g: g * x)
+    y.grad_fn.register_prehook(lambda outputs: (outputs[0] * 2,))
+    y.grad_fn.register_hook(lambda inputs, outputs: tuple(None if g is None else g * x for g in inputs))
+    (g,) = autograd.grad(y.sum(), x, create_graph=True)
+    assert g.tolist() == [4, 32]  # 2 x * 2 x * x
+    (h,) = autograd.grad(g.sum(), x)
+    assert h.tolist() == [12, 48]
+
+
+def test_hooks_in_a_jitted_step() -> None:
+    """Hooks are part of a compiled step."""
+
+    @tg.jit
+    def step(v: Any) -> Any:
+        x = tg.tensor(v, requires_grad=True)
+        y = x * x
+        y.register_hook(lambda g: g * 2)
+        y.grad_fn.register_prehook(lambda outputs: (outputs[0] * 5,))
+        y.grad_fn.register_hook(lambda inputs, outputs: tuple(None if g is None else g + 1 for g in inputs))
+        y.sum().backward()
+        return x.grad
+
+    # Two inputs of the product, each with one added.
+    assert step(tg.tensor([1.0, 2.0])).tolist() == [22, 42]

@@ -1,0 +1,76 @@
+"""Rules written out: for each plan a small Python function that does in a straight line what `apply_rules` does in general, where
+cotangents are plain arrays and nothing is recorded.
+
+Products with partial derivatives are taken here, by NumPy; what comes out in another shape or dtype than the input's goes to the rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..ir.op import Op
+from ..ops.arithmetic import strong_mul_op
+from .saved import FREED, unpack, unpack_result
+from .tape import Plan
+
+Pull = Callable[..., Any]
+"""`pull(node, cotangent, needed)`: the cotangents of the inputs, None of those that are not needed."""
+
+
+def pull_of(op: Op, plan: Plan) -> Pull:
+    """The rules of a plan of an operation with one result."""
+    space: dict[str, Any] = {
+        "FREED": FREED,
+        "unpack": unpack,
+        "unpack_result": unpack_result,
+        "mul": np.multiply,
+        "strong_mul": strong_mul_op.evaluate,
+        "minus": np.negative,
+    }
+    name = f"pull_{op.name}"
+    lines = [f"def {name}(node, ct, needed):", "    saved = node.saved", "    if saved is None: raise RuntimeError(FREED)"]
+
+    def put(*text: str) -> None:
+        lines.extend("    " + line for line in text)
+
+    # What was saved, if it is still what it was.
+    values = ["ct", *[f"s{k}" for k in range(len(plan.inputs) + len(plan.outputs))]]
+    if values[1:]:
+        put("".join(f"(b{s}, {s}, n{s}), " for s in values[1:]) + "= saved")
+    for k, s in enumerate(values[1:]):
+        if k < len(plan.inputs):
+            put(f"if b{s} is not None:", f"    v = b{s}._versions")
+            changed = f"b{s}._data is not {s} or b{s}._base is not None or b{s}._tangents is not None or v is not None and v[0] != n{s}"
+            put(f"    if {changed}: {s} = unpack(saved[{k}], False)")
+        else:
+            put("c = node.counters", f"if b{s} is not None or c is not None and c[n{s}][0]: {s} = unpack_result(node, saved[{k}], False)")
+    put(f"{''.join(f'e{k}, ' for k in range(len(op.inputs)))}= node.edges")
+    if any(keywords for _, _, _, keywords, _ in plan.rules):
+        put("params = node.params")
+    # The rules.
+    for (k, rule, places, keywords, like), step in zip(plan.rules, plan.products, strict=True):
+        space[f"rule{k}"] = rule
+        arguments = [values[p] for p in places] + [f"{n}=params[{n!r}]" for n in keywords] + (["like=like"] if like else [])
+        whole = f"g{k} = rule{k}({', '.join(arguments)})"
+        text = []
+        if like:
+            text += [f"like, n = e{k}", "if like.types is not None: like = like.types[n]"]
+        if step is not None and like:
+            kind, space[f"partial{k}"] = step
+            factor = f"partial{k}({', '.join(values[p] for p in places[1:])})"
+            text.append(f"g{k} = " + {"same": "ct", "minus": "minus(ct)"}.get(kind, f"{kind}(ct, {factor})"))
+            text.append(f"if g{k}.dtype is not like.dtype or g{k}.shape != like.shape or g{k}.dtype.kind == 'c': {whole}")
+        else:
+            text.append(whole)
+        if len(plan.rules) > 1:
+            put(f"if needed is None or e{k}[0] in needed:", *["    " + line for line in text], f"else: g{k} = None")
+        else:
+            put(*text)
+    given = {k for k, *_ in plan.rules}
+    put(f"return ({''.join(f'g{k}, ' if k in given else 'None, ' for k in range(len(op.inputs)))})")
+    exec(compile("\n".join(lines), f"{__file__}: {op.name}", "exec"), space)
+    function: Pull = space[name]
+    return function
