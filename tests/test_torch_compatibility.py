@@ -1,0 +1,100 @@
+"""docs/torch_compatibility.md tells the truth: its tables list every name of torch.autograd, and each status is as stated."""
+
+from __future__ import annotations
+
+import importlib
+import pathlib
+import re
+import warnings
+from typing import Any
+
+import pytest
+
+import tracegrad as tg
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PAGE = (ROOT / "docs" / "torch_compatibility.md").read_text(encoding="utf-8")
+FROZEN = {
+    place: names.split()
+    for place, _, names in (
+        line.partition(": ") for line in (ROOT / "tests" / "torch_2_13_names.txt").read_text(encoding="utf-8").splitlines()[1:]
+    )
+}
+ROW = re.compile(r"^\| `(\w+)` \| (\w+) \| (.*) \|$")
+
+
+def tables() -> dict[str, dict[str, tuple[str, str]]]:
+    """Place -> name -> (status, remark)."""
+    found: dict[str, dict[str, tuple[str, str]]] = {}
+    place = ""
+    for line in PAGE.partition("\n## Every name\n")[2].splitlines():
+        if line.startswith("### `"):
+            place = line[5:-1]
+            found[place] = {}
+        elif row := ROW.match(line):
+            assert row[1] not in found[place], f"{place}.{row[1]} is listed twice"
+            found[place][row[1]] = row[2], row[3]
+    return found
+
+
+TABLES = tables()
+
+
+def place_of(path: str) -> list[Any]:
+    """The module or class that a heading is about (and an instance, where attributes are made per object)."""
+    if path == "torch.Tensor":
+        return [tg.Tensor, tg.ones(2, requires_grad=True) * 2]
+    if path == "torch.autograd.gradcheck":
+        # The attribute of that name is the function, as in torch.
+        return [importlib.import_module("tracegrad.autograd.gradcheck")]
+    found: Any = tg
+    for name in path.split(".")[1:]:
+        found = getattr(found, name)
+    return [found]
+
+
+def test_the_list_is_complete() -> None:
+    assert {place: list(rows) for place, rows in TABLES.items()} == {place: FROZEN[place] for place in TABLES}
+    assert set(TABLES) == set(FROZEN)
+    assert sum(map(len, FROZEN.values())) > 150
+
+
+@pytest.mark.parametrize("path", sorted(TABLES))
+def test_status_is_true(path: str) -> None:
+    try:
+        places = place_of(path)
+    except (AttributeError, ImportError):
+        places = []
+    for name, (status, remark) in TABLES[path].items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            there = any(hasattr(place, name) for place in places)
+        assert status in ("same", "different", "absent"), f"{path}.{name}: {status}"
+        assert there == (status != "absent"), f"{path}.{name} is said to be {status}"
+        assert remark or status == "same", f"{path}.{name}: {status} needs a reason"
+
+
+def test_what_the_page_says_of_dtypes() -> None:
+    """The rows of the promotion table, one by one."""
+    i64, f32, c64 = tg.ones(2, dtype=tg.int64), tg.ones(2, dtype=tg.float32), tg.ones(2, dtype=tg.complex64)
+    u8, flags = tg.ones(2, dtype=tg.uint8), tg.tensor([True, False])
+    for result in (i64 + f32, i64 - f32, i64 * f32, i64 / f32, i64 // f32, i64**f32):
+        assert result.dtype == tg.float64
+    assert (i64 * c64).dtype == tg.complex128
+    assert (f32 + tg.tensor(1.0)).dtype == tg.float64
+    assert (f32 + 2.5).dtype == tg.float32
+    assert u8.sin().dtype == tg.float32
+    assert u8.sum().dtype == u8.prod().dtype == u8.cumsum(0).dtype == "uint64"
+    assert i64.mean().dtype == flags.mean().dtype == tg.float64
+    assert (flags - i64).dtype == tg.int64
+    assert flags.any().dtype == u8.any().dtype == bool
+    assert not hasattr(tg, "float16")
+    assert type(i64.shape) is tuple
+    assert repr(i64.size()) == "tracegrad.Size([2])"
+
+
+def test_every_name_of_the_page_exists() -> None:
+    """Names of tracegrad in the prose: `graph.save_on_cpu`, `functional.jacobian` and others are there."""
+    prose = PAGE.partition("\n## Every name\n")[0]
+    for module, name in re.findall(r"`(?:autograd\.)?(functional|graph|forward_ad|profiler)\.(\w+)", prose):
+        assert hasattr(getattr(tg.autograd, module), name), f"{module}.{name}"
