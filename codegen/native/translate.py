@@ -360,8 +360,6 @@ class Function:
         """`np.empty(shape, dtype)`: memory that lives until the function returns, or comes here again."""
         b = self.builder
         slot = cgutils.alloca_once(b, ir.IntType(8).as_pointer(), zfill=True)
-        self.values.free(b, slot)
-        b.store(ir.Constant(ir.IntType(8).as_pointer(), None), slot)
         self.scratch.append(slot)
         made, size = self.values.allocated(b, slot, self.calls.items(b, shape), dtype, zero)
         status = self.names[0].get("status")

@@ -239,8 +239,14 @@ class Values:
         # Of no bytes there may be no address.
         total = builder.select(builder.icmp_unsigned("==", total, ir.Constant(total.type, 0)), ir.Constant(total.type, 1), total)
         byte = ir.IntType(8).as_pointer()
-        data = builder.call(cgutils.get_or_insert_function(self.module, ir.FunctionType(byte, [ir.IntType(64)]), "NRT_Allocate"), [total])
-        builder.store(data, slot)
+        # What was made here before is made anew only where it is too small: in a loop that saves most of the work.
+        room = cgutils.alloca_once(builder, ir.IntType(64), zfill=True)
+        with builder.if_then(builder.icmp_unsigned("<", builder.load(room), total)):
+            self.free(builder, slot)
+            make = cgutils.get_or_insert_function(self.module, ir.FunctionType(byte, [ir.IntType(64)]), "NRT_Allocate")
+            builder.store(builder.call(make, [total]), slot)
+            builder.store(total, room)
+        data = builder.load(slot)
         if zero:
             cgutils.memset(builder, data, total, 0)
         return self.c_ordered(builder, element, data, extents), total
