@@ -9,6 +9,7 @@ from .._codegen import integers, kernel, lowering
 from ..ir.graph import Atom, Graph, Literal, Node, Var
 from ..types import Int, Shape
 from .analysis import Analysis
+from .carries import Chain, in_place, reads
 from .lower import BOOL, Emitter, Storage, aligned, comment_of, converted, is_one, place_of
 from .nests import Nests
 from .tasks import Task, bundles, loops
@@ -221,7 +222,8 @@ class Whole:
         rule = node.op.lowering
         assert isinstance(rule, lowering.Scatter)
         target, updates = node.inputs[0], node.inputs[1]
-        self.fill(task.dest, target)
+        if not (isinstance(target, Var) and e.storage.get(target) == task.dest):
+            self.fill(task.dest, target)
         shapes = tuple(a.type.shape for a in node.inputs)
         combine: Any = rule.combine
         dtype = node.outputs[0].type.dtype
@@ -232,13 +234,28 @@ class Whole:
 
     # --- regions -----------------------------------------------------------------------------------------------------------
 
-    def body(self, graph: Graph, outputs: Sequence[Storage]) -> None:
-        """A sub-graph's statements in the innermost open scope."""
-        for bundle in bundles(self.builder.tasks(graph, outputs), 0):
+    def body(self, graph: Graph, outputs: Sequence[Storage], last: Sequence[tuple[Chain, Storage]] = ()) -> None:
+        """A sub-graph's statements in the innermost open scope; `last` are scatters into places, which run after all else."""
+        tasks = self.builder.tasks(graph, outputs)
+        places = {node.outputs[0]: where for chain, where in last for node in chain}
+        late = {t.var: t for t in tasks if t.var in places and t.node is not None}
+        for bundle in bundles([t for t in tasks if t.var not in places], 0):
             for task in bundle if not loops(bundle[0], 0) else ():
                 self.run(task) if task.kind == "whole" else self.nests.run([task], 0)
             if loops(bundle[0], 0):
                 self.nests.loop(bundle, 0)
+        for chain, where in last:
+            for node in chain:
+                task = late[node.outputs[0]]
+                target, updates = node.inputs[0], node.inputs[1]
+                if reads(node, target, graph) and updates.type.size != 1:
+                    # All that is written is read before.
+                    held = self.copied(updates)
+                    given = Var(updates.type)
+                    self.emitter.storage[given] = held
+                    node = Node(node.op, (target, given, *node.inputs[2:]), node.params, node.outputs, node.where, node.note)
+                self.emitter.storage[node.outputs[0]] = task.dest = where
+                self.scatter(node, task)
 
     def operand(self, atom: Atom) -> Storage:
         """Where a region reads a constant or stacked operand."""
@@ -260,23 +277,32 @@ class Whole:
         for var, dest in zip(body.inputs[fixed : fixed + carries], carry, strict=True):
             e.storage[var] = dest
         stacked = [self.operand(a) for a in node.inputs[fixed + carries :]]
-        following = self.following(node.outputs[:carries])
+        following, last = self.following(node.outputs[:carries], body, body.inputs[fixed : fixed + carries], carry)
         with e.loop(0, length, barrier=True, sequential=True) as i:
             step: Int = length - 1 - i if node.params["reverse"] else i
             e.counts[body.inputs[fixed + carries]] = step
             for var, where in zip(body.inputs[fixed + carries + 1 :], stacked, strict=True):
                 e.storage[var] = Storage(where.buffer, var.type.shape, (*where.prefix, step))
             ys = [Storage(w.buffer, v.type.shape[1:], (*w.prefix, step)) for v, w in ((v, e.storage[v]) for v in node.outputs[carries:])]
-            self.body(body, [*following, *ys])
+            self.body(body, [*following, *ys], last)
             self.advance(carry, following)
 
-    def following(self, outputs: Sequence[Var]) -> list[Storage]:
-        """Buffers for the carries of the next step."""
-        return [self.builder.buffer(f"{self.emitter.names.of(v)}_next", v, "temp") for v in outputs]
+    def following(
+        self, outputs: Sequence[Var], body: Graph, carries: Sequence[Var], carry: Sequence[Storage]
+    ) -> tuple[list[Storage], list[tuple[Chain, Storage]]]:
+        """Where the carries of the next step are written, and the scatters that write in place, which run last."""
+        chains = in_place(body, carries, body.outputs[: len(carries)])
+        result = [
+            carry[k] if k in dict(chains) else self.builder.buffer(f"{self.emitter.names.of(v)}_next", v, "temp")
+            for k, v in enumerate(outputs)
+        ]
+        return result, [(chain, carry[k]) for k, chain in chains]
 
     def advance(self, carry: Sequence[Storage], following: Sequence[Storage]) -> None:
         e = self.emitter
         for dest, source in zip(carry, following, strict=True):
+            if dest == source:
+                continue
             dtype = e.buffers[source.buffer].dtype
             with e.nest(dest.shape) as index:
                 self.nests.store(dest, index, kernel.Load(source.buffer, self.nests.place(source, index), dtype))
@@ -315,7 +341,7 @@ class Whole:
         carry = [e.storage[v] for v in node.outputs[:-1]]
         for dest, atom in zip(carry, node.inputs[fixed:], strict=True):
             self.fill(dest, atom)
-        following = self.following(node.outputs[:-1])
+        following, last = self.following(node.outputs[:-1], body, body.inputs[fixed:], carry)
         count, going = e.storage[node.outputs[-1]], self.builder.new_buffer("going", BOOL, ())
         self.nests.store(count, (), kernel.Literal(0, kernel.INT64))
         for graph in (test, body):
@@ -330,7 +356,7 @@ class Whole:
         if limit is not None:
             condition = kernel.Apply(f"{{going}} and {{steps}} < {limit}", (("going", condition), ("steps", steps)), BOOL)
         with e.scope(barrier=True) as inner:
-            self.body(body, following)
+            self.body(body, following, last)
             self.advance(carry, following)
             self.nests.store(count, (), kernel.Apply("{x} + 1", (("x", steps),), kernel.INT64))
             self.body(test, [going])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._codegen import integers
 from ..dtypes import INT64
 from ..ir.graph import Atom, Literal, Node, Var
 from ..ops.arithmetic import equal_op, mul_op, neg_op, not_equal_op, where_op
@@ -19,6 +20,26 @@ from ..types import Int, Shape
 
 if TYPE_CHECKING:
     from .rewrite import Rewriter
+
+
+def add_in_place(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
+    """x + index_add(zeros, v, i) -> index_add(x, v, i): what a gradient collects at some places needs no array of its own."""
+    if node.op.name != "add":
+        return None
+    for collected, other in (inputs, inputs[::-1]):
+        chain: list[Node] = []
+        atom = collected
+        while isinstance(atom, Var) and atom in b.definition and b.definition[atom].op.name.startswith("index_add"):
+            chain.insert(0, b.definition[atom])
+            atom = chain[0].inputs[0]
+        zeros = b.made_by(atom, "broadcast_to") if chain else None
+        zero = zeros.inputs[0] if zeros is not None else None
+        if not isinstance(zero, Literal) or isinstance(zero.value, integers.Integer) or zero.value != 0 or other.type != collected.type:
+            continue
+        for link in chain:
+            other = b.emit(link.op, (other, *link.inputs[1:]), link.params, link)
+        return other
+    return None
 
 
 def factor_out_of_sum(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
