@@ -13,9 +13,9 @@ from ..ops.shape import transpose_op
 from ..types import SIZES, ArrayType, Int, Shape
 from .analysis import Analysis
 from .bounds import Facts
-from .lower import Emitter, Storage, is_one, templates
+from .lower import Emitter, Storage, is_one
 from .memory import plan, prune
-from .names import Names
+from .names import Names, templates
 from .nests import Nests
 from .packing import pack
 from .tasks import Task, bundles, loops, map_task, parts, probe_task, reduce_task, stages

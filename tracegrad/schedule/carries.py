@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from .._codegen import lowering
 from ..ir.graph import Atom, Graph, Node, Var
@@ -35,10 +35,11 @@ def in_place(body: Graph, carries: Sequence[Var], following: Sequence[Atom]) -> 
             atom = chain[0].inputs[0]
         if not chain or atom is not carry:
             continue
-        if any(readers[node.outputs[0]] != [then] for node, then in zip(chain, [*chain[1:], None], strict=True)):
+        if any(not _only_for(then, node, readers) for node, then in zip(chain, [*chain[1:], None], strict=True)):
             continue
+        # A later scatter may read what the one before it has left, but nothing older.
         changed: set[Atom] = {carry, *[node.outputs[0] for node in chain]}
-        if all(not changed & _ancestors(node.inputs[1:], made) for node in chain[1:]):
+        if all(changed & _ancestors(node.inputs[1:], made, changed) <= {node.inputs[0]} for node in chain[1:]):
             chains[k] = chain
     order: list[tuple[int, Chain]] = []
     reads = {k: {m for m in chains if m != k and carries[m] in _ancestors(chain[0].inputs[1:], made)} for k, chain in chains.items()}
@@ -55,15 +56,22 @@ def in_place(body: Graph, carries: Sequence[Var], following: Sequence[Atom]) -> 
     return order
 
 
-def _ancestors(atoms: Sequence[Atom], made: dict[Var, Node]) -> set[Atom]:
-    """What these are computed from, themselves included."""
+def _only_for(then: Node | None, node: Node, readers: dict[Atom, list[Node | None]]) -> bool:
+    """Whether a result is read for one purpose only: by `then`, or by what in turn is only for it. None is the result of the body."""
+    if then is None:
+        return readers[node.outputs[0]] == [None]
+    return all(r is then or (r is not None and _only_for(then, r, readers)) for v in node.outputs for r in readers.get(v, []))
+
+
+def _ancestors(atoms: Sequence[Atom], made: dict[Var, Node], stop: Collection[Atom] = ()) -> set[Atom]:
+    """What these are computed from, themselves included; not what is behind those in `stop`."""
     found: set[Atom] = set()
     stack = list(atoms)
     while stack:
         a = stack.pop()
         if a not in found:
             found.add(a)
-            if isinstance(a, Var) and a in made:
+            if isinstance(a, Var) and a in made and a not in stop:
                 stack.extend(made[a].inputs)
     return found
 

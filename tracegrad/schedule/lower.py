@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from .._codegen import integers, kernel, lowering
-from ..ir.graph import Atom, Graph, Literal, Node, Var
+from ..ir.graph import Atom, Literal, Node, Var
 from ..types import Int, Shape
 from .bounds import nonnegative, reshape_index
+from .counts import counted_by
 from .names import Names
 
 Index = tuple[Int, ...]
@@ -244,6 +245,9 @@ class Emitter:
         for name, atom, dtype in zip(node.op.inputs, node.inputs, dtypes, strict=True):
             value = self.element(atom, aligned(index, atom.type.shape))
             arguments.append((name, converted(value, dtype)))
+        number = counted_by(node.op.name, [x for _, x in arguments]) if var.type.dtype == INT64 else None
+        if number is not None:
+            return number
         counted = False
         for k, i in enumerate(index):
             if f"{{{k}}}" in code:
@@ -378,6 +382,9 @@ class Emitter:
             known = next((s.memo[key] for s in reversed(self.scopes) if key in s.memo), None)
             if known is None:
                 raw = converted(self.element(node.inputs[which], position), INT64)
+                if isinstance(raw, kernel.Index) and nonnegative(raw.value, self.ranges) and nonnegative(size - 1 - raw.value, self.ranges):
+                    result.append(raw.value)
+                    continue
                 extent = kernel.Index(size)
                 wrapped = self.let("at", kernel.Apply("{i} + {n} if {i} < 0 else {i}", (("i", raw), ("n", extent)), INT64))
                 if self.probe is None:
@@ -479,16 +486,3 @@ def comment_of(node: Node) -> str:
 
 def place_of(node: Node) -> str:
     return f" ({node.where})" if node.where else ""
-
-
-def templates(graph: Graph) -> Iterator[str]:
-    """All code templates of a graph and its sub-graphs."""
-    for node in graph.nodes:
-        rule = node.op.lowering
-        if isinstance(rule, lowering.Pointwise):
-            yield rule.code if isinstance(rule.code, str) else rule.code(node.params)
-        elif isinstance(rule, (lowering.Library, lowering.Kernel)):
-            name = rule.call([a.type for a in node.inputs], [v.type for v in node.outputs], node.params)[0]
-            yield from (name, f"{name}_scaled")
-    for sub in graph.subgraphs():
-        yield from templates(sub)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from .._codegen import lowering
 from ..ir.graph import Graph, Var
 from ..ir.printer import assign_names
 
@@ -63,3 +64,16 @@ class Names:
     def loop(self, hint: str, active: Sequence[str]) -> str:
         """A loop index that no open loop has."""
         return next(x for x in ([hint, *self.loops] if hint else self.loops) if x not in active)
+
+
+def templates(graph: Graph) -> Iterator[str]:
+    """All code templates of a graph and its sub-graphs."""
+    for node in graph.nodes:
+        rule = node.op.lowering
+        if isinstance(rule, lowering.Pointwise):
+            yield str(rule.code(node.params) if callable(rule.code) else rule.code)
+        elif isinstance(rule, (lowering.Library, lowering.Kernel)):
+            name = rule.call([a.type for a in node.inputs], [v.type for v in node.outputs], node.params)[0]
+            yield from (name, f"{name}_scaled")
+    for sub in graph.subgraphs():
+        yield from templates(sub)

@@ -10,8 +10,8 @@ import heapq
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from .._codegen import lowering
-from ..ir.graph import Atom, Graph, Node, Var
+from .._codegen import integers, lowering
+from ..ir.graph import Atom, Graph, Literal, Node, Var
 
 
 def trim(graph: Graph) -> Graph:
@@ -30,6 +30,72 @@ def trim(graph: Graph) -> Graph:
 
 
 A = TypeVar("A", Var, Atom)
+
+
+def settle(graph: Graph) -> Graph:
+    """Numbers that loops and branches are given stand in their bodies; carries that no step changes are constants."""
+    same: dict[Atom, Atom] = {}
+    nodes: list[Node] = []
+    for node in graph.nodes:
+        inputs = tuple([same.get(a, a) for a in node.inputs])
+        settled = Node(node.op, inputs, node.params, node.outputs, node.where, node.note)
+        rule = node.op.lowering
+        if isinstance(rule, lowering.Region):
+            settled = _settled(settled, rule.kind, same)
+        nodes.append(settled)
+    return graph.replace(nodes=tuple(nodes), outputs=tuple([same.get(a, a) for a in graph.outputs]))
+
+
+BODIES = {"scan": ("body",), "while": ("body", "test"), "switch": ("branches",), "sized": ("graph",)}
+"""Which parameters of a region hold its bodies, the first of them that which gives the results."""
+
+
+def _settled(node: Node, kind: str, same: dict[Atom, Atom]) -> Node:
+    loop = kind in ("scan", "while")
+    first = 0 if loop else 1
+    constants = node.params["constants"] if loop else len(node.inputs) - 1
+    carries = len(node.inputs) - constants if kind == "while" else node.params["carries"] if loop else 0
+    body: Graph = node.params["body"] if loop else next(node.subgraphs())
+    still = [body.outputs[k] is body.inputs[constants + k] for k in range(carries)]
+    fixed = [isinstance(a, Literal) and not isinstance(a.value, integers.Integer) for a in node.inputs[first : first + constants]]
+    if not any(still) and not any(fixed):
+        return node
+    # Inputs of a body: constants, carries that stay, carries, the rest.
+    order = [k for k, gone in enumerate(fixed) if not gone]
+    order += [constants + k for k, stays in enumerate(still) if stays]
+    order += [constants + k for k, stays in enumerate(still) if not stays]
+    after = list(range(constants + carries, len(node.inputs) - first))
+
+    def inside(graph: Graph, results: bool) -> Graph:
+        given = {v: a for v, a, gone in zip(graph.inputs, node.inputs[first:], fixed, strict=False) if gone}
+        kept = [*order, *range(constants + carries, len(graph.inputs))]
+        outputs = [a for k, a in enumerate(graph.outputs) if not (results and k < carries and still[k])]
+        return graph.replace(
+            inputs=tuple([graph.inputs[k] for k in kept]),
+            nodes=tuple([_with(n, given) for n in graph.nodes]),
+            outputs=tuple([given.get(a, a) if isinstance(a, Var) else a for a in outputs]),
+        )
+
+    params = dict(node.params)
+    for k, name in enumerate(BODIES[kind]):
+        value = params[name]
+        params[name] = tuple([inside(g, False) for g in value]) if isinstance(value, tuple) else inside(value, k == 0)
+    if loop:
+        params["constants"] = constants - sum(fixed) + sum(still)
+    if kind == "scan":
+        params["carries"] = carries - sum(still)
+    for k, stays in enumerate(still):
+        if stays:
+            same[node.outputs[k]] = node.inputs[constants + k]
+    outputs = [v for k, v in enumerate(node.outputs) if not (k < carries and still[k])]
+    return _rebuilt(node, (*node.inputs[:first], *[node.inputs[first + k] for k in (*order, *after)]), params, outputs)
+
+
+def _with(node: Node, given: Mapping[Var, Atom]) -> Node:
+    if not any(a in given for a in node.inputs if isinstance(a, Var)):
+        return node
+    inputs = tuple([given.get(a, a) if isinstance(a, Var) else a for a in node.inputs])
+    return Node(node.op, inputs, node.params, node.outputs, node.where, node.note)
 
 
 def _chosen(values: Sequence[A], flags: Iterable[bool]) -> tuple[A, ...]:
@@ -247,4 +313,4 @@ def _sorted(graph: Graph, first: Node, second: Node, both: Node, same: dict[Atom
     return graph.replace(nodes=tuple(order), outputs=tuple([same.get(a, a) for a in graph.outputs]))
 
 
-__all__ = ["TRIMMED", "fuse", "trim"]
+__all__ = ["TRIMMED", "fuse", "settle", "trim"]

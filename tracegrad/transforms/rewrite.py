@@ -15,7 +15,7 @@ from ..ir.verify import verify
 from ..ops.shape import broadcast_to_op
 from ..types import SIZES, ArrayType
 from .algebra import add_in_place, divided_reciprocal, factor_out_of_sum, merge_factors, position_of_extreme, power_of_count
-from .loops import fuse, trim
+from .loops import fuse, settle, trim
 from .products import gather_factors, product_with_identity, small_product, sum_of_product
 from .streams import as_sum, streamed
 
@@ -324,7 +324,7 @@ def fuse_loops(graph: Graph) -> Graph:
     """Loops that repeat each other as one, without what nobody reads of them."""
     if not any(isinstance(node.op.lowering, lowering.Region) for node in graph.nodes):
         return graph
-    return trim(fuse(trim(graph), lambda body: simplify(simplify(inline_calls(body)))))
+    return trim(settle(fuse(trim(settle(graph)), lambda body: simplify(simplify(inline_calls(body))))))
 
 
 def optimize_regions(graph: Graph) -> Graph:

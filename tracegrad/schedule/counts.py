@@ -1,0 +1,30 @@
+"""Arithmetic on numbers of steps and indices, kept as integer expressions: of those it is known in which range they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from .._codegen import integers, kernel
+from ..types import Int
+
+COUNTING: dict[str, Callable[..., Int]] = {
+    "add": integers.add,
+    "sub": lambda x, y: x - y,
+    "mul": integers.mul,
+    "neg": lambda x: integers.mul(-1, x),
+    "identity": lambda x: x,
+    "convert": lambda x: x,
+}
+
+
+def counted_by(name: str, operands: Sequence[kernel.Expression]) -> kernel.Index | None:
+    """The result of arithmetic on counts and numbers as an integer expression, of which more is known than of a value."""
+    if name not in COUNTING or not any(isinstance(x, kernel.Index) for x in operands):
+        return None
+    values: list[Int] = []
+    for x in operands:
+        value = x.value if isinstance(x, (kernel.Index, kernel.Literal)) else None
+        if not isinstance(value, (int, integers.Integer)) or isinstance(value, bool):
+            return None
+        values.append(value)
+    return kernel.Index(COUNTING[name](*values))
