@@ -41,6 +41,12 @@ def holds_boxed(x: Any) -> bool:
 Function = Callable[..., Any]
 
 
+def ufunc_of(function: Function) -> np.ufunc | None:
+    """NumPy's function for one that does nothing but apply an operation with two operands."""
+    op = PLAIN.get(function)
+    return op.evaluate if op is not None and len(op.inputs) == 2 and isinstance(op.evaluate, np.ufunc) else None
+
+
 def _binary(function: Function) -> Any:
     def method(self: Any, other: Any) -> Any:
         if isinstance(other, OPERANDS):
@@ -71,7 +77,11 @@ def _reflected(function: Function) -> Any:
 
 
 def _in_place(function: Function) -> Function:
+    ufunc = ufunc_of(function)
+
     def augmented(self: Any, other: Any) -> Any:
+        if ufunc is not None and self._update_at_once(ufunc, other):
+            return self
         return self._update(function, operand(other))
 
     augmented.__name__ = function.__name__

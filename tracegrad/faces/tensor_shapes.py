@@ -14,7 +14,7 @@ from ..autograd.mode import MODE
 from ..autograd.tape import record
 from ..ir.dispatch import STATE, Value, bind
 from ..ir.op import Op, Rules, op
-from ..ops.shape import broadcast_to_op
+from ..ops.shape import backwards, broadcast_to_op, reshape_op, reshaped, transpose_op
 from ..types import normalize_axis, same, show, type_of
 from .tensor_casts import sizes_of, titled
 from .writing import ONE_OF_MANY, untracked
@@ -125,7 +125,14 @@ class TensorShapes(Value):
 
     def reshape(self: Any, *shape: Any) -> Any:
         """The same elements under another shape."""
-        return ops.reshape(self, sizes_of(shape))
+        sizes = sizes_of(shape)
+        if self._base is not None:
+            self._refresh()
+        data = self._data
+        if type(data) is np.ndarray and reshape_op.eager is not None:
+            params = reshaped(data.shape, sizes)
+            return self if params is None else reshape_op.eager(self, params, data.reshape(params["shape"]))
+        return ops.reshape(self, sizes)
 
     def reshape_as(self: Any, other: Any) -> Any:
         """The same elements under the shape of `other`."""
@@ -151,6 +158,11 @@ class TensorShapes(Value):
     @property
     def T(self: Any) -> Any:
         """The dimensions in reverse order."""
+        if self._base is not None:
+            self._refresh()
+        data = self._data
+        if type(data) is np.ndarray and data.ndim > 1 and transpose_op.eager is not None:
+            return transpose_op.eager(self, backwards(data.ndim), data.T)
         return ops.transpose(self)
 
     @property

@@ -13,14 +13,20 @@ import numpy as np
 from .. import ops
 from ..errors import DTypeError
 from ..ir.dispatch import Value
-from .operators import operand
+from .operators import operand, ufunc_of
 from .tensor_casts import titled
+
+NAMES = {"subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div"}
 
 
 def _in_place(name: str) -> Callable[..., Any]:
     """The method `name`, in place."""
 
+    ufunc = ufunc_of(getattr(ops, NAMES.get(name, name), None))
+
     def method(self: Any, *arguments: Any, **options: Any) -> Any:
+        if ufunc is not None and len(arguments) == 1 and not options and self._update_at_once(ufunc, arguments[0]):
+            return self
         return self._update(getattr(type(self), name), *arguments, **options)
 
     method.__name__, method.__doc__ = name + "_", f"As `{name}`, in place."

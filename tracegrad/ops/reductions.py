@@ -39,7 +39,7 @@ def normalize_axes(axis: Axis, ndim: int) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=4096)
-def _over(axis: Axis, ndim: int) -> dict[str, Any]:
+def over(axis: Axis, ndim: int) -> dict[str, Any]:
     """The parameters of a reduction, of which running code uses few."""
     return {"axes": normalize_axes(axis, ndim)}
 
@@ -82,7 +82,7 @@ def sum(x: Any, axis: Axis = None, keepdims: bool = False, dtype: Any = None, *,
     """
     x = as_array(x)
     if not keepdims and dtype is None and where is None and initial is None:
-        return bind(sum_op, (x,), _over(axis if axis is None or type(axis) is int else normalize_axes(axis, ndim_of(x)), ndim_of(x)))
+        return bind(sum_op, (x,), over(axis if axis is None or type(axis) is int else normalize_axes(axis, ndim_of(x)), ndim_of(x)))
     if dtype is not None:
         x = convert(x, dtype)
     x = x if where is None else select_or(where, x, 0)

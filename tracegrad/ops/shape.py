@@ -62,12 +62,17 @@ def reshape(x: Any, shape: int | Sequence[Int]) -> Any:
     """
     given = (shape,) if isinstance(shape, (int, np.integer, integers.Integer)) else tuple(shape)
     old = shape_of(x)
-    params = _reshaped(old, given) if SIZES else _known_reshaped(old, given)
+    params = reshaped(old, given)
     return x if params is None else bind(reshape_op, (x,), params)
 
 
-def _reshaped(old: Shape, given: tuple[Any, ...]) -> dict[str, Any] | None:
+def reshaped(old: Shape, given: tuple[Any, ...]) -> dict[str, Any] | None:
     """The parameters for another shape; None where it is the shape that is there."""
+    # Running code asks for the same few again and again; what is found for symbolic sizes holds for one trace.
+    return _reshaped(old, given) if SIZES else _known_reshaped(old, given)
+
+
+def _reshaped(old: Shape, given: tuple[Any, ...]) -> dict[str, Any] | None:
     new = tuple([s if isinstance(s, (int, integers.Integer)) else int(s) for s in given])
     if new == old:
         return None
@@ -84,7 +89,6 @@ def _reshaped(old: Shape, given: tuple[Any, ...]) -> dict[str, Any] | None:
 
 
 _known_reshaped = lru_cache(maxsize=4096)(_reshaped)
-"""Running code asks for the same few shapes again and again."""
 
 
 def expand_dims(x: Any, axis: int | Sequence[int]) -> Any:
@@ -132,7 +136,8 @@ MOVEAXIS.append(transpose_op)
 
 
 @lru_cache(maxsize=64)
-def _backwards(ndim: int) -> dict[str, Any]:
+def backwards(ndim: int) -> dict[str, Any]:
+    """The parameters of a transpose that reverses all axes."""
     return {"axes": tuple(range(ndim - 1, -1, -1))}
 
 
@@ -140,7 +145,7 @@ def transpose(x: Any, axes: Sequence[int] | None = None) -> Any:
     """The axes in the given order (reversed by default)."""
     ndim = ndim_of(x)
     if axes is None:
-        return x if ndim < 2 else bind(transpose_op, (x,), _backwards(ndim))
+        return x if ndim < 2 else bind(transpose_op, (x,), backwards(ndim))
     order = tuple([normalize_axis(a, ndim) for a in axes])
     same_order = list(range(ndim))
     if sorted(order) != same_order:
