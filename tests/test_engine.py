@@ -209,6 +209,37 @@ def test_what_was_saved_is_freed_by_the_pass() -> None:
     s.backward()
 
 
+@pytest.mark.parametrize("join", [tg.concatenate, tg.stack])
+def test_joining_saves_nothing(join: Any) -> None:
+    """The rule of a join reads sizes only: neither its inputs nor its result are kept, and all may be overwritten."""
+    x = leaf(1, 2)
+    y = x + 1
+    z = join([y, x, y])
+    kept = weakref.ref(y)
+    y.add_(1)
+    z.mul_(2)
+    del y
+    z.sum().backward(retain_graph=True)
+    z.sum().backward()
+    assert kept() is None
+    assert x.grad.tolist() == [12, 12]
+
+
+def test_solving_saves_no_right_hand_side() -> None:
+    """The rule of solve reads the matrix and the solution."""
+    a, b = tg.tensor([[2.0, 1.0], [1.0, 3.0]], requires_grad=True), leaf(1, 2)
+    right = b * 1
+    x = tg.linalg.solve(a, right)
+    right.zero_()
+    x.sum().backward()
+    assert np.allclose(b.grad.numpy(), np.linalg.solve([[2, 1], [1, 3]], [1, 1]))
+    left = a * 1
+    x = tg.linalg.solve(left, b)
+    left.zero_()
+    with pytest.raises(RuntimeError, match="modified by an inplace"):
+        x.sum().backward()
+
+
 # --- threads -------------------------------------------------------------------------------------------------------------------------
 
 

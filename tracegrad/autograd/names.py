@@ -160,7 +160,8 @@ def constants(node: Any) -> dict[str, Any]:
 def readable(op: Op) -> frozenset[str]:
     """The words for inputs that a node of this operation can have saved, depending on whose gradients were wanted."""
     if callable(op.vjp) or op.vjp is None:
-        return frozenset(input_words(op)[:1]) if op.variadic else frozenset(input_words(op))
+        known = [word for word, n in zip(input_words(op), op.inputs, strict=True) if n not in op.types_only]
+        return frozenset() if op.variadic else frozenset(known)
     reads = frozenset().union(*[rule.reads for rule in op.vjp if rule is not None])
     return frozenset(word for word, n in zip(input_words(op), op.inputs, strict=True) if n in reads)
 
@@ -170,8 +171,10 @@ def slots(node: Any) -> dict[str, int]:
     op, plan = node.op, node.plan
     if op.variadic:
         count = len(plan.inputs)
+        if op.inputs[0] in op.types_only:
+            return {}
         return {**{f"{input_words(op)[0]}{k}": k for k in range(count)}, **{f"result{k}": count + k for k in range(len(plan.outputs))}}
-    found = {input_words(op)[k]: place for place, k in enumerate(plan.inputs)}
+    found = {input_words(op)[k]: place for place, k in enumerate(plan.inputs) if op.inputs[k] not in op.types_only}
     found.update((result_words(op)[k], len(plan.inputs) + place) for place, k in enumerate(plan.outputs))
     return found
 

@@ -256,9 +256,12 @@ def record(op: Op, inputs: Sequence[Any], params: dict[str, Any], outs: Sequence
         return None
     # A box that will be replaced by a write remembers what it was when it was saved.
     saved: list[Saved] = []
+    known = op.types_only
     for k in plan.inputs:
         x = inputs[k]
-        if isinstance(x, Value):
+        if known and op.inputs[0 if op.variadic else k] in known:
+            saved.append((None, x.type if isinstance(x, Value) else type_of(x), 0))  # type: ignore[attr-defined]
+        elif isinstance(x, Value):
             box = x
             if box._past is None:
                 mark(box)
@@ -267,7 +270,7 @@ def record(op: Op, inputs: Sequence[Any], params: dict[str, Any], outs: Sequence
         else:
             saved.append((None, x, 0))
     for k in plan.outputs:
-        saved.append((None, outs[k], k))  # noqa: PERF401 - and mostly there is none
+        saved.append((None, outs[k] if "out" not in known else None, k))  # noqa: PERF401 - and mostly there is none
     node = Node(op, params, edges, plan, saved, outs)
     if STATE.traces:
         trace = STATE.traces[-1]
@@ -298,7 +301,7 @@ def resave(node: Node, inputs: Sequence[Any], outs: Sequence[Any]) -> None:
     node.rest = None
     boxes = [*[inputs[k] for k in node.plan.inputs], *[outs[k] for k in node.plan.outputs]]
     for k, (box, old) in enumerate(zip(boxes, node.saved, strict=True)):
-        if isinstance(box, Value):
+        if isinstance(box, Value) and not isinstance(old[1], ArrayType) and old[1] is not None:
             kept: Any = box
             kept._past = kept._past or NOTHING
             node.saved[k] = kept, kept._data, kept._version_counter[0] if old[0] is not None else 0

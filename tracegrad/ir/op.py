@@ -98,6 +98,8 @@ class Op:
     """What gives the result on real numbers, without the conversions and checks of `evaluate`."""
     eager: Callable[..., Any] | None = None
     """The operation on boxed operands as the tape has written it out, at its first use."""
+    types_only: frozenset[str] = frozenset()
+    """The inputs (and `out`) of which a `vjp` for all inputs reads dtype and shape only: the tape keeps their types in their place."""
     plans: dict[int, Any] = field(default_factory=dict, repr=False)
     """What the tape has worked out about the VJP rules, by the set of inputs that want a gradient."""
 
@@ -123,6 +125,7 @@ def op(
     view: bool = False,
     staged: Callable[..., tuple[Sequence[Any], Rest]] | None = None,
     composed: Callable[..., Any] | None = None,
+    types_only: Sequence[str] = (),
 ) -> Op:
     """An operation with every rule given explicitly; see `Op`."""
     rules: Any = vjp
@@ -130,7 +133,23 @@ def op(
         rules = tuple(None if r is None else read_names(r) for r in vjp)
         assert len(rules) == len(inputs), name
     return Op(
-        name, tuple(inputs), evaluate, infer, rules, jvp, batch, lowering, compute, variadic, outputs, doc, effects, view, staged, composed
+        name,
+        tuple(inputs),
+        evaluate,
+        infer,
+        rules,
+        jvp,
+        batch,
+        lowering,
+        compute,
+        variadic,
+        outputs,
+        doc,
+        effects,
+        view,
+        staged,
+        composed,
+        types_only=frozenset(types_only),
     )
 
 

@@ -459,6 +459,7 @@ concatenate_op = op(
     batch=_concatenate_batch,
     lowering=lower.Piecewise(_concatenate_boxes),
     variadic=True,
+    types_only=("xs", "out"),
     doc="Arrays joined along an axis.",
 )
 

@@ -64,6 +64,7 @@ solve_op: Op = op(
     evaluate=np.linalg.solve,
     infer=lambda a, b: right_hand_sides("solve", a, b),
     vjp=_solve_vjp,
+    types_only=("b",),
     jvp=_solve_jvp,
     batch=_solve_batch,
     lowering=routine("solve", failure=SINGULAR),

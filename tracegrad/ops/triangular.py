@@ -74,6 +74,7 @@ triangular_op: Op = op(
     evaluate=_triangular_evaluate,
     infer=_triangular_infer,
     vjp=_triangular_vjp,
+    types_only=("b",),
     jvp=_triangular_jvp,
     batch=batch_stacks(lambda: triangular_op),
     lowering=routine("triangular_solve", "lower", "trans", "unit", failure=SINGULAR),
