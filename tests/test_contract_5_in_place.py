@@ -630,3 +630,31 @@ def test_in_place_inside_transforms() -> None:
     tg.jit(f)(compiled).backward()
     assert np.allclose(compiled.grad.numpy(), eager.grad.numpy())
     assert x.tolist() == [1, 1.5, 4]
+
+
+def test_a_value_from_the_same_memory() -> None:
+    """What is assigned may be a part of the tensor itself; then it is copied first."""
+    x = leaf()
+    y = x * 1
+    y[0] = y[1]
+    y[1] = y[2]
+    y[2] = y[0].clone() * y[1].clone()
+    assert y.tolist() == [2, 3, 6]
+    (y * tg.tensor([1.0, 10.0, 100.0])).sum().backward()
+    assert x.grad.tolist() == [0, 301, 210]
+    plain = tg.arange(5)
+    plain[1:] = plain[:-1]
+    assert plain.tolist() == [0, 0, 1, 2, 3]
+
+
+def test_an_element_of_a_large_tensor() -> None:
+    """Writing an element copies no more than the element, recorded or not: the rest may be anything."""
+    x = tg.tensor(2.0, requires_grad=True)
+    large = tg.zeros(1000, 1000)
+    address = large.data_ptr()
+    for k in range(100):
+        large[k, k] = x * k
+    assert large.data_ptr() == address
+    assert large._version == 100
+    large[7].sum().backward()
+    assert x.grad.item() == 7

@@ -9,11 +9,11 @@ import numpy as np
 
 from .. import ops
 from .._codegen import integers
-from ..ir.dispatch import Value
+from ..ir.dispatch import STATE, Value
+from ..ops.indexing import as_value
 from ..types import normalize_axis
 from .operators import operand
 from .tensor_casts import titled
-from .writing import entitle
 
 
 class TensorIndexing(Value):
@@ -109,16 +109,45 @@ class TensorIndexing(Value):
     def __setitem__(self: Any, index: Any, value: Any) -> None:
         if isinstance(value, Value) and self._holds(index, value):
             return  # the second half of `x[index] += y`, whose first half has written through the view already
+        value = operand(value)
+        memory = self._plain(value)
+        if memory is not None and _set(memory, index, value):
+            self._count()
+            return
         key = index if isinstance(index, tuple) else (index,)
-        basic = all(isinstance(item, BASIC) and not isinstance(item, bool) for item in key)
-        title = "tracegrad::autograd::CopySlices" if basic else "IndexPutBackward0"
+        if not STATE.traces and isinstance(self._data, np.ndarray) and all(isinstance(k, BASIC) and not isinstance(k, bool) for k in key):
+            # What is written is a view: so the rest of a large tensor is not touched.
+            view = ops.getitem(self, index)
+            new = as_value(value, view, view.shape)
+            if view.numel() == self.numel():
+                view._put(new, "Copy")
+            else:
+                # What lies in the memory that is about to change is copied first.
+                view._write(new.clone() if getattr(new, "_versions", None) is view._versions else new, kept=False)
+            return
+        self._update(lambda x, value: titled(ops.index_update(x, index, value), "IndexPutBackward0", x, value), value)
 
-        def written(x: Any, value: Any) -> Any:
-            result = ops.index_update(x, index, value)
-            entitle(result, title, x, value)
-            return result
 
-        self._update(written, operand(value))
+def _bare(x: Any) -> Any:
+    """The array in a box; anything else as it is."""
+    if not isinstance(x, Value):
+        return x
+    if x._base is not None:  # type: ignore[attr-defined]
+        x._refresh()  # type: ignore[attr-defined]
+    return x._data
+
+
+def _set(memory: np.ndarray[Any, Any], index: Any, value: Any) -> bool:
+    """Whether NumPy has written; where it refuses, the general way finds out why."""
+    key = tuple([_bare(k) for k in index]) if isinstance(index, tuple) else _bare(index)
+    raw = np.asarray(_bare(value))
+    if raw.dtype.kind == "c" and memory.dtype.kind != "c":
+        return False
+    try:
+        memory[key] = raw
+    except (ValueError, TypeError, IndexError):
+        return False
+    return True
 
 
 BASIC = (int, np.integer, integers.Integer, slice, type(None), type(...))

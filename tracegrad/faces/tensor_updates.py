@@ -69,6 +69,12 @@ class TensorUpdates(Value):
 
     def _put(self: Any, source: Any, title: str) -> Any:
         """Take the (broadcast) elements of `source`; the old ones keep their place on the tape, with a gradient of 0."""
+        memory = self._plain(source)
+        if memory is not None and not (isinstance(source, complex) or getattr(source, "dtype", memory.dtype).kind == "c"):
+            raw = source._data if isinstance(source, Value) else source
+            if np.shape(raw) == () or np.shape(raw) == memory.shape:
+                self._assign(memory, raw)
+                return self
         source = ops.convert(source, self.dtype)
 
         def taken(x: Any, source: Any) -> Any:

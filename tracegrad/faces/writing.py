@@ -16,12 +16,13 @@ import numpy as np
 from .. import ops
 from ..autograd.mode import MODE
 from ..autograd.saved import before_write
-from ..autograd.tape import AccumulateGrad
+from ..autograd.tape import AccumulateGrad, record
 from ..autograd.versions import Uncounted
 from ..errors import DTypeError, ShapeError
 from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
 from ..ir.op import Op
+from ..ops.indexing import slice_put_op
 from ..types import same, show
 
 LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
@@ -182,8 +183,36 @@ class Writes(Value):
         """Whether writes go into memory that others may share."""
         return self.boxes_everything and not root._borrowed and isinstance(root._data, np.ndarray) and isinstance(self._data, np.ndarray)
 
-    def _write(self: Any, new: Any) -> None:
-        """Replace the value in place, through to the base where this is a view. `new` has this value's shape and dtype."""
+    def _plain(self: Any, *values: Any) -> np.ndarray[Any, Any] | None:
+        """The memory, where writing these values takes no more than numbers and a count: nothing is traced, recorded or refused."""
+        if STATE.special or not self.boxes_everything:
+            return None
+        if self._base is not None:
+            self._refresh()
+        root = self if self._base is None else self._base
+        data: Any = self._data
+        if type(data) is not np.ndarray or type(root._data) is not np.ndarray or root._borrowed or root._tangents is not None:
+            return None
+        if MODE.enabled:
+            if root.requires_grad:
+                return None
+            for x in values:
+                if isinstance(x, Value) and x.requires_grad:  # type: ignore[attr-defined]
+                    return None
+        return data if data.flags.writeable and type(root._versions) is not Uncounted else None
+
+    def _assign(self: Any, memory: np.ndarray[Any, Any], value: Any) -> None:
+        """A plain write."""
+        np.copyto(memory, value._data if isinstance(value, Value) else value, casting="unsafe")
+        self._count()
+
+    def _count(self: Any) -> None:
+        """A write has happened."""
+        (self if self._base is None else self._base)._version_counter.written()
+
+    def _write(self: Any, new: Any, kept: bool = True) -> None:
+        """Replace the value in place, through to the base where this is a view. `new` has this value's shape and dtype. A view that is not
+        `kept` needs no history any more."""
         self._refresh()
         root = self if self._base is None else self._base
         root._touch()
@@ -192,7 +221,7 @@ class Writes(Value):
             self._check_write(root, new)
             tracked = isinstance(new, Writes) and (new.requires_grad or bool(new._tangents))
             tracked = (tracked or root.requires_grad or bool(root._tangents)) and (MODE.enabled or bool(root._tangents))
-            whole = (new if self is root else self._through(root, new)) if tracked else None
+            whole = (new if self is root else self._through(root, new, not STATE.special)) if tracked else None
             if STATE.special:
                 before_write(self._data)
             np.copyto(self._data, new._data if isinstance(new, Value) else new, casting="unsafe")
@@ -204,7 +233,7 @@ class Writes(Value):
             root._take(new if self is root else self._through(root, new))
             counter.written()
             counter[1] += 1
-        if self is not root:
+        if self is not root and kept:
             self._refresh()
 
     # --- results of custom Functions ---
@@ -254,14 +283,15 @@ class Writes(Value):
         here = ops.getitem(self, index)
         return isinstance(here, Writes) and here._base is root and here._view == value._view
 
-    def _through(self: Any, root: Any, new: Any) -> Any:
-        """The base with `new` in the place that this view shows."""
+    def _through(self: Any, root: Any, new: Any, noted: bool = False) -> Any:
+        """The base with `new` in the place that this view shows; its history alone where that can be `noted`."""
         written = new
         stages: list[Any] = [root]
         for op, params in self._view[:-1]:
             stages.append(stages[-1]._bind(op, [stages[-1]], params))
         for (op, params), stage in zip(reversed(self._view), reversed(stages), strict=True):
-            new = insert(op, params, stage, new)
+            found = _noted(op, params, root, new) if noted and stage is root else None
+            new = insert(op, params, stage, new) if found is None else found
         entitle(new, "tracegrad::autograd::CopySlices", root, written)
         return new
 
@@ -313,6 +343,10 @@ class Writes(Value):
 
     def _update(self: Any, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         """`self = function(self, *arguments)` in place; the result must have this shape, and a dtype that may be cast to this one."""
+        memory = self._plain(*arguments, *options.values())
+        if memory is not None:
+            self._assign(memory, self._fitted(function(self, *arguments, **options)))
+            return self
         self._refresh()
         root = self if self._base is None else self._base
         before, tracked = self, False
@@ -324,7 +358,17 @@ class Writes(Value):
                 before = self._alias()
                 before._data, before._versions = self._data.copy(), None
         given = {name: before if x is self else x for name, x in options.items()} if options else options
-        new = function(before, *[before if x is self else x for x in arguments], **given)
+        new = self._fitted(function(before, *[before if x is self else x for x in arguments], **given))
+        if tracked and self.requires_grad and not (isinstance(new, Writes) and new.requires_grad):
+            # What does not depend on the old value, or not smoothly, keeps its place on the tape, with a gradient of 0.
+            new = ops.where(False, before, new)
+        self._write(new)
+        return self
+
+    def _fitted(self: Any, new: Any) -> Any:
+        """A result that is to be written here, in this dtype."""
+        if type(new.shape) is tuple and new.shape == self.shape and new.dtype == self.dtype:
+            return new
         if not (len(new.shape) == len(self.shape) and all(same(a, b) for a, b in zip(new.shape, self.shape, strict=True))):
             raise ShapeError(
                 f"the result of the in-place operation has shape {show(new.shape)}, which does not fit the written array's "
@@ -342,11 +386,7 @@ class Writes(Value):
                     "Convert the array with .astype first, or use the operation that returns a new array."
                 )
             new = ops.convert(new, self.dtype)
-        if tracked and self.requires_grad and not (isinstance(new, Writes) and new.requires_grad):
-            # What does not depend on the old value, or not smoothly, keeps its place on the tape, with a gradient of 0.
-            new = ops.where(False, before, new)
-        self._write(new)
-        return self
+        return new
 
 
 def entitle(result: Any, title: str, *sources: Any) -> None:
@@ -354,6 +394,21 @@ def entitle(result: Any, title: str, *sources: Any) -> None:
     node = result.grad_fn if isinstance(result, Writes) else None
     if node is not None and all(node is not getattr(source, "grad_fn", None) for source in sources):
         node.title = title
+
+
+def _noted(op: Op, params: dict[str, Any], root: Any, y: Any) -> Any:
+    """The base with `y` in the box that a slice shows, recorded and not computed: the box alone is written, and the rest of a large base is
+    not read. None where it is no such box."""
+    if op.name not in ("slice", "select") or any(s != 1 for s in params["step"]) or root._tangents or 0 in params["size"]:
+        return None
+    if params["size"] == root.shape or not (root.requires_grad or getattr(y, "requires_grad", False)):
+        return None
+    node = record(
+        slice_put_op, [root, ops.reshape(y, params["size"]) if op.name == "select" else y], {"start": params["start"]}, [root._data]
+    )
+    noted = root.face(root._data)
+    noted.grad_fn, noted.requires_grad = node, node is not None
+    return noted
 
 
 def insert(op: Op, params: dict[str, Any], x: Any, y: Any) -> Any:
