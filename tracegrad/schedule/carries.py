@@ -76,9 +76,9 @@ def _ancestors(atoms: Sequence[Atom], made: dict[Var, Node], stop: Collection[At
     return found
 
 
-def reads(node: Node, var: Atom, body: Graph) -> bool:
-    """Whether what a scatter writes, or where, is computed from `var`."""
-    return var in _ancestors(node.inputs[1:], {v: n for n in body.nodes for v in n.outputs})
+def sources(atoms: Sequence[Atom], body: Graph) -> set[Atom]:
+    """What these are computed from in a body, themselves included."""
+    return _ancestors(atoms, {v: n for n in body.nodes for v in n.outputs})
 
 
-__all__ = ["Chain", "in_place", "reads"]
+__all__ = ["Chain", "in_place", "sources"]

@@ -9,7 +9,7 @@ from .._codegen import integers, kernel, lowering
 from ..ir.graph import Atom, Graph, Literal, Node, Var
 from ..types import Int, Shape
 from .analysis import Analysis
-from .carries import Chain, in_place, reads
+from .carries import Chain, in_place, sources
 from .lower import BOOL, Emitter, Storage, aligned, comment_of, converted, is_one, place_of
 from .nests import Nests
 from .tasks import Task, bundles, loops
@@ -238,24 +238,35 @@ class Whole:
         """A sub-graph's statements in the innermost open scope; `last` are scatters into places, which run after all else."""
         tasks = self.builder.tasks(graph, outputs)
         places = {node.outputs[0]: where for chain, where in last for node in chain}
-        late = {t.var: t for t in tasks if t.var in places and t.node is not None}
-        for bundle in bundles([t for t in tasks if t.var not in places], 0):
-            for task in bundle if not loops(bundle[0], 0) else ():
-                self.run(task) if task.kind == "whole" else self.nests.run([task], 0)
-            if loops(bundle[0], 0):
-                self.nests.loop(bundle, 0)
+        if not places:
+            self.run_all(tasks)
+            return
+        scatters = {t.var: t for t in tasks if t.var in places and t.node is not None}
+        # What reads the result of a scatter runs before the next one.
+        waiting = [t for t in tasks if t.var not in places and isinstance(t.var, Var) and sources([t.var], graph) & places.keys()]
+        self.run_all([t for t in tasks if t.var not in places and t not in waiting])
         for chain, where in last:
             for node in chain:
-                task = late[node.outputs[0]]
-                target, updates = node.inputs[0], node.inputs[1]
-                if reads(node, target, graph) and updates.type.size != 1:
+                read = sources(node.inputs[1:], graph)
+                self.run_all([t for t in waiting if t.var in read])
+                waiting = [t for t in waiting if t.var not in read]
+                if node.inputs[0] in read and node.inputs[1].type.size != 1:
                     # All that is written is read before.
-                    held = self.copied(updates)
-                    given = Var(updates.type)
-                    self.emitter.storage[given] = held
-                    node = Node(node.op, (target, given, *node.inputs[2:]), node.params, node.outputs, node.where, node.note)
+                    held = Var(node.inputs[1].type)
+                    self.emitter.storage[held] = self.copied(node.inputs[1])
+                    node = Node(node.op, (node.inputs[0], held, *node.inputs[2:]), node.params, node.outputs, node.where, node.note)
+                task = scatters[node.outputs[0]]
                 self.emitter.storage[node.outputs[0]] = task.dest = where
                 self.scatter(node, task)
+
+    def run_all(self, tasks: Sequence[Task]) -> None:
+        """Tasks in the innermost open scope, those that fit together in one loop."""
+        for bundle in bundles(tasks, 0):
+            if loops(bundle[0], 0):
+                self.nests.loop(bundle, 0)
+                continue
+            for task in bundle:
+                self.run(task) if task.kind == "whole" else self.nests.run([task], 0)
 
     def operand(self, atom: Atom) -> Storage:
         """Where a region reads a constant or stacked operand."""
