@@ -114,7 +114,7 @@ def sweep(
             if needed is not None and not needed[node]:
                 continue
             if trace is not None:
-                trace.where = node.where
+                trace.where, trace.note = node.where, f"adjoint of {node.op.name}"
             if hooks is not None and hooks.pre:
                 slots = run_prehooks(hooks, count_of(node), slots)
             edges = node.edges

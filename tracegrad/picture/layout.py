@@ -199,6 +199,10 @@ def route(chains: Sequence[tuple[Arrow, list[Box]]], rank: dict[Box, int], tops:
         source, target = arrow.source, arrow.target
         points = [(source.x, source.y + source.height / 2)]
         for level, place in enumerate(chain[1:-1], rank[source] + 1):
-            points += [(place.x, tops[level][0]), (place.x, tops[level][1])]
+            if len(points) > 1 and abs(points[-1][0] - place.x) < 0.5:
+                # Straight on: one long piece instead of many.
+                points[-1] = (points[-1][0], tops[level][1])
+            else:
+                points += [(place.x, tops[level][0]), (place.x, tops[level][1])]
         points.append((into[k], target.y - target.height / 2))
         arrow.points = points

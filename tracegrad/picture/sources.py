@@ -68,7 +68,8 @@ def of_tape(results: Sequence[Any], names: Mapping[str, Any], saved: bool) -> Di
             continue
         types = [(node.dtype, node.shape)] if node.types is None else [(t.dtype, t.shape) for t in node.types]
         own = [name for (maker, _), name in places.items() if maker is node]
-        title = f"{', '.join(own)} = {node.name()}" if own else node.name()
+        title = node.name().rpartition("::")[2]
+        title = f"{', '.join(own)} = {title}" if own else title
         shown = type_text(*types[0]) if len(types) == 1 else f"{len(types)} results, {type_text(*types[0])}, …"
         box = Box("operation", (*lines_of(title, WIDEST), shown), f"{node.name()}, node {node.sequence_nr}")
         for name, value in kept(node) if saved else ():
