@@ -49,6 +49,12 @@ def check_donated(values: Sequence[Any], numbers: Sequence[int], names: Sequence
                 )
 
 
+def store(box: Any, new: Any) -> None:
+    """Write plain numbers into a box that has memory of its own, without history."""
+    np.copyto(box._data, new, casting="unsafe")
+    box._version_counter.written()
+
+
 def write_back(x: Any, new: Any) -> None:
     """Write a new value of an argument into it. One without history is written as in `no_grad`, which leaves the argument's own."""
     if isinstance(x, Boxed):

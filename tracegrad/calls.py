@@ -14,15 +14,17 @@ from typing import Any
 import numpy as np
 
 from ._codegen import integers
-from .arguments import owned
+from .arguments import owned, store, write_back
 from .autograd.mode import MODE
 from .captures import ATTRIBUTE, UNREADABLE, Content, Entry, Place, same
-from .control.call import EXECUTE
+from .control.call import EXECUTE, spent
+from .ir.dispatch import STATE
 from .ir.graph import Graph
 from .runtime.execute import SCRATCH, Compiled, executable_for
 from .runtime.memory import LARGE, POOL
 from .runtime.threads import NO_PHASE
-from .transforms.tracing import Traced
+from .tensor import Boxed, Tensor
+from .transforms.tracing import NOWHERE, Standing, Traced
 from .tree import flatten, unflatten
 
 MISS = object()
@@ -48,7 +50,11 @@ def make_caller(entry: Entry, compiled: Compiled, tree: Any, static: Sequence[tu
 class _Writer:
     def __init__(self, entry: Entry, compiled: Compiled, leaves: Sequence[Any]) -> None:
         self.entry, self.compiled = entry, compiled
-        self.numbers = {k: type(x) for k, x in enumerate(leaves) if type(x) is not np.ndarray}
+        self.boxes = {k: type(x) for k, x in enumerate(leaves) if isinstance(x, Boxed)}
+        self.tensors = bool(self.boxes or any(isinstance(x, Boxed) for x in entry.traced.captures) or any(entry.traced.out_boxed))
+        if self.tensors:
+            self.check_tape(leaves)
+        self.numbers = {k: type(x) for k, x in enumerate(leaves) if type(x) is not np.ndarray and k not in self.boxes}
         for kind in self.numbers.values():
             if kind not in (bool, int, float, complex) and not issubclass(kind, np.generic):
                 raise Unfit(f"an argument is a {kind.__name__}")
@@ -63,6 +69,14 @@ class _Writer:
         }
         self.known: dict[int, str] = {}
         self.made = 0
+
+    def check_tape(self, leaves: Sequence[Any]) -> None:
+        """Unfit where the call has to be recorded, or changes what is not simply stored."""
+        traced = self.entry.traced
+        if "live" in traced.history or any(isinstance(x, Boxed) and x.requires_grad for x in leaves):
+            raise Unfit("results that a backward pass goes through, or arguments that it reaches")
+        if traced.grads or any(c.what == "flag" for c in traced.changes):
+            raise Unfit("gradients of arguments, or a changed flag")
 
     def line(self, depth: int, text: str) -> None:
         self.lines.append("    " * depth + text)
@@ -87,9 +101,13 @@ class _Writer:
         if self.entry.mode is not None:
             self.space["mode"] = MODE
             self.wrong(f"mode.enabled is not {self.entry.mode}")
+        if self.tensors:
+            self.space["state"] = STATE
+            self.wrong("state.special or state.levels")
         self.arguments(tree, static)
         sizes = self.shapes()
         operands = [*[f"z{k}" if k in self.numbers else f"x{k}" for k in range(self.count)], *self.surroundings()]
+        self.changed()
         self.overlaps(operands)
         for k, layout in enumerate(self.compiled.layouts):
             if layout == "A" and k not in self.numbers:
@@ -127,6 +145,18 @@ class _Writer:
             self.take_apart(part, f"kwargs[{key!r}]")
         for k, number in self.numbers.items():
             self.wrong(f"type(x{k}) is not {self.name(number)}")
+        for k, kind in self.boxes.items():
+            self.line(2, f"b{k} = x{k}")
+            self.open(f"b{k}", f"x{k}", kind, NOWHERE)
+
+    def open(self, box: str, data: str, kind: type[Boxed], standing: Standing) -> None:
+        """The array in a box that stands on the tape as one did while tracing, outside of forward mode."""
+        self.wrong(f"type({box}) is not {self.name(kind)} or {box}._tangents")
+        self.line(2, f"if {box}._base is not None: {box}._refresh()")
+        self.wrong(f"{box}.requires_grad is not {standing.tracked}")
+        if standing.tracked:
+            self.wrong(f"({box}.grad_fn is None) is not {standing.leaf}")
+        self.line(2, f"{data} = {box}._data")
 
     def take_apart(self, part: Any, code: str) -> None:
         if type(part) is int:
@@ -195,12 +225,16 @@ class _Writer:
                 self.wrong(f"{variable} is not {here} and not same({variable}, {here})")
         captured = []
         for k, (where, old) in enumerate(zip(self.entry.places, self.entry.traced.captures, strict=True)):
-            if type(old) is not np.ndarray:
+            boxed = isinstance(old, Boxed)
+            if type(old) is not np.ndarray and not boxed:
                 raise Unfit(f"a captured value is a {type(old).__name__}")
-            if where is None:
+            if where is None and not boxed:
                 captured.append(self.name(old))
                 continue
-            variable = self.at(where, read)
+            variable = self.name(old) if where is None else self.at(where, read)
+            if boxed:
+                box, variable = variable, self.fresh()
+                self.open(box, variable, type(old), self.entry.standing[k])
             captured.append(variable)
             self.wrong(f"{variable}.shape != {old.shape}")
             if self.entry.views:
@@ -222,6 +256,27 @@ class _Writer:
             read[place] = self.fresh()
             self.line(2, f"{read[place]} = {code}")
         return read[place]
+
+    def changed(self) -> None:
+        """The boxes that the call changes, each under its name t0 and so on, found to be fit for being stored into."""
+        read: dict[Place, str] = {}
+        for j, (change, place) in enumerate(self.entry.changes):
+            if isinstance(change.target, int):
+                raise Unfit("a change of an argument")
+            box = self.name(change.target) if place is None else self.at(place, read)
+            if change.what == "grad data":
+                box = f"{box}._grad"
+            self.line(2, f"t{j} = {box}")
+            kind = type(change.target._grad) if change.what == "grad data" else type(change.target)
+            self.wrong(f"type(t{j}) is not {self.name(kind)}")
+            if change.what == "grad":
+                self.wrong(f"t{j}.grad_fn is not None")
+            else:
+                value = change.target._grad if change.what == "grad data" else change.target
+                if value._borrowed or value._base is not None:
+                    raise Unfit("a change of a view")
+                self.wrong(f"t{j}._base is not None or t{j}._tangents or t{j}._borrowed or not t{j}._data.flags.writeable")
+                self.wrong(f"t{j}._data.shape != {value.shape}")
 
     def overlaps(self, operands: Sequence[str]) -> None:
         """Whether what is written or given up may share memory with another operand is decided on the long way."""
@@ -303,16 +358,29 @@ class _Writer:
         traced = self.entry.traced
         count = len(traced.out_boxed)
         shapes = self.compiled.out_shapes
+        self.space.update(copyto=np.copyto, write_back=write_back, store=store, Tensor=Tensor, spent=spent)
         for j, k in enumerate(traced.writes):
-            self.space["copyto"] = np.copyto
-            self.line(1, f"copyto(x{k}, o{count + j}, casting='unsafe')")
+            write = f"write_back(b{k}, o{count + j})" if k in self.boxes else f"copyto(x{k}, o{count + j}, casting='unsafe')"
+            self.line(1, write)
+        out = count + len(traced.writes)
+        for j, (change, _) in enumerate(self.entry.changes):
+            value = f"o{out}" if change.value else "None"
+            if value != "None":
+                # A 0-d result lies in memory that the next call writes to.
+                copied = f"o{out}.copy()" if shapes[out] == () else value
+                value = f"Tensor({copied})" if change.what == "grad" else value
+                out += 1
+            self.line(1, f"t{j}._grad = {value}" if change.what == "grad" else f"store(t{j}, {value})")
         for j, generator in enumerate(traced.generators):
-            self.line(1, f"{self.name(generator)}.store(o{count + len(traced.writes) + j})")
+            self.line(1, f"{self.name(generator)}.store(o{len(traced.history) + j})")
         leaves = []
         for k in range(count):
-            if shapes[k] == ():
+            leaves.append(f"r{k}" if shapes[k] == () or traced.out_boxed[k] else f"o{k}")
+            if traced.out_boxed[k]:
+                data = f"o{k}.copy()" if shapes[k] == () else f"o{k}"
+                self.line(1, f"r{k} = spent({data})" if traced.history[k] == "spent" and self.entry.mode else f"r{k} = Tensor({data})")
+            elif shapes[k] == ():
                 self.line(1, f"r{k} = o{k}[()]")
-            leaves.append(f"r{k}" if shapes[k] == () else f"o{k}")
         self.line(1, "free.append(w)")
         self.line(1, f"return {self.together(unflatten(traced.out_spec, range(count)), leaves)}")
 

@@ -393,7 +393,8 @@ def _children(value: Any, place: Place) -> Iterator[tuple[Any, Place]]:
         yield value.rate, place.then(".rate", ATTRIBUTE, "rate")
     if isinstance(value, dict):
         for key, child in value.items() if not isinstance(value, Group) else value.surroundings():
-            yield child, place.then(f"[{key!r}]", "{it}[{key}]", key)
+            shown = repr(key) if isinstance(key, _SCALARS) else f"<{type(key).__name__}>"
+            yield child, place.then(f"[{shown}]", "{it}[{key}]", key)
         return
     if isinstance(getattr(value, "__dict__", None), dict):
         for key, child in list(vars(value).items()):

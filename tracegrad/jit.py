@@ -26,7 +26,7 @@ from .ir.graph import Graph, Var
 from .ir.recording import span
 from .runtime.execute import executable_for
 from .runtime.standalone import standalone
-from .tensor import Boxed, Tensor
+from .tensor import Boxed, Tensor, unbox
 from .transforms.rewrite import optimize
 from .transforms.tracing import check_leaf, face_of, leaf_type, standing_of
 from .tree import flatten, unflatten
@@ -160,6 +160,8 @@ class Jitted:
             with set_grad_enabled(MODE.enabled and "live" in traced.history):
                 outs = bind(call_op, values, {"graph": entry.graph})
             outs = [*map(settled, outs, traced.history), *outs[len(traced.history) :]]
+            if not STATE.traces and not STATE.levels and not self.donated and "live" not in traced.history:
+                self._remember(entry, spec, static, leaves, values)
         else:
             if entry.executable is None:
                 entry.executable = executable_for(entry.graph, entry.given_up)
@@ -176,11 +178,12 @@ class Jitted:
 
     def _remember(self, entry: Entry, spec: Any, static: Any, leaves: Sequence[Any], values: Sequence[Any]) -> None:
         """Write the caller of a signature that was called for the first time."""
-        assert entry.executable is not None
-        compiled = entry.executable.kernel_for(values)
+        if entry.executable is None:
+            entry.executable = executable_for(entry.graph)
+        compiled = entry.executable.kernel_for([unbox(x) for x in values])
         key = (entry, compiled.layouts, tuple(entry.contents))
         full = len(self._callers) >= MOST_CALLERS and not compiled.symbols
-        if key in self._known or full or entry.changes or any(entry.traced.out_boxed):
+        if key in self._known or full:
             return
         try:
             made = make_caller(entry, compiled, unflatten(spec, range(len(leaves))), static, leaves)

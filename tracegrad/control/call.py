@@ -16,7 +16,7 @@ from ..ir.evaluate import evaluate
 from ..ir.graph import Graph, Var
 from ..ir.op import Rest, Types, op
 from ..ops.statistics import no_grad_op
-from ..tensor import Boxed
+from ..tensor import Boxed, Tensor
 from ..transforms.derive import adjoint, batched, captures_of, joint, tangent
 from ..transforms.partition import partition
 
@@ -82,16 +82,21 @@ call_op = op(
 
 def settled(x: Any, history: str) -> Any:
     """A result that stands on the tape where the function's own would stand: nowhere, or where a sweep has been already."""
-    if history == "live" or not isinstance(x, Boxed):
+    if history == "live" or not isinstance(x, Boxed) or (not history and not x.requires_grad):
         return x
     if isinstance(x._data, Var) and x.requires_grad:
         x = bind(no_grad_op, [x])
     value = x.face(x._data)
     value._tangents = x._tangents
-    if history == "spent" and MODE.enabled:
-        node = Node(call_op, {}, (), Plan((), (), ()), [], [x._data])
-        node.saved = None
-        value.requires_grad, value.grad_fn = True, node
+    return spent(x._data, value) if history == "spent" and MODE.enabled else value
+
+
+def spent(data: Any, value: Any = None) -> Any:
+    """A result whose history a sweep inside the function has freed."""
+    value = Tensor(data) if value is None else value
+    node = Node(call_op, {}, (), Plan((), (), ()), [], [data])
+    node.saved = None
+    value.requires_grad, value.grad_fn = True, node
     return value
 
 

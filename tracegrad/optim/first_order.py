@@ -68,7 +68,7 @@ class SGD(Optimizer):
             if group["dampening"]:
                 # Before the first step the flag is 0, and nothing is damped.
                 velocity = velocity + g * (1 - group["dampening"] * number(state["started"], p))
-                state["started"] = ops.ones_like(state["started"]) if STATE.traces else state["started"] * 0.0 + 1.0
+                state["started"] = state["started"] * 0.0 + 1.0
             else:
                 velocity = velocity + g
             state["momentum_buffer"] = velocity

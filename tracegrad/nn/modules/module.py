@@ -402,7 +402,8 @@ class Module:
 def _register(module: Module, kind: str, entry: tuple[Callable[..., Any], bool], prepend: bool) -> RemovableHandle:
     hooks: dict[int, Any] = module.__dict__[kind]
     others = dict(hooks)
-    handle = add_hook(hooks, entry)  # type: ignore[arg-type]
+    handle = add_hook(hooks, entry[0])
+    hooks[next(reversed(hooks))] = entry
     if prepend:
         # In the same dict, which the handles of the others know.
         for key in others:
