@@ -130,6 +130,28 @@ def test_backward_inside_reaches_the_arguments(way: str) -> None:
 
 
 @both
+def test_a_gradient_that_is_taken_away_inside(way: str) -> None:
+    outer = leaf(1.0)
+
+    @WAYS[way]
+    def f(w: Any) -> Any:
+        w.grad = None
+        outer.grad = None
+        return (w * outer).detach()
+
+    w = leaf(2.0)
+    for _ in range(2):
+        f(w)
+        assert w.grad is None
+        assert outer.grad is None
+        w.grad, outer.grad = tg.ones(1), tg.ones(1)
+    f(w)
+    assert w.grad is None
+    assert outer.grad is None
+    del outer.grad
+
+
+@both
 def test_backward_inside_reaches_what_is_around(way: str) -> None:
     w = leaf(1.0, 2.0)
 

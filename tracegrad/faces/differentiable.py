@@ -133,7 +133,7 @@ class Differentiable(Value):
     @property
     def grad(self: Any) -> Any:
         """The gradient that backward passes have summed up here, or None."""
-        if STATE.traces:
+        if STATE.traces and id(self) not in STATE.traces[-1].answered:
             STATE.traces[-1].asked[id(self)] = self
         if self.grad_fn is not None and self._grad is None and not self.retains_grad:
             warnings.warn(NOT_A_LEAF, UserWarning, stacklevel=2)
@@ -142,6 +142,8 @@ class Differentiable(Value):
     @grad.setter
     def grad(self: Any, new: Any) -> None:
         self._touch()
+        if STATE.traces:
+            STATE.traces[-1].answered.add(id(self))
         if new is None:
             self._grad = None
             return
@@ -166,12 +168,12 @@ class Differentiable(Value):
 
     @grad.deleter
     def grad(self: Any) -> None:
-        self._grad = None
+        self.grad = None
 
     def _accumulate_grad(self: Any, ct: Any, create_graph: bool = False) -> None:
         """Add a cotangent to `.grad`, in place where nothing has to be recorded, so that whoever holds `.grad` sees it."""
         self._touch()
-        if STATE.traces:
+        if STATE.traces and id(self) not in STATE.traces[-1].answered:
             STATE.traces[-1].asked[id(self)] = self
         old = self._grad
         raw = ct._data if isinstance(ct, Value) and not create_graph else ct

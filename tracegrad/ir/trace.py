@@ -43,7 +43,9 @@ class Trace:
         self.touched: dict[int, tuple[Any, Any]] = {}
         """Boxes from outside that the function changed: each with what it was."""
         self.asked: dict[int, Any] = {}
-        """Boxes from outside whose `grad` was looked at."""
+        """Boxes from outside whose `grad` was looked at before it was set."""
+        self.answered: set[int] = set()
+        """Boxes whose `grad` was set, so that what it was before does not matter from then on."""
         self.keep_lines = keep_lines
         self.where = ""
         self.note = ""

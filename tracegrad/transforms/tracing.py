@@ -101,7 +101,7 @@ def trace_function(
             for b in boxes:
                 if b._base is not None:
                     b._refresh()
-            done = [*_to_arguments(boxes, before, variables, grads, standing), *_to_others(trace, boxes)]
+            done = [*_to_arguments(boxes, before, variables, grads, standing, trace.answered), *_to_others(trace, boxes)]
             if done and not changing:
                 raise TracegradError(
                     f"{trace.name} changes a Tensor that it was not given ({done[0][0].what}), which vmap, scan and custom derivatives cannot "
@@ -119,7 +119,7 @@ def trace_function(
         finally:
             for box, was in trace.touched.values():
                 box._restore(was)
-    asked = tuple({**trace.asked, **{key: box for key, (box, _) in trace.touched.items()}}.values())
+    asked = tuple(trace.asked.values())
     boxed = tuple(isinstance(x, Tensor) for x in leaves)
     # What only the trace itself held is now held by the captures alone.
     del boxes, args, kwargs, result, leaves, results, before, changed
@@ -165,11 +165,16 @@ def standing_of(x: Any) -> Standing:
 
 
 def _to_arguments(
-    boxes: Sequence[Boxed], before: Sequence[Any], variables: Sequence[Var], grads: dict[int, Var], standing: Sequence[Standing]
+    boxes: Sequence[Boxed],
+    before: Sequence[Any],
+    variables: Sequence[Var],
+    grads: dict[int, Var],
+    standing: Sequence[Standing],
+    answered: set[int],
 ) -> Iterator[tuple[Change, Any]]:
     """What the function did to its arguments besides writing to them, each with the new value (None where there is none)."""
     for k, (box, old, v, s) in enumerate(zip(boxes, before, variables, standing, strict=True)):
-        if box._grad is not old:
+        if box._grad is not old or (box._grad is None and id(box) in answered):
             yield Change(k, "grad", box._grad is not None), box._grad
         elif k in grads and old._data is not grads[k]:
             yield Change(k, "grad data", True), old
@@ -186,7 +191,7 @@ def _to_others(trace: Trace, boxes: Sequence[Boxed]) -> Iterator[tuple[Change, A
         was = dict(zip(CHANGING, attributes, strict=True))
         if box._data is not was["_data"] and box._base is None:
             yield Change(box, "data", True), box
-        if box._grad is not was["_grad"]:
+        if box._grad is not was["_grad"] or (box._grad is None and key in trace.answered):
             yield Change(box, "grad", box._grad is not None), box._grad
         if box.requires_grad != was["requires_grad"] and box.grad_fn is None and was["grad_fn"] is None:
             yield Change(box, "flag", box.requires_grad), None
