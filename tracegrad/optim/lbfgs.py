@@ -138,7 +138,7 @@ class LBFGS(Optimizer):
                     loss, gradient = evaluate()
                     return Point(t, loss, gradient, float(gradient @ d))
 
-                found, used = strong_wolfe(at, t, float(np.max(np.abs(d))), Point(0.0, loss, gradient, slope))
+                found, used = strong_wolfe(at, t, float(np.max(np.abs(d))), Point(0.0, loss, gradient, slope), max_ls=most - evaluations)
                 t, loss, gradient = found.t, found.loss, found.gradient
                 self._set(origin + origin.dtype.type(t) * d)
             else:
