@@ -14,7 +14,8 @@ if not (_pathlib.Path(__file__).parent / "codegen").is_dir():
 
 from numpy import bool_, complex64, complex128, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64
 
-from . import autograd, nn, ops, optim
+from . import autograd, nn, ops, optim, utils
+from . import custom_function as custom_function
 from .autograd import functional as functional
 from .autograd.grad_mode import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
 from .config import default_dtype, set_default_dtype
@@ -22,7 +23,6 @@ from .control.branch import cond, switch
 from .control.mapping import map
 from .control.repeat import fori_loop, while_loop
 from .control.scan import scan
-from . import custom_function as custom_function
 from .custom import custom_jvp, custom_vjp, stop_gradient
 from .derivatives import grad, hessian, hvp, jacfwd, jacobian, jacrev, value_and_grad, vjp
 from .errors import ConcretizationError, DTypeError, ShapeError, TracegradError, UnsupportedFunctionError
@@ -96,6 +96,7 @@ __all__ = [
     "uint16",
     "uint32",
     "uint64",
+    "utils",
     "value_and_grad",
     "vjp",
     "vmap",
