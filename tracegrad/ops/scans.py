@@ -133,6 +133,10 @@ def linear_recurrence(a: Any, b: Any, axis: int = -1, reverse: bool = False) -> 
     >>> tg.linear_recurrence(np.array([0.5, 0.5, 0.5]), np.array([1.0, 1.0, 1.0]))
     array([1.  , 1.5 , 1.75])
     """
+    if hasattr(a, "dtype") and hasattr(b, "dtype") and a.dtype != b.dtype:
+        # Beforehand, so that the gradient of each comes back in its own dtype.
+        dtype = promote(a.dtype, b.dtype)
+        a, b = convert(a, dtype), convert(b, dtype)
     return bind(recurrence_op, [a, b], {"axis": normalize_axis(axis, ndim_of(b)), "reverse": reverse})
 
 

@@ -1,0 +1,190 @@
+"""gradcheck and gradgradcheck of every differentiable operation: eager, as a traced graph, and compiled; reverse and forward mode.
+
+The rows of the op table (tests/cases) are the functions. Their derivatives are compared with differences in `fast_mode`: products with
+random vectors, and where these differ the whole Jacobians.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracegrad as tg
+from tests.cases import Case
+from tests.checks import as_tuple, floating
+from tests.test_ops import CASES, rng_for
+from tracegrad.autograd import gradcheck, gradgradcheck
+from tracegrad.autograd.hooks import boxed
+from tracegrad.control import call
+from tracegrad.ir.evaluate import evaluate
+from tracegrad.registry import ALL_OPS
+
+ROWS = [case for case in CASES if case.order >= 2]
+PIECEWISE_CONSTANT = {"ceil", "floor", "floor_divide", "rint", "sign", "trunc", "half_turn"}
+"""Their rules say that the derivative is zero: see test_zero_derivatives, and test_angle for half_turn (the angle of a real number)."""
+WITH_A_GRAPH = {"call", "custom_jvp", "custom_vjp", "identity", "scan", "switch"}
+"""They stand above the op table, since their parameter is a function: see test_operations_with_a_graph."""
+DIFFERENTIABLE = {op.name for op in ALL_OPS if op.vjp is not None}
+
+
+def one_row_per_operation() -> list[Case]:
+    """The first row of each operation."""
+    found: dict[str, Case] = {}
+    for case in ROWS:
+        for name in case.ops:
+            found.setdefault(name, case)
+    return list({case.name: case for case in found.values()}.values())
+
+
+FIRST = one_row_per_operation()
+GROUPS = [FIRST[k : k + 12] for k in range(0, len(FIRST), 12)]
+"""Several rows to a compiled function: compiling twelve takes little longer than compiling one."""
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore", RuntimeWarning)
+        yield
+
+
+@pytest.fixture
+def one_by_one() -> Iterator[None]:
+    """Graphs are run operation by operation: what a compiled function derives, without the time to compile it."""
+    compiled = call.EXECUTE[0]
+    call.EXECUTE[0] = lambda graph, arrays: [np.asarray(x) for x in evaluate(graph, arrays)]
+    yield
+    call.EXECUTE[0] = compiled
+
+
+def on_tensors(cases: Sequence[Case]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """The functions of the rows as one function of Tensors (inside it they are values with NumPy's methods), and its arguments."""
+    inputs = [case.inputs(rng_for(case)) for case in cases]
+    wanted = [floating(arrays, case.wrt) for case, arrays in zip(cases, inputs, strict=True)]
+
+    def function(*tensors: Any) -> Any:
+        rest, results = iter(tensors), []
+        for case, arrays, places in zip(cases, inputs, wanted, strict=True):
+            full = [boxed(tg.Array, next(rest)) if k in places else a for k, a in enumerate(arrays)]
+            results += [boxed(tg.Tensor, o) for o in as_tuple(case.function(*full))]
+        return tuple(results)
+
+    arguments = [np.asarray(arrays[k]) for arrays, places in zip(inputs, wanted, strict=True) for k in places]
+    return function, tuple([tg.Tensor(a, requires_grad=True) for a in arguments])
+
+
+def check(function: Callable[..., Any], arguments: tuple[Any, ...], forward_over_reverse: bool = True) -> None:
+    """First derivatives in both modes, second ones by reverse over reverse and forward over reverse, gradients of the inputs' dtypes."""
+    assert gradcheck(function, arguments, fast_mode=True, check_forward_ad=True, check_grad_dtypes=True)
+    assert gradgradcheck(function, arguments, fast_mode=True, check_fwd_over_rev=forward_over_reverse, check_grad_dtypes=True)
+
+
+def test_every_differentiable_operation_is_covered() -> None:
+    """By a row of the table, or by name in one of the two sets above."""
+    covered = {name for case in ROWS for name in case.ops}
+    assert DIFFERENTIABLE - covered == PIECEWISE_CONSTANT | WITH_A_GRAPH
+    assert len(DIFFERENTIABLE) > 115
+
+
+@pytest.mark.parametrize("case", ROWS, ids=lambda case: case.name)
+def test_eager(case: Case) -> None:
+    check(*on_tensors([case]))
+
+
+@pytest.mark.usefixtures("one_by_one")
+@pytest.mark.parametrize("case", ROWS, ids=lambda case: case.name)
+def test_as_a_graph(case: Case) -> None:
+    function, arguments = on_tensors([case])
+    check(tg.jit(function), arguments, forward_over_reverse=case in FIRST)
+
+
+def flat(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Callable[..., Any], Any]:
+    """The function as one of a single vector to a single vector, so that there is one graph to derive and compile per order and mode."""
+    kinds = [(a.shape, a.dtype.kind == "c", int(a.numel())) for a in arguments]
+
+    def of_vector(v: Any) -> Any:
+        args, start = [], 0
+        for shape, is_complex, size in kinds:
+            x = v[start : start + size]
+            start += size
+            if is_complex:
+                x = x + 1j * v[start : start + size]
+                start += size
+            args.append(x.reshape(shape))
+        outs = [o.reshape(-1) for o in function(*args) if o.dtype.kind in "fc"]
+        return tg.concatenate([part for o in outs for part in ((o.real, o.imag) if o.dtype.kind == "c" else (o,))])
+
+    numbers = [np.ravel(a.detach().numpy()) for a in arguments]
+    whole = np.concatenate([part for x in numbers for part in ((x.real, x.imag) if x.dtype.kind == "c" else (x,))])
+    return of_vector, tg.tensor(whole, requires_grad=True)
+
+
+@pytest.mark.parametrize("cases", GROUPS, ids=lambda cases: cases[0].name)
+def test_compiled(cases: list[Case]) -> None:
+    function, argument = flat(*on_tensors(cases))
+    check(tg.jit(function), (argument,), forward_over_reverse=False)
+
+
+@pytest.mark.parametrize("name", sorted(PIECEWISE_CONSTANT - {"half_turn", "floor_divide"}))
+def test_zero_derivatives(name: str) -> None:
+    """Where a result has no derivative by its rule it does not change with the input, and what is multiplied by it counts it as constant."""
+    function = getattr(tg.ops, name)
+    x = tg.tensor([0.3, -1.6, 2.7], requires_grad=True)
+    assert not function(x).requires_grad
+    for f in (lambda x: function(x), tg.jit(lambda x: function(x))):
+        assert gradcheck(f, x)
+    check(lambda x: function(x) * x, (x,))
+    y = tg.tensor([0.7, 0.45, -0.8], requires_grad=True)
+    check(lambda x, y: tg.ops.floor_divide(x, y) * x * y, (x, y))
+
+
+def test_angle() -> None:
+    """The angle of a real number is a step, that of a complex number is not."""
+    x = tg.tensor([0.3, -1.6], requires_grad=True)
+    check(lambda x: tg.ops.angle(x) * x, (x,))
+    z = tg.tensor([0.3 + 1j, -1.6 - 0.5j], requires_grad=True)
+    check(lambda z: tg.ops.angle(z), (z,))
+
+
+@tg.custom_vjp
+def with_vjp(x: Any) -> Any:
+    return x**3
+
+
+with_vjp.defvjp(lambda x: (x**3, x), lambda x, ct: (3 * x * x * ct,))
+
+
+@tg.custom_jvp
+def with_jvp(x: Any) -> Any:
+    return x**3
+
+
+with_jvp.defjvp(lambda primals, tangents: (primals[0] ** 3, 3 * primals[0] ** 2 * tangents[0]))
+
+
+def scanned(x: Any) -> Any:
+    return tg.scan(lambda c, a: (c * a + np.sin(a), c * a), np.sum(x) * 0.1, x)
+
+
+GRAPHS: dict[str, tuple[Callable[..., Any], bool]] = {
+    "call": (tg.jit(lambda x: np.sin(x) * x), True),
+    "custom_jvp": (lambda x: with_jvp(x) * x, True),
+    "custom_vjp": (lambda x: with_vjp(x) * x, False),
+    "identity": (lambda x: tg.tensor(2.0) * x.sum(), True),
+    "scan": (scanned, True),
+    "switch": (lambda x: tg.cond(x.sum() > 0, lambda x: x * x, lambda x: x**3, x), True),
+}
+
+
+@pytest.mark.parametrize("name", sorted(WITH_A_GRAPH))
+def test_operations_with_a_graph(name: str) -> None:
+    """Eager and jitted; a function with a rule for reverse mode alone has no forward mode."""
+    function, forward = GRAPHS[name]
+    x = tg.tensor([0.3, -1.6, 2.7], requires_grad=True)
+    for f in (function, tg.jit(function)):
+        assert gradcheck(f, x, check_forward_ad=forward, check_grad_dtypes=True)
+        assert gradgradcheck(f, x, check_fwd_over_rev=forward)
