@@ -259,3 +259,33 @@ def test_beside_jvp(level: int) -> None:
     x = dual(2.0, 1.0)
     _, t = tg.jvp(lambda y: y**3, (x,), (tg.tensor(1.0),))
     assert parts(t) == (12, 12)
+
+
+def test_custom_functions(level: int) -> None:
+    """A Function's own jvp, and forward over reverse through what it saved: an input, and a result."""
+
+    class Exp(tg.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            y = x.exp()
+            ctx.save_for_backward(y, x)
+            ctx.save_for_forward(y)
+            return y
+
+        @staticmethod
+        def backward(ctx: Any, ct: Any) -> Any:
+            y, x = ctx.saved_tensors
+            return ct * y + 0 * x
+
+        @staticmethod
+        def jvp(ctx: Any, t: Any) -> Any:
+            return t * ctx.saved_tensors[0]
+
+    e = np.exp([0.5, 1.0])
+    for f in (Exp.apply, tg.jit(Exp.apply)):
+        x = dual([0.5, 1.0], [1.0, 3.0]).requires_grad_()
+        y = f(x)
+        assert np.allclose(parts(y)[1], e * [1, 3])
+        for create_graph in (True, False):
+            (g,) = grad(y.sum(), x, create_graph=create_graph, retain_graph=True)
+            assert np.allclose(parts(g), [e, e * [1, 3]])

@@ -18,6 +18,7 @@ from tests.cases import Case
 from tests.checks import as_tuple, floating
 from tests.test_ops import CASES, rng_for
 from tracegrad.autograd import gradcheck, gradgradcheck
+from tracegrad.autograd.function import once_differentiable
 from tracegrad.autograd.hooks import boxed
 from tracegrad.control import call
 from tracegrad.ir.evaluate import evaluate
@@ -26,8 +27,10 @@ from tracegrad.registry import ALL_OPS
 ROWS = [case for case in CASES if case.order >= 2]
 PIECEWISE_CONSTANT = {"ceil", "floor", "floor_divide", "rint", "sign", "trunc", "half_turn"}
 """Their rules say that the derivative is zero: see test_zero_derivatives, and test_angle for half_turn (the angle of a real number)."""
-WITH_A_GRAPH = {"call", "custom_jvp", "custom_vjp", "identity", "scan", "switch"}
+WITH_A_GRAPH = {"call", "custom_function", "custom_jvp", "custom_vjp", "identity", "scan", "sized", "switch", "while_loop"}
 """They stand above the op table, since their parameter is a function: see test_operations_with_a_graph."""
+ONCE = {"once_differentiable"}
+"""Its one purpose is to refuse second derivatives: see test_once_differentiable."""
 DIFFERENTIABLE = {op.name for op in ALL_OPS if op.vjp is not None}
 
 
@@ -84,9 +87,9 @@ def check(function: Callable[..., Any], arguments: tuple[Any, ...], forward_over
 
 
 def test_every_differentiable_operation_is_covered() -> None:
-    """By a row of the table, or by name in one of the two sets above."""
+    """By a row of the table, or by name in one of the sets above."""
     covered = {name for case in ROWS for name in case.ops}
-    assert DIFFERENTIABLE - covered == PIECEWISE_CONSTANT | WITH_A_GRAPH
+    assert DIFFERENTIABLE - covered == PIECEWISE_CONSTANT | WITH_A_GRAPH | ONCE
     assert len(DIFFERENTIABLE) > 115
 
 
@@ -170,13 +173,40 @@ def scanned(x: Any) -> Any:
     return tg.scan(lambda c, a: (c * a + np.sin(a), c * a), np.sum(x) * 0.1, x)
 
 
+class Cube(tg.autograd.Function):
+    """x^3, with rules for both modes."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        ctx.save_for_forward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx: Any, ct: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return 3 * x * x * ct
+
+    @staticmethod
+    def jvp(ctx: Any, t: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return 3 * x * x * t
+
+
+def repeated(x: Any) -> Any:
+    return tg.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] * np.sin(c[1]) + x), (0, x))[1]
+
+
 GRAPHS: dict[str, tuple[Callable[..., Any], bool]] = {
     "call": (tg.jit(lambda x: np.sin(x) * x), True),
+    "custom_function": (Cube.apply, True),
     "custom_jvp": (lambda x: with_jvp(x) * x, True),
     "custom_vjp": (lambda x: with_vjp(x) * x, False),
     "identity": (lambda x: tg.tensor(2.0) * x.sum(), True),
     "scan": (scanned, True),
+    "sized": (lambda x: repeated(x) * x, True),  # the reverse mode of a while_loop
     "switch": (lambda x: tg.cond(x.sum() > 0, lambda x: x * x, lambda x: x**3, x), True),
+    "while_loop": (repeated, True),
 }
 
 
@@ -188,3 +218,20 @@ def test_operations_with_a_graph(name: str) -> None:
     for f in (function, tg.jit(function)):
         assert gradcheck(f, x, check_forward_ad=forward, check_grad_dtypes=True)
         assert gradgradcheck(f, x, check_fwd_over_rev=forward)
+
+
+def test_once_differentiable() -> None:
+    """First derivatives pass, second ones do not: where they are asked for by the graph's own inputs, the refusal says why."""
+
+    class Square(Cube):
+        @staticmethod
+        @once_differentiable
+        def backward(ctx: Any, ct: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return 3 * x * x * ct
+
+    x = tg.tensor([0.3, -1.6], requires_grad=True)
+    for f in (Square.apply, tg.jit(Square.apply)):
+        assert gradcheck(f, x)
+        with pytest.raises(RuntimeError, match=r"differentiate twice|Jacobian mismatch"):
+            gradgradcheck(f, x)

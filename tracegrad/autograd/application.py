@@ -424,6 +424,8 @@ def applied(cls: Any, args: Sequence[Any]) -> tuple[Any, Use | None]:
             found = use.forward([tangents[k] for k in use.tensors])
     finally:
         left.read = before
+    if before is not tuple:
+        left.read = lambda: tuple([_with_tangent(v, args, primals, found, use, level) for v in before()])
     for k, (o, t) in enumerate(zip(outs, found, strict=True)):
         if t is None:
             continue
@@ -432,6 +434,18 @@ def applied(cls: Any, args: Sequence[Any]) -> tuple[Any, Use | None]:
         else:
             outs[k] = o.face._dual(o, t, level)
     return (tuple(outs) if isinstance(output, tuple) else outs[0]), use
+
+
+def _with_tangent(saved: Any, args: Sequence[Any], primals: Sequence[Any], tangents: Sequence[Any], use: Use, level: int) -> Any:
+    """A saved input or output as the dual value it was: a reverse sweep at a deeper level must see its tangent."""
+    for a, p in zip(args, primals, strict=True):
+        if saved is p:
+            return a
+    if isinstance(saved, Value):
+        box: Any = saved
+        if isinstance(box.grad_fn, FunctionNode) and box.grad_fn._use is use and tangents[box.output_nr] is not None:
+            return box.face._dual(box, tangents[box.output_nr], level)
+    return saved
 
 
 __all__ = ["FunctionCtx", "FunctionNode", "Left", "Use", "among", "applied", "check_dirty", "is_given", "missing", "run_forward"]
