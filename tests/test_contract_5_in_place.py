@@ -658,3 +658,45 @@ def test_an_element_of_a_large_tensor() -> None:
     assert large._version == 100
     large[7].sum().backward()
     assert x.grad.item() == 7
+
+
+def test_other_shapes_in_place() -> None:
+    """t_, transpose_, unsqueeze_, squeeze_: the tensor has another shape; views from before and after show the same memory."""
+    x = tg.tensor(np.arange(6.0).reshape(2, 3), requires_grad=True)
+    y = x * 1
+    before = y[0]
+    node = y.grad_fn
+    assert y.t_() is y
+    assert y.shape == (3, 2)
+    assert y._version == 1
+    assert y.grad_fn.next_functions[0][0] is node
+    after = y[:, 1]
+    y.mul_(2)
+    before.add_(1)
+    after.mul_(10)
+    y.unsqueeze_(0).transpose_(0, 2).squeeze_(2)
+    assert y.tolist() == [[1, 3, 5], [60, 80, 100]]
+    assert before.tolist() == [1, 3, 5]
+    assert after.tolist() == [60, 80, 100]
+    (y * y).sum().backward()
+    assert x.grad.tolist() == [[4, 12, 20], [2400, 3200, 4000]]
+    square = tg.tensor([[1.0, 2.0], [3.0, 4.0]])
+    row = square[0]
+    z = (square.clone().requires_grad_() * row).sum()
+    square.t_()
+    square[0, 1] = 7
+    assert row.tolist() == [1, 2]
+    assert square.tolist() == [[1, 7], [2, 4]]
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        z.backward()
+    with pytest.raises(RuntimeError, match=LEAF):
+        leaf().unsqueeze_(0)
+    w = leaf()
+    with tg.no_grad():
+        w.unsqueeze_(0)
+    assert w.is_leaf
+    assert w.requires_grad
+    (w * 2).sum().backward()
+    assert w.grad.tolist() == [[2, 2, 2]]
+    assert tg.ones(3).t_().shape == (3,)
+    assert tg.jit(lambda t: (t * 1).t_() + 1)(tg.zeros(2, 3)).shape == (3, 2)

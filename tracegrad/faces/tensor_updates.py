@@ -33,6 +33,16 @@ def _in_place(name: str) -> Callable[..., Any]:
     return method
 
 
+def _turned(name: str) -> Callable[..., Any]:
+    """The method `name`, which gives a view, in place."""
+
+    def method(self: Any, *arguments: Any) -> Any:
+        return self._turn(getattr(type(self), name), *arguments)
+
+    method.__name__, method.__doc__ = name + "_", f"As `{name}`, in place: the same memory under another shape."
+    return method
+
+
 class TensorUpdates(Value):
     """Each writes through `_update`: views and their bases see it, the tape counts it."""
 
@@ -66,6 +76,9 @@ class TensorUpdates(Value):
     masked_fill_, masked_scatter_, put_ = map(_in_place, ("masked_fill", "masked_scatter", "put"))
     index_add_, index_copy_, index_fill_, index_put_ = map(_in_place, ("index_add", "index_copy", "index_fill", "index_put"))
     scatter_, scatter_add_ = map(_in_place, ("scatter", "scatter_add"))
+
+    t_, transpose_, unsqueeze_, squeeze_ = map(_turned, ("t", "transpose", "unsqueeze", "squeeze"))
+    swapaxes_ = swapdims_ = transpose_
 
     def _put(self: Any, source: Any, title: str) -> Any:
         """Take the (broadcast) elements of `source`; the old ones keep their place on the tape, with a gradient of 0."""

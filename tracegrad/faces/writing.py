@@ -115,7 +115,12 @@ class Writes(Value):
     def _refresh(self: Any) -> None:
         """A view whose base got another history since: derive it from the base again."""
         base = self._base
-        if base is None or base._versions[1] == self._seen:
+        if base is None:
+            return
+        if base._base is not None:
+            # The base was turned into a view (see `_turn`): of what it was when this view was made.
+            self._base = base = base._base
+        if base._versions[1] == self._seen:
             return
         self._touch()
         self._seen = base._versions[1]
@@ -340,6 +345,27 @@ class Writes(Value):
             return False  # for the error that `_update` gives
         root._version_counter.written()
         return True
+
+    def _turn(self: Any, function: Callable[..., Any], *arguments: Any) -> Any:
+        """`self = function(self, *arguments)` for a function that gives a view: the same memory under another shape. A base becomes a view
+        of what it was, so that views that were made of it still know what they show."""
+        self._refresh()
+        root = self if self._base is None else self._base
+        if MODE.enabled and root.requires_grad and root.grad_fn is None:
+            raise RuntimeError(LEAF if self is root else LEAF.replace("a leaf", "a view of a leaf", 1))
+        former = self._alias() if self is root else self
+        if self is root and self.grad_fn is None:
+            former.grad_fn = None
+        view = function(former, *arguments)
+        if view is not former:
+            if self._past is not None:
+                self._keep_past()
+            self._touch()
+            self._data, self._base, self._view, self._seen = view._data, view._base, view._view, view._seen
+            if MODE.enabled:
+                self._adopt(view)
+        self._count()
+        return self
 
     def _update(self: Any, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         """`self = function(self, *arguments)` in place; the result must have this shape, and a dtype that may be cast to this one."""
