@@ -46,9 +46,9 @@ SCHEDULES: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def problem(kind: str, w: Any, b: Any, a: Any, y: Any) -> Any:
-    """A loss with curvature that changes: least squares, and the valley of Rosenbrock for the line searches."""
+    """A loss with curvature that changes: least squares, and a bent valley for the line searches."""
     if kind.startswith("LBFGS"):
-        return (1 - w[0]) ** 2 + 100 * (w[1] - w[0] ** 2) ** 2 + (w[2] * b).square().sum() + (b - 1).square().sum()
+        return (1 - w[0]) ** 2 + 4 * (w[1] - w[0] ** 2) ** 2 + (w[2] * b).square().sum() + (b - 1).square().sum()
     return ((a @ w + b - y) ** 2).mean() + (w**4).sum() * 0.01
 
 
