@@ -225,6 +225,33 @@ def test_a_compiled_function_under_hooks() -> None:
     assert np.allclose(x.grad.numpy(), np.exp([1, 2]) * (np.sin([1, 2]) + np.cos([1, 2])))
 
 
+class Exp(autograd.Function):
+    """What a user writes."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        y = x.exp()
+        ctx.save_for_backward(x, y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        x, y = ctx.saved_tensors
+        return g * y + 0 * x
+
+
+def test_custom_functions_under_hooks() -> None:
+    """What a custom Function saves goes through the hooks as well."""
+    x, log = leaf(1, 2), Log()
+    with graph.saved_tensors_hooks(log.pack, log.unpack):
+        y = Exp.apply(x)
+    assert log.packed[0] is x
+    assert len(log.packed) == 2
+    y.sum().backward()
+    assert log.unpacked == 2
+    assert np.allclose(x.grad.numpy(), np.exp([1, 2]))
+
+
 def test_saving_to_disk(tmp_path: Path) -> None:
     """The use of the notebooks: what is saved lies in files until it is needed."""
     names: list[Path] = []
@@ -600,6 +627,27 @@ def test_the_mode_is_of_one_thread() -> None:
         thread.start()
         thread.join()
     assert seen == [(False, {})]
+
+
+class Boom(autograd.Function):
+    """A function whose backward fails."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * 1
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        raise ValueError("boom")
+
+
+def test_anomaly_in_a_custom_function() -> None:
+    """An error in a user's backward keeps its type, and its forward call is shown."""
+    with autograd.set_detect_anomaly(True):
+        y = Boom.apply(leaf(1))  # here it was called
+        with pytest.warns(UserWarning, match=r"(?s)Error detected in BoomBackward.*here it was called"):
+            with pytest.raises(ValueError, match=r"^boom$"):
+                y.sum().backward()
 
 
 def test_anomaly_in_a_compiled_function() -> None:

@@ -50,6 +50,8 @@ TITLES = {
     "qr": "LinalgQr",
 }
 """Operations that are called differently here."""
+ON_STACKS = frozenset(("solve", "triangular_solve", "inv", "pinv", "cholesky", "det", "slogdet", "eigh", "svd", "qr"))
+"""Operations on stacks of matrices."""
 PRODUCTS = ("Dot", "Mv", "Mm", "Bmm")
 """Products by the number of axes of their results."""
 
@@ -65,6 +67,12 @@ def name_of_node(node: Any) -> str:
     op: Op = node.op
     if op.name == "matmul":
         return f"{PRODUCTS[min(len(node.shape), 3)]}Backward0"
+    if op.name == "reshape":
+        # What computes on stacks of matrices got a stack of one.
+        producer, nr = node.edges[0]
+        inner: Op | None = getattr(producer, "op", None)
+        if inner is not None and inner.name in ON_STACKS and (producer.types[nr] if producer.types else producer).shape[0] == 1:
+            return str(producer.name())
     number = OVERLOADS.get(op.name)
     return f"{title_of(op.name)}Backward{number(node) if number is not None else 0}"
 
@@ -94,6 +102,8 @@ INPUTS = {
     "pow_below": ("self", "exponent"),
     "where": ("condition", "self", "other"),
     "matmul": ("self", "mat2"),
+    "mv": ("self", "vec"),
+    "dot": ("self", "tensor"),
     "clip_min": ("self", "min"),
     "clip_max": ("self", "max"),
     "gather": ("self", "indices"),
@@ -114,8 +124,9 @@ RESULTS = {
     "slogdet": ("sign", "logabsdet"),
 }
 """The words for results where they are not `result`."""
-PARAMS = {"axes": "dim", "axis": "dim", "keepdims": "keepdim", "n": "exponent"}
-SIZED = frozenset(("sum", "reshape", "broadcast_to", "slice", "gather"))
+
+
+SIZED = frozenset(("sum", "mean", "reshape", "broadcast_to", "slice", "select", "gather", "diagonal", "pieces"))
 """Operations whose nodes tell the sizes of their input."""
 
 
@@ -138,22 +149,48 @@ def result_words(op: Op) -> tuple[str, ...]:
     return RESULTS.get(op.name) or (("result",) if op.outputs == 1 else tuple(f"result{k}" for k in range(op.outputs)))
 
 
+def _of_reduction(node: Any) -> dict[str, Any]:
+    axes = node.params["axes"]
+    return {"dim": axes, "keepdim": False} if len(axes) < len(_shape(node)) else {}
+
+
+def _of_slice(node: Any) -> dict[str, Any]:
+    """Where it cuts along one axis, as torch has it."""
+    start, size, step, shape = (*[node.params[k] for k in ("start", "size", "step")], _shape(node))
+    cut = [k for k, n in enumerate(size) if (start[k], n, step[k]) != (0, shape[k], 1)]
+    if len(cut) != 1:
+        return {}
+    (k,) = cut
+    return {"dim": k, "start": start[k], "end": start[k] + (size[k] - 1) * step[k] + 1 if size[k] else start[k], "step": step[k]}
+
+
+def _of_select(node: Any) -> dict[str, Any]:
+    found = _of_slice(node)
+    shape = _shape(node)
+    dropped = [k for k in range(len(shape)) if node.params["size"][k] == 1 and (*shape[:k], *shape[k + 1 :]) == tuple(node.shape)]
+    if len(dropped) != 1 or (found and found["dim"] != dropped[0]):
+        return {}
+    return {"dim": dropped[0], "index": node.params["start"][dropped[0]]}
+
+
+CONSTANTS: dict[str, Callable[[Any], dict[str, Any]]] = {
+    **dict.fromkeys(("sum", "prod", "mean", "max", "min"), _of_reduction),
+    **dict.fromkeys(("cumsum", "cumprod", "concatenate", "pieces"), lambda node: {"dim": node.params["axis"]}),
+    "transpose": lambda node: {"dims": node.params["axes"]},
+    "square": lambda node: {"exponent": 2},
+    "integer_pow": lambda node: {"exponent": node.params["n"]},
+    "inverse_pow": lambda node: {"exponent": -node.params["n"]},
+    "slice": _of_slice,
+    "select": _of_select,
+    "diagonal": lambda node: {"offset": node.params["offset"], "dim1": node.params["dims"][0], "dim2": node.params["dims"][1]},
+}
+"""What nodes know besides tensors."""
+
+
 def constants(node: Any) -> dict[str, Any]:
-    """What a node knows besides tensors, by torch's words: parameters of its operation, and sizes."""
-    name = node.op.name
-    found: dict[str, Any] = {}
-    for key, value in node.params.items():
-        if isinstance(value, (bool, int, float, str, tuple)):
-            found["dims" if name == "transpose" else PARAMS.get(key, key)] = value
-    if name == "square":
-        found["exponent"] = 2
-    if name in ("sum", "prod") and len(found["dim"]) == len(_shape(node)):
-        del found["dim"]
-    if name in ("sum", "prod") and "dim" in found:
-        found["keepdim"] = False
-    if name in SIZED:
-        found["self_sym_sizes"] = _shape(node)
-    return found
+    """What a node knows besides tensors, by torch's words."""
+    found = CONSTANTS[node.op.name](node) if node.op.name in CONSTANTS else {}
+    return {**found, "self_sym_sizes": _shape(node)} if node.op.name in SIZED else found
 
 
 @cache
@@ -258,7 +295,7 @@ class SavedAttributes:
 
 
 VOCABULARY = frozenset(
-    {"dim", "dims", "keepdim", "exponent", "self_sym_sizes", "start", "size", "step", "reverse", "inputs", "tensors"}
+    {"dim", "dims", "dim1", "dim2", "keepdim", "exponent", "self_sym_sizes", "index", "start", "end", "step", "offset", "inputs"}
     | {word for op in OPS for word in (*input_words(op), *result_words(op))}
     | {f"{word}{k}" for word in ("inputs", "tensors", "result") for k in range(8)}
 )

@@ -132,16 +132,16 @@ def _vectors_infer(x: Any, y: Any) -> Types:
     return (ArrayType(x.type.dtype, (*a[:-1], *b[1:])),)
 
 
-def _vectors_vjp_x(ct: Any, x: Any, y: Any) -> Any:
+def _vectors_vjp_x(ct: Any, y: Any, *, like: Any) -> Any:
     if ndim_of(y) == 2:
         return matmul(conj(y), ct)
-    return mul(ct if ndim_of(x) == 1 else expand_dims(ct, 1), conj(y))
+    return mul(ct if len(like.shape) == 1 else expand_dims(ct, 1), conj(y))
 
 
-def _vectors_vjp_y(ct: Any, x: Any, y: Any) -> Any:
+def _vectors_vjp_y(ct: Any, x: Any, *, like: Any) -> Any:
     if ndim_of(x) == 2:
         return matmul(ct, conj(x))
-    return mul(conj(x) if ndim_of(y) == 1 else expand_dims(conj(x), 1), ct)
+    return mul(conj(x) if len(like.shape) == 1 else expand_dims(conj(x), 1), ct)
 
 
 def _vectors_jvp(tangents: Sequence[Any], inputs: Sequence[Any], outs: Sequence[Any]) -> list[Any]:
