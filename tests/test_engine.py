@@ -243,7 +243,12 @@ def test_solving_saves_no_right_hand_side() -> None:
 def test_products_save_the_other_factor_only() -> None:
     """The gradient of one factor reads the other one."""
     a, v = tg.tensor([[2.0, 1.0], [1.0, 3.0]], requires_grad=True), tg.tensor([1.0, 2.0])
-    for product, kept in ((lambda m: m @ v, v), (lambda m: v @ m, v), (lambda m: (m[0] * 1) @ v, v), (lambda m: m @ m.detach().clone(), None)):
+    for product, kept in (
+        (lambda m: m @ v, v),
+        (lambda m: v @ m, v),
+        (lambda m: (m[0] * 1) @ v, v),
+        (lambda m: m @ m.detach().clone(), None),
+    ):
         m = a * 1
         y = product(m)
         m.zero_()
