@@ -40,7 +40,7 @@ class Versions(list[int]):
             self.loans = []
         self.loans = [reference for reference in self.loans if reference() is not None]
         self.loans.append(weakref.ref(loan))
-        if self[2]:
+        if list.__getitem__(self, 2):
             loan.content = memory.tobytes()
         return np.asarray(loan)
 

@@ -41,9 +41,9 @@ def holds_boxed(x: Any) -> bool:
 Function = Callable[..., Any]
 
 
-def ufunc_of(function: Function) -> np.ufunc | None:
+def ufunc_of(function: Function | None) -> np.ufunc | None:
     """NumPy's function for one that does nothing but apply an operation with two operands."""
-    op = PLAIN.get(function)
+    op = None if function is None else PLAIN.get(function)
     return op.evaluate if op is not None and len(op.inputs) == 2 and isinstance(op.evaluate, np.ufunc) else None
 
 

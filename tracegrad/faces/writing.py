@@ -319,31 +319,19 @@ class Writes(Value):
 
     def _update_at_once(self: Any, ufunc: np.ufunc, other: Any) -> bool:
         """`self = ufunc(self, other)` in place, by NumPy alone, where nothing is recorded; whether that could be done."""
-        if STATE.special or not self.boxes_everything:
-            return False
-        self._refresh()
-        root = self if self._base is None else self._base
+        memory = self._plain(other)
         if isinstance(other, Value):
             box: Any = other
             if box._base is not None:
                 box._refresh()
-            if box._tangents or (box.requires_grad and MODE.enabled):
-                return False
             other = box._data
-        if root._borrowed or root._tangents or (root.requires_grad and MODE.enabled) or type(root._versions) is Uncounted:
-            return False
-        data = self._data
-        if (
-            type(data) is not np.ndarray
-            or type(root._data) is not np.ndarray
-            or not isinstance(other, (float, int, np.ndarray, np.generic))
-        ):
+        if memory is None or not isinstance(other, (float, int, np.ndarray, np.generic)):
             return False
         try:
-            ufunc(data, other, data)
+            ufunc(memory, other, memory)
         except (TypeError, ValueError):
             return False  # for the error that `_update` gives
-        root._version_counter.written()
+        self._count()
         return True
 
     def _turn(self: Any, function: Callable[..., Any], *arguments: Any) -> Any:
