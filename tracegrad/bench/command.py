@@ -9,12 +9,14 @@ from dataclasses import asdict
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
-from . import SIZES, WORKLOADS, Workload, machine, plot, report, targets
+from . import SIZES, WORKLOADS, Workload, machine, operations, plot, report, targets
 from .contestant import OURS, PEERS
 from .files import Findings, threads
 from .measure import usable_cores
 from .run import Outcome, Settings, failures, run, surroundings
+from .small import ITEMS
 from .startup import StartUp, measure
 
 START_UPS = 11
@@ -31,6 +33,7 @@ examples:
   python -m tracegrad bench --peers --startup --markdown results.md --json results.json --plot results.png
   python -m tracegrad bench --peers --threads 0               all cores
   python -m tracegrad bench --memory --workload lennard_jones
+  python -m tracegrad bench --operations --peers              single eager operations beside torch's
 
 The exit code is 1 when a result of eager or jit is wrong or missing, 2 for wrong usage, else 0.
 """
@@ -73,13 +76,18 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], ve
         action="store_true",
         help="also time the start of processes: imports, and a function from the cache against Numba's own cached functions",
     )
+    parser.add_argument(
+        "--operations",
+        action="store_true",
+        help="time single eager operations and short chains on small tensors instead, with --peers beside torch's",
+    )
     parser.add_argument("--json", type=Path, metavar="PATH", help="write everything that was measured")
     parser.add_argument(
         "--markdown",
         type=Path,
         metavar="PATH",
         help="write the tables as Markdown; in a file with lines "
-        "'<!-- begin 1 thread -->' and '<!-- end 1 thread -->' (or '2 threads', 'memory'), what is between them is replaced",
+        "'<!-- begin 1 thread -->' and '<!-- end 1 thread -->' (or '2 threads', 'memory', 'operations'), what is between them is replaced",
     )
     parser.add_argument(
         "--plot", type=Path, metavar="PATH", help="write a picture of the times over the best peer's (the suffix says which format)"
@@ -135,6 +143,8 @@ def main(options: argparse.Namespace) -> int:
     cases = chosen(options.workload, options.size, options.memory)
     head = {"tracegrad": options.version, "machine": machine.summary(python), "settings": {**asdict(settings), "size": options.size}}
     del head["settings"]["peer_python"]  # a path of this machine
+    if options.operations:
+        return time_operations(head, python if peers else None, options)
     outcomes, start_up = with_progress(cases, (*OURS, *peers), settings, options.startup)
     findings = Findings(head, outcomes, peers, start_up)
     show(findings)
@@ -147,6 +157,25 @@ def main(options: argparse.Namespace) -> int:
     return 1 if failures(outcomes) else 0
 
 
+def time_operations(head: dict[str, Any], python: str | None, options: argparse.Namespace) -> int:
+    """`--operations`: run, print, write; the exit code."""
+    with progress_bar() as bar:
+        task = bar.add_task("preparing", total=len(ITEMS))
+        findings = operations.measure(
+            head, python, options.repeat, lambda item: bar.update(task, advance=1, description=f"{item.name}, n = {item.size:,} done")
+        )
+    out = console()
+    for title, rows in findings.tables():
+        out.print(report.rich_table(title, *rows))
+    for line in findings.remarks:
+        out.print(line, markup=False, highlight=False)
+    if options.json:
+        findings.write_json(options.json)
+    if options.markdown:
+        findings.write_markdown(options.markdown)
+    return 1 if any(cost.check != "ok" for cost in findings.costs) else 0
+
+
 def interpreter(given: str | None) -> str | None:
     """The interpreter to run peers in, None where there is none of this name."""
     return sys.executable if given is None else shutil.which(given)
@@ -156,15 +185,7 @@ def with_progress(
     cases: list[tuple[Workload, str]], contestants: tuple[str, ...], settings: Settings, startup: bool
 ) -> tuple[list[Outcome], StartUp | None]:
     """Run the cases, and the start of processes where that is wanted, with a progress bar on the terminal."""
-    progress = import_module("rich.progress")
-    columns = (
-        progress.SpinnerColumn(),
-        progress.TextColumn("{task.description}"),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        progress.TimeElapsedColumn(),
-    )
-    with progress.Progress(*columns, console=console(stderr=True), transient=True) as bar:
+    with progress_bar() as bar:
         task = bar.add_task("preparing", total=len(cases) * len(contestants))
 
         def advance(contestant: str, title: str) -> None:
@@ -175,6 +196,19 @@ def with_progress(
 
         outcomes = run(cases, contestants, settings, advance)
         return outcomes, measure(surroundings(settings), START_UPS, describe) if startup else None
+
+
+def progress_bar() -> Any:
+    """A bar on the terminal, while something is measured."""
+    progress = import_module("rich.progress")
+    columns = (
+        progress.SpinnerColumn(),
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TimeElapsedColumn(),
+    )
+    return progress.Progress(*columns, console=console(stderr=True), transient=True)
 
 
 def show(findings: Findings) -> None:

@@ -40,12 +40,7 @@ class Findings:
 
     def write_markdown(self, path: Path) -> None:
         """Write the tables, or replace the section of this kind of run in a file that has one (see `section`)."""
-        text = self.markdown()
-        begin, end = (f"<!-- {word} {self.section} -->" for word in ("begin", "end"))
-        old = path.read_text(encoding="utf-8") if path.exists() else ""
-        if begin in old and end in old:
-            text = old[: old.index(begin)] + f"{begin}\n\n{text}\n" + old[old.index(end) :]
-        path.write_text(text, encoding="utf-8")
+        replace_section(path, self.section, self.markdown())
 
     @property
     def section(self) -> str:
@@ -78,6 +73,15 @@ class Findings:
 
     def _each(self, contestants: Sequence[str], cell: Any) -> report.Rows:
         return report.cells(self.outcomes, contestants, cell)
+
+
+def replace_section(path: Path, section: str, text: str) -> None:
+    """Put the text between the lines that begin and end a section; where there are none, it is all that the file holds."""
+    begin, end = (f"<!-- {word} {section} -->" for word in ("begin", "end"))
+    old = path.read_text(encoding="utf-8") if path.exists() else ""
+    if begin in old and end in old:
+        text = old[: old.index(begin)] + f"{begin}\n\n{text}\n" + old[old.index(end) :]
+    path.write_text(text, encoding="utf-8")
 
 
 def threads(head: dict[str, Any]) -> str:

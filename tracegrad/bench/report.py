@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 ByCase = dict[tuple[str, str, str], dict[str, Outcome]]
 Rows = tuple[list[str], list[list[str]]]
-WORDS = ("workload", "derivative", "size", "check", "process", "aim", "wanted", "measured", "met")
+WORDS = ("workload", "derivative", "size", "check", "process", "aim", "wanted", "measured", "met", "operation", "chain", "what")
 
 
 def by_case(outcomes: Sequence[Outcome]) -> ByCase:

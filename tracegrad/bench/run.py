@@ -27,13 +27,13 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"
 # depends on what else lies in the heap, and with it the time of whoever allocates large arrays: JAX on rosenbrock, 8.2 or 1.6 ms.
 KEEP_MEMORY = {"MALLOC_TRIM_THRESHOLD_": str(1 << 32), "MALLOC_MMAP_THRESHOLD_": str(1 << 25)}
 
-# Loads this folder as a package of its own, without tracegrad around it: another environment need not have tracegrad's dependencies.
+# Loads this folder as a package of its own and runs a module of it, without tracegrad around it: another environment need not have tracegrad's dependencies.
 STANDALONE = """
 import importlib.util, sys
 spec = importlib.util.spec_from_file_location("tracegrad_bench", sys.argv[1] + "/__init__.py", submodule_search_locations=[sys.argv[1]])
 package = sys.modules["tracegrad_bench"] = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(package)
-importlib.import_module("tracegrad_bench.worker").main(sys.argv[2])
+importlib.import_module(f"tracegrad_bench.{sys.argv[2]}").main(sys.argv[3])
 """
 
 
@@ -262,7 +262,7 @@ def command(contestant: str, plan_file: Path, settings: Settings) -> list[str]:
     if chosen.ours:
         return [sys.executable, "-m", f"{__package__}.worker", str(plan_file)]
     python = sys.executable if chosen.here else settings.peer_python
-    return [python, "-c", STANDALONE, str(HERE), str(plan_file)]
+    return [python, "-c", STANDALONE, str(HERE), "worker", str(plan_file)]
 
 
 def environment(settings: Settings, folder: Path) -> Mapping[str, str]:
