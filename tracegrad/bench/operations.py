@@ -43,7 +43,8 @@ class Process:
 
     def close(self) -> None:
         """End it."""
-        assert self.process.stdin is not None and self.process.stdout is not None
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
         self.process.stdin.close()
         self.process.stdout.close()
         self.process.wait()
@@ -155,7 +156,7 @@ def measure(head: dict[str, Any], peer_python: str | None, repeat: int, progress
             costs.append(cost)
             progress(item)
     finally:
-        for p in (ours, theirs):
-            if p is not None:
-                p.close()
+        for started in (ours, theirs):
+            if started is not None:
+                started.close()
     return Findings(head, costs, remarks)
