@@ -68,6 +68,27 @@ def test_eager_operations_and_backward_nodes() -> None:
     assert node.sequence_nr == top[0].sequence_nr >= 0
 
 
+def test_custom_functions() -> None:
+    """A Function is one event with its operations inside, forward and backward."""
+
+    class Cube(tg.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return 3 * ctx.saved_tensors[0] ** 2 * grad
+
+    x = tg.ones(3, requires_grad=True)
+    with profiler.profile() as prof:
+        Cube.apply(x).sum().backward()
+    inside = {e.name: len(e.cpu_children) for e in prof.function_events if e.top_level}
+    assert inside["Cube"] == 1
+    assert inside["CubeBackward"] == 3
+
+
 def test_own_time_against_total_time() -> None:
     """Self CPU is the time without that of what runs inside, and the own times add up to the whole."""
     with profiler.profile() as prof:

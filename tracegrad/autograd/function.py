@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import is_differentiable
-from ..ir.dispatch import STATE, Value, bind
+from ..ir.dispatch import PROFILES, STATE, Value, bind
 from ..ir.op import elementwise
+from ..ir.recording import OFF, span
 from .application import FunctionCtx, FunctionNode, applied, is_given, missing
 from .grad_mode import set_grad_enabled
 from .mode import MODE
@@ -140,7 +141,8 @@ class Function:
             args = bound.args if separate else bound.args[1:]
         if STATE.traces:
             return TRACED[0](cls, args)
-        output, use = applied(cls, args)
+        with span(cls.__name__, "operation") if PROFILES else OFF:
+            output, use = applied(cls, args)
         if use is not None:
             # What is kept for the derivatives is what `read` gives; the rest would be cycles.
             use.ctx._left.saved_for_forward, use.ctx._left.dirty, use.ctx._left.constant = None, (), ()
