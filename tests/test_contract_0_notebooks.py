@@ -59,7 +59,11 @@ ROWS = {
     "a second time": [r"eye\(4, 5, requires_grad=True\)", r"\(inp \+ 1\)\.pow\(2\)\.t\(\)", r"retain_graph=True", r"inp\.grad\.zero_\(\)"],
     "define by run": [r"while y\.data\.norm\(\) < 1000", r"y\.backward\(v\)"],
     "modes": ["no_grad", "enable_grad", "set_grad_enabled", "is_grad_enabled", "inference_mode", "is_inference_mode_enabled", "Thread"],
+    "gradients": [r"autograd\.backward", r"autograd\.grad", r"functional\.jacobian", r"functional\.hessian", "needs_input_grad"],
+    "Function": ["save_for_backward", "saved_tensors", r"\.apply", "gradcheck"],
     "checks": [r"add_\(1\)", r"\.stride\(\)", "saved_tensors_hooks", "OnDisk", "profiler", "detect_anomaly"],
+    "network": ["binary_cross_entropy_with_logits", r"w\.grad", r"b\.grad", r"zero_grad\(\)", r"retain_grad\(\)", "register_hook"],
+    "polynomial": ["Legendre"],
     "internals": ["is_leaf", "_saved_self|_saved_other", "next_functions", "_version", "_base", r"_is_view\(\)", "output_nr"],
     "x' A x": ["graph_picture"],
 }
