@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import warnings
 
-from tracegrad.autograd.gradcheck import GradcheckError
-
 import tracegrad as tg
 from tracegrad import autograd
 from tracegrad.autograd import functional
+from tracegrad.autograd.gradcheck import GradcheckError
 
 # In [1]: `backward` adds to the `.grad` of leaves, from several tensors at once if you like.
 x = tg.tensor([1.0, 2.0, 3.0], requires_grad=True)
