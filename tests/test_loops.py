@@ -183,3 +183,25 @@ def test_a_body_that_writes_into_its_carry(wrap: str) -> None:
     h = 1e-6
     np.testing.assert_allclose(gradient, [0.0, (plain(0.3, 0.7 + h) - plain(0.3, 0.7 - h)) / (2 * h)], rtol=1e-7, atol=1e-12)
     np.testing.assert_array_equal(start, [0.3, 0.7])
+
+
+@tg.custom_vjp
+def halved(x: Any) -> Any:
+    return x
+
+
+halved.defvjp(lambda x: (x, x), lambda x, ct: (0.5 * x * ct,))
+
+
+@pytest.mark.parametrize("inner", [lambda c: c * tg.stop_gradient(c), lambda c: np.sin(halved(c)), lambda c: c**3 - np.maximum(c, 0.1)])
+def test_rules_of_the_user_hold_in_loops_at_every_order(inner: Any) -> None:
+    def looped(s: Any) -> Any:
+        return np.sum(tg.scan(lambda c, x: (inner(c) + x, c * x), s, np.array([0.1, 0.3]))[1])
+
+    def plain(s: Any) -> Any:
+        return np.sum(0.1 * s + 0.3 * (inner(s) + 0.1))
+
+    s = np.array([0.4, 0.7])
+    np.testing.assert_allclose(tg.jit(tg.grad(looped))(s), tg.grad(plain)(s), rtol=1e-13)
+    second = tg.jacobian(tg.grad(plain), mode="reverse")(s)
+    np.testing.assert_allclose(tg.jit(tg.jacobian(tg.grad(looped), mode="reverse"))(s), second, rtol=1e-12, atol=1e-14)

@@ -32,6 +32,7 @@ from .jit import jit
 from .picture import graph_picture
 from .runtime.threads import get_num_threads, set_num_threads
 from .ops import *  # noqa: F403  (the public functions, listed in ops.__all__)
+from .solvers.ode import odeint
 from .tensor import Array, Tensor
 
 # Constructors of Tensors, listed in tensors.__all__; they take the place of their namesakes in ops.
@@ -82,6 +83,7 @@ __all__ = [
     "map",
     "nn",
     "no_grad",
+    "odeint",
     "ops",
     "optim",
     "printoptions",

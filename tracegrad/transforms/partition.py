@@ -19,7 +19,7 @@ from ..ir.graph import Atom, Graph, Node, Var
 from ..ir.recording import span
 from ..types import Int
 from .derive import joint
-from .rewrite import optimize
+from .rewrite import optimize, tidy
 
 CHEAP = 8
 """An elementwise operation of at most so many additions is computed again whatever its size."""
@@ -48,12 +48,16 @@ Known: TypeAlias = tuple[Sequence[bool], Sequence[bool]]
 
 
 def partition(graph: Graph, wanted: Sequence[bool], given: Sequence[bool], known: Known | None = None) -> Partition:
-    """Forward and backward graph for cotangents of the wanted inputs; memoised on the graph. All inputs and outputs are known by default."""
+    """Forward and backward graph for cotangents of the wanted inputs; memoised on the graph.
+
+    Where it is said what is known both can be differentiated again. By default all inputs and outputs are, and both are to be run.
+    """
     key = ("partition", tuple(wanted), tuple(given), None if known is None else (tuple(known[0]), tuple(known[1])))
     if key not in graph.derived:
         everything = [True] * len(graph.inputs), [True] * len(graph.outputs)
         with span(f"{graph.name}: partition"):
-            graph.derived[key] = _split(graph, optimize(joint(graph, wanted, given)), known or everything)
+            both = joint(graph, wanted, given)
+            graph.derived[key] = _split(graph, optimize(both) if known is None else tidy(both), known or everything)
     found: Partition = graph.derived[key]
     return found
 

@@ -247,6 +247,9 @@ RULES = (
 )  # fmt: skip
 
 
+Rule = Callable[[Rewriter, Node, tuple[Atom, ...]], Atom | None]
+
+
 def _same_type(a: Atom, b: Var) -> bool:
     kind = a.type
     if isinstance(a, Literal) and a.weak:
@@ -275,12 +278,12 @@ def _application(op: Op, inputs: Sequence[Atom], params: dict[str, Any]) -> Any:
     return op, operands, tuple([(k, _key(params[k])) for k in sorted(params)])
 
 
-def simplify(graph: Graph) -> Graph:
-    """The local rules above, and common subexpressions; needs inlined calls."""
+def simplify(graph: Graph, rules: Sequence[Rule] = RULES) -> Graph:
+    """Local rules, and common subexpressions; needs inlined calls."""
 
     def rule(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Sequence[Atom] | None:
         if len(node.outputs) == 1:
-            for local in RULES:
+            for local in rules:
                 new = local(b, node, inputs)
                 if new is not None and (_same_type(new, node.outputs[0])):
                     return (new,)
@@ -294,6 +297,14 @@ def simplify(graph: Graph) -> Graph:
         return kept
 
     return rewrite(graph, rule)
+
+
+def tidy(graph: Graph) -> Graph:
+    """Common subexpressions and dead code only: the result can be differentiated as the graph can.
+
+    The rules are right for values; what stops derivatives, or gives them another rule, would be lost.
+    """
+    return remove_dead(simplify(graph, ()))
 
 
 def spell_out(graph: Graph) -> Graph:

@@ -1,0 +1,1 @@
+"""Solvers made of traced loops, with their derivatives."""
