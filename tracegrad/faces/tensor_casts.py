@@ -46,7 +46,7 @@ def own(face: Any, x: Any, requires_grad: bool = False) -> Any:
 
 
 class Device(str):
-    """Where a tensor lies: always in the CPU's memory. Compiled functions choose their device by themselves."""
+    """Where a tensor lies: always in the CPU's memory."""
 
     __slots__ = ()
     index = None  # type: ignore[assignment]
@@ -82,10 +82,7 @@ class TensorCasts(Value):
             elif a is not None:
                 dtype = a
         if device is not None and str(device) != "cpu":
-            raise RuntimeError(
-                f"tensors live in the CPU's memory; {device!r} is not available. Compiled functions choose their device "
-                "with tg.jit(..., device=...)"
-            )
+            raise RuntimeError(f"tensors live in the CPU's memory; {device!r} is not available. Leave the device out, or name 'cpu'")
         result = self if dtype is None else ops.convert(self, dtype)
         return self.clone() if copy and result is self else result
 
