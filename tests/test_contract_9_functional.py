@@ -252,3 +252,70 @@ def test_complex() -> None:
     assert F.vjp(lambda x: x * x, z, z)[1].tolist() == [10, 20]
     assert F.jvp(lambda x: x * x, z, z)[1].tolist() == [-6 + 8j, 16 - 12j]
     assert np.allclose(F.jacobian(lambda x: x.abs(), z), np.diag((z / z.abs()).numpy()))
+
+
+func = tg.func
+
+
+def test_func_gradients() -> None:
+    """grad, grad_and_value and vjp, with argnums and has_aux."""
+    f = lambda x, y: ((x * y[:2]).sum(), {"y": y})  # noqa: E731
+    gradient, aux = func.grad(f, argnums=1, has_aux=True)(X, Y)
+    assert (gradient.tolist(), aux["y"].tolist()) == ([1, 2, 0], [1, 2, 3])
+    gradients, (value, _) = func.grad_and_value(f, argnums=(0, 1), has_aux=True)(X, Y)
+    assert ([g.tolist() for g in gradients], value.tolist()) == ([[1, 2], [1, 2, 0]], 5)
+    out, pull, _ = func.vjp(f, X, Y, has_aux=True)
+    assert (out.tolist(), [g.tolist() for g in pull(tg.tensor(2.0))]) == (5, [[2, 4], [2, 4, 0]])
+
+
+def test_func_forward() -> None:
+    """jvp with has_aux and strict; linearize."""
+    assert [t.tolist() for t in func.jvp(lambda x: (x * x, x), (X,), (X,), has_aux=True)] == [[1, 4], [2, 8], [1, 2]]
+    assert func.jvp(lambda x: (x, tg.ones(1)), (X,), (X,))[1][1].tolist() == [0]
+    with pytest.raises(RuntimeError, match="output 1 of f does not depend on the primals"):
+        func.jvp(lambda x: (x, tg.ones(1)), (X,), (X,), strict=True)
+    assert func.jvp(lambda x: (x, x * 2), (X,), (X,), strict=True)[1][1].tolist() == [2, 4]
+    out, push = func.linearize(lambda x: x**3, X)
+    assert (out.tolist(), push(tg.ones(2)).tolist()) == ([1, 8], [3, 12])
+
+
+def test_func_jacobians() -> None:
+    """jacrev, jacfwd and hessian, of results of any shape."""
+    for jacobian in (func.jacrev, func.jacfwd):
+        assert jacobian(lambda x: x * x)(X).tolist() == [[2, 0], [0, 4]]
+        found, aux = jacobian(lambda x, y: (x * y[:2], y), argnums=1, has_aux=True)(X, Y)
+        assert (found.tolist(), aux.tolist()) == ([[1, 0, 0], [0, 2, 0]], [1, 2, 3])
+    assert func.jacrev(lambda x: x * x, chunk_size=1)(X).tolist() == [[2, 0], [0, 4]]
+    assert func.hessian(cube)(X).tolist() == [[6, 0], [0, 12]]
+    assert func.hessian(lambda x: x**3)(X).tolist() == [[[6, 0], [0, 0]], [[0, 0], [0, 12]]]
+
+
+def test_func_vmap() -> None:
+    """in_dims, out_dims and chunk_size."""
+    m = tg.arange(6.0).view(2, 3)
+    for chunk in (None, 1, 2, 5):
+        assert func.vmap(lambda x: x * 2, chunk_size=chunk)(m).tolist() == (m * 2).tolist()
+        assert func.vmap(lambda x: x * 2, in_dims=1, out_dims=1, chunk_size=chunk)(m).tolist() == (m * 2).tolist()
+        a, b = func.vmap(lambda x, y: (x.sum() + y, x * 2), in_dims=(1, None), out_dims=(0, 1), chunk_size=chunk)(m, tg.tensor(1.0))
+        assert (a.tolist(), b.tolist()) == ([4, 6, 8], (m * 2).tolist())
+    assert func.vmap(func.grad(cube))(m).tolist() == (3 * m * m).tolist()
+    for wrong in (0, -1):
+        with pytest.raises(ValueError, match="chunk_size should be None or greater than 0"):
+            func.vmap(cube, chunk_size=wrong)
+    with pytest.raises(ValueError, match=r"same size in the mapped dimension, got sizes \[2, 3\]"):
+        func.vmap(lambda x, y: x * y, chunk_size=2)(X, Y)
+
+
+def test_func_randomness() -> None:
+    """Random numbers inside of vmap: refused, the same for all items, or different ones."""
+    f = lambda x: x + tg.rand(())  # noqa: E731
+    with pytest.raises(RuntimeError, match="called random operation while in randomness error mode"):
+        func.vmap(f)(tg.zeros(3))
+    with pytest.raises(RuntimeError, match="randomness error mode"):
+        func.jacfwd(f)(tg.zeros(3))
+    assert len(set(func.vmap(f, randomness="same")(tg.zeros(3)).tolist())) == 1
+    assert len(set(func.vmap(f, randomness="different")(tg.zeros(3)).tolist())) == 3
+    assert func.vmap(lambda x: x * 2, out_dims=1, randomness="different")(tg.ones(3, 2)).shape == (2, 3)
+    assert func.jacfwd(f, randomness="same")(tg.zeros(())).tolist() == 1
+    with pytest.raises(RuntimeError, match="Only allowed values for randomness are"):
+        func.vmap(f, randomness="often")

@@ -16,6 +16,7 @@ from numpy import bool_, complex64, complex128, float32, float64, int8, int16, i
 
 from . import autograd, nn, ops, optim, utils
 from . import custom_function as custom_function
+from . import func as func
 from .autograd import functional as functional
 from .autograd.grad_mode import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
 from .config import default_dtype, set_default_dtype

@@ -37,7 +37,7 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
 
     def mapped(*args: Any, **kwargs: Any) -> Any:
         leaves, spec = flatten((args, kwargs))
-        axes = _axes(in_axes, args, kwargs)
+        axes = argument_axes(in_axes, args, kwargs)
         types, size = [], None
         for x, axis in zip(leaves, axes, strict=True):
             check_leaf(x, "vmap: an argument is")
@@ -65,7 +65,7 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
         count = len(traced.out_boxed)
         for generator, counter in zip(traced.generators, outs[count + len(traced.writes) :], strict=True):
             generator.store(counter)
-        wanted = _broadcast(out_axes, unflatten(traced.out_spec, [0] * count))
+        wanted = prefix_axes(out_axes, unflatten(traced.out_spec, [0] * count))
         results = [with_axis(o, p, size, w) for o, p, w in zip(outs[:count], out_places, wanted, strict=False)]
         faces = [
             Tensor(np.asarray(plain(r))) if t and not isinstance(r, Boxed) else plain(r)
@@ -79,18 +79,18 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
     return mapped
 
 
-def _axes(in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int | None]:
+def argument_axes(in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int | None]:
     """One entry per leaf of (args, kwargs); keyword arguments are mapped along their first axis."""
     if isinstance(in_axes, (tuple, list)):
         if len(in_axes) != len(args):
             raise ValueError(f"vmap: in_axes has {len(in_axes)} entries for {len(args)} positional arguments")
-        found = [a for axis, arg in zip(in_axes, args, strict=True) for a in _broadcast(axis, arg)]
+        found = [a for axis, arg in zip(in_axes, args, strict=True) for a in prefix_axes(axis, arg)]
     else:
-        found = [a for arg in args for a in _broadcast(in_axes, arg)]
+        found = [a for arg in args for a in prefix_axes(in_axes, arg)]
     return found + [0] * len(flatten(kwargs)[0])
 
 
-def _broadcast(prefix: Any, tree: Any) -> list[int | None]:
+def prefix_axes(prefix: Any, tree: Any) -> list[int | None]:
     """A tree prefix of axes as one axis per leaf of `tree`."""
     if prefix is None or isinstance(prefix, int):
         return [prefix] * len(flatten(tree)[0])

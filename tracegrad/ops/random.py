@@ -254,6 +254,11 @@ def draws(trace: Trace) -> list[tuple[Generator, Any]]:
     return result
 
 
+def has_drawn(trace: Trace) -> bool:
+    """Whether random numbers were drawn in this open trace."""
+    return trace in _DREW
+
+
 def default_rng(seed: int | Sequence[int] | None = None) -> Generator:
     """A new generator; without a seed it starts somewhere unpredictable.
 
