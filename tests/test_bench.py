@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracegrad.bench import SIZES, WORKLOADS, Workload, disagreement, find, run, startup
+from tracegrad.bench import SIZES, WORKLOADS, Workload, disagreement, find, run, startup, training
 from tracegrad.bench.contestant import CONTESTANTS, OURS, NotFittingError
 from tracegrad.bench.measure import PeakMemory, seconds_per_call
 from tracegrad.bench.with_tracegrad import prepare_eager, prepare_jit
@@ -50,8 +50,17 @@ def test_reference_against_finite_differences(workload: Workload) -> None:
             moved[k] = arguments[k] + step * d
         return float(workload.function(*moved))
 
-    if workload.derivative in ("value_and_grad", "grad"):
+    if workload.derivative in ("value_and_grad", "grad", "step"):
         expected = workload.expected(arguments)
+        if workload.derivative == "step":
+            value, *moved = expected
+            slopes = training.gradients(*arguments)
+            rate = {"SGD": training.RATE, "Adam": [training.RATE / (np.abs(g) + training.EPS) for g in slopes[1:]]}[workload.variant]
+            rates = rate if isinstance(rate, list) else [rate] * len(moved)
+            for p, after, g, r in zip(arguments, moved, slopes[1:], rates, strict=False):
+                np.testing.assert_allclose(after, p - r * g, rtol=1e-14)
+            np.testing.assert_allclose(value, along(0.0), rtol=1e-12)
+            expected = slopes[1:]
         if workload.derivative == "value_and_grad":
             np.testing.assert_allclose(expected.pop(0), along(0.0), rtol=1e-12)
         step, slope = 1e-5, sum(float(np.sum(g * d)) for g, d in zip(expected, v, strict=True))
@@ -110,6 +119,11 @@ def test_eager_and_jit(workload: Workload) -> None:
     for prepare in (prepare_eager, prepare_jit):
         prepared = prepare(workload, arguments, 1)
         assert disagreement(prepared.to_numpy(prepared.derivative()), expected) == ""
+        if workload.step is not None:
+            assert prepared.primal is None
+            before = prepared.to_numpy(prepared.derivative())[0]
+            assert prepared.to_numpy(prepared.derivative())[0] < before
+            continue
         assert prepared.primal is not None
         assert prepared.nodes is None or prepared.nodes() > 0
         np.testing.assert_allclose(prepared.primal(), workload.function(*arguments), rtol=1e-12)

@@ -7,7 +7,7 @@ with the same number of threads, and every entry of every result is checked agai
 
 from __future__ import annotations
 
-from . import black_scholes, dispatch, gmm, kmeans, lennard_jones, llsq, logistic, lse, mlp, rosenbrock
+from . import black_scholes, dispatch, gmm, kmeans, lennard_jones, llsq, logistic, lse, mlp, rosenbrock, training
 from .workload import Workload, disagreement
 
 WORKLOADS: tuple[Workload, ...] = (
@@ -21,6 +21,7 @@ WORKLOADS: tuple[Workload, ...] = (
     *logistic.WORKLOADS,
     *lennard_jones.WORKLOADS,
     *mlp.WORKLOADS,
+    *training.WORKLOADS,
 )
 SIZES = ("small", "default", "large")
 

@@ -19,6 +19,7 @@ FASTER_THAN_PEERS = (
     *("logistic-breast-cancer-value_and_grad", "logistic-breast-cancer-hessian"),
 )
 NEAR_LOOPS = ("llsq-grad", "llsq-short-grad", "kmeans-grad", "kmeans-hvp", "lennard_jones-value_and_grad")
+TRAINING = ("training-SGD-step", "training-Adam-step")
 NEAR_BLAS = ("mlp-value_and_grad", "gmm-wide-grad", "logistic-random-value_and_grad", "logistic-random-hessian")
 
 
@@ -125,6 +126,7 @@ AIMS = (
     *[faster(key, 1.0) for key in FASTER_THAN_PEERS],
     faster("lennard_jones-value_and_grad", 3.0),
     *[compared(key, "jit", "hand-written Numba", "<=", 1.3) for key in NEAR_LOOPS],
+    *[compared(key, "eager", "jit", ">=", 3.0) for key in TRAINING],
     Aim("lennard_jones: MB of a call / MB of all pairs", "<=", 0.5, lambda r: r.against_all_pairs()),
     *[compared(key, "jit", "floor", "<=", 1.1) for key in NEAR_BLAS],
     Aim("derivative / function, elementwise workloads, worst", "<=", 2.5, lambda r: r.worst_factor(True)),

@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from .contestant import Prepared
+from .contestant import NotFittingError, Prepared
 from .workload import Workload, direction, with_modules
 
 autograd: Any = import_module("autograd")
 
 
 def prepare(workload: Workload, arguments: list[Any], threads: int) -> Prepared:
+    if workload.step is not None:
+        raise NotFittingError("no optimizers")
     function = with_modules(workload.function, import_module("autograd.numpy"), import_module("autograd.scipy.special"))
     derivative: Callable[..., Any]
     inputs = arguments

@@ -28,6 +28,8 @@ def prepare_from_numpy(workload: Workload, arguments: list[Any], threads: int) -
 
 
 def _prepared(workload: Workload, arguments: list[Any], put: Callable[[Any], Any]) -> Prepared:
+    if workload.step is not None:
+        raise NotFittingError("no optimizers")
     function = with_modules(workload.function, import_module("jax.numpy"), import_module("jax.scipy.special"))
     inputs = [put(a) for a in arguments]
     derivative, primal = jax.jit(_transformed(workload, function)), jax.jit(function)

@@ -29,9 +29,15 @@ def prepare_compiled(workload: Workload, arguments: list[Any], threads: int) -> 
 
 
 def _prepare(workload: Workload, arguments: list[Any], threads: int, compiled: Callable[[Any], Any]) -> Prepared:
-    if workload.torch is None:
+    if workload.torch is None and workload.step is None:
         raise NotFittingError("no torch version of this workload")
     torch.set_num_threads(threads)
+    if workload.step is not None:
+        count = len(workload.argnums)
+        tensors = [torch.from_numpy(np.ascontiguousarray(a)) for a in arguments]
+        step, parameters = workload.step(torch, *tensors[:count], compiled=compiled)
+        return Prepared(lambda: step(*tensors[count:]), None, lambda value: [x.detach().numpy().copy() for x in (value, *parameters)])
+    assert workload.torch is not None
     inputs = [torch.from_numpy(np.ascontiguousarray(a)) for a in arguments]
     function = workload.torch(torch)
     primal = compiled(function)

@@ -16,17 +16,31 @@ from .workload import Workload, direction
 
 def prepare_eager(workload: Workload, arguments: list[Any], threads: int) -> Prepared:
     """The define-by-run tape; the function alone is plain NumPy."""
+    if workload.step is not None:
+        return training(workload, arguments, lambda f: f)
     return prepared(workload, arguments, transformed(workload), workload.function)
 
 
 def prepare_jit(workload: Workload, arguments: list[Any], threads: int) -> Prepared:
     """The compiled derivative of the same text."""
     tg.set_num_threads(threads)
+    if workload.step is not None:
+        return training(workload, arguments, tg.jit)
     derivative = tg.jit(transformed(workload))
     return replace(
         prepared(workload, arguments, derivative, tg.jit(workload.function)),
         nodes=lambda: len(derivative.graphs(*inputs(workload, arguments))[1].nodes),
     )
+
+
+def training(workload: Workload, arguments: list[Any], compiled: Callable[[Any], Any]) -> Prepared:
+    """A training step on Tensors, which are made once."""
+    assert workload.step is not None
+    count = len(workload.argnums)
+    tensors = [tg.tensor(a) for a in arguments]
+    step, parameters = workload.step(tg, *tensors[:count])
+    whole = compiled(step)
+    return Prepared(lambda: whole(*tensors[count:]), None, lambda value: [np.asarray(x.detach()).copy() for x in (value, *parameters)])
 
 
 def start_up() -> None:
@@ -51,6 +65,9 @@ def transformed(workload: Workload) -> Callable[..., Any]:
                 return tg.hvp(workload.function, (x,), (v,), *rest)
 
             return product
+
+        case "step":
+            raise AssertionError("a training step is no derivative of a function")
 
 
 def prepared(workload: Workload, arguments: list[Any], derivative: Callable[..., Any], primal: Callable[..., Any]) -> Prepared:

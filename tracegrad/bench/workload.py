@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Function = Callable[..., Any]
-Kind = Literal["value_and_grad", "grad", "hessian", "hvp"]
+Kind = Literal["value_and_grad", "grad", "hessian", "hvp", "step"]
 
 TOLERANCE = 1e-10
 
@@ -40,7 +40,8 @@ class Workload:
 
     name        what `--workload` takes; several workloads (other derivatives, other data) may share it
     variant     tells workloads of the same name and derivative apart
-    derivative  what is asked for; a Hessian-vector product is taken along `direction(arguments)`
+    derivative  what is asked for; a Hessian-vector product is taken along `direction(arguments)`, and a "step" is one of training:
+                its result is the loss and the parameters after the first step
     function    the function, written with `np` and `special` (scipy.special) as global names, so that libraries which
                 offer the same two interfaces run the very same text
     data        the seeded arguments: `data(**sizes[which])`
@@ -53,6 +54,7 @@ class Workload:
     call_bound  whether the call itself is what takes the time, so that it matters where a library's arguments live
     elementwise whether the function does little more than arithmetic on each entry and a sum
     torch       `torch(module)` gives the function for torch
+    step        of a "step": `step(library, *parameters)` gives the step, a function of the other arguments, and the parameters it moves
     casadi      `casadi(module)` gives the function on CasADi's symbols; None where the function does not fit CasADi
     """
 
@@ -71,6 +73,7 @@ class Workload:
     elementwise: bool = False
     torch: Callable[[Any], Function] | None = None
     casadi: Callable[[Any], Function] | None = None
+    step: Callable[..., tuple[Function, list[Any]]] | None = None
 
     @property
     def title(self) -> str:
