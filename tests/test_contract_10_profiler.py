@@ -306,8 +306,10 @@ def test_chrome_trace_is_valid(tmp_path: pathlib.Path) -> None:
             y = (x * x).sum()
         y.backward()
     path = tmp_path / "trace.json"
-    prof.export_chrome_trace(str(path))
-    events = json.loads(path.read_text(encoding="utf-8"))["traceEvents"]
+    prof.export_chrome_trace(str(path), metadata={"run": 7})
+    written = json.loads(path.read_text(encoding="utf-8"))
+    assert written["run"] == 7
+    events = written["traceEvents"]
     complete = {e["name"]: e for e in events if e["ph"] == "X"}
     assert set(names(prof)) == set(complete)
     assert all({"ts", "dur", "pid", "tid", "cat"} <= set(e) for e in complete.values())

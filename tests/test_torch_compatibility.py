@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import inspect
+import json
 import pathlib
 import re
 import warnings
@@ -14,12 +16,9 @@ import tracegrad as tg
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "docs" / "torch_compatibility.md").read_text(encoding="utf-8")
-FROZEN = {
-    place: names.split()
-    for place, _, names in (
-        line.partition(": ") for line in (ROOT / "tests" / "torch_2_13_names.txt").read_text(encoding="utf-8").splitlines()[1:]
-    )
-}
+FROZEN: dict[str, dict[str, list[str] | None]] = json.loads((ROOT / "tests" / "torch_2_13_names.json").read_text(encoding="utf-8"))
+"""Place -> name -> parameters with their defaults (None where it takes any, or none can be told), of torch 2.13.0: modules by their
+`__all__` and what they define, classes by their members."""
 ROW = re.compile(r"^\| `(\w+)` \| (\w+) \| (.*) \|$")
 
 
@@ -56,7 +55,7 @@ def place_of(path: str) -> list[Any]:
 
 
 def test_the_list_is_complete() -> None:
-    assert {place: list(rows) for place, rows in TABLES.items()} == {place: FROZEN[place] for place in TABLES}
+    assert {place: list(rows) for place, rows in TABLES.items()} == {place: list(FROZEN[place]) for place in TABLES}
     assert set(TABLES) == set(FROZEN)
     assert sum(map(len, FROZEN.values())) > 150
 
@@ -74,6 +73,28 @@ def test_status_is_true(path: str) -> None:
         assert status in ("same", "different", "absent"), f"{path}.{name}: {status}"
         assert there == (status != "absent"), f"{path}.{name} is said to be {status}"
         assert remark or status == "same", f"{path}.{name}: {status} needs a reason"
+
+
+OTHER_PARAMETERS = {
+    "no_grad": "tracegrad's takes the decorated function, torch's is a class with its own __new__",
+    "enable_grad": "as no_grad",
+    "once_differentiable": "the decorated function is named otherwise",
+    "FunctionCtx": "not made by users",
+    "export_stacks": "torch's EventList asks for the metric",
+    "metadata": "a property, as on torch's own nodes",
+}
+
+
+@pytest.mark.parametrize("path", sorted(TABLES))
+def test_parameters_are_those_of_torch(path: str) -> None:
+    """Names, order and defaults of the parameters of each function that is there."""
+    for name, (status, _) in TABLES[path].items():
+        expected = FROZEN[path][name]
+        if status == "absent" or expected is None or name in OTHER_PARAMETERS:
+            continue
+        given = inspect.signature(getattr(place_of(path)[0], name)).parameters.values()
+        found = [p.name + ("" if p.default is p.empty else f"={p.default!r}") for p in given if p.name not in ("self", "cls")]
+        assert found == expected, f"{path}.{name}"
 
 
 def test_what_the_page_says_of_dtypes() -> None:

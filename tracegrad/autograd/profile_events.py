@@ -277,6 +277,10 @@ class EventList(list[Any]):
 
     def export_chrome_trace(self, path: str) -> None:
         """Write the events as JSON that chrome://tracing and Perfetto open; arrows lead from operations to their backward nodes."""
+        self.write_trace(path, {})
+
+    def write_trace(self, path: str, metadata: dict[str, Any]) -> None:
+        """The trace file, with more entries beside the events."""
         process = os.getpid()
         out: list[dict[str, Any]] = [{"ph": "M", "name": "process_name", "pid": process, "tid": 0, "args": {"name": "python"}}]
         for thread in dict.fromkeys(e.thread for e in self):
@@ -302,7 +306,7 @@ class EventList(list[Any]):
                     out.append({"ph": "s", **link, "ts": forward[e.sequence_nr].time_range.start})
                     out.append({"ph": "f", "bp": "e", **link, "ts": start})
         with open(path, "w", encoding="utf-8") as file:
-            json.dump({"displayTimeUnit": "ms", "traceEvents": out}, file)
+            json.dump({**metadata, "displayTimeUnit": "ms", "traceEvents": out}, file)
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
         """Write `outer;inner 12` lines, in whole microseconds, as drawers of flame graphs read them; the profile needs with_stack=True."""

@@ -133,13 +133,23 @@ class profile:
         """Everything as one row."""
         return self.function_events.total_average()
 
-    def table(self, sort_by: str | None = None, row_limit: int = 100, **options: Any) -> str:
+    def table(
+        self,
+        sort_by: str | None = None,
+        row_limit: int = 100,
+        max_src_column_width: int = 75,
+        max_name_column_width: int = 55,
+        max_shapes_column_width: int = 80,
+        header: str | None = None,
+        top_level_events_only: bool = False,
+    ) -> str:
         """All events as text; see `EventList.table`, and `key_averages().table()` for one row for each name."""
-        return self.function_events.table(sort_by, row_limit, **options)
+        widths = max_src_column_width, max_name_column_width, max_shapes_column_width
+        return self.function_events.table(sort_by, row_limit, *widths, header, top_level_events_only)
 
-    def export_chrome_trace(self, path: str) -> None:
-        """Write a file that chrome://tracing and Perfetto open."""
-        self.function_events.export_chrome_trace(path)
+    def export_chrome_trace(self, path: str, metadata: dict[str, Any] | None = None, use_python_export: bool = False) -> None:
+        """Write a file that chrome://tracing and Perfetto open; `metadata` stands in it beside the events."""
+        self.function_events.write_trace(path, metadata or {})
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
         """Write stacks for a flame graph."""

@@ -210,18 +210,18 @@ class Differentiable(Value):
         """Whether `retain_grad` was called on this tensor, which is no leaf."""
         return self._hooks is not None and self._hooks.retains
 
-    def register_hook(self: Any, function: Callable[..., Any]) -> RemovableHandle:
-        """Call `function(grad)` when this tensor's gradient is known; a tensor that it returns replaces the gradient."""
-        return register_tensor_hook(self, function)
+    def register_hook(self: Any, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(grad)` when this tensor's gradient is known; a tensor that it returns replaces the gradient."""
+        return register_tensor_hook(self, hook)
 
-    def register_post_accumulate_grad_hook(self: Any, function: Callable[..., Any]) -> RemovableHandle:
-        """Call `function(tensor)` after a backward pass has added to the `.grad` of this leaf."""
+    def register_post_accumulate_grad_hook(self: Any, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(tensor)` after a backward pass has added to the `.grad` of this leaf."""
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self.grad_fn is not None:
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
         node_hooks(self)
-        return add_hook(leaf_hooks(self).accumulated, function)
+        return add_hook(leaf_hooks(self).accumulated, hook)
 
     # --- memory ---
 
