@@ -10,7 +10,9 @@ import numpy as np
 from .autograd.functions import backward
 from .autograd.grad_mode import set_grad_enabled
 from .autograd.mode import MODE
+from .captures import Entry
 from .errors import TracegradError
+from .ir.dispatch import STATE
 from .runtime.memory import POOL
 from .tensor import Boxed
 from .transforms.tracing import Change
@@ -62,6 +64,14 @@ def write_back(x: Any, new: Any) -> None:
             x._write(new)
     elif isinstance(x, np.ndarray):
         np.copyto(x, new, casting="unsafe")
+
+
+def as_they_are(values: Sequence[Any], entry: Entry, changes: Sequence[tuple[Change, Any]]) -> Sequence[Any]:
+    """The values for a call that is recorded: of what it will overwrite, copies for the backward pass, which may read them."""
+    written = {id(values[k]) for k in entry.traced.writes} | {id(box) for change, box in changes if change.what in ("data", "grad data")}
+    if not written or "live" not in entry.traced.history or STATE.traces:
+        return values
+    return [x._kept() if isinstance(x, Boxed) and id(x) in written and isinstance(x._data, np.ndarray) else x for x in values]
 
 
 def set_flags(changes: Sequence[tuple[Change, Any]]) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ._codegen import integers
-from .arguments import carry_out, check_donated, check_overlap, given_up, set_flags, write_back
+from .arguments import as_they_are, carry_out, check_donated, check_overlap, given_up, set_flags, write_back
 from .autograd.grad_mode import set_grad_enabled
 from .autograd.mode import MODE
 from .calls import MISS, Caller, Unfit, make_caller
@@ -158,7 +158,7 @@ class Jitted:
         set_flags(changes)
         if any(isinstance(x, Boxed) for x in values) or STATE.traces:
             with set_grad_enabled(MODE.enabled and "live" in traced.history):
-                outs = bind(call_op, values, {"graph": entry.graph})
+                outs = bind(call_op, as_they_are(values, entry, changes), {"graph": entry.graph})
             outs = [*map(settled, outs, traced.history), *outs[len(traced.history) :]]
             if not STATE.traces and not STATE.levels and not self.donated and "live" not in traced.history:
                 self._remember(entry, spec, static, leaves, values)

@@ -12,7 +12,7 @@ from tests.cases import Case
 from tracegrad import ops
 from tracegrad.errors import DTypeError, ShapeError
 from tracegrad.ir.dispatch import bind
-from tracegrad.ops.statistics import no_grad_op, stop_gradient
+from tracegrad.ops.statistics import no_grad_op, overwritten_op, stop_gradient
 
 CUBE = np.arange(24.0).reshape(2, 3, 4)
 EMPTY = np.zeros((0, 3))
@@ -273,6 +273,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case("softmax axes", lambda x: ops.softmax(x, (0, 1)), cube, lambda x: scipy.special.softmax(x, (0, 1))),
     Case("log_softmax", lambda x: ops.log_softmax(x, 1), cube, lambda x: scipy.special.log_softmax(x, 1)),
+    Case("overwritten", lambda x: bind(overwritten_op, [x, bind(no_grad_op, [x * x])]) * x, cube, lambda x: x**3, ("overwritten",), 0),
     Case("no_grad", lambda x: x * bind(no_grad_op, [x]), cube, lambda x: x * x, ("no_grad",), 0),
     Case("stop_gradient", lambda x: x * stop_gradient(x), cube, lambda x: x * x, ("stop_gradient",), 0),
     Case("nansum", ops.nansum, cube, np.nansum, special=((HOLES,), (np.array([1, 2]),))),

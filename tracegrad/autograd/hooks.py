@@ -30,6 +30,10 @@ class NodeHooks:
         self.pre: Hooks = {}
         self.post: Hooks = {}
 
+    def waits(self) -> bool:
+        """Whether any function would be called."""
+        return bool(self.pre or self.post) or any(self.tensor.values())
+
 
 class TensorHooks:
     """Hooks of a leaf, which its AccumulateGrad node reads, and whether a non-leaf keeps its gradient."""

@@ -23,6 +23,7 @@ from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
 from ..ir.op import Op
 from ..ops.indexing import slice_put_op
+from ..ops.statistics import overwritten_op
 from ..types import same, show
 
 LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
@@ -152,6 +153,12 @@ class Writes(Value):
             setattr(self, name, value)
         self._version_counter[:] = before[1]
 
+    def _kept(self: Any) -> Any:
+        """This value with its history, on memory of its own."""
+        before = self._alias()
+        before._data, before._versions = self._data.copy(), None
+        return before
+
     def _past_with(self: Any, data: Any) -> Any:
         """The box as it was when it held `data`."""
         return self._past[id(data)]
@@ -180,9 +187,16 @@ class Writes(Value):
         """Become `new`. Where the tape saved this box, it is remembered as it was."""
         if self._past is not None:
             self._keep_past()
-        self._data = new._data if isinstance(new, Value) else np.asarray(new)
         if MODE.enabled or not self.boxes_everything:
+            self._data = new._data if isinstance(new, Value) else np.asarray(new)
             self._adopt(new)
+        elif STATE.traces and self.requires_grad:
+            # The tape still leads to what the box was, and the graph has to say so.
+            trace = STATE.traces[-1]
+            (self._data,) = trace.emit(overwritten_op, [self, new], {})
+            trace.live.add(self._data)
+        else:
+            self._data = new._data if isinstance(new, Value) else np.asarray(new)
 
     def _in_storage(self: Any, root: Any) -> bool:
         """Whether writes go into memory that others may share."""
@@ -190,7 +204,7 @@ class Writes(Value):
 
     def _plain(self: Any, *values: Any) -> np.ndarray[Any, Any] | None:
         """The memory, where writing these values takes no more than numbers and a count: nothing is traced, recorded or refused."""
-        if STATE.special or not self.boxes_everything:
+        if STATE.special or STATE.traces or not self.boxes_everything:
             return None
         if self._base is not None:
             self._refresh()
@@ -369,8 +383,7 @@ class Writes(Value):
             tracked = MODE.enabled and any(isinstance(x, Writes) and x.requires_grad for x in (self, *arguments, *options.values()))
             if tracked:
                 # The rule of the operation may read what is about to be overwritten: it gets a copy.
-                before = self._alias()
-                before._data, before._versions = self._data.copy(), None
+                before = self._kept()
         given = {name: before if x is self else x for name, x in options.items()} if options else options
         new = self._fitted(function(before, *[before if x is self else x for x in arguments], **given))
         if tracked and self.requires_grad and not (isinstance(new, Writes) and new.requires_grad):

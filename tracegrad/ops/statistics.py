@@ -51,6 +51,17 @@ no_grad_op: Op = op(
 )
 
 
+overwritten_op = elementwise(
+    "overwritten",
+    ("old", "new"),
+    numpy=lambda old, new: np.array(new, np.result_type(old, new)),
+    code="{new}",
+    partials=(1, None),
+    result="promote",
+    doc="A new value that a traced function wrote while nothing was recorded: the tape still leads to the old one.",
+)
+
+
 def stop_gradient(x: Any) -> Any:
     """`x` as a constant for every derivative."""
     return bind(stop_gradient_op, [x])
@@ -353,4 +364,4 @@ def _nan_extreme(extreme: Any, x: Any, axis: Axis, keepdims: bool, neutral: floa
     return where_(all_(missing, axis, keepdims), x.dtype.type(np.nan), found)
 
 
-OPS = (mean_op, no_grad_op, stop_gradient_op)
+OPS = (mean_op, no_grad_op, overwritten_op, stop_gradient_op)

@@ -130,6 +130,8 @@ def _rule_identity(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | 
             return inputs[0] if _is(inputs[1], 1) else None
         case "identity" | "no_grad" | "once_differentiable" | "stop_gradient" | "convert" | "reshape" | "broadcast_to":
             return inputs[0]
+        case "overwritten":
+            return inputs[1]
         case "sum":
             return inputs[0] if node.params["axes"] == () else None
     return None

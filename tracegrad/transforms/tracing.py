@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..autograd.tape import Node, Producer
+from ..autograd.tape import Node, Producer, next_number
 from ..dtypes import SHORT, SUPPORTED, is_differentiable
 from ..errors import DTypeError, TracegradError
 from ..faces.writing import CHANGING
@@ -81,6 +81,7 @@ def trace_function(
     """
     trace = Trace(name or getattr(function, "__name__", "function").replace("<lambda>", "lambda_"), sizes)
     standing = standing or [NOWHERE] * len(types)
+    born = next_number()
     with trace:
         variables = [trace.input(t, names[k] if names else "") for k, t in enumerate(types)]
         boxes = [face(v, s.tracked) for face, v, s in zip(faces, variables, standing, strict=True)]
@@ -110,11 +111,16 @@ def trace_function(
             drawn = draws(trace)
             changed = [v for _, v in done if v is not None]
             results = [refreshed(x) if isinstance(x, Boxed) else x for x in [*leaves, *[boxes[k] for k in written], *changed]]
+            check_hooks(boxes, results, trace, born)
             reads = any(id(b) in trace.asked for b in boxes)
             if grads and not reads:
                 trace.inputs = trace.inputs[: len(boxes)]
                 grads = {}
-            history = tuple(_history(x, trace) for x in results)
+            history = (
+                *[_history(x, trace) for x in leaves],
+                *["" if boxes[k].grad_fn is None else _history(boxes[k], trace) for k in written],
+                *["" if c.what == "data" and _stays(c.target, trace) else _history(v, trace) for c, v in done if v is not None],
+            )
             graph, captures = trace.finish([*results, *[counter for _, counter in drawn]])
         finally:
             for box, was in trace.touched.values():
@@ -195,6 +201,31 @@ def _to_others(trace: Trace, boxes: Sequence[Boxed]) -> Iterator[tuple[Change, A
             yield Change(box, "grad", box._grad is not None), box._grad
         if box.requires_grad != was["requires_grad"] and box.grad_fn is None and was["grad_fn"] is None:
             yield Change(box, "flag", box.requires_grad), None
+
+
+def _stays(box: Any, trace: Trace) -> bool:
+    """Whether a box that was written to stands where it stood on the tape."""
+    return box.grad_fn is trace.touched[id(box)][1][0][CHANGING.index("grad_fn")]
+
+
+def check_hooks(boxes: Sequence[Boxed], results: Sequence[Any], trace: Trace, born: int) -> None:
+    """An error where a hook that the function registered waits for a gradient that is computed outside, from the graph."""
+    nodes: list[Any] = [x.grad_fn for x in results if _history(x, trace) == "live" and x.grad_fn is not None]
+    waiting = bool(nodes) and any(b._hooks is not None and b._hooks.node.waits() for b in boxes)
+    seen: set[Producer] = set()
+    while nodes and not waiting:
+        node = nodes.pop()
+        if node in seen or node.sequence_nr < born:
+            continue
+        seen.add(node)
+        waiting = isinstance(node, Node) and node.hooks is not None and node.hooks.waits()
+        nodes.extend(e[0] for e in node.edges if e is not None)
+    if waiting:
+        raise TracegradError(
+            f"{trace.name} registers a hook on a value whose gradient is computed outside of it, when the compiled function is differentiated. "
+            "Call backward inside the function, register the hook on its result outside, or write the change of the gradient as an "
+            "autograd.Function."
+        )
 
 
 def _history(x: Any, trace: Trace) -> str:
