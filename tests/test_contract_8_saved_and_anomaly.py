@@ -470,6 +470,12 @@ def test_node_creation_hook() -> None:
     x.exp()
     assert len(seen) == count
     assert g.requires_grad
+    f = tg.jit(lambda t: (t.sin() * t).sum())
+    for _ in range(2):  # traced, and then not: one node in either case
+        seen.clear()
+        with graph.node_creation_hook(lambda node: seen.append(node.name())):
+            f(x)
+        assert seen == ["CallBackward0"]
     with pytest.raises(ZeroDivisionError):
         with graph.node_creation_hook(lambda node: 1 / 0):
             x.exp()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import subprocess
@@ -257,6 +258,90 @@ def test_products_save_the_other_factor_only() -> None:
             kept.add_(1)
             with pytest.raises(RuntimeError, match="modified by an inplace"):
                 y.sum().backward()
+
+
+# --- modes change no number ----------------------------------------------------------------------------------------------------------
+
+
+def random_program(rng: np.random.Generator, leaves: list[Any]) -> Any:
+    """A scalar of some 3 x 3 tensors: arithmetic, products, views, writes into views, joins, choices, linear algebra."""
+    pool = list(leaves)
+    for _ in range(rng.integers(3, 14)):
+        a, b = (pool[rng.integers(len(pool))] for _ in range(2))
+        kind = rng.integers(16)
+        if kind == 0:
+            r = a + b * a
+        elif kind == 1:
+            r = (1 - a) / (b * b + 1.5)
+        elif kind == 2:
+            r = a.tanh() - (b * 0.1).exp()
+        elif kind == 3:
+            r = a @ b
+        elif kind == 4:
+            r = a.t() + b.sum(0)
+        elif kind == 5:
+            r = tg.cat([a, b])[1:4]
+        elif kind == 6:
+            r = tg.stack([a, b]).mean(0)
+        elif kind == 7:
+            r = tg.where(a > b, a, b)
+        elif kind == 8:
+            r = a[[2, 0, 1]].softmax(1)
+        elif kind == 9:
+            r = (a @ b.sum(1))[:, None] * b
+        elif kind == 10:
+            r = a * 1
+            r[1] = b[0] * 2
+            r.add_(a)
+        elif kind == 11:
+            r = a * 1
+            r[:2].mul_(0.5)
+            r.t()[0].sin_()
+        elif kind == 12:
+            r = a.max(0)[0] + b.amax(1, keepdim=True)
+        elif kind == 13:
+            r = tg.linalg.solve(a @ a.t() + tg.eye(3) * 5, b)
+        elif kind == 14:
+            r = a.cumsum(0) - b.prod(1, keepdim=True)
+        else:
+            r = a.relu() * 2 - b**3
+        pool.append(r / (1 + r.detach().abs().max().item()))
+    return ((pool[-1] + pool[-2] * 0.3) ** 2).sum()
+
+
+def read_node(node: Any) -> None:
+    """Ask a node for all that it has."""
+    assert node.name()
+    assert repr(node)
+    for word in dir(node):
+        getattr(node, word)
+
+
+MODES = {
+    "packing": lambda: graph.saved_tensors_hooks(lambda t: t.detach().numpy().copy(), tg.tensor),
+    "save_on_cpu": graph.save_on_cpu,
+    "mutation": graph.allow_mutation_on_saved_tensors,
+    "anomaly": lambda: autograd.set_detect_anomaly(True),
+    "reading": lambda: graph.node_creation_hook(read_node),
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_modes_change_no_number(mode: str) -> None:
+    """First and second derivatives of random programs are those without the mode, to the bit."""
+
+    def run(seed: int, order: int, context: Any) -> list[Any]:
+        rng = np.random.default_rng(seed)
+        leaves = [tg.tensor(rng.normal(size=(3, 3)), requires_grad=True) for _ in range(3)]
+        with context():
+            found = autograd.grad(random_program(rng, leaves), leaves, materialize_grads=True, create_graph=order == 2)
+            if order == 2:
+                found = autograd.grad(sum((g * g).sum() for g in found), leaves, materialize_grads=True)
+        return [g.tolist() for g in found]
+
+    for seed in range(20):
+        for order in (1, 2):
+            assert run(seed, order, MODES[mode]) == run(seed, order, contextlib.nullcontext), (seed, order)
 
 
 # --- threads -------------------------------------------------------------------------------------------------------------------------

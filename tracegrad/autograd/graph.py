@@ -166,7 +166,9 @@ def node_creation_hook(fn: Callable[[Node], Any]) -> Iterator[None]:
         raise TypeError(f"a hook must be callable, not {type(fn).__name__}")
 
     def tell(node: Node) -> None:
-        fn(node)
+        # What a function records while it is traced is its own business, and happens once.
+        if not STATE.traces:
+            fn(node)
 
     STATE.created.append(tell)
     STATE.special += 1
