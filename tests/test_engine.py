@@ -427,6 +427,30 @@ def test_threads_through_a_shared_part() -> None:
     assert x.grad.tolist() == [4.0 * 200] * 2
 
 
+def test_a_leaf_has_one_node() -> None:
+    """Threads that use a leaf for the first time at the same time find the same node: seen by stopping one while it makes it."""
+    x = leaf(1)
+    inside, made = threading.Event(), []
+
+    class Slow(type(x)):  # type: ignore[misc]
+        __slots__ = ()
+
+        @property
+        def _hooks(self) -> Any:  # read while the node is made
+            inside.set()
+            inside.clear()
+            inside.wait(0.1)
+            return None
+
+        @_hooks.setter
+        def _hooks(self, new: Any) -> None:
+            pass
+
+    slow = Slow(np.ones(1), True)
+    run_in_threads(2, lambda: made.append((slow * 2).grad_fn.next_functions[0][0]))
+    assert made[0] is made[1]
+
+
 def test_modes_of_threads() -> None:
     """A backward pass in one thread does not turn recording off in another."""
     x = leaf(1)

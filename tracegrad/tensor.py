@@ -6,6 +6,8 @@ differ between the faces stand in `faces/`; here is what they share: constructio
 
 from __future__ import annotations
 
+import os
+import threading
 import weakref
 from collections.abc import Sequence
 from operator import attrgetter
@@ -36,6 +38,12 @@ from .ir.trace import Trace, of_sizes, user_line
 from .types import ArrayType, type_of
 
 _fill_box = filler(BOX)
+
+
+_LEAVES = threading.RLock()
+"""Held while a leaf gets its node: threads that use the leaf for the first time must find the same one."""
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_LEAVES._at_fork_reinit)  # type: ignore[attr-defined]
 
 
 class Boxed(Operators, Writes, NumpyDispatch):
@@ -104,8 +112,11 @@ class Boxed(Operators, Writes, NumpyDispatch):
         # The node holds the leaf and not the other way round, or every leaf would be garbage in a cycle.
         node = None if self._accumulate is None else self._accumulate()
         if node is None:
-            node = AccumulateGrad(self)
-            self._accumulate = weakref.ref(node)
+            with _LEAVES:
+                node = None if self._accumulate is None else self._accumulate()
+                if node is None:
+                    node = AccumulateGrad(self)
+                    self._accumulate = weakref.ref(node)
         return node, 0
 
     @property
