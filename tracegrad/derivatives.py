@@ -92,7 +92,9 @@ def _reaches_outside(outputs: Sequence[Any], leaves: Sequence[Boxed]) -> bool:
         seen.add(node)
         if isinstance(node, AccumulateGrad):
             return True
-        stack.extend(e[0] for e in node.edges if e is not None)
+        for e in node.edges:
+            if e is not None:
+                stack.append(e[0])  # noqa: PERF401 - a comprehension costs a function call
     return False
 
 
@@ -124,7 +126,8 @@ def _scalar(out: Any, what: str) -> Any:
 def _gradients(out: Any, leaves: Sequence[Any], ct: Any, keep: bool, retain: bool = False) -> list[Any]:
     if not isinstance(out, Boxed) or not out.requires_grad:
         return [zeros(x.type) for x in leaves]
-    found = gradient([out], leaves, [ct], create_graph=keep, retain_graph=keep or retain)
+    # What reaches nothing outside ends in these leaves alone.
+    found = gradient([out], leaves, [ct], create_graph=keep, retain_graph=keep or retain, whole=not keep)
     return [zeros(x.type) if g is None else g for g, x in zip(found, leaves, strict=True)]
 
 

@@ -54,13 +54,14 @@ def sweep(
     create_graph: bool = False,
     retain_graph: bool = False,
     accumulate: bool = False,
+    whole: bool = False,
 ) -> dict[Edge, Any]:
     """Cotangents of the target edges, given cotangents of the roots. With `accumulate` the leaves among the targets (with None: all
-    leaves reached) add theirs to `.grad` when it is complete.
+    leaves reached) add theirs to `.grad` when it is complete. `whole` tells that the targets are all the leaves that the roots depend on.
 
     Visits nodes in the reverse of their creation order, which is a topological order, with a heap instead of recursion.
     """
-    needed = _needed(roots, targets) if targets is not None else None
+    needed = None if whole or targets is None else _needed(roots, targets)
     # What has received cotangents, and a heap whose first entry is the latest of them.
     pending: dict[Producer, dict[int, Any]] = {}
     heap: list[tuple[int, Producer]] = []
@@ -197,7 +198,7 @@ def _needed(roots: Sequence[tuple[Edge, Any]], targets: dict[Edge, int] | None) 
         found[number] = node
         if leaves or number > oldest:
             for e in node.edges:
-                if e is not None:
+                if e is not None and e[0].sequence_nr not in found:
                     stack.append(e[0])  # noqa: PERF401 - a comprehension costs a function call
     needed: dict[Producer, bool] = {}
     for number in sorted(found):
@@ -301,13 +302,15 @@ def gradient(
     cotangents: Sequence[Any],
     create_graph: bool = False,
     retain_graph: bool | None = None,
+    whole: bool = False,
 ) -> list[Any]:
-    """Vector-Jacobian product on the tape; None for an input that the outputs do not depend on."""
+    """Vector-Jacobian product on the tape; None for an input that the outputs do not depend on. `whole` as for `sweep`."""
     roots = [(o._edge(), ct) for o, ct in zip(outputs, cotangents, strict=True) if isinstance(o, Value) and o.requires_grad]  # type: ignore[attr-defined]
-    targets = {x._edge(): k for k, x in enumerate(inputs)}
+    edges = [x._edge() for x in inputs]
+    targets = {edge: k for k, edge in enumerate(edges)}
     with span(f"{STATE.traces[-1].name}: derive") if PROFILES and STATE.traces else OFF:
-        found = sweep(roots, targets, create_graph, create_graph if retain_graph is None else retain_graph)
-    return [found.get(x._edge()) for x in inputs]
+        found = sweep(roots, targets, create_graph, create_graph if retain_graph is None else retain_graph, whole=whole)
+    return [found.get(edge) for edge in edges]
 
 
 __all__ = ["apply_rules", "gradient", "release", "set_grad_enabled", "sweep", "unpack", "zeros"]

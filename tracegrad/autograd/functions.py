@@ -237,10 +237,11 @@ def grad(
         _check_batch(outs, given)
     cts = _cotangents(outs, given, is_grads_batched)
     keep = create_graph if retain_graph is None else retain_graph
-    targets = {_edge(x): k for k, x in enumerate(wanted)}
+    edges = [_edge(x) for x in wanted]
+    targets = {edge: k for k, edge in enumerate(edges)}
     found = (_batched if is_grads_batched else _swept)(outs, targets, cts, keep, create_graph)
-    found = [found[targets[_edge(x)]] for x in wanted]
-    taken: set[int] = set()
+    found = [found[targets[edge]] for edge in edges]
+    taken = {id(getattr(c, "_data", c)) for c in cts}
     for k, (x, ct) in enumerate(zip(wanted, found, strict=True)):
         if ct is None:
             if not allow_unused:
@@ -257,15 +258,13 @@ def grad(
         if not isinstance(ct, Value):
             ct = np.asarray(ct)
             # Rules may hand on the cotangent they got, or a read-only broadcast: a result is the caller's own.
-            if ct.base is not None or not ct.flags.writeable or id(ct) in taken or any(ct is c for _, c in _data_of(cts)):
+            if ct.base is not None or not ct.flags.writeable or id(ct) in taken:
                 ct = ct.copy()
             taken.add(id(ct))
+            found[k] = _face(x)(ct)
+            continue
         found[k] = boxed(_face(x), ct)
     return dict(zip(inputs, found, strict=True)) if isinstance(inputs, dict) else tuple(found)
-
-
-def _data_of(cts: Sequence[Any]) -> list[tuple[Any, Any]]:
-    return [(c, getattr(c, "_data", c)) for c in cts]
 
 
 def _swept(outs: Sequence[Any], targets: dict[Edge, int], cts: Sequence[Any], keep: bool, create_graph: bool) -> list[Any]:

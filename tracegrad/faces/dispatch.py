@@ -24,6 +24,7 @@ from .lookup import boxes_in, find, plain, store, tracked, unsupported
 from .numpy_functions import FUNCTIONS
 from .operators import operand
 
+NO_VALUE = np._NoValue
 REDUCTIONS = {
     "add": "sum",
     "multiply": "prod",
@@ -118,7 +119,10 @@ def apply_function(function: Callable[..., Any], target: Callable[..., Any], nam
     simple = _spelling(function, target, len(args), tuple(kwargs))
     if simple is not None:
         values = (*args, *kwargs.values())
-        if not any(v is np._NoValue for v in values):
+        for v in values:
+            if v is NO_VALUE:
+                break
+        else:
             first, others = simple
             return target(*[values[k] for k in first], **{key: values[k] for key, k in others})
     mapping = _mapping(function, target)

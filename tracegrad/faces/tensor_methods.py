@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import ops
-from ..ir.dispatch import Value, bind
+from ..ir.dispatch import Value
 from ..ir.graph import Var
 from ..ops.reductions import over
 from ..ops.shape import sum_op
@@ -171,7 +171,9 @@ class TensorMethods(TensorUpdates, TensorProducts, TensorShapes, TensorIndexing,
     def sum(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
         """Sum over all or some dimensions."""
         if dtype is None and not keepdim:
-            return bind(sum_op, (self,), over(dim, len(self._data.shape))) if dim is None or type(dim) is int else ops.sum(self, dim)
+            if (dim is None or type(dim) is int) and sum_op.eager is not None:
+                return sum_op.eager(self, over(dim, len(self._data.shape)))
+            return ops.sum(self, dim)
         x = self if dtype is None else ops.convert(self, dtype)
         return titled(ops.sum(x, axis=dim, keepdims=keepdim), "SumBackward0" if dim is None else "SumBackward1", x)
 

@@ -315,6 +315,10 @@ def reading(shape: Shape, key: Any) -> Reading | None:
     kind = type(key)
     if kind is int:
         return _known_reading(shape, (key,))
+    if kind is slice:
+        start, stop, step = key.start, key.stop, key.step
+        if step is None and (start is None or type(start) is int) and (stop is None or type(stop) is int):
+            return _known_reading(shape, (slice, start, stop, None))
     known = _hashable(key) if kind is slice or kind is tuple else None
     return None if known is None else _known_reading(shape, known)
 

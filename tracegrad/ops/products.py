@@ -41,7 +41,7 @@ def size_hint(size: Int) -> int:
 def swap(x: Any) -> Any:
     """The last two axes exchanged."""
     ndim = ndim_of(x)
-    return transpose(x, (*range(ndim - 2), ndim - 1, ndim - 2))
+    return transpose(x) if ndim == 2 else transpose(x, (*range(ndim - 2), ndim - 1, ndim - 2))
 
 
 def adjoint(x: Any) -> Any:

@@ -83,7 +83,8 @@ def _mean_evaluate(x: Any, *, axes: tuple[int, ...]) -> Any:
 def _mean_adjoint(ct: Any, *, axes: tuple[int, ...], like: Any) -> Any:
     n = count(like.shape, axes)
     # 0 elements have no mean, and no place for its gradient either.
-    return spread(mul(ct, 1 / n if n != 0 else 0), like.shape, axes)
+    ct = mul(ct, 1 / n if n != 0 else 0)
+    return broadcast_to(ct, like.shape) if len(axes) == len(like.shape) else spread(ct, like.shape, axes)
 
 
 mean_op = linear(
