@@ -700,3 +700,85 @@ def test_other_shapes_in_place() -> None:
     assert w.grad.tolist() == [[2, 2, 2]]
     assert tg.ones(3).t_().shape == (3,)
     assert tg.jit(lambda t: (t * 1).t_() + 1)(tg.zeros(2, 3)).shape == (3, 2)
+
+
+def test_a_slice_of_an_expanded_tensor() -> None:
+    """Its elements lie at places of their own, but others show them too: not written where that would be recorded."""
+    x = leaf()
+    y = x * 1
+    e = y.expand(2, 3)
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        e[0] = 0.5
+    assert y.tolist() == [1, 2, 3]
+    y[None].expand(1, 3)[0].mul_(2)
+    y.expand(1, 1, 3).view(3)[0] = 5.0
+    y.sum().backward()
+    assert x.grad.tolist() == [0, 2, 2]
+    plain = tg.ones(3)
+    plain.expand(2, 3)[0].fill_(4)
+    assert plain.tolist() == [4, 4, 4]
+
+
+def test_views_that_change_nothing_are_views() -> None:
+    """The same shape, no dimension to drop, one piece: another tensor, whose flags and shape are its own."""
+    m, v, s = tg.ones(2, 3), tg.ones(3), tg.tensor(1.0)
+    for base, view in (
+        (m, m.view(2, 3)),
+        (m, m.reshape(2, 3)),
+        (m, m.squeeze()),
+        (m, m.permute(0, 1)),
+        (m, m.transpose(1, 1)),
+        (m, m.movedim(0, 0)),
+        (m, m.expand(2, 3)),
+        (m, m.chunk(1)[0]),
+        (v, v.t()),
+        (v, v.T),
+        (s, s.transpose(0, -1)),
+        (s, s.view(())),
+    ):
+        assert view is not base
+        assert view._base is base
+        assert view.equal(base)
+    m.chunk(1)
+    x = tg.ones(2, 3, requires_grad=True)
+    m.add_(x)
+    assert m.squeeze().t_().shape == (3, 2)
+    assert m.shape == (2, 3)
+    with pytest.raises(RuntimeError, match="out of range"):
+        s.transpose(0, 1)
+
+
+def test_shapes_in_place_under_no_grad() -> None:
+    """The history follows, and the tensor may be written afterwards."""
+    x = leaf()
+    y = x * 2
+    c = tg.ones(1, 3)
+    with tg.no_grad():
+        y.unsqueeze_(0)
+        c.squeeze_()
+    (y * tg.tensor([[1.0, 2.0, 3.0]])).sum().backward()
+    assert x.grad.tolist() == [2, 4, 6]
+    c[0] = x[1]
+    assert c.requires_grad
+
+
+def test_quotients_may_be_overwritten() -> None:
+    """As in torch, the rule of a division does not read its result."""
+    x, y = leaf(), leaf()
+    z = x / y
+    z.add_(1)
+    z /= y
+    z.mul_(2)
+    z.sum().backward()
+    a, b = x.detach().numpy(), y.detach().numpy()
+    assert np.allclose(x.grad.numpy(), 2 / b**2)
+    assert np.allclose(y.grad.numpy(), -2 * a / b**3 * 2 - 2 / b**2)
+
+
+def test_a_leaf_that_was_detached_in_place() -> None:
+    """It gets no gradient from what was computed from it before."""
+    x = leaf()
+    y = x * 2
+    x.detach_()
+    y.sum().backward()
+    assert x.grad is None

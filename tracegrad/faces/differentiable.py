@@ -172,6 +172,8 @@ class Differentiable(Value):
 
     def _accumulate_grad(self: Any, ct: Any, create_graph: bool = False) -> None:
         """Add a cotangent to `.grad`, in place where nothing has to be recorded, so that whoever holds `.grad` sees it."""
+        if not self.requires_grad:
+            return  # detached in place since
         self._touch()
         if STATE.traces and id(self) not in STATE.traces[-1].answered:
             STATE.traces[-1].asked[id(self)] = self

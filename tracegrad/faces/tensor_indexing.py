@@ -124,6 +124,7 @@ class TensorIndexing(Value):
             else:
                 # What lies in the memory that is about to change is copied first.
                 view._write(new.clone() if getattr(new, "_versions", None) is view._versions else new, kept=False)
+            self._refresh()
             return
         self._update(lambda x, value: titled(ops.index_update(x, index, value), "IndexPutBackward0", x, value), value)
 

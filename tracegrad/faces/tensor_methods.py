@@ -334,11 +334,11 @@ class TensorMethods(TensorUpdates, TensorProducts, TensorShapes, TensorIndexing,
 
     def cumsum(self: Any, dim: int) -> Any:
         """Running sums along a dimension."""
-        return ops.cumsum(self, axis=dim)
+        return ops.cumsum(self, axis=dim) if self.ndim else self.clone()
 
     def cumprod(self: Any, dim: int) -> Any:
         """Running products along a dimension."""
-        return ops.cumprod(self, axis=dim)
+        return ops.cumprod(self, axis=dim) if self.ndim else self.clone()
 
     def sort(self: Any, dim: int = -1, descending: bool = False) -> Extremes:
         """(values, indices) in ascending or descending order."""

@@ -12,6 +12,7 @@ from .. import ops
 from .._codegen import integers
 from ..autograd.mode import MODE
 from ..autograd.tape import record
+from ..errors import ShapeError
 from ..ir.dispatch import STATE, Value, bind
 from ..ir.op import Op, Rules, op
 from ..ops.shape import backwards, broadcast_to_op, reshape_op, reshaped, transpose_op
@@ -85,6 +86,13 @@ diagonal_op: Op = op(
 )
 
 
+def _scalar(x: Any, *dims: Any) -> Any:
+    """A tensor without dimensions, of which 0 and -1 may be named nevertheless."""
+    if any(dim not in (0, -1) for dim in dims):
+        raise ShapeError(f"dimensions {dims} are out of range for a tensor without dimensions, which takes 0 and -1")
+    return x
+
+
 class TensorShapes(Value):
     """Shapes and views."""
 
@@ -110,7 +118,7 @@ class TensorShapes(Value):
         """The same memory under another shape."""
         sizes = sizes_of(shape)
         data = self._data
-        result = ops.reshape(self, sizes)
+        result = self._another(ops.reshape(self, sizes))
         if isinstance(data, np.ndarray) and data.size and not np.may_share_memory(result._data, data):
             raise RuntimeError(
                 "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
@@ -118,6 +126,10 @@ class TensorShapes(Value):
                 "subspaces). Use .reshape(...) instead."
             )
         return result
+
+    def _another(self: Any, result: Any) -> Any:
+        """A view of its own also where nothing has changed: whoever changes it in place, or its flags and hooks, does not mean this one."""
+        return self._bind(reshape_op, [self], {"shape": self.shape}) if result is self and not STATE.traces else result
 
     def view_as(self: Any, other: Any) -> Any:
         """The same memory under the shape of `other`."""
@@ -131,12 +143,12 @@ class TensorShapes(Value):
         data = self._data
         if type(data) is np.ndarray and reshape_op.eager is not None:
             params = reshaped(data.shape, sizes)
-            return self if params is None else reshape_op.eager(self, params, data.reshape(params["shape"]))
+            return self._another(self) if params is None else reshape_op.eager(self, params, data.reshape(params["shape"]))
         return ops.reshape(self, sizes)
 
     def reshape_as(self: Any, other: Any) -> Any:
         """The same elements under the shape of `other`."""
-        return ops.reshape(self, other.shape)
+        return self._another(ops.reshape(self, other.shape))
 
     def flatten(self: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
         """The dimensions from `start_dim` to `end_dim` as one."""
@@ -153,7 +165,7 @@ class TensorShapes(Value):
         """The transpose of a matrix; a vector as it is."""
         if self.ndim > 2:
             raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
-        return titled(ops.transpose(self), "TBackward0", self)
+        return titled(self._another(ops.transpose(self)), "TBackward0", self)
 
     @property
     def T(self: Any) -> Any:
@@ -163,7 +175,7 @@ class TensorShapes(Value):
         data = self._data
         if type(data) is np.ndarray and data.ndim > 1 and transpose_op.eager is not None:
             return transpose_op.eager(self, backwards(data.ndim), data.T)
-        return ops.transpose(self)
+        return self._another(ops.transpose(self))
 
     @property
     def mT(self: Any) -> Any:
@@ -206,17 +218,18 @@ class TensorShapes(Value):
 
     def transpose(self: Any, dim0: int, dim1: int) -> Any:
         """Two dimensions exchanged."""
-        return titled(ops.swapaxes(self, dim0, dim1), "TransposeBackward0", self)
+        swapped = ops.swapaxes(self, dim0, dim1) if self.ndim else _scalar(self, dim0, dim1)
+        return titled(self._another(swapped), "TransposeBackward0", self)
 
     swapaxes = swapdims = transpose
 
     def permute(self: Any, *dims: Any) -> Any:
         """The dimensions in another order."""
-        return ops.transpose(self, sizes_of(dims))
+        return self._another(ops.transpose(self, sizes_of(dims)))
 
     def movedim(self: Any, source: Any, destination: Any) -> Any:
         """Dimensions at other positions."""
-        return ops.moveaxis(self, source, destination)
+        return self._another(ops.moveaxis(self, source, destination) if self.ndim else _scalar(self, source, destination))
 
     moveaxis = movedim
 
@@ -229,7 +242,7 @@ class TensorShapes(Value):
         if dim is not None:
             dims = [normalize_axis(d, self.ndim) for d in ((dim,) if isinstance(dim, int) else dim)] if self.ndim else []
             dim = tuple(d for d in dims if same(self.shape[d], 1))
-        return titled(ops.squeeze(self, dim), "SqueezeBackward0", self)
+        return titled(self._another(ops.squeeze(self, dim)), "SqueezeBackward0", self)
 
     def expand(self: Any, *sizes: Any) -> Any:
         """Dimensions of size 1 repeated without copying; -1 keeps a size."""
@@ -242,7 +255,7 @@ class TensorShapes(Value):
                 target[k] = self.shape[k - offset]
         result = ops.broadcast_to(self, tuple(target))
         if result is self or STATE.traces or not isinstance(self._data, np.ndarray):
-            return result
+            return self._another(result)
         # NumPy's `broadcast_to` is no view for us, since what it makes in a trace may be written.
         return self._viewed(broadcast_to_op, self, {"shape": tuple(target)}, result)
 
@@ -288,7 +301,7 @@ class TensorShapes(Value):
         one = self.requires_grad and MODE.enabled and len(keys) > 1 and not STATE.traces and not (self._tangents and STATE.levels)
         recorded, MODE.enabled = MODE.enabled, MODE.enabled and not one
         try:
-            parts = tuple([ops.getitem(self, (*before, key)) for key in keys])
+            parts = tuple([self._another(ops.getitem(self, (*before, key))) for key in keys])
         finally:
             MODE.enabled = recorded
         if one:
@@ -296,7 +309,7 @@ class TensorShapes(Value):
             node: Any = record(_in_pieces(len(keys)), [self], params, [part._data for part in parts])
             node.title = name + "Backward0"
         for k, part in enumerate(parts):
-            if part._base is not None:
+            if part._base is not None and part is not self:
                 part._view = untracked(part._view, ONE_OF_MANY.format(nr=k, name=name))
             if one:
                 part.grad_fn, part.output_nr, part.requires_grad = node, k, True

@@ -358,13 +358,18 @@ class Writes(Value):
         former = self._alias() if self is root else self
         if self is root and self.grad_fn is None:
             former.grad_fn = None
-        view = function(former, *arguments)
+        # Where the tensor has a history, that follows the change of shape, recorded or not; and it may be written as before.
+        recorded, MODE.enabled = MODE.enabled, True
+        try:
+            view = function(former, *arguments)
+        finally:
+            MODE.enabled = recorded
         if view is not former:
             if self._past is not None:
                 self._keep_past()
             self._touch()
             self._data, self._base, self._view, self._seen = view._data, view._base, view._view, view._seen
-            if MODE.enabled:
+            if MODE.enabled or self.grad_fn is not None:
                 self._adopt(view)
         self._count()
         return self
@@ -441,6 +446,12 @@ def _noted(op: Op, params: dict[str, Any], root: Any, y: Any) -> Any:
 def insert(op: Op, params: dict[str, Any], x: Any, y: Any) -> Any:
     """`x` with `y` written through the view `op`."""
     if op.name == "reshape":
+        return ops.reshape(y, x.shape)
+    if op.name == "broadcast_to":
+        if params["shape"][len(params["shape"]) - len(x.shape) :] != x.shape or any(
+            s != 1 for s in params["shape"][: -len(x.shape) or None]
+        ):
+            raise RuntimeError(EXPANDED)
         return ops.reshape(y, x.shape)
     if op.name == "transpose":
         return ops.transpose(y, tuple(int(a) for a in np.argsort(params["axes"])))

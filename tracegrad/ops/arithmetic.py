@@ -24,7 +24,7 @@ div_op = elementwise(
     ("x", "y"),
     numpy=np.true_divide,
     code="{x} / {y}",
-    partials=(lambda y: 1 / y, lambda out, y: -(out * (1 / y))),
+    partials=(lambda y: 1 / y, lambda x, y: -(x / y * (1 / y))),
     result="quotient",
     cost=4,
     doc="Quotient.",
