@@ -56,6 +56,14 @@ def test_without_a_level() -> None:
         assert parts(x * 3)[1] is None
 
 
+def test_printing() -> None:
+    """The tangent is shown as long as it counts."""
+    with fwd.dual_level():
+        x = dual([1.0, 2.0], [1.0, 0.0])
+        assert repr(x) == "tensor([1., 2.], tangent=tensor([1., 0.]))"
+    assert repr(x) == "tensor([1., 2.])"
+
+
 def test_entering_and_leaving() -> None:
     """The functions behind the context manager, and what they refuse."""
     level = fwd.enter_dual_level()

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..config import default_dtype
+from ..ir.dispatch import STATE
 from ..ir.graph import Var
 
 
@@ -200,8 +201,9 @@ def tensor_repr(tensor: Any) -> str:
         suffixes.append(f"grad_fn=<{tensor.grad_fn.name().rpartition('::')[2]}>")
     elif tensor.requires_grad:
         suffixes.append("requires_grad=True")
-    if tensor._tangents:
-        suffixes.append(f"tangent={tensor._tangents[max(tensor._tangents)]}")
+    levels = [k for k in tensor._tangents or () if k in STATE.levels]
+    if levels:
+        suffixes.append(f"tangent={tensor._tangents[max(levels)]}")
     result = prefix + body
     last = len(result) - result.rfind("\n") + 1
     for suffix in suffixes:
