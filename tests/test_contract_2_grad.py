@@ -10,7 +10,8 @@ import pytest
 
 import tracegrad as tg
 from tracegrad.autograd import grad
-from tracegrad.autograd.tape import GradientEdge
+from tracegrad.autograd.graph import GradientEdge
+from tracegrad.utils.checkpoint import checkpoint
 
 
 def leaf(values: Any, **options: Any) -> Any:
@@ -225,3 +226,46 @@ def test_edges_in_place_of_tensors() -> None:
     assert isinstance(g, tg.Tensor)
     _, zero = grad(edge, [x, GradientEdge(*leaf([3.0, 4.0])._edge())], tg.ones(2), materialize_grads=True)
     assert zero.tolist() == [0, 0]
+
+
+def test_batched_grads_through_what_runs_code() -> None:
+    """Rules of a Function, hooks of saved tensors, recomputation of a checkpoint, writes through views."""
+
+    class Exp(tg.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            y = x.exp()
+            ctx.save_for_backward(y)
+            return y
+
+        @staticmethod
+        def backward(ctx: Any, ct: Any) -> Any:
+            return ct * ctx.saved_tensors[0]
+
+    def written(x: Any) -> Any:
+        y = x * 1
+        y[1:].mul_(y[:1].clone())
+        return y
+
+    def hooked(x: Any) -> Any:
+        with tg.autograd.graph.saved_tensors_hooks(lambda t: t.detach().numpy().copy(), tg.tensor):
+            return x.exp() * x
+
+    def recomputed(x: Any) -> Any:
+        return checkpoint(lambda x: x.exp() * x, x, use_reentrant=False)
+
+    for function in (Exp.apply, written, hooked, recomputed):
+        x = leaf([1.0, 2.0])
+        (g,) = grad(function(x), x, tg.eye(2), is_grads_batched=True)
+        rows = [grad(function(x), x, row)[0].tolist() for row in tg.eye(2)]
+        assert np.allclose(g, rows)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_batched_grads_with_anomalies() -> None:
+    """NaN is looked for row by row."""
+    x = leaf([0.0, 2.0])
+    with tg.autograd.detect_anomaly():
+        y = (x.sqrt() * 0).sqrt()
+        with pytest.raises(RuntimeError, match="returned nan values"):
+            grad(y, x, tg.eye(2), is_grads_batched=True)

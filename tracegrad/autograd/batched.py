@@ -12,6 +12,7 @@ from ..ir.evaluate import evaluate_batched
 from ..ir.trace import Trace
 from ..ops.random import draws
 from ..types import ArrayType
+from .anomaly_mode import ANOMALY
 from .saved import BOX
 
 
@@ -19,13 +20,15 @@ def over_rows(function: Callable[[list[Any]], Sequence[Any]], stacked: Sequence[
     """`function` of a list of rows for every row of the arrays in `stacked`; its results stacked along a new first axis.
 
     The function runs once, on variables of a trace, and what it recorded is evaluated for all rows. Where it cannot be traced
-    (a hook asks for a number, an operation has no batching rule, random numbers are drawn) it runs once per row. A result that is
+    (a hook asks for a number, an operation has no batching rule, random numbers are drawn, anomalies are looked for) it runs once per row. A result that is
     None stays None; all rows must agree on which are. With `aside` only what depends on the rows is recorded, all else is computed as
     the function runs, so that it may branch on values.
     """
     size = stacked[0].shape[0]
     trace = Trace("rows", aside=aside)
     try:
+        if ANOMALY.enabled:
+            raise TracegradError("anomaly detection looks at numbers")
         with nullcontext() if aside else trace:
             rows = [BOX[0](trace.input(ArrayType(x.dtype, tuple(x.shape[1:]))), None, 0) for x in stacked]
             try:

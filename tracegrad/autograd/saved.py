@@ -12,6 +12,7 @@ import numpy as np
 
 from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
+from ..ir.trace import outside
 from ..types import show
 from .anomaly_mode import ANOMALY
 from .hooks import FACE, boxed
@@ -146,7 +147,8 @@ class Packed:
 
     def opened(self, create_graph: bool, edge: Any) -> Any:
         """The value, with its place on the tape where that is wanted."""
-        with _unhooked():
+        # It was packed as running code, and is unpacked as such also where a trace looks at it (a batched sweep).
+        with _unhooked(), outside():
             value = self.hook(self.content)
         if not isinstance(value, Value):
             raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(value).__name__}")

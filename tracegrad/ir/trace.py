@@ -5,7 +5,8 @@ from __future__ import annotations
 import operator
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Self
 
@@ -116,6 +117,19 @@ class Trace:
             for var in node.outputs:
                 var.trace = None
         return graph, [x for _, (x, _) in captured]
+
+
+@contextmanager
+def outside() -> Iterator[None]:
+    """What runs in this block runs as if no trace were open: it sees values, and its operations are carried out."""
+    traces, levels, sizes = STATE.traces, STATE.levels, SIZES[:]
+    if traces:
+        STATE.traces, STATE.levels = [], traces[0].outer_levels
+        SIZES.clear()
+    try:
+        yield
+    finally:
+        STATE.traces, STATE.levels, SIZES[:] = traces, levels, sizes
 
 
 def of_sizes(var: Var) -> np.ndarray[Any, Any] | None:
