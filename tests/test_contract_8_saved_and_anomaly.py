@@ -312,6 +312,14 @@ def test_allow_mutation_on_saved_tensors() -> None:
         e.zero_()
         square.backward()
         assert np.allclose(x.grad.numpy(), np.exp(3))
+        # A backward pass writes, too: it adds to a gradient that was saved.
+        x.grad.fill_(5)
+        w = leaf(1, 1)
+        y = (w * x.grad).sum()
+        (x * 2).sum().backward()
+        y.backward()
+        assert w.grad.tolist() == [5, 5]
+        assert x.grad.tolist() == [7, 7]
 
 
 def test_mutation_outside() -> None:

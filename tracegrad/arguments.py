@@ -10,6 +10,7 @@ import numpy as np
 from .autograd.functions import backward
 from .autograd.grad_mode import set_grad_enabled
 from .autograd.mode import MODE
+from .autograd.saved import before_write
 from .captures import Entry
 from .errors import TracegradError
 from .ir.dispatch import STATE
@@ -53,6 +54,8 @@ def check_donated(values: Sequence[Any], numbers: Sequence[int], names: Sequence
 
 def store(box: Any, new: Any) -> None:
     """Write plain numbers into a box that has memory of its own, without history."""
+    if STATE.special:
+        before_write(box._data)
     np.copyto(box._data, new, casting="unsafe")
     box._version_counter.written()
 

@@ -20,9 +20,11 @@ from .grad_mode import (
     set_grad_enabled,
 )
 from .gradcheck import gradcheck, gradgradcheck
+from .names import SavedTensor
 
 __all__ = [
     "Function",
+    "SavedTensor",
     "backward",
     "detect_anomaly",
     "enable_grad",

@@ -12,6 +12,7 @@ from .. import ops
 from ..autograd.functions import backward
 from ..autograd.hooks import RemovableHandle, add_hook, boxed, leaf_hooks, node_hooks, register_tensor_hook
 from ..autograd.mode import MODE
+from ..autograd.saved import before_write
 from ..autograd.versions import Aside, Uncounted
 from ..dtypes import is_differentiable
 from ..ir.dispatch import STATE, Value, bind
@@ -194,6 +195,8 @@ class Differentiable(Value):
         elif STATE.traces or isinstance(raw, Var) or isinstance(old._data, Var):
             old._write(ops.add(old, boxed(self.face, ct)))
         elif old._data.flags.writeable:
+            if STATE.special:
+                before_write(old._data)
             np.add(old._data, raw, out=old._data)
             old._version_counter.written()
         else:
