@@ -107,6 +107,20 @@ def test_buffers_dropout_and_modes() -> None:
         np.testing.assert_allclose(runs[1][2][key], value, rtol=1e-9, atol=1e-12, err_msg=key)
 
 
+def test_other_batch_sizes_share_one_program() -> None:
+    losses = []
+    for way in (lambda f: f, tg.jit):
+        tg.manual_seed(0)
+        model = nn.Sequential(
+            nn.Unflatten(1, (1, 2, 2)), nn.Conv2d(1, 3, 2, padding=1), nn.ReLU(), nn.MaxPool2d(3), nn.Flatten(), nn.Linear(3, 3)
+        )
+        optimizer = tg.optim.SGD(model.parameters(), lr=0.1, momentum=0.5)
+        step = way(step_of(model, optimizer))
+        losses.append([step(X[:n], Y[:n]).item() for n in (20, 12, 7, 20)])
+    np.testing.assert_allclose(losses[0], losses[1], rtol=1e-11)
+    assert len(set(step._entries.values())) == 2
+
+
 def test_clipping_and_accumulation_inside() -> None:
     losses = []
     for way in (lambda f: f, tg.jit):
@@ -199,6 +213,41 @@ def test_parameters_that_are_replaced_are_seen() -> None:
     assert f(x).item() == 3.0
     model.register_forward_hook(lambda module, args, result: result * 2)
     assert f(x).item() == 6.0
+
+
+def test_models_and_optimizers_as_arguments() -> None:
+    @tg.jit
+    def step(model: Any, x: Any, y: Any, *, optimizer: Any) -> Any:
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    for seed in (0, 1):
+        losses = []
+        for way in (step.function, step):
+            tg.manual_seed(seed)
+            model = mlp()
+            optimizer = tg.optim.Adam(model.parameters(), lr=0.02)
+            losses.append([way(model, X, Y, optimizer=optimizer).item() for _ in range(4)])
+        np.testing.assert_allclose(losses[0], losses[1], rtol=1e-11)
+        predict = tg.jit(lambda model, x: model(x).detach())
+        before = predict(model, X)
+        with tg.no_grad():
+            next(iter(model.parameters())).zero_()
+        assert not np.array_equal(predict(model, X), before)
+
+
+def test_trees_of_parameters() -> None:
+    model = nn.Linear(2, 1)
+    parameters = dict(model.named_parameters())
+    f = tg.jit(lambda p, x: ((p["weight"] * x).sum() + p["bias"]).sum())
+    found = tg.jit(lambda p, x: tg.grad(f)(p, x))({k: p.detach() for k, p in parameters.items()}, X[0, :2])
+    np.testing.assert_allclose(found["weight"], X[:1, :2])
+    assert found["bias"].item() == 1.0
+    f(parameters, X[0, :2]).backward()
+    np.testing.assert_allclose(model.weight.grad, X[:1, :2])
 
 
 def test_models_of_users_with_surroundings() -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from .ir.graph import Graph
 from .nn.modules.module import Module
 from .ops.random import Generator
-from .optim.optimizer import Group
+from .optim.optimizer import Group, Optimizer
 from .runtime.execute import Executable
 from .tensor import Boxed
 from .transforms.tracing import Change, Standing, Traced, leaf_type, standing_of
@@ -29,6 +29,8 @@ _DYNAMIC = {"__dict__", "__getattribute__", "attrgetter", "getattr", "vars"}
 _MOST_CODE = 300
 """Functions searched for the names of attributes; where there are more, every attribute counts."""
 _LIBRARIES = ("numpy", "scipy", "tracegrad")
+STATEFUL = (Module, Optimizer)
+"""Arguments that are passed as they are, and whose arrays are read and written by reference."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +192,7 @@ class Surroundings:
     facts       (place, value): Python scalars, functions, types and lengths as they were while tracing
     """
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: Any, given: Sequence[tuple[Any, type, Any]] = ()) -> None:
         self.arrays: dict[int, Place] = {}
         self.facts: list[Fact] = []
         self._foreign_generators: list[Any] = []
@@ -201,6 +203,10 @@ class Surroundings:
         self._scanned: set[types.CodeType] = set()
         self._count = 0
         self._function(function)
+        for place, _, value in given:
+            # A model among the arguments is read like one around the function.
+            if isinstance(value, STATEFUL):
+                self._value(value, root(place if isinstance(place, str) else f"argument {place}", value), 0, _names(function))
         if not self._mentioned & _DYNAMIC and len(self._scanned) < _MOST_CODE:
             # Arrays may be large, and are compared at each call.
             self.facts = [(p, value) for p, value in self.facts if not isinstance(value, (np.ndarray, Boxed)) or self._read(p)]

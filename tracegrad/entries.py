@@ -31,7 +31,7 @@ def make_entry(
     standing: Sequence[Standing],
 ) -> Entry:
     """Trace `function` for arguments of these types, and find what it reads and changes around it."""
-    around = Surroundings(function)
+    around = Surroundings(function, static)
     drawn = around.drawn()
     name = getattr(function, "__name__", "function")
     called = _with_static(function, static) if static else function
@@ -45,7 +45,7 @@ def make_entry(
     arrays = around.arrays
     if any(not isinstance(c.target, int) and id(c.target) not in arrays for c in traced.changes):
         # What the function made and kept while it was traced, as optimizers do with their state, is found by a second look.
-        arrays = Surroundings(function).arrays
+        arrays = Surroundings(function, static).arrays
     places: list[Place | None] = []
     for k, x in enumerate(traced.captures):
         place = arrays.get(id(x))

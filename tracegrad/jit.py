@@ -16,7 +16,7 @@ from .arguments import as_they_are, carry_out, check_donated, check_overlap, giv
 from .autograd.grad_mode import set_grad_enabled
 from .autograd.mode import MODE
 from .calls import MISS, Caller, Unfit, make_caller
-from .captures import Entry
+from .captures import STATEFUL, Entry
 from .control.call import call_op, settled
 from .entries import make_entry
 from .errors import TracegradError
@@ -292,10 +292,11 @@ class Jitted:
 
     def _split_static(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
         """The arguments without the static ones; these as (position or name, type, value)."""
-        if not self.static_argnames:
+        names, known = self.static_argnames, len(self._positional)
+        places: list[Any] = [k for k, a in enumerate(args) if (k < known and self._positional[k] in names) or isinstance(a, STATEFUL)]
+        places += [name for name, a in kwargs.items() if name in names or isinstance(a, STATEFUL)]
+        if not places:
             return args, kwargs, ()
-        places: list[Any] = [k for k in range(len(args)) if k < len(self._positional) and self._positional[k] in self.static_argnames]
-        places += [name for name in kwargs if name in self.static_argnames]
         static = []
         for place in places:
             value = args[place] if isinstance(place, int) else kwargs[place]
@@ -426,7 +427,8 @@ def jit(
     size-generic version) and compiled to one native function; later calls go straight there. Arguments are trees of arrays and
     numbers; those named in `static_argnames` (or numbered in `static_argnums`) are passed as they are, must be hashable, and a new
     value compiles anew. Arrays and Tensors that the function reads from its surroundings are implicit inputs, read again at each
-    call. Writes to an argument (`x[0] = 1.0`) reach the caller's array.
+    call; so are those of modules and optimizers (`nn`, `optim`), around the function or among its arguments. Writes to an argument
+    (`x[0] = 1.0`), to Tensors around the function and to their `.grad` reach the caller's objects.
 
     The arrays below the positional arguments numbered in `donate_argnums` are given up: a result of the same dtype and shape may take
     their memory, and what they hold after the call is not defined. It does where each element is read for the last time when that of the
