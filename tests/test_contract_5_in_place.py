@@ -782,3 +782,24 @@ def test_a_leaf_that_was_detached_in_place() -> None:
     x.detach_()
     y.sum().backward()
     assert x.grad is None
+
+
+def test_narrow_checks_its_bounds() -> None:
+    """Unlike a slice, which is cut off."""
+    x = tg.arange(4)
+    assert x.narrow(0, -2, 2).tolist() == [2, 3]
+    for start, length in ((3, 2), (0, -1), (-5, 1)):
+        with pytest.raises(IndexError, match="exceeds dimension size"):
+            x.narrow(0, start, length)
+
+
+def test_another_shape_of_data_is_no_write() -> None:
+    """`x.data.t_()` changes the shape of that tensor alone."""
+    x, w = leaf(), tg.tensor([[1.0, 2.0, 3.0]])
+    y = (x * w).sum()
+    other = w.data
+    assert other.t_().shape == (3, 1)
+    assert other._version == 1
+    assert w._version == 0
+    y.backward()
+    assert x.grad.tolist() == [1, 2, 3]

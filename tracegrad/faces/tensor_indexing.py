@@ -27,7 +27,13 @@ class TensorIndexing(Value):
 
     def narrow(self: Any, dim: int, start: Any, length: Any) -> Any:
         """`length` elements from `start` on along a dimension."""
-        return self[(slice(None),) * normalize_axis(dim, self.ndim) + (slice(start, start + length),)]
+        axis = normalize_axis(dim, self.ndim)
+        size = self.shape[axis]
+        if all(isinstance(n, (int, np.integer)) for n in (start, length, size)):
+            start = start + size if start < 0 else start
+            if length < 0 or start < 0 or start + length > size:
+                raise IndexError(f"narrow: start ({start}) + length ({length}) exceeds dimension size ({size})")
+        return self[(slice(None),) * axis + (slice(start, start + length),)]
 
     def index_select(self: Any, dim: int, index: Any) -> Any:
         """The elements at these positions along a dimension."""

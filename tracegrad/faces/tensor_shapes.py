@@ -301,7 +301,7 @@ class TensorShapes(Value):
         one = self.requires_grad and MODE.enabled and len(keys) > 1 and not STATE.traces and not (self._tangents and STATE.levels)
         recorded, MODE.enabled = MODE.enabled, MODE.enabled and not one
         try:
-            parts = tuple([self._another(ops.getitem(self, (*before, key))) for key in keys])
+            parts = tuple([self._another(ops.getitem(self, (*before, key) if axis else key)) for key in keys])
         finally:
             MODE.enabled = recorded
         if one:

@@ -328,7 +328,7 @@ class Writes(Value):
         if not self._data.flags.writeable:
             repeated = any(stride == 0 and size > 1 for stride, size in zip(self._data.strides, self._data.shape, strict=True))
             if repeated or not root._data.flags.writeable:
-                raise RuntimeError(EXPANDED if repeated else READ_ONLY)
+                raise RuntimeError(EXPANDED if repeated or 0 in root._data.strides else READ_ONLY)
             self._data.flags.writeable = True  # a broadcast view that repeats nothing
 
     def _update_at_once(self: Any, ufunc: np.ufunc, other: Any) -> bool:
@@ -371,7 +371,9 @@ class Writes(Value):
             self._data, self._base, self._view, self._seen = view._data, view._base, view._view, view._seen
             if MODE.enabled or self.grad_fn is not None:
                 self._adopt(view)
-        self._count()
+        counter = root._version_counter
+        if type(counter) is not Uncounted:
+            counter[0] += 1  # of a `.data` its own alone: no memory was written
         return self
 
     def _update(self: Any, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
