@@ -269,3 +269,15 @@ def test_batched_grads_with_anomalies() -> None:
         y = (x.sqrt() * 0).sqrt()
         with pytest.raises(RuntimeError, match="returned nan values"):
             grad(y, x, tg.eye(2), is_grads_batched=True)
+
+
+def test_gradients_of_parameters() -> None:
+    """The gradient of a Parameter is a plain tensor, however it is asked for."""
+    p, unused = tg.nn.Parameter(tg.ones(2)), tg.nn.Parameter(tg.ones(2))
+    y = p * p
+    for create_graph in (False, True):
+        found = grad(y.sum(), [p, unused], materialize_grads=True, create_graph=create_graph, retain_graph=True)
+        assert [type(g) for g in found] == [tg.Tensor, tg.Tensor]
+        assert [g.requires_grad for g in found] == [create_graph] * 2
+    (g,) = grad(y, p, tg.eye(2), is_grads_batched=True)
+    assert type(g) is tg.Tensor

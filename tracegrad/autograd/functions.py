@@ -55,7 +55,7 @@ def _edge(x: Any) -> Edge:
 
 
 def _face(x: Any) -> Any:
-    return FACE[0] if isinstance(x, GradientEdge) else type(x)
+    return FACE[0] if isinstance(x, GradientEdge) else x.face
 
 
 def _outputs(given: Any) -> tuple[Any, ...]:
