@@ -152,7 +152,14 @@ def backward(
 ) -> None:
     """Add the gradients of `tensors` (weighted by `grad_tensors`) to the `.grad` of the leaves they depend on, or of `inputs`.
 
-    The saved values of the graph are freed unless `retain_graph`; with `create_graph` the gradients can be differentiated again.
+    tensors         a Tensor, a gradient edge, or a sequence of them
+    grad_tensors    a weight per tensor, of its shape, converted to its dtype; None (for all or for one) is 1 for a single real number
+    retain_graph    keep what the graph saved, for another backward pass; left out: as create_graph
+    create_graph    record the pass, so that the gradients can be differentiated; `.grad` is then replaced, and otherwise added to in place
+    inputs          Tensors (also results of operations), or a dict of them: only these get a gradient
+
+    Raises RuntimeError for weights that do not fit, for tensors without a graph, and where the graph was freed by an earlier pass;
+    TypeError for what is no tensor.
 
     >>> import tracegrad as tg
     >>> x = tg.ones(2, requires_grad=True)
@@ -210,7 +217,14 @@ def grad(
 ) -> Any:
     """The gradients of `outputs` (weighted by `grad_outputs`) with respect to `inputs`: a tuple, or a dict for a dict of inputs.
 
-    No `.grad` changes. An input that the outputs do not depend on is an error, None (`allow_unused`) or zeros (`materialize_grads`).
+    outputs, grad_outputs, retain_graph, create_graph
+                        as the first arguments of `backward`; no `.grad` changes
+    inputs              Tensors or gradient edges, one or several, also results of operations; each gradient has the input's shape and dtype
+    allow_unused        None in the place of an input that the outputs do not depend on, which is an error otherwise
+    materialize_grads   zeros in such places
+    is_grads_batched    the first axis of each weight is a batch: all its rows in one pass, along the first axis of the gradients
+
+    Raises as `backward` does, and RuntimeError for an input that does not require grad.
 
     >>> import tracegrad as tg
     >>> x = tg.tensor([1.0, 3.0], requires_grad=True)
