@@ -20,7 +20,7 @@ class profile:
     Recorded are operations run eagerly (`mul`), nodes of the tape when `backward` or `grad` runs them (`MulBackward0`), calls of jitted
     functions (`loss (compiled)`), the stages of compiling one (`loss: trace`, `derive`, `partition`, `optimize`, `schedule`, `print`,
     then `compile`, or `load` where the disk cache had it), and parts of the program inside `record_function`. Times are wall time;
-    writing an entry down takes 1.5 to 2 us (with_stack: 10), part of which is own time of the enclosing event. Profiles may be nested.
+    writing an entry down takes 2.5 to 4 us (with_stack: 14), part of which is own time of the enclosing event. Profiles may be nested.
 
     record_shapes: keep the shapes of operations' inputs, for `key_averages(group_by_input_shape=True)`.
     with_stack: keep the lines of the program that led there, the library's own left out; a backward node has those of its operation.

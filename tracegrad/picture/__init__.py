@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..ir.graph import Graph
-from ..jit import Jitted
+from ..jit import Graphs, Jitted
 from ..tensor import Tensor
 from .draw import to_dot, to_svg
 from .model import Diagram, shortened
@@ -88,6 +88,8 @@ def graph_picture(
         raise ValueError(f"stage is {stage!r}; it can be {' or '.join(STAGES)}")
     if limit < 3:
         raise ValueError(f"limit is {limit}; a picture needs at least 3 boxes")
+    if isinstance(result, Graphs):
+        result = result[STAGES.index(stage)]
     if isinstance(result, Jitted):
         diagram = of_graph(result.graphs(*args, **kwargs)[STAGES.index(stage)])
     elif args or kwargs:
