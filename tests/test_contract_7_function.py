@@ -691,6 +691,24 @@ def test_the_forward_runs_once_and_the_graph_names_the_function() -> None:
     assert str(optimised).count("exp(") == 1
 
 
+slope = 2.0
+
+
+def test_a_number_around_the_rules_that_changes() -> None:
+    global slope
+    X = made(lambda ctx, x: x * slope, lambda ctx, g: g * slope * 10)
+    f = tg.jit(lambda x: X.apply(x))
+    try:
+        for slope in (2.0, 3.0):
+            x = leaf(1.0)
+            y = f(x)
+            close(y, [slope])
+            y.sum().backward()
+            close(x.grad, [slope * 10])
+    finally:
+        slope = 2.0
+
+
 def test_a_rule_that_reads_an_array_around_it() -> None:
     weights = np.array([2.0, 3.0])
     X = made(lambda ctx, x: x * 1, lambda ctx, g: g * weights)
@@ -754,6 +772,41 @@ def test_legendre_polynomial(way: str) -> None:
     assert losses == sorted(losses, reverse=True)
     # What torch 2.13 computes.
     close([b.item(), d.item()], [-1.0067479123884973, 0.25757444656956163])
+
+
+@both
+@pytest.mark.parametrize("kind", ["empty", "no axes", "float32", "complex", "strided"])
+def test_kinds_of_arrays(way: str, kind: str) -> None:
+    data = {
+        "empty": np.zeros((0, 3)),
+        "no axes": np.array(0.5),
+        "float32": np.array([0.5, 1.0], np.float32),
+        "complex": np.array([0.5 + 1j, 1.0]),
+        "strided": np.arange(12.0).reshape(3, 4).T[::2] / 12,
+    }[kind]
+    x = tg.tensor(data, requires_grad=True)
+    y = WAYS[way](Exp.apply)(x)
+    assert y.dtype == data.dtype
+    y.abs().sum().backward()
+    y = np.exp(data)
+    assert x.grad.dtype == data.dtype
+    assert x.grad.shape == data.shape
+    np.testing.assert_allclose(x.grad.numpy(), y * y / np.abs(y) if kind == "complex" else y, rtol=1e-6)
+
+
+@both
+def test_gradcheck(way: str) -> None:
+    x = tg.tensor(np.linspace(-1, 1, 4), requires_grad=True)
+    assert tg.autograd.gradcheck(WAYS[way](Exp.apply), (x,))
+    assert tg.autograd.gradgradcheck(WAYS[way](Exp.apply), (x,))
+
+
+def test_parameters_and_modules() -> None:
+    linear = tg.nn.Linear(3, 2)
+    y = Exp.apply(linear.weight)
+    assert type(y) is tg.Tensor
+    y.sum().backward()
+    close(linear.weight.grad, np.exp(linear.weight.detach().numpy()))
 
 
 def test_no_warnings_where_all_is_well() -> None:

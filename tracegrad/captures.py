@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .autograd.function import Function
 from .ir.graph import Graph
 from .nn.modules.module import Module
 from .ops.random import Generator
@@ -304,6 +305,10 @@ class Surroundings:
                 self.facts.append((place, value))
             if _foreign(getattr(value, "__module__", "")):
                 self._function(value)
+        elif isinstance(value, type) and issubclass(value, Function):
+            self.facts.append((place, value))
+            for method in ("forward", "setup_context", "backward", "vjp", "jvp", "vmap"):
+                self._function(getattr(value, method))
         elif isinstance(value, (types.ModuleType, type)):
             owner = value.__name__ if isinstance(value, types.ModuleType) else value.__module__
             if _foreign(owner) and depth < 3 and owner != "builtins":

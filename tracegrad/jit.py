@@ -35,6 +35,8 @@ from .types import ArrayType, Sizes
 MOST_ENTRIES = 1024
 """Signatures of one function that are kept in memory."""
 LOG = logging.getLogger("tracegrad")
+MOST_FORMER = 3
+"""Entries per signature that are kept for when the surroundings come back, as where gradients are there at every second call."""
 MOST_CALLERS = 32
 """Callers that are tried in turn, 0.1 us each; further signatures of fixed sizes take the long way, 20 us."""
 
@@ -95,6 +97,8 @@ class Jitted:
         if fixed := set(self.donated) & set(self.static_argnames):
             raise TypeError(f"jit: {sorted(fixed)} cannot be both static and donated")
         self._entries: dict[Any, Entry] = {}
+        self._former: dict[Any, list[Entry]] = {}
+        """Entries that other surroundings replaced, latest last."""
         self._symbolic: dict[Any, list[Entry]] = {}
         self._first: dict[Any, tuple[tuple[Any, ...], ...]] = {}
         self._concrete: dict[Any, str] = {}
@@ -211,6 +215,8 @@ class Jitted:
         key = (spec, types, faces, static, grad, shown)
         with self._lock:
             entry = self._entries.get(key)
+            if entry is not None and not entry.holds():
+                entry = self._former_entry(key, entry)
             if entry is not None and entry.holds():
                 return entry, leaves, spec, static
             rank_key = (spec, tuple((t.dtype, t.ndim, t.weak) for t in types), faces, static, grad, shown)
@@ -248,6 +254,17 @@ class Jitted:
             self._keep(key, entry)
             return entry, leaves, spec, static
 
+    def _former_entry(self, key: Any, entry: Entry) -> Entry:
+        """The entry of a signature whose surroundings are again what they were, in the place of that in use; that itself where there is none."""
+        former = self._former.setdefault(key, [])
+        found = next((e for e in former if e.holds()), None)
+        if found is not None:
+            former.remove(found)
+            self._entries[key] = found
+        former.append(entry)
+        del former[:-MOST_FORMER]
+        return found or entry
+
     def _keep(self, key: Any, entry: Entry) -> None:
         """Keep a signature; the oldest goes where there are too many."""
         self._reads_grads |= entry.traced.reads_grads
@@ -281,7 +298,7 @@ class Jitted:
             for k in [k for k, e in self._entries.items() if e is entry]:
                 del self._entries[k]
             self._drop_callers(entry)
-            for found in self._symbolic.values():
+            for found in (*self._symbolic.values(), *self._former.values()):
                 if entry in found:
                     found.remove(entry)
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..autograd.engine import zeros
-from ..dtypes import INT64
+from ..autograd.mode import MODE
+from ..dtypes import INT64, is_differentiable
 from ..errors import TracegradError
 from ..ir.dispatch import STATE, bind
 from ..ir.evaluate import evaluate
@@ -16,7 +17,7 @@ from ..ir.trace import Trace
 from ..ops import broadcast_to, moveaxis
 from ..tensor import Array, inside
 from ..transforms.derive import with_axis
-from ..transforms.tracing import check_leaf, face_of, leaf_type, trace_function
+from ..transforms.tracing import Standing, check_leaf, face_of, leaf_type, trace_function
 from ..tree import flatten
 from ..types import ArrayType, Int
 
@@ -33,7 +34,9 @@ def region(function: Callable[..., Any], args: tuple[Any, ...], types: Sequence[
     """Trace `function(*args)` for leaves of these types. What it writes into its arguments stays inside."""
     leaves, spec = flatten((args, {}))
     sizes = STATE.traces[-1].sizes if STATE.traces else None
-    traced = trace_function(function, spec, types, [face_of(x) for x in leaves], name=name, sizes=sizes)
+    # A step may be differentiated whatever its first operands are; where a rule is being run, its own graph stays open to derivatives.
+    standing = [Standing(MODE.enabled and is_differentiable(t.dtype)) for t in types]
+    traced = trace_function(function, spec, types, [face_of(x) for x in leaves], name=name, sizes=sizes, standing=standing)
     if traced.generators:
         raise TracegradError(f"{who} draws random numbers; draw them before, and pass them in")
     count = len(traced.out_boxed)
