@@ -268,6 +268,9 @@ class NumpyDispatch(Value):
         if method == "__call__" and not kwargs:
             target = _counterpart(ufunc)
             if target is not None:
+                op = ops.PLAIN.get(target) if inputs[0] is self else None
+                if op is not None and op.eager is not None and len(inputs) == 1:
+                    return op.eager(self)
                 return target(*[operand(x) for x in inputs])
         return apply_ufunc(ufunc, method, inputs, kwargs)
 

@@ -12,7 +12,6 @@ from .._codegen import integers
 from ..autograd.written import REFLECTED, write_out
 from ..ir.dispatch import STATE, Value
 from ..ir.op import Op
-from ..ops.arithmetic import PLAIN
 from ..ops.indexing import reading
 from ..ops.products import IN_ONE_STEP, matmul_op
 
@@ -43,7 +42,7 @@ Function = Callable[..., Any]
 
 def ufunc_of(function: Function | None) -> np.ufunc | None:
     """NumPy's function for one that does nothing but apply an operation with two operands."""
-    op = None if function is None else PLAIN.get(function)
+    op = None if function is None else ops.PLAIN.get(function)
     return op.evaluate if op is not None and len(op.inputs) == 2 and isinstance(op.evaluate, np.ufunc) else None
 
 
@@ -56,7 +55,7 @@ def _binary(function: Function) -> Any:
         return NotImplemented
 
     method.__name__ = function.__name__
-    return method if function not in PLAIN else Direct(PLAIN[function], lambda x, y, params: method(x, y))
+    return method if function not in ops.PLAIN else Direct(ops.PLAIN[function], lambda x, y, params: method(x, y))
 
 
 def _reflected(function: Function) -> Any:
@@ -73,7 +72,7 @@ def _reflected(function: Function) -> Any:
         return NotImplemented
 
     method.__name__ = function.__name__
-    return method if function not in PLAIN else Direct(PLAIN[function], lambda x, y, params: method(x, y), swapped=True)
+    return method if function not in ops.PLAIN else Direct(ops.PLAIN[function], lambda x, y, params: method(x, y), swapped=True)
 
 
 def _in_place(function: Function) -> Function:
@@ -93,7 +92,7 @@ def _unary(function: Function) -> Any:
         return function(self)
 
     method.__name__ = function.__name__
-    return method if function not in PLAIN else Direct(PLAIN[function], lambda x, params: method(x))
+    return method if function not in ops.PLAIN else Direct(ops.PLAIN[function], lambda x, params: method(x))
 
 
 class Direct:

@@ -30,9 +30,10 @@ class Extremes(NamedTuple):
 
 def _unary(name: str) -> Callable[[Any], Any]:
     function = getattr(ops, name)
+    op = ops.PLAIN.get(function)
 
     def method(self: Any) -> Any:
-        return function(self)
+        return function(self) if op is None or op.eager is None else op.eager(self)
 
     method.__name__, method.__doc__ = name, f"As tracegrad.{name}, of this tensor."
     return method

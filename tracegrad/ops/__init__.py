@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from ..ir.op import Op, compose
 from . import (
     arithmetic, comparison, creation, elementary, gathering, indexing, linalg, logic, products, random, reductions, scans, shape,
@@ -85,6 +88,9 @@ from .trigonometric import (
 compose.add, compose.mul, compose.strong_mul, compose.conj, compose.real, compose.convert = add, mul, strong_mul, conj, real, convert
 compose.sum_to, compose.broadcast_to, compose.expand_dims, compose.moveaxis = sum_to, broadcast_to, expand_dims, moveaxis
 shape.CONVERT.append(convert)
+
+PLAIN: dict[Callable[..., Any], Op] = {**arithmetic.PLAIN, **elementary.PLAIN, **trigonometric.PLAIN, **special.PLAIN}
+"""Functions that do nothing but apply their operation: methods and operators of boxed values skip them."""
 
 OPS: tuple[Op, ...] = (
     *arithmetic.OPS, *shape.OPS, *elementary.OPS, *trigonometric.OPS, *comparison.OPS, *special.OPS, *creation.OPS, *random.OPS,

@@ -205,7 +205,7 @@ PLAIN: dict[Callable[..., Any], Op] = {
     equal: equal_op,
     not_equal: not_equal_op,
 }
-"""Functions that do nothing but apply their operation: operators of boxed values skip them."""
+"""Functions that do nothing but apply their operation."""
 
 OPS = (
     add_op,

@@ -394,6 +394,19 @@ def positive(x: Any) -> Any:
 
 abs, fabs, pow = absolute, absolute, power
 
+PLAIN = {
+    sqrt: sqrt_op,
+    cbrt: cbrt_op,
+    exp: exp_op,
+    expm1: expm1_op,
+    exp2: exp2_op,
+    log: log_op,
+    log1p: log1p_op,
+    log2: log2_op,
+    log10: log10_op,
+}
+"""Functions that do nothing but apply their operation."""
+
 OPS = (
     exp_op,
     expm1_op,

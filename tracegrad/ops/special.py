@@ -393,4 +393,7 @@ def entr(x: Any) -> Any:
 
 expit, gammaln, psi = sigmoid, lgamma, digamma
 
+PLAIN = {sigmoid: sigmoid_op, erf: erf_op, erfc: erfc_op, erfinv: erfinv_op, lgamma: lgamma_op, digamma: digamma_op}
+"""Functions that do nothing but apply their operation."""
+
 OPS = (sigmoid_op, softplus_op, logaddexp_op, erf_op, erfc_op, erfinv_op, ndtri_op, lgamma_op, digamma_op, polygamma_op, gamma_op)

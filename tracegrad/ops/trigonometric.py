@@ -359,6 +359,22 @@ arcsin, arccos, arctan, arctan2 = asin, acos, atan, atan2
 arcsinh, arccosh, arctanh = asinh, acosh, atanh
 degrees, radians = rad2deg, deg2rad
 
+PLAIN = {
+    sin: sin_op,
+    cos: cos_op,
+    tan: tan_op,
+    asin: asin_op,
+    acos: acos_op,
+    atan: atan_op,
+    sinh: sinh_op,
+    cosh: cosh_op,
+    tanh: tanh_op,
+    asinh: asinh_op,
+    acosh: acosh_op,
+    atanh: atanh_op,
+}
+"""Functions that do nothing but apply their operation."""
+
 OPS = (
     sin_op,
     cos_op,
