@@ -114,6 +114,19 @@ def test_regions_are_drawn_inside() -> None:
         assert max(region.height for region in box.inside) < box.height
 
 
+def test_modules_name_their_parameters_and_calls_open() -> None:
+    """`names` may be a module; a jitted function on the tape shows its graph on request."""
+    model = tg.nn.Linear(3, 2)
+    assert {"weight", "bias"} <= set(texts(tg.graph_picture(model(tg.ones(4, 3)).sum(), names=model)))
+    f = tg.jit(lambda v: (np.sin(v) * v).sum())
+    x = tg.ones(3, requires_grad=True)
+    y = f(x) * 2
+    assert not any(" = sin(" in text for text in texts(tg.graph_picture(y)))
+    opened = texts(tg.graph_picture(y, inside=True))
+    assert any(" = sin(" in text for text in opened)
+    assert {"CallBackward0", "region"} <= set(opened)
+
+
 def test_saved_values_on_request() -> None:
     x = tg.ones(3, requires_grad=True)
     y = x.exp()

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..ir.graph import Graph
 from ..jit import Graphs, Jitted
+from ..nn import Module
 from ..tensor import Tensor
 from .draw import to_dot, to_svg
 from .model import Diagram, shortened
@@ -58,8 +59,9 @@ def graph_picture(
     result: Any,
     *args: Any,
     format: str = "svg",
-    names: Mapping[str, Any] | None = None,
+    names: Mapping[str, Any] | Module | None = None,
     saved: bool = False,
+    inside: bool = False,
     stage: str = "traced",
     limit: int = 200,
     **kwargs: Any,
@@ -69,8 +71,9 @@ def graph_picture(
     result: a Tensor, or a list or tuple of Tensors: the nodes of the tape behind them are drawn, down to the leaves. Or a jitted
     function: its graph for the arguments that follow (`args` and `kwargs`, as in a call) is drawn, and of `tg.jit(tg.grad(f))` that is
     forward and adjoint work; loops, branches and calls hold their regions. Or a graph, as `f.graphs(...)` has it.
-    names: name -> Tensor, for leaves, intermediate values and results (`dict(model.named_parameters())` for a module).
+    names: name -> Tensor, for leaves, intermediate values and results; a module stands for its named parameters.
     saved: draw also what the nodes keep for the backward pass.
+    inside: draw jitted functions that are one node of the tape with their graph inside.
     stage: of a jitted function, the graph as "traced" or after the passes, "optimized".
     limit: of a graph with more boxes its beginning and its end are drawn, and one box says how many are left out between them.
     format: what `str` gives and whether a notebook shows a drawing: "svg", or "dot" for Graphviz' language.
@@ -98,7 +101,7 @@ def graph_picture(
         diagram = of_graph(result)
     else:
         results = list(result) if isinstance(result, (list, tuple)) else [result]
-        given = dict(names or {})
+        given = dict(names.named_parameters() if isinstance(names, Module) else names or {})
         for x in [*results, *given.values()]:
             if not isinstance(x, Tensor):
                 raise TypeError(
@@ -107,7 +110,7 @@ def graph_picture(
                 )
         if not results:
             raise ValueError("graph_picture: there is no result to draw")
-        diagram = of_tape(results, given, saved)
+        diagram = of_tape(results, given, saved, inside)
     return Picture(cut_down(diagram, limit), format)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..autograd.tape import AccumulateGrad, Producer
+from ..autograd.tape import AccumulateGrad, Node, Producer
 from ..dtypes import SHORT
 from ..ir.graph import Graph, Literal, Var
 from ..ir.printer import assign_names, print_atom, print_param
@@ -45,8 +45,9 @@ def nodes_behind(results: Sequence[Any]) -> list[Producer]:
     return list(ordered)
 
 
-def of_tape(results: Sequence[Any], names: Mapping[str, Any], saved: bool) -> Diagram:
-    """The nodes behind Tensors as boxes: leaves with the names given to them, operations with the type of their result."""
+def of_tape(results: Sequence[Any], names: Mapping[str, Any], saved: bool, inside: bool) -> Diagram:
+    """The nodes behind Tensors as boxes: leaves with the names given to them, operations with the type of their result. With `inside`
+    the node of a jitted function holds that function's graph."""
     called = {id(tensor): name for name, tensor in names.items()}
     ends = {id(result) for result in results}
     places = {(t.grad_fn, t.output_nr): name for name, t in names.items() if t.grad_fn is not None and id(t) not in ends}
@@ -72,6 +73,9 @@ def of_tape(results: Sequence[Any], names: Mapping[str, Any], saved: bool) -> Di
         title = f"{', '.join(own)} = {title}" if own else title
         shown = type_text(*types[0]) if len(types) == 1 else f"{len(types)} results, {type_text(*types[0])}, …"
         box = Box("operation", (*lines_of(title, WIDEST), shown), f"{node.name()}, node {node.sequence_nr}")
+        graph = node.params.get("graph") if inside and isinstance(node, Node) else None
+        if isinstance(graph, Graph):
+            box.kind, box.inside = "region", (of_graph(graph, graph.name),)
         for name, value in kept(node) if saved else ():
             source = known.get(id(value)) or boxes.get(value.grad_fn)
             if source is None:
