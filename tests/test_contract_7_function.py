@@ -624,6 +624,20 @@ def test_jvp(way: str) -> None:
         made(lambda ctx, x: ctx.save_for_forward(3)).apply(leaf(1.0))
 
 
+@both
+def test_jvp_reads_what_was_saved_for_backward_where_nothing_else_was(way: str) -> None:
+    X = made(
+        lambda ctx, x: (ctx.save_for_backward(x), x * x)[1],
+        lambda ctx, g: 2 * g * ctx.saved_tensors[0],
+        jvp=lambda ctx, t: 2 * t * ctx.saved_tensors[0],
+    )
+    f = WAYS[way](lambda c: tg.scan(lambda c, _: (X.apply(c) * 0.5, c), c, np.zeros(3))[0])
+    slope = tg.grad(f)(1.1)
+    close(tg.jvp(f, (1.1,), (1.0,))[1], slope)
+    h = 1e-6
+    assert abs(tg.grad(tg.grad(f))(1.1) - (tg.grad(f)(1.1 + h) - tg.grad(f)(1.1 - h)) / (2 * h)) < 1e-6
+
+
 def test_dual_tensors() -> None:
     fa = tg.autograd.forward_ad
 

@@ -286,3 +286,39 @@ def test_inference_mode(way: str) -> None:
     with tg.inference_mode():
         y = WAYS[way](lambda v: v * v)(leaf(1.0))
     assert not y.requires_grad
+
+
+@both
+def test_random_numbers_of_the_backward_pass_are_those_of_the_forward_pass(way: str) -> None:
+    f = WAYS[way](lambda x: (x * tg.rand(4)).exp())
+    for _ in range(2):
+        x = leaf(0.0, 0.0, 0.0, 0.0)
+        tg.manual_seed(1)
+        f(x).sum().backward()
+        tg.manual_seed(1)
+        close(x.grad, tg.rand(4).numpy())
+
+
+@both
+def test_jitted_functions_that_change_state_within_each_other(way: str) -> None:
+    p, buffer = leaf(1.0, 2.0), tg.zeros(2)
+
+    @WAYS[way]
+    def inner(x: Any) -> Any:
+        buffer.add_(x)
+        (p * x).sum().backward()
+        return ((p * x) ** 2).sum()
+
+    @WAYS[way]
+    def outer(x: Any) -> Any:
+        first = inner(x)
+        inner(x * 2)
+        first.backward()
+        with tg.no_grad():
+            p.sub_(0.1 * p.grad)
+        return first.detach() + buffer.sum()
+
+    close(outer(tg.ones(2)), 5.0 + 6.0)
+    close(buffer, [3.0, 3.0])
+    close(p.grad, [5.0, 7.0])
+    close(p, [0.5, 1.3])

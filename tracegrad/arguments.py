@@ -71,10 +71,22 @@ def write_back(x: Any, new: Any) -> None:
 
 def as_they_are(values: Sequence[Any], entry: Entry, changes: Sequence[tuple[Change, Any]]) -> Sequence[Any]:
     """The values for a call that is recorded: of what it will overwrite, copies for the backward pass, which may read them."""
-    written = {id(values[k]) for k in entry.traced.writes} | {id(box) for change, box in changes if change.what in ("data", "grad data")}
-    if not written or "live" not in entry.traced.history or STATE.traces:
+    traced = entry.traced
+    if "live" not in traced.history or STATE.traces:
         return values
-    return [x._kept() if isinstance(x, Boxed) and id(x) in written and isinstance(x._data, np.ndarray) else x for x in values]
+    written = {id(values[k]) for k in traced.writes} | {id(box) for change, box in changes if change.what in ("data", "grad data")}
+    written |= {id(generator.counter) for generator in traced.generators}
+    if not written:
+        return values
+    copied = []
+    for x in values:
+        if id(x) not in written:
+            copied.append(x)
+        elif isinstance(x, Boxed):
+            copied.append(x._kept() if isinstance(x._data, np.ndarray) else x)
+        else:
+            copied.append(x.copy())
+    return copied
 
 
 def set_flags(changes: Sequence[tuple[Change, Any]]) -> None:

@@ -388,6 +388,8 @@ def _recorded(cls: Any, args: Sequence[Any]) -> tuple[Any, Use | None, Any]:
             outs[k] = box._passed_by(node if differentiable else None, k, cls.__name__)
         elif differentiable:
             box._made_by(node, k, cls.__name__, roots)
+    if STATE.levels and left.saved_for_forward is None:
+        left.saved_for_forward = left.saved
     if node is not None:
         keep(ctx, node, outs)
         for tell in tuple(STATE.created) if STATE.special else ():
