@@ -301,7 +301,7 @@ class TensorShapes(Value):
         one = self.requires_grad and MODE.enabled and len(keys) > 1 and not STATE.traces and not (self._tangents and STATE.levels)
         recorded, MODE.enabled = MODE.enabled, MODE.enabled and not one
         try:
-            parts = tuple([self._another(ops.getitem(self, (*before, key) if axis else key)) for key in keys])
+            parts = tuple([self._another(self[(*before, key) if axis else key]) for key in keys])
         finally:
             MODE.enabled = recorded
         if one:
@@ -310,7 +310,7 @@ class TensorShapes(Value):
             node.title = name + "Backward0"
         for k, part in enumerate(parts):
             if part._base is not None and part is not self:
-                part._view = untracked(part._view, ONE_OF_MANY.format(nr=k, name=name))
+                part._view = untracked(part._view, ONE_OF_MANY, k, name)
             if one:
                 part.grad_fn, part.output_nr, part.requires_grad = node, k, True
         return parts

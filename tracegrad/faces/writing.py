@@ -40,12 +40,12 @@ INFERENCE = (
     "inplace update."
 )
 MADE_IN = (
-    "A view was created in {mode} and is being modified inplace with grad mode enabled. Given that this use case is ambiguous and "
+    "A view was created in {} and is being modified inplace with grad mode enabled. Given that this use case is ambiguous and "
     "error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both inside that block "
     "(if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked)."
 )
 ONE_OF_MANY = (
-    "Output {nr} of {name} is a view and is being modified inplace. This view is the output of a function that returns multiple views. "
+    "Output {} of {} is a view and is being modified inplace. This view is the output of a function that returns multiple views. "
     "Such functions do not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place "
     "one, or index the tensor for a view that can be written."
 )
@@ -58,15 +58,16 @@ OF_FUNCTION = (
 
 
 class Untracked(tuple[Any, ...]):
-    """The steps from a base to a view that must not be written where the write would be recorded, and the `reason`."""
+    """The steps from a base to a view that must not be written where the write would be recorded, and the `reason`: a text with gaps, and what
+    fills them."""
 
-    reason: str
+    reason: tuple[str, tuple[Any, ...]]
 
 
-def untracked(steps: Sequence[Any], reason: str) -> Untracked:
+def untracked(steps: Sequence[Any], text: str, *given: Any) -> Untracked:
     """These steps, of a view that must not be written where the write would be recorded."""
     made = Untracked(steps)
-    made.reason = reason
+    made.reason = text, given
     return made
 
 
@@ -101,11 +102,11 @@ class Writes(Value):
                 return box
         steps = (*shown._view, (op, params))
         if type(shown._view) is Untracked:
-            box._view = untracked(steps, shown._view.reason)
+            box._view = untracked(steps, shown._view.reason[0], *shown._view.reason[1])
         elif MODE.enabled or not box.boxes_everything:
             box._view = steps
         else:
-            box._view = untracked(steps, MADE_IN.format(mode="inference mode" if MODE.inference else "no_grad mode"))
+            box._view = untracked(steps, MADE_IN, "inference mode" if MODE.inference else "no_grad mode")
         box._base = root
         counter = root._version_counter
         box._seen = counter[1]
@@ -320,7 +321,8 @@ class Writes(Value):
             raise RuntimeError(INFERENCE)
         if MODE.enabled and (root.requires_grad or any(isinstance(x, Writes) and x.requires_grad for x in values)):
             if type(self._view) is Untracked:
-                raise RuntimeError(self._view.reason)
+                text, given = self._view.reason
+                raise RuntimeError(text.format(*given))
             # A dual tensor made of a leaf shares its memory and leads to its place in the graph.
             dual = isinstance(root.grad_fn, AccumulateGrad)
             if root.requires_grad and (root.grad_fn is None or dual):
