@@ -91,3 +91,13 @@ def test_strided_slices_of_several_sizes(step: int) -> None:
     for size in (5, 7, 8, 9):
         x = np.arange(float(size))
         np.testing.assert_array_equal(compiled(x), gradient(x))
+
+
+def test_quotients_by_the_number_zero() -> None:
+    """The derivative by the dividend is infinite, as the quotient is, also where the divisor is Python's 0."""
+    x = np.array([1.0, 2.0])
+    for f in (lambda x: np.sum(x / 0), lambda x: np.sum(x / 0.0)):
+        with np.errstate(divide="ignore"):
+            assert np.array_equal(tg.grad(f)(x), [np.inf, np.inf])
+            assert np.array_equal(tg.jvp(lambda x: x / 0, (x,), (np.ones(2),))[1], [np.inf, np.inf])
+            assert np.array_equal(tg.jit(tg.grad(f))(x), [np.inf, np.inf])

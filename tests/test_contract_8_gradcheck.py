@@ -73,6 +73,8 @@ def test_right_derivatives_pass(fast: bool) -> None:
         (lambda x: x * x, tg.arange(6.0).view(2, 3).t().requires_grad_()),
         (tg.jit(lambda x: np.sin(x) * x), x),
         (lambda x: x.clone().mul_(x)[1:].sin_(), x),
+        (lambda x: x.clone().round_(), leaf([0.3, 1.7])),
+        (lambda m: (m * 1).diagonal(1), m),
     ]
     for function, inputs in functions:
         assert gradcheck(function, inputs, fast_mode=fast, **EVERYTHING)

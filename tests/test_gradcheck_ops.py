@@ -80,9 +80,10 @@ def on_tensors(cases: Sequence[Case]) -> tuple[Callable[..., Any], tuple[Any, ..
     return function, tuple([tg.Tensor(a, requires_grad=True) for a in arguments])
 
 
-def check(function: Callable[..., Any], arguments: tuple[Any, ...], forward_over_reverse: bool = True) -> None:
+def check(function: Callable[..., Any], arguments: tuple[Any, ...], forward_over_reverse: bool = True, batched: bool = False) -> None:
     """First derivatives in both modes, second ones by reverse over reverse and forward over reverse, gradients of the inputs' dtypes."""
-    assert gradcheck(function, arguments, fast_mode=True, check_forward_ad=True, check_grad_dtypes=True)
+    batches = {"check_batched_grad": batched, "check_batched_forward_grad": batched}
+    assert gradcheck(function, arguments, fast_mode=True, check_forward_ad=True, check_grad_dtypes=True, **batches)
     assert gradgradcheck(function, arguments, fast_mode=True, check_fwd_over_rev=forward_over_reverse, check_grad_dtypes=True)
 
 
@@ -95,7 +96,7 @@ def test_every_differentiable_operation_is_covered() -> None:
 
 @pytest.mark.parametrize("case", ROWS, ids=lambda case: case.name)
 def test_eager(case: Case) -> None:
-    check(*on_tensors([case]))
+    check(*on_tensors([case]), batched=case in FIRST)
 
 
 @pytest.mark.usefixtures("one_by_one")

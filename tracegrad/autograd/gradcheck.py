@@ -128,7 +128,8 @@ def gradgradcheck(
     if not (check_fwd_over_rev or check_rev_over_rev):
         raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
     given = _as_tuple(inputs)
-    outs = _Check(func, given, eps, atol, rtol).outputs
+    check = _Check(func, given, eps, atol, rtol)
+    outs, places = check.outputs, [k for k, o in enumerate(check.whole) if isinstance(o, Tensor) and o.requires_grad]
     if grad_outputs is None:
         rng = np.random.default_rng(0)
         weights = tuple([Tensor(_weight(rng, o, gen_non_contig_grad_outputs), requires_grad=True) for o in outs])
@@ -137,14 +138,13 @@ def gradgradcheck(
     wanted = [k for k, x in enumerate(given) if isinstance(x, Tensor) and x.requires_grad]
 
     def gradient_of(*args: Any) -> Any:
-        found = grad(
-            _differentiable(func(*args[: len(given)])),
-            [args[k] for k in wanted],
-            args[len(given) :],
-            create_graph=True,
-            allow_unused=True,
-        )
-        return tuple([g for g in found if g is not None])
+        results = _as_tuple(func(*args[: len(given)]))
+        # A result that was tracked at first may be a constant of duals, which have no history to drag along.
+        tracked = [(results[k], w) for k, w in zip(places, args[len(given) :], strict=True) if results[k].requires_grad]
+        outs, weights = [o for o, _ in tracked], [w for _, w in tracked]
+        inputs = [args[k] for k in wanted]
+        found = grad(outs, inputs, weights, create_graph=True, allow_unused=True) if tracked else [None] * len(inputs)
+        return tuple([Tensor(np.zeros(x.shape, x.dtype)) if g is None else g for g, x in zip(found, inputs, strict=True)])
 
     return gradcheck(
         gradient_of,

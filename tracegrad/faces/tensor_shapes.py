@@ -76,7 +76,8 @@ diagonal_op: Op = op(
     evaluate=_diagonal,
     infer=lambda x, *, offset, dims: (type_of(_diagonal(x.value, offset=offset, dims=dims)),),
     vjp=[_on_diagonal],
-    jvp=lambda tangents, inputs, outs, **params: [bind(diagonal_op, tangents, params)],
+    # A tangent need not be a value yet, and is nothing that is written to.
+    jvp=lambda tangents, inputs, outs, *, offset, dims: [ops.diagonal(tangents[0], offset, *dims)],
     batch=lambda values, axes, size, *, offset, dims: (
         [bind(diagonal_op, [ops.moveaxis(values[0], axes[0], 0)], {"offset": offset, "dims": (dims[0] + 1, dims[1] + 1)})],
         [0],

@@ -14,6 +14,15 @@ from ..ir.op import Op, elementwise
 from ..types import ArrayType
 from .define import front, linear
 
+
+def _inverse(y: Any) -> Any:
+    try:
+        return 1 / y
+    except ZeroDivisionError:
+        # Python's own numbers raise where NumPy's quotient was infinite.
+        return bind(div_op, [1.0, y])
+
+
 add_op = elementwise("add", ("x", "y"), numpy=np.add, code="{x} + {y}", partials=(1, 1), result="promote", doc="Sum.")
 sub_op = elementwise("sub", ("x", "y"), numpy=np.subtract, code="{x} - {y}", partials=(1, -1), result="promote", doc="Difference.")
 mul_op = elementwise(
@@ -24,7 +33,7 @@ div_op = elementwise(
     ("x", "y"),
     numpy=np.true_divide,
     code="{x} / {y}",
-    partials=(lambda y: 1 / y, lambda x, y: -(x / y * (1 / y))),
+    partials=(lambda y: _inverse(y), lambda x, y: -(x / y * (1 / y))),
     result="quotient",
     cost=4,
     doc="Quotient.",
