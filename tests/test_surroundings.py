@@ -37,3 +37,20 @@ def test_a_changed_scalar_is_seen() -> None:
         assert f(np.ones(3)) == 9.0
     finally:
         scale = 2.0
+
+
+def test_an_attribute_of_the_class_that_is_shadowed_later() -> None:
+    class Settings:
+        rate = 0.5
+        offset = np.array([1.0])
+
+    settings = Settings()
+    f = tg.jit(lambda x: settings.rate * x + settings.offset)
+    assert f(np.ones(1)) == 1.5
+    settings.rate = 2.0
+    assert f(np.ones(1)) == 3.0
+    settings.offset = np.array([5.0])
+    assert f(np.ones(1)) == 7.0
+    Settings.rate = 100.0
+    del settings.rate
+    assert f(np.ones(1)) == 105.0

@@ -7,7 +7,7 @@ import dis
 import functools
 import inspect
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -336,13 +336,13 @@ class Surroundings:
             if model:
                 names = (*names, "forward")
             if _foreign(type(value).__module__) and type(value).__module__ != "builtins":
-                self._methods(type(value), root(place.path, type(value)), names)
+                self._methods(type(value), place, names, getattr(value, "__dict__", {}))
                 for method in [m for c in type(value).__mro__ for m in vars(c).values() if _foreign(c.__module__)]:
                     for function in (method, getattr(method, "fget", None), getattr(method, "function", None)):
                         self._mention(function)
 
-    def _methods(self, cls: type, place: Place, names: tuple[str, ...]) -> None:
-        """Methods, properties and attributes of the class of an object that the code names."""
+    def _methods(self, cls: type, place: Place, names: tuple[str, ...], own: Mapping[str, Any]) -> None:
+        """Methods, properties and attributes of the class of an object that the code names; an attribute may be shadowed later on."""
         for name in names:
             found = inspect.getattr_static(cls, name, None)
             if isinstance(found, property) and found.fget is not None:
@@ -351,7 +351,7 @@ class Surroundings:
                 found = found.__func__
             if isinstance(found, types.FunctionType) or type(found).__name__ == "Jitted":
                 self._function(found)
-            elif isinstance(found, (*_SCALARS, np.ndarray, Boxed)) and found is not None:
+            elif isinstance(found, (*_SCALARS, np.ndarray, Boxed)) and found is not None and name not in own:
                 self._value(found, place.then(f".{name}", ATTRIBUTE, name), 4, names)
 
 
