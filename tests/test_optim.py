@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import pathlib
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -95,6 +96,24 @@ def test_lbfgs_goes_on_where_it_was_saved() -> None:
                 optimizer.load_state_dict(state)
         runs.append(w.detach().numpy())
     np.testing.assert_array_equal(*runs)
+
+
+@pytest.mark.parametrize("how", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))], ids=["deepcopy", "pickle"])
+def test_copies_go_on_by_themselves(how: Callable[[Any], Any]) -> None:
+    params = parameters()
+    optimizer = tg.optim.Adam(params, lr=0.1)
+    descend(params, optimizer, 2)
+    others, other = how((params, optimizer))
+    assert other.param_groups[0]["params"][0] is others[0]
+    other.param_groups[0]["lr"] = 0.2
+    assert optimizer.param_groups[0].rate.item() == 0.1
+    assert other.param_groups[0].rate.item() == 0.2
+    before = params[0].detach().clone()
+    descend(others, other, 1)
+    np.testing.assert_array_equal(params[0].detach(), before)
+    optimizer.param_groups[0]["lr"] = 0.2
+    descend(params, optimizer, 1)
+    np.testing.assert_array_equal(params[0].detach(), others[0].detach())
 
 
 def test_loading_into_a_compiled_step() -> None:

@@ -31,6 +31,9 @@ class Group(dict[str, Any]):
         self.rate = Tensor(np.array(0.0))
         self._set_rate()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Group, (dict(self),)
+
     def __setitem__(self, key: str, value: Any) -> None:
         super().__setitem__(key, value)
         if key == "lr":
