@@ -110,10 +110,12 @@ class Boxed(Operators, Writes, NumpyDispatch):
         if self.grad_fn is not None:
             return self.grad_fn, self.output_nr
         # The node holds the leaf and not the other way round, or every leaf would be garbage in a cycle.
-        node = None if self._accumulate is None else self._accumulate()
+        known = self._accumulate
+        node = None if known is None else known()
         if node is None:
             with _LEAVES:
-                node = None if self._accumulate is None else self._accumulate()
+                if self._accumulate is not known:  # another thread was faster
+                    node = None if self._accumulate is None else self._accumulate()
                 if node is None:
                     node = AccumulateGrad(self)
                     self._accumulate = weakref.ref(node)
