@@ -7,7 +7,7 @@ with the same number of threads, and every entry of every result is checked agai
 
 from __future__ import annotations
 
-from . import black_scholes, dispatch, gmm, kmeans, lennard_jones, llsq, logistic, lse, mlp, rosenbrock, training
+from . import black_scholes, dispatch, gmm, kmeans, lennard_jones, llsq, logistic, lorenz, lse, lstm, mlp, newton, rosenbrock, training
 from .workload import Workload, disagreement
 
 WORKLOADS: tuple[Workload, ...] = (
@@ -22,6 +22,9 @@ WORKLOADS: tuple[Workload, ...] = (
     *lennard_jones.WORKLOADS,
     *mlp.WORKLOADS,
     *training.WORKLOADS,
+    *lorenz.WORKLOADS,
+    *lstm.WORKLOADS,
+    *newton.WORKLOADS,
 )
 SIZES = ("small", "default", "large")
 

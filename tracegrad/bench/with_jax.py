@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,8 @@ def prepare_from_numpy(workload: Workload, arguments: list[Any], threads: int) -
 def _prepared(workload: Workload, arguments: list[Any], put: Callable[[Any], Any]) -> Prepared:
     if workload.step is not None:
         raise NotFittingError("no optimizers")
-    function = with_modules(workload.function, import_module("jax.numpy"), import_module("jax.scipy.special"))
+    loops = SimpleNamespace(scan=jax.lax.scan, while_loop=jax.lax.while_loop, vmap=jax.vmap)
+    function = with_modules(workload.function, import_module("jax.numpy"), import_module("jax.scipy.special"), loops)
     inputs = [put(a) for a in arguments]
     derivative, primal = jax.jit(_transformed(workload, function)), jax.jit(function)
     extended = [*inputs, put(direction(arguments))] if workload.derivative == "hvp" else inputs

@@ -7,17 +7,21 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy import special
 
 import tracegrad as tg
 
-from .contestant import Prepared
-from .workload import Workload, direction
+from .contestant import NotFittingError, Prepared
+from .workload import Workload, direction, with_modules
 
 
 def prepare_eager(workload: Workload, arguments: list[Any], threads: int) -> Prepared:
     """The define-by-run tape; the function alone is plain NumPy."""
     if workload.step is not None:
         return training(workload, arguments, lambda f: f)
+    if workload.name == "newton" and len(arguments[0]) > 1_000:
+        raise NotFittingError("eagerly each equation is a loop in Python")
+    workload = own(workload)
     return prepared(workload, arguments, transformed(workload), workload.function)
 
 
@@ -26,6 +30,7 @@ def prepare_jit(workload: Workload, arguments: list[Any], threads: int) -> Prepa
     tg.set_num_threads(threads)
     if workload.step is not None:
         return training(workload, arguments, tg.jit)
+    workload = own(workload)
     derivative = tg.jit(transformed(workload))
     return replace(
         prepared(workload, arguments, derivative, tg.jit(workload.function)),
@@ -46,6 +51,11 @@ def training(workload: Workload, arguments: list[Any], compiled: Callable[[Any],
 def start_up() -> None:
     """Load the compiler, so that what it costs once per process is not counted as the first workload's compile time."""
     tg.jit(tg.grad(lambda x: (x * x).sum()))(np.ones(3))
+
+
+def own(workload: Workload) -> Workload:
+    """The workload with tracegrad's loops, where it has any."""
+    return replace(workload, function=with_modules(workload.function, np, special, tg)) if workload.loops else workload
 
 
 def transformed(workload: Workload) -> Callable[..., Any]:

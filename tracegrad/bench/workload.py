@@ -52,6 +52,7 @@ class Workload:
                 and result as `reference`
     floor       what the time of the derivative cannot be below
     call_bound  whether the call itself is what takes the time, so that it matters where a library's arguments live
+    loops       whether the function is written with the loops of `control`, which libraries have of their own
     elementwise whether the function does little more than arithmetic on each entry and a sum
     torch       `torch(module)` gives the function for torch
     step        of a "step": `step(library, *parameters)` gives the step, a function of the other arguments, and the parameters it moves
@@ -70,6 +71,7 @@ class Workload:
     numba: Function | None = None
     floor: Floor | None = None
     call_bound: bool = False
+    loops: bool = False
     elementwise: bool = False
     torch: Callable[[Any], Function] | None = None
     casadi: Callable[[Any], Function] | None = None
@@ -111,10 +113,12 @@ def with_helpers(function: Function, changed: Callable[[Function], Any]) -> Func
     return FunctionType(function.__code__, scope, function.__name__, function.__defaults__, function.__closure__)
 
 
-def with_modules(function: Function, numpy: Any, special: Any) -> Function:
-    """The same function, and the helpers of its module, on another library's `np` and `special`."""
+def with_modules(function: Function, numpy: Any, special: Any, control: Any = None) -> Function:
+    """The same function, and the helpers of its module, on another library's `np` and `special`, and its loops where it has any."""
     assert isinstance(function, FunctionType)
     scope: dict[str, Any] = {**function.__globals__, "np": numpy, "special": special}
+    if control is not None:
+        scope["control"] = control
     for name, value in list(scope.items()):
         if isinstance(value, FunctionType) and value.__module__ == function.__module__:
             scope[name] = FunctionType(value.__code__, scope, name, value.__defaults__, value.__closure__)
