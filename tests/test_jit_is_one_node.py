@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -322,3 +323,19 @@ def test_jitted_functions_that_change_state_within_each_other(way: str) -> None:
     close(buffer, [3.0, 3.0])
     close(p.grad, [5.0, 7.0])
     close(p, [0.5, 1.3])
+
+
+def test_threads_that_train_the_same_weights() -> None:
+    w = tg.ones(3, requires_grad=True)
+    f = tg.jit(lambda x: (x * w).sum().backward())
+
+    def work() -> None:
+        for _ in range(50):
+            f(tg.ones(3))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    close(w.grad, [200.0] * 3)

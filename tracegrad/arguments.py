@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import threading
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,21 @@ from .runtime.memory import POOL
 from .tensor import Boxed
 from .transforms.tracing import Change
 from .tree import flatten, unflatten
+
+CHANGING = threading.RLock()
+"""Held by calls that read and change Tensors around their functions: several threads may train the same weights."""
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=CHANGING._at_fork_reinit)  # type: ignore[attr-defined]
+
+
+def one_at_a_time(call: Callable[..., Any]) -> Callable[..., Any]:
+    """A call that waits for those which change Tensors."""
+
+    def waiting(args: Any, kwargs: Any) -> Any:
+        with CHANGING:
+            return call(args, kwargs)
+
+    return waiting
 
 
 def given_up(spec: Any, count: int, positions: Sequence[str | None], donated: Sequence[str]) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import logging
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ._codegen import integers
-from .arguments import as_they_are, carry_out, check_donated, check_overlap, given_up, set_flags, write_back
+from .arguments import CHANGING, as_they_are, carry_out, check_donated, check_overlap, given_up, one_at_a_time, set_flags, write_back
 from .autograd.grad_mode import set_grad_enabled
 from .autograd.mode import MODE
 from .calls import MISS, Caller, Unfit, make_caller
@@ -107,6 +108,8 @@ class Jitted:
         self._known: dict[Any, Caller | None] = {}
         self._derived: dict[Any, Jitted] = {}
         self._lock = threading.RLock()
+        self._changes = False
+        """Whether calls change what is around the function, so that one at a time may run."""
         self._reads_grads = False
         """Whether signatures differ by which arguments have a `.grad`: only for functions that were seen to look."""
         self._owner: type | None = None
@@ -140,7 +143,17 @@ class Jitted:
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self._owner is not None and args and isinstance(args[0], self._owner) and "self" not in self.static_argnames:
             return _bound(self, args[0])(*args[1:], **kwargs)
+        # Never waited for inside of a trace, which holds locks of its own.
+        alone = self._changes and not STATE.traces
+        with CHANGING if alone else contextlib.nullcontext():
+            return self._run(args, kwargs, alone)
+
+    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any], alone: bool) -> Any:
         entry, leaves, spec, static = self._entry(args, kwargs)
+        if entry.changes and not alone and not STATE.traces:
+            # Known only since it was traced.
+            self._changes = True
+            return self._call(args, kwargs)
         captured = entry.captured()
         if captured is None:
             self._forget(entry)
@@ -191,6 +204,8 @@ class Jitted:
             return
         try:
             made = make_caller(entry, compiled, unflatten(spec, range(len(leaves))), static, leaves)
+            if entry.changes:
+                made = one_at_a_time(made)
         except Unfit:
             self._known[key] = None
             return
