@@ -186,6 +186,14 @@ def test_a_tensor_as_learning_rate() -> None:
     rate.fill_(0.25)
     step()
     assert w.item() == 0.25
+    optimizer.param_groups[0]["lr"] = 0.125
+    step()
+    assert w.item() == 0.125
+    optimizer.param_groups[0]["lr"] = tg.tensor(1.0)
+    step()
+    assert w.item() == -0.875
+    assert rate.item() == 0.25
+    assert len(step._entries) == 1
 
 
 def test_float32_parameters_stay_float32() -> None:

@@ -24,11 +24,12 @@ State = dict[str, Any]
 
 
 class Group(dict[str, Any]):
-    """A group of parameters with its options. A learning rate that is a number is also kept as a 0-d Tensor, which traces read."""
+    """A group of parameters with its options. `rate` is the learning rate as a Tensor, which traces read: the given one, or one of its own."""
 
     def __init__(self, options: dict[str, Any]) -> None:
         super().__init__(options)
-        self.rate = Tensor(np.array(0.0))
+        self._own = Tensor(np.array(0.0))
+        self.rate = self._own
         self._set_rate()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -45,17 +46,20 @@ class Group(dict[str, Any]):
         self._set_rate()
 
     def _set_rate(self) -> None:
-        if isinstance(self.get("lr"), (int, float, np.generic)):
-            self.rate._data[...] = self["lr"]
+        given = self.get("lr")
+        if isinstance(given, Tensor):
+            self.rate = given
+        elif given is not None:
+            self._own._data[...] = given
+            self.rate = self._own
 
     def lr(self) -> Any:
         """The learning rate: a number, or inside a trace what a compiled step reads at each call."""
-        given = self["lr"]
-        return self.rate if STATE.traces and not isinstance(given, Tensor) else given
+        return self.rate if STATE.traces else self["lr"]
 
     def surroundings(self) -> Iterator[tuple[str, Any]]:
         """What a trace relies on besides arrays: all but the learning rate."""
-        return ((key, value) for key, value in self.items() if key != "lr" or isinstance(value, Tensor))
+        return ((key, value) for key, value in self.items() if key != "lr")
 
 
 def number(x: Any, like: Any) -> Any:
