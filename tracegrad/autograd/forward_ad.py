@@ -37,7 +37,8 @@ class UnpackedDualTensor(NamedTuple):
 
 
 def enter_dual_level() -> int:
-    """Open the level that `make_dual` and `unpack_dual` work at, and return its number, 0.
+    """Open the level that `make_dual` and `unpack_dual` work at, and return its number: 0, but for a level inside a function that is
+    traced while another is open.
 
     Raises RuntimeError where one is open in this thread: nest `tracegrad.jvp` instead.
 
@@ -48,10 +49,11 @@ def enter_dual_level() -> int:
     tensor(12.)
     >>> forward_ad.exit_dual_level(level=level)
     """
-    if _OPEN.levels:
+    # Inside of a trace the levels around it do not count: a jitted function may open one wherever it is called.
+    if _OPEN.levels and _OPEN.levels[-1] in STATE.levels:
         raise RuntimeError("Nested forward mode AD is not supported at the moment; nest tracegrad.jvp (or tracegrad.func.jvp) instead.")
     _OPEN.levels.append(open_level())
-    return 0
+    return len(_OPEN.levels) - 1
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
