@@ -256,8 +256,9 @@ class Surroundings:
         if id(function) in self._seen:
             return
         self._seen.add(id(function))
-        if hasattr(function, "__wrapped__"):
-            self._function(function.__wrapped__)
+        wrapped = _wrapped(function)
+        if wrapped is not None:
+            self._function(wrapped)
         code = getattr(function, "__code__", None)
         if code is None:
             if not isinstance(function, (type, types.BuiltinFunctionType, np.ufunc)) and _foreign(type(function).__module__):
@@ -317,7 +318,7 @@ class Surroundings:
                         self._value(vars(value)[name], place.then(f".{name}", "{it}.__dict__[{key}]", name), depth + 1, names)
         elif isinstance(value, (types.BuiltinFunctionType, np.ufunc)) or id(value) in self._seen or depth > 4:
             return
-        elif isinstance(value, functools.partial) or hasattr(value, "__wrapped__") or type(value).__name__ == "Jitted":
+        elif isinstance(value, functools.partial) or _wrapped(value) is not None or type(value).__name__ == "Jitted":
             self.facts.append((place, value))
             self._function(value)
         else:
@@ -353,6 +354,11 @@ class Surroundings:
                 self._function(found)
             elif isinstance(found, (*_SCALARS, np.ndarray, Boxed)) and found is not None and name not in own:
                 self._value(found, place.then(f".{name}", ATTRIBUTE, name), 4, names)
+
+
+def _wrapped(x: Any) -> Any:
+    """What a decorator was put around; asked of the object's own attributes, since some objects answer to any name."""
+    return inspect.getattr_static(x, "__wrapped__", None)
 
 
 def content(x: Any) -> bytes | None:
