@@ -608,3 +608,37 @@ def test_counting_methods() -> None:
     assert tg.tensor([0.0, 1.0, 0.0]).multinomial(4, replacement=True).tolist() == [1] * 4
     assert tg.tensor([[0.0, 1.0], [1.0, 0.0]]).multinomial(1).tolist() == [[1], [0]]
     assert tg.tensor([0.0, 1.0]).bernoulli().tolist() == [0, 1]
+
+
+def test_functions_told_dim_are_torchs() -> None:
+    """At the top level functions are NumPy's; `dim` or `keepdim` makes them torch's."""
+    x = tg.tensor([[1.0, 5.0], [3.0, 2.0]], requires_grad=True)
+    assert tg.sum(x, dim=0).tolist() == tg.sum(x, axis=0).tolist() == [4.0, 7.0]
+    values, indices = tg.max(x, dim=1)
+    assert (values.tolist(), indices.tolist()) == ([5.0, 3.0], [1, 0])
+    assert tg.max(x, axis=1).tolist() == [5.0, 3.0]
+    np.testing.assert_allclose(tg.std(x, dim=0, keepdim=True).tolist(), np.std(x.tolist(), axis=0, ddof=1, keepdims=True))
+    np.testing.assert_allclose(tg.std(x, axis=0).tolist(), np.std(x.tolist(), axis=0))
+    assert tg.stack([x, x], dim=2).shape == (2, 2, 2)
+    tg.softmax(x, dim=1).square().sum().backward()
+    assert x.grad.shape == (2, 2)
+    for name in (
+        "all",
+        "any",
+        "argmax",
+        "argmin",
+        "argsort",
+        "cumprod",
+        "cumsum",
+        "log_softmax",
+        "logsumexp",
+        "mean",
+        "min",
+        "prod",
+        "sort",
+        "squeeze",
+        "var",
+    ):
+        assert repr(getattr(tg, name)(x.detach(), dim=1)) == repr(getattr(x.detach(), name)(dim=1)), name
+    with pytest.raises(TypeError, match=r"dim and keepdim are for Tensors.*ndarray.*say axis"):
+        tg.sum(np.ones(2), dim=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, TypeGuard
 
@@ -79,11 +80,44 @@ repeat_interleave, rsqrt, select, t, take_along_dim, unflatten, unique, unsqueez
 )
 concat = cat
 
+
+def _told_dim(name: str) -> Callable[..., Any]:
+    """The operation of this name, which takes torch's `dim` and `keepdim` of Tensors as well: then it is the method, and means what torch means."""
+    operation: Callable[..., Any] = getattr(ops, name)
+
+    @functools.wraps(operation)
+    def function(x: Any, *args: Any, **kwargs: Any) -> Any:
+        if "dim" not in kwargs and "keepdim" not in kwargs:
+            return operation(x, *args, **kwargs)
+        if not isinstance(x, Tensor):
+            raise TypeError(
+                f"tracegrad.{name}: dim and keepdim are for Tensors; of other arrays (this is of type {type(x).__name__}) say axis and keepdims"
+            )
+        return getattr(x, name)(*args, **kwargs)
+
+    return function
+
+
+all, any, argmax, argmin, argsort, cumprod, cumsum = map(_told_dim, ("all", "any", "argmax", "argmin", "argsort", "cumprod", "cumsum"))
+log_softmax, logsumexp, max, mean, median, min, prod = map(_told_dim, ("log_softmax", "logsumexp", "max", "mean", "median", "min", "prod"))
+softmax, sort, squeeze, std, sum, var = map(_told_dim, ("softmax", "sort", "squeeze", "std", "sum", "var"))
+
+
+@functools.wraps(ops.stack)
+def stack(arrays: Sequence[Any], axis: int = 0, *, dim: int | None = None, **kwargs: Any) -> Any:
+    return ops.stack(arrays, axis if dim is None else dim, **kwargs)
+
+
 __all__ = [
     "Size",
     "addcdiv",
     "addcmul",
+    "all",
     "allclose",
+    "any",
+    "argmax",
+    "argmin",
+    "argsort",
     "cat",
     "cdouble",
     "cfloat",
@@ -91,6 +125,8 @@ __all__ = [
     "clamp",
     "clone",
     "concat",
+    "cumprod",
+    "cumsum",
     "det",
     "detach",
     "double",
@@ -108,9 +144,15 @@ __all__ = [
     "is_tensor",
     "le",
     "lerp",
+    "log_softmax",
+    "logsumexp",
     "long",
     "lt",
     "masked_select",
+    "max",
+    "mean",
+    "median",
+    "min",
     "movedim",
     "nan",
     "narrow",
@@ -118,13 +160,21 @@ __all__ = [
     "newaxis",
     "numel",
     "pi",
+    "prod",
     "repeat_interleave",
     "rsqrt",
     "select",
     "short",
+    "softmax",
+    "sort",
+    "squeeze",
+    "stack",
+    "std",
+    "sum",
     "t",
     "take_along_dim",
     "unflatten",
     "unique",
     "unsqueeze",
+    "var",
 ]
