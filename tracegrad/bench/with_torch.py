@@ -19,6 +19,8 @@ def prepare_eager(workload: Workload, arguments: list[Any], threads: int) -> Pre
 
 
 def prepare_compiled(workload: Workload, arguments: list[Any], threads: int) -> Prepared:
+    if workload.loops:
+        raise NotFittingError("it unrolls loops, and compiles for minutes")
     # Every workload is compiled for its own sizes. Without this, the second workload on the same text is compiled for any size, which is slower
     # and fails for some Hessians.
     torch.compiler.reset()
