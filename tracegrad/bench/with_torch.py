@@ -40,7 +40,7 @@ def _prepare(workload: Workload, arguments: list[Any], threads: int, compiled: C
         step, parameters = workload.step(torch, *tensors[:count], compiled=compiled)
         return Prepared(lambda: step(*tensors[count:]), None, lambda value: [x.detach().numpy().copy() for x in (value, *parameters)])
     assert workload.torch is not None
-    inputs = [torch.from_numpy(np.ascontiguousarray(a)) for a in arguments]
+    inputs = [torch.from_numpy(np.ascontiguousarray(a).reshape(a.shape)) for a in arguments]
     function = workload.torch(torch)
     primal = compiled(function)
     derivative: Callable[[], Any]

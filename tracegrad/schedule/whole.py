@@ -75,6 +75,10 @@ def along(shape: Shape, axis: int, whole: Shape) -> bool:
     )
 
 
+NEAR = 64
+"""The most elements of a carry that is kept in a place of its own."""
+
+
 class Whole:
     def __init__(self, emitter: Emitter, nests: Nests, builder: Builder) -> None:
         self.emitter, self.nests, self.builder = emitter, nests, builder
@@ -282,7 +286,7 @@ class Whole:
         fixed, carries, length = node.params["constants"], node.params["carries"], node.params["length"]
         for var, atom in zip(body.inputs[:fixed], node.inputs[:fixed], strict=True):
             e.storage[var] = self.operand(atom)
-        carry = [e.storage[v] for v in node.outputs[:carries]]
+        carry = [self.near(v) for v in node.outputs[:carries]]
         for dest, atom in zip(carry, node.inputs[fixed : fixed + carries], strict=True):
             self.fill(dest, atom)
         for var, dest in zip(body.inputs[fixed : fixed + carries], carry, strict=True):
@@ -297,6 +301,16 @@ class Whole:
             ys = [Storage(w.buffer, v.type.shape[1:], (*w.prefix, step)) for v, w in ((v, e.storage[v]) for v in node.outputs[carries:])]
             self.body(body, [*following, *ys], last)
             self.advance(carry, following)
+        self.advance([e.storage[v] for v in node.outputs[:carries]], carry)
+
+    def near(self, var: Var) -> Storage:
+        """Where a loop keeps a carry: where its last value goes, or, if it is small and would be a part of something large, in a place of its own."""
+        where, size = self.emitter.storage[var], var.type.size
+        return (
+            self.builder.buffer(f"{self.emitter.names.of(var)}_now", var, "temp")
+            if where.prefix and isinstance(size, int) and size <= NEAR
+            else where
+        )
 
     def following(
         self, outputs: Sequence[Var], body: Graph, carries: Sequence[Var], carry: Sequence[Storage]
@@ -349,7 +363,7 @@ class Whole:
         body: Graph = node.params["body"]
         fixed, limit = node.params["constants"], node.params["max_steps"]
         where = [self.operand(a) for a in node.inputs[:fixed]]
-        carry = [e.storage[v] for v in node.outputs[:-1]]
+        carry = [self.near(v) for v in node.outputs[:-1]]
         for dest, atom in zip(carry, node.inputs[fixed:], strict=True):
             self.fill(dest, atom)
         following, last = self.following(node.outputs[:-1], body, body.inputs[fixed:], carry)
@@ -372,6 +386,7 @@ class Whole:
             self.nests.store(count, (), kernel.Apply("{x} + 1", (("x", steps),), kernel.INT64))
             self.body(test, [going])
         e.emit(kernel.While(condition, tuple(inner.statements)))
+        self.advance([e.storage[v] for v in node.outputs[:-1]], carry)
         if limit is not None:
             message = f"RuntimeError: while_loop: still going after max_steps={limit} steps"
             done = kernel.Apply("not {x}", (("x", kernel.Load(going.buffer, (0,), BOOL)),), BOOL)
