@@ -18,6 +18,7 @@ from .memory import plan, prune
 from .names import Names, templates
 from .nests import Nests
 from .packing import pack
+from .registers import promote
 from .tasks import Task, bundles, loops, map_task, parts, probe_task, reduce_task, stages
 from .tiling import tile
 from .whole import Whole
@@ -107,7 +108,10 @@ class Builder:
         for bundle in bundles(tasks, 0):
             self.top(bundle, [t for t in tasks if t not in bundle])
         self.flush()
-        phases = tile(pack(prune(self.phases, self.emitter.buffers), self.emitter.buffers, self.names.fresh), self.names.fresh)
+        phases = tile(
+            pack(promote(prune(self.phases, self.emitter.buffers), self.emitter.buffers), self.emitter.buffers, self.names.fresh),
+            self.names.fresh,
+        )
         used, arena = plan(phases, self.emitter.buffers)
         by_input = [self.emitter.storage[v].buffer for v in self.graph.inputs]
         sizes = tuple((name, (by_input[k], axis)) for name, (k, axis) in self.sizes.items())
