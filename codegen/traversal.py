@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -53,13 +53,13 @@ def loads(s: Statement) -> Iterator[Load]:
             pending[:0] = [a for _, a in e.arguments]
 
 
-def moved(body: tuple[Statement, ...], move: Callable[[str, Index], Access]) -> tuple[Statement, ...]:
-    """The statements with each element that they read or write at `move(buffer, index)`; buffers given to routines stay."""
+def rewritten(body: Iterable[Statement], load: Callable[[Load], Any], store: Callable[[Store], Statement]) -> tuple[Statement, ...]:
+    """The statements with other loads and stores; both functions get what has new expressions inside already."""
 
     def expression(e: Any) -> Any:
         match e:
             case Load(buffer, at, dtype):
-                return Load(*move(buffer, tuple(map(expression, at))), dtype)
+                return load(Load(buffer, tuple(map(expression, at)), dtype))
             case Apply(code, arguments, dtype):
                 return Apply(code, tuple([(name, expression(a)) for name, a in arguments]), dtype)
         return e
@@ -69,14 +69,14 @@ def moved(body: tuple[Statement, ...], move: Callable[[str, Index], Access]) -> 
             case Let() | Declare() | Update():
                 return replace(s, value=expression(s.value))
             case Store():
-                buffer, at = move(s.buffer, tuple(map(expression, s.index)))
-                return replace(s, buffer=buffer, index=at, value=expression(s.value))
+                return store(replace(s, index=tuple(map(expression, s.index)), value=expression(s.value)))
             case Loop():
-                return replace(s, body=moved(s.body, move))
+                return replace(s, body=tuple(map(statement, s.body)))
             case While():
-                return replace(s, condition=expression(s.condition), body=moved(s.body, move))
+                return replace(s, condition=expression(s.condition), body=tuple(map(statement, s.body)))
             case If():
-                return replace(s, condition=expression(s.condition), then=moved(s.then, move), otherwise=moved(s.otherwise, move))
+                then, otherwise = (tuple(map(statement, part)) for part in bodies(s))
+                return replace(s, condition=expression(s.condition), then=then, otherwise=otherwise)
             case Check():
                 return replace(s, condition=expression(s.condition), value=expression(s.value))
             case Allocate():
@@ -85,3 +85,16 @@ def moved(body: tuple[Statement, ...], move: Callable[[str, Index], Access]) -> 
                 return replace(s, arguments=tuple(map(expression, s.arguments)))
 
     return tuple(map(statement, body))
+
+
+def moved(body: tuple[Statement, ...], move: Callable[[str, Index], Access]) -> tuple[Statement, ...]:
+    """The statements with each element that they read or write at `move(buffer, index)`; buffers given to routines stay."""
+
+    def load(e: Load) -> Load:
+        return Load(*move(e.buffer, e.index), e.dtype)
+
+    def store(s: Store) -> Store:
+        buffer, at = move(s.buffer, s.index)
+        return replace(s, buffer=buffer, index=at)
+
+    return rewritten(body, load, store)

@@ -20,7 +20,7 @@ from ..transforms.derive import adjoint, batched, captures_of, tangent
 from ..transforms.tracing import leaf_type, plain
 from ..tree import unflatten
 from ..types import ArrayType
-from .region import Region, aligned, closed, one_by_one, operands_of, path_of, region, strong
+from .region import Region, aligned, captured, closed, one_by_one, operands_of, path_of, region, strong
 from .scan import scan_op
 
 # Inputs of the operation: the number of the branch (an integer, or a bool of two branches), then the inputs of every branch.
@@ -153,14 +153,13 @@ def _chosen(index: Any, functions: Sequence[Callable[..., Any]], operands: tuple
     names = ["if_false", "if_true"] if who == "cond" else [f"branch_{k}" for k in range(len(functions))]
     regions = [region(f, operands, types, f"{who}: a branch", name) for f, name in zip(functions, names, strict=True)]
     kinds = _agreed(regions, who, names)
-    captures: dict[int, Any] = {id(c): c for r in regions for c in r.captures}
-    places = {key: len(leaves) + k for k, key in enumerate(captures)}
-    given = [*leaves, *captures.values()]
+    captures = captured(*regions)
+    given = [*leaves, *captures]
     every = [strong(x) for x in given]
 
     def whole(r: Region) -> Graph:
         def function(*values: Any) -> list[Any]:
-            found = evaluate(r.graph, [*values[: len(leaves)], *[values[places[id(c)]] for c in r.captures]])
+            found = r.run(values[: len(leaves)], captures, values[len(leaves) :])
             return [convert(o, t.dtype) for o, t in zip(found, kinds, strict=True)]
 
         return closed(r.graph.name, function, every, r.graph)

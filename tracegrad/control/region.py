@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..autograd.engine import zeros
 from ..autograd.mode import MODE
 from ..dtypes import INT64, is_differentiable
@@ -13,12 +15,12 @@ from ..ir.dispatch import STATE, bind
 from ..ir.evaluate import evaluate
 from ..ir.graph import Graph
 from ..ir.op import Op
-from ..ir.trace import Trace
-from ..ops import broadcast_to, moveaxis
+from ..ir.trace import Trace, user_line
+from ..ops import broadcast_to, moveaxis, positive
 from ..tensor import Array, inside
 from ..transforms.derive import with_axis
 from ..transforms.tracing import Standing, check_leaf, face_of, leaf_type, trace_function
-from ..tree import flatten
+from ..tree import flatten, map_leaves
 from ..types import ArrayType, Int
 
 
@@ -28,6 +30,16 @@ class Region(NamedTuple):
     graph: Graph
     captures: list[Any]
     out_spec: Any
+
+    def run(self, arguments: Sequence[Any], captures: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+        """The results for these arguments, where `values` stand for `captures`, those of this region among them."""
+        at = {id(c): v for c, v in zip(captures, values, strict=True)}
+        return evaluate(self.graph, [*arguments, *[at[id(c)] for c in self.captures]])
+
+
+def captured(*regions: Region) -> list[Any]:
+    """What several regions capture, each once."""
+    return list({id(c): c for r in regions for c in r.captures}.values())
 
 
 def region(function: Callable[..., Any], args: tuple[Any, ...], types: Sequence[ArrayType], who: str, name: str = "body") -> Region:
@@ -108,3 +120,22 @@ def one_by_one(op: Op, loop: Op, values: Sequence[Any], axes: Sequence[int | Non
 def repeated(x: Any, axis: int | None, size: Int) -> Any:
     """A value with the batch axis in front."""
     return broadcast_to(x, (size, *x.shape)) if axis is None else moveaxis(x, axis, 0)
+
+
+def own(init: Any) -> Any:
+    """The initial carry as arrays that the body may write into."""
+    return map_leaves(lambda c: np.asarray(c)[()] if isinstance(c, (bool, int, float, complex)) else positive(c), init)
+
+
+def check_carry(who: str, carry: Any, spec: Any, kinds: Sequence[ArrayType], kind_of: Callable[[Any], ArrayType] = leaf_type) -> None:
+    """A TypeError where a body returned a carry that is not like the initial one."""
+    leaves, found = flatten(carry)
+    if found != spec:
+        raise TypeError(f"{user_line()}: {who}: the body returned a carry of structure {found}, the initial carry has {spec}")
+    for path, before, x in zip(spec.paths(), kinds, leaves, strict=True):
+        after = kind_of(x)
+        if (before.dtype, before.shape) != (after.dtype, after.shape):
+            raise TypeError(
+                f"{user_line()}: {who}: the carry {path_of(path)} changes from {before} to {after}; a carry keeps its dtype and shape "
+                "(convert the initial value)"
+            )

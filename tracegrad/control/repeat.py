@@ -15,13 +15,13 @@ from ..ir.evaluate import evaluate
 from ..ir.graph import Graph, Var
 from ..ir.op import Types, op
 from ..ir.trace import user_line
-from ..ops import add, convert, maximum, positive, sub
+from ..ops import add, convert, maximum, sub
 from ..tensor import Boxed
 from ..transforms.derive import adjoint, batched, tangent
 from ..transforms.tracing import leaf_type, plain
 from ..tree import flatten, map_leaves, unflatten
 from ..types import ArrayType
-from .region import Region, closed, one_by_one, operands_of, path_of, region, repeated, strong, zero
+from .region import Region, captured, check_carry, closed, one_by_one, operands_of, own, region, repeated, strong, zero
 from .scan import NUMBER, Parts, bound, loop, scan_op
 from .sized import sized_op, unused_symbol
 
@@ -155,14 +155,14 @@ def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any
     if max_steps is not None and max_steps < 0:
         raise ValueError(f"while_loop: max_steps must be at least 0, it is {max_steps}")
     if not STATE.traces:
-        carry, steps = _own(init), 0
+        carry, steps = own(init), 0
         leaves, spec = flatten(carry)
         kinds = [strong(x) for x in leaves]
         while _condition(cond(carry)):
             _check_steps(steps, max_steps)
             carry = body(carry)
             if steps == 0:
-                _check_carry("while_loop", carry, spec, kinds)
+                check_carry("while_loop", carry, spec, kinds)
             steps += 1
         return map_leaves(plain, carry)
     leaves, spec = operands_of(init, "while_loop: the initial carry"), flatten(init)[1]
@@ -173,13 +173,12 @@ def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any
         raise ShapeError(f"{user_line()}: while_loop: the condition must return one value, use np.any or np.all")
     step = region(body, (init,), kinds, "while_loop: the body")
     _check_region("while_loop", step, spec, kinds)
-    captures = {id(c): c for r in (test, step) for c in r.captures}
-    types = [*map(strong, captures.values()), *kinds]
-    places = {key: k for k, key in enumerate(captures)}
+    captures = captured(test, step)
+    types = [*map(strong, captures), *kinds]
     n = len(captures)
 
     def joined(r: Region) -> Callable[..., list[Any]]:
-        return lambda *v: evaluate(r.graph, [*v[n:], *[v[places[id(c)]] for c in r.captures]])
+        return lambda *v: r.run(v[n:], captures, v[:n])
 
     params = {
         "test": closed("test", lambda *v: [convert(joined(test)(*v)[0], np.bool_)], types, test.graph),
@@ -187,7 +186,7 @@ def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any
         "constants": n,
         "max_steps": max_steps,
     }
-    found = bind(while_op, [*captures.values(), *leaves], params)
+    found = bind(while_op, [*captures, *leaves], params)
     return unflatten(spec, [plain(x) for x in found[:-1]])
 
 
@@ -207,13 +206,13 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any
     """
     ends = [_integer(x) for x in (lower, upper)]
     if not STATE.traces:
-        carry = _own(init)
+        carry = own(init)
         leaves, spec = flatten(carry)
         kinds = [strong(x) for x in leaves]
         for i in range(*map(int, ends)):
             carry = body(np.int64(i), carry)
             if i == int(ends[0]):
-                _check_carry("fori_loop", carry, spec, kinds)
+                check_carry("fori_loop", carry, spec, kinds)
         return map_leaves(plain, carry)
     leaves, spec = operands_of(init, "fori_loop: the initial carry"), flatten(init)[1]
     kinds = [strong(x) for x in leaves]
@@ -243,11 +242,6 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any
     return unflatten(spec, [plain(x) for x in found])
 
 
-def _own(init: Any) -> Any:
-    """The initial carry as arrays that the body may write into."""
-    return map_leaves(lambda c: np.asarray(c)[()] if isinstance(c, (bool, int, float, complex)) else positive(c), init)
-
-
 def _condition(value: Any) -> bool:
     shape = leaf_type(value).shape
     if shape != ():
@@ -268,21 +262,7 @@ def _integer(x: Any) -> Any:
 
 
 def _check_region(who: str, step: Region, spec: Any, kinds: Sequence[ArrayType]) -> None:
-    _check_carry(who, unflatten(step.out_spec, list(step.graph.outputs)), spec, kinds, lambda a: a.type)
-
-
-def _check_carry(who: str, carry: Any, spec: Any, kinds: Sequence[ArrayType], kind_of: Callable[[Any], ArrayType] = leaf_type) -> None:
-    """A TypeError where a body returned a carry that is not like the initial one."""
-    leaves, found = flatten(carry)
-    if found != spec:
-        raise TypeError(f"{user_line()}: {who}: the body returned a carry of structure {found}, the initial carry has {spec}")
-    for path, before, x in zip(spec.paths(), kinds, leaves, strict=True):
-        after = kind_of(x)
-        if (before.dtype, before.shape) != (after.dtype, after.shape):
-            raise TypeError(
-                f"{user_line()}: {who}: the carry {path_of(path)} changes from {before} to {after}; a carry keeps its dtype and shape "
-                "(convert the initial value)"
-            )
+    check_carry(who, unflatten(step.out_spec, list(step.graph.outputs)), spec, kinds, lambda a: a.type)
 
 
 OPS = (while_op,)

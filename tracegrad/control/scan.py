@@ -19,9 +19,9 @@ from ..ops.shape import reshape
 from ..transforms.derive import batched, captures_of, joint, tangent
 from ..transforms.partition import partition
 from ..transforms.tracing import leaf_type, plain
-from ..tree import flatten, map_leaves, unflatten
+from ..tree import flatten, unflatten
 from ..types import ArrayType, Int
-from .region import aligned, closed, operands_of, path_of, region, repeated, strong, zero
+from .region import aligned, check_carry, closed, operands_of, own, region, repeated, strong, zero
 
 # Inputs of the operation: constants, initial carries, stacked xs. Inputs of the body: constants, carries, the number of the step (which
 # slice of the xs it reads), one slice of each x. Outputs of the body: new carries, then ys; of the operation: final carries, stacked ys.
@@ -234,21 +234,12 @@ def _check_step(out: Any, carry_spec: Any, kinds: Sequence[ArrayType], kind_of: 
     """The pair that the body returned; a TypeError where its carry is not like the initial one."""
     if not isinstance(out, tuple) or len(out) != 2:
         raise TypeError(f"scan: the body must return a pair (carry, y), it returned {type(out).__name__}")
-    leaves, new_spec = flatten(out[0])
-    if new_spec != carry_spec:
-        raise TypeError(f"scan: the body returned a carry of structure {new_spec}, the initial carry has {carry_spec}")
-    for path, before, x in zip(carry_spec.paths(), kinds, leaves, strict=True):
-        after = kind_of(x)
-        if (before.dtype, before.shape) != (after.dtype, after.shape):
-            raise TypeError(
-                f"scan: the carry {path_of(path)} changes from {before} to {after}; a carry keeps its dtype and shape (convert the initial value)"
-            )
+    check_carry("scan", out[0], carry_spec, kinds, kind_of)
     return out
 
 
 def _loop(f: Callable[..., Any], init: Any, x_leaves: Sequence[Any], x_spec: Any, count: int, reverse: bool) -> tuple[Any, Any]:
-    # A Python number is an array to the compiled loop, so it is one here: the dtypes agree. What the body writes into stays inside.
-    carry = map_leaves(lambda c: np.asarray(c)[()] if isinstance(c, (bool, int, float, complex)) else positive(c), init)
+    carry = own(init)
     carry_leaves, carry_spec = flatten(carry)
     kinds = [strong(c) for c in carry_leaves]
     ys: list[list[Any]] = []

@@ -37,39 +37,16 @@ def promote(phases: Sequence[kernel.Phase], buffers: Mapping[str, kernel.Buffer]
 
 
 def _rewritten(body: Sequence[kernel.Statement], chosen: Mapping[str, Any]) -> tuple[kernel.Statement, ...]:
-    def expression(e: Any) -> Any:
-        match e:
-            case kernel.Load(buffer, _, dtype) if buffer in chosen:
-                return kernel.Name(buffer, dtype)
-            case kernel.Load(buffer, at, dtype):
-                return kernel.Load(buffer, tuple(map(expression, at)), dtype)
-            case kernel.Apply(code, arguments, dtype):
-                return kernel.Apply(code, tuple([(name, expression(a)) for name, a in arguments]), dtype)
-        return e
+    def load(e: kernel.Load) -> kernel.Expression:
+        return kernel.Name(e.buffer, e.dtype) if e.buffer in chosen else e
 
-    def statement(s: kernel.Statement) -> kernel.Statement:
-        match s:
-            case kernel.Let() | kernel.Declare() | kernel.Update():
-                return replace(s, value=expression(s.value))
-            case kernel.Store(buffer, _, value, combine) if buffer in chosen:
-                value, dtype = expression(value), chosen[buffer]
-                return kernel.Update(buffer, value if value.dtype == dtype else kernel.Apply("{x}", (("x", value),), dtype), combine, True)
-            case kernel.Store():
-                return replace(s, index=tuple(map(expression, s.index)), value=expression(s.value))
-            case kernel.Loop():
-                return replace(s, body=_rewritten(s.body, chosen))
-            case kernel.While():
-                return replace(s, condition=expression(s.condition), body=_rewritten(s.body, chosen))
-            case kernel.If():
-                then, otherwise = (_rewritten(part, chosen) for part in traversal.bodies(s))
-                return replace(s, condition=expression(s.condition), then=then, otherwise=otherwise)
-            case kernel.Check():
-                return replace(s, condition=expression(s.condition), value=expression(s.value))
-            case kernel.Call():
-                return replace(s, arguments=tuple(map(expression, s.arguments)))
-        return s
+    def store(s: kernel.Store) -> kernel.Statement:
+        if s.buffer not in chosen:
+            return s
+        value, dtype = s.value, chosen[s.buffer]
+        return kernel.Update(s.buffer, value if value.dtype == dtype else kernel.Apply("{x}", (("x", value),), dtype), s.combine, True)
 
-    return tuple(map(statement, body))
+    return traversal.rewritten(body, load, store)
 
 
 __all__ = ["promote"]
