@@ -20,6 +20,7 @@ from . import func as func
 from .autograd import functional as functional
 from .autograd.grad_mode import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
 from .config import default_dtype, set_default_dtype
+from .control.associative import associative_scan
 from .control.branch import cond, switch
 from .control.mapping import map
 from .control.repeat import fori_loop, while_loop
@@ -50,6 +51,7 @@ __all__ = [
     "Tensor",
     "TracegradError",
     "UnsupportedFunctionError",
+    "associative_scan",
     "autograd",
     "bool_",
     "complex64",

@@ -16,7 +16,7 @@ from ..ir.evaluate import evaluate
 from ..ir.graph import Graph
 from ..ir.op import Op
 from ..ir.trace import Trace, user_line
-from ..ops import broadcast_to, moveaxis, positive
+from ..ops import broadcast_to, logical_or, moveaxis, positive
 from ..tensor import Array, inside
 from ..transforms.derive import with_axis
 from ..transforms.tracing import Standing, check_leaf, face_of, leaf_type, trace_function
@@ -122,9 +122,14 @@ def repeated(x: Any, axis: int | None, size: Int) -> Any:
     return broadcast_to(x, (size, *x.shape)) if axis is None else moveaxis(x, axis, 0)
 
 
+def copied(x: Any) -> Any:
+    """An array of the same values, which may be written to."""
+    return logical_or(x, False) if x.dtype.kind == "b" else positive(x)
+
+
 def own(init: Any) -> Any:
     """The initial carry as arrays that the body may write into."""
-    return map_leaves(lambda c: np.asarray(c)[()] if isinstance(c, (bool, int, float, complex)) else positive(c), init)
+    return map_leaves(lambda c: np.asarray(c)[()] if isinstance(c, (bool, int, float, complex)) else copied(c), init)
 
 
 def check_carry(who: str, carry: Any, spec: Any, kinds: Sequence[ArrayType], kind_of: Callable[[Any], ArrayType] = leaf_type) -> None:

@@ -14,14 +14,14 @@ from ..ir.dispatch import STATE, bind
 from ..ir.evaluate import evaluate
 from ..ir.graph import Graph, Var
 from ..ir.op import Types, op
-from ..ops import add, moveaxis, positive, slice_array, stack
+from ..ops import add, moveaxis, slice_array, stack
 from ..ops.shape import reshape
 from ..transforms.derive import batched, captures_of, joint, tangent
 from ..transforms.partition import partition
 from ..transforms.tracing import leaf_type, plain
 from ..tree import flatten, unflatten
 from ..types import ArrayType, Int
-from .region import aligned, check_carry, closed, operands_of, own, region, repeated, strong, zero
+from .region import aligned, check_carry, closed, copied, operands_of, own, region, repeated, strong, zero
 
 # Inputs of the operation: constants, initial carries, stacked xs. Inputs of the body: constants, carries, the number of the step (which
 # slice of the xs it reads), one slice of each x. Outputs of the body: new carries, then ys; of the operation: final carries, stacked ys.
@@ -254,7 +254,7 @@ def _loop(f: Callable[..., Any], init: Any, x_leaves: Sequence[Any], x_spec: Any
         state = flatten(carry)[0]
         # The next step may write into what shares memory with the carry.
         ys.append(
-            [positive(v) if getattr(v, "_base", getattr(v, "base", None)) is not None or any(v is c for c in state) else v for v in leaves]
+            [copied(v) if getattr(v, "_base", getattr(v, "base", None)) is not None or any(v is c for c in state) else v for v in leaves]
         )
     if y_spec is None:
         return carry, None
