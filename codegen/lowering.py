@@ -134,7 +134,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Region:
-    """A loop or branch whose body is a sub-graph in the parameters; `kind` is "scan", "while" or "switch"."""
+    """A loop, branch or block whose body is a sub-graph in the parameters; `kind` is "scan", "while", "switch", "sized" or "block"."""
 
     kind: str
 

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from . import custom, custom_function
-from .control import branch, call, repeat, scan, sized
+from .control import block, branch, call, repeat, scan, sized
 from .ir.op import Op
 from .ops import OPS
 from .tensor import identity
 
-ALL_OPS: tuple[Op, ...] = (*OPS, identity, *call.OPS, *scan.OPS, *branch.OPS, *sized.OPS, *repeat.OPS, *custom.OPS, *custom_function.OPS)
+ALL_OPS: tuple[Op, ...] = (
+    *OPS,
+    identity,
+    *call.OPS,
+    *block.OPS,
+    *scan.OPS,
+    *branch.OPS,
+    *sized.OPS,
+    *repeat.OPS,
+    *custom.OPS,
+    *custom_function.OPS,
+)
 OPS_BY_NAME: dict[str, Op] = {op.name: op for op in ALL_OPS}

@@ -104,9 +104,7 @@ class Builder:
         root.memo = {}
 
     def program(self) -> kernel.Program:
-        tasks = self.tasks(self.graph, self.outputs)
-        for bundle in bundles(tasks, 0):
-            self.top(bundle, [t for t in tasks if t not in bundle])
+        self.run(self.graph, self.outputs)
         self.flush()
         phases = tile(
             pack(promote(prune(self.phases, self.emitter.buffers), self.emitter.buffers), self.emitter.buffers, self.names.fresh),
@@ -117,7 +115,13 @@ class Builder:
         sizes = tuple((name, (by_input[k], axis)) for name, (k, axis) in self.sizes.items())
         return kernel.Program(self.name, str(self.graph), sizes, tuple(used), tuple(phases), tuple(self.emitter.errors), arena)
 
-    def top(self, bundle: list[Task], others: list[Task]) -> None:
+    def run(self, graph: Graph, outputs: Sequence[Storage]) -> None:
+        """A graph as phases, its results written to `outputs`."""
+        tasks = self.tasks(graph, outputs)
+        for bundle in bundles(tasks, 0):
+            self.top(bundle, [t for t in tasks if t not in bundle], outputs)
+
+    def top(self, bundle: list[Task], others: list[Task], outputs: Sequence[Storage]) -> None:
         """One bundle as phases."""
         if len(self.emitter.scopes[0].statements) > LONG:
             # Phases compile as functions of their own where they are many, which keeps compilation linear.
@@ -137,7 +141,7 @@ class Builder:
             return
         self.flush()
         reducing = [t for t in bundle if t.axes[0].reduced]
-        rowwise = self.rowwise(bundle, others)
+        rowwise = self.rowwise(bundle, others, outputs)
         groups = stages(bundle, 0, rowwise)
         if not reducing and not rowwise and len(groups) == 1 and len(parts(bundle, 0) or ()) == 1:
             with self.emitter.scope() as body:
@@ -168,12 +172,19 @@ class Builder:
         for t in reducing:
             self.nests.combine(t, blocks)
 
-    def rowwise(self, bundle: list[Task], others: list[Task]) -> list[Task]:
+    def rowwise(self, bundle: list[Task], others: list[Task], outputs: Sequence[Storage]) -> list[Task]:
         """Tasks whose temporary is only read in the same pass of the outermost loop as it is written in, and has rows at all."""
         found: list[Task] = []
         for t in bundle:
             buffer = self.emitter.buffers[t.dest.buffer]
-            if buffer.role != "temp" or all(map(is_one, t.dest.shape[1:])) or t.copy or t.axes[0].reduced or t.dest.prefix:
+            if (
+                buffer.role != "temp"
+                or t.dest in outputs
+                or all(map(is_one, t.dest.shape[1:]))
+                or t.copy
+                or t.axes[0].reduced
+                or t.dest.prefix
+            ):
                 continue
             if is_one(t.dest.shape[0]) or t.out[0] != integers.symbol(t.axes[0].symbol):
                 continue

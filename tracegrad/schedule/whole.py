@@ -144,6 +144,8 @@ class Whole:
                 self.while_loop(node)
             case lowering.Region("sized"):
                 self.sized(node)
+            case lowering.Region("block"):
+                self.block(node)
             case other:
                 raise AssertionError(f"no code for {node.op.name} ({other})")
 
@@ -280,12 +282,21 @@ class Whole:
             return Storage(self.contiguous(atom), atom.type.shape)
         return found if found is not None else self.copied(atom)
 
+    def give(self, var: Var, atom: Atom) -> None:
+        """Let a graph inside have a constant operand: the number of a step as a number, all else where it is stored."""
+        e = self.emitter
+        e.counts.pop(var, None)
+        if isinstance(atom, Var) and atom in e.counts:
+            e.counts[var] = e.counts[atom]
+        else:
+            e.storage[var] = self.operand(atom)
+
     def scan(self, node: Node) -> None:
         e = self.emitter
         body: Graph = node.params["body"]
         fixed, carries, length = node.params["constants"], node.params["carries"], node.params["length"]
         for var, atom in zip(body.inputs[:fixed], node.inputs[:fixed], strict=True):
-            e.storage[var] = self.operand(atom)
+            self.give(var, atom)
         carry = [self.near(v) for v in node.outputs[:carries]]
         for dest, atom in zip(carry, node.inputs[fixed : fixed + carries], strict=True):
             self.fill(dest, atom)
@@ -391,6 +402,23 @@ class Whole:
             message = f"RuntimeError: while_loop: still going after max_steps={limit} steps"
             done = kernel.Apply("not {x}", (("x", kernel.Load(going.buffer, (0,), BOOL)),), BOOL)
             e.emit(kernel.Check(done, e.error(message + place_of(node)), steps))
+
+    def block(self, node: Node) -> None:
+        """A graph as it is, its temporaries for itself: at the top in phases of its own, which is what their memory is shared by."""
+        e = self.emitter
+        graph: Graph = node.params["graph"]
+        for var, atom in zip(graph.inputs, node.inputs, strict=True):
+            self.give(var, atom)
+        outputs = [e.storage[v] for v in node.outputs]
+        if len(e.scopes) == 1:
+            self.builder.flush()
+            self.builder.run(graph, outputs)
+            self.builder.flush()
+            return
+        with e.scope(barrier=True) as inner:
+            self.body(graph, outputs)
+        for s in inner.statements:
+            e.emit(s)
 
     def sized(self, node: Node) -> None:
         """A graph over a size that is known only now, which needs memory of its own."""

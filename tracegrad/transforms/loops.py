@@ -46,14 +46,14 @@ def settle(graph: Graph) -> Graph:
     return graph.replace(nodes=tuple(nodes), outputs=tuple([same.get(a, a) for a in graph.outputs]))
 
 
-BODIES = {"scan": ("body",), "while": ("body", "test"), "switch": ("branches",), "sized": ("graph",)}
+BODIES = {"scan": ("body",), "while": ("body", "test"), "switch": ("branches",), "sized": ("graph",), "block": ("graph",)}
 """Which parameters of a region hold its bodies, the first of them that which gives the results."""
 
 
 def _settled(node: Node, kind: str, same: dict[Atom, Atom]) -> Node:
     loop = kind in ("scan", "while")
-    first = 0 if loop else 1
-    constants = node.params["constants"] if loop else len(node.inputs) - 1
+    first = 1 if kind in ("switch", "sized") else 0
+    constants = node.params["constants"] if loop else len(node.inputs) - first
     carries = len(node.inputs) - constants if kind == "while" else node.params["carries"] if loop else 0
     body: Graph = node.params["body"] if loop else next(node.subgraphs())
     still = [body.outputs[k] is body.inputs[constants + k] for k in range(carries)]
@@ -103,7 +103,12 @@ def _chosen(values: Sequence[A], flags: Iterable[bool]) -> tuple[A, ...]:
 
 
 def _body(body: Graph, outputs: Sequence[bool]) -> Graph:
-    return trim(body.replace(outputs=_chosen(body.outputs, outputs)))
+    """Made once, so that loops in the bodies of two loops stay equal."""
+    key = "trimmed", tuple(outputs)
+    if key not in body.derived:
+        body.derived[key] = trim(body.replace(outputs=_chosen(body.outputs, outputs)))
+    trimmed: Graph = body.derived[key]
+    return trimmed
 
 
 def _read(body: Graph) -> list[bool]:
@@ -113,7 +118,11 @@ def _read(body: Graph) -> list[bool]:
 
 
 def _with_inputs(body: Graph, kept: Sequence[bool]) -> Graph:
-    return body.replace(inputs=tuple([v for v, ok in zip(body.inputs, kept, strict=True) if ok]))
+    key = "with inputs", tuple(kept)
+    if key not in body.derived:
+        body.derived[key] = body.replace(inputs=_chosen(body.inputs, kept))
+    smaller: Graph = body.derived[key]
+    return smaller
 
 
 def _rebuilt(node: Node, inputs: Sequence[Atom], params: Mapping[str, object], outputs: Sequence[Var]) -> Node:
@@ -169,11 +178,18 @@ def _trim_sized(node: Node, live: Sequence[bool]) -> Node:
     return _rebuilt(node, inputs, {"graph": _with_inputs(graph, kept)}, _chosen(node.outputs, live))
 
 
+def _trim_block(node: Node, live: Sequence[bool]) -> Node:
+    graph = _body(node.params["graph"], live)
+    kept = _read(graph)
+    return _rebuilt(node, _chosen(node.inputs, kept), {"graph": _with_inputs(graph, kept)}, _chosen(node.outputs, live))
+
+
 TRIMMED: dict[str, Callable[[Node, Sequence[bool]], Node]] = {
     "scan": _trim_scan,
     "switch": _trim_switch,
     "while": _trim_while,
     "sized": _trim_sized,
+    "block": _trim_block,
 }
 
 

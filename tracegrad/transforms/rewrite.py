@@ -76,13 +76,22 @@ class Rewriter:
 # --- inline --------------------------------------------------------------------------------------------------------------------
 
 
-INLINED = frozenset({"call", "custom_function", "custom_vjp", "custom_jvp"})
+INLINED = frozenset({"call", "checkpoint", "custom_function", "custom_vjp", "custom_jvp"})
 
 
 def inline_calls(graph: Graph) -> Graph:
-    """`call(graph)(x)` -> the nodes of that graph. Needs nothing; afterwards no call is left."""
-    if not any(node.op.name in INLINED for node in graph.nodes):
-        return graph
+    """`call(graph)(x)` -> the nodes of that graph. Needs nothing; afterwards no call is left, in the bodies of loops and branches neither."""
+    if "inlined" not in graph.derived:
+        graph.derived["inlined"] = _inlined(graph) if _calls(graph) else graph
+    inlined: Graph = graph.derived["inlined"]
+    return inlined
+
+
+def _calls(graph: Graph) -> bool:
+    return any(node.op.name in INLINED or any(map(_calls, node.subgraphs())) for node in graph.nodes)
+
+
+def _inlined(graph: Graph) -> Graph:
 
     def expand(builder: Rewriter, inner: Graph, inputs: Sequence[Atom]) -> list[Atom]:
         values: dict[Var, Atom] = dict(zip(inner.inputs, inputs, strict=True))
@@ -92,10 +101,27 @@ def inline_calls(graph: Graph) -> Graph:
                 values.update(zip(node.outputs, expand(builder, node.params["graph"], operands), strict=True))
                 continue
             fresh = Node(node.op, operands, node.params, tuple([Var(v.type) for v in node.outputs]), node.where, node.note)
-            values.update(zip(node.outputs, builder.keep(fresh, operands), strict=True))
+            values.update(zip(node.outputs, inside(builder, fresh, operands), strict=True))
         return [values[a] if isinstance(a, Var) else a for a in inner.outputs]
 
-    return rewrite(graph, lambda b, node, inputs: expand(b, node.params["graph"], inputs) if node.op.name in INLINED else None)
+    def inside(builder: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Sequence[Atom]:
+        return builder.keep(with_graphs(node, inputs, inline_calls) if any(map(_calls, node.subgraphs())) else node, inputs)
+
+    return rewrite(
+        graph, lambda b, node, inputs: expand(b, node.params["graph"], inputs) if node.op.name in INLINED else inside(b, node, inputs)
+    )
+
+
+def with_graphs(node: Node, inputs: tuple[Atom, ...], change: Callable[[Graph], Graph]) -> Node:
+    """The node with other graphs in its parameters."""
+
+    def changed(value: Any) -> Any:
+        if isinstance(value, Graph):
+            return change(value)
+        return tuple([changed(v) for v in value]) if isinstance(value, tuple) else value
+
+    params = {name: changed(value) for name, value in node.params.items()}
+    return Node(node.op, inputs, params, node.outputs, node.where, node.note)
 
 
 # --- simplify ------------------------------------------------------------------------------------------------------------------
@@ -343,17 +369,10 @@ def fuse_loops(graph: Graph) -> Graph:
 def optimize_regions(graph: Graph) -> Graph:
     """The same pipeline inside the bodies of loops and branches."""
 
-    def inside(value: Any) -> Any:
-        if isinstance(value, Graph):
-            return optimize(value)
-        return tuple([inside(v) for v in value]) if isinstance(value, tuple) else value
-
     def rule(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Sequence[Atom] | None:
         if not isinstance(node.op.lowering, lowering.Region):
             return None
-        params = {name: inside(value) for name, value in node.params.items()}
-        changed = Node(node.op, inputs, params, node.outputs, node.where, node.note)
-        return b.keep(changed, inputs)
+        return b.keep(with_graphs(node, inputs, optimize), inputs)
 
     return rewrite(graph, rule)
 
