@@ -106,10 +106,8 @@ class Builder:
     def program(self) -> kernel.Program:
         self.run(self.graph, self.outputs)
         self.flush()
-        phases = tile(
-            pack(promote(prune(self.phases, self.emitter.buffers), self.emitter.buffers), self.emitter.buffers, self.names.fresh),
-            self.names.fresh,
-        )
+        buffers, fresh = self.emitter.buffers, self.names.fresh
+        phases = tile(pack(promote(prune(self.phases, buffers), buffers, fresh), buffers, fresh), fresh)
         used, arena = plan(phases, self.emitter.buffers)
         by_input = [self.emitter.storage[v].buffer for v in self.graph.inputs]
         sizes = tuple((name, (by_input[k], axis)) for name, (k, axis) in self.sizes.items())
@@ -227,7 +225,7 @@ class Builder:
         for node in graph.nodes:
             result.extend(self.tasks_of(node, analysis, result))
         for atom, dest in copies:
-            task = map_task(atom, None, dest, copy=True)
+            task = map_task(atom, None, dest, copy=True, again=e.again)
             probe_task(e, task)
             result.append(task)
         return [
@@ -245,10 +243,10 @@ class Builder:
         if isinstance(rule, (lowering.Library, lowering.Kernel, lowering.Scatter, lowering.Region)):
             return self.whole.tasks_of(node)
         if isinstance(rule, (lowering.Reduce, lowering.Scan, lowering.ArgReduce)):
-            task = reduce_task(e, var, node, e.storage[var])
+            task = reduce_task(e, var, node, e.storage[var], e.again)
             sources = [a for a in node.inputs if isinstance(a, Var)]
         else:
-            task = map_task(var, node, e.storage[var])
+            task = map_task(var, node, e.storage[var], again=e.again)
             probe_task(e, task)
             sources = [var]
         task.cost = sum(c for a in sources if a is var or not analysis.is_stored(a) for c in analysis.members.get(a, {}).values())

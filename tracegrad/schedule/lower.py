@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ from .names import Names
 Index = tuple[Int, ...]
 UNROLLED = 8
 """A reduction over at most this many elements is one expression."""
+SMALL = 4
+"""Arrays of at most so many elements are written out inside loops, where they can live in registers."""
 EVEN = frozenset({"square", "abs"})
 """Operations that take -x to what they take x to."""
 INT64 = np.dtype(np.int64)
@@ -62,6 +65,12 @@ class Probe:
 
 def is_one(size: Int) -> bool:
     return isinstance(size, int) and size == 1
+
+
+def is_small(shape: Shape) -> bool:
+    """Whether an array is small enough to be written out, element by element."""
+    size = integers.product(shape)
+    return isinstance(size, int) and 0 < size <= SMALL
 
 
 def aligned(index: Index, shape: Shape) -> Index:
@@ -161,9 +170,22 @@ class Emitter:
         if inner.statements:
             self.emit(kernel.Loop(name, lo, hi, tuple(inner.statements), sequential))
 
+    @property
+    def again(self) -> bool:
+        """Whether what is written now runs many times."""
+        return len(self.scopes) > 1
+
     def nest(self, shape: Shape) -> Any:
         """Loops over all of `shape`."""
         return _Nest(self, shape)
+
+    def positions(self, shape: Shape) -> Iterator[Index]:
+        """All places of a small array, or the one place inside of loops over a larger one."""
+        if is_small(shape):
+            yield from product(*[range(int(s)) for s in shape])
+            return
+        with self.nest(shape) as index:
+            yield index
 
     def let(self, hint: str, value: kernel.Expression, comment: str = "") -> kernel.Name:
         name = hint if self.probe else self.names.fresh(hint)

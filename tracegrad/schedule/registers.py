@@ -1,50 +1,80 @@
-"""Temporaries of one element become local variables, which live in registers: carries of loops, flags, counts.
+"""Small temporaries become local variables, which live in registers: carries of loops, flags, counts.
 
-Through memory a value that each step writes and the next one reads costs some nanoseconds a step, and twice that where its address happens to
-resemble that of another store.
+Through memory a value that each step writes and the next one reads costs some nanoseconds a step, and several times that where what is read
+was written in other pieces, or where its address happens to resemble that of another store.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from itertools import product
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from .._codegen import kernel, traversal
+from .lower import is_small
 from .memory import mentioned
 
+Places: TypeAlias = Mapping[str, Mapping[tuple[Any, ...], str]]
+"""The local variable for each element of some buffers."""
 
-def promote(phases: Sequence[kernel.Phase], buffers: Mapping[str, kernel.Buffer]) -> list[kernel.Phase]:
-    """The phases with local variables for the temporaries that can be one: of one element, in one serial phase, never handed to a routine."""
+
+def promote(phases: Sequence[kernel.Phase], buffers: Mapping[str, kernel.Buffer], fresh: Callable[[str], str]) -> list[kernel.Phase]:
+    """The phases with local variables for the temporaries that can be some: small, in one serial phase, at known places, never handed to a routine."""
     shown = {b.of for b in buffers.values() if b.of}
     seen = [mentioned(p.body) for p in phases]
-    handed: set[str] = set()
-    for p in phases:
-        kernel.walk(p.body, lambda s: handed.update(a for a in s.arguments if isinstance(a, str)) if isinstance(s, kernel.Call) else None)
+    barred = set().union(*[_elsewhere(p.body) for p in phases])
     result = []
     for number, (phase, names) in enumerate(zip(phases, seen, strict=True)):
-        elsewhere = set().union(*[other for k, other in enumerate(seen) if k != number])
-        chosen = {
-            name: buffers[name].dtype
-            for name in sorted(names - elsewhere - handed - shown)
-            if name in buffers and buffers[name].role == "temp" and not buffers[name].of and all(s == 1 for s in buffers[name].shape)
-        }
+        others = set().union(*[other for k, other in enumerate(seen) if k != number])
+        chosen = [
+            buffers[name]
+            for name in sorted(names - others - barred - shown)
+            if name in buffers and buffers[name].role == "temp" and not buffers[name].of and is_small(buffers[name].shape)
+        ]
         if phase.kind == "serial" and chosen:
-            first = [kernel.Declare(name, kernel.Literal(dtype.type(0).item(), dtype)) for name, dtype in chosen.items()]
-            phase = replace(phase, body=(*first, *_rewritten(phase.body, chosen)))
+            places = {b.name: _places(b, fresh) for b in chosen}
+            first = [
+                kernel.Declare(name, kernel.Literal(b.dtype.type(0).item(), b.dtype)) for b in chosen for name in places[b.name].values()
+            ]
+            phase = replace(phase, body=(*first, *_rewritten(phase.body, places, {b.name: b.dtype for b in chosen})))
         result.append(phase)
     return result
 
 
-def _rewritten(body: Sequence[kernel.Statement], chosen: Mapping[str, Any]) -> tuple[kernel.Statement, ...]:
+def _places(buffer: kernel.Buffer, fresh: Callable[[str], str]) -> dict[tuple[Any, ...], str]:
+    if all(s == 1 for s in buffer.shape):
+        return {(0,) * len(buffer.shape): buffer.name}
+    indices = list(product(*[range(int(s)) for s in buffer.shape]))
+    return {at: fresh("_".join(map(str, (buffer.name, *at)))) for at in indices}
+
+
+def _elsewhere(body: tuple[kernel.Statement, ...]) -> set[str]:
+    """Buffers that are given to routines, or read or written at places that only a run tells."""
+    found: set[str] = set()
+
+    def visit(s: kernel.Statement) -> None:
+        if isinstance(s, kernel.Call):
+            found.update(a for a in s.arguments if isinstance(a, str))
+        accesses = [(x.buffer, x.index) for x in (*traversal.loads(s), *([s] if isinstance(s, kernel.Store) else []))]
+        found.update(name for name, at in accesses if not all(isinstance(i, int) for i in at))
+
+    kernel.walk(body, visit)
+    return found
+
+
+def _rewritten(body: Sequence[kernel.Statement], places: Places, dtypes: Mapping[str, np.dtype[Any]]) -> tuple[kernel.Statement, ...]:
     def load(e: kernel.Load) -> kernel.Expression:
-        return kernel.Name(e.buffer, e.dtype) if e.buffer in chosen else e
+        return kernel.Name(places[e.buffer][e.index], e.dtype) if e.buffer in places else e
 
     def store(s: kernel.Store) -> kernel.Statement:
-        if s.buffer not in chosen:
+        if s.buffer not in places:
             return s
-        value, dtype = s.value, chosen[s.buffer]
-        return kernel.Update(s.buffer, value if value.dtype == dtype else kernel.Apply("{x}", (("x", value),), dtype), s.combine, True)
+        value, dtype = s.value, dtypes[s.buffer]
+        value = value if value.dtype == dtype else kernel.Apply("{x}", (("x", value),), dtype)
+        return kernel.Update(places[s.buffer][s.index], value, s.combine, True)
 
     return traversal.rewritten(body, load, store)
 

@@ -10,7 +10,7 @@ from .._codegen import integers, kernel, lowering
 from ..ir.graph import Atom, Node, Var
 from ..types import Int, Shape
 from .bounds import at_most, ordered
-from .lower import Emitter, Index, Probe, Scope, Storage, is_one
+from .lower import Emitter, Index, Probe, Scope, Storage, is_one, is_small
 
 LANES = 4
 """A trailing axis of at most this static size is unrolled inside the loop over the axes before it."""
@@ -79,8 +79,10 @@ def own(k: int) -> Int:
     return integers.symbol(f"_{k}")
 
 
-def split_lanes(axes: list[Axis], most: int = LANES) -> tuple[list[Axis], list[Axis]]:
-    """The trailing short static axes as lanes, if any longer axis stays."""
+def split_lanes(axes: list[Axis], most: int = LANES, again: bool = False) -> tuple[list[Axis], list[Axis]]:
+    """The trailing short static axes as lanes, if any longer axis stays; all axes of what is small and computed again and again."""
+    if again and is_small([a.extent for a in axes]):
+        return [], axes
     lanes: list[Axis] = []
     total = 1
     while len(axes) > 1 and isinstance(axes[-1].extent, int) and axes[-1].extent > 1 and total * axes[-1].extent <= most:
@@ -93,10 +95,10 @@ def split_lanes(axes: list[Axis], most: int = LANES) -> tuple[list[Axis], list[A
     return axes, lanes
 
 
-def map_task(var: Atom, node: Node | None, dest: Storage, copy: bool = False) -> Task:
+def map_task(var: Atom, node: Node | None, dest: Storage, copy: bool = False, again: bool = False) -> Task:
     shape = var.type.shape
     index = tuple(0 if is_one(s) else own(k) for k, s in enumerate(shape))
-    axes, lanes = split_lanes([Axis(f"_{k}", s) for k, s in enumerate(shape) if not is_one(s)])
+    axes, lanes = split_lanes([Axis(f"_{k}", s) for k, s in enumerate(shape) if not is_one(s)], LANES, again)
     return Task("map", var, node, dest, axes, lanes, index, index, copy)
 
 
@@ -105,7 +107,7 @@ def _source_axes(shape: Shape, reduced: set[int]) -> tuple[list[Axis], Index]:
     return axes, tuple(0 if is_one(s) else own(k) for k, s in enumerate(shape))
 
 
-def reduce_task(emitter: Emitter, var: Var, node: Node, dest: Storage) -> Task:
+def reduce_task(emitter: Emitter, var: Var, node: Node, dest: Storage, again: bool = False) -> Task:
     """A reduction; its loops run in the order in which most of what it reads lies in memory."""
     shape = node.inputs[0].type.shape
     rule = node.op.lowering
@@ -124,7 +126,7 @@ def reduce_task(emitter: Emitter, var: Var, node: Node, dest: Storage) -> Task:
         probe_task(emitter, task)
         return task
     for most in (REDUCED_LANES, LANES):
-        outer, lanes = split_lanes(axes, most)
+        outer, lanes = split_lanes(axes, most, again)
         task = Task("reduce", var, node, dest, outer, lanes, index, out)
         statements = probe_task(emitter, task) * max(1, len(task.lane_positions()))
         if len(task.lane_positions()) <= LANES or (statements <= MOST_UNROLLED and any(not a.reduced for a in outer)):

@@ -10,7 +10,7 @@ from ..ir.graph import Atom, Graph, Literal, Node, Var
 from ..types import Int, Shape
 from .analysis import Analysis
 from .carries import Chain, in_place, sources
-from .lower import BOOL, Emitter, Storage, aligned, comment_of, converted, is_one, place_of
+from .lower import BOOL, Emitter, Storage, aligned, comment_of, converted, is_one, is_small, place_of
 from .nests import Nests
 from .tasks import Task, bundles, loops
 
@@ -76,7 +76,7 @@ def along(shape: Shape, axis: int, whole: Shape) -> bool:
 
 
 NEAR = 64
-"""The most elements of a carry that is kept in a place of its own."""
+"""The most elements of a carry that is kept in a place of its own where its last value becomes a part of something large."""
 
 
 class Whole:
@@ -175,7 +175,7 @@ class Whole:
 
     def fill(self, dest: Storage, atom: Atom) -> None:
         """Store all elements of an atom."""
-        with self.emitter.nest(dest.shape) as index:
+        for index in self.emitter.positions(dest.shape):
             self.nests.store(dest, index, self.emitter.element(atom, aligned(index, atom.type.shape)))
 
     def call(self, node: Node) -> None:
@@ -315,13 +315,10 @@ class Whole:
         self.advance([e.storage[v] for v in node.outputs[:carries]], carry)
 
     def near(self, var: Var) -> Storage:
-        """Where a loop keeps a carry: where its last value goes, or, if it is small and would be a part of something large, in a place of its own."""
+        """Where a loop keeps a carry: where its last value goes, or, if it is small, in a place of its own, which may become registers."""
         where, size = self.emitter.storage[var], var.type.size
-        return (
-            self.builder.buffer(f"{self.emitter.names.of(var)}_now", var, "temp")
-            if where.prefix and isinstance(size, int) and size <= NEAR
-            else where
-        )
+        own = is_small(var.type.shape) or (where.prefix and isinstance(size, int) and size <= NEAR)
+        return self.builder.buffer(f"{self.emitter.names.of(var)}_now", var, "temp") if own else where
 
     def following(
         self, outputs: Sequence[Var], body: Graph, carries: Sequence[Var], carry: Sequence[Storage]
@@ -340,7 +337,7 @@ class Whole:
             if dest == source:
                 continue
             dtype = e.buffers[source.buffer].dtype
-            with e.nest(dest.shape) as index:
+            for index in e.positions(dest.shape):
                 self.nests.store(dest, index, kernel.Load(source.buffer, self.nests.place(source, index), dtype))
 
     def switch(self, node: Node) -> None:
