@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
@@ -175,9 +175,11 @@ class Emitter:
         """Whether what is written now runs many times."""
         return len(self.scopes) > 1
 
-    def nest(self, shape: Shape) -> Any:
+    @contextmanager
+    def nest(self, shape: Shape) -> Iterator[Index]:
         """Loops over all of `shape`."""
-        return _Nest(self, shape)
+        with ExitStack() as stack:
+            yield tuple([0 if is_one(size) else stack.enter_context(self.loop(0, size)) for size in shape])
 
     def positions(self, shape: Shape) -> Iterator[Index]:
         """All places of a small array, or the one place inside of loops over a larger one."""
@@ -460,29 +462,6 @@ COMBINING = {
     "and": "{x} & {y}",
     "or": "{x} | {y}",
 }
-
-
-class _Nest:
-    """Loops over a shape as one context."""
-
-    def __init__(self, emitter: Emitter, shape: Shape) -> None:
-        self.emitter, self.shape = emitter, shape
-        self.open: list[Any] = []
-
-    def __enter__(self) -> Index:
-        index: list[Int] = []
-        for size in self.shape:
-            if is_one(size):
-                index.append(0)
-                continue
-            loop = self.emitter.loop(0, size)
-            index.append(loop.__enter__())
-            self.open.append(loop)
-        return tuple(index)
-
-    def __exit__(self, *exception: object) -> None:
-        for loop in reversed(self.open):
-            loop.__exit__(*exception)
 
 
 def place(index: Index, node: Node, position: Iterable[Int]) -> Index:

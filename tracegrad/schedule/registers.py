@@ -58,7 +58,9 @@ def _elsewhere(body: tuple[kernel.Statement, ...]) -> set[str]:
     def visit(s: kernel.Statement) -> None:
         if isinstance(s, kernel.Call):
             found.update(a for a in s.arguments if isinstance(a, str))
-        accesses = [(x.buffer, x.index) for x in (*traversal.loads(s), *([s] if isinstance(s, kernel.Store) else []))]
+        accesses = [(x.buffer, x.index) for x in traversal.loads(s)]
+        if isinstance(s, kernel.Store):
+            accesses.append((s.buffer, s.index))
         found.update(name for name, at in accesses if not all(isinstance(i, int) for i in at))
 
     kernel.walk(body, visit)

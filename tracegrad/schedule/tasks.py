@@ -81,7 +81,7 @@ def own(k: int) -> Int:
 
 def split_lanes(axes: list[Axis], most: int = LANES, again: bool = False) -> tuple[list[Axis], list[Axis]]:
     """The trailing short static axes as lanes, if any longer axis stays; all axes of what is small and computed again and again."""
-    if again and is_small([a.extent for a in axes]):
+    if again and is_small(tuple([a.extent for a in axes])):
         return [], axes
     lanes: list[Axis] = []
     total = 1
