@@ -29,26 +29,33 @@ from .sized import sized_op, unused_symbol
 # number of steps that were taken.
 
 
-def _infer(*inputs: Any, test: Graph, body: Graph, constants: int, max_steps: int | None) -> Types:
+def _infer(*inputs: Any, test: Graph, body: Graph, constants: int, max_steps: int | None, failure: str = "") -> Types:
     return (*body.output_types, NUMBER)
 
 
-def _evaluate(*inputs: Any, test: Graph, body: Graph, constants: int, max_steps: int | None) -> tuple[Any, ...]:
+def _evaluate(*inputs: Any, test: Graph, body: Graph, constants: int, max_steps: int | None, failure: str = "") -> tuple[Any, ...]:
     fixed, carry = inputs[:constants], list(inputs[constants:])
     steps = 0
     while evaluate(test, [*fixed, *carry])[0]:
-        _check_steps(steps, max_steps)
+        _check_steps(steps, max_steps, failure)
         carry = evaluate(body, [*fixed, *carry])
         steps += 1
     return (*[np.array(c, t.dtype) for c, t in zip(carry, body.output_types, strict=True)], np.int64(steps))
 
 
-def _check_steps(steps: int, max_steps: int | None) -> None:
-    if steps == max_steps:
-        raise RuntimeError(f"while_loop: still going after max_steps={max_steps} steps")
+def _limit(max_steps: int | None, failure: str) -> dict[str, Any]:
+    """The parameters that bound a loop."""
+    return {"max_steps": max_steps, "failure": failure} if failure else {"max_steps": max_steps}
 
 
-def _vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, *, test: Graph, body: Graph, constants: int, max_steps: int | None) -> list[Any]:
+def _check_steps(steps: int, max_steps: int | None, failure: str) -> None:
+    if max_steps is not None and steps == max_steps:
+        raise RuntimeError(failure or f"while_loop: still going after max_steps={max_steps} steps")
+
+
+def _vjp(
+    cts: Any, inputs: Any, outs: Any, wanted: Any, *, test: Graph, body: Graph, constants: int, max_steps: int | None, failure: str = ""
+) -> list[Any]:
     # As many steps as were taken, as a loop with a known number of them.
     symbol = unused_symbol(test, body)
     key = "counted", symbol
@@ -64,7 +71,9 @@ def _vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, *, test: Graph, body: Gr
     return [next(found) if w else None for w in wanted]
 
 
-def _jvp(tangents: Any, inputs: Any, outs: Any, *, test: Graph, body: Graph, constants: int, max_steps: int | None) -> list[Any]:
+def _jvp(
+    tangents: Any, inputs: Any, outs: Any, *, test: Graph, body: Graph, constants: int, max_steps: int | None, failure: str = ""
+) -> list[Any]:
     consts, start = inputs[:constants], inputs[constants:]
     fixed = [t for t in tangents[:constants] if t is not None]
     moving = [is_differentiable(x.dtype) for x in start]
@@ -87,14 +96,14 @@ def _jvp(tangents: Any, inputs: Any, outs: Any, *, test: Graph, body: Graph, con
         "test": closed(f"{test.name}_tangent", going, types, test),
         "body": closed(f"{body.name}_tangent", step, types, body),
         "constants": n + f,
-        "max_steps": max_steps,
+        **_limit(max_steps, failure),
     }
     found = iter(bind(while_op, operands, params)[c:-1])
     return [*[next(found) if m else None for m in moving], None]
 
 
-def _batch(values: Any, axes: Any, size: Any, *, test: Graph, body: Graph, constants: int, max_steps: int | None) -> Any:
-    params = {"test": test, "body": body, "constants": constants, "max_steps": max_steps}
+def _batch(values: Any, axes: Any, size: Any, *, test: Graph, body: Graph, constants: int, max_steps: int | None, failure: str = "") -> Any:
+    params = {"test": test, "body": body, "constants": constants, **_limit(max_steps, failure)}
     places: list[int | None] = [*axes[:constants], *[None if a is None else 0 for a in axes[constants:]]]
     while True:
         # A carry is batched where its start is, or what it becomes.
@@ -154,12 +163,17 @@ def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any
     """
     if max_steps is not None and max_steps < 0:
         raise ValueError(f"while_loop: max_steps must be at least 0, it is {max_steps}")
+    return loop_while(cond, body, init, max_steps)
+
+
+def loop_while(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any, max_steps: int | None, failure: str = "") -> Any:
+    """`while_loop`, with an error that says `failure` where there are more than `max_steps` steps."""
     if not STATE.traces:
         carry, steps = own(init), 0
         leaves, spec = flatten(carry)
         kinds = [strong(x) for x in leaves]
         while _condition(cond(carry)):
-            _check_steps(steps, max_steps)
+            _check_steps(steps, max_steps, failure)
             carry = body(carry)
             if steps == 0:
                 check_carry("while_loop", carry, spec, kinds)
@@ -184,7 +198,7 @@ def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any
         "test": closed("test", lambda *v: [convert(joined(test)(*v)[0], np.bool_)], types, test.graph),
         "body": closed("body", lambda *v: [convert(x, t.dtype) for x, t in zip(joined(step)(*v), kinds, strict=True)], types, step.graph),
         "constants": n,
-        "max_steps": max_steps,
+        **_limit(max_steps, failure),
     }
     found = bind(while_op, [*captures, *leaves], params)
     return unflatten(spec, [plain(x) for x in found[:-1]])
@@ -266,4 +280,4 @@ def _check_region(who: str, step: Region, spec: Any, kinds: Sequence[ArrayType])
 
 
 OPS = (while_op,)
-__all__ = ["fori_loop", "while_loop", "while_op"]
+__all__ = ["fori_loop", "loop_while", "while_loop", "while_op"]

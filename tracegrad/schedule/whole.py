@@ -396,7 +396,7 @@ class Whole:
         e.emit(kernel.While(condition, tuple(inner.statements)))
         self.advance([e.storage[v] for v in node.outputs[:-1]], carry)
         if limit is not None:
-            message = f"RuntimeError: while_loop: still going after max_steps={limit} steps"
+            message = "RuntimeError: " + (node.params.get("failure") or f"while_loop: still going after max_steps={limit} steps")
             done = kernel.Apply("not {x}", (("x", kernel.Load(going.buffer, (0,), BOOL)),), BOOL)
             e.emit(kernel.Check(done, e.error(message + place_of(node)), steps))
 
