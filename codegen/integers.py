@@ -1,7 +1,7 @@
 """Integer expressions over symbols: sizes, strides and loop indices, in one canonical form.
 
-An expression is a polynomial with integer coefficients over *atoms*: a `Symbol`, or an opaque `FloorDiv`, `Mod`,
-`Min`, `Max` of expressions. Two expressions that the canonical form makes equal compare equal with `==` and hash alike;
+An expression is a polynomial with integer coefficients over *atoms*: a `Symbol`, or an opaque quotient, remainder, minimum,
+maximum or square root of expressions. Two expressions that the canonical form makes equal compare equal with `==` and hash alike;
 a constant expression is always a plain `int`, never an `Integer`. All shape arithmetic of the project is done here.
 """
 
@@ -54,7 +54,7 @@ class Symbol(Atom):
 
 
 class Binary(Atom):
-    """`a // b`, `a % b`, `min(a, b)` or `max(a, b)` of two expressions, when it does not simplify."""
+    """`a // b`, `a % b`, `min(a, b)`, `max(a, b)` or `int(a ** (1 / b))` of two expressions, when it does not simplify."""
 
     __slots__ = ("left", "op", "right")
 
@@ -65,6 +65,8 @@ class Binary(Atom):
     def __str__(self) -> str:
         if self.op in ("min", "max"):
             return f"{self.op}({self.left}, {self.right})"
+        if self.op == "root":
+            return f"int(({self.left}) ** 0.5)"
         return f"({self.left}) {self.op} ({self.right})"
 
     __repr__ = __str__
@@ -322,6 +324,11 @@ def maximum(a: Int, b: Int) -> Int:
     return Integer((((Binary("max", a, b),), 1),))
 
 
+def root(a: Int) -> Int:
+    """The largest integer of which the square is at most `a`, which is not negative and below 2**52."""
+    return math.isqrt(a) if isinstance(a, int) else Integer((((Binary("root", a, 2),), 1),))
+
+
 def product(values: Iterable[Int]) -> Int:
     result: Int = 1
     for value in values:
@@ -346,7 +353,13 @@ def _map_atoms(value: Int, leaf: Callable[[Symbol], Int]) -> Int:
     return total
 
 
-BINARY: dict[str, Callable[[Int, Int], Int]] = {"//": floordiv, "%": mod, "min": minimum, "max": maximum}
+BINARY: dict[str, Callable[[Int, Int], Int]] = {
+    "//": floordiv,
+    "%": mod,
+    "min": minimum,
+    "max": maximum,
+    "root": lambda a, _: root(a),
+}
 
 
 def substitute(value: Int, bindings: Mapping[str, Int]) -> Int:

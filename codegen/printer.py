@@ -86,6 +86,8 @@ def _atom(atom: Any) -> str:
     assert isinstance(atom, Binary)
     if atom.op in ("min", "max"):
         return f"{atom.op}({integer(atom.left)}, {integer(atom.right)})"
+    if atom.op == "root":
+        return f"index(int(({integer(atom.left)}) ** 0.5))"
     return f"(({integer(atom.left)}) {atom.op} ({integer(atom.right)}))"
 
 

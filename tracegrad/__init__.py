@@ -19,6 +19,7 @@ from . import custom_function as custom_function
 from . import func as func
 from .autograd import functional as functional
 from .autograd.grad_mode import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
+from .checkpointing import checkpoint
 from .config import default_dtype, set_default_dtype
 from .control.associative import associative_scan
 from .control.branch import cond, switch
@@ -54,6 +55,7 @@ __all__ = [
     "associative_scan",
     "autograd",
     "bool_",
+    "checkpoint",
     "complex64",
     "complex128",
     "cond",

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .._codegen import integers, lowering
+from ..autograd.mode import MODE
+from ..autograd.rerun import rerun
 from ..dtypes import is_differentiable
 from ..errors import ShapeError
 from ..ir.dispatch import STATE, bind
@@ -22,18 +26,22 @@ from ..transforms.tracing import leaf_type, plain
 from ..tree import flatten, map_leaves, unflatten
 from ..types import ArrayType
 from .region import Region, captured, check_carry, closed, one_by_one, operands_of, own, region, repeated, strong, zero
-from .scan import NUMBER, Parts, bound, loop, scan_op
+from .scan import NUMBER, Checkpoint, Parts, in_segments, loop, scan_op, segmented, spans_of
 from .sized import sized_op, unused_symbol
 
 # Inputs of the operation: constants, initial carries. Inputs of test and body: constants, carries. Outputs of the operation: final carries, and the
 # number of steps that were taken.
 
 
-def _infer(*inputs: Any, test: Graph, body: Graph, constants: int, max_steps: int | None, failure: str = "") -> Types:
+def _infer(
+    *inputs: Any, test: Graph, body: Graph, constants: int, max_steps: int | None, failure: str = "", checkpoint: Checkpoint = None
+) -> Types:
     return (*body.output_types, NUMBER)
 
 
-def _evaluate(*inputs: Any, test: Graph, body: Graph, constants: int, max_steps: int | None, failure: str = "") -> tuple[Any, ...]:
+def _evaluate(
+    *inputs: Any, test: Graph, body: Graph, constants: int, max_steps: int | None, failure: str = "", checkpoint: Checkpoint = None
+) -> tuple[Any, ...]:
     fixed, carry = inputs[:constants], list(inputs[constants:])
     steps = 0
     while evaluate(test, [*fixed, *carry])[0]:
@@ -43,9 +51,9 @@ def _evaluate(*inputs: Any, test: Graph, body: Graph, constants: int, max_steps:
     return (*[np.array(c, t.dtype) for c, t in zip(carry, body.output_types, strict=True)], np.int64(steps))
 
 
-def _limit(max_steps: int | None, failure: str) -> dict[str, Any]:
-    """The parameters that bound a loop."""
-    return {"max_steps": max_steps, "failure": failure} if failure else {"max_steps": max_steps}
+def _options(max_steps: int | None, failure: str, checkpoint: Checkpoint) -> dict[str, Any]:
+    """The parameters that bound a loop, and what its adjoint keeps, where there is something to say."""
+    return {"max_steps": max_steps, **({"failure": failure} if failure else {}), **({"checkpoint": checkpoint} if checkpoint else {})}
 
 
 def _check_steps(steps: int, max_steps: int | None, failure: str) -> None:
@@ -54,16 +62,28 @@ def _check_steps(steps: int, max_steps: int | None, failure: str) -> None:
 
 
 def _vjp(
-    cts: Any, inputs: Any, outs: Any, wanted: Any, *, test: Graph, body: Graph, constants: int, max_steps: int | None, failure: str = ""
+    cts: Any,
+    inputs: Any,
+    outs: Any,
+    wanted: Any,
+    *,
+    test: Graph,
+    body: Graph,
+    constants: int,
+    max_steps: int | None,
+    failure: str = "",
+    checkpoint: Checkpoint = None,
 ) -> list[Any]:
     # As many steps as were taken, as a loop with a known number of them.
     symbol = unused_symbol(test, body)
-    key = "counted", symbol
+    key = "counted", symbol, checkpoint
     if key not in body.derived:
         step = body.replace(inputs=(*body.inputs, Var(NUMBER, "step")), name=body.name)
         types = [v.type for v in body.inputs]
+        length = integers.symbol(symbol)
+        spans = spans_of(checkpoint, length, "while_loop")
         body.derived[key] = closed(
-            "steps", lambda *v: bound(step, Parts(v[:constants], v[constants:], ()), integers.symbol(symbol), False)[0], types, body
+            "steps", lambda *v: segmented(step, Parts(v[:constants], v[constants:], ()), length, False, spans)[0], types, body
         )
     derived = adjoint(body.derived[key], wanted, [ct is not None for ct in cts[:-1]])
     given = [ct for ct in cts[:-1] if ct is not None]
@@ -72,7 +92,16 @@ def _vjp(
 
 
 def _jvp(
-    tangents: Any, inputs: Any, outs: Any, *, test: Graph, body: Graph, constants: int, max_steps: int | None, failure: str = ""
+    tangents: Any,
+    inputs: Any,
+    outs: Any,
+    *,
+    test: Graph,
+    body: Graph,
+    constants: int,
+    max_steps: int | None,
+    failure: str = "",
+    checkpoint: Checkpoint = None,
 ) -> list[Any]:
     consts, start = inputs[:constants], inputs[constants:]
     fixed = [t for t in tangents[:constants] if t is not None]
@@ -96,14 +125,25 @@ def _jvp(
         "test": closed(f"{test.name}_tangent", going, types, test),
         "body": closed(f"{body.name}_tangent", step, types, body),
         "constants": n + f,
-        **_limit(max_steps, failure),
+        **_options(max_steps, failure, checkpoint),
     }
     found = iter(bind(while_op, operands, params)[c:-1])
     return [*[next(found) if m else None for m in moving], None]
 
 
-def _batch(values: Any, axes: Any, size: Any, *, test: Graph, body: Graph, constants: int, max_steps: int | None, failure: str = "") -> Any:
-    params = {"test": test, "body": body, "constants": constants, **_limit(max_steps, failure)}
+def _batch(
+    values: Any,
+    axes: Any,
+    size: Any,
+    *,
+    test: Graph,
+    body: Graph,
+    constants: int,
+    max_steps: int | None,
+    failure: str = "",
+    checkpoint: Checkpoint = None,
+) -> Any:
+    params = {"test": test, "body": body, "constants": constants, **_options(max_steps, failure, checkpoint)}
     places: list[int | None] = [*axes[:constants], *[None if a is None else 0 for a in axes[constants:]]]
     while True:
         # A carry is batched where its start is, or what it becomes.
@@ -146,11 +186,14 @@ while_op = op(
 )
 
 
-def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any, max_steps: int | None = None) -> Any:
+def while_loop(
+    cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any, max_steps: int | None = None, checkpoint: Checkpoint = None
+) -> Any:
     """Repeat `carry = body(carry)` as long as `cond(carry)` holds; returns the last carry.
 
     init        a tree of arrays, which keeps its structure, shapes and dtypes
     max_steps   a RuntimeError after so many steps, where given
+    checkpoint  what reverse mode keeps of the steps that were taken, as in `scan`
 
     Eagerly this is Python's `while`; in a compiled function it is one loop, and its derivatives, reverse mode included, are loops as well: no
     bound on the number of steps is needed. What `cond` and `body` read around them (closures) is differentiated too.
@@ -163,22 +206,37 @@ def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any
     """
     if max_steps is not None and max_steps < 0:
         raise ValueError(f"while_loop: max_steps must be at least 0, it is {max_steps}")
-    return loop_while(cond, body, init, max_steps)
+    spans_of(checkpoint, 1, "while_loop")
+    return loop_while(cond, body, init, max_steps, "", checkpoint)
 
 
-def loop_while(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any, max_steps: int | None, failure: str = "") -> Any:
+def loop_while(
+    cond: Callable[[Any], Any],
+    body: Callable[[Any], Any],
+    init: Any,
+    max_steps: int | None,
+    failure: str = "",
+    checkpoint: Checkpoint = None,
+) -> Any:
     """`while_loop`, with an error that says `failure` where there are more than `max_steps` steps."""
     if not STATE.traces:
-        carry, steps = own(init), 0
-        leaves, spec = flatten(carry)
+        start = own(init)
+        leaves, spec = flatten(start)
         kinds = [strong(x) for x in leaves]
-        while _condition(cond(carry)):
-            _check_steps(steps, max_steps, failure)
-            carry = body(carry)
-            if steps == 0:
-                check_carry("while_loop", carry, spec, kinds)
-            steps += 1
-        return map_leaves(plain, carry)
+
+        def run(carry: Any, steps: int, most: float, spans: Sequence[Callable[[int], int]]) -> tuple[Any, int]:
+            while steps < most and _condition(cond(carry)):
+                if spans:
+                    carry, steps = rerun(functools.partial(run, carry, steps, min(most, steps + spans[0](steps)), spans[1:]))
+                    continue
+                _check_steps(steps, max_steps, failure)
+                carry = body(carry)
+                if steps == 0:
+                    check_carry("while_loop", carry, spec, kinds)
+                steps += 1
+            return carry, steps
+
+        return map_leaves(plain, run(start, 0, math.inf, _growing(checkpoint) if MODE.enabled else ())[0])
     leaves, spec = operands_of(init, "while_loop: the initial carry"), flatten(init)[1]
     kinds = [strong(x) for x in leaves]
     test = region(cond, (init,), kinds, "while_loop: the condition", "test")
@@ -198,17 +256,25 @@ def loop_while(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any
         "test": closed("test", lambda *v: [convert(joined(test)(*v)[0], np.bool_)], types, test.graph),
         "body": closed("body", lambda *v: [convert(x, t.dtype) for x, t in zip(joined(step)(*v), kinds, strict=True)], types, step.graph),
         "constants": n,
-        **_limit(max_steps, failure),
+        **_options(max_steps, failure, checkpoint),
     }
     found = bind(while_op, [*captures, *leaves], params)
     return unflatten(spec, [plain(x) for x in found[:-1]])
 
 
-def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any) -> Any:
+def _growing(checkpoint: Checkpoint) -> list[Callable[[int], int]]:
+    """How long a segment that begins after so many steps may be. Segments that grow by one are about as many as the longest has steps."""
+    if checkpoint == "sqrt":
+        return [lambda steps: math.isqrt(2 * steps) + 1]
+    return [lambda _, k=int(k): k for k in spans_of(checkpoint, 1, "while_loop")]  # type: ignore[misc]
+
+
+def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any, checkpoint: Checkpoint = None) -> Any:
     """`for i in range(lower, upper): carry = body(i, carry)`; returns the last carry, `init` where there is no step.
 
     lower, upper    integers, which may be traced
     init            a tree of arrays, which keeps its structure, shapes and dtypes
+    checkpoint      what reverse mode keeps of the steps, as in `scan`
 
     Eagerly a Python loop; in a compiled function one loop, whatever the number of steps, and so are its derivatives.
 
@@ -223,11 +289,17 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any
         carry = own(init)
         leaves, spec = flatten(carry)
         kinds = [strong(x) for x in leaves]
-        for i in range(*map(int, ends)):
-            carry = body(np.int64(i), carry)
-            if i == int(ends[0]):
-                check_carry("fori_loop", carry, spec, kinds)
-        return map_leaves(plain, carry)
+        first, last = map(int, ends)
+
+        def run(carry: Any, steps: Sequence[int]) -> Any:
+            for i in steps:
+                carry = body(np.int64(i), carry)
+                if i == first:
+                    check_carry("fori_loop", carry, spec, kinds)
+            return carry
+
+        spans = spans_of(checkpoint, max(0, last - first), "fori_loop")
+        return map_leaves(plain, in_segments(range(first, last), tuple(map(int, spans)), run, carry))
     leaves, spec = operands_of(init, "fori_loop: the initial carry"), flatten(init)[1]
     kinds = [strong(x) for x in leaves]
     step = region(body, (np.int64(0), init), [NUMBER, *kinds], "fori_loop: the body")
@@ -242,9 +314,11 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any
     if any(isinstance(x, Boxed) for x in ends):
         symbol = unused_symbol(step.graph)
         types = list(map(strong, (*given, *leaves)))
+        length: Any = integers.symbol(symbol)
+        spans = spans_of(checkpoint, length, "fori_loop")
         graph = closed(
             "steps",
-            lambda *v: loop("body", inner, Parts(v[: n + 1], v[n + 1 :], ()), step.graph, integers.symbol(symbol), False)[0],
+            lambda *v: loop("body", inner, Parts(v[: n + 1], v[n + 1 :], ()), step.graph, length, False, spans)[0],
             types,
             step.graph,
         )
@@ -252,7 +326,8 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any
         found = bind(sized_op, [count, *given, *leaves], {"graph": graph, "symbol": symbol})
     else:
         length = integers.maximum(0, ends[1] - ends[0])
-        found = loop("body", inner, Parts(given, leaves, ()), step.graph, length, False)[0]
+        spans = spans_of(checkpoint, length, "fori_loop")
+        found = loop("body", inner, Parts(given, leaves, ()), step.graph, length, False, spans)[0]
     return unflatten(spec, [plain(x) for x in found])
 
 

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from .._codegen import lowering
+from .._codegen import integers, lowering
+from ..autograd.mode import MODE
+from ..autograd.rerun import rerun
 from ..dtypes import INT64, is_differentiable
 from ..errors import ShapeError
 from ..ir.dispatch import STATE, bind
 from ..ir.evaluate import evaluate
 from ..ir.graph import Graph, Var
 from ..ir.op import Types, op
-from ..ops import add, moveaxis, slice_array, stack
+from ..ops import add, concatenate, moveaxis, mul, slice_array, stack
 from ..ops.shape import reshape
 from ..transforms.derive import batched, captures_of, joint, tangent
 from ..transforms.partition import partition
 from ..transforms.tracing import leaf_type, plain
 from ..tree import flatten, unflatten
 from ..types import ArrayType, Int
+from .block import checkpointed
 from .region import aligned, check_carry, closed, copied, operands_of, own, region, repeated, strong, zero
 
 # Inputs of the operation: constants, initial carries, stacked xs. Inputs of the body: constants, carries, the number of the step (which
@@ -57,7 +62,7 @@ def parts(values: Sequence[Any], constants: int, carries: int) -> Parts:
 
 
 def loop(
-    name: str, step: Callable[..., Sequence[Any]], inputs: Parts, like: Graph, length: Int, reverse: bool
+    name: str, step: Callable[..., Sequence[Any]], inputs: Parts, like: Graph, length: Int, reverse: bool, spans: Sequence[Int] = ()
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """A loop whose body is `step(constants, carries, number, slices) -> (carries, ys)`; its final carries and stacked ys."""
     types = [*map(strong, (*inputs.constants, *inputs.carries)), NUMBER, *map(_slice, inputs.xs)]
@@ -67,7 +72,7 @@ def loop(
         carries, ys = step(values[:n], values[n : n + c], values[n + c], values[n + c + 1 :])
         return [*carries, *ys]
 
-    return bound(closed(name, function, types, like), inputs, length, reverse)
+    return segmented(closed(name, function, types, like), inputs, length, reverse, spans)
 
 
 def bound(body: Graph, inputs: Parts, length: Int, reverse: bool) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
@@ -76,6 +81,83 @@ def bound(body: Graph, inputs: Parts, length: Int, reverse: bool) -> tuple[tuple
     given = [*inputs.constants, *inputs.carries, *inputs.xs]
     found = bind(scan_op, given, {"body": body, "constants": n, "carries": c, "length": length, "reverse": reverse})
     return found[:c], found[c:]
+
+
+Checkpoint: TypeAlias = int | str | tuple[int, ...] | None
+
+
+def spans_of(checkpoint: Checkpoint, length: Int, who: str) -> tuple[Int, ...]:
+    """How many steps a segment has, and those within it."""
+    if checkpoint is None:
+        return ()
+    if checkpoint == "sqrt":
+        if not isinstance(length, int):
+            return (integers.maximum(1, integers.root(length)),)
+        near = math.isqrt(length)
+        # Where segments of about this length fit without a rest, there is one loop less to compile.
+        return (max(1, next((k for k in range(near, near // 2, -1) if length % k == 0), near)),)
+    spans = checkpoint if isinstance(checkpoint, tuple) else (checkpoint,)
+    if not spans or any(isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1 for k in spans):
+        raise ValueError(
+            f"{who}: checkpoint is 'sqrt', the steps of a segment (at least 1), or a tuple of such numbers, not {checkpoint!r}"
+        )
+    return tuple(map(int, spans))
+
+
+def segmented(body: Graph, inputs: Parts, length: Int, reverse: bool, spans: Sequence[Int]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """The loop in segments of `spans[0]` steps, each a checkpoint, as a loop over segments and one over the steps that remain.
+
+    What the adjoint keeps of a segment are its first carries; the rest it computes again, one segment at a time.
+    """
+    count = integers.floordiv(length, spans[0]) if spans else 0
+    if isinstance(count, int) and count == 0:
+        return bound(body, inputs, length, reverse)
+    span, n, c = spans[0], len(inputs.constants), len(inputs.carries)
+    whole = count * span
+    fixed = list(map(strong, inputs.constants))
+    kinds = [*map(strong, inputs.carries), NUMBER, *map(_slice, inputs.xs)]
+
+    def step(*v: Any) -> list[Any]:
+        return evaluate(body, [*v[:n], *v[n + 1 : n + 1 + c], add(mul(v[n], span), v[n + 1 + c]), *v[n + 2 + c :]])
+
+    def late(*v: Any) -> list[Any]:
+        return evaluate(body, [*v[: n + c], add(v[n + c], whole), *v[n + c + 1 :]])
+
+    def steps(*v: Any) -> list[Any]:
+        last, ys = segmented(inner, Parts(v[: n + 1], v[n + 1 : n + 1 + c], v[n + 1 + c :]), span, reverse, spans[1:])
+        return [*last, *ys]
+
+    def segment(constants: Any, carries: Any, number: Any, slices: Any) -> Any:
+        found = checkpointed(stretch, [*constants, number, *carries, *slices])
+        return found[:c], found[c:]
+
+    def main(carries: Sequence[Any]) -> tuple[tuple[Any, ...], list[Any]]:
+        xs = [reshape(part(x, 0, whole), (count, span, *x.shape[1:])) for x in inputs.xs]
+        last, ys = loop("segments", segment, Parts(inputs.constants, carries, xs), body, count, reverse)
+        return last, [reshape(y, (whole, *y.shape[2:])) for y in ys]
+
+    def rest(carries: Sequence[Any]) -> tuple[tuple[Any, ...], Sequence[Any]]:
+        graph = closed(body.name, late, [*fixed, *kinds], body)
+        return bound(graph, Parts(inputs.constants, carries, [part(x, whole, length - whole) for x in inputs.xs]), length - whole, reverse)
+
+    inner = closed(body.name, step, [*fixed, NUMBER, *kinds], body)
+    longer = [ArrayType(t.dtype, (span, *t.shape)) for t in kinds[c + 1 :]]
+    stretch = closed("segment", steps, [*fixed, NUMBER, *kinds[:c], *longer], body)
+    if isinstance(whole, int) and whole == length:
+        last, ys = main(inputs.carries)
+        return last, tuple(ys)
+    if reverse:
+        last, later = rest(inputs.carries)
+        last, ys = main(last)
+    else:
+        last, ys = main(inputs.carries)
+        last, later = rest(last)
+    return last, tuple([concatenate([a, b]) for a, b in zip(ys, later, strict=True)])
+
+
+def part(x: Any, start: Int, size: Int) -> Any:
+    """Slices from `start` on."""
+    return slice_array(x, (start, *[0] * (len(x.shape) - 1)), (size, *x.shape[1:]), (1,) * len(x.shape))
 
 
 def _jvp(tangents: Any, inputs: Any, outs: Any, *, body: Graph, constants: int, carries: int, length: Int, reverse: bool) -> list[Any]:
@@ -191,12 +273,20 @@ scan_op = op(
 
 
 def scan(
-    f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any = None, length: Int | None = None, reverse: bool = False
+    f: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    xs: Any = None,
+    length: Int | None = None,
+    reverse: bool = False,
+    checkpoint: Checkpoint = None,
 ) -> tuple[Any, Any]:
     """Loop over the leading axis: `carry, y = f(carry, x)` for each x; returns the last carry and the stacked ys.
 
     init, xs    trees of arrays; every leaf of `xs` has the same leading size (or give `length` alone)
     reverse     run from the last slice to the first; ys stay in the order of xs
+    checkpoint  what reverse mode keeps of n steps. None: of each step what its derivative reads. A number k: the carry at every k-th step,
+                and one segment of k steps at a time, which is computed again. "sqrt": k is about the square root of n. A tuple (k, l,
+                ...): segments of k steps are themselves kept in segments of l steps, computed once more for each level
 
     The carry must keep its structure, shapes and dtypes. Eagerly this is a plain Python loop; in a compiled function it is one loop of
     the generated code, whatever the length, and its derivative is another.
@@ -213,10 +303,11 @@ def scan(
     if length is None and not sizes:
         raise ValueError("scan: give xs or length")
     count: Any = length if length is not None else sizes[0]
+    spans = spans_of(checkpoint, count, "scan")
     if any(s != count for s in sizes):
         raise ShapeError(f"scan: the leading sizes of xs differ: {sizes}" + (f" (length={length})" if length is not None else ""))
     if not STATE.traces and count:
-        return _loop(f, init, x_leaves, x_spec, int(count), reverse)
+        return _loop(f, init, x_leaves, x_spec, int(count), reverse, tuple(map(int, spans)))
     carry_leaves, carry_spec = operands_of(init, "scan: the initial carry"), flatten(init)[1]
     kinds = [strong(x) for x in carry_leaves]
     traced = region(f, (init, xs), [*kinds, *map(_slice, x_leaves)], "scan: the body")
@@ -226,7 +317,7 @@ def scan(
     n, split = len(carry_leaves), len(carry_leaves) + len(x_leaves)
     inputs = traced.graph.inputs
     body = traced.graph.replace(inputs=(*inputs[split:], *inputs[:n], Var(NUMBER, "step"), *inputs[n:split]), name="body")
-    last, ys = bound(body, Parts(traced.captures, carry_leaves, x_leaves), count, reverse)
+    last, ys = segmented(body, Parts(traced.captures, carry_leaves, x_leaves), count, reverse, spans)
     return unflatten(carry_spec, [plain(c) for c in last]), unflatten(y_spec, [plain(y) for y in ys])
 
 
@@ -238,29 +329,47 @@ def _check_step(out: Any, carry_spec: Any, kinds: Sequence[ArrayType], kind_of: 
     return out
 
 
-def _loop(f: Callable[..., Any], init: Any, x_leaves: Sequence[Any], x_spec: Any, count: int, reverse: bool) -> tuple[Any, Any]:
+def in_segments(steps: Sequence[int], spans: Sequence[int], run: Callable[[Any, Sequence[int]], Any], carry: Any) -> Any:
+    """`carry = run(carry, steps)` segment by segment, each of which `backward` runs again."""
+    if not spans or not MODE.enabled:
+        return run(carry, steps)
+    for start in range(0, len(steps), spans[0]):
+        piece = steps[start : start + spans[0]]
+        carry = rerun(functools.partial(in_segments, piece, spans[1:], run, carry))
+    return carry
+
+
+def _loop(
+    f: Callable[..., Any], init: Any, x_leaves: Sequence[Any], x_spec: Any, count: int, reverse: bool, spans: tuple[int, ...]
+) -> tuple[Any, Any]:
     carry = own(init)
     carry_leaves, carry_spec = flatten(carry)
     kinds = [strong(c) for c in carry_leaves]
-    ys: list[list[Any]] = []
+    ys: dict[int, list[Any]] = {}
     y_spec: Any = None
-    for i in range(count)[:: -1 if reverse else 1]:
-        parts = [
-            reshape(slice_array(x, (i, *[0] * (len(x.shape) - 1)), (1, *x.shape[1:]), (1,) * len(x.shape)), x.shape[1:]) for x in x_leaves
-        ]
-        out = f(carry, unflatten(x_spec, [plain(p) for p in parts]))
-        carry, y = out if ys else _check_step(out, carry_spec, kinds, leaf_type)
-        leaves, y_spec = flatten(y)
-        state = flatten(carry)[0]
-        # The next step may write into what shares memory with the carry.
-        ys.append(
-            [copied(v) if getattr(v, "_base", getattr(v, "base", None)) is not None or any(v is c for c in state) else v for v in leaves]
-        )
+
+    def run(carry: Any, steps: Sequence[int]) -> Any:
+        nonlocal y_spec
+        for i in steps:
+            parts = [reshape(part(x, i, 1), x.shape[1:]) for x in x_leaves]
+            out = f(carry, unflatten(x_spec, [plain(p) for p in parts]))
+            carry, y = out if ys else _check_step(out, carry_spec, kinds, leaf_type)
+            leaves, y_spec = flatten(y)
+            state = flatten(carry)[0]
+            # The next step may write into what shares memory with the carry.
+            found = [
+                copied(v) if getattr(v, "_base", getattr(v, "base", None)) is not None or any(v is c for c in state) else v for v in leaves
+            ]
+            # A second run is there for what it saves.
+            ys.setdefault(i, found)
+        return carry
+
+    carry = in_segments(range(count)[:: -1 if reverse else 1], spans, run, carry)
     if y_spec is None:
         return carry, None
-    columns = [stack(list(column)[:: -1 if reverse else 1]) for column in zip(*ys, strict=True)]
+    columns = [stack(list(column)) for column in zip(*[ys[i] for i in range(count)], strict=True)]
     return carry, unflatten(y_spec, columns)
 
 
 OPS = (scan_op,)
-__all__ = ["NUMBER", "Parts", "bound", "loop", "parts", "scan", "scan_op"]
+__all__ = ["NUMBER", "Parts", "bound", "in_segments", "loop", "parts", "scan", "scan_op", "segmented", "spans_of"]

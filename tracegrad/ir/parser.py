@@ -105,6 +105,8 @@ def _integer(tree: ast.expr) -> Any:
                 ast.Mod: integers.mod,
             }
             return table[type(op)](_integer(left), _integer(right))
+        case ast.Call(func=ast.Name(id="int"), args=[ast.BinOp(left=value, op=ast.Pow())]):
+            return integers.root(_integer(value))
         case ast.Call(func=ast.Name(id=name), args=[left, right]):
             return {"min": integers.minimum, "max": integers.maximum}[name](_integer(left), _integer(right))
     raise ValueError(f"no integer expression: {ast.unparse(tree)}")

@@ -57,12 +57,12 @@ def partition(graph: Graph, wanted: Sequence[bool], given: Sequence[bool], known
         everything = [True] * len(graph.inputs), [True] * len(graph.outputs)
         with span(f"{graph.name}: partition"):
             both = joint(graph, wanted, given)
-            graph.derived[key] = _split(graph, optimize(both) if known is None else tidy(both), known or everything)
+            graph.derived[key] = _split(graph, optimize(both) if known is None else tidy(both), known or everything, known is not None)
     found: Partition = graph.derived[key]
     return found
 
 
-def _split(graph: Graph, both: Graph, known: Known) -> Partition:
+def _split(graph: Graph, both: Graph, known: Known, stacked: bool) -> Partition:
     count = len(graph.inputs)
     inputs, cotangents = both.inputs[:count], both.inputs[count:]
     outputs, results = both.outputs[: len(graph.outputs)], both.outputs[len(graph.outputs) :]
@@ -78,6 +78,9 @@ def _split(graph: Graph, both: Graph, known: Known) -> Partition:
     readers = [a for node in both.nodes if node.outputs[0] in late for a in node.inputs] + [*results]
     reads = [a for a in dict.fromkeys(readers) if isinstance(a, Var) and a not in late]
     residuals = cut(made, free, reads, both.sizes.hints)
+    if stacked:
+        # Results of a step are there for all steps only if they are asked for: what follows from the rest is not read off them.
+        free -= _cheap(both, residuals | {v for v, ok in zip(inputs, known[0], strict=True) if ok})
 
     again: set[Node] = set()
     read: set[Var] = set()
@@ -106,6 +109,15 @@ def _split(graph: Graph, both: Graph, known: Known) -> Partition:
     nodes = tuple(n for n in both.nodes if n in again or n.outputs[0] in late)
     backward = graph.replace(name=f"{graph.name}_backward", inputs=(*passed, *kept, *cotangents), nodes=nodes, outputs=results)
     return Partition(forward, backward, taken, tuple(others))
+
+
+def _cheap(graph: Graph, given: set[Var]) -> set[Atom]:
+    """What cheap nodes make of given values, without these."""
+    found: set[Atom] = set()
+    for node in graph.nodes:
+        if all(not isinstance(a, Var) or a in given or a in found for a in node.inputs) and not is_dear(node, graph.sizes.hints):
+            found.update(v for v in node.outputs if v not in given)
+    return found
 
 
 def _living(graph: Graph, outputs: Sequence[Atom]) -> tuple[Node, ...]:

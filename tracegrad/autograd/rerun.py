@@ -1,0 +1,113 @@
+"""Running a function again in place of keeping what it saved for its backward pass.
+
+The function's operations are recorded as always, but saved-tensor hooks keep in the place of each saved tensor only its number. The first
+time one is needed the function runs again, on the same arguments and random numbers, and the tensors that it saves then are handed out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+from ..ops.random import DEFAULT
+from ..types import show
+from .grad_mode import enable_grad
+from .saved import saved_tensors_hooks
+
+
+class CheckpointError(RuntimeError):
+    """The second run of a function saved other tensors than the first."""
+
+
+class _Enough(BaseException):
+    """All tensors of the first run were saved again; the rest of the function need not run."""
+
+
+class _Run:
+    """One call of a checkpointed function: how to repeat it, and what the first run saved."""
+
+    def __init__(self, call: Callable[[], Any], context: Any, check: bool, early_stop: bool, random: bool) -> None:
+        self.call, self.context, self.check, self.early_stop = call, context, check, early_stop
+        self.random = (DEFAULT.key.copy(), DEFAULT.counter.copy()) if random else None
+        self.saved: list[tuple[Any, Any]] = []
+        """Shape and dtype of each saved tensor."""
+        self.again: dict[int, Any] = {}
+        """Tensors of the second run that were not handed out yet."""
+
+    def pack(self, tensor: Any) -> tuple[_Run, int]:
+        self.saved.append((tuple(tensor.shape), tensor.dtype))
+        return self, len(self.saved) - 1
+
+    @staticmethod
+    def unpack(handle: tuple[_Run, int]) -> Any:
+        self, k = handle
+        if k not in self.again:
+            self.repeat()
+        return self.again.pop(k)
+
+    def repeat(self) -> None:
+        """Run the function again, and keep what it saves."""
+        found: list[Any] = []
+
+        def collect(tensor: Any) -> None:
+            found.append(tensor.detach())
+            if self.early_stop and len(found) == len(self.saved):
+                raise _Enough
+
+        now = DEFAULT.key.copy(), DEFAULT.counter.copy()
+        if self.random is not None:
+            DEFAULT.key[...], DEFAULT.counter[...] = self.random
+        try:
+            with self.context, enable_grad(), saved_tensors_hooks(collect, _not_read), contextlib.suppress(_Enough):
+                self.call()
+        finally:
+            if self.random is not None:
+                DEFAULT.key[...], DEFAULT.counter[...] = now
+        if len(found) != len(self.saved):
+            raise CheckpointError(
+                "checkpoint: A different number of tensors was saved during the original forward and recomputation.\n"
+                f"Number of tensors saved during forward: {len(self.saved)}\nNumber of tensors saved during recomputation: {len(found)}.\n"
+                "The function must do the same whenever it is called with the same arguments."
+            )
+        lines = [
+            f"tensor at position {k}:\nsaved metadata: shape {show(was[0])}, dtype {was[1]}\nrecomputed metadata: shape {show(t.shape)}, dtype {t.dtype}"
+            for k, (t, was) in enumerate(zip(found, self.saved, strict=True))
+            if (tuple(t.shape), t.dtype) != was
+        ]
+        if self.check and lines:
+            raise CheckpointError(
+                "\n".join(
+                    [
+                        "checkpoint: Recomputed values for the following tensors have different metadata than during the forward pass.",
+                        *lines,
+                        "The function must do the same whenever it is called with the same arguments.",
+                    ]
+                )
+            )
+        self.again = dict(enumerate(found))
+
+
+def _not_read(_: Any) -> Any:
+    raise AssertionError("a second run is not differentiated")
+
+
+def rerun(
+    call: Callable[[], Any],
+    again: contextlib.AbstractContextManager[Any] | None = None,
+    check: bool = True,
+    early_stop: bool = True,
+    random: bool = True,
+) -> Any:
+    """`call()`, of which nothing is saved: what is needed of it later is found by calling it again, inside `again`.
+
+    check       compare shapes and dtypes of what both calls save
+    early_stop  end the second call with the last tensor that the first one saved
+    random      draw the same numbers from the shared generator
+    """
+    run = _Run(call, again or contextlib.nullcontext(), check, early_stop, random)
+    with saved_tensors_hooks(run.pack, run.unpack):
+        return call()
+
+
+__all__ = ["CheckpointError", "rerun"]

@@ -1,0 +1,97 @@
+"""`checkpoint`: a function of which the backward pass keeps the arguments alone, and computes the rest again."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from .arguments import carry_out, set_flags, write_back
+from .autograd.grad_mode import set_grad_enabled
+from .autograd.mode import MODE
+from .autograd.rerun import rerun
+from .control.block import checkpointed
+from .control.call import settled
+from .ir.dispatch import STATE
+from .tensor import Boxed
+from .transforms.tracing import face_of, leaf_type, plain, standing_of, trace_function
+from .tree import flatten, unflatten
+
+
+def checkpoint(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, of which a derivative in reverse mode keeps no intermediate value: it computes them again from the arguments.
+
+    function    any function of trees of arrays, a module, or a method; what it reads around it counts as an argument
+
+    Values and derivatives of every order and mode are those of the function, random numbers included. Memory is traded for time:
+    where a chain of n such functions is differentiated, what is alive is their arguments and the intermediate values of one of them,
+    for one more run of each. In a compiled function the adjoint of the call is a part of the program that shares no work with what is
+    around it; eagerly the function is called again by `backward`, and must then do the same as before (a CheckpointError where it does not).
+    Checkpoints may be nested; for the steps of a loop see the argument `checkpoint` of `scan`, `fori_loop` and `while_loop`.
+
+    Use it as a decorator or as a call. `tg.utils.checkpoint.checkpoint(function, *args)` is the form that torch has.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> layer = tg.checkpoint(lambda x: np.tanh(np.sin(x) * 2.0))
+    >>> f = tg.jit(tg.grad(lambda x: layer(layer(x))))
+    >>> round(float(f(0.5)), 12) == round(float(tg.grad(lambda x: np.tanh(np.sin(np.tanh(np.sin(x) * 2.0)) * 2.0))(0.5)), 12)
+    True
+    """
+    if not callable(function):
+        raise TypeError(f"checkpoint expects a function, got {type(function).__name__}")
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not MODE.enabled:
+            return function(*args, **kwargs)
+        return traced_again(function, args, kwargs) if STATE.traces else rerun(lambda: function(*args, **kwargs))
+
+    return call
+
+
+def traced_again(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The call inside of a trace, as one operation. Only traced and boxed values are its operands: all else is passed as it is."""
+    leaves, spec = flatten((args, kwargs))
+    places = [k for k, x in enumerate(leaves) if isinstance(x, Boxed)]
+    boxes = [leaves[k] for k in places]
+    found: list[Any] = []
+
+    def run(*given: Any) -> list[Any]:
+        full = list(leaves)
+        for k, x in zip(places, given, strict=True):
+            full[k] = x
+        a, kw = unflatten(spec, full)
+        out_leaves, out_spec = flatten(function(*a, **kw))
+        found[:] = out_leaves, out_spec
+        return [x for x in out_leaves if isinstance(x, Boxed)]
+
+    traced = trace_function(
+        run,
+        flatten((tuple(boxes), {}))[1],
+        [leaf_type(x) for x in boxes],
+        [face_of(x) for x in boxes],
+        name=getattr(function, "__name__", type(function).__name__),
+        sizes=STATE.traces[-1].sizes,
+        standing=[standing_of(x)._replace(grad=False) for x in boxes],
+        changing=True,
+    )
+    changed = [(c, boxes[c.target] if isinstance(c.target, int) else c.target) for c in traced.changes]
+    changes = [(c, box._grad if c.what == "grad data" else box) for c, box in changed]
+    set_flags(changes)
+    with set_grad_enabled(MODE.enabled and "live" in traced.history):
+        outs = checkpointed(traced.graph, [*boxes, *traced.captures])
+    results = [*map(settled, outs, traced.history), *outs[len(traced.history) :]]
+    count = len(traced.out_boxed)
+    for k, new in zip(traced.writes, results[count:], strict=False):
+        write_back(boxes[k], new)
+    if changes:
+        carry_out(changes, results[count + len(traced.writes) :])
+    for generator, counter in zip(traced.generators, outs[len(traced.history) :], strict=True):
+        generator.store(counter)
+    out_leaves, out_spec = found
+    values = iter(results[:count])
+    return unflatten(out_spec, [plain(next(values)) if isinstance(x, Boxed) else x for x in out_leaves])
+
+
+__all__ = ["checkpoint", "traced_again"]
