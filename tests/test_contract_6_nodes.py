@@ -274,6 +274,34 @@ def test_accumulate_grad() -> None:
     assert len(seen) == 4, "grad() does not accumulate"
 
 
+def test_a_leafs_node_remembers_while_nobody_holds_it() -> None:
+    """The graph ends in leaves; the node of one, made for who asks, is the same for all, and what is noted about it stays."""
+    x = leaf(1, 2)
+    y = x * x
+    (first, _), (second, _) = y.grad_fn.next_functions
+    assert first is second is (x + 1).grad_fn.next_functions[0][0]
+    assert first is tg.autograd.graph.get_gradient_edge(x).node
+    first.metadata["seen"] = 1
+    del first, second
+    assert y.grad_fn.next_functions[1][0].metadata == {"seen": 1}
+    assert leaf(1).sum().grad_fn.next_functions[0][0].metadata == {}
+    calls: list[Any] = []
+    y.grad_fn.next_functions[0][0].register_prehook(lambda outputs: calls.append(outputs[0].tolist()))
+    y.sum().backward()
+    assert calls == [[2, 4]]
+
+
+def test_edges_to_a_leaf_and_to_its_node_are_one_place() -> None:
+    """What stands for a leaf (here: its place, as it is given to `grad` and `backward`) meets what was recorded with the leaf itself."""
+    x = leaf(1, 2)
+    y = (x * 3).sum()
+    node, nr, _ = tg.autograd.graph.get_gradient_edge(x)
+    place = tg.autograd.graph.GradientEdge(node, nr)
+    assert tg.autograd.grad(y, [place, x], retain_graph=True)[0].tolist() == [3, 3]
+    tg.autograd.backward(y, inputs=[place])
+    assert x.grad.tolist() == [3, 3]
+
+
 @pytest.mark.parametrize(
     ("make", "name"),
     [

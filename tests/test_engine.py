@@ -23,6 +23,92 @@ def leaf(*values: float) -> Any:
     return tg.tensor(list(values), dtype=np.float64, requires_grad=True)
 
 
+# --- modes of other threads ----------------------------------------------------------------------------------------------------------
+
+
+def test_modes_hold_for_the_thread_that_opened_them() -> None:
+    """While one thread does not record and one looks at what is saved, a third one does neither, and they do not see each other's modes."""
+    x = leaf(1.0, 2.0)
+    opened, done = threading.Barrier(3, timeout=60), threading.Barrier(3, timeout=60)
+    found: dict[str, Any] = {}
+
+    def unrecorded() -> None:
+        with tg.no_grad():
+            opened.wait()
+            found["unrecorded"] = x * x
+            done.wait()
+        found["recorded again"] = x * x
+
+    def hooked() -> None:
+        seen: list[Any] = []
+        with graph.saved_tensors_hooks(lambda t: seen.append(t.tolist()) or t, lambda t: t):
+            opened.wait()
+            found["hooked"] = x * x
+            done.wait()
+        found["seen"] = list(seen)
+        x.exp()
+        found["seen later"] = list(seen)
+
+    threads = [threading.Thread(target=run) for run in (unrecorded, hooked)]
+    for thread in threads:
+        thread.start()
+    opened.wait()
+    mine = x * x
+    done.wait()
+    for thread in threads:
+        thread.join()
+    assert mine.requires_grad
+    assert not found["unrecorded"].requires_grad
+    assert found["recorded again"].requires_grad
+    assert found["hooked"].requires_grad
+    assert found["seen"] == found["seen later"] == [[1, 2], [1, 2]]
+
+
+def test_a_thread_that_ends_in_a_mode_leaves_nothing_behind() -> None:
+    """Recording was turned off for a thread that has ended: a later thread, which may get its identity, records."""
+    x = leaf(1.0)
+
+    def off() -> None:
+        tg.set_grad_enabled(False)
+        assert not (x * x).requires_grad
+
+    for _ in range(3):
+        ended = threading.Thread(target=off)
+        ended.start()
+        ended.join()
+        recorded: list[bool] = []
+        later = threading.Thread(target=lambda recorded=recorded: recorded.append((x * x).requires_grad))
+        later.start()
+        later.join()
+        assert recorded == [True]
+        assert (x * x).requires_grad
+
+
+def test_threads_that_use_a_leaf_first_agree_on_its_place() -> None:
+    """A leaf that several threads use for the first time at once gets one place on the tape: each gradient is whole."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(50):
+            x = leaf(1.0, 2.0)
+            start = threading.Barrier(4, timeout=60)
+            found: list[Any] = []
+
+            def run(x: Any = x, start: Any = start, found: list[Any] = found) -> None:
+                start.wait()
+                y = (x * 2) * (x * 3)
+                found.append(autograd.grad(y.sum(), x)[0].tolist())
+
+            threads = [threading.Thread(target=run) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert found == [[12, 24]] * 4
+    finally:
+        sys.setswitchinterval(before)
+
+
 # --- deep and wide -------------------------------------------------------------------------------------------------------------------
 
 

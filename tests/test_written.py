@@ -42,9 +42,9 @@ def test_written_out_is_as_interpreted(name: str, wanted: tuple[bool, ...]) -> N
     assert a.plan == b.plan
     assert [x[2] for x in a.saved] == [x[2] for x in b.saved]
     assert all(x[0] is y[0] for x, y in zip(a.saved, b.saved, strict=True))
-    for slot in set(type(a).__slots__) - {"__weakref__", "edges", "plan", "saved", "sequence_nr"}:
+    for slot in set(type(a).__slots__) - {"__weakref__", "edges", "plan", "saved", "_order"}:
         assert getattr(a, slot) == getattr(b, slot), slot
-    assert all(edge is None or edge[0].sequence_nr < a.sequence_nr for edge in a.edges)
+    assert all(edge is None or edge[0]._order < a._order for edge in a.edges)
 
 
 def test_what_is_not_the_common_case_goes_the_other_way() -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from .autograd.engine import gradient, zeros
 from .autograd.grad_mode import enable_grad
-from .autograd.tape import AccumulateGrad, Producer
+from .autograd.tape import End, Node
 from .dtypes import is_differentiable
 from .errors import ConcretizationError, DTypeError, ShapeError
 from .forward import jvp
@@ -80,17 +80,16 @@ class _Inputs:
 
 def _reaches_outside(outputs: Sequence[Any], leaves: Sequence[Boxed]) -> bool:
     """Whether the results depend on anything tracked other than the leaves: then their gradient must itself be differentiable."""
-    own = {x._edge()[0] for x in leaves}
-    if any(not isinstance(n, AccumulateGrad) for n in own):
+    if any(x.grad_fn is not None for x in leaves):
         return True
-    seen: set[Producer] = set()
-    stack = [o.grad_fn for o in outputs if isinstance(o, Boxed) and o.grad_fn is not None]
+    seen = {x._order for x in leaves}
+    stack: list[End] = [o.grad_fn for o in outputs if isinstance(o, Boxed) and o.grad_fn is not None]
     while stack:
         node = stack.pop()
-        if node in seen or node in own:
+        if node._order in seen:
             continue
-        seen.add(node)
-        if isinstance(node, AccumulateGrad):
+        seen.add(node._order)
+        if not isinstance(node, Node):
             return True
         for e in node.edges:
             if e is not None:

@@ -20,7 +20,7 @@ from .autograd import saved
 from .autograd.hooks import FACE, TensorHooks
 from .autograd.interpret import interpret
 from .autograd.mode import MODE
-from .autograd.tape import AccumulateGrad, Edge, Node, Producer, filler, record
+from .autograd.tape import AccumulateGrad, Edge, Node, Producer, filler, next_number, record
 from .autograd.versions import Versions
 from .autograd.written import BOX
 from .dtypes import is_differentiable
@@ -41,7 +41,7 @@ _fill_box = filler(BOX)
 
 
 _LEAVES = threading.RLock()
-"""Held while a leaf gets its node: threads that use the leaf for the first time must find the same one."""
+"""Held while a leaf gets its number or its node: threads that use the leaf for the first time must find the same one."""
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_LEAVES._at_fork_reinit)  # type: ignore[attr-defined]
 
@@ -62,6 +62,9 @@ class Boxed(Operators, Writes, NumpyDispatch):
     _versions: Versions | None
     _seen: int
     _past: dict[int, Any] | None
+    _order: int
+    """Of a leaf: its number on the tape, given at its first recorded use; else 0."""
+    _types: ClassVar[None] = None
     _accumulate: weakref.ref[AccumulateGrad] | None
     _grad: Any
     _hooks: TensorHooks | None
@@ -105,8 +108,23 @@ class Boxed(Operators, Writes, NumpyDispatch):
         value: Self = self.face(self._data)
         return value
 
-    def _edge(self) -> Edge:
-        """Where a cotangent of this value is sent."""
+    def _end(self) -> Edge:
+        """Where a cotangent of this value is sent: to its node, or to the leaf that it is."""
+        if self.grad_fn is not None:
+            return self.grad_fn, self.output_nr
+        if not self._order:
+            self._ordered()
+        return self, 0
+
+    def _ordered(self) -> int:
+        """The number of a leaf that is about to get its first reader."""
+        with _LEAVES:
+            if not self._order:  # no other thread was faster
+                self._order = next_number()
+        return self._order
+
+    def _edge(self) -> tuple[Producer, int]:
+        """The same, by the leaf's node: for those who look at the graph, and for what stands where the leaf stands."""
         if self.grad_fn is not None:
             return self.grad_fn, self.output_nr
         # The node holds the leaf and not the other way round, or every leaf would be garbage in a cycle.

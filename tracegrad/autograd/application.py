@@ -351,7 +351,7 @@ def _recorded(cls: Any, args: Sequence[Any]) -> tuple[Any, Use | None, Any]:
     given: list[Any] = [args[k] for k in tensors]
     ctx = FunctionCtx([isinstance(a, Value) and a.requires_grad for a in args])  # type: ignore[attr-defined]
     executable = MODE.enabled and any(ctx.needs_input_grad)
-    edges = [x._edge() if x.requires_grad else None for x in given] if executable else []
+    edges = [x._end() if x.requires_grad else None for x in given] if executable else []
     roots = [x if x._base is None else x._base for x in given]
     output = run_forward(cls, ctx, args)
     outs: list[Any] = list(output) if isinstance(output, tuple) else [output]

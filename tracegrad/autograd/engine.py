@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Collection, Container, Sequence
 from heapq import heappop, heappush
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..ir.dispatch import PROFILES, STATE, Value
 from ..ir.recording import OFF, span
@@ -17,7 +17,7 @@ from .hooks import run_posthooks, run_prehooks, run_tensor_hooks
 from .mode import MODE
 from .pulled import pull_of
 from .saved import FREED, unpack, unpack_result
-from .tape import AccumulateGrad, Edge, Node, Producer
+from .tape import AccumulateGrad, Edge, End, Node, Producer
 
 
 class Task:
@@ -25,15 +25,15 @@ class Task:
 
     __slots__ = ("callbacks", "needed", "notes", "roots")
 
-    def __init__(self, roots: Sequence[tuple[Edge, Any]], needed: dict[Producer, bool] | None) -> None:
+    def __init__(self, roots: Sequence[tuple[Edge, Any]], needed: dict[int, bool] | None) -> None:
         self.roots, self.needed = roots, needed
         self.callbacks: list[Callable[[], Any]] = []
         """What runs when the sweep is through."""
         self.notes: dict[Any, Any] = {}
         """What hooks that work together have seen of it."""
 
-    def reached(self) -> Container[Producer]:
-        """The nodes at which this sweep arrives."""
+    def reached(self) -> Container[int]:
+        """The numbers of the nodes and leaves at which this sweep arrives."""
         if self.needed is None:
             self.needed = _needed(self.roots, None)
         return self.needed
@@ -48,25 +48,34 @@ class _Running(threading.local):
 RUNNING = _Running()
 
 
+Place: TypeAlias = tuple[int, int]
+"""An edge by the number of what it leads to: a leaf and its node have the same."""
+
+
+def place(edge: Edge) -> Place:
+    """What a sweep knows an edge by."""
+    return edge[0]._order, edge[1]
+
+
 def sweep(
     roots: Sequence[tuple[Edge, Any]],
-    targets: dict[Edge, int] | None,
+    targets: Collection[Place] | None,
     create_graph: bool = False,
     retain_graph: bool = False,
     accumulate: bool = False,
     whole: bool = False,
-) -> dict[Edge, Any]:
-    """Cotangents of the target edges, given cotangents of the roots. With `accumulate` the leaves among the targets (with None: all
+) -> dict[Place, Any]:
+    """Cotangents of the targets, given cotangents of the roots. With `accumulate` the leaves among the targets (with None: all
     leaves reached) add theirs to `.grad` when it is complete. `whole` tells that the targets are all the leaves that the roots depend on.
 
     Visits nodes in the reverse of their creation order, which is a topological order, with a heap instead of recursion.
     """
     needed = None if whole or targets is None else _needed(roots, targets)
-    # What has received cotangents, and a heap whose first entry is the latest of them.
-    pending: dict[Producer, dict[int, Any]] = {}
-    heap: list[tuple[int, Producer]] = []
+    # What has received cotangents by its number, and a heap whose first entry is minus the latest of them.
+    pending: dict[int, tuple[End, dict[int, Any]]] = {}
+    heap: list[int] = []
 
-    results: dict[Edge, Any] = {}
+    results: dict[Place, Any] = {}
     # Traced adjoint nodes carry the line of their forward node.
     trace = STATE.traces[-1] if STATE.traces else None
     lines = (trace.keep_lines, trace.where, trace.note) if trace is not None else (True, "", "")
@@ -78,6 +87,10 @@ def sweep(
     quick = not (create_graph or STATE.special or PROFILES)
     task = Task(roots, needed)
     outer, RUNNING.task = RUNNING.task, task
+
+    def keep(tensor: Any, ct: Any) -> None:
+        receive(tensor, ct, create_graph)
+
     previous = MODE.enabled
     MODE.enabled = create_graph
     try:
@@ -87,32 +100,40 @@ def sweep(
             for edge, ct in zip(edges, gradients):  # noqa: B905 - strict costs as much as all else in this loop
                 if ct is None or edge is None:
                     continue
-                producer, nr = edge
-                if needed is not None and producer not in needed:
+                end, nr = edge
+                number = end._order
+                if needed is not None and number not in needed:
                     continue
-                found = pending.get(producer)
-                if found is None:
-                    pending[producer] = {nr: ct}
-                    heappush(heap, (-producer.sequence_nr, producer))
+                known = pending.get(number)
+                if known is None:
+                    pending[number] = end, {nr: ct}
+                    heappush(heap, -number)
                 else:
-                    found[nr] = ct if nr not in found else found[nr] + ct if quick else add(found[nr], ct)
+                    slots = known[1]
+                    slots[nr] = ct if nr not in slots else slots[nr] + ct if quick else add(slots[nr], ct)
             if not heap:
                 break
-            node = heappop(heap)[1]
-            slots = pending.pop(node)
+            number = -heappop(heap)
+            node, slots = pending.pop(number)
+            ct = None
             edges = gradients = ()
+            if not isinstance(node, Node):
+                leaf: Any = node.variable if isinstance(node, AccumulateGrad) else node
+                if leaf._hooks is not None:
+                    run_tensor_hooks(leaf._hooks.node, slots, keep)
+                if targets is not None and (number, 0) in targets:
+                    results[number, 0] = slots[0]
+                if accumulate:
+                    arrive(leaf, slots, create_graph)
+                continue
             hooks = node.hooks
             if hooks is not None:
-                run_tensor_hooks(hooks, slots, lambda tensor, ct: receive(tensor, ct, create_graph))
+                run_tensor_hooks(hooks, slots, keep)
             if targets is not None:
                 for nr in slots:
-                    if (node, nr) in targets:
-                        results[node, nr] = slots[nr]
-            if not isinstance(node, Node):
-                if accumulate:
-                    arrive(node, slots, create_graph)
-                continue
-            if needed is not None and not needed[node]:
+                    if (number, nr) in targets:
+                        results[number, nr] = slots[nr]
+            if needed is not None and not needed[number]:
                 continue
             if trace is not None:
                 trace.where, trace.note = node.where, f"adjoint of {node.op.name}"
@@ -139,16 +160,18 @@ def sweep(
     return results
 
 
-def release(roots: Sequence[tuple[Edge, Any]], targets: dict[Edge, int]) -> None:
+def release(roots: Sequence[tuple[Edge, Any]], targets: Collection[Place]) -> None:
     """Free what a sweep from the roots to the targets would have freed."""
-    for node, goes_on in _needed(roots, targets).items():
+    found = _behind(roots, min(number for number, _ in targets))
+    for number, goes_on in _needed(roots, targets).items():
+        node = found[number]
         if isinstance(node, Node) and goes_on:
             node.release()
 
 
 def count_of(node: Producer) -> int:
     """How many results a node's operation has."""
-    return 1 if node.types is None else len(node.types)
+    return 1 if node._types is None else len(node._types)
 
 
 _ACCUMULATING = threading.RLock()
@@ -167,57 +190,65 @@ def receive(tensor: Any, ct: Any, create_graph: bool) -> None:
             tensor._accumulate_grad(ct, create_graph)
 
 
-def arrive(node: Any, slots: dict[int, Any], create_graph: bool) -> None:
+def arrive(leaf: Any, slots: dict[int, Any], create_graph: bool) -> None:
     """A leaf's cotangent is complete: hooks of its node, `.grad`, then those who wait for that."""
-    hooks, variable = node.hooks, node.variable
-    if hooks is not None and hooks.pre:
+    if leaf._hooks is None:
+        receive(leaf, slots[0], create_graph)
+        return
+    hooks = leaf._hooks.node
+    if hooks.pre:
         slots = run_prehooks(hooks, 1, slots)
     if slots:
-        receive(variable, slots[0], create_graph)
-    if hooks is not None:
-        for function in tuple(variable._hooks.accumulated.values()):
-            function(variable)
-        if hooks.post:
-            run_posthooks(hooks, (), 1, slots)
+        receive(leaf, slots[0], create_graph)
+    for function in tuple(leaf._hooks.accumulated.values()):
+        function(leaf)
+    if hooks.post:
+        run_posthooks(hooks, (), 1, slots)
 
 
-def _needed(roots: Sequence[tuple[Edge, Any]], targets: dict[Edge, int] | None) -> dict[Producer, bool]:
-    """The nodes on a path from a root to a target (with None: to a leaf), and whether it goes on from there: else the node's rule need
-    not run."""
-    wanted = {node for node, _ in targets} if targets is not None else ()
-    # Producers were created before consumers, except leaves, whose node is made on first use.
-    leaves = targets is None or any(isinstance(w, AccumulateGrad) for w in wanted)
-    oldest = min((n.sequence_nr for n in wanted), default=0)
-    found: dict[int, Producer] = {}
-    stack = [node for (node, _), _ in roots]
+def _behind(roots: Sequence[tuple[Edge, Any]], oldest: int) -> dict[int, End]:
+    """All nodes and leaves that the roots depend on, by number; what is older than `oldest` only in part."""
+    found: dict[int, End] = {}
+    stack = [end for (end, _), _ in roots]
     while stack:
-        node = stack.pop()
-        number = node.sequence_nr
+        end = stack.pop()
+        number = end._order
         if number in found:
             continue
-        found[number] = node
-        if leaves or number > oldest:
-            for e in node.edges:
-                if e is not None and e[0].sequence_nr not in found:
+        found[number] = end
+        if number > oldest and isinstance(end, Node):
+            for e in end.edges:
+                if e is not None and e[0]._order not in found:
                     stack.append(e[0])  # noqa: PERF401 - a comprehension costs a function call
-    needed: dict[Producer, bool] = {}
+    return found
+
+
+def _needed(roots: Sequence[tuple[Edge, Any]], targets: Collection[Place] | None) -> dict[int, bool]:
+    """The numbers of the nodes on a path from a root to a target (with None: to a leaf), and whether it goes on from there: else the
+    node's rule need not run."""
+    wanted = {number for number, _ in targets} if targets is not None else ()
+    found = _behind(roots, min(wanted, default=0))
+    needed: dict[int, bool] = {}
     for number in sorted(found):
         node = found[number]
-        for e in node.edges:
-            if e is not None and e[0] in needed:
-                needed[node] = True
-                break
-        else:
-            if node in wanted or (targets is None and isinstance(node, AccumulateGrad)):
-                needed[node] = False
+        if isinstance(node, Node):
+            for e in node.edges:
+                if e is not None and e[0]._order in needed:
+                    needed[number] = True
+                    break
+            else:
+                if number in wanted:
+                    needed[number] = False
+        elif targets is None or number in wanted:
+            needed[number] = False
     return needed
 
 
-def apply_rules(node: Node, cts: dict[int, Any], needed: Container[Producer] | None, create_graph: bool, traced: bool = False) -> list[Any]:
+def apply_rules(node: Node, cts: dict[int, Any], needed: Container[int] | None, create_graph: bool, traced: bool = False) -> list[Any]:
     """The cotangents of a node's inputs, None of those that are not on the way to a target."""
     op, edges, plan, saved = node.op, node.edges, node.plan, node.saved
     if needed is not None:
-        edges = [e if e is not None and e[0] in needed else None for e in edges]
+        edges = [e if e is not None and e[0]._order in needed else None for e in edges]
     if saved is None:
         raise RuntimeError(FREED)
     plain = not (create_graph or traced)
@@ -228,14 +259,14 @@ def apply_rules(node: Node, cts: dict[int, Any], needed: Container[Producer] | N
         made = [unpack_result(node, saved[count + k], False) for k in rest.outputs]
         return rest.run([cts.get(k) for k in range(len(plan.outputs))], read, made)
     fixed = plan.rules
-    if plan.pull is None and fixed and node.types is None:
+    if plan.pull is None and fixed and node._types is None:
         plan.pull = pull_of(op, plan)
     values: list[Any] = []
     if fixed:
-        if node.types is None:
+        if node._types is None:
             values.append(cts[0])
         else:
-            values.extend(cts[k] if k in cts else zeros(type) for k, type in enumerate(node.types))
+            values.extend(cts[k] if k in cts else zeros(type) for k, type in enumerate(node._types))
     inputs = len(plan.inputs)
     for one in saved[:inputs] if plan.outputs else saved:
         box, data, version = one
@@ -255,8 +286,7 @@ def apply_rules(node: Node, cts: dict[int, Any], needed: Container[Producer] | N
     if not fixed:
         assert callable(op.vjp)
         wanted = [e is not None for e in edges]
-        count = 1 if node.types is None else len(node.types)
-        return list(op.vjp([cts.get(k) for k in range(count)], values[:inputs], values[inputs:], wanted, **node.params))
+        return list(op.vjp([cts.get(k) for k in range(count_of(node))], values[:inputs], values[inputs:], wanted, **node.params))
     gradients: list[Any] = [None] * len(edges)
     params = node.params
     for k, function, places, keywords, like in fixed:
@@ -277,18 +307,16 @@ def apply_rules(node: Node, cts: dict[int, Any], needed: Container[Producer] | N
     return gradients
 
 
-def apply_logged(
-    node: Node, cts: dict[int, Any], needed: Container[Producer] | None, create_graph: bool, traced: bool = False
-) -> list[Any]:
+def apply_logged(node: Node, cts: dict[int, Any], needed: Container[int] | None, create_graph: bool, traced: bool = False) -> list[Any]:
     """`apply_rules`, as an entry of the profile that is open in this thread."""
-    with span(node.name(), "backward", node.sequence_nr):
+    with span(node.name(), "backward", node._order):
         return apply_rules(node, cts, needed, create_graph, traced)
 
 
 def like_of(edge: Edge) -> Any:
     """What has the dtype and the shape of the value at the start of an edge."""
-    producer, nr = edge
-    return producer if producer.types is None else producer.types[nr]
+    end, nr = edge
+    return end if end._types is None else end._types[nr]
 
 
 def zeros(type: Any) -> Any:
@@ -305,12 +333,11 @@ def gradient(
     whole: bool = False,
 ) -> list[Any]:
     """Vector-Jacobian product on the tape; None for an input that the outputs do not depend on. `whole` as for `sweep`."""
-    roots = [(o._edge(), ct) for o, ct in zip(outputs, cotangents, strict=True) if isinstance(o, Value) and o.requires_grad]  # type: ignore[attr-defined]
-    edges = [x._edge() for x in inputs]
-    targets = {edge: k for k, edge in enumerate(edges)}
+    roots = [(o._end(), ct) for o, ct in zip(outputs, cotangents, strict=True) if isinstance(o, Value) and o.requires_grad]  # type: ignore[attr-defined]
+    targets = [place(x._end()) for x in inputs]
     with span(f"{STATE.traces[-1].name}: derive") if PROFILES and STATE.traces else OFF:
         found = sweep(roots, targets, create_graph, create_graph if retain_graph is None else retain_graph, whole=whole)
-    return [found.get(edge) for edge in edges]
+    return [found.get(target) for target in targets]
 
 
-__all__ = ["apply_rules", "gradient", "release", "set_grad_enabled", "sweep", "unpack", "zeros"]
+__all__ = ["apply_rules", "gradient", "place", "release", "set_grad_enabled", "sweep", "unpack", "zeros"]

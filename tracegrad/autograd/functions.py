@@ -15,7 +15,7 @@ from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
 from ..types import same
 from .batched import over_rows
-from .engine import like_of, receive, release, sweep
+from .engine import Place, like_of, place, receive, release, sweep
 from .grad_mode import set_grad_enabled
 from .hooks import FACE, boxed
 from .tape import AccumulateGrad, Edge, GradientEdge
@@ -51,7 +51,7 @@ def _agree(a: Sequence[Any], b: Sequence[Any]) -> bool:
 
 
 def _edge(x: Any) -> Edge:
-    return (x.node, x.output_nr) if isinstance(x, GradientEdge) else x._edge()
+    return (x.node, x.output_nr) if isinstance(x, GradientEdge) else x._end()
 
 
 def _face(x: Any) -> Any:
@@ -176,7 +176,7 @@ def backward(
         grad_tensors = grad_variables
     if create_graph:
         warnings.warn(CYCLE, UserWarning, stacklevel=2)
-    targets: dict[Edge, int] | None = None
+    targets: list[Place] | None = None
     into: list[Any] = []
     if inputs is not None:
         into = _inputs(inputs, "backward")
@@ -189,19 +189,16 @@ def backward(
                 into[k] = x = x.node.variable
             if not x.requires_grad:
                 raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        targets = {x._edge(): k for k, x in enumerate(into)}
+        targets = [place(x._end()) for x in into]
     outputs = _outputs(tensors)
     given = [None] * len(outputs) if grad_tensors is None else _tuple(grad_tensors)
     roots = _roots(outputs, _cotangents(outputs, given), create_graph)
     keep = create_graph if retain_graph is None else retain_graph
     found = sweep(roots, targets, create_graph, keep, accumulate=True)
-    done: set[Edge] = set()
     for x in into:
-        edge = x._edge()
         # The sweep has added to leaves where it reached them; what was computed has no such place on the tape.
-        if x.grad_fn is not None and edge in found and edge not in done:
-            done.add(edge)
-            receive(x, found[edge], create_graph)
+        if x.grad_fn is not None and (ct := found.pop(place(x._end()), None)) is not None:
+            receive(x, ct, create_graph)
 
 
 def grad(
@@ -251,10 +248,8 @@ def grad(
         _check_batch(outs, given)
     cts = _cotangents(outs, given, is_grads_batched)
     keep = create_graph if retain_graph is None else retain_graph
-    edges = [_edge(x) for x in wanted]
-    targets = {edge: k for k, edge in enumerate(edges)}
+    targets = [place(_edge(x)) for x in wanted]
     found = (_batched if is_grads_batched else _swept)(outs, targets, cts, keep, create_graph)
-    found = [found[targets[edge]] for edge in edges]
     taken = {id(getattr(c, "_data", c)) for c in cts}
     for k, (x, ct) in enumerate(zip(wanted, found, strict=True)):
         if ct is None:
@@ -281,15 +276,12 @@ def grad(
     return dict(zip(inputs, found, strict=True)) if isinstance(inputs, dict) else tuple(found)
 
 
-def _swept(outs: Sequence[Any], targets: dict[Edge, int], cts: Sequence[Any], keep: bool, create_graph: bool) -> list[Any]:
+def _swept(outs: Sequence[Any], targets: Sequence[Place], cts: Sequence[Any], keep: bool, create_graph: bool) -> list[Any]:
     found = sweep(_roots(outs, cts, create_graph), targets, create_graph, keep)
-    result: list[Any] = [None] * (max(targets.values()) + 1)
-    for edge, k in targets.items():
-        result[k] = found.get(edge)
-    return result
+    return [found.get(target) for target in targets]
 
 
-def _batched(outs: Sequence[Any], targets: dict[Edge, int], cts: Sequence[Any], keep: bool, create_graph: bool) -> list[Any]:
+def _batched(outs: Sequence[Any], targets: Sequence[Place], cts: Sequence[Any], keep: bool, create_graph: bool) -> list[Any]:
     """The sweep over all rows of the cotangents at once."""
 
     def swept(rows: list[Any]) -> list[Any]:

@@ -30,7 +30,7 @@ def is_grad_enabled() -> bool:
     ...     tg.is_grad_enabled()
     False
     """
-    return MODE.enabled
+    return bool(MODE.enabled)
 
 
 def is_inference_mode_enabled() -> bool:

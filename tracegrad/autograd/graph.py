@@ -123,8 +123,7 @@ class _Together:
 
     def _expected(self, task: Task) -> int:
         reached = task.reached()
-        nodes = [None if p is None else p if isinstance(p, Node) else p._edge()[0] for p in [place() for place in self.places]]
-        return sum(node in reached for node in nodes if node is not None)
+        return sum(p is not None and p._order in reached for p in [place() for place in self.places])
 
     def _finish(self) -> None:
         task = RUNNING.task

@@ -36,12 +36,13 @@ class NodeHooks:
 
 
 class TensorHooks:
-    """Hooks of a leaf, which its AccumulateGrad node reads, and whether a non-leaf keeps its gradient."""
+    """Hooks of a leaf and of its node, and what else is remembered about that node; whether a non-leaf keeps its gradient."""
 
-    __slots__ = ("accumulated", "node", "retains")
+    __slots__ = ("accumulated", "metadata", "node", "retains")
 
     def __init__(self) -> None:
         self.node = NodeHooks()
+        self.metadata: dict[str, Any] = {}
         self.accumulated: Hooks = {}
         self.retains = False
 
@@ -104,14 +105,12 @@ def raw_like(given: Any, result: Any) -> Any:
 
 def hooks_of(node: Any) -> NodeHooks:
     """The node's hooks, made when they are first asked for."""
-    if node.hooks is None:
-        node.hooks = node.made_hooks()
-    hooks: NodeHooks = node.hooks
+    hooks: NodeHooks = node.made_hooks() if node.hooks is None else node.hooks
     return hooks
 
 
 def leaf_hooks(tensor: Any) -> TensorHooks:
-    """A tensor's own hooks; the node of a leaf reads them."""
+    """A tensor's own hooks; those of a leaf's node are among them."""
     if tensor._hooks is None:
         tensor._hooks = TensorHooks()
     hooks: TensorHooks = tensor._hooks

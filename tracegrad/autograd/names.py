@@ -71,7 +71,7 @@ def name_of_node(node: Any) -> str:
         # What computes on stacks of matrices got a stack of one.
         producer, nr = node.edges[0]
         inner: Op | None = getattr(producer, "op", None)
-        if inner is not None and inner.name in ON_STACKS and (producer.types[nr] if producer.types else producer).shape[0] == 1:
+        if inner is not None and inner.name in ON_STACKS and (producer._types[nr] if producer._types else producer).shape[0] == 1:
             return str(producer.name())
     number = OVERLOADS.get(op.name)
     return f"{title_of(op.name)}Backward{number(node) if number is not None else 0}"
@@ -133,7 +133,7 @@ SIZED = frozenset(("sum", "mean", "reshape", "broadcast_to", "slice", "select", 
 def _shape(node: Any) -> tuple[Any, ...]:
     """The shape of a node's first input that has a gradient."""
     producer, nr = next(e for e in node.edges if e is not None)
-    return tuple((producer if producer.types is None else producer.types[nr]).shape)
+    return tuple((producer if producer._types is None else producer._types[nr]).shape)
 
 
 def input_words(op: Op) -> tuple[str, ...]:

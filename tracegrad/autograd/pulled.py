@@ -57,7 +57,7 @@ def pull_of(op: Op, plan: Plan) -> Pull:
         whole = f"g{k} = rule{k}({', '.join(arguments)})"
         text = []
         if like:
-            text += [f"like, n = e{k}", "if like.types is not None: like = like.types[n]"]
+            text += [f"like, n = e{k}", "if like._types is not None: like = like._types[n]"]
         if step is not None and like:
             kind, space[f"partial{k}"] = step
             factor = f"partial{k}({', '.join(values[p] for p in places[1:])})"
@@ -66,7 +66,7 @@ def pull_of(op: Op, plan: Plan) -> Pull:
         else:
             text.append(whole)
         if len(plan.rules) > 1:
-            put(f"if needed is None or e{k}[0] in needed:", *["    " + line for line in text], f"else: g{k} = None")
+            put(f"if needed is None or e{k}[0]._order in needed:", *["    " + line for line in text], f"else: g{k} = None")
         else:
             put(*text)
     given = {k for k, *_ in plan.rules}

@@ -18,12 +18,17 @@ from .hooks import NodeHooks, RemovableHandle, add_hook, hooks_of, leaf_hooks
 from .names import SavedAttributes, name_of_node
 from .saved import Saved, pack_all
 
-next_number: Callable[[], int] = itertools.count().__next__
-"""The tape's clock: producers were made before consumers."""
+next_number: Callable[[], int] = itertools.count(1).__next__
+"""The tape's clock: producers were made before consumers. 0 is no number."""
 
 
-Edge: TypeAlias = "tuple[Producer, int]"
-"""Where a value came from: its producer, and which of the producer's results it is."""
+End: TypeAlias = Any
+"""Where an edge ends: the node that made a value, or the leaf itself. A leaf's node, which stands for the same place, is made only for those
+who look at the graph. What sweeps and rules read of either: `_order`, unique and smaller than that of all who read the value; `dtype` and
+`shape`; `_types` in their place where there are several results."""
+
+Edge: TypeAlias = tuple[End, int]
+"""Where a value came from, and which of the results of a node it is."""
 
 
 class GradientEdge(NamedTuple):
@@ -36,15 +41,14 @@ class GradientEdge(NamedTuple):
 
 
 class Producer:
-    """What stands at the end of an edge: a recorded application, or the place where a leaf's gradient arrives."""
+    """A node of the graph: a recorded application, or the place where a leaf's gradient arrives."""
 
     __slots__ = ()
     edges: Sequence[Edge | None]
     dtype: np.dtype[Any]
     shape: Any
-    types: Sequence[ArrayType] | None
-    """Of each result where there are several; `dtype` and `shape` are those of the only one."""
-    sequence_nr: int
+    _types: Sequence[ArrayType] | None
+    _order: int
     hooks: NodeHooks | None
     _metadata: dict[str, Any] | None
 
@@ -52,9 +56,10 @@ class Producer:
         """What torch's users call this node: `MulBackward0`."""
         raise NotImplementedError
 
-    def made_hooks(self) -> NodeHooks:
+    def made_hooks(self: Any) -> NodeHooks:
         """The place for hooks of this node, where none was registered yet."""
-        return NodeHooks()
+        self.hooks = found = NodeHooks()
+        return found
 
     @property
     def metadata(self: Any) -> dict[str, Any]:
@@ -66,7 +71,7 @@ class Producer:
     @property
     def next_functions(self) -> tuple[tuple[Producer | None, int], ...]:
         """The producers of the inputs with their output numbers, as torch lists them."""
-        return tuple(e or (None, 0) for e in self.edges)
+        return tuple([(None, 0) if e is None else e if isinstance(e[0], Producer) else e[0]._edge() for e in self.edges])
 
     def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
         """Call `fn(grad_inputs, grad_outputs)` after this node's rule has run. Both are tuples of Tensors, None where there is no
@@ -78,13 +83,13 @@ class Producer:
         return add_hook(hooks_of(self).pre, fn)
 
     def _sequence_nr(self) -> int:
-        return self.sequence_nr
+        return self._order
 
     @property
     def _input_metadata(self) -> tuple[InputMetadata, ...]:
-        if self.types is None:
+        if self._types is None:
             return (InputMetadata(tuple(self.shape), self.dtype),)
-        return tuple([InputMetadata(tuple(t.shape), t.dtype) for t in self.types])
+        return tuple([InputMetadata(tuple(t.shape), t.dtype) for t in self._types])
 
     def __repr__(self) -> str:
         return f"<{self.name().rpartition('::')[2]} object at {hex(id(self))}>"
@@ -98,7 +103,7 @@ class InputMetadata(NamedTuple):
     device: str = "cpu"
 
 
-NODE: dict[str, Any] = {"rest": None, "where": "", "_metadata": None, "hooks": None, "counters": None, "title": "", "types": None}
+NODE: dict[str, Any] = {"rest": None, "where": "", "_metadata": None, "hooks": None, "counters": None, "title": "", "_types": None}
 """What a fresh node has in the slots that few nodes use."""
 
 
@@ -116,7 +121,7 @@ _fill_node = filler(NODE)
 class Node(SavedAttributes, Producer):
     """One recorded application. `edges[k]` leads to the producer of input k, None where no gradient is wanted."""
 
-    __slots__ = ("__weakref__", "dtype", "edges", "op", "params", "plan", "saved", "sequence_nr", "shape", *NODE)
+    __slots__ = ("__weakref__", "_order", "dtype", "edges", "op", "params", "plan", "saved", "shape", *NODE)
     saved: list[Saved] | None
     """What the rules read: inputs, then results, as the plan lists them; None once it was freed."""
     rest: Rest | None
@@ -150,8 +155,8 @@ class Node(SavedAttributes, Producer):
             self.dtype = data.dtype
             self.shape = data.shape
         else:
-            self.types = [o.type if isinstance(o, Var) else type_of(o) for o in outs]
-        self.sequence_nr = next_number()
+            self._types = [o.type if isinstance(o, Var) else type_of(o) for o in outs]
+        self._order = next_number()
 
     def name(self) -> str:
         return self.title or name_of_node(self)
@@ -167,21 +172,26 @@ LAST = 2**64 - 1
 
 
 class AccumulateGrad(Producer):
-    """Where a leaf's gradient arrives."""
+    """Where a leaf's gradient arrives: the leaf as a node. What is remembered about it is kept with the leaf, so that it can be made anew."""
 
-    __slots__ = ("__weakref__", "_metadata", "hooks", "sequence_nr", "variable")
+    __slots__ = ("__weakref__", "_order", "variable")
     edges = ()
-    types = None
+    _types = None
 
     def __init__(self, variable: Any) -> None:
         self.variable = variable
-        self.sequence_nr = next_number()
-        self._metadata = None
-        self.hooks = None if variable._hooks is None else variable._hooks.node
+        self._order = variable._order or variable._ordered()
 
-    # Every rule whose input is a leaf asks for these.
     dtype = property(attrgetter("variable._data.dtype"))
     shape = property(attrgetter("variable._data.shape"))
+
+    @property
+    def hooks(self) -> NodeHooks | None:  # type: ignore[override]
+        return None if self.variable._hooks is None else self.variable._hooks.node
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        return leaf_hooks(self.variable).metadata
 
     def name(self) -> str:
         return "tracegrad::autograd::AccumulateGrad"
@@ -241,8 +251,7 @@ def record(op: Op, inputs: Sequence[Any], params: dict[str, Any], outs: Sequence
         edge = None
         if isinstance(x, Value) and x.requires_grad:  # type: ignore[attr-defined]
             box: Any = x
-            producer = box.grad_fn
-            edge = (producer, box.output_nr) if producer is not None else box._edge()
+            edge = box._end()
             wanted |= bit
         edges.append(edge)
         bit <<= 1

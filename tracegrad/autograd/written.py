@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.dispatch import NO_PARAMS, STATE, Value
+from ..ir.dispatch import NO_PARAMS, SPECIAL, STATE, Value
 from ..ir.op import Op
-from .mode import MODE
+from .hooks import FACE
+from .mode import MODE, OFF
 from .tape import NODE, Node, mark, next_number, plan_for
 from .versions import Versions
 
@@ -32,6 +33,7 @@ BOX: dict[str, Any] = {
     "_versions": None,
     "_seen": 0,
     "_past": None,
+    "_order": 0,
     "_accumulate": None,
     "_grad": None,
     "_hooks": None,
@@ -54,8 +56,11 @@ def write_out(op: Op, otherwise: Written, swapped: bool = False) -> Written:
         "on_reals": op.on_reals,
         "otherwise": otherwise,
         "NO_PARAMS": NO_PARAMS,
+        "SPECIAL": SPECIAL,
         "STATE": STATE,
+        "OFF": OFF,
         "MODE": MODE,
+        "Tensor": FACE[0],
         "Value": Value,
         "PLAIN": PLAIN,
         "mark": mark,
@@ -95,19 +100,16 @@ def _text(op: Op, wanted: Sequence[int], swapped: bool) -> list[str]:
     away = f"return otherwise({given}, params)"
     # Who has read a view already hands it over.
     more = ", out=None" if op.view else ""
-    lines = [f"def eager_{op.name}({given}, params=NO_PARAMS{more}):", f"    if STATE.special: {away}"]
+    lines = [f"def eager_{op.name}({given}, params=NO_PARAMS{more}):", f"    if SPECIAL and STATE.special: {away}"]
 
     def put(depth: int, *text: str) -> None:
         lines.extend("    " * depth + line for line in text)
 
     # The data of the operands, the face of the result, and who requires grad.
     for k, x in enumerate(names):
-        put(1, f"if isinstance({x}, Value):", f"    if {x}._base is not None: {x}._refresh()")
+        put(1, f"if type({x}) is Tensor or isinstance({x}, Value):", f"    if {x}._base is not None: {x}._refresh()")
         put(2, f"d{k} = {x}._data", f"if type(d{k}) is not ndarray: {away}", f"t{k} = {x}.requires_grad")
-        if k == 0:
-            put(2, "face = x0.face")
-        else:
-            put(2, f"if face is None or {x}.boxes_everything: face = {x}.face")
+        put(2, "face = x0.face" if k == 0 else f"if face is not Tensor: face = {x}.face")
         if count > 1:
             put(1, f"elif isinstance({x}, PLAIN):", f"    d{k} = {x}", f"    t{k} = False", *(["    face = None"] if k == 0 else []))
             put(1, f"else: {away}")
@@ -120,20 +122,22 @@ def _text(op: Op, wanted: Sequence[int], swapped: bool) -> list[str]:
         before = "if out is None: " if op.view else ""
         put(1, "try:", f"    {before}out = evaluate({data}, **params) if params else evaluate({data})", f"except REFUSED: {away}")
     put(1, "if type(out) is not ndarray:")
-    put(2, "if not face.boxes_everything and out.dtype.kind not in 'fc': return out", "out = asarray(out)")
-    put(1, "elif not face.boxes_everything and out.dtype.kind not in 'fc': return out")
+    put(2, "if face is not Tensor and out.dtype.kind not in 'fc': return out", "out = asarray(out)")
+    put(1, "elif face is not Tensor and out.dtype.kind not in 'fc': return out")
     put(1, "box = new(face)", "box._data = out", *[f"box.{name} = {value!r}" for name, value in BOX.items()])
     # Its place on the tape.
-    enabled = "enabled" if op.view else "MODE.enabled"
+    enabled = "enabled" if op.view else "(not OFF or MODE.enabled)"
     if wanted:
         # Of numbers that a derivative reaches, promotion makes numbers that have one; other operations may give integers.
         floats = "" if op.compute is not None else " and out.dtype.kind in 'fc'"
-        put(1, "enabled = MODE.enabled" if op.view else "", f"if ({' or '.join(f't{k}' for k in wanted)}) and {enabled}{floats}:")
+        put(
+            1, "enabled = not OFF or MODE.enabled" if op.view else "", f"if ({' or '.join(f't{k}' for k in wanted)}) and {enabled}{floats}:"
+        )
         put(2, "node = new(Node)", "node.op = op", "node.params = params", "node.dtype = out.dtype", "node.shape = out.shape")
         put(2, *[f"node.{name} = {value!r}" for name, value in NODE.items()])
         for k in wanted:
-            put(2, f"if t{k}:", f"    e{k} = x{k}.grad_fn")
-            put(2, f"    e{k} = (e{k}, x{k}.output_nr) if e{k} is not None else x{k}._edge()")
+            put(2, f"if t{k}:", f"    e{k} = x{k}.grad_fn", f"    if e{k} is not None: e{k} = (e{k}, x{k}.output_nr)", "    else:")
+            put(2, f"        if not x{k}._order: x{k}._ordered()", f"        e{k} = (x{k}, 0)")
         for number, which in enumerate(_choices(wanted)):
             depth = 2
             if len(wanted) > 1:
@@ -160,13 +164,11 @@ def _text(op: Op, wanted: Sequence[int], swapped: bool) -> list[str]:
             edges = "".join(f"e{k}, " if k in which else "None, " for k in range(count))
             put(depth, f"node.edges = ({edges})", f"node.plan = plan_{bits}", f"node.saved = [{', '.join(saved)}]")
             if plan.outputs:
-                put(
-                    depth, "if face.boxes_everything:", "    box._versions = counter = Versions((0, 0, 1))", "    node.counters = [counter]"
-                )
-        # After its edges, which may have made the nodes of leaves: consumers have higher numbers.
+                put(depth, "if face is Tensor:", "    box._versions = counter = Versions((0, 0, 1))", "    node.counters = [counter]")
+        # After its edges, which may have numbered leaves: consumers have higher numbers.
         if swapped and op.name in REFLECTED:
             put(2, "if type(x0) is int or type(x0) is float:", f"    node.title = {REFLECTED[op.name]!r}")
-        put(2, "node.sequence_nr = next_number()", "box.grad_fn = node", "box.requires_grad = True")
+        put(2, "node._order = next_number()", "box.grad_fn = node", "box.requires_grad = True")
     if op.view:
         # As `_viewed` does it where NumPy has made a view of storage that may be written.
         put(1, "owner = out.base", "if owner is not None and (owner is d0 or owner is d0.base) and type(x0._view) is tuple and enabled:")
@@ -174,7 +176,7 @@ def _text(op: Op, wanted: Sequence[int], swapped: bool) -> list[str]:
             2,
             "root = x0._base",
             "if root is None: root = x0",
-            "if face.boxes_everything and not root._borrowed and type(root._data) is ndarray:",
+            "if face is Tensor and not root._borrowed and type(root._data) is ndarray:",
         )
         put(3, "counter = root._versions", "if counter is None: counter = root._version_counter", "box._base = root")
         put(3, "box._view = (*x0._view, (op, params))", "box._versions = counter", "box._seen = counter[1]", "return box")

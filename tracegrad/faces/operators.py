@@ -10,7 +10,7 @@ import numpy as np
 from .. import ops
 from .._codegen import integers
 from ..autograd.written import REFLECTED, write_out
-from ..ir.dispatch import STATE, Value
+from ..ir.dispatch import SPECIAL, STATE, Value
 from ..ir.op import Op
 from ..ops.indexing import reading
 from ..ops.products import IN_ONE_STEP, matmul_op
@@ -146,14 +146,14 @@ class Operators(Value):
     def __matmul__(self: Any, other: Any) -> Any:
         if isinstance(other, Value):
             x, y = self._data, other._data
-            if type(x) is np.ndarray and type(y) is np.ndarray and x.dtype is y.dtype and not STATE.special:
+            if type(x) is np.ndarray and type(y) is np.ndarray and x.dtype is y.dtype and not (SPECIAL and STATE.special):
                 op = matmul_op if x.ndim == 2 == y.ndim else IN_ONE_STEP.get((x.ndim, y.ndim))
                 if op is not None and op.eager is not None:
                     return op.eager(self, other)
         return _matmul(self, other)
 
     def __getitem__(self: Any, index: Any) -> Any:
-        if not STATE.special:
+        if not (SPECIAL and STATE.special):
             if self._base is not None:
                 self._refresh()
             data = self._data

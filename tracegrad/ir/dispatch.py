@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -31,6 +32,10 @@ class Value:
         raise NotImplementedError
 
 
+SPECIAL: set[int] = set()
+"""The threads in which `STATE.special` is not 0: while the set is empty, which is quick to see, no thread need look at its state."""
+
+
 class State(threading.local):
     """What is per thread: the open traces, innermost last."""
 
@@ -38,14 +43,19 @@ class State(threading.local):
         self.traces: list[Trace] = []
         self.levels: tuple[int, ...] = ()
         """The open levels of forward mode that were opened inside the innermost trace."""
-        self.special = 0
-        """How many modes are open in which an operation is more than its value and a node: each counts itself while it is open (traces,
-        levels of forward mode, hooks of saved tensors, anomaly detection, profiling, inference). Where it is 0, shorter ways may be
-        taken."""
+        self._special = 0
         self.created: list[Callable[[Any], None]] = []
         """Who is told of each new node of the tape (each counts in `special`, too)."""
         self.recorder: Any = None
         """The log of a profile that is open in this thread."""
+
+    def _set_special(self, count: int) -> None:
+        self._special = count
+        (SPECIAL.add if count else SPECIAL.discard)(threading.get_ident())
+
+    special = property(attrgetter("_special"), _set_special)
+    """How many modes are open in which an operation is more than its value and a node: each counts itself while it is open (traces,
+    levels of forward mode, hooks of saved tensors, anomaly detection, profiling, inference). Where it is 0, shorter ways may be taken."""
 
 
 STATE = State()

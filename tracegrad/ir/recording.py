@@ -101,7 +101,7 @@ class Recorder:
                 entry.flops = flops(op.name, inputs, outs)
             node = getattr(outs[0], "grad_fn", None) if outs else None
             if node is not None:
-                entry.sequence = node.sequence_nr
+                entry.sequence = node._order
         finally:
             self.leave(entry)
         return result

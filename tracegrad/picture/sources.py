@@ -36,7 +36,7 @@ def nodes_behind(results: Sequence[Any]) -> list[Producer]:
             found.add(node)
             stack.extend(before for before, _ in node.next_functions if before is not None)
     ordered: dict[Producer, None] = {}
-    for node in sorted((n for n in found if not isinstance(n, AccumulateGrad)), key=lambda n: n.sequence_nr):
+    for node in sorted((n for n in found if not isinstance(n, AccumulateGrad)), key=lambda n: n._order):
         for before, _ in node.next_functions:
             if isinstance(before, AccumulateGrad):
                 ordered[before] = None
@@ -67,12 +67,12 @@ def of_tape(results: Sequence[Any], names: Mapping[str, Any], saved: bool, insid
             title = called.get(id(tensor), "leaf")
             boxes[node] = known[id(tensor)] = add(Box("leaf", (title, type_text(tensor.dtype, tensor.shape)), f"leaf, {node.name()}"))
             continue
-        types = [(node.dtype, node.shape)] if node.types is None else [(t.dtype, t.shape) for t in node.types]
+        types = [(node.dtype, node.shape)] if node._types is None else [(t.dtype, t.shape) for t in node._types]
         own = [name for (maker, _), name in places.items() if maker is node]
         title = node.name().rpartition("::")[2]
         title = f"{', '.join(own)} = {title}" if own else title
         shown = type_text(*types[0]) if len(types) == 1 else f"{len(types)} results, {type_text(*types[0])}, …"
-        box = Box("operation", (*lines_of(title, WIDEST), shown), f"{node.name()}, node {node.sequence_nr}")
+        box = Box("operation", (*lines_of(title, WIDEST), shown), f"{node.name()}, node {node._order}")
         graph = node.params.get("graph") if inside and isinstance(node, Node) else None
         if isinstance(graph, Graph):
             box.kind, box.inside = "region", (of_graph(graph, graph.name),)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..autograd.tape import Node, Producer, next_number
+from ..autograd.tape import End, Node, next_number
 from ..dtypes import SHORT, SUPPORTED, is_differentiable
 from ..errors import DTypeError, TracegradError
 from ..faces.writing import CHANGING
@@ -212,13 +212,13 @@ def check_hooks(boxes: Sequence[Boxed], results: Sequence[Any], trace: Trace, bo
     """An error where a hook that the function registered waits for a gradient that is computed outside, from the graph."""
     nodes: list[Any] = [x.grad_fn for x in results if _history(x, trace) == "live" and x.grad_fn is not None]
     waiting = bool(nodes) and any(b._hooks is not None and b._hooks.node.waits() for b in boxes)
-    seen: set[Producer] = set()
+    seen: set[int] = set()
     while nodes and not waiting:
         node = nodes.pop()
-        if node in seen or node.sequence_nr < born:
+        if node._order in seen or node._order < born or not isinstance(node, Node):
             continue
-        seen.add(node)
-        waiting = isinstance(node, Node) and node.hooks is not None and node.hooks.waits()
+        seen.add(node._order)
+        waiting = node.hooks is not None and node.hooks.waits()
         nodes.extend(e[0] for e in node.edges if e is not None)
     if waiting:
         raise TracegradError(
@@ -232,14 +232,14 @@ def _history(x: Any, trace: Trace) -> str:
     """Whether reverse mode goes through a result, and whether a sweep inside the trace freed what it would need."""
     if not isinstance(x, Boxed) or not x.requires_grad or x._data not in trace.live:
         return ""
-    seen: set[Producer] = set()
-    stack = [x.grad_fn] if x.grad_fn is not None else []
+    seen: set[int] = set()
+    stack: list[End] = [x.grad_fn] if x.grad_fn is not None else []
     while stack:
         node = stack.pop()
-        if node in seen:
+        if node._order in seen or not isinstance(node, Node):
             continue
-        seen.add(node)
-        if isinstance(node, Node) and node.saved is None:
+        seen.add(node._order)
+        if node.saved is None:
             return "spent"
         stack.extend(e[0] for e in node.edges if e is not None)
     return "live"
