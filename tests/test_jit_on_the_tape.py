@@ -387,3 +387,15 @@ def test_history_ends_inside_of_loops_branches_and_maps(way: str) -> None:
         x = leaf(1.0, 2.0)
         WAYS[way](tg.vmap(function))(x).sum().backward()
         close(x.grad, factor * np.array([1.0, 2.0]))
+
+
+def test_a_value_from_outside_that_is_returned_as_it_is() -> None:
+    """It stands on the tape where it stood, also where nothing inside has read it."""
+    w = tg.tensor([1.0, 2.0], requires_grad=True)
+    v = w * 2.0
+    f = tg.jit(lambda x: (v, w, x * 3.0))
+    twice, same, third = f(tg.tensor(1.0, requires_grad=True))
+    assert (twice.tolist(), same.tolist(), third.item()) == ([2.0, 4.0], [1.0, 2.0], 3.0)
+    (twice * same).sum().backward()
+    assert w.grad.tolist() == [4.0, 8.0]
+    assert not tg.jit(lambda x: w.detach())(1.0).requires_grad

@@ -13,8 +13,9 @@ import pytest
 import tests.cases as case_package
 import tracegrad as tg
 from tests.cases import Case
-from tests.checks import as_tuple, assert_same, check_first_order, check_second_order, floating
+from tests.checks import as_tuple, assert_same, check_first_order, check_second_order, differentiable_outputs, floating, like
 from tests.unjitted import run_unjitted
+from tracegrad.ir.evaluate import evaluate
 from tracegrad.transforms.rewrite import optimize
 
 CASES: list[Case] = [
@@ -111,6 +112,35 @@ def test_jitted_value_and_gradient_equal_eager(case: Case) -> None:
     outs, gradient = tg.jit(both)(*arrays)
     assert_same(outs, case.function(*arrays), 1e-12)
     assert_same(gradient, projected_gradient(case, arrays)(*arrays), 1e-10)
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c.jit and c.order >= 2], ids=ids)
+def test_second_derivatives_traced(case: Case) -> None:
+    """Forward over reverse and reverse over forward mode inside one trace, against eager ones."""
+    arrays = case.inputs(rng_for(case))
+    wrt = floating(arrays, case.wrt)
+    directions = [like(np.random.default_rng(3), arrays[k]) for k in wrt]
+
+    def full(xs: Any) -> list[Any]:
+        rest = iter(xs)
+        return [next(rest) if k in wrt else a for k, a in enumerate(arrays)]
+
+    def forward_over_reverse(*xs: Any) -> Any:
+        return tg.jvp(lambda *ys: projected_gradient(case, arrays)(*full(ys)), xs, tuple(directions))[1]
+
+    def reverse_over_forward(*xs: Any) -> Any:
+        def along(*ys: Any) -> Any:
+            outs = differentiable_outputs(case.function)
+            tangents = as_tuple(tg.jvp(lambda *zs: outs(*full(zs)), ys, tuple(directions))[1])
+            return sum(np.sum(np.real(t * np.conj(t))) for t in tangents)
+
+        return tg.grad(along, tuple(range(len(wrt))))(*xs)
+
+    chosen = tuple(np.asarray(arrays[k]) for k in wrt)
+    for function in (forward_over_reverse, reverse_over_forward):
+        entry = tg.jit(function)._entry(chosen, {})[0]
+        found = evaluate(entry.graph, [*chosen, *entry.traced.captures])
+        assert_same(tuple(found), function(*chosen), 1e-9)
 
 
 def test_special_values_compiled() -> None:

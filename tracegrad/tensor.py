@@ -272,7 +272,11 @@ def unbox(x: Any) -> Any:
     return x
 
 
-identity = elementwise("identity", ("x",), numpy=np.positive, code="{x}", partials=(1,), result="promote", doc="The same value.")
+def _same(x: Any) -> Any:
+    return np.logical_or(x, False) if np.asarray(x).dtype.kind == "b" else np.positive(x)
+
+
+identity = elementwise("identity", ("x",), numpy=_same, code="{x}", partials=(1,), result="promote", doc="The same value.")
 
 
 def inside(x: Any, face: type[Boxed] | None = None) -> Boxed:

@@ -138,6 +138,8 @@ CASES = (
         errors=(((A, A), ShapeError, "dot: shapes"),),
     ),
     Case("dot vectors", ops.dot, normal((3,), (3,)), np.dot),
+    Case("dot of a vector with itself", lambda x: ops.dot(x, x), normal((3,)), lambda x: np.dot(x, x), ("dot",)),
+    Case("matmul of a matrix with its row", lambda x: (ops.matmul(x, x[0]), ops.matmul(x[1], x)), normal((3, 3)), lambda x: (x @ x[0], x[1] @ x), ("mv",)),
     Case("vdot", ops.vdot, normal((2, 2), (4,), dtype=complex), np.vdot, errors=(((A, B), ShapeError, "do not fit"),)),
     Case("vecdot", ops.vecdot, normal((2, 3), (3,), dtype=complex), np.vecdot, errors=(((A, B), ShapeError, "vecdot"),)),
     Case(

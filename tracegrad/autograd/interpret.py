@@ -43,12 +43,13 @@ def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) 
             if type(x) is Var:
                 left = True
         data.append(x)
+    if op.composed is not None and (left or STATE.traces):
+        # Before tangents are looked at: what the nodes of the composition save must be dual, too.
+        return op.composed(*inputs, **params)
     if dual and STATE.levels:
         level = _level(inputs)
         if level:
             return _dual(op, inputs, params, level)
-    if op.composed is not None and (left or STATE.traces):
-        return op.composed(*inputs, **params)
     single = op.outputs == 1
     outs: Sequence[Any]
     rest = None

@@ -230,7 +230,10 @@ def check_hooks(boxes: Sequence[Boxed], results: Sequence[Any], trace: Trace, bo
 
 def _history(x: Any, trace: Trace) -> str:
     """Whether reverse mode goes through a result, and whether a sweep inside the trace freed what it would need."""
-    if not isinstance(x, Boxed) or not x.requires_grad or x._data not in trace.live:
+    if not isinstance(x, Boxed) or not x.requires_grad:
+        return ""
+    # What was there before the trace, and is returned as it is, stands where it stood.
+    if isinstance(x._data, Var) and x._data.trace is trace and x._data not in trace.live:
         return ""
     seen: set[int] = set()
     stack: list[End] = [x.grad_fn] if x.grad_fn is not None else []
