@@ -51,7 +51,7 @@ class PrintedProgram:
 
 def print_program(program: kernel.Program) -> PrintedProgram:
     """The source text of a program, and what its caller must know to allocate the arena."""
-    printer = _Printer(program)
+    printer = Printer(program)
     return PrintedProgram(printer.module(), program.arena, plain(program.arena), program.sizes)
 
 
@@ -125,7 +125,9 @@ def _shape(shape: tuple[Int, ...]) -> str:
     return "(" + ", ".join(map(integer, shape)) + (",)" if len(shape) == 1 else ")")
 
 
-class _Printer:
+class Printer:
+    """Writes statements and expressions as lines of Python."""
+
     def __init__(self, program: kernel.Program) -> None:
         self.program = program
         self.lines: list[str] = []

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, TypeAlias
 
+from .integers import Integer, substitute, symbol
 from .kernel import Allocate, Apply, Call, Check, Declare, If, Let, Load, Loop, Statement, Store, Update, While
+from .kernel import Index as IndexValue
 
 Index: TypeAlias = tuple[Any, ...]
 Access: TypeAlias = tuple[str, Index]
@@ -98,3 +100,42 @@ def moved(body: tuple[Statement, ...], move: Callable[[str, Index], Access]) -> 
         return replace(s, buffer=buffer, index=at)
 
     return rewritten(body, load, store)
+
+
+def renamed(body: Iterable[Statement], old: str, new: str) -> tuple[Statement, ...]:
+    """The statements with the index `new` in place of `old`, which nothing inside them binds."""
+    place = {old: symbol(new)}
+
+    def expression(e: Any) -> Any:
+        match e:
+            case Integer():
+                return substitute(e, place)
+            case IndexValue(value, dtype):
+                return IndexValue(expression(value), dtype)
+            case Load(buffer, at, dtype):
+                return Load(buffer, tuple(map(expression, at)), dtype)
+            case Apply(code, arguments, dtype):
+                return Apply(code, tuple([(name, expression(a)) for name, a in arguments]), dtype)
+        return e
+
+    def statement(s: Statement) -> Statement:
+        match s:
+            case Let() | Declare() | Update():
+                return replace(s, value=expression(s.value))
+            case Store():
+                return replace(s, index=tuple(map(expression, s.index)), value=expression(s.value))
+            case Loop():
+                return replace(s, lo=expression(s.lo), hi=expression(s.hi), body=tuple(map(statement, s.body)))
+            case While():
+                return replace(s, condition=expression(s.condition), body=tuple(map(statement, s.body)))
+            case If():
+                then, otherwise = (tuple(map(statement, part)) for part in bodies(s))
+                return replace(s, condition=expression(s.condition), then=then, otherwise=otherwise)
+            case Check():
+                return replace(s, condition=expression(s.condition), value=expression(s.value))
+            case Allocate():
+                return replace(s, shape=tuple(map(expression, s.shape)))
+            case Call():
+                return replace(s, arguments=tuple(map(expression, s.arguments)))
+
+    return tuple(map(statement, body))

@@ -112,7 +112,7 @@ def test_every_public_name_exists_once() -> None:
 def test_import_rules(path: pathlib.Path) -> None:
     name = module_name(path)
     typing_only = type_checking_only(path)
-    in_codegen, native = name[1:2] == ("codegen",), name[1:3] == ("codegen", "native")
+    in_codegen, native = name[1:2] == ("codegen",), name[1:3] in (("codegen", "native"), ("codegen", "cuda"))
     # The package's own front names everything, and a private helper of it (`_codegen`) is the bridge to the bottom.
     height = HEIGHT.get(name[1]) if len(name) > 1 and not in_codegen else None
     assert in_codegen or len(name) == 1 or height is not None, f"{'.'.join(name)} stands in no layer of pyproject.toml"
@@ -124,7 +124,7 @@ def test_import_rules(path: pathlib.Path) -> None:
         if first_party and node.lineno not in typing_only:
             assert node.col_offset == 0 or name == ("tracegrad", "_codegen"), f"{where}: not at the top of the module"
         if target[0] in ("numba", "llvmlite"):
-            assert native or name[:2] == ("tracegrad", "bench"), f"{where}: only codegen/native/ imports the compiler"
+            assert native or name[:2] == ("tracegrad", "bench"), f"{where}: only codegen/native/ and codegen/cuda/ import the compiler"
         if in_codegen:
             assert target[0] != "tracegrad" or target[1:2] == ("codegen",), f"{where}: codegen knows nothing of the package"
             assert not first_party or (isinstance(node, ast.ImportFrom) and node.level), f"{where}: not relative"

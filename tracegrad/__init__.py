@@ -20,7 +20,7 @@ from . import func as func
 from .autograd import functional as functional
 from .autograd.grad_mode import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
 from .checkpointing import checkpoint
-from .config import default_dtype, set_default_dtype
+from .config import default_dtype, set_default_dtype, use_deterministic_algorithms
 from .control.associative import associative_scan
 from .control.branch import cond, switch
 from .control.mapping import map
@@ -103,6 +103,7 @@ __all__ = [
     "uint16",
     "uint32",
     "uint64",
+    "use_deterministic_algorithms",
     "utils",
     "value_and_grad",
     "vjp",

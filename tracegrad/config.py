@@ -37,3 +37,24 @@ def set_default_dtype(dtype: Any) -> None:
     if chosen not in (np.dtype(np.float32), np.dtype(np.float64)):
         raise TypeError(f"the default dtype must be float32 or float64, not {chosen}")
     _default = chosen
+
+
+_deterministic = True
+
+
+def deterministic() -> bool:
+    """Whether results on a device must have the same bits in every run."""
+    return _deterministic
+
+
+def use_deterministic_algorithms(mode: bool) -> None:
+    """Whether functions compiled from now on must give the same bits in every run on a device (the default).
+
+    Without, additions to elements that several threads may meet in (`index_add`, the gradient of `x[indices]`) are atomic and come in any
+    order: faster, with last bits that differ from run to run. On the processor results never depend on such an order.
+
+    >>> import tracegrad as tg
+    >>> tg.use_deterministic_algorithms(True)
+    """
+    global _deterministic
+    _deterministic = bool(mode)

@@ -1,0 +1,226 @@
+"""Everything that is asked of numba-cuda about devices and their memory; loaded when a device is first asked for.
+
+An array in a device's memory is described by a `layout`: an ndarray of its dtype, shape and strides whose data pointer is the address on
+the device. The host must never read or write through it (under Numba's simulator, where the memory is the host's, it may). So views, overlaps
+and orders of memory are NumPy's business, and nothing is computed twice.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.metadata
+import importlib.util
+import os
+from typing import Any
+
+import numpy as np
+
+Layout = np.ndarray[Any, Any]
+INSTALL = "pip install 'tracegrad[cuda]'"
+TOOLKIT = ("nvidia-cuda-runtime", "nvidia-cuda-nvrtc", "nvidia-nvvm", "nvidia-nvjitlink", "nvidia-cuda-cccl", "cuda-bindings", "cuda-core")
+"""The wheels that numba-cuda compiles with."""
+
+
+def simulated() -> bool:
+    """Whether Numba's simulator stands in for a GPU."""
+    return os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")
+
+
+@functools.cache
+def target() -> Any:
+    """numba.cuda; a RuntimeError says what is missing."""
+    if importlib.util.find_spec("numba_cuda") is None:
+        raise RuntimeError(f"the device 'cuda' is not available: numba-cuda is not installed: {INSTALL}")
+    return importlib.import_module("numba.cuda")
+
+
+@functools.cache
+def missing() -> str:
+    """Why no GPU can be used, in one sentence; empty where one can be."""
+    if importlib.util.find_spec("numba_cuda") is None:
+        return f"numba-cuda is not installed: {INSTALL}"
+    try:
+        cuda = target()
+        if not cuda.is_available():
+            return f"no NVIDIA driver was found ({_why(cuda)}). Install the driver of the GPU; numba-cuda itself is there"
+        if len(cuda.gpus) == 0:
+            return "the NVIDIA driver sees no GPU; look at nvidia-smi and CUDA_VISIBLE_DEVICES"
+    except Exception as error:  # whatever the driver's libraries raise where a part of them is missing
+        return f"numba-cuda cannot be used ({type(error).__name__}: {error})"
+    return ""
+
+
+def _why(cuda: Any) -> str:
+    """What the driver answered when it was initialized, in one line."""
+    error = getattr(cuda, "cuda_error", lambda: None)()
+    return " ".join(str(error).split()) or "libcuda could not be loaded"
+
+
+def device_count() -> int:
+    """How many GPUs can be used; 0 where none can, for whatever reason."""
+    return 0 if missing() else len(target().gpus)
+
+
+def check_device(index: int) -> None:
+    """A RuntimeError that says what is missing where this device cannot be used."""
+    reason = missing()
+    if reason:
+        raise RuntimeError(f"the device 'cuda' is not available: {reason}")
+    if not 0 <= index < len(target().gpus):
+        count = len(target().gpus)
+        raise RuntimeError(f"there is no device cuda:{index}; this machine has {count} GPU{'s' * (count != 1)}, counted from 0")
+
+
+def device_name(index: int) -> str:
+    """The name on the card."""
+    check_device(index)
+    if simulated():
+        return "Numba's CUDA simulator"
+    name = target().gpus[index].name
+    return name.decode() if isinstance(name, bytes) else str(name)
+
+
+def capability(index: int) -> tuple[int, int]:
+    """The compute capability, as (major, minor)."""
+    check_device(index)
+    major, minor = target().gpus[index].compute_capability
+    return int(major), int(minor)
+
+
+def current_device() -> int:
+    """The number of the device that this thread uses."""
+    check_device(0)
+    return int(target().current_context().device.id) if not simulated() else 0
+
+
+def synchronize(index: int) -> None:
+    """Wait until the device has done all that it was told."""
+    check_device(index)
+    with target().gpus[index]:
+        target().synchronize()
+
+
+def memory_info(index: int) -> tuple[int, int]:
+    """Free and total bytes; those of the simulator are not limited, and told as 0."""
+    check_device(index)
+    with target().gpus[index]:
+        info = target().current_context().get_memory_info()
+    return (0, 0) if simulated() else (int(info.free), int(info.total))
+
+
+def allocate(index: int, nbytes: int) -> tuple[int, Any]:
+    """New memory: its address, and the object that owns it. Raises MemoryError."""
+    with target().gpus[index]:
+        try:
+            owner = target().device_array(nbytes, np.uint8)
+        except Exception as error:
+            if "OUT_OF_MEMORY" in str(error):
+                raise MemoryError(f"cuda:{index} has no {nbytes} bytes left") from error
+            raise
+    return (owner._ary.ctypes.data if simulated() else int(owner.__cuda_array_interface__["data"][0])), owner
+
+
+def native(index: int, layout: Layout) -> Any:
+    """The memory of a layout as numba-cuda's array, which kernels take; it keeps the memory alive."""
+    if simulated():
+        return _simulated_array()(layout)
+    interface = layout.__array_interface__
+    description = {
+        "shape": layout.shape,
+        "strides": layout.strides,
+        "typestr": interface["typestr"],
+        "data": (interface["data"][0] if layout.size else 0, False),
+        "version": 3,
+    }
+    with target().gpus[index]:
+        return target().from_cuda_array_interface(description, owner=layout, sync=False)
+
+
+@functools.cache
+def _simulated_array() -> Any:
+    return importlib.import_module("numba.cuda.simulator.cudadrv.devicearray").FakeCUDAArray
+
+
+def upload(index: int, destination: Layout, source: np.ndarray[Any, Any]) -> None:
+    """Copy from the host into gapless memory of the same shape and dtype."""
+    if destination.size:
+        with target().gpus[index]:
+            native(index, destination).copy_to_device(np.ascontiguousarray(source).reshape(destination.shape))
+
+
+def download(index: int, source: Layout) -> np.ndarray[Any, Any]:
+    """A copy in the host's memory, in C order; waits for what the device does. One transfer moves all from the first byte to the last."""
+    if not source.size:
+        return np.empty(source.shape, source.dtype)
+    low, high = np.lib.array_utils.byte_bounds(source)
+    with target().gpus[index]:
+        if high - low == source.nbytes and (source.flags.c_contiguous or source.flags.f_contiguous):
+            found = native(index, source).copy_to_host()
+            return np.ascontiguousarray(found).reshape(source.shape)
+        raw = native(index, np.asarray(_Memory(low, high - low, source))).copy_to_host()
+    offset = source.__array_interface__["data"][0] - low
+    return np.ascontiguousarray(np.ndarray(source.shape, source.dtype, raw, offset, source.strides)).reshape(source.shape)
+
+
+class _Memory:
+    """Bytes at an address, to NumPy; `owner` lives as long as arrays on them."""
+
+    def __init__(self, address: int, nbytes: int, owner: Any) -> None:
+        self.owner = owner
+        self.__array_interface__ = {"shape": (nbytes,), "typestr": "|u1", "data": (address, False), "version": 3}
+
+
+def copy(index: int, destination: Layout, source: Layout) -> None:
+    """Copy on the device between arrays of the same shape and dtype, in any order of memory."""
+    if not destination.size:
+        return
+    with target().gpus[index]:
+        to, what = native(index, destination), native(index, source)
+        if destination.flags.forc and destination.strides == source.strides:
+            to.copy_to_device(what)
+        else:
+            threads = min(256, destination.size) if not simulated() else min(8, destination.size)
+            blocks = min(-(-destination.size // threads), 1 << 16)
+            _assigning(destination.ndim)[blocks, threads](to, what)
+
+
+@functools.cache
+def _assigning(ndim: int) -> Any:
+    """A kernel that copies element by element, for arrays of this rank."""
+    cuda = target()
+    if ndim == 0:
+
+        @cuda.jit
+        def assign_number(to, what):  # type: ignore[no-untyped-def]
+            to[()] = what[()]
+
+        return assign_number
+
+    into = ", ".join(f"i{k}" for k in range(ndim))
+    lines = ["def assign(to, what):", "    place = cuda.grid(1)", "    while place < to.size:", "        rest = place"]
+    for k in reversed(range(ndim)):
+        lines += [f"        i{k} = rest % to.shape[{k}]", f"        rest //= to.shape[{k}]"]
+    lines += [f"        to[{into}] = what[{into}]", "        place += cuda.gridsize(1)"]
+    space: dict[str, Any] = {"cuda": cuda}
+    exec(compile("\n".join(lines), f"<copy of rank {ndim}>", "exec"), space)
+    return cuda.jit(space["assign"])
+
+
+def clear(index: int, destination: Layout) -> None:
+    """Zero gapless memory."""
+    if destination.size:
+        with target().gpus[index]:
+            raw = native(index, destination.ravel(order="K").view(np.uint8))
+            importlib.import_module("numba.cuda.cudadrv.driver").device_memset(raw, 0, destination.nbytes)
+
+
+def versions() -> dict[str, str]:
+    """numba-cuda and the wheels that it compiles with: their versions, empty where one is not installed."""
+    found = {}
+    for name in ("numba-cuda", *TOOLKIT):
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = ""
+    return found

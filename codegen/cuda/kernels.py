@@ -1,0 +1,223 @@
+"""The source of a program's CUDA kernels, and how each is launched."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .. import kernel
+from ..integers import Int
+from ..printer import dtype_name, integer
+from .dependence import names_in, statements, touched, used
+from .steps import Choose, Group, Repeat, Split, Step, Until, int_names
+from .teams import MOST_THREADS, PARTS, WARP, Body, Team
+
+OWN = ("thread", "threads", "block", "blocks", "member", "members", "round", "flat", "own", "shared")
+"""What kernels call the things of their own."""
+FEW = 4
+CELL = 16
+"""Bytes of a cell."""
+
+
+@dataclass
+class Launch:
+    """A kernel: its arguments in order, and how many threads it is given."""
+
+    name: str
+    buffers: tuple[kernel.Buffer, ...]
+    scratch: tuple[str, ...]
+    """Of "arena", "status", "parts", "arrivals" those that it takes."""
+    scalars: tuple[str, ...]
+    work: Int
+    """How many items there are to deal out at most at once."""
+    threads: int
+    """Threads of a block."""
+    per_block: bool
+    """Whether an item is for a whole block."""
+    waits: bool
+    """Whether blocks wait for each other, so that all must run at the same time."""
+    single: bool
+    """One block only."""
+    source: str
+
+
+@dataclass
+class Plan:
+    """What the host does for one call, and the module that holds the kernels."""
+
+    program: kernel.Program
+    steps: list[Any]
+    """Steps, with a `Launch` in place of each group."""
+    source: str
+    launches: tuple[Launch, ...]
+    buffers: dict[str, kernel.Buffer]
+    arena: Int
+
+
+def plan(program: kernel.Program, deterministic: bool = True) -> Plan:
+    """The kernels and host steps of a program."""
+    root = {b.name: b.of for b in program.buffers if b.of}
+    for phase in program.phases:
+        for s in statements(phase.body):
+            if isinstance(s, kernel.Allocate) and s.of:
+                root[s.name] = root.get(s.of, s.of)
+    split = Split(program, deterministic, root)
+    tree = split.steps()
+    cells = {name: replace(b, offset=program.arena + CELL * k) for k, (name, b) in enumerate(split.cells.items())}
+    writer = _Writer(program, root, cells, deterministic)
+    steps = writer.steps(tree)
+    return Plan(program, steps, writer.module(), tuple(writer.launches), writer.buffers, program.arena + CELL * len(cells))
+
+
+class _Writer:
+    def __init__(self, program: kernel.Program, root: dict[str, str], cells: dict[str, kernel.Buffer], deterministic: bool) -> None:
+        self.program = program
+        self.root = root
+        self.deterministic = deterministic
+        self.buffers = {**{b.name: b for b in program.buffers}, **cells}
+        for phase in program.phases:
+            for s in statements(phase.body):
+                if isinstance(s, kernel.Allocate):
+                    self.buffers[s.name] = kernel.Buffer(s.name, s.dtype, s.shape, "local", of=s.of)
+        taken = set(self.buffers) | {name for name, _ in program.sizes}
+        for phase in program.phases:
+            for s in statements(phase.body):
+                taken |= used([s]) | {s.name for _ in [0] if isinstance(s, (kernel.Let, kernel.Declare))}
+                taken |= {s.index} if isinstance(s, kernel.Loop) else set()
+        self.names = {}
+        for word in OWN:
+            name = word
+            while any(t == name or t.startswith(f"{name}_") or re.fullmatch(rf"{name}\d+", t) for t in taken):
+                name = f"my_{name}"
+            self.names[word] = name
+        self.launches: list[Launch] = []
+        self.imports: dict[str, set[str]] = {}
+
+    def steps(self, tree: Sequence[Step]) -> list[Any]:
+        found: list[Any] = []
+        for step in tree:
+            match step:
+                case Group():
+                    found.append(self.launch(step))
+                case Repeat(loop, steps):
+                    found.append(Repeat(loop, self.steps(steps)))
+                case Until(name, test, steps):
+                    found.append(Until(name, self.steps(test), self.steps(steps)))
+                case Choose(name, test, then, otherwise):
+                    found.append(Choose(name, self.steps(test), self.steps(then), self.steps(otherwise)))
+                case _:
+                    found.append(step)
+        return found
+
+    def launch(self, group: Group) -> Launch:
+        body = self.written(group, Team.GRID)
+        single = False
+        if body.waits and body.widest <= 4 * MOST_THREADS:
+            body, single = self.written(group, Team.BLOCK), True
+        number = len(self.launches)
+        name = f"{self.program.name}_{number}"
+        mentioned = {n for s in group.body for n in _buffers([s])}
+        mentioned |= {self.root.get(n, n) for n in mentioned}
+        buffers = [b for b in self.buffers.values() if b.name in mentioned]
+        given = tuple(b for b in buffers if not b.of and b.role != "temp")
+        scratch = []
+        if any(b.role == "temp" and not b.of for b in buffers):
+            scratch.append("arena")
+        text = "\n".join(body.lines)
+        scratch += [word for word in ("status", "parts", "arrivals") if re.search(rf"\b{word}\b", text)]
+        scalars = sorted(
+            int_names(group.body)
+            | {n for b in buffers for s in b.shape for n in names_in(s)}
+            | {n for b in buffers for n in names_in(b.offset)}
+        )
+        header = self.header(name, group, given, scratch, scalars, buffers, body)
+        for module, names in body.used.items():
+            self.imports.setdefault(module, set()).update(names)
+        threads = MOST_THREADS
+        if body.per_block or body.team is Team.BLOCK:
+            # A few things at a time are done sooner by one thread than by threads that wait for each other.
+            threads = max(WARP, min(MOST_THREADS, 1 << (max(body.widest, 1) - 1).bit_length())) if body.widest > FEW else 1
+        made = Launch(
+            name,
+            given,
+            tuple(scratch),
+            tuple(scalars),
+            1 if single else body.work,
+            threads,
+            body.per_block,
+            body.waits and not single,
+            single,
+            header + text,
+        )
+        self.launches.append(made)
+        return made
+
+    def written(self, group: Group, team: Team) -> Body:
+        body = Body(self.program, self.names, self.root, team, self.deterministic)
+        if group.trusted:
+            (loop,) = group.body
+            assert isinstance(loop, kernel.Loop)
+            body.shared_loop(1, loop)
+        else:
+            body.body(1, group.body)
+        return body
+
+    def header(self, name: str, group: Group, given: Any, scratch: Any, scalars: Any, buffers: Any, body: Body) -> str:
+        parameters: list[str] = []
+        for b in given:
+            parameters.append(b.name)
+            if b.layout == "A":
+                parameters += [f"{b.name}_stride_{axis}" for axis in range(len(b.shape))]
+        lines = [f"def {name}({', '.join([*parameters, *scratch, *scalars])}):"]
+        own = self.names
+        lines += [f"    {own['thread']} = index(cuda.threadIdx.x)", f"    {own['threads']} = index(cuda.blockDim.x)"]
+        lines += [f"    {own['block']} = index(cuda.blockIdx.x)", f"    {own['blocks']} = index(cuda.gridDim.x)"]
+        lines += [
+            f"    {own['member']} = {own['block']} * {own['threads']} + {own['thread']}",
+            f"    {own['members']} = {own['blocks']} * {own['threads']}",
+        ]
+        lines += [f"    {own['round']} = index(0)"] if "arrivals" in scratch else []
+        for b in sorted(buffers, key=lambda b: bool(b.of)):
+            shape = "(" + ", ".join(map(integer, b.shape)) + (",)" if len(b.shape) == 1 else ")")
+            dtype = f"np.{dtype_name(b.dtype)}"
+            if b.of:
+                lines.append(f"    {b.name} = view({b.of}, index(0), {shape}, {dtype})")
+            elif b.role == "temp":
+                lines.append(f"    {b.name} = view(arena, {integer(b.offset)}, {shape}, {dtype})")
+            elif b.layout == "A":
+                strides = "(" + "".join(f"{b.name}_stride_{axis}, " for axis in range(len(b.shape))) + ")"
+                lines.append(f"    {b.name} = strided({b.name}, {shape}, {strides}, {dtype})")
+            else:
+                lines.append(f"    {b.name} = view({b.name}, index(0), {shape}, {dtype})")
+        for word in scratch:
+            if word == "status":
+                lines.append("    status = view(status, index(0), (index(2),), np.int64)")
+            if word == "arrivals":
+                lines.append("    arrivals = view(arrivals, index(0), (index(1),), np.uint64)")
+        for dtype, array in body.shared.items():
+            lines.append(f"    {array} = cuda.shared.array({MOST_THREADS}, np.{dtype if dtype != 'bool' else 'bool_'})")
+        return "\n".join(lines) + "\n"
+
+    def module(self) -> str:
+        text = "\n\n\n".join(x.source for x in self.launches)
+        lines = ["import numpy as np", "from numba import cuda", ""]
+        support = sorted({w for w in ("acc", "index", "signed") if re.search(rf"\b{w}\(", text)})
+        if support:
+            lines.append(f"from tracegrad.codegen.native.support import {', '.join(support)}")
+        for module, names in sorted(self.imports.items()):
+            if names and module not in ("cuda", "support"):
+                lines.append(f"from tracegrad.codegen.native.{module} import {', '.join(sorted(names))}")
+        own = sorted(self.imports.get("cuda", set()) | {w for w in ("strided", "view") if re.search(rf"\b{w}\(", text)})
+        if own:
+            lines.append(f"from tracegrad.codegen.cuda.support import {', '.join(own)}")
+        return "\n".join(lines) + "\n\n\n" + text + "\n"
+
+
+def _buffers(body: Sequence[kernel.Statement]) -> set[str]:
+    read, written = touched(body, {})
+    return read | written
+
+
+__all__ = ["PARTS", "Launch", "Plan", "plan"]

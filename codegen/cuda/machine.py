@@ -1,0 +1,104 @@
+"""Machine code for a compute capability, from PTX by NVIDIA's linker; kept on disk. Needs the toolkit's wheels, and no device."""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cuda.core import Linker, LinkerOptions, ObjectCode
+
+from ..native import cache
+from .compile import functions, ptx
+from .kernels import Plan
+
+INDEX = "kernels.json"
+Capability = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A kernel's machine code, the name that it has there, and what each of its threads takes."""
+
+    entry: str
+    code: bytes
+    registers: int
+    spilled: int
+    """Bytes that did not fit into registers and are stored in each thread's own memory."""
+
+
+@functools.cache
+def versions() -> str:
+    """What besides the source decides on the machine code."""
+    return " ".join(importlib.metadata.version(name) for name in ("numba-cuda", "nvidia-nvvm", "nvidia-nvjitlink"))
+
+
+def machine_code(plan: Plan, capability: Capability, folder: Path | None) -> dict[str, Machine]:
+    """The kernels of a plan for a compute capability, compiled or taken from the disk cache below `folder` (None: memory only)."""
+    if folder is None:
+        return build(plan, capability, None)
+    threads = [launch.threads for launch in plan.launches]
+    key = cache.key_of(plan.source, "cuda", capability, threads, versions())
+    made: dict[str, Machine] = cache.fetch(folder, key, functools.partial(build, plan, capability), load)
+    return made
+
+
+def build(plan: Plan, capability: Capability, directory: Path | None) -> dict[str, Machine]:
+    made = functions(plan)
+    found = {launch.name: link(ptx(made[launch.name], launch, capability), capability) for launch in plan.launches}
+    if directory is not None:
+        for name, m in found.items():
+            (directory / f"{name}.cubin").write_bytes(m.code)
+        (directory / INDEX).write_text(json.dumps({name: [m.entry, m.registers, m.spilled] for name, m in found.items()}))
+        (directory / "kernels.py").write_text(plan.source, encoding="utf-8")
+    return found
+
+
+def load(directory: Path) -> dict[str, Machine]:
+    index = json.loads((directory / INDEX).read_text())
+    return {
+        name: Machine(entry, (directory / f"{name}.cubin").read_bytes(), registers, spilled)
+        for name, (entry, registers, spilled) in index.items()
+    }
+
+
+def link(text: str, capability: Capability) -> Machine:
+    """PTX as machine code."""
+    options = LinkerOptions(arch=f"sm_{capability[0]}{capability[1]}", verbose=True, ptxas_options=["-v"])
+    linker = Linker(ObjectCode.from_ptx(text.encode()), options=options)
+    code = bytes(linker.link("cubin").code)
+    (entry,) = re.findall(r"\.entry\s+(\w+)", text)
+    log = linker.get_info_log()
+    part = log[log.find(f"Compiling entry function '{entry}'") :]
+    return Machine(entry, code, _number(r"Used (\d+) registers", part), _number(r"(\d+) bytes spill stores", part))
+
+
+def _number(pattern: str, text: str) -> int:
+    found = re.search(pattern, text)
+    return int(found.group(1)) if found else -1
+
+
+def starter(machine: Machine, index: int, threads: int, waits: bool, most: int) -> Callable[[int, list[int]], None]:
+    """Launches the kernel on a device, on its default stream, with so many blocks and these words as arguments."""
+    from cuda.core import Device, LaunchConfig, launch
+
+    device: Any = Device(index)
+    device.set_current()
+    kernel = ObjectCode.from_cubin(machine.code).get_kernel(machine.entry)
+    resident = kernel.occupancy.max_active_blocks_per_multiprocessor(threads, 0) * device.properties.multiprocessor_count
+    limit = max(1, min(resident, most) if waits else 4 * resident)
+    configurations: dict[int, Any] = {}
+
+    def start(blocks: int, words: list[int]) -> None:
+        blocks = min(blocks, limit)
+        found = configurations.get(blocks)
+        if found is None:
+            found = configurations[blocks] = LaunchConfig(grid=blocks, block=threads, is_cooperative=waits)
+        launch(device.default_stream, found, kernel, *words)
+
+    return start

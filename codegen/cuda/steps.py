@@ -1,0 +1,303 @@
+"""A program as what the host does: launches of kernels, routines over whole buffers, and loops and branches around those.
+
+A phase that calls no routine is one kernel or a few. Loops, branches and memory requests that contain routines or depend on a size that is
+only known then are run by the host; a number that it needs for that is fetched from the device, the one place where it waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+from .. import kernel, traversal
+from ..integers import Integer, symbols
+from .dependence import defined, names_in, parallel, statements, used
+from .teams import trips
+
+NARROW = 1024
+"""Serial statements whose loops have at most this many iterations run together in one block."""
+
+
+@dataclass
+class Group:
+    """Statements of one kernel."""
+
+    body: list[kernel.Statement]
+    trusted: bool = False
+    """Whether the schedule promises that the iterations of its one loop are independent."""
+
+
+@dataclass
+class Routine:
+    call: kernel.Call
+
+
+@dataclass
+class Fetch:
+    """The host learns a number that the device has computed."""
+
+    name: str
+    cell: str
+
+
+@dataclass
+class Reserve:
+    request: kernel.Allocate
+
+
+@dataclass
+class Repeat:
+    loop: kernel.Loop
+    steps: list[Step]
+
+
+@dataclass
+class Until:
+    """`steps` while the number `name`, which `test` computes and fetches, is true."""
+
+    name: str
+    test: list[Step]
+    steps: list[Step]
+
+
+@dataclass
+class Choose:
+    name: str
+    test: list[Step]
+    then: list[Step]
+    otherwise: list[Step]
+
+
+Step: TypeAlias = Group | Routine | Fetch | Reserve | Repeat | Until | Choose
+
+
+@dataclass
+class Split:
+    """The steps of a program, and the cells: numbers in memory that several steps know."""
+
+    program: kernel.Program
+    deterministic: bool
+    root: dict[str, str]
+    cells: dict[str, kernel.Buffer] = field(default_factory=dict)
+    count: int = 0
+
+    def steps(self) -> list[Step]:
+        found: list[Step] = []
+        for phase in self.program.phases:
+            found += self.phase(phase)
+        return found
+
+    def phase(self, phase: kernel.Phase) -> list[Step]:
+        if phase.kind == "parallel":
+            (loop,) = phase.body
+            assert isinstance(loop, kernel.Loop)
+            if len(loop.body) == 1 and isinstance(loop.body[0], kernel.Call):
+                # The parts of one routine: on the device it divides itself.
+                call = loop.body[0]
+                return [Routine(replace(call, arguments=(*call.arguments[:-2], 0, 1)))]
+            if not any(isinstance(s, (kernel.Call, kernel.Allocate)) for s in statements(phase.body)):
+                return [Group([loop], trusted=True)]
+        tree = self.split(phase.body)
+        return self.spilled(tree)
+
+    # --- grouping ----------------------------------------------------------------------------------------------------------
+
+    def split(self, body: Sequence[kernel.Statement]) -> list[Step]:
+        found: list[Step] = []
+        group: list[kernel.Statement] = []
+
+        def close() -> None:
+            if group:
+                found.extend(self.grouped(group))
+                group.clear()
+
+        for s in body:
+            if not hostile(s):
+                group.append(s)
+                continue
+            close()
+            match s:
+                case kernel.Call():
+                    found.append(Routine(s))
+                case kernel.Allocate():
+                    found.append(Reserve(s))
+                case kernel.Loop():
+                    found.append(Repeat(s, self.split(s.body)))
+                case kernel.While(condition, inner):
+                    name = self.fresh("going")
+                    found.append(Until(name, [Group([kernel.Let(name, condition)]), Fetch(name, "")], self.split(inner)))
+                case kernel.If(condition, then, otherwise):
+                    name = self.fresh("taken")
+                    test: list[Step] = [Group([kernel.Let(name, condition)]), Fetch(name, "")]
+                    found.append(Choose(name, test, self.split(then), self.split(otherwise)))
+        close()
+        return found
+
+    def grouped(self, body: Sequence[kernel.Statement]) -> Iterator[Step]:
+        """Kernels for statements without routines: long loops each by itself, what is between them together."""
+        pending: list[kernel.Statement] = []
+        for s in body:
+            if isinstance(s, kernel.Loop) and trips_of_nest(s) > NARROW and parallel(s, self.root, self.deterministic) is not None:
+                if pending:
+                    yield Group(list(pending))
+                    pending.clear()
+                yield Group([s])
+            else:
+                pending.append(s)
+        if pending:
+            yield Group(list(pending))
+
+    def fresh(self, hint: str) -> str:
+        self.count += 1
+        return f"host_{hint}_{self.count}"
+
+    # --- numbers that several steps know -----------------------------------------------------------------------------------
+
+    def spilled(self, tree: list[Step]) -> list[Step]:
+        """The steps with the locals that more than one of them knows kept in memory, and fetched where the host needs them."""
+        groups = list(all_groups(tree))
+        owners: dict[str, set[int]] = {}
+        kinds: dict[str, Any] = {}
+        for k, g in enumerate(groups):
+            for s in statements(g.body):
+                if isinstance(s, (kernel.Let, kernel.Declare)):
+                    kinds[s.name] = s.value.dtype
+            for name in defined(g.body) | used(g.body):
+                owners.setdefault(name, set()).add(k)
+        wanted = host_names(tree)
+        by_symbol = {name for g in groups for name in int_names(g.body)} | wanted
+        cells = {name for name, where in owners.items() if name in kinds and (len(where) > 1 or name in wanted)}
+        if not cells:
+            return tree
+        for name in sorted(cells):
+            buffer = kernel.Buffer(f"{name}_cell", kinds[name], (1,), "temp")
+            self.cells[buffer.name] = buffer
+        fetched = {name for name in cells if name in by_symbol}
+        return self.rewritten(tree, cells, fetched)
+
+    def rewritten(self, tree: list[Step], cells: set[str], fetched: set[str]) -> list[Step]:
+        found: list[Step] = []
+        for step in tree:
+            match step:
+                case Group(body, trusted):
+                    made = {s.name for s in statements(body) if isinstance(s, (kernel.Let, kernel.Declare, kernel.Update))}
+                    found.append(Group(list(in_memory(body, cells)), trusted))
+                    found += [Fetch(name, f"{name}_cell") for name in sorted(made & fetched)]
+                case Fetch():
+                    pass
+                case Repeat(loop, steps):
+                    found.append(Repeat(loop, self.rewritten(steps, cells, fetched)))
+                case Until(name, test, steps):
+                    found.append(Until(name, self.rewritten(test, cells, fetched), self.rewritten(steps, cells, fetched)))
+                case Choose(name, test, then, otherwise):
+                    parts = [self.rewritten(p, cells, fetched) for p in (test, then, otherwise)]
+                    found.append(Choose(name, *parts))
+                case _:
+                    found.append(step)
+        return found
+
+
+def hostile(s: kernel.Statement) -> bool:
+    """Whether only the host can run a statement."""
+    return any(isinstance(x, (kernel.Call, kernel.Allocate)) for x in statements([s]))
+
+
+def trips_of_nest(s: kernel.Loop) -> int:
+    """How many iterations the longest chain of loops in a loop has together."""
+    inner = max((trips_of_nest(x) for x in s.body if isinstance(x, kernel.Loop)), default=1)
+    return max(trips(s), 0) * max(inner, 1)
+
+
+def all_groups(tree: Iterable[Step]) -> Iterator[Group]:
+    for step in tree:
+        match step:
+            case Group():
+                yield step
+            case Repeat(_, steps):
+                yield from all_groups(steps)
+            case Until(_, test, steps):
+                yield from all_groups([*test, *steps])
+            case Choose(_, test, then, otherwise):
+                yield from all_groups([*test, *then, *otherwise])
+
+
+def host_names(tree: Iterable[Step]) -> set[str]:
+    """The numbers that the host needs for its own steps."""
+    found: set[str] = set()
+    for step in tree:
+        match step:
+            case Routine(call):
+                found |= set().union(*[names_in(a) for a in call.arguments])
+            case Reserve(request):
+                found |= set().union(*[names_in(n) for n in request.shape])
+            case Repeat(loop, steps):
+                found |= names_in(loop.lo) | names_in(loop.hi) | host_names(steps)
+            case Until(name, test, steps):
+                found |= {name} | host_names([*test, *steps])
+            case Choose(name, test, then, otherwise):
+                found |= {name} | host_names([*test, *then, *otherwise])
+    return found
+
+
+def int_names(body: Iterable[kernel.Statement]) -> set[str]:
+    """The names that stand in integer expressions of statements: these are numbers the kernel is given."""
+    found: set[str] = set()
+
+    def visit(e: Any) -> None:
+        match e:
+            case Integer():
+                found.update(symbols(e))
+            case kernel.Index(value, _):
+                visit(value)
+            case kernel.Load(_, at, _):
+                for i in at:
+                    visit(i)
+            case kernel.Apply(_, arguments, _):
+                for _, a in arguments:
+                    visit(a)
+
+    for s in statements(body):
+        for e in traversal.expressions(s):
+            visit(e)
+    return found - defined(body)
+
+
+def in_memory(body: Iterable[kernel.Statement], cells: set[str]) -> tuple[kernel.Statement, ...]:
+    """The statements with these locals in memory."""
+
+    def expression(e: Any) -> Any:
+        match e:
+            case kernel.Name(name, dtype) if name in cells:
+                return kernel.Load(f"{name}_cell", (0,), dtype)
+            case kernel.Load(buffer, at, dtype):
+                return kernel.Load(buffer, tuple(map(expression, at)), dtype)
+            case kernel.Apply(code, arguments, dtype):
+                return kernel.Apply(code, tuple([(n, expression(a)) for n, a in arguments]), dtype)
+        return e
+
+    def statement(s: kernel.Statement) -> kernel.Statement:
+        match s:
+            case kernel.Let(name, value, _) | kernel.Declare(name, value):
+                value = expression(value)
+                return kernel.Store(f"{name}_cell", (0,), value) if name in cells else replace(s, value=value)
+            case kernel.Update(name, value, combine, _):
+                value = expression(value)
+                return kernel.Store(f"{name}_cell", (0,), value, combine) if name in cells else replace(s, value=value)
+            case kernel.Store():
+                return replace(s, index=tuple(map(expression, s.index)), value=expression(s.value))
+            case kernel.Loop():
+                return replace(s, body=tuple(map(statement, s.body)))
+            case kernel.While():
+                return replace(s, condition=expression(s.condition), body=tuple(map(statement, s.body)))
+            case kernel.If():
+                then, otherwise = (tuple(map(statement, part)) for part in traversal.bodies(s))
+                return replace(s, condition=expression(s.condition), then=then, otherwise=otherwise)
+            case kernel.Check():
+                return replace(s, condition=expression(s.condition), value=expression(s.value))
+        return s
+
+    return tuple(map(statement, body))
+
+
+__all__ = ["Choose", "Fetch", "Group", "Repeat", "Reserve", "Routine", "Split", "Step", "Until", "all_groups", "int_names"]

@@ -1,0 +1,141 @@
+"""What CUDA kernels use besides arithmetic: arrays over addresses, waiting, reductions over a block, atomics.
+
+Each function has a Python body, which Numba's simulator runs. Kernels get addresses, sizes and strides, all words of 8 bytes: so a launch
+hands over plain numbers. (The simulator has no addresses; there the arrays themselves are handed over.)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import config, cuda
+
+SIMULATED = bool(config.ENABLE_CUDASIM)
+"""Whether kernels run on Numba's simulator."""
+
+
+class _Memory:
+    """Elements at an address of the host, to NumPy."""
+
+    def __init__(self, address: int, shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: Any) -> None:
+        self.__array_interface__ = {
+            "version": 3,
+            "data": (address, False),
+            "shape": shape,
+            "strides": strides,
+            "typestr": np.dtype(dtype).str,
+        }
+
+
+def view(base: Any, offset: Any, shape: tuple[Any, ...], dtype: Any) -> Any:
+    """`shape` elements of `dtype` in C order, `offset` bytes after an address (or after the start of an array)."""
+    start = base.__array_interface__["data"][0] if isinstance(base, np.ndarray) else base
+    return np.asarray(_Memory(start + offset, shape, None, dtype)) if 0 not in shape else np.empty(shape, dtype)
+
+
+def strided(base: Any, shape: tuple[Any, ...], strides: tuple[Any, ...], dtype: Any) -> Any:
+    """`shape` elements of `dtype` from an address on, `strides` bytes apart."""
+    return np.asarray(_Memory(base, shape, strides, dtype)) if 0 not in shape else np.empty(shape, dtype)
+
+
+class _Here:
+    """What `cuda` means to the simulated thread that asks. (Numba's own way, to exchange the global `cuda` at each call of a device function
+    and back, is not safe between the threads of a block.)"""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(_context(), name)
+
+
+if SIMULATED:
+    from numba.cuda.simulator.kernel import _get_kernel_context as _context
+
+    cuda = _Here()
+
+
+def on_device(function: Any) -> Any:
+    """A function that kernels call."""
+    return function if SIMULATED else cuda.jit(device=True)(function)
+
+
+@on_device
+def wait_for_grid(arrivals: Any, target: Any) -> None:
+    """Wait until `target` blocks have come here since the kernel started, all earlier rounds counted; all must be resident."""
+    cuda.syncthreads()
+    if cuda.threadIdx.x == 0:
+        cuda.threadfence()
+        cuda.atomic.add(arrivals, 0, np.uint64(1))
+        while cuda.atomic.add(arrivals, 0, np.uint64(0)) < target:
+            pass
+        cuda.threadfence()
+    cuda.syncthreads()
+
+
+@on_device
+def record(status: Any, code: Any, value: Any) -> None:
+    """Keep the first thing that fails."""
+    if cuda.atomic.cas(status, 0, 0, code) == 0:
+        status[1] = value
+
+
+@on_device
+def add_atomically(buffer: Any, at: Any, value: Any) -> None:
+    cuda.atomic.add(buffer, at, value)
+
+
+def _total(name: str, combine: Any) -> Any:
+    """A function that combines one value of each thread of a block, in an order that depends on the number of threads alone."""
+
+    def total(value: Any, shared: Any) -> Any:
+        me = cuda.threadIdx.x
+        cuda.syncthreads()
+        shared[me] = value
+        cuda.syncthreads()
+        half = cuda.blockDim.x // 2
+        while half > 0:
+            if me < half:
+                shared[me] = combine(shared[me], shared[me + half])
+            cuda.syncthreads()
+            half //= 2
+        return shared[0]
+
+    total.__name__ = total.__qualname__ = name
+    return on_device(total)
+
+
+@on_device
+def _plus(x: Any, y: Any) -> Any:
+    return x + y
+
+
+@on_device
+def _times(x: Any, y: Any) -> Any:
+    return x * y
+
+
+@on_device
+def _both(x: Any, y: Any) -> Any:
+    return x & y
+
+
+@on_device
+def _either(x: Any, y: Any) -> Any:
+    return x | y
+
+
+@on_device
+def _larger(x: Any, y: Any) -> Any:
+    return x if x >= y or x != x else y
+
+
+@on_device
+def _smaller(x: Any, y: Any) -> Any:
+    return x if x <= y or x != x else y
+
+
+total_add = _total("total_add", _plus)
+total_mul = _total("total_mul", _times)
+total_and = _total("total_and", _both)
+total_or = _total("total_or", _either)
+total_max = _total("total_max", _larger)
+total_min = _total("total_min", _smaller)

@@ -1,0 +1,49 @@
+"""A graph compiled for a GPU: the analogue of `execute.Compiled`, over arrays in the memory of a device."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import config
+from ..ir.graph import Graph
+from ..ir.recording import span
+from ..schedule import schedule
+from ..types import SIZES
+
+
+class CompiledOnDevice:
+    """Kernels for one layout of the inputs. Calls return before the device is done; what fails there is told where a value is asked for."""
+
+    def __init__(self, graph: Graph, layouts: tuple[str, ...], index: int, take: Any) -> None:
+        with span("import the compiler"):
+            kernels = importlib.import_module("..codegen.cuda.kernels", __package__)
+            run = importlib.import_module("..codegen.cuda.run", __package__)
+        SIZES.append(graph.sizes)
+        try:
+            with span(f"{graph.name}: schedule"):
+                self.program = schedule(graph, layouts)
+            with span(f"{graph.name}: print"):
+                self.plan = kernels.plan(self.program, config.deterministic())
+        finally:
+            SIZES.pop()
+        with span(f"{graph.name}: compile"):
+            self.runner = run.Runner(self.plan, index, take, config.cache_dir())
+        self.symbols = tuple(graph.sizes.hints)
+        self.inputs = [b.name for b in self.program.buffers if b.role == "in"]
+        self.outputs = [b for b in self.program.buffers if b.role == "out"]
+        shapes = "".join("(" + "".join(f"{s}, " for s in b.shape) + "), " for b in self.outputs)
+        self.shapes: Any = eval(f"lambda {', '.join(self.symbols)}: ({shapes})")
+
+    def run(self, layouts: Sequence[np.ndarray[Any, Any]], sizes: Sequence[int], empty: Any) -> list[Any]:
+        """The results, in memory from `empty(shape, dtype)`; all arrays are layouts (see codegen/cuda/driver.py)."""
+        outs = [empty(shape, b.dtype) for shape, b in zip(self.shapes(*sizes), self.outputs, strict=True)]
+        arrays = dict(zip(self.inputs, layouts, strict=True)) | dict(zip([b.name for b in self.outputs], outs, strict=True))
+        self.runner.run(arrays, dict(zip(self.symbols, sizes, strict=True)))
+        return outs
+
+
+__all__ = ["CompiledOnDevice"]
