@@ -84,11 +84,26 @@ class Piecewise:
 
 
 @dataclass(frozen=True)
+class Run:
+    """A place along an axis that is known only while a kernel runs: `offset` from the value at `position` of input `which`.
+
+    `low` and `high` from that value are the ends of all places that it stands for, which must be inside the axis; below `-from_end` it
+    counts from the end of the axis.
+    """
+
+    which: int
+    position: Indices
+    offset: Int = 0
+    low: Int = 0
+    high: Int = 1
+    from_end: Int = 0
+
+
+@dataclass(frozen=True)
 class Gather:
     """`out[i] = source[index(i, indices read at i)]`, indices checked and clamped.
 
-    Inputs are (source, index arrays...). `index(out_index, in_shapes, params)` returns one entry per source axis: an
-    `Int`, or `("array", k, position)` meaning the value of index input k (1-based among inputs) at `position`.
+    Inputs are (source, index arrays...). `index(out_index, in_shapes, params)` returns one entry per source axis: an `Int` or a `Run`.
     """
 
     index: Callable[[Indices, tuple[tuple[Int, ...], ...], dict[str, Any]], tuple[Any, ...]]

@@ -15,6 +15,7 @@ import numpy as np
 from .._codegen import integers
 from ..types import SIZES, ArrayType, Sizes, type_of
 from .dispatch import STATE, Value
+from .forms import Forms
 from .graph import Atom, Graph, Literal, Node, Var
 from .op import Op
 
@@ -52,6 +53,7 @@ class Trace:
         self.note = ""
         """What a node is for, where a transform records it: `adjoint of mul`."""
         self.outer_levels: tuple[int, ...] = ()
+        self.forms = Forms()
 
     def __enter__(self) -> Self:
         STATE.traces.append(self)

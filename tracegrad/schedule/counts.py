@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from .._codegen import integers, kernel
+from ..ir.forms import ARITHMETIC
 from ..types import Int
 
-COUNTING: dict[str, Callable[..., Int]] = {
-    "add": integers.add,
-    "sub": lambda x, y: x - y,
-    "mul": integers.mul,
-    "neg": lambda x: integers.mul(-1, x),
-    "identity": lambda x: x,
-    "convert": lambda x: x,
-}
 
 
 def counted_by(name: str, operands: Sequence[kernel.Expression]) -> kernel.Index | None:
     """The result of arithmetic on counts and numbers as an integer expression, of which more is known than of a value."""
-    if name not in COUNTING or not any(isinstance(x, kernel.Index) for x in operands):
+    if name not in ARITHMETIC or not any(isinstance(x, kernel.Index) for x in operands):
         return None
     values: list[Int] = []
     for x in operands:
@@ -27,4 +20,4 @@ def counted_by(name: str, operands: Sequence[kernel.Expression]) -> kernel.Index
         if not isinstance(value, (int, integers.Integer)) or isinstance(value, bool):
             return None
         values.append(value)
-    return kernel.Index(COUNTING[name](*values))
+    return kernel.Index(ARITHMETIC[name](*values))

@@ -1,0 +1,108 @@
+"""Traced integers as integer expressions: `i + 2` and `i - 1` are known to differ by 3, whatever `i` is.
+
+Of an open trace, each integer that is no array gets a polynomial (codegen/integers.py) over the sizes of the trace and over symbols for what
+is not known. What is computed twice in the same way gets the same symbol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._codegen import integers
+from ..types import Int
+from .dispatch import Value
+from .graph import Atom, Literal, Node, Var
+
+if TYPE_CHECKING:
+    from .trace import Trace
+
+ARITHMETIC: dict[str, Callable[..., Int]] = {
+    "add": integers.add,
+    "sub": lambda x, y: x - y,
+    "mul": integers.mul,
+    "neg": lambda x: integers.mul(-1, x),
+    "identity": lambda x: x,
+    "convert": lambda x: x,
+}
+"""What operations on integers are in expressions. (That a narrow dtype may wrap around is left out of account.)"""
+UNKNOWN = "?"
+"""What the names of symbols begin with that stand for what is not known."""
+
+
+class Forms:
+    """The expressions of one trace, which grow with it."""
+
+    def __init__(self) -> None:
+        self.nodes = self.captures = 0
+        """How many have been looked at."""
+        self.known: dict[Var, Int] = {}
+        self.same: dict[Var, Var] = {}
+        """Results that repeat an earlier one."""
+        self.made: dict[Any, tuple[Var, ...]] = {}
+
+    def of(self, var: Var) -> Int:
+        """The expression of an integer of this trace."""
+        trace: Trace = var.trace
+        for inner, (_, data) in islice(trace.captures.values(), self.captures, None):
+            if isinstance(data, Var) and _integral(data) and data.trace is not None:
+                self.known[inner] = data.trace.forms.of(data)
+        self.captures = len(trace.captures)
+        for node in islice(trace.nodes, self.nodes, None):
+            self.look(node)
+        self.nodes = len(trace.nodes)
+        return self.form(var)
+
+    def form(self, atom: Atom) -> Int:
+        if isinstance(atom, Literal):
+            return atom.value if isinstance(atom.value, integers.Integer) else int(atom.value.real)
+        var = self.same.get(atom, atom)
+        if var not in self.known:
+            self.known[var] = integers.symbol(f"{UNKNOWN}{id(var)}")
+        return self.known[var]
+
+    def look(self, node: Node) -> None:
+        out = node.outputs[0]
+        if node.op.name in ARITHMETIC and _integral(out) and all(_integral(a) for a in node.inputs):
+            self.known[out] = ARITHMETIC[node.op.name](*map(self.form, node.inputs))
+            return
+        if node.op.effects:
+            return
+        key = node.op, tuple(map(self.key, node.inputs)), tuple(node.params.items())
+        try:
+            earlier = self.made.setdefault(key, node.outputs)
+        except TypeError:
+            return  # a parameter that cannot be compared
+        if earlier is not node.outputs:
+            self.same.update(zip(node.outputs, earlier, strict=True))
+
+    def key(self, atom: Atom) -> Any:
+        """What makes operands equal."""
+        if _integral(atom):
+            return self.form(atom)
+        return self.same.get(atom, atom) if isinstance(atom, Var) else repr(atom)
+
+
+def _integral(atom: Atom) -> bool:
+    kind = atom.type
+    return kind.shape == () and kind.dtype.kind in "iu"
+
+
+def form_of(x: Any) -> Int:
+    """The expression of an integer: a number, a size, or a traced one of an open trace."""
+    data = x._data if isinstance(x, Value) else x
+    if isinstance(data, Var):
+        form: Int = data.trace.forms.of(data)
+        return form
+    return data if isinstance(data, integers.Integer) else int(np.asarray(data))
+
+
+def unknown(form: Int) -> bool:
+    """Whether an expression holds anything but numbers and sizes."""
+    return any(name.startswith(UNKNOWN) for name in integers.symbols(form))
+
+
+__all__ = ["ARITHMETIC", "form_of", "unknown"]
