@@ -72,6 +72,9 @@ from .shape import (
 from .sorting import (
     argsort, interp, median, percentile, quantile, searchsorted, sort, topk,
 )
+from .spans import (
+    dynamic_slice, dynamic_update_slice,
+)
 from .special import (
     beta, betaln, digamma, entr, erf, erfc, erfinv, expit, factorial, gamma, gammaln, lgamma, log_sigmoid, logaddexp, logaddexp2, logit,
     ndtr, ndtri, polygamma, psi, sigmoid, softplus, xlog1py, xlogy,
@@ -105,7 +108,8 @@ __all__ = [
     "bitwise_invert", "bitwise_not", "bitwise_or", "bitwise_xor", "bmm", "broadcast_to", "cbrt", "ceil", "clip", "column_stack",
     "concatenate", "conj", "convert", "copysign", "cos", "cosh", "count_nonzero", "cross", "cummax", "cummin", "cumprod", "cumsum",
     "default_rng", "deg2rad", "degrees", "diag", "diag_embed", "diagflat", "diagonal", "diff", "digamma", "div", "divmod", "dot",
-    "dstack", "einsum", "embed", "empty", "empty_like", "entr", "equal", "erf", "erfc", "erfinv", "exp", "exp2", "expand",
+    "dstack", "dynamic_slice", "dynamic_update_slice", "einsum", "embed", "empty", "empty_like", "entr", "equal", "erf", "erfc",
+    "erfinv", "exp", "exp2", "expand",
     "expand_dims", "expit", "expm1", "eye", "fabs", "factorial", "fix", "flatten", "flip", "fliplr", "flipud", "float_power", "floor",
     "floor_divide", "fmax", "fmin", "fmod", "full", "full_like", "gamma", "gammaln", "gather", "getitem", "greater", "greater_equal",
     "heaviside", "hsplit", "hstack", "hypot", "identity", "imag", "index_add", "index_add_at", "index_copy", "index_select",

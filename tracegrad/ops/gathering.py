@@ -54,7 +54,7 @@ def _rest(source: Shape, params: Params) -> dict[int, Int]:
     return {k: left.get(k, n) for k, n in enumerate(source) if k in left or k not in taken}
 
 
-def _result_shape(source: Shape, index_shapes: Sequence[Shape], params: Params) -> Shape:
+def result_shape(source: Shape, index_shapes: Sequence[Shape], params: Params) -> Shape:
     rest, at = [*_rest(source, params).values()], params["at"]
     return (*rest[:at], *_block(index_shapes, source, params["aligned"]), *rest[at:])
 
@@ -179,12 +179,12 @@ def _scatter_evaluate(combine: bool) -> Callable[..., Any]:
 
 def _gather_infer(x: Any, *indices: Any, **params: Any) -> Types:
     _check_indices(x.type.shape, indices, params)
-    return (ArrayType(x.type.dtype, _result_shape(x.type.shape, [i.type.shape for i in indices], params)),)
+    return (ArrayType(x.type.dtype, result_shape(x.type.shape, [i.type.shape for i in indices], params)),)
 
 
 def _scatter_infer(x: Any, updates: Any, *indices: Any, **params: Any) -> Types:
     _check_indices(x.type.shape, indices, params)
-    needed = _result_shape(x.type.shape, [i.type.shape for i in indices], params)
+    needed = result_shape(x.type.shape, [i.type.shape for i in indices], params)
     given = updates.type.shape
     if len(needed) != len(given) or not all(same(m, n) for m, n in zip(needed, given, strict=True)):
         raise ShapeError(f"values of shape {show(given)} do not fit the indexed places, which have shape {show(needed)}")
@@ -399,7 +399,8 @@ class Places(NamedTuple):
     windows: Windows = ()
 
     def params(self) -> Params:
-        return {**self._asdict(), "windows": self.windows or (None,) * len(self.axes)}
+        axes, at, aligned, unique, windows = self
+        return {"axes": axes, "at": at, "aligned": aligned, "unique": unique, "windows": windows or (None,) * len(axes)}
 
 
 def gather_at(x: Any, indices: Sequence[Any], *places: Any) -> Any:

@@ -19,8 +19,9 @@ from ..ir.trace import user_line
 from ..types import Int, Shape, broadcast_shapes, same, show
 from .arithmetic import add, convert, where
 from .define import as_array, front, ndim_of, shape_of
-from .gathering import add_at, gather_at, put_at
+from .gathering import Places, Window, Windows, add_at, gather_at, put_at, result_shape
 from .shape import broadcast_to, embed, flip, reshape, select_op, slice_array, slice_op
+from .spans import has_traced_ends, span
 
 # --- writing a box -------------------------------------------------------------------------------------------------------------
 
@@ -106,6 +107,11 @@ class Plan(NamedTuple):
     axes: tuple[int, ...]
     at: int
     unique: bool
+    windows: Windows
+
+    def places(self) -> tuple[Any, ...]:
+        """Where the index arrays point, as gather_at, add_at and put_at take it."""
+        return self.axes, self.at, (), self.unique, self.windows
 
 
 def concrete(x: Any, asked: str, instead: str) -> np.ndarray[Any, Any]:
@@ -214,6 +220,7 @@ def make_plan(shape: Shape, key: Any) -> Plan:
     indices: list[Any] = []
     axes: list[int] = []
     runs: list[int] = []  # positions in the key of integers and index arrays: where the block goes depends on their neighbourhood
+    windows: list[Window | None] = []
     at = -1
     masks = 0
 
@@ -231,13 +238,20 @@ def make_plan(shape: Shape, key: Any) -> Plan:
             for n in shape[axis : axis + len(shape) - used]:
                 whole(n)
         elif isinstance(e, slice):
-            b, n, s = _slice_range(e, shape[axis])
-            start.append(b)
-            size.append(n)
-            step.append(s)
-            result.append(n)
+            found = span(e) if has_traced_ends(e) else e
+            if isinstance(found, slice):
+                b, n, s = _slice_range(found, shape[axis])
+                start.append(b)
+                size.append(n)
+                step.append(s)
+                result.append(n)
+            else:
+                axes.append(len(result))
+                indices.append(found[0])
+                windows.append(found[1])
+                whole(shape[axis])
         else:
-            at = len(result) - len(axes) if at < 0 else at
+            at = len(result) - windows.count(None) if at < 0 else at
             runs.append(place)
             if not hasattr(e, "dtype"):
                 start.append(_integer_place(e, shape[axis], axis))
@@ -248,22 +262,25 @@ def make_plan(shape: Shape, key: Any) -> Plan:
                 axes.append(len(result))
                 result.append(1)
                 indices.append(np.zeros(int(bool(concrete(e, "indexing with a boolean", "Use tg.where."))), np.int64))
+                windows.append(None)
             elif e.dtype.kind == "b":
                 masks += 1
                 _check_mask(e, shape, axis)
-                for found in _nonzero(e):
+                for places in _nonzero(e):
                     axes.append(len(result))
-                    indices.append(found)
+                    indices.append(places)
+                    windows.append(None)
                     whole(shape[len(start)])
             else:
                 axes.append(len(result))
                 indices.append(e)
+                windows.append(None)
                 whole(shape[axis])
     adjacent = not runs or runs == list(range(runs[0], runs[-1] + 1))
     single_mask = masks == 1 and all(isinstance(i, np.ndarray) for i in indices) and sum(hasattr(e, "dtype") for e in entries) == 1
     unique = single_mask or all(ndim_of(i) == 0 for i in indices)
     first = at if adjacent and at >= 0 else 0
-    return Plan(tuple(start), tuple(size), tuple(step), tuple(result), tuple(indices), tuple(axes), first, unique)
+    return Plan(tuple(start), tuple(size), tuple(step), tuple(result), tuple(indices), tuple(axes), first, unique, tuple(windows))
 
 
 def _basic(x: Any, plan: Plan) -> Any:
@@ -352,7 +369,8 @@ def _plain(x: Any, key: Any) -> bool:
 def getitem(x: Any, key: Any) -> Any:
     """`x[key]` with NumPy's meaning: integers, slices, None, ..., integer arrays (which may be traced), and boolean masks of known value.
 
-    Raises IndexError where an index is out of range, ConcretizationError for a traced mask.
+    The ends of a slice may be traced where their difference is known, as in `x[i - 1:i + 2]`; both must then be inside the axis. Raises
+    IndexError where an index is out of range, ConcretizationError for a traced mask and a slice of unknown size.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -368,7 +386,7 @@ def getitem(x: Any, key: Any) -> Any:
     view = _basic(x, plan)
     if not plan.indices:
         return view
-    return gather_at(view, plan.indices, plan.axes, plan.at, (), plan.unique)
+    return gather_at(view, plan.indices, *plan.places())
 
 
 # --- writing through a key -----------------------------------------------------------------------------------------------------
@@ -449,10 +467,8 @@ def _write(x: Any, key: Any, value: Any, accumulate: bool) -> Any:
     plan = make_plan(shape_of(x), key)
     view = _basic(x, plan) if plan.indices or accumulate else None
     if plan.indices:
-        others = [n for k, n in enumerate(plan.shape) if k not in plan.axes]
-        block = broadcast_shapes(*[tuple(shape_of(i)) for i in plan.indices])
-        value = as_value(value, x, (*others[: plan.at], *block, *others[plan.at :]))
-        view = (add_at if accumulate else put_at)(view, value, plan.indices, plan.axes, plan.at, (), plan.unique)
+        value = as_value(value, x, result_shape(plan.shape, [tuple(shape_of(i)) for i in plan.indices], Places(*plan.places()).params()))
+        view = (add_at if accumulate else put_at)(view, value, plan.indices, *plan.places())
     else:
         value = as_value(value, x, plan.shape)
         view = add(view, value) if accumulate else value

@@ -9,7 +9,6 @@ from ..ir.forms import ARITHMETIC
 from ..types import Int
 
 
-
 def counted_by(name: str, operands: Sequence[kernel.Expression]) -> kernel.Index | None:
     """The result of arithmetic on counts and numbers as an integer expression, of which more is known than of a value."""
     if name not in ARITHMETIC or not any(isinstance(x, kernel.Index) for x in operands):

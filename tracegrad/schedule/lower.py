@@ -257,7 +257,7 @@ class Emitter:
                 return self.piecewise(node, rule, var, index)
             case lowering.Gather():
                 at = self.gathered(node, rule.index(index, tuple(a.type.shape for a in node.inputs), node.params), node.inputs[0])
-                return self.element(node.inputs[0], at)
+                return kernel.Literal(var.type.dtype.type(0).item(), var.type.dtype) if at is None else self.element(node.inputs[0], at)
             case lowering.Reduce():
                 return self.reduced(node, rule, var, index)
         raise AssertionError(f"{node.op.name} must be stored before its elements are read")
@@ -394,35 +394,43 @@ class Emitter:
                 cuts = {lo - rest, hi - rest} if factor == 1 else {rest - lo + 1, rest - hi + 1}
                 self.probe.cuts.setdefault(names[0], set()).update(cuts)
 
-    def gathered(self, node: Node, entries: Iterable[Any], source: Atom) -> Index:
-        """The index of a gather or scatter, with run-time parts wrapped, checked and clamped."""
+    def gathered(self, node: Node, entries: Iterable[Any], source: Atom) -> Index | None:
+        """The index of a gather or scatter, with run-time parts wrapped, checked and clamped; None where no index is in range."""
         result: list[Int] = []
         for axis, (entry, size) in enumerate(zip(entries, source.type.shape, strict=True)):
-            if not isinstance(entry, tuple):
-                result.append(entry)
-                continue
-            _, which, position = entry
-            key = ("clamped", node, axis, position)
-            known = next((s.memo[key] for s in reversed(self.scopes) if key in s.memo), None)
+            start = self.start(node, entry, axis, size) if isinstance(entry, lowering.Run) else entry
+            if start is None:
+                return None
+            result.append(start + entry.offset if isinstance(entry, lowering.Run) else start)
+        return tuple(result)
+
+    def start(self, node: Node, run: lowering.Run, axis: int, size: Int) -> Int | None:
+        """Where a run begins."""
+        key = ("clamped", node, axis, run.position)
+        known = next((s.memo[key] for s in reversed(self.scopes) if key in s.memo), None)
+        # In the outermost loop where the index is known: loops over what a run covers are free of it.
+        with self.at(self.depth_of(run.position)):
             if known is None:
-                raw = converted(self.element(node.inputs[which], position), INT64)
-                if isinstance(raw, kernel.Index) and nonnegative(raw.value, self.ranges) and nonnegative(size - 1 - raw.value, self.ranges):
-                    result.append(raw.value)
-                    continue
-                extent = kernel.Index(size)
-                wrapped = self.let("at", kernel.Apply("{i} + {n} if {i} < 0 else {i}", (("i", raw), ("n", extent)), INT64))
+                raw = converted(self.element(node.inputs[run.which], run.position), INT64)
+                low, high, from_end = run.low, run.high, run.from_end
+                if isinstance(raw, kernel.Index) and all(nonnegative(n, self.ranges) for n in (raw.value + low, size - raw.value - high)):
+                    return raw.value
+                message = f"index {{value}} is out of bounds for axis {axis} with size {size}{place_of(node)}"
+                if isinstance(size, int) and size == 0:
+                    if self.probe is None:
+                        self.check(kernel.Literal(False, BOOL), message, raw)
+                    return None
+                n = kernel.Index(size)
+                text = "{i} + {n} if {i} < {f} else {i}"
+                at = self.let("at", kernel.Apply(text, (("i", raw), ("n", n), ("f", kernel.Index(-from_end))), INT64))
+                ends = (("w", at), ("lo", kernel.Index(-low)), ("hi", kernel.Index(size - high)))
                 if self.probe is None:
-                    self.check(
-                        kernel.Apply("(0 <= {w}) & ({w} < {n})", (("w", wrapped), ("n", extent)), BOOL),
-                        f"index {{value}} is out of bounds for axis {axis} with size {size}{place_of(node)}",
-                        raw,
-                    )
-                known = self.let("at_safe", kernel.Apply("index(max(min({w}, {n} - 1), 0))", (("w", wrapped), ("n", extent)), INTP))
+                    self.check(kernel.Apply("({lo} <= {w}) & ({w} <= {hi})", ends, BOOL), message, raw)
+                known = self.let("at_safe", kernel.Apply("index(max(min({w}, {hi}), {lo}))", ends, INTP))
                 self.scopes[-1].memo[key] = known
             assert isinstance(known, kernel.Name)
-            self.ranges[known.name] = (0, size)
-            result.append(integers.symbol(known.name))
-        return tuple(result)
+            self.ranges[known.name] = (-run.low, size - run.high + 1)
+            return integers.symbol(known.name)
 
     def check(self, condition: kernel.Expression, message: str, value: kernel.Expression) -> None:
         self.emit(kernel.Check(condition, self.error(message), value))

@@ -236,7 +236,8 @@ class Whole:
         with e.nest(updates.type.shape) as index:
             value = converted(e.element(updates, index), dtype)
             at = e.gathered(node, rule.index(index, shapes, node.params), target)
-            self.nests.store(task.dest, at, value, combine)
+            if at is not None:
+                self.nests.store(task.dest, at, value, combine)
 
     # --- regions -----------------------------------------------------------------------------------------------------------
 
