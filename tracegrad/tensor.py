@@ -217,7 +217,8 @@ class Boxed(Operators, Writes, NumpyDispatch):
         return int(
             self._concrete(
                 "an index or range()",
-                "Use tg.scan for loops, x[i] with the array itself for indexing, or mark the argument static with static_argnames.",
+                "Use tg.scan for loops, x[i] with the array itself for indexing (tg.getitem(x, i) where x is a NumPy array), or mark the argument "
+                "static with static_argnames.",
             ).__index__()
         )
 

@@ -22,6 +22,7 @@ from ..errors import DTypeError, ShapeError
 from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
 from ..ir.op import Op
+from ..ops.gathering import Placed
 from ..ops.indexing import slice_put_op
 from ..ops.statistics import overwritten_op
 from ..types import same, show
@@ -83,12 +84,14 @@ class Writes(Value):
     _base: Any
     _view: Any
 
-    def _viewed(self: Any, op: Op, source: Any, params: dict[str, Any], result: Any) -> Any:
+    def _viewed(self: Any, op: Op | Placed, source: Any, params: dict[str, Any], result: Any) -> Any:
         """The result of a viewing operation, which follows the writes into what it shows a part of."""
         if not isinstance(source, Value):
             return result
         shown: Any = source
         box: Any = result if isinstance(result, Value) else self.face(np.asarray(result))
+        if not box.boxes_everything and not box.shape:
+            return box  # a number, which `+=` replaces
         root = shown if shown._base is None else shown._base
         memory, data = shown._data, box._data
         if type(data) is np.ndarray and type(memory) is np.ndarray:
@@ -131,7 +134,7 @@ class Writes(Value):
         try:
             value: Any = base
             for op, params in self._view:
-                value = value._bind(op, [value], params)
+                value = _shown(op, params, value)
         finally:
             MODE.enabled = before
         entitle(value, "AsStridedBackward0", base)
@@ -308,7 +311,7 @@ class Writes(Value):
         written = new
         stages: list[Any] = [root]
         for op, params in self._view[:-1]:
-            stages.append(stages[-1]._bind(op, [stages[-1]], params))
+            stages.append(_shown(op, params, stages[-1]))
         for (op, params), stage in zip(reversed(self._view), reversed(stages), strict=True):
             found = _noted(op, params, root, new) if noted and stage is root else None
             new = insert(op, params, stage, new) if found is None else found
@@ -447,8 +450,15 @@ def _noted(op: Op, params: dict[str, Any], root: Any, y: Any) -> Any:
     return noted
 
 
-def insert(op: Op, params: dict[str, Any], x: Any, y: Any) -> Any:
+def _shown(op: Op | Placed, params: dict[str, Any], x: Any) -> Any:
+    """What a view `op` shows of `x`."""
+    return op.shown(x, params) if isinstance(op, Placed) else x._bind(op, [x], params)
+
+
+def insert(op: Op | Placed, params: dict[str, Any], x: Any, y: Any) -> Any:
     """`x` with `y` written through the view `op`."""
+    if isinstance(op, Placed):
+        return op.put(x, y, params)
     if op.name == "reshape":
         return ops.reshape(y, x.shape)
     if op.name == "broadcast_to":
@@ -472,7 +482,7 @@ def insert(op: Op, params: dict[str, Any], x: Any, y: Any) -> Any:
     return ops.where(ops.not_equal(inside, 0), rule.function(y, **given), x)
 
 
-def copies(shape: Sequence[Any], view: Sequence[tuple[Op, dict[str, Any]]]) -> bool:
+def copies(shape: Sequence[Any], view: Sequence[tuple[Any, dict[str, Any]]]) -> bool:
     """Whether NumPy would have to copy for the last step of a view, given that the base lies in C order."""
     if len(view) == 1 or not all(isinstance(s, int) for s in shape):
         return False

@@ -23,7 +23,7 @@ import numpy as np
 from .._codegen import integers
 from .._codegen import lowering as lower
 from ..errors import ShapeError
-from ..ir.dispatch import bind
+from ..ir.dispatch import Value, bind
 from ..ir.op import Op, Rules, Types, op
 from ..types import ArrayType, Int, Shape, broadcast_shapes, same, show
 from .arithmetic import add, convert, equal, mul, where
@@ -401,6 +401,31 @@ class Places(NamedTuple):
     def params(self) -> Params:
         axes, at, aligned, unique, windows = self
         return {"axes": axes, "at": at, "aligned": aligned, "unique": unique, "windows": windows or (None,) * len(axes)}
+
+
+class Placed:
+    """A gather at certain indices as an operation of the source alone: what a view shows that begins at a traced place."""
+
+    __slots__ = ("indices", "op")
+    name = "gather"
+
+    def __init__(self, indices: Sequence[Any]) -> None:
+        # A box may become another value later.
+        self.indices = tuple([i.face(i._data) if isinstance(i, Value) else i for i in indices])
+        self.op = OPERATIONS["gather"][len(indices) - 1]
+
+    def __eq__(self, other: object) -> bool:
+        mine, theirs = ([getattr(i, "_data", i) for i in p.indices] for p in (self, other)) if isinstance(other, Placed) else ([], [0])
+        return len(mine) == len(theirs) and all(a is b for a, b in zip(mine, theirs, strict=True))
+
+    __hash__ = object.__hash__
+
+    def shown(self, x: Any, params: Params) -> Any:
+        return bind(self.op, [x, *self.indices], params)
+
+    def put(self, x: Any, y: Any, params: Params) -> Any:
+        """x with y in the places."""
+        return _bind("put", [x, y, *self.indices], params)
 
 
 def gather_at(x: Any, indices: Sequence[Any], *places: Any) -> Any:

@@ -19,7 +19,7 @@ from ..ir.trace import user_line
 from ..types import Int, Shape, broadcast_shapes, same, show
 from .arithmetic import add, convert, where
 from .define import as_array, front, ndim_of, shape_of
-from .gathering import Places, Window, Windows, add_at, gather_at, put_at, result_shape
+from .gathering import MOST, Placed, Places, Window, Windows, add_at, gather_at, put_at, result_shape
 from .shape import broadcast_to, embed, flip, reshape, select_op, slice_array, slice_op
 from .spans import has_traced_ends, span
 
@@ -386,7 +386,11 @@ def getitem(x: Any, key: Any) -> Any:
     view = _basic(x, plan)
     if not plan.indices:
         return view
-    return gather_at(view, plan.indices, *plan.places())
+    found = gather_at(view, plan.indices, *plan.places())
+    if not (STATE.traces and len(plan.indices) <= MOST and isinstance(view, Value) and all(ndim_of(i) == 0 for i in plan.indices)):
+        return found
+    # To NumPy this is a basic key, which gives a view.
+    return view._viewed(Placed(plan.indices), view, Places(*plan.places()).params(), found)  # type: ignore[attr-defined]
 
 
 # --- writing through a key -----------------------------------------------------------------------------------------------------

@@ -142,5 +142,4 @@ def dynamic_update_slice(x: Any, values: Any, start: Any, axis: int | None = Non
     return put_at(x, values, indices, tuple(axes), 0, (), True, tuple(windows)) if axes else values
 
 
-OPS = ()
 __all__ = ["dynamic_slice", "dynamic_update_slice", "has_traced_ends", "span"]

@@ -415,7 +415,8 @@ class Emitter:
                 low, high, from_end = run.low, run.high, run.from_end
                 if isinstance(raw, kernel.Index) and all(nonnegative(n, self.ranges) for n in (raw.value + low, size - raw.value - high)):
                     return raw.value
-                message = f"index {{value}} is out of bounds for axis {axis} with size {size}{place_of(node)}"
+                what = f"index {{value}}{'' if high - low == 1 else f' of a slice with ends {high - low} apart'}"
+                message = f"{what} is out of bounds for axis {axis} with size {size}{place_of(node)}"
                 if isinstance(size, int) and size == 0:
                     if self.probe is None:
                         self.check(kernel.Literal(False, BOOL), message, raw)

@@ -42,6 +42,32 @@ def add_in_place(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | No
     return None
 
 
+def put_once(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
+    """index_add(index_put(x, 0, i), v, i) -> index_put(x, v, i); index_put(x, gather(x, i), i) -> x; where no place is named twice.
+
+    The adjoint of a place that is read and written again: as one write it needs no copy of the array in a loop.
+    """
+    if not node.op.name.startswith("index_") or not node.params["unique"]:
+        return None
+
+    def same_places(other: Node | None) -> bool:
+        if other is None or other.params != node.params:
+            return False
+        return other.inputs[len(other.inputs) - len(node.inputs) + 2 :] == inputs[2:]
+
+    if node.op.name.startswith("index_put"):
+        read = b.made_by(inputs[1], node.op.name.replace("index_put", "gather"))
+        return inputs[0] if read is not None and read.inputs[0] is inputs[0] and same_places(read) else None
+    put = b.made_by(inputs[0], node.op.name.replace("add", "put"))
+    if put is None or not same_places(put):
+        return None
+    zeros = b.made_by(put.inputs[1], "broadcast_to")
+    zero = zeros.inputs[0] if zeros is not None else put.inputs[1]
+    if not isinstance(zero, Literal) or isinstance(zero.value, integers.Integer) or zero.value != 0:
+        return None
+    return b.emit(put.op, (put.inputs[0], *inputs[1:]), node.params, node)
+
+
 def factor_out_of_sum(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
     """sum(-x) -> -sum(x); sum(x * y) -> sum(x) * y where y is constant along the summed axes, and x has fewer elements or its sum is known."""
     if node.op.name != "sum" or not node.params["axes"]:

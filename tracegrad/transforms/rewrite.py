@@ -14,7 +14,15 @@ from ..ir.op import Op
 from ..ir.verify import verify
 from ..ops.shape import broadcast_to_op
 from ..types import SIZES, ArrayType
-from .algebra import add_in_place, divided_reciprocal, factor_out_of_sum, merge_factors, position_of_extreme, power_of_count
+from .algebra import (
+    add_in_place,
+    divided_reciprocal,
+    factor_out_of_sum,
+    merge_factors,
+    position_of_extreme,
+    power_of_count,
+    put_once,
+)
 from .loops import fuse, settle, trim
 from .products import gather_factors, product_with_identity, small_product, sum_of_product
 from .streams import as_sum, streamed
@@ -270,7 +278,7 @@ def _rule_fold(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None
 
 
 RULES = (
-    _rule_fold, _rule_identity, _rule_constant, _rule_double, _rule_repeated, add_in_place, factor_out_of_sum, power_of_count,
+    _rule_fold, _rule_identity, _rule_constant, _rule_double, _rule_repeated, add_in_place, put_once, factor_out_of_sum, power_of_count,
     merge_factors, divided_reciprocal, position_of_extreme, product_with_identity, sum_of_product, gather_factors,
 )  # fmt: skip
 
