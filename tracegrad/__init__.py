@@ -14,7 +14,7 @@ if not (_pathlib.Path(__file__).parent / "codegen").is_dir():
 
 from numpy import bool_, complex64, complex128, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64
 
-from . import autograd, nn, ops, optim, utils
+from . import autograd, cuda, nn, ops, optim, utils
 from . import custom_function as custom_function
 from . import func as func
 from .autograd import functional as functional
@@ -28,6 +28,7 @@ from .control.repeat import fori_loop, while_loop
 from .control.scan import scan
 from .custom import custom_jvp, custom_vjp, stop_gradient
 from .derivatives import grad, hessian, hvp, jacfwd, jacobian, jacrev, value_and_grad, vjp
+from .devices import Device as device  # noqa: N813 - used as a function, as in torch
 from .errors import ConcretizationError, DTypeError, ShapeError, TracegradError, UnsupportedFunctionError
 from .faces.printing import get_printoptions, printoptions, set_printoptions
 from .forward import jvp, linearize
@@ -59,9 +60,11 @@ __all__ = [
     "complex64",
     "complex128",
     "cond",
+    "cuda",
     "custom_jvp",
     "custom_vjp",
     "default_dtype",
+    "device",
     "enable_grad",
     "float32",
     "float64",

@@ -18,13 +18,15 @@ from .arguments import owned, store, write_back
 from .autograd.mode import MODE
 from .captures import ATTRIBUTE, UNREADABLE, Content, Entry, Place, same
 from .control.call import EXECUTE, spent
+from .devices import IN_USE
 from .ir.dispatch import STATE
 from .ir.graph import Graph
+from .placed import run
 from .runtime.execute import SCRATCH, Compiled, executable_for
 from .runtime.memory import LARGE, POOL
 from .runtime.threads import NO_PHASE
 from .tensor import Boxed, Tensor
-from .transforms.tracing import NOWHERE, Standing, Traced
+from .transforms.tracing import NOWHERE, Standing, Traced, device_of
 from .tree import flatten, unflatten
 
 MISS = object()
@@ -409,6 +411,8 @@ def run_graph(graph: Graph, arrays: Sequence[Any]) -> Sequence[Any]:
         found = caller(tuple(arrays), {})
         if found is not MISS:
             return found  # type: ignore[no-any-return]
+    if IN_USE and (device := device_of(arrays)) is not None:
+        return run(graph, arrays, device)
     executable = executable_for(graph)
     outs = executable(arrays)
     if len(callers) < MOST:

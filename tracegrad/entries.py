@@ -10,6 +10,7 @@ import numpy as np
 from .arguments import check_found
 from .autograd.mode import MODE
 from .captures import Content, Entry, Place, Surroundings, content, unchanged
+from .devices import Device
 from .errors import TracegradError
 from .ir.graph import Literal
 from .ir.recording import span
@@ -29,6 +30,7 @@ def make_entry(
     static: Sequence[tuple[Any, type, Any]],
     sizes: Sizes | None,
     standing: Sequence[Standing],
+    device: Device | None = None,
 ) -> Entry:
     """Trace `function` for arguments of these types, and find what it reads and changes around it."""
     around = Surroundings(function, static)
@@ -36,7 +38,7 @@ def make_entry(
     name = getattr(function, "__name__", "function")
     called = _with_static(function, static) if static else function
     with span(f"{name}: trace"):
-        traced = trace_function(called, spec, types, faces, names, name, sizes, standing=standing, changing=True)
+        traced = trace_function(called, spec, types, faces, names, name, sizes, standing=standing, changing=True, device=device)
     if around.drawn() != drawn:
         raise TracegradError(
             f"jit: {name} draws from a random generator of NumPy, so every call would repeat the numbers drawn while tracing. Use "
@@ -75,7 +77,7 @@ def make_entry(
         places,
         facts,
         tuple(t.shape for t in types),
-        lambda: make_entry(function, names, spec, types, faces, static, sizes, standing),
+        lambda: make_entry(function, names, spec, types, faces, static, sizes, standing, device),
         {k: content(v) or b"" for k, v in known.items() if constants or literal or v.dtype.kind in "biu" or v.nbytes <= SMALL},
         any(isinstance(x, np.ndarray) and np.may_share_memory(x, v) for x in constants for v in known.values()),
         mode=MODE.enabled,

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from ._codegen import integers
-from .captures import Entry
+from .ir.graph import Graph
 from .types import ArrayType, Sizes
 
 
-def fits(entry: Entry, types: Sequence[ArrayType]) -> bool:
+class Fitting(Protocol):
+    """What was traced with symbols: the sizes of its inputs, and its graph with the facts that it relies on."""
+
+    @property
+    def pattern(self) -> Sequence[tuple[Any, ...]]: ...
+    @property
+    def graph(self) -> Graph: ...
+
+
+def fits(entry: Fitting, types: Sequence[ArrayType]) -> bool:
     """Whether sizes fit a size-generic entry: its symbols bind consistently and its recorded facts hold."""
     bindings: dict[str, int] = {}
     for pattern, kind in zip(entry.pattern, types, strict=True):

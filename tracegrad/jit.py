@@ -19,17 +19,19 @@ from .autograd.mode import MODE
 from .calls import MISS, Caller, Unfit, make_caller
 from .captures import STATEFUL, Entry
 from .control.call import call_op, settled
+from .devices import IN_USE, Device
 from .entries import make_entry
 from .errors import TracegradError
 from .generic import fits, generalize
 from .ir.dispatch import PROFILES, STATE, bind
 from .ir.graph import Graph, Var
 from .ir.recording import span
+from .placed import check_places
 from .runtime.execute import executable_for
 from .runtime.standalone import standalone
 from .tensor import Boxed, Tensor, unbox
 from .transforms.rewrite import optimize
-from .transforms.tracing import check_leaf, face_of, leaf_type, standing_of
+from .transforms.tracing import check_leaf, device_of, face_of, leaf_type, standing_of
 from .tree import flatten, unflatten
 from .types import ArrayType, Sizes
 
@@ -163,6 +165,10 @@ class Jitted:
             captured = entry.captured() or entry.traced.captures
         traced = entry.traced
         values = [*leaves, *[leaves[k]._grad for k in traced.grads], *captured]
+        if traced.device is not None and not STATE.traces:
+            names = [v.name for v in entry.graph.inputs]
+            check_places(self.__name__, names, leaves, traced.device, True)  # type: ignore[attr-defined]
+            check_places(self.__name__, names[len(values) - len(captured) :], captured, traced.device)  # type: ignore[attr-defined]
         for k in traced.writes:
             check_overlap(values, k, entry.graph.inputs[k].name or f"number {k}")
         if self.donated:
@@ -177,7 +183,7 @@ class Jitted:
             with set_grad_enabled(MODE.enabled and "live" in traced.history):
                 outs = bind(call_op, as_they_are(values, entry, changes), {"graph": entry.graph})
             outs = [*map(settled, outs, traced.history), *outs[len(traced.history) :]]
-            if not STATE.traces and not STATE.levels and not self.donated and "live" not in traced.history:
+            if not STATE.traces and not STATE.levels and not self.donated and "live" not in traced.history and traced.device is None:
                 self._remember(entry, spec, static, leaves, values)
         else:
             if entry.executable is None:
@@ -227,14 +233,15 @@ class Jitted:
         standing = tuple(standing_of(x) for x in leaves)
         shown = standing if self._reads_grads else tuple(s._replace(grad=False) for s in standing)
         grad = MODE.enabled
-        key = (spec, types, faces, static, grad, shown)
+        device = device_of(leaves) if IN_USE else None
+        key = (spec, types, faces, static, device, grad, shown)
         with self._lock:
             entry = self._entries.get(key)
             if entry is not None and not entry.holds():
                 entry = self._former_entry(key, entry)
             if entry is not None and entry.holds():
                 return entry, leaves, spec, static
-            rank_key = (spec, tuple((t.dtype, t.ndim, t.weak) for t in types), faces, static, grad, shown)
+            rank_key = (spec, tuple((t.dtype, t.ndim, t.weak) for t in types), faces, static, device, grad, shown)
             for candidate in self._symbolic.get(rank_key, ()):
                 if fits(candidate, types) and candidate.holds():
                     if not any(isinstance(s, integers.Integer) for t in types for s in t.shape):
@@ -243,7 +250,7 @@ class Jitted:
             first = self._first.get(rank_key)
             if first is None or entry is not None or any(isinstance(s, integers.Integer) for t in types for s in t.shape):
                 self._first.setdefault(rank_key, tuple(t.shape for t in types))
-                entry = self._trace(spec, types, faces, static, None, standing)
+                entry = self._trace(spec, types, faces, static, None, standing, device)
                 self._keep((*key[:-1], standing) if entry.traced.reads_grads else key, entry)
                 return entry, leaves, spec, static
             symbolic, sizes = generalize(types, first)
@@ -251,12 +258,12 @@ class Jitted:
             reason = self._concrete.get(rank_key)
             if symbolic != types and reason is None:
                 try:
-                    generic = self._trace(spec, symbolic, faces, static, sizes, standing)
+                    generic = self._trace(spec, symbolic, faces, static, sizes, standing, device)
                 except (TypeError, ValueError, TracegradError, NotImplementedError) as error:
                     # What NumPy or the function does with a size that is no plain int; an error of the function itself comes again.
                     reason = f"{type(error).__name__}: {error}"
             if generic is None:
-                entry = self._trace(spec, types, faces, static, None, standing)
+                entry = self._trace(spec, types, faces, static, None, standing, device)
                 self._keep((*key[:-1], standing) if entry.traced.reads_grads else key, entry)
                 if reason is not None and rank_key not in self._concrete:
                     self._concrete[rank_key] = reason
@@ -289,8 +296,10 @@ class Jitted:
             if gone not in self._entries.values() and not any(gone in found for found in self._symbolic.values()):
                 self._drop_callers(gone)
 
-    def _trace(self, spec: Any, types: Sequence[ArrayType], faces: Any, static: Any, sizes: Sizes | None, standing: Any) -> Entry:
-        return make_entry(self.function, self._input_names(spec, static), spec, types, faces, static, sizes, standing)
+    def _trace(
+        self, spec: Any, types: Sequence[ArrayType], faces: Any, static: Any, sizes: Sizes | None, standing: Any, device: Device | None
+    ) -> Entry:
+        return make_entry(self.function, self._input_names(spec, static), spec, types, faces, static, sizes, standing, device)
 
     def _renew(self, entry: Entry, changed: Sequence[int]) -> Entry:
         """What to call after captured arrays changed: the entry itself if its graph does not depend on them, else a new one."""

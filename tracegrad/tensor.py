@@ -23,6 +23,7 @@ from .autograd.mode import MODE
 from .autograd.tape import AccumulateGrad, Edge, Node, Producer, filler, next_number, record
 from .autograd.versions import Versions
 from .autograd.written import BOX
+from .devices import DeviceArray
 from .dtypes import is_differentiable
 from .errors import ConcretizationError
 from .faces.array_methods import ArrayMethods
@@ -182,6 +183,8 @@ class Boxed(Operators, Writes, NumpyDispatch):
                 f"{user_line()}: {asked} needs the value of a traced array ({self._data.type}), which is not known while the function is "
                 f"traced. {instead}"
             )
+        if type(self._data) is DeviceArray:
+            return self._data.copy_to_host()
         data: np.ndarray[Any, Any] = self._data
         return data
 

@@ -12,10 +12,12 @@ import numpy as np
 from . import ops
 from .autograd.versions import born
 from .config import default_dtype
+from .devices import CPU, resolve
 from .dtypes import check
 from .faces.operators import array_of, holds_boxed
 from .faces.tensor_casts import own, sizes_of
 from .ir.dispatch import STATE, Value
+from .ops.transfer import place_of
 from .tensor import Boxed, Tensor
 
 
@@ -23,7 +25,7 @@ def _dtype(dtype: Any, like: Any = None) -> np.dtype[Any]:
     return check(np.dtype(dtype)) if dtype is not None else like.dtype if like is not None else default_dtype()
 
 
-def tensor(data: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A tensor with a copy of `data`: a number, an array, or nested lists of them. Python floats get the default dtype.
 
     >>> import tracegrad as tg
@@ -39,7 +41,7 @@ def tensor(data: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tens
         value = value if dtype is None else ops.convert(value, dtype)
     else:
         value = _from_data(data, dtype)
-    made: Tensor = own(Tensor, value, requires_grad)
+    made: Tensor = own(Tensor, value, requires_grad, device)
     return made
 
 
@@ -66,8 +68,8 @@ def _of_python_numbers(data: Any) -> bool:
     return not isinstance(data, (np.ndarray, np.generic))
 
 
-def as_tensor(data: Any, dtype: Any = None) -> Tensor:
-    """`data` as a tensor, sharing memory with an ndarray where the dtype allows.
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """`data` as a tensor, sharing memory with an ndarray where dtype and device allow.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -77,8 +79,10 @@ def as_tensor(data: Any, dtype: Any = None) -> Tensor:
     array([1., 0.])
     """
     if isinstance(data, Tensor):
-        result: Tensor = data if dtype is None else ops.convert(data, dtype)
+        result: Tensor = data.to(dtype=dtype, device=device)
         return result
+    if device is not None and resolve(device) != CPU:
+        return tensor(data, dtype=dtype, device=device)
     if isinstance(data, np.ndarray) and not STATE.traces:
         array = np.asarray(data, check(np.dtype(dtype)) if dtype is not None else check(data.dtype))
         made: Tensor = born(Tensor(array))
@@ -93,35 +97,35 @@ def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
     return as_tensor(array)
 
 
-def zeros(*size: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """Zeros.
 
     >>> import tracegrad as tg
     >>> tg.zeros(2, 3).shape
     (2, 3)
     """
-    made: Tensor = own(Tensor, ops.zeros(sizes_of(size), _dtype(dtype)), requires_grad)
+    made: Tensor = own(Tensor, ops.zeros(sizes_of(size), _dtype(dtype)), requires_grad, device)
     return made
 
 
-def ones(*size: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """Ones.
 
     >>> import tracegrad as tg
     >>> tg.ones(2, requires_grad=True)
     tensor([1., 1.], requires_grad=True)
     """
-    made: Tensor = own(Tensor, ops.ones(sizes_of(size), _dtype(dtype)), requires_grad)
+    made: Tensor = own(Tensor, ops.ones(sizes_of(size), _dtype(dtype)), requires_grad, device)
     return made
 
 
-def empty(*size: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A tensor whose elements are to be filled."""
-    made: Tensor = own(Tensor, ops.empty(sizes_of(size), _dtype(dtype)), requires_grad)
+    made: Tensor = own(Tensor, ops.empty(sizes_of(size), _dtype(dtype)), requires_grad, device)
     return made
 
 
-def full(size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """One value everywhere.
 
     >>> import tracegrad as tg
@@ -131,11 +135,11 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool =
     kind = dtype
     if kind is None and isinstance(fill_value, float):
         kind = default_dtype()
-    made: Tensor = own(Tensor, ops.full(sizes_of((size,)), fill_value, kind), requires_grad)
+    made: Tensor = own(Tensor, ops.full(sizes_of((size,)), fill_value, kind), requires_grad, device)
     return made
 
 
-def eye(n: int, m: int | None = None, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """Ones on the diagonal.
 
     >>> import tracegrad as tg
@@ -143,11 +147,11 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, requires_grad: bool 
     tensor([[1., 0.],
             [0., 1.]])
     """
-    made: Tensor = own(Tensor, ops.eye(n, m, dtype=_dtype(dtype)), requires_grad)
+    made: Tensor = own(Tensor, ops.eye(n, m, dtype=_dtype(dtype)), requires_grad, device)
     return made
 
 
-def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """The numbers start, start + step, ... below `end` (from 0 to `start` where `end` is not given).
 
     >>> import tracegrad as tg
@@ -156,22 +160,22 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, req
     """
     if dtype is None and any(isinstance(v, float) for v in (start, end, step)):
         dtype = default_dtype()
-    made: Tensor = own(Tensor, ops.arange(start, end, step, dtype), requires_grad)
+    made: Tensor = own(Tensor, ops.arange(start, end, step, dtype), requires_grad, device)
     return made
 
 
-def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """`steps` numbers from `start` to `end`, both included.
 
     >>> import tracegrad as tg
     >>> tg.linspace(0, 1, 3)
     tensor([0.0000, 0.5000, 1.0000])
     """
-    made: Tensor = own(Tensor, ops.linspace(start, end, steps, dtype=_dtype(dtype)), requires_grad)
+    made: Tensor = own(Tensor, ops.linspace(start, end, steps, dtype=_dtype(dtype)), requires_grad, device)
     return made
 
 
-def rand(*size: Any, dtype: Any = None, requires_grad: bool = False, generator: ops.Generator | None = None) -> Tensor:
+def rand(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, generator: ops.Generator | None = None) -> Tensor:
     """Random numbers, uniform on [0, 1); `manual_seed` makes them repeatable.
 
     >>> import tracegrad as tg
@@ -179,52 +183,58 @@ def rand(*size: Any, dtype: Any = None, requires_grad: bool = False, generator: 
     (2, 2)
     """
     source = ops.random.DEFAULT if generator is None else generator
-    made: Tensor = own(Tensor, source.random(sizes_of(size), dtype=_dtype(dtype)), requires_grad)
+    made: Tensor = own(Tensor, source.random(sizes_of(size), dtype=_dtype(dtype)), requires_grad, device)
     return made
 
 
-def randn(*size: Any, dtype: Any = None, requires_grad: bool = False, generator: ops.Generator | None = None) -> Tensor:
+def randn(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, generator: ops.Generator | None = None) -> Tensor:
     """Random numbers of the standard normal distribution."""
     source = ops.random.DEFAULT if generator is None else generator
-    made: Tensor = own(Tensor, source.standard_normal(sizes_of(size), dtype=_dtype(dtype)), requires_grad)
+    made: Tensor = own(Tensor, source.standard_normal(sizes_of(size), dtype=_dtype(dtype)), requires_grad, device)
     return made
 
 
-def randint(low: int, high: int | None = None, size: Any = (), *, dtype: Any = np.int64, generator: ops.Generator | None = None) -> Tensor:
+def randint(
+    low: int, high: int | None = None, size: Any = (), *, dtype: Any = np.int64, device: Any = None, generator: ops.Generator | None = None
+) -> Tensor:
     """Random integers from [low, high), or [0, low)."""
     source = ops.random.DEFAULT if generator is None else generator
-    made: Tensor = own(Tensor, source.integers(low, high, tuple(size), dtype=dtype))
+    made: Tensor = own(Tensor, source.integers(low, high, tuple(size), dtype=dtype), device=device)
     return made
 
 
-def zeros_like(x: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def zeros_like(x: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """Zeros of x's shape and dtype."""
-    return zeros(_shape(x), dtype=_dtype(dtype, _array(x)), requires_grad=requires_grad)
+    return zeros(_shape(x), dtype=_dtype(dtype, _array(x)), device=_device(device, x), requires_grad=requires_grad)
 
 
-def ones_like(x: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def ones_like(x: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """Ones of x's shape and dtype."""
-    return ones(_shape(x), dtype=_dtype(dtype, _array(x)), requires_grad=requires_grad)
+    return ones(_shape(x), dtype=_dtype(dtype, _array(x)), device=_device(device, x), requires_grad=requires_grad)
 
 
-def empty_like(x: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def empty_like(x: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A tensor of x's shape and dtype, to be filled."""
-    return empty(_shape(x), dtype=_dtype(dtype, _array(x)), requires_grad=requires_grad)
+    return empty(_shape(x), dtype=_dtype(dtype, _array(x)), device=_device(device, x), requires_grad=requires_grad)
 
 
-def full_like(x: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def full_like(x: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """One value in x's shape and dtype."""
-    return full(_shape(x), fill_value, dtype=_dtype(dtype, _array(x)), requires_grad=requires_grad)
+    return full(_shape(x), fill_value, dtype=_dtype(dtype, _array(x)), device=_device(device, x), requires_grad=requires_grad)
 
 
-def rand_like(x: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def rand_like(x: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """Uniform random numbers in x's shape and dtype."""
-    return rand(_shape(x), dtype=_dtype(dtype, _array(x)), requires_grad=requires_grad)
+    return rand(_shape(x), dtype=_dtype(dtype, _array(x)), device=_device(device, x), requires_grad=requires_grad)
 
 
-def randn_like(x: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def randn_like(x: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """Normal random numbers in x's shape and dtype."""
-    return randn(_shape(x), dtype=_dtype(dtype, _array(x)), requires_grad=requires_grad)
+    return randn(_shape(x), dtype=_dtype(dtype, _array(x)), device=_device(device, x), requires_grad=requires_grad)
+
+
+def _device(device: Any, like: Any) -> Any:
+    return place_of(like) if device is None else device
 
 
 def _array(x: Any) -> Any:

@@ -41,7 +41,8 @@ class ArrayType:
 
 def type_of(value: Any) -> ArrayType:
     """The type of a concrete array, NumPy scalar or Python scalar."""
-    array = value if isinstance(value, (np.ndarray, np.generic)) else np.asarray(value)
+    # What has a dtype is an array, on whatever device.
+    array = value if hasattr(value, "dtype") else np.asarray(value)
     key = array.dtype, array.shape
     found = _TYPES.get(key)
     if found is None:

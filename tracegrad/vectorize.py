@@ -14,7 +14,7 @@ from .ir.evaluate import evaluate_batched
 from .jit import Jitted
 from .tensor import Boxed, Tensor
 from .transforms.derive import with_axis
-from .transforms.tracing import check_leaf, face_of, leaf_type, plain, standing_of, trace_function
+from .transforms.tracing import check_leaf, device_of, face_of, leaf_type, plain, standing_of, trace_function
 from .tree import flatten, unflatten
 from .types import ArrayType, same
 
@@ -62,7 +62,9 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
         places = [None if a is None else a % leaf_type(x).ndim for x, a in zip(leaves, axes, strict=True)]
         sizes = STATE.traces[-1].sizes if STATE.traces else None
         standing = [standing_of(x)._replace(grad=False) for x in leaves]
-        traced = trace_function(function, spec, types, [face_of(x) for x in leaves], sizes=sizes, standing=standing)
+        traced = trace_function(
+            function, spec, types, [face_of(x) for x in leaves], sizes=sizes, standing=standing, device=device_of(leaves)
+        )
         outs, out_places = evaluate_batched(traced.graph, [*leaves, *traced.captures], [*places, *[None] * len(traced.captures)], size)
         count = len(traced.out_boxed)
         for generator, counter in zip(traced.generators, outs[count + len(traced.writes) :], strict=True):

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..devices import to_host
 from ..ir.dispatch import STATE, Value
 from ..ir.trace import FOREIGN
 
@@ -158,7 +159,7 @@ def watched(apply: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
 
 def _look_for_nan(node: Any, gradients: Sequence[Any]) -> None:
     for k, g in enumerate(gradients):
-        data = g._data if isinstance(g, Value) else g
+        data = to_host(g._data if isinstance(g, Value) else g)
         # A traced gradient has no numbers to look at.
         if isinstance(data, (np.ndarray, np.generic, float, complex)) and np.asarray(data).dtype.kind in "fc" and np.isnan(data).any():
             raise RuntimeError(f"Function '{node.name()}' returned nan values in its {k}th output.")

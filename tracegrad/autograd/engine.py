@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Container, Sequence
 from heapq import heappop, heappush
 from typing import Any, TypeAlias
 
+from ..devices import IN_USE, DeviceArray
 from ..ir.dispatch import PROFILES, STATE, Value
 from ..ir.recording import OFF, span
 from ..ops import add, broadcast_to
@@ -16,7 +17,7 @@ from .grad_mode import set_grad_enabled
 from .hooks import run_posthooks, run_prehooks, run_tensor_hooks
 from .mode import MODE
 from .pulled import pull_of
-from .saved import FREED, unpack, unpack_result
+from .saved import BOX, FREED, unpack, unpack_result
 from .tape import AccumulateGrad, Edge, End, Node, Producer
 
 
@@ -84,7 +85,7 @@ def sweep(
     apply = apply_logged if PROFILES and trace is None else apply_rules
     if STATE.special and ANOMALY.enabled:
         apply = watched(apply)
-    quick = not (create_graph or STATE.special or PROFILES)
+    quick = not (create_graph or STATE.special or PROFILES or IN_USE)
     task = Task(roots, needed)
     outer, RUNNING.task = RUNNING.task, task
 
@@ -283,6 +284,8 @@ def apply_rules(node: Node, cts: dict[int, Any], needed: Container[int] | None, 
             values.append(unpack(one, create_graph))
     if plan.outputs:
         values.extend([unpack_result(node, one, create_graph) for one in saved[inputs:]])
+    if IN_USE:
+        values = [BOX[0](x, None, 0) if type(x) is DeviceArray else x for x in values]
     if not fixed:
         assert callable(op.vjp)
         wanted = [e is not None for e in edges]

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..dtypes import is_differentiable
 from ..ir.dispatch import STATE
+from ..ir.graph import Var
 from ..ir.levels import forward_level
 from ..ops import broadcast_to, convert, moveaxis, reshape, stack
 from ..ops.creation import eye
@@ -114,7 +115,7 @@ def _result(values: Sequence[Any], single: bool, create_graph: bool) -> Any:
 
 def _own(x: Any) -> Any:
     """The tensor with memory that can be written to: batched evaluation gives read-only repetitions."""
-    writable = not isinstance(x._data, np.ndarray) or x._data.flags.writeable
+    writable = isinstance(x._data, Var) or x._data.flags.writeable
     if not writable:
         x._data = x._data.copy()
     return x

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import ops
 from .._codegen import integers
+from ..devices import DeviceArray
 from ..errors import ShapeError
 from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
@@ -122,7 +123,7 @@ def _one(out: Any) -> Any:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     if out.dtype.kind == "c":
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got tracegrad.{out.dtype.name}")
-    if isinstance(getattr(out, "_data", None), Var):
+    if isinstance(getattr(out, "_data", None), (Var, DeviceArray)):
         return ops.ones_like(out)
     return np.ones(shape, out.dtype) if shape else out.dtype.type(1)
 
@@ -136,7 +137,8 @@ def _roots(outputs: Sequence[Any], cotangents: Sequence[Any], create_graph: bool
             ct = boxed(_face(out), ct)
         elif isinstance(ct, Value):
             box: Any = ct
-            if not isinstance(box._data, Var) and not (box._tangents and STATE.levels):
+            # What a rule does with an array on a device it does with the box.
+            if not isinstance(box._data, (Var, DeviceArray)) and not (box._tangents and STATE.levels):
                 ct = box._data
         roots.append((_edge(out), ct))
     return roots

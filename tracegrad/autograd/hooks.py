@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from ..devices import DeviceArray
 from ..ir.dispatch import Value
 from ..types import same
 
@@ -95,7 +96,7 @@ def boxed(face: Any, x: Any) -> Any:
         if box.requires_grad:
             value.grad_fn, value.output_nr = box._edge()
         return value
-    return face(np.asarray(x))
+    return face(x if type(x) is DeviceArray else np.asarray(x))
 
 
 def raw_like(given: Any, result: Any) -> Any:

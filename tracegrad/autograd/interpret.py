@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..devices import APPLY, DeviceArray
 from ..ir.dispatch import PROFILES, STATE, Value, explained
 from ..ir.graph import Var
 from ..ir.op import Op
@@ -26,7 +27,7 @@ def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) 
     if op.eager is None and fits(op):
         object.__setattr__(op, "eager", write_out(op, partial(_in_general, op)))
     face = self.face
-    recorded = dual = left = False
+    recorded = dual = left = placed = False
     data: list[Any] = []
     for x in inputs:
         if isinstance(x, Value):
@@ -40,8 +41,11 @@ def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) 
             if box.boxes_everything:
                 face = box.face
             x = box._data
-            if type(x) is Var:
+            kind = type(x)
+            if kind is Var:
                 left = True
+            elif kind is DeviceArray:
+                placed = True
         data.append(x)
     if op.composed is not None and (left or STATE.traces):
         # Before tangents are looked at: what the nodes of the composition save must be dual, too.
@@ -62,7 +66,9 @@ def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) 
         outs = var.trace.emit(op, inputs, params)
     else:
         try:
-            if recorded and op.staged is not None and MODE.enabled and not (STATE.special and SAVING.pairs):
+            if placed and op.staged is None:
+                result = APPLY[0](op, inputs, data, params)
+            elif recorded and op.staged is not None and MODE.enabled and not (STATE.special and SAVING.pairs):
                 result, rest = op.staged(data, [isinstance(x, Value) and x.requires_grad for x in inputs], **params)  # type: ignore[attr-defined]
             else:
                 result = op.evaluate(*data, **params)
@@ -102,10 +108,10 @@ def _boxed(face: Any, data: Any, node: Node | None, nr: int) -> Any:
     kind: Any = type(data)
     if kind is Var:
         differentiable = node is not None and data.type.dtype.kind in "fc"
-    elif node is None and not face.boxes_everything and data.dtype.kind not in "fc":
+    elif node is None and not face.boxes_everything and kind is not DeviceArray and data.dtype.kind not in "fc":
         return data
     else:
-        if kind is not np.ndarray:
+        if kind is not np.ndarray and kind is not DeviceArray:
             data = np.asarray(data)
         differentiable = node is not None and data.dtype.kind in "fc"
     box = face(data, differentiable)

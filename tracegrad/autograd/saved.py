@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ..devices import DeviceArray, to_host
 from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
 from ..ir.trace import outside
@@ -65,7 +66,7 @@ def unpack(saved: Saved, create_graph: bool) -> Any:
         boxed._refresh()
     if boxed._data is data:
         now = boxed._versions[0] if boxed._versions is not None else 0
-        if now != version and isinstance(data, np.ndarray):
+        if now != version and isinstance(data, (np.ndarray, DeviceArray)):
             producer, nr = (boxed.grad_fn, boxed.output_nr) if boxed.requires_grad else (None, 0)
             raise RuntimeError(modified(data, producer, nr, now, version))
         value = boxed
@@ -84,7 +85,7 @@ def unpack_result(node: Any, saved: Saved, create_graph: bool) -> Any:
         return box.opened(create_graph, (node, nr))
     if box is not None:
         return unpack(saved, create_graph)
-    if node.counters is not None and node.counters[nr][0] and isinstance(data, np.ndarray):
+    if node.counters is not None and node.counters[nr][0] and isinstance(data, (np.ndarray, DeviceArray)):
         raise RuntimeError(modified(data, node, nr, node.counters[nr][0], 0))
     if not create_graph and not isinstance(data, Var):
         return data
@@ -118,7 +119,7 @@ HINT_IN_ANOMALY_MODE = (
 )
 
 
-def modified(data: np.ndarray[Any, Any], producer: Any, nr: int, version: int, expected: int) -> str:
+def modified(data: Any, producer: Any, nr: int, version: int, expected: int) -> str:
     """The message about a saved value that was overwritten."""
     source = "" if producer is None else f", which is output {nr} of {producer.name()},"
     return (
@@ -141,7 +142,7 @@ class Packed:
     _tangents = None
     _versions = None
 
-    def __init__(self, content: Any, hook: Callable[[Any], Any], data: np.ndarray[Any, Any], edge: Any) -> None:
+    def __init__(self, content: Any, hook: Callable[[Any], Any], data: Any, edge: Any) -> None:
         self.content, self.hook, self.edge = content, hook, edge
         self.dtype, self.shape = data.dtype, data.shape
 
@@ -157,7 +158,8 @@ class Packed:
             raise RuntimeError(
                 f"the saved tensor unpack_hook returned a Tensor of shape {show(found.shape)} in place of one of shape {show(self.shape)}"
             )
-        data = np.asarray(found._data, self.dtype)
+        data = found._data
+        data = data if isinstance(data, DeviceArray) and data.dtype == self.dtype else np.asarray(to_host(data), self.dtype)
         if not create_graph:
             return BOX[0](data, None, 0) if STATE.traces else data
         box = FACE[0](data)
@@ -181,7 +183,7 @@ def packed(saved: Saved, pair: Pair) -> Saved:
     """A saved value after the pack hook. A result of the node itself is packed without its place on the tape, which would make a cycle;
     numbers and traced values stay as they are."""
     box, data, nr = saved
-    if not isinstance(data, np.ndarray) or isinstance(box, Packed):
+    if not isinstance(data, (np.ndarray, DeviceArray)) or isinstance(box, Packed):
         return saved
     edge = None
     if box is None:
@@ -249,8 +251,8 @@ class saved_tensors_hooks:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Keep what operations save in memory of its own, where later writes do not reach it. All tensors live on the CPU here, so this
-    copies; the arguments are taken for compatibility.
+    """Keep what operations save in the host's memory, copied there and back, where later writes do not reach it. The arguments are taken for
+    compatibility.
 
     >>> import tracegrad as tg
     >>> x = tg.tensor([1.0, 2.0], requires_grad=True)
@@ -262,7 +264,9 @@ class save_on_cpu(saved_tensors_hooks):
     """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
-        super().__init__(lambda t: t.detach().clone(), lambda t: t)
+        super().__init__(
+            lambda t: (t.device, t.detach().cpu() if t.is_cuda else t.detach().clone()), lambda kept: kept[1].to(device=kept[0])
+        )
 
 
 @contextlib.contextmanager
@@ -325,14 +329,14 @@ class Mutations:
 
 
 def _owner(data: Any) -> Any:
-    while isinstance(data, np.ndarray) and data.base is not None:
+    while isinstance(data, (np.ndarray, DeviceArray)) and data.base is not None:
         data = data.base
     return data
 
 
 def before_write(data: Any) -> None:
     """Called when the memory of a tensor is about to change while special modes are open."""
-    if SAVING.mutable is not None and isinstance(data, np.ndarray):
+    if SAVING.mutable is not None and not isinstance(data, Var):
         SAVING.mutable.before_write(data)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..autograd.mode import MODE
 from ..autograd.tape import Node, Plan
+from ..devices import DeviceArray
 from ..dtypes import is_differentiable
 from ..errors import ShapeError
 from ..ir.dispatch import bind
@@ -16,7 +17,7 @@ from ..ir.evaluate import evaluate
 from ..ir.graph import Graph, Var
 from ..ir.op import Rest, Types, op
 from ..ops.statistics import no_grad_op
-from ..tensor import Boxed, Tensor
+from ..tensor import Array, Boxed, Tensor
 from ..transforms.derive import adjoint, batched, captures_of, joint, tangent
 from ..transforms.partition import partition
 
@@ -49,6 +50,10 @@ def _batch(values: Any, axes: Any, size: Any, *, graph: Graph) -> Any:
     return list(bind(call_op, [*values, *captures_of(derived)], {"graph": derived})), list(out_axes)
 
 
+def _bare(x: Any) -> Any:
+    return x._data if isinstance(x, Boxed) else x
+
+
 def _staged(arrays: Sequence[Any], wanted: Sequence[bool], *, graph: Graph) -> tuple[Sequence[Any], Rest]:
     given = [is_differentiable(t.dtype) for t in graph.output_types]
     parts = partition(graph, wanted, given)
@@ -57,9 +62,11 @@ def _staged(arrays: Sequence[Any], wanted: Sequence[bool], *, graph: Graph) -> t
     residuals = found[count:]
 
     def run(cts: Sequence[Any], inputs: Sequence[Any], outs: Sequence[Any]) -> list[Any]:
-        full = [np.zeros(o.shape, o.dtype) if ct is None else ct for ct, g, o in zip(cts, given, found, strict=False) if g]
-        captured = [x._data if isinstance(x, Boxed) else x for x in captures_of(joint(graph, wanted, given))]
-        result = iter(EXECUTE[0](parts.backward, [*inputs, *outs, *residuals, *full, *captured]))
+        # Of results on a device the zeros come from the host: they are constants, copied there once.
+        full = [np.zeros(o.shape, o.dtype) if ct is None else _bare(ct) for ct, g, o in zip(cts, given, found, strict=False) if g]
+        captured = captures_of(joint(graph, wanted, given))
+        made = EXECUTE[0](parts.backward, [*map(_bare, (*inputs, *outs)), *residuals, *full, *map(_bare, captured)])
+        result = iter([Array(x) if type(x) is DeviceArray else x for x in made])
         return [next(result) if w else None for w in wanted]
 
     return found[:count], Rest(parts.inputs, parts.outputs, run)

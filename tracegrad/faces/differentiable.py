@@ -14,10 +14,12 @@ from ..autograd.hooks import RemovableHandle, add_hook, boxed, leaf_hooks, node_
 from ..autograd.mode import MODE
 from ..autograd.saved import before_write
 from ..autograd.versions import Aside, Uncounted
+from ..devices import DeviceArray
 from ..dtypes import is_differentiable
 from ..ir.dispatch import STATE, Value, bind
 from ..ir.graph import Var
 from ..ops.statistics import stop_gradient_op
+from ..ops.transfer import place_of, transfer
 from ..types import same
 
 NOT_A_LEAF = (
@@ -185,6 +187,8 @@ class Differentiable(Value):
                 # A box of its own: rules may hand the same cotangent to several leaves.
                 self._grad = boxed(self.face, ct)._alias()
                 self._grad._versions = None
+            elif type(raw) is DeviceArray or type(self._data) is DeviceArray:
+                self._grad = self.face(transfer(boxed(self.face, raw), place_of(self)).clone()._data)
             else:
                 dense = isinstance(self._data, np.ndarray) and 0 not in self._data.strides
                 own = np.empty_like(self._data) if dense else np.empty(self.shape, self.dtype)
@@ -194,6 +198,8 @@ class Differentiable(Value):
             self._grad = ops.add(old, boxed(self.face, ct))
         elif STATE.traces or isinstance(raw, Var) or isinstance(old._data, Var):
             old._write(ops.add(old, boxed(self.face, ct)))
+        elif type(old._data) is DeviceArray:
+            old._write(ops.add(self.face(old._data), boxed(self.face, raw)))
         elif old._data.flags.writeable:
             if STATE.special:
                 before_write(old._data)
@@ -235,6 +241,10 @@ class Differentiable(Value):
         if self.requires_grad and not force:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         self._refresh()
+        if type(self._data) is DeviceArray:
+            if not force:
+                self._data.__array__()
+            return self._data.copy_to_host()
         data = self._concrete("numpy()", "Use NumPy's functions on the traced value itself.")
         lent: np.ndarray[Any, Any] = self._version_counter.lend(data)
         return lent
@@ -255,6 +265,8 @@ class Differentiable(Value):
     def data_ptr(self: Any) -> int:
         """The address of the first element."""
         self._refresh()
+        if type(self._data) is DeviceArray:
+            return self._data.pointer
         return int(self._concrete("data_ptr()", "A traced value has no memory.").ctypes.data)
 
     def is_contiguous(self: Any) -> bool:
@@ -266,20 +278,27 @@ class Differentiable(Value):
         if self.is_contiguous():
             return self
         value = self.clone()
-        value._data = np.ascontiguousarray(value._data)
+        value._data = value._data.copy() if type(value._data) is DeviceArray else np.ascontiguousarray(value._data)
         return value
 
     def stride(self: Any, dim: int | None = None) -> Any:
         """Steps in elements along each axis."""
-        data = self._concrete("stride()", "A traced value has no memory layout.")
+        data = self._layout("stride()")
         strides = tuple(s // data.itemsize for s in data.strides)
         return strides if dim is None else strides[dim]
 
     def storage_offset(self: Any) -> int:
         """How many elements of the base's memory lie before the first."""
-        data = self._concrete("storage_offset()", "A traced value has no memory.")
-        base = data if self._base is None else self._base._data
+        data = self._layout("storage_offset()")
+        base = data if self._base is None else self._base._layout("storage_offset()")
         return int(data.ctypes.data - base.ctypes.data) // int(data.itemsize)
+
+    def _layout(self: Any, asked: str) -> np.ndarray[Any, Any]:
+        """Where the elements lie, not to be read."""
+        if type(self._data) is DeviceArray:
+            return self._data.layout
+        found: np.ndarray[Any, Any] = self._concrete(asked, "A traced value has no memory.")
+        return found
 
     def element_size(self: Any) -> int:
         """Bytes of one element."""
@@ -291,7 +310,8 @@ class Differentiable(Value):
             raise RuntimeError(DEEPCOPY)
         if id(self) in memo:
             return memo[id(self)]
-        value = type(self)(self._concrete("deepcopy()", "Use clone().").copy(), self.requires_grad)
+        data = self._data if type(self._data) is DeviceArray else self._concrete("deepcopy()", "Use clone().")
+        value = type(self)(data.copy(), self.requires_grad)
         memo[id(self)] = value
         if self._grad is not None:
             value._grad = self.face(self._grad._data.copy(), self._grad.requires_grad)
@@ -306,7 +326,8 @@ class Differentiable(Value):
     def __reduce__(self: Any) -> Any:
         """As a leaf, without `.grad`."""
         self._refresh()
-        return type(self), (self._concrete("pickling", "Return the value instead."), self.requires_grad)
+        data = self._data if type(self._data) is DeviceArray else self._concrete("pickling", "Return the value instead.")
+        return type(self), (data, self.requires_grad)
 
     def __bool__(self: Any) -> bool:
         data = self._condition()

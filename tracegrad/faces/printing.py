@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..config import default_dtype
+from ..devices import to_host
 from ..ir.dispatch import STATE
 from ..ir.graph import Var
 
@@ -182,7 +183,7 @@ def _body(data: np.ndarray[Any, Any], indent: int) -> str:
 def tensor_repr(tensor: Any) -> str:
     """`tensor([1., 2.], requires_grad=True)`; the dtype is named where it is not the default for such values."""
     tensor._refresh()
-    data, dtype = tensor._data, tensor.dtype
+    data, dtype = to_host(tensor._data), tensor.dtype
     prefix = "tensor(" if type(tensor).__name__ in ("Tensor", "Parameter") else f"{type(tensor).__name__}("
     suffixes: list[str] = []
     usual: tuple[Any, ...] = (default_dtype(), np.dtype(np.int64), np.dtype(np.bool_), np.result_type(default_dtype(), np.complex64))
@@ -195,6 +196,8 @@ def tensor_repr(tensor: Any) -> str:
             usual = (default_dtype(),)
         if (data.size == 0 and data.ndim != 1) or (data.size and not OPTIONS.edgeitems):
             suffixes.append(f"size={tuple(data.shape)}")
+    if tensor.is_cuda:
+        suffixes.append(f"device={str(tensor.device)!r}")
     if dtype not in usual:
         suffixes.append(f"dtype=tracegrad.{dtype.name}")
     if tensor.grad_fn is not None:
@@ -219,7 +222,7 @@ def tensor_repr(tensor: Any) -> str:
 def array_repr(array: Any) -> str:
     """An ndarray's text, marked as traced or differentiated."""
     array._refresh()
-    data = array._data
+    data = to_host(array._data)
     if isinstance(data, Var):
         return f"<traced {data.type}>"
     return repr(data)

@@ -10,7 +10,9 @@ from .. import ops
 from .._codegen import integers
 from ..autograd.hooks import boxed
 from ..autograd.versions import born
+from ..devices import CPU, KINDS, Device, DeviceArray, resolve
 from ..ir.dispatch import STATE, Value
+from ..ops.transfer import place_of, transfer
 
 
 def titled(result: Any, title: str, *sources: Any) -> Any:
@@ -29,13 +31,16 @@ def sizes_of(sizes: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], (int, np.integer, integers.Integer)) else sizes
 
 
-def own(face: Any, x: Any, requires_grad: bool = False) -> Any:
-    """A Tensor of what a constructor made: memory of its own, that can be written."""
-    if not isinstance(x, Value):
+def own(face: Any, x: Any, requires_grad: bool = False, device: Any = None) -> Any:
+    """A Tensor of what a constructor made, on a device: memory of its own, that can be written."""
+    if type(x) is not DeviceArray and not isinstance(x, Value):
         x = np.asarray(x)
         if not x.flags.writeable or x.base is not None:
             x = x.copy()
-    value = born(boxed(face, x))
+    value = boxed(face, x)
+    if device is not None and resolve(device) != place_of(value):
+        value = boxed(face, transfer(value, device)._data)
+    value = born(value)
     if STATE.traces:
         STATE.traces[-1].made[id(value)] = value
     if requires_grad:
@@ -45,22 +50,20 @@ def own(face: Any, x: Any, requires_grad: bool = False) -> Any:
     return value
 
 
-class Device(str):
-    """Where a tensor lies: always in the CPU's memory."""
-
-    __slots__ = ()
-    index = None  # type: ignore[assignment]
-
-    @property
-    def type(self) -> str:
-        """The kind of device."""
-        return str(self)
-
-    def __repr__(self) -> str:
-        return f"device(type='{self!s}')"
-
-
-CPU = Device("cpu")
+def dtype_and_device(args: tuple[Any, ...], dtype: Any = None, device: Any = None) -> tuple[Any, Any]:
+    """What the arguments of `to` mean: a dtype, a device, or a tensor that has both."""
+    for a in args:
+        if isinstance(a, Value):
+            dtype, device = a.dtype, place_of(a)  # type: ignore[attr-defined]
+        elif isinstance(a, Device) or (isinstance(a, str) and a.partition(":")[0] in KINDS):
+            device = a
+        elif isinstance(a, bool):
+            pass  # non_blocking, copy
+        elif isinstance(a, int):
+            device = Device(a)
+        elif a is not None:
+            dtype = a
+    return dtype, device
 
 
 class TensorCasts(Value):
@@ -73,17 +76,14 @@ class TensorCasts(Value):
         return titled(ops.positive(self) if self.dtype.kind != "b" else ops.logical_or(self, False), "CloneBackward0", self)
 
     def to(self: Any, *args: Any, dtype: Any = None, device: Any = None, copy: bool = False, non_blocking: bool = False) -> Any:
-        """The tensor in another dtype (or the dtype of another tensor); the device "cpu" is accepted."""
-        for a in args:
-            if isinstance(a, Value):
-                dtype = a.dtype  # type: ignore[attr-defined]
-            elif isinstance(a, str) and a.partition(":")[0] in ("cpu", "cuda", "meta"):
-                device = a
-            elif a is not None:
-                dtype = a
-        if device is not None and str(device) != "cpu":
-            raise RuntimeError(f"tensors live in the CPU's memory; {device!r} is not available. Leave the device out, or name 'cpu'")
+        """The tensor in another dtype, on another device, or in both as another tensor; itself where that changes nothing, unless a `copy` is
+        asked for. Raises RuntimeError for a device that is not there."""
+        dtype, device = dtype_and_device(args, dtype, device)
+        if len(args) > 2 and isinstance(args[-1], bool):
+            copy = args[-1]
         result = self if dtype is None else ops.convert(self, dtype)
+        if device is not None:
+            result = titled(transfer(result, device), "ToCopyBackward0", result)
         return self.clone() if copy and result is self else result
 
     def type_as(self: Any, other: Any) -> Any:
@@ -91,8 +91,12 @@ class TensorCasts(Value):
         return ops.convert(self, other.dtype)
 
     def cpu(self: Any) -> Any:
-        """This tensor."""
-        return self
+        """The tensor in the host's memory: itself, or a copy."""
+        return self.to(CPU)
+
+    def cuda(self: Any, device: Any = None, non_blocking: bool = False) -> Any:
+        """The tensor on a GPU, the current one where none is named: itself, or a copy."""
+        return self.to("cuda" if device is None else Device(device))
 
     def half(self: Any) -> Any:
         """Refused: half precision is no dtype of this library."""
@@ -154,29 +158,39 @@ class TensorCasts(Value):
 
     @property
     def device(self: Any) -> Device:
-        """The CPU."""
-        return CPU
+        """Where the elements lie."""
+        return place_of(self)
 
-    is_cpu = property(lambda self: True, doc="True: tensors lie in the CPU's memory.")
-    is_cuda = property(lambda self: False, doc="False: tensors lie in the CPU's memory.")
+    is_cpu = property(lambda self: place_of(self).type == "cpu", doc="Whether the elements lie in the host's memory.")
+    is_cuda = property(lambda self: place_of(self).type == "cuda", doc="Whether the elements lie on a GPU.")
+
+    def get_device(self: Any) -> Any:
+        """The number of the GPU that the elements lie on; -1 for the host's memory."""
+        found = place_of(self)
+        return -1 if found == CPU else found.number
+
     is_sparse = property(lambda self: False, doc="False: all elements are stored.")
 
-    def new_tensor(self: Any, data: Any, dtype: Any = None, requires_grad: Any = False) -> Any:
-        """A tensor of `data` in this one's dtype."""
-        return own(self.face, np.array(data, self.dtype if dtype is None else dtype), requires_grad)
+    def new_tensor(self: Any, data: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Any:
+        """A tensor of `data` in this one's dtype, on its device."""
+        return own(self.face, np.array(data, self.dtype if dtype is None else dtype), requires_grad, device or place_of(self))
 
-    def new_zeros(self: Any, *size: Any, dtype: Any = None, requires_grad: Any = False) -> Any:
-        """Zeros in this tensor's dtype."""
-        return own(self.face, ops.zeros(sizes_of(size), self.dtype if dtype is None else dtype), requires_grad)
+    def new_zeros(self: Any, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Any:
+        """Zeros in this tensor's dtype, on its device."""
+        made = ops.zeros(sizes_of(size), self.dtype if dtype is None else dtype)
+        return own(self.face, made, requires_grad, device or place_of(self))
 
-    def new_ones(self: Any, *size: Any, dtype: Any = None, requires_grad: Any = False) -> Any:
-        """Ones in this tensor's dtype."""
-        return own(self.face, ops.ones(sizes_of(size), self.dtype if dtype is None else dtype), requires_grad)
+    def new_ones(self: Any, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Any:
+        """Ones in this tensor's dtype, on its device."""
+        made = ops.ones(sizes_of(size), self.dtype if dtype is None else dtype)
+        return own(self.face, made, requires_grad, device or place_of(self))
 
-    def new_empty(self: Any, *size: Any, dtype: Any = None, requires_grad: Any = False) -> Any:
-        """A tensor in this one's dtype, to be filled."""
-        return own(self.face, ops.empty(sizes_of(size), self.dtype if dtype is None else dtype), requires_grad)
+    def new_empty(self: Any, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Any:
+        """A tensor in this one's dtype, on its device, to be filled."""
+        made = ops.empty(sizes_of(size), self.dtype if dtype is None else dtype)
+        return own(self.face, made, requires_grad, device or place_of(self))
 
-    def new_full(self: Any, size: Any, fill_value: Any, dtype: Any = None, requires_grad: Any = False) -> Any:
-        """One value everywhere, in this tensor's dtype."""
-        return own(self.face, ops.full(sizes_of((size,)), fill_value, self.dtype if dtype is None else dtype), requires_grad)
+    def new_full(self: Any, size: Any, fill_value: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Any:
+        """One value everywhere, in this tensor's dtype, on its device."""
+        made = ops.full(sizes_of((size,)), fill_value, self.dtype if dtype is None else dtype)
+        return own(self.face, made, requires_grad, device or place_of(self))

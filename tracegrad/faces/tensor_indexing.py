@@ -10,6 +10,7 @@ import numpy as np
 from .. import ops
 from .._codegen import integers
 from ..ir.dispatch import STATE, Value
+from ..ir.graph import Var
 from ..ops.indexing import as_value
 from ..types import normalize_axis
 from .operators import operand
@@ -121,7 +122,7 @@ class TensorIndexing(Value):
             self._count()
             return
         key = index if isinstance(index, tuple) else (index,)
-        if not STATE.traces and isinstance(self._data, np.ndarray) and all(isinstance(k, BASIC) and not isinstance(k, bool) for k in key):
+        if not STATE.traces and not isinstance(self._data, Var) and all(isinstance(k, BASIC) and not isinstance(k, bool) for k in key):
             # What is written is a view: so the rest of a large tensor is not touched.
             view = ops.getitem(self, index)
             new = as_value(value, view, view.shape)

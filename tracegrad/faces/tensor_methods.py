@@ -382,7 +382,7 @@ class TensorMethods(TensorUpdates, TensorProducts, TensorShapes, TensorIndexing,
 
     def __format__(self: Any, spec: str) -> str:
         if self.ndim == 0 and not isinstance(self._data, Var):
-            return format(self._data.item(), spec)
+            return format(self.detach().item(), spec)
         if spec:
             raise TypeError(
                 f"a tensor of {self.ndim} dimensions has no format {spec!r}; format its elements, or set_printoptions(precision=...)"

@@ -12,8 +12,10 @@ from .. import ops
 from .._codegen import integers
 from ..autograd.mode import MODE
 from ..autograd.tape import record
+from ..devices import share_memory
 from ..errors import ShapeError
 from ..ir.dispatch import STATE, Value, bind
+from ..ir.graph import Var
 from ..ir.op import Op, Rules, op
 from ..ops.shape import backwards, broadcast_to_op, reshape_op, reshaped, transpose_op
 from ..types import normalize_axis, same, show, type_of
@@ -120,7 +122,7 @@ class TensorShapes(Value):
         sizes = sizes_of(shape)
         data = self._data
         result = self._another(ops.reshape(self, sizes))
-        if isinstance(data, np.ndarray) and data.size and not np.may_share_memory(result._data, data):
+        if not isinstance(data, Var) and data.size and not share_memory(result._data, data):
             raise RuntimeError(
                 "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
                 "contiguous "
@@ -255,7 +257,7 @@ class TensorShapes(Value):
                     raise RuntimeError(f"expand: -1 at dimension {k} stands for no dimension of a tensor of shape {show(self.shape)}")
                 target[k] = self.shape[k - offset]
         result = ops.broadcast_to(self, tuple(target))
-        if result is self or STATE.traces or not isinstance(self._data, np.ndarray):
+        if result is self or STATE.traces or isinstance(self._data, Var):
             return self._another(result)
         # NumPy's `broadcast_to` is no view for us, since what it makes in a trace may be written.
         return self._viewed(broadcast_to_op, self, {"shape": tuple(target)}, result)
@@ -377,7 +379,7 @@ class TensorShapes(Value):
 
     def diagonal(self: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
         """A view of the diagonal of two dimensions, as the last dimension."""
-        if STATE.traces or not isinstance(self._data, np.ndarray):
+        if STATE.traces or isinstance(self._data, Var):
             return ops.diagonal(self, offset, dim1, dim2)
         axes = normalize_axis(dim1, self.ndim), normalize_axis(dim2, self.ndim)
         if axes[0] == axes[1]:

@@ -18,6 +18,7 @@ from ..autograd.mode import MODE
 from ..autograd.saved import before_write
 from ..autograd.tape import AccumulateGrad, record
 from ..autograd.versions import Uncounted
+from ..devices import DeviceArray
 from ..errors import DTypeError, ShapeError
 from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
@@ -25,6 +26,7 @@ from ..ir.op import Op
 from ..ops.gathering import Placed
 from ..ops.indexing import slice_put_op
 from ..ops.statistics import overwritten_op
+from ..ops.transfer import fill
 from ..types import same, show
 
 LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
@@ -99,6 +101,10 @@ class Writes(Value):
             if owner is None or (owner is not memory and owner is not memory.base and not np.may_share_memory(data, memory)):
                 return box  # NumPy had to copy, as for the reshape of a transposed array
             shared = box.boxes_everything and not root._borrowed and type(root._data) is np.ndarray
+        elif type(data) is DeviceArray:
+            if not data.shares_memory(memory):
+                return box  # as above
+            shared = box.boxes_everything and not root._borrowed
         else:
             shared = False
             if op.name == "reshape" and copies(root.shape, (*shown._view, (op, params))):
@@ -204,7 +210,7 @@ class Writes(Value):
 
     def _in_storage(self: Any, root: Any) -> bool:
         """Whether writes go into memory that others may share."""
-        return self.boxes_everything and not root._borrowed and isinstance(root._data, np.ndarray) and isinstance(self._data, np.ndarray)
+        return self.boxes_everything and not root._borrowed and not isinstance(root._data, Var) and not isinstance(self._data, Var)
 
     def _plain(self: Any, *values: Any) -> np.ndarray[Any, Any] | None:
         """The memory, where writing these values takes no more than numbers and a count: nothing is traced, recorded or refused."""
@@ -247,7 +253,10 @@ class Writes(Value):
             whole = (new if self is root else self._through(root, new, not STATE.special)) if tracked else None
             if STATE.special:
                 before_write(self._data)
-            np.copyto(self._data, new._data if isinstance(new, Value) else new, casting="unsafe")
+            if type(self._data) is DeviceArray:
+                fill(self._data, new)
+            else:
+                np.copyto(self._data, new._data if isinstance(new, Value) else new, casting="unsafe")
             counter.written()
             if tracked:
                 root._adopt(whole)

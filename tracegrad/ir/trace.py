@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._codegen import integers
+from ..devices import DeviceArray
 from ..types import SIZES, ArrayType, Sizes, type_of
 from .dispatch import STATE, Value
 from .forms import Forms
@@ -54,6 +55,17 @@ class Trace:
         """What a node is for, where a transform records it: `adjoint of mul`."""
         self.outer_levels: tuple[int, ...] = ()
         self.forms = Forms()
+        self.device: Any = STATE.traces[-1].device if STATE.traces else None
+        """Where the graph will run, as far as what it was given tells; None stands for the CPU or not known."""
+
+    def settle(self, device: Any) -> None:
+        """The graph will run on this device; a RuntimeError where another one was settled before."""
+        if self.device is not None and self.device != device:
+            raise RuntimeError(
+                f"{user_line()}: a compiled function runs on one device, but {self.name} meets arrays on {self.device} and on {device}. Move them "
+                "to one device before the call, or split the function."
+            )
+        self.device = device
 
     def __enter__(self) -> Self:
         STATE.traces.append(self)
@@ -93,7 +105,9 @@ class Trace:
         found = self.captures.get(key)
         if found is None:
             type = data.type if isinstance(data, Var) else type_of(data)
-            if not isinstance(data, (np.ndarray, Var)):
+            if isinstance(data, DeviceArray):
+                self.settle(data.device)
+            elif not isinstance(data, (np.ndarray, Var)):
                 x = np.asarray(x)
             found = self.captures[key] = (Var(type, getattr(data, "name", ""), self), (x, data))
         return found[0]

@@ -15,9 +15,11 @@ import numpy as np
 
 from .._codegen import integers
 from .._codegen import lowering as lower
+from ..devices import to_host
 from ..dtypes import INT64, check, is_differentiable
 from ..errors import ConcretizationError, ShapeError
 from ..ir.dispatch import STATE, Value, bind
+from ..ir.graph import Var
 from ..ir.op import op
 from ..types import ArrayType, Int
 from .arithmetic import add, convert, equal, greater_equal, mul, sub, where
@@ -171,8 +173,8 @@ def empty_like(x: Any, dtype: Any = None, shape: Any = None) -> Any:
 
 def _known(value: Any, who: str) -> Any:
     if isinstance(value, Value):
-        if getattr(value._data, "shape", None) == () and isinstance(value._data, np.ndarray):
-            return value._data[()]
+        if getattr(value._data, "shape", None) == () and not isinstance(value._data, Var):
+            return to_host(value._data)[()]
         raise ConcretizationError(
             f"{who} decides the size of the result, and is a traced array ({value._data.type}), not known while tracing. Make it "
             "a size (x.shape[0]) or a Python number, or mark the argument static with static_argnames."

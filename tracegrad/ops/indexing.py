@@ -11,6 +11,7 @@ import numpy as np
 
 from .._codegen import integers
 from .._codegen import lowering as lower
+from ..devices import to_host
 from ..errors import ConcretizationError, ShapeError
 from ..ir.dispatch import STATE, Value, bind
 from ..ir.graph import Var
@@ -125,7 +126,7 @@ def concrete(x: Any, asked: str, instead: str) -> np.ndarray[Any, Any]:
         )
     if x._base is not None:  # type: ignore[attr-defined]
         x._refresh()  # type: ignore[attr-defined]
-    return np.asarray(x._data)
+    return np.asarray(to_host(x._data))
 
 
 def _nonzero(mask: Any) -> tuple[np.ndarray[Any, Any], ...]:

@@ -57,7 +57,7 @@ class SGD(Optimizer):
 
     def make_state(self, p: Any, group: Group) -> State:
         # torch has None until the first step, whose velocity is the gradient without dampening: a flag instead keeps compiled steps the same.
-        return {"momentum_buffer": fresh(p), "started": counter()} if group["momentum"] else {}
+        return {"momentum_buffer": fresh(p), "started": counter(p)} if group["momentum"] else {}
 
     def rule(self, p: Any, g: Any, state: State, group: Group) -> Any:
         if group["weight_decay"]:
@@ -112,7 +112,7 @@ class Adam(Optimizer):
 
     def make_state(self, p: Any, group: Group) -> State:
         largest = {"max_exp_avg_sq": fresh(p)} if group["amsgrad"] else {}
-        return {"step": counter(), "exp_avg": fresh(p), "exp_avg_sq": fresh(p), **largest}
+        return {"step": counter(p), "exp_avg": fresh(p), "exp_avg_sq": fresh(p), **largest}
 
     def rule(self, p: Any, g: Any, state: State, group: Group) -> Any:
         lr, (beta1, beta2), count = group.lr(), group["betas"], _advanced(state)
@@ -183,7 +183,7 @@ class Adamax(Optimizer):
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize})
 
     def make_state(self, p: Any, group: Group) -> State:
-        return {"step": counter(), "exp_avg": fresh(p), "exp_inf": fresh(p)}
+        return {"step": counter(p), "exp_avg": fresh(p), "exp_inf": fresh(p)}
 
     def rule(self, p: Any, g: Any, state: State, group: Group) -> Any:
         (beta1, beta2), count = group["betas"], _advanced(state)
@@ -226,7 +226,7 @@ class RMSprop(Optimizer):
         super().__init__(params, {"lr": lr, **options, "maximize": maximize})
 
     def make_state(self, p: Any, group: Group) -> State:
-        state: State = {"step": counter(), "square_avg": fresh(p)}
+        state: State = {"step": counter(p), "square_avg": fresh(p)}
         if group["momentum"] > 0:
             state["momentum_buffer"] = fresh(p)
         if group["centered"]:
@@ -271,7 +271,7 @@ class Adagrad(Optimizer):
         super().__init__(params, {"lr": lr, **options, "initial_accumulator_value": initial_accumulator_value, "maximize": maximize})
 
     def make_state(self, p: Any, group: Group) -> State:
-        return {"step": counter(), "sum": fresh(p, group["initial_accumulator_value"])}
+        return {"step": counter(p), "sum": fresh(p, group["initial_accumulator_value"])}
 
     def rule(self, p: Any, g: Any, state: State, group: Group) -> Any:
         count = _advanced(state)
@@ -304,7 +304,7 @@ class Adadelta(Optimizer):
         super().__init__(params, {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize})
 
     def make_state(self, p: Any, group: Group) -> State:
-        return {"step": counter(), "square_avg": fresh(p), "acc_delta": fresh(p)}
+        return {"step": counter(p), "square_avg": fresh(p), "acc_delta": fresh(p)}
 
     def rule(self, p: Any, g: Any, state: State, group: Group) -> Any:
         rho, eps = group["rho"], group["eps"]

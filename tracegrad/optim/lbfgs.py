@@ -27,6 +27,12 @@ class Point:
     slope: float
 
 
+def _flat(x: Any) -> Vector:
+    """The elements as a vector of the host: what is chosen by their values is chosen there."""
+    found: Vector = x.detach().cpu()._data.ravel()
+    return found
+
+
 class LBFGS(Optimizer):
     """L-BFGS over all parameters as one vector, as in torch; `step` needs a closure that computes loss and gradients anew.
 
@@ -73,10 +79,10 @@ class LBFGS(Optimizer):
 
     def _gradient(self) -> Vector:
         params = self.param_groups[0]["params"]
-        return np.concatenate([np.zeros(p._data.size, p.dtype) if p.grad is None else p.grad._data.ravel() for p in params])
+        return np.concatenate([np.zeros(p._data.size, p.dtype) if p.grad is None else _flat(p.grad) for p in params])
 
     def _values(self) -> Vector:
-        return np.concatenate([p._data.ravel() for p in self.param_groups[0]["params"]])
+        return np.concatenate([_flat(p) for p in self.param_groups[0]["params"]])
 
     def _set(self, values: Vector) -> None:
         at = 0

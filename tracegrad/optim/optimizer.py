@@ -16,7 +16,9 @@ import numpy as np
 
 from .. import ops
 from ..autograd.grad_mode import enable_grad, no_grad
+from ..devices import CPU, DeviceArray, from_host
 from ..ir.dispatch import STATE
+from ..ops.transfer import place_of
 from ..tensor import Tensor
 
 Closure = Callable[[], Any]
@@ -69,12 +71,17 @@ def number(x: Any, like: Any) -> Any:
 
 def fresh(p: Any, value: float = 0.0) -> Tensor:
     """State of p's shape and dtype. Inside a trace as well it is an array that is there, which the compiled step writes."""
-    return Tensor(np.full(p.shape, value, p.dtype))
+    return Tensor(_on(np.full(p.shape, value, p.dtype), p))
 
 
-def counter() -> Tensor:
-    """A count of steps."""
-    return Tensor(np.array(0.0))
+def counter(p: Any) -> Tensor:
+    """A count of steps, on the device of the parameter: nothing has to wait for it there."""
+    return Tensor(_on(np.array(0.0), p))
+
+
+def _on(array: Any, p: Any) -> Any:
+    device = place_of(p)
+    return array if device == CPU else from_host(device, array)
 
 
 class Optimizer:
@@ -153,7 +160,8 @@ class Optimizer:
             if made:
                 self.state[p] = made
         kept = self.state.get(p, {})
-        traced = bool(STATE.traces)
+        # On the CPU the rule is NumPy's arithmetic; else operations.
+        traced = bool(STATE.traces) or isinstance(p._data, DeviceArray)
         now = {key: t if traced or not isinstance(t, Tensor) else t._data for key, t in kept.items()}
         gradient = p.grad if traced else p.grad._data
         if group.get("maximize"):
@@ -213,7 +221,7 @@ class Optimizer:
                     with no_grad():
                         old.copy_(value)
                 else:
-                    mine[key] = Tensor(np.array(value._data)) if isinstance(value, Tensor) else deepcopy(value)
+                    mine[key] = Tensor(deepcopy(value._data)) if isinstance(value, Tensor) else deepcopy(value)
         for group, options in zip(groups, saved, strict=True):
             group.update({key: deepcopy(value) for key, value in options.items() if key != "params"})
 

@@ -102,12 +102,17 @@ class Compiled:
         """Raise what a kernel recorded: IndexError for indices, LinAlgError for factorizations."""
         code, value = int(status[0]), int(status[1])
         status[:] = 0
-        if code < 0:
-            raise MemoryError(f"{self.program.name}: no memory for {value} bytes that a loop keeps for its derivative; see tg.checkpoint")
-        text = self.program.errors[code - 1].replace("{value}", str(value))
-        if text.startswith("RuntimeError: "):
-            raise RuntimeError(text.removeprefix("RuntimeError: "))
-        raise IndexError(text) if "index" in text else np.linalg.LinAlgError(text)
+        raise failure(self.program, code, value)
+
+
+def failure(program: Any, code: int, value: int) -> Exception:
+    """What a kernel recorded, as an error."""
+    if code < 0:
+        return MemoryError(f"{program.name}: no memory for {value} bytes that a loop keeps for its derivative; see tg.checkpoint")
+    text = program.errors[code - 1].replace("{value}", str(value))
+    if text.startswith("RuntimeError: "):
+        return RuntimeError(text.removeprefix("RuntimeError: "))
+    return IndexError(text) if "index" in text else np.linalg.LinAlgError(text)
 
 
 class Executable:
@@ -136,7 +141,11 @@ class Executable:
         arrays = [x if type(x) is np.ndarray and x.dtype == d else np.asarray(x, d) for x, d in zip(values, self.dtypes, strict=True)]
         arrays = [a if a.flags.aligned else a.copy() for a in arrays]
         compiled = self.compiled(tuple(map(layout_of, arrays)))
-        return compiled.run(arrays, [arrays[k].shape[axis] for k, axis in self._where])
+        return compiled.run(arrays, self.sizes(arrays))
+
+    def sizes(self, arrays: Sequence[Any]) -> list[int]:
+        """The sizes that the symbols stand for."""
+        return [arrays[k].shape[axis] for k, axis in self._where]
 
     def kernel_for(self, values: Sequence[Any]) -> Compiled:
         """The native code for values of these layouts."""

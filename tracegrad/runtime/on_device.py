@@ -38,12 +38,12 @@ class CompiledOnDevice:
         shapes = "".join("(" + "".join(f"{s}, " for s in b.shape) + "), " for b in self.outputs)
         self.shapes: Any = eval(f"lambda {', '.join(self.symbols)}: ({shapes})")
 
-    def run(self, layouts: Sequence[np.ndarray[Any, Any]], sizes: Sequence[int], empty: Any) -> list[Any]:
-        """The results, in memory from `empty(shape, dtype)`; all arrays are layouts (see codegen/cuda/driver.py)."""
+    def run(self, layouts: Sequence[np.ndarray[Any, Any]], sizes: Sequence[int], empty: Any) -> tuple[list[Any], Any]:
+        """The results, in memory from `empty(shape, dtype)`; all arrays are layouts (see codegen/cuda/driver.py). With them comes what will hold
+        (code, value) of the first failure, or None where nothing can fail."""
         outs = [empty(shape, b.dtype) for shape, b in zip(self.shapes(*sizes), self.outputs, strict=True)]
         arrays = dict(zip(self.inputs, layouts, strict=True)) | dict(zip([b.name for b in self.outputs], outs, strict=True))
-        self.runner.run(arrays, dict(zip(self.symbols, sizes, strict=True)))
-        return outs
+        return outs, self.runner.run(arrays, dict(zip(self.symbols, sizes, strict=True)))
 
 
 __all__ = ["CompiledOnDevice"]

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..autograd.tape import End, Node, next_number
+from ..devices import Device, DeviceArray
 from ..dtypes import SHORT, SUPPORTED, is_differentiable
 from ..errors import DTypeError, TracegradError
 from ..faces.writing import CHANGING
@@ -49,6 +50,8 @@ class Traced:
     """The boxes from outside whose `grad` the function looked at."""
     reads_grads: bool = False
     """Whether it looked at the `grad` of an argument."""
+    device: Device | None = None
+    """Where it has to run: on the device of an argument or of what it read; None where all that is on the CPU."""
 
 
 class Change(NamedTuple):
@@ -73,13 +76,17 @@ def trace_function(
     static: dict[str, Any] | None = None,
     standing: Sequence[Standing] = (),
     changing: bool = False,
+    device: Device | None = None,
 ) -> Traced:
     """Trace `function(*args, **kwargs)` where `spec` is the structure of (args, kwargs) and `types` its leaves.
 
     `standing` says where the arguments stand on the tape (nowhere, by default). What the function does to boxes from outside is undone, and
-    handed over as `changes` where the caller is ready to carry it out (`changing`); else it is an error.
+    handed over as `changes` where the caller is ready to carry it out (`changing`); else it is an error. `device` is where the arguments lie,
+    if that is no host.
     """
     trace = Trace(name or getattr(function, "__name__", "function").replace("<lambda>", "lambda_"), sizes)
+    if device is not None:
+        trace.settle(device)
     standing = standing or [NOWHERE] * len(types)
     born = next_number()
     with trace:
@@ -146,6 +153,7 @@ def trace_function(
         history,
         asked,
         reads,
+        trace.device,
     )
 
 
@@ -295,6 +303,15 @@ def check_leaf(x: Any, who: str) -> None:
         )
     if dtype is not None and dtype not in SUPPORTED and dtype.name not in SHORT:
         raise DTypeError(f"{who} an array of dtype {dtype}; the supported dtypes are {', '.join(SHORT)}. Convert it with .astype first.")
+
+
+def device_of(values: Sequence[Any]) -> Device | None:
+    """The device of the first value that lies on one."""
+    for x in values:
+        data = x._data if isinstance(x, Boxed) else x
+        if type(data) is DeviceArray:
+            return data.device
+    return None
 
 
 def leaf_type(x: Any) -> ArrayType:

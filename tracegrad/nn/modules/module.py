@@ -10,7 +10,9 @@ import numpy as np
 
 from ...autograd.grad_mode import no_grad
 from ...autograd.hooks import RemovableHandle, add_hook
+from ...devices import Device, DeviceArray
 from ...dtypes import is_differentiable
+from ...faces.tensor_casts import dtype_and_device
 from ...tensor import Tensor
 
 
@@ -27,7 +29,7 @@ class Parameter(Tensor):
 
     def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
         array = np.empty(0) if data is None else data._data if isinstance(data, Tensor) else data
-        if not isinstance(array, np.ndarray):
+        if not isinstance(array, (np.ndarray, DeviceArray)):
             raise TypeError(f"Parameter: data must be a Tensor or an ndarray, not {type(data).__name__}")
         if requires_grad and not is_differentiable(array.dtype):
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
@@ -360,14 +362,17 @@ class Module:
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Convert the floating-point parameters and buffers to a dtype; the device "cpu" is accepted."""
+        """Bring the parameters and buffers to a device, and those of floating-point numbers into a dtype. They stay the same objects."""
+        dtype, device = dtype_and_device(args, kwargs.get("dtype"), kwargs.get("device"))
         for module in self.modules():
             for kind in (module._parameters, module._buffers):
                 for value in kind.values():
-                    if value is not None and value.dtype.kind in "fc":
-                        value.data = value.detach().to(*args, **kwargs)
-                        if value.grad is not None:
-                            value._grad = value.grad.detach().to(*args, **kwargs)
+                    if value is None:
+                        continue
+                    wanted = dtype if value.dtype.kind in "fc" else None
+                    value.data = value.detach().to(dtype=wanted, device=device)
+                    if value.grad is not None:
+                        value._grad = value.grad.detach().to(dtype=wanted, device=device)
         return self
 
     def double(self) -> Self:
@@ -379,8 +384,12 @@ class Module:
         return self.to(np.float32)
 
     def cpu(self) -> Self:
-        """This module."""
-        return self
+        """`to("cpu")`."""
+        return self.to(device="cpu")
+
+    def cuda(self, device: Any = None) -> Self:
+        """`to("cuda")`, or to the GPU of this number."""
+        return self.to(device=Device("cuda" if device is None else device))
 
     # --- text --------------------------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,230 @@
+"""Operations and graphs on a device: where operands lie is checked, what NumPy may lend a hand with is copied there, and a program that was
+compiled for the device runs.
+
+An operation of running code is a graph of one node, compiled once for operands of its types. Views take no program. Results stay where they
+are, and nothing waits for the device.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .control.call import call_op
+from .devices import APPLY, CPU, Device, DeviceArray, from_host, later
+from .devices.pool import pool_of
+from .generic import fits, generalize
+from .ir.dispatch import Value, bind
+from .ir.graph import Graph
+from .ir.op import Op
+from .ir.trace import Trace, user_line
+from .ops.shape import broadcast_to_op, reshape_op
+from .ops.transfer import transfer_op
+from .runtime.execute import executable_for, failure, layout_of
+from .runtime.on_device import CompiledOnDevice
+from .tensor import Array
+from .transforms.tracing import device_of
+from .types import ArrayType, Shape, Sizes, type_of
+
+MOST_OPERATIONS = 4096
+"""Operations with their types that are kept compiled."""
+MOST_NUMBERS = 4096
+"""Numbers of the host that are kept on the device: the same ones come again and again."""
+
+
+def check_places(what: str, names: Sequence[str], inputs: Sequence[Any], device: Device, numpy_too: bool = False) -> None:
+    """A RuntimeError that names both devices where an operand lies elsewhere. Numbers go everywhere, and so do arrays of NumPy, which are
+    constants and no tensors, unless `numpy_too`."""
+    for k, x in enumerate(inputs):
+        data = x._data if isinstance(x, Value) else x
+        if type(data) is DeviceArray:
+            where = data.device
+        elif getattr(data, "shape", ()) and (numpy_too or (isinstance(x, Value) and x.boxes_everything)):  # type: ignore[attr-defined]
+            where = CPU
+        else:
+            continue
+        if where != device:
+            name = f" ({names[k]})" if k < len(names) and names[k] else ""
+            raise RuntimeError(
+                f"{user_line()}: Expected all tensors to be on the same device, but found at least two devices, {device} and {where}! "
+                f"(operand {k}{name} of {what} is on {where}; move it with .to({str(device)!r}))"
+            )
+
+
+def apply(op: Op, inputs: Sequence[Any], data: Sequence[Any], params: dict[str, Any]) -> Any:
+    """The value of an operation of which an operand lies on a device, as `op.evaluate` gives it; `inputs` are the boxes, for messages."""
+    if op is transfer_op:
+        return op.evaluate(*data, **params)
+    device = device_of(data)
+    assert device is not None
+    if op is call_op:
+        graph: Graph = params["graph"]
+        check_places(graph.name, [v.name for v in graph.inputs], inputs, device)
+        return tuple(run(graph, data, device))
+    check_places(op.name, op.inputs * len(inputs) if op.variadic else op.inputs, inputs, device)
+    if op.view or op is broadcast_to_op:
+        view = shown(op, data[0], params)
+        if view is not None:
+            return view
+    made = one_operation(op, data, params)
+    outs = run(made.graph, [*[x for x, given in zip(data, made.given, strict=True) if given], *made.constants], device)
+    return outs[0] if op.outputs == 1 else tuple(outs)
+
+
+def shown(op: Op, x: DeviceArray, params: dict[str, Any]) -> DeviceArray | None:
+    """A view, by what NumPy does with the layout; None where elements have to move."""
+    if op is reshape_op:
+        return x.reshape(params["shape"])
+    return x.showing(op.evaluate(x.layout, **params)) if x.ndim or op is broadcast_to_op else None
+
+
+# --- one operation as a program --------------------------------------------------------------------------------------------------------
+
+
+class OneOperation(NamedTuple):
+    """A graph of one operation; `given` tells which operands are its inputs, and `constants` are further ones."""
+
+    graph: Graph
+    given: tuple[bool, ...]
+    constants: tuple[Any, ...]
+    pattern: tuple[Shape, ...]
+
+
+_KNOWN: dict[Any, OneOperation] = {}
+_GENERIC: dict[Any, list[OneOperation]] = {}
+_FIRST: dict[Any, tuple[Shape, ...]] = {}
+_LOCK = threading.RLock()
+
+
+def one_operation(op: Op, data: Sequence[Any], params: dict[str, Any]) -> OneOperation:
+    """The graph of an operation on operands like these: with symbols for sizes from the second shape on, where the operation can be traced
+    so."""
+    # A number is an input, so that another one needs no new program; but powers with whole exponents are products.
+    given = tuple([op.name != "power" or hasattr(x, "dtype") for x in data])
+    types = tuple([_type(x) for x, g in zip(data, given, strict=True) if g])
+    literals = tuple([x for x, g in zip(data, given, strict=True) if not g])
+    try:
+        what = (op, tuple(sorted(params.items())), given, literals, tuple(map(type, literals)))
+        key = (what, types)
+        found = _KNOWN.get(key)
+    except TypeError:  # a parameter that cannot be looked up
+        return _trace(op, data, given, types, params, None)
+    if found is not None:
+        return found
+    with _LOCK:
+        rank = (what, tuple([(t.dtype, t.ndim, t.weak) for t in types]))
+        found = next((one for one in _GENERIC.get(rank, ()) if fits(one, types)), None)
+        if found is None and rank in _FIRST:
+            symbolic, sizes = generalize(types, _FIRST[rank])
+            if symbolic != types:
+                try:
+                    found = _trace(op, data, given, symbolic, params, sizes)
+                    _GENERIC.setdefault(rank, []).append(found)
+                except (TypeError, ValueError, NotImplementedError):
+                    found = None  # NumPy or a composition wants numbers
+        if found is None:
+            found = _trace(op, data, given, types, params, None)
+        _FIRST.setdefault(rank, tuple([t.shape for t in types]))
+        _KNOWN[key] = found
+        if len(_KNOWN) > MOST_OPERATIONS:
+            del _KNOWN[next(iter(_KNOWN))]
+        return found
+
+
+def _type(x: Any) -> ArrayType:
+    return type_of(x) if hasattr(x, "dtype") else ArrayType(np.asarray(x).dtype, (), weak=True)
+
+
+def _trace(
+    op: Op, data: Sequence[Any], given: Sequence[bool], types: Sequence[ArrayType], params: dict[str, Any], sizes: Sizes | None
+) -> OneOperation:
+    trace = Trace(op.name, sizes, keep_lines=False)
+    with trace:
+        left = iter(types)
+        operands = [Array(trace.input(next(left))) if g else x for x, g in zip(data, given, strict=True)]
+        result = bind(op, operands, params)
+        graph, captured = trace.finish([result] if op.outputs == 1 else result, "one operation")
+    return OneOperation(graph, tuple(given), tuple(captured), tuple([t.shape for t in types]))
+
+
+# --- programs on a device ------------------------------------------------------------------------------------------------------------
+
+
+def run(graph: Graph, values: Sequence[Any], device: Device) -> Sequence[DeviceArray]:
+    """The outputs of a graph on a device, for values there and constants of the host."""
+    key = ("placed", device)
+    found: Placed | None = graph.derived.get(key)
+    if found is None:
+        found = graph.derived[key] = Placed(graph, device)
+    return found(values)
+
+
+class Placed:
+    """A graph to run on one device: compiled for each layout of its inputs, with the constants that it was given."""
+
+    def __init__(self, graph: Graph, device: Device) -> None:
+        self.executable = executable_for(graph)
+        self.device, self.pool = device, pool_of(device.number)
+        self.compiled: dict[tuple[str, ...], CompiledOnDevice] = {}
+        self.constants: dict[int, tuple[bytes, DeviceArray]] = {}
+        """By the number of the input: what a constant held when it was copied, and the copy."""
+        self.lock = threading.Lock()
+
+    def __call__(self, values: Sequence[Any]) -> Sequence[DeviceArray]:
+        arrays = [
+            x if type(x) is DeviceArray and x.dtype == d else self.fetched(k, x, d)
+            for k, (x, d) in enumerate(zip(values, self.executable.dtypes, strict=True))
+        ]
+        layouts = tuple([layout_of(x.layout) for x in arrays])
+        compiled = self.compiled.get(layouts)
+        if compiled is None:
+            with self.lock:
+                compiled = self.compiled.get(layouts)
+                if compiled is None:
+                    compiled = CompiledOnDevice(self.executable.graph, layouts, self.device.number, self.pool.bytes)
+                    self.compiled[layouts] = compiled
+        outs, status = compiled.run([x.layout for x in arrays], self.executable.sizes(arrays), self.pool.empty)
+        if status is not None:
+            later(self.device, status, partial(failure, compiled.program))
+        return [DeviceArray(self.device, out) for out in outs]
+
+    def fetched(self, k: int, x: Any, dtype: np.dtype[Any]) -> DeviceArray:
+        """A value of the host, or one of another dtype, as input number k."""
+        if isinstance(x, Value):
+            x = x._data
+        if type(x) is DeviceArray:
+            return x if x.dtype == dtype else converted(x, dtype)
+        array = np.asarray(x, dtype)
+        if not array.shape:
+            return number(self.device, array)
+        content = array.tobytes()
+        known = self.constants.get(k)
+        if known is None or known[1].shape != array.shape or known[0] != content:
+            known = self.constants[k] = (content, from_host(self.device, array))
+        return known[1]
+
+
+def converted(x: DeviceArray, dtype: np.dtype[Any]) -> DeviceArray:
+    """An array in another dtype."""
+    return Array(x).astype(dtype)._data  # type: ignore[no-any-return]
+
+
+_NUMBERS: dict[tuple[Device, np.dtype[Any], bytes], DeviceArray] = {}
+
+
+def number(device: Device, value: np.ndarray[Any, Any]) -> DeviceArray:
+    """A number on the device. Nobody writes to it: who has it in a box has a constant."""
+    key = device, value.dtype, value.tobytes()
+    found = _NUMBERS.get(key)
+    if found is None:
+        while len(_NUMBERS) >= MOST_NUMBERS:
+            _NUMBERS.pop(next(iter(_NUMBERS)), None)
+        found = _NUMBERS[key] = from_host(device, value)
+    return found
+
+
+APPLY.append(apply)
