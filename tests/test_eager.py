@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 import re
 import warnings
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 from tracegrad import tensors as tg
 from tracegrad.autograd import backward, enable_grad, grad, is_grad_enabled, no_grad, set_grad_enabled
+from tracegrad.dtypes import check
 from tracegrad.errors import DTypeError, ShapeError
 
 
@@ -418,3 +420,15 @@ def test_no_warnings_in_plain_use() -> None:
         x = tg.randn(3, requires_grad=True)
         (x * x).sum().backward()
         assert np.allclose(x.grad.numpy(), 2 * x.detach().numpy())
+
+
+def test_dtypes_are_numpys_own_objects() -> None:
+    """Shorter ways ask whether two dtypes are one object: whoever makes arrays uses NumPy's own."""
+    own = np.dtype(np.float64)
+    for x in (tg.ones(2), tg.zeros(2), tg.full((2,), 1.0), tg.rand(2), tg.tensor([1.0]), tg.ones(2, dtype=np.dtype(">f8"))):
+        assert x.dtype is own
+    assert check(np.dtype(np.longlong)) is np.dtype(np.int64)
+    # What was read from a file has an equal one; derivatives are the same.
+    x = tg.tensor(pickle.loads(pickle.dumps(np.array([1.0, 2.0]))), requires_grad=True)
+    (x * x * 2.0).sum().backward()
+    assert x.grad.tolist() == [4, 8]

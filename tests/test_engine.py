@@ -16,7 +16,7 @@ import pytest
 
 import tracegrad as tg
 from tracegrad import autograd
-from tracegrad.autograd import graph
+from tracegrad.autograd import engine, graph
 
 
 def leaf(*values: float) -> Any:
@@ -470,6 +470,56 @@ def test_threads_with_a_common_leaf() -> None:
     assert x.grad.tolist() == [1600] * 3
 
 
+def test_a_gradient_becomes_grad_where_nobody_else_holds_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first gradient of a leaf is taken over as it is; what somebody else holds, or lies otherwise than the leaf, is copied."""
+    given: list[Any] = []
+    receive = engine.receive
+    monkeypatch.setattr(engine, "receive", lambda leaf, ct, *rest: (receive(leaf, ct, *rest), given.append((ct, leaf.grad._data)))[0])
+
+    def taken(y: Any, gradient: Any = None) -> list[bool]:
+        given.clear()
+        y.backward(gradient)
+        return [np.shares_memory(ct, grad) for ct, grad in given]
+
+    x, y, m = leaf(1.0, 2.0), leaf(3.0, 4.0), tg.tensor(np.ones((2, 3)), requires_grad=True)
+    assert taken((x * y).sum()) == [True, True]
+    assert taken((x * y).sum()) == [False, False], "added to what is there"
+    x.grad = y.grad = None
+    ones = tg.ones(2)
+    assert taken(x + y, ones) == [False, False], "the caller's, and the other leaf's"
+    assert [x.grad.add_(1).tolist(), y.grad.tolist(), ones.tolist()] == [[2, 2], [1, 1], [1, 1]]
+    x.grad = None
+    assert taken(x.sum()) == [False], "a broadcast number"
+    assert x.grad.mul_(2).tolist() == [2, 2]
+    assert taken((m.T * np.arange(6.0).reshape(3, 2)).sum()) == [False], "in another order"
+    assert m.grad.is_contiguous()
+    kept: list[Any] = []
+    x.grad = None
+    x.register_hook(kept.append)
+    assert taken((x * y).sum()) == [False, False], "a hook may have kept it"
+    assert x.grad.zero_().tolist() == [0, 0]
+    assert kept[0].tolist() == [3, 4]
+
+
+def test_the_first_gradient_is_not_what_the_rule_read() -> None:
+    """A rule may hand on what the forward pass saved: writing to `.grad` must not change it."""
+
+    class Scale(autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, by: Any) -> Any:
+            ctx.by = by
+            return x * by
+
+        @staticmethod
+        def backward(ctx: Any, ct: Any) -> Any:
+            return ctx.by, None
+
+    x, by = leaf(1.0, 2.0), tg.tensor([3.0, 4.0])
+    Scale.apply(x, by).sum().backward()
+    x.grad.zero_()
+    assert by.tolist() == [3, 4]
+
+
 def test_accumulating_waits() -> None:
     """While one thread adds to a `.grad`, another one waits: seen by stopping the first in the middle."""
     x = tg.zeros(1, requires_grad=True)
@@ -478,11 +528,11 @@ def test_accumulating_waits() -> None:
     class Slow(type(x)):  # type: ignore[misc]
         __slots__ = ()
 
-        def _accumulate_grad(self, ct: Any, create_graph: bool = False) -> None:
+        def _accumulate_grad(self, ct: Any, create_graph: bool = False, alone: bool = False) -> None:
             order.append("enters")
             inside.set()
             go_on.wait(0.2)
-            super()._accumulate_grad(ct, create_graph)
+            super()._accumulate_grad(ct, create_graph, alone)
             order.append("leaves")
 
     slow = Slow(np.zeros(1), True)

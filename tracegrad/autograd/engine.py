@@ -6,10 +6,11 @@ import os
 import threading
 from collections.abc import Callable, Collection, Container, Sequence
 from heapq import heappop, heappush
+from sys import getrefcount
 from typing import Any, TypeAlias
 
 from ..devices import IN_USE, DeviceArray
-from ..ir.dispatch import PROFILES, STATE, Value
+from ..ir.dispatch import PROFILES, SPECIAL, STATE, Value
 from ..ir.recording import OFF, span
 from ..ops import add, broadcast_to
 from .anomaly_mode import ANOMALY, watched
@@ -77,21 +78,18 @@ def sweep(
     heap: list[int] = []
 
     results: dict[Place, Any] = {}
+    special = SPECIAL and STATE.special
     # Traced adjoint nodes carry the line of their forward node.
-    trace = STATE.traces[-1] if STATE.traces else None
+    trace = STATE.traces[-1] if special and STATE.traces else None
     lines = (trace.keep_lines, trace.where, trace.note) if trace is not None else (True, "", "")
     if trace is not None:
         trace.keep_lines = False
     apply = apply_logged if PROFILES and trace is None else apply_rules
-    if STATE.special and ANOMALY.enabled:
+    if special and ANOMALY.enabled:
         apply = watched(apply)
-    quick = not (create_graph or STATE.special or PROFILES or IN_USE)
+    quick = not (create_graph or special or PROFILES or IN_USE)
     task = Task(roots, needed)
     outer, RUNNING.task = RUNNING.task, task
-
-    def keep(tensor: Any, ct: Any) -> None:
-        receive(tensor, ct, create_graph)
-
     previous = MODE.enabled
     MODE.enabled = create_graph
     try:
@@ -121,7 +119,7 @@ def sweep(
             if not isinstance(node, Node):
                 leaf: Any = node.variable if isinstance(node, AccumulateGrad) else node
                 if leaf._hooks is not None:
-                    run_tensor_hooks(leaf._hooks.node, slots, keep)
+                    run_tensor_hooks(leaf._hooks.node, slots, create_graph, receive)
                 if targets is not None and (number, 0) in targets:
                     results[number, 0] = slots[0]
                 if accumulate:
@@ -129,7 +127,7 @@ def sweep(
                 continue
             hooks = node.hooks
             if hooks is not None:
-                run_tensor_hooks(hooks, slots, keep)
+                run_tensor_hooks(hooks, slots, create_graph, receive)
             if targets is not None:
                 for nr in slots:
                     if (number, nr) in targets:
@@ -181,20 +179,31 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_ACCUMULATING._at_fork_reinit)  # type: ignore[attr-defined]
 
 
-def receive(tensor: Any, ct: Any, create_graph: bool) -> None:
-    """Add a cotangent to a tensor's `.grad`."""
+def receive(tensor: Any, ct: Any, create_graph: bool, alone: bool = False) -> None:
+    """Add a cotangent to a tensor's `.grad`; one that stands `alone` may become it."""
     if PROFILES:
         with _ACCUMULATING, span("AccumulateGrad", "backward"):
             tensor._accumulate_grad(ct, create_graph)
     else:
         with _ACCUMULATING:
-            tensor._accumulate_grad(ct, create_graph)
+            tensor._accumulate_grad(ct, create_graph, alone)
+
+
+def _references() -> int:
+    only = object()
+    return getrefcount(only)
+
+
+ALONE = _references()
+"""What `getrefcount` says of an object that one local variable holds and nothing else."""
 
 
 def arrive(leaf: Any, slots: dict[int, Any], create_graph: bool) -> None:
     """A leaf's cotangent is complete: hooks of its node, `.grad`, then those who wait for that."""
     if leaf._hooks is None:
-        receive(leaf, slots[0], create_graph)
+        ct = slots.pop(0)
+        alone = getrefcount(ct) == ALONE
+        receive(leaf, ct, create_graph, alone)
         return
     hooks = leaf._hooks.node
     if hooks.pre:
@@ -208,7 +217,7 @@ def arrive(leaf: Any, slots: dict[int, Any], create_graph: bool) -> None:
 
 
 def _behind(roots: Sequence[tuple[Edge, Any]], oldest: int) -> dict[int, End]:
-    """All nodes and leaves that the roots depend on, by number; what is older than `oldest` only in part."""
+    """All nodes and leaves that the roots depend on, by number; of what is older than `oldest` only a part."""
     found: dict[int, End] = {}
     stack = [end for (end, _), _ in roots]
     while stack:

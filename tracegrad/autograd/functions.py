@@ -12,7 +12,7 @@ from .. import ops
 from .._codegen import integers
 from ..devices import DeviceArray
 from ..errors import ShapeError
-from ..ir.dispatch import STATE, Value
+from ..ir.dispatch import SPECIAL, STATE, Value
 from ..ir.graph import Var
 from ..types import same
 from .batched import over_rows
@@ -20,6 +20,7 @@ from .engine import Place, like_of, place, receive, release, sweep
 from .grad_mode import set_grad_enabled
 from .hooks import FACE, boxed
 from .tape import AccumulateGrad, Edge, GradientEdge
+from .written import fresh
 
 CYCLE = (
     "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can cause a "
@@ -28,6 +29,8 @@ CYCLE = (
     ".grad fields of "
     "your parameters to None after use to break the cycle and avoid the leak."
 )
+GIVEN = (Value, np.ndarray, np.generic)
+"""What may be given as a cotangent."""
 BATCHED = (
     "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes of the remaining "
     "dimensions are "
@@ -48,6 +51,9 @@ def _size(shape: Sequence[Any]) -> str:
 
 
 def _agree(a: Sequence[Any], b: Sequence[Any]) -> bool:
+    if not (SPECIAL and STATE.special):
+        return a == b
+    # Sizes in a trace may be symbols, whose comparison decides something.
     return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
 
 
@@ -93,11 +99,11 @@ def _cotangents(outputs: Sequence[Any], given: Sequence[Any], batched: bool = Fa
         raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
     result: list[Any] = []
     for k, (out, grad) in enumerate(zip(outputs, given, strict=True)):
-        kind = like_of(_edge(out)) if isinstance(out, GradientEdge) else out
+        kind: Any = out if isinstance(out, Value) else like_of(_edge(out))
         if grad is None:
-            result.append(_one(kind) if isinstance(out, GradientEdge) or out.requires_grad else None)
+            result.append(_one(kind) if kind is not out or out.requires_grad else None)
             continue
-        if not isinstance(grad, (Value, np.ndarray, np.generic)):
+        if not isinstance(grad, GIVEN):
             raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
         value: Any = grad
         if batched and (not value.shape or not _agree(value.shape[1:], kind.shape)):
@@ -107,6 +113,9 @@ def _cotangents(outputs: Sequence[Any], given: Sequence[Any], batched: bool = Fa
                 f"Mismatch in shape: grad_output[{k}] has a shape of {_size(value.shape)} and output[{k}] has a shape of "
                 f"{_size(kind.shape)}."
             )
+        if value.dtype == kind.dtype:
+            result.append(value)
+            continue
         if (value.dtype.kind == "c") != (kind.dtype.kind == "c"):
             raise RuntimeError(
                 "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
@@ -118,29 +127,30 @@ def _cotangents(outputs: Sequence[Any], given: Sequence[Any], batched: bool = Fa
 
 def _one(out: Any) -> Any:
     """The implicit cotangent of a real scalar."""
-    shape = out.shape
+    shape, dtype = out.shape, out.dtype
     if shape and not same(integers.product(shape), 1):
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
-    if out.dtype.kind == "c":
-        raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got tracegrad.{out.dtype.name}")
+    if dtype.kind == "c":
+        raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got tracegrad.{dtype.name}")
     if isinstance(getattr(out, "_data", None), (Var, DeviceArray)):
         return ops.ones_like(out)
-    return np.ones(shape, out.dtype) if shape else out.dtype.type(1)
+    return np.ones(shape, dtype) if shape else dtype.type(1)
 
 
 def _roots(outputs: Sequence[Any], cotangents: Sequence[Any], create_graph: bool) -> list[tuple[Edge, Any]]:
     roots = []
     for k, (out, ct) in enumerate(zip(outputs, cotangents, strict=True)):
-        if not isinstance(out, GradientEdge) and not out.requires_grad:
+        edge = _edge(out)
+        if edge[0] is out and not out.requires_grad:
             raise RuntimeError(f"element {k} of tensors does not require grad and does not have a grad_fn")
         if create_graph:
             ct = boxed(_face(out), ct)
         elif isinstance(ct, Value):
             box: Any = ct
             # What a rule does with an array on a device it does with the box.
-            if not isinstance(box._data, (Var, DeviceArray)) and not (box._tangents and STATE.levels):
+            if type(box._data) is np.ndarray and not (box._tangents and STATE.levels):
                 ct = box._data
-        roots.append((_edge(out), ct))
+        roots.append((edge, ct))
     return roots
 
 
@@ -267,12 +277,13 @@ def grad(
                 found[k] = ops.zeros_like(x) if traced else _face(x)(np.zeros(kind.shape, kind.dtype), create_graph)
             continue
         if not isinstance(ct, Value):
-            ct = np.asarray(ct)
             # Rules may hand on the cotangent they got, or a read-only broadcast: a result is the caller's own.
-            if ct.base is not None or not ct.flags.writeable or id(ct) in taken:
+            if type(ct) is not np.ndarray:
+                ct = np.asarray(ct)
+            if ct.base is not None or id(ct) in taken or not ct.flags.writeable:
                 ct = ct.copy()
             taken.add(id(ct))
-            found[k] = _face(x)(ct)
+            found[k] = fresh(_face(x), ct)
             continue
         found[k] = boxed(_face(x), ct)
     return dict(zip(inputs, found, strict=True)) if isinstance(inputs, dict) else tuple(found)

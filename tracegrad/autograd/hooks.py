@@ -174,7 +174,7 @@ def register_tensor_hook(tensor: Any, function: Callable[..., Any]) -> Removable
 # --- what the sweep calls ------------------------------------------------------------------------------------------------------------
 
 
-def run_tensor_hooks(hooks: NodeHooks, slots: dict[int, Any], retain: Callable[[Any, Any], None]) -> None:
+def run_tensor_hooks(hooks: NodeHooks, slots: dict[int, Any], create_graph: bool, retain: Callable[[Any, Any, bool], None]) -> None:
     """Hooks of the values whose cotangents have arrived, then those who keep them: what is kept is what all hooks made of it."""
     for nr, functions in tuple(hooks.tensor.items()):
         if nr in slots:
@@ -183,7 +183,7 @@ def run_tensor_hooks(hooks: NodeHooks, slots: dict[int, Any], retain: Callable[[
     for nr, reference in tuple(hooks.retained.items()):
         tensor = reference()
         if tensor is not None and nr in slots:
-            retain(tensor, slots[nr])
+            retain(tensor, slots[nr], create_graph)
 
 
 def run_prehooks(hooks: NodeHooks, count: int, slots: dict[int, Any]) -> dict[int, Any]:

@@ -62,7 +62,8 @@ def pull_of(op: Op, plan: Plan) -> Pull:
             kind, space[f"partial{k}"] = step
             factor = f"partial{k}({', '.join(values[p] for p in places[1:])})"
             text.append(f"g{k} = " + {"same": "ct", "minus": "minus(ct)"}.get(kind, f"{kind}(ct, {factor})"))
-            text.append(f"if g{k}.dtype is not like.dtype or g{k}.shape != like.shape or g{k}.dtype.kind == 'c': {whole}")
+            text += [f"d = g{k}.dtype", "other = like.dtype"]
+            text.append(f"if d is not other and d != other or g{k}.shape != like.shape or d.kind == 'c': {whole}")
         else:
             text.append(whole)
         if len(plan.rules) > 1:

@@ -14,9 +14,10 @@ from ..autograd.hooks import RemovableHandle, add_hook, boxed, leaf_hooks, node_
 from ..autograd.mode import MODE
 from ..autograd.saved import before_write
 from ..autograd.versions import Aside, Uncounted
+from ..autograd.written import fresh
 from ..devices import DeviceArray
 from ..dtypes import is_differentiable
-from ..ir.dispatch import STATE, Value, bind
+from ..ir.dispatch import SPECIAL, STATE, Value, bind
 from ..ir.graph import Var
 from ..ops.statistics import stop_gradient_op
 from ..ops.transfer import place_of, transfer
@@ -173,10 +174,17 @@ class Differentiable(Value):
     def grad(self: Any) -> None:
         self.grad = None
 
-    def _accumulate_grad(self: Any, ct: Any, create_graph: bool = False) -> None:
-        """Add a cotangent to `.grad`, in place where nothing has to be recorded, so that whoever holds `.grad` sees it."""
+    def _accumulate_grad(self: Any, ct: Any, create_graph: bool = False, alone: bool = False) -> None:
+        """Add a cotangent to `.grad`, in place where nothing has to be recorded, so that whoever holds `.grad` sees it. An array that
+        nobody else holds (`alone`) becomes the gradient itself."""
         if not self.requires_grad:
             return  # detached in place since
+        if alone and self._grad is None and type(ct) is np.ndarray and not (SPECIAL and STATE.special):
+            data = self._data
+            # As a copy would lie: on memory of its own, in the order of the elements of the leaf.
+            if ct.base is None and ct.dtype == data.dtype and ct.strides == data.strides and ct.shape == data.shape and ct.flags.writeable:
+                self._grad = fresh(self.face, ct)
+                return
         self._touch()
         if STATE.traces and id(self) not in STATE.traces[-1].answered:
             STATE.traces[-1].asked[id(self)] = self
