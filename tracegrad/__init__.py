@@ -29,7 +29,7 @@ from .control.scan import scan
 from .custom import custom_jvp, custom_vjp, stop_gradient
 from .derivatives import grad, hessian, hvp, jacfwd, jacobian, jacrev, value_and_grad, vjp
 from .devices import Device as device  # noqa: N813 - used as a function, as in torch
-from .errors import ConcretizationError, DTypeError, ShapeError, TracegradError, UnsupportedFunctionError
+from .errors import ConcretizationError, DTypeError, EscapedValueError, ShapeError, TracegradError, UnsupportedFunctionError
 from .faces.printing import get_printoptions, printoptions, set_printoptions
 from .forward import jvp, linearize
 from .jit import jit
@@ -49,6 +49,7 @@ __all__ = [
     "Array",
     "ConcretizationError",
     "DTypeError",
+    "EscapedValueError",
     "ShapeError",
     "Tensor",
     "TracegradError",

@@ -11,6 +11,10 @@ class ConcretizationError(TracegradError, TypeError):
     """A traced value was asked for its Python value (`if x > 0`, `float(x)`, `range(x)`), which no graph can record."""
 
 
+class EscapedValueError(TracegradError, RuntimeError):
+    """A traced value was used outside of the function (a loop's body, a branch, what is given to jit or vmap) that made it."""
+
+
 class ShapeError(TracegradError, ValueError, RuntimeError):
     """Shapes do not fit the operation. (A ValueError as in NumPy, a RuntimeError as in torch.)"""
 

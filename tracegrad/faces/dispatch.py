@@ -18,7 +18,7 @@ from .. import ops
 from ..errors import ConcretizationError
 from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
-from ..ir.trace import user_line
+from ..ir.trace import is_left_over, left_over, user_line
 from ..ops.define import shape_of
 from .lookup import boxes_in, find, plain, store, tracked, unsupported
 from .numpy_functions import FUNCTIONS
@@ -281,6 +281,8 @@ class NumpyDispatch(Value):
 
     def __array__(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if isinstance(self._data, Var) or self._tangents:
+            if isinstance(self._data, Var) and is_left_over(self._data):
+                raise left_over(self._data)
             raise ConcretizationError(
                 f"{user_line()}: a traced or differentiated array ({self.type}) cannot become a plain ndarray. If it was written into an "
                 "array made by "

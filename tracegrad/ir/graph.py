@@ -19,11 +19,13 @@ if TYPE_CHECKING:
 class Var:
     """One value of a graph. Identity is what counts; the name is for people."""
 
-    __slots__ = ("name", "trace", "type")
+    __slots__ = ("name", "origin", "trace", "type")
 
     def __init__(self, type: ArrayType, name: str = "", trace: Any = None) -> None:
         self.type, self.name, self.trace = type, name, trace
         # `trace` is the open Trace that the variable belongs to, None once the graph is finished.
+        self.origin: tuple[str, str, str] | None = None
+        """Of a finished trace's: its name, the operation (none for an argument) and the user's line."""
 
     @property
     def dtype(self) -> np.dtype[Any]:

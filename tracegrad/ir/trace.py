@@ -14,6 +14,7 @@ import numpy as np
 
 from .._codegen import integers
 from ..devices import DeviceArray
+from ..errors import EscapedValueError
 from ..types import SIZES, ArrayType, Sizes, type_of
 from .dispatch import STATE, Value
 from .forms import Forms
@@ -80,6 +81,8 @@ class Trace:
         STATE.special -= 1
         STATE.levels = self.outer_levels
         SIZES.pop()
+        if exception and exception[0] is not None:
+            self.close()
 
     def input(self, type: ArrayType, name: str = "") -> Var:
         var = Var(type, name, self)
@@ -92,7 +95,7 @@ class Trace:
         if isinstance(data, Var):
             if data.trace is self:
                 return data
-            if data.trace is None or data.trace not in STATE.traces:
+            if is_left_over(data) or data.trace not in STATE.traces:
                 raise left_over(data)
         elif isinstance(data, (bool, int, float, complex, np.generic, integers.Integer)) and not isinstance(x, Value):
             return Literal(data)
@@ -127,12 +130,16 @@ class Trace:
         atoms = tuple([self.lift(x) for x in outputs])
         captured = list(self.captures.values())
         graph = Graph(self.name, (*self.inputs, *[v for v, _ in captured]), tuple(self.nodes), atoms, self.sizes, made_by)
-        for var in graph.inputs:
-            var.trace = None
+        self.close()
+        return graph, [x for _, (x, _) in captured]
+
+    def close(self) -> None:
+        """Let go of the variables, which remember where they come from."""
+        for var in (*self.inputs, *[v for v, _ in self.captures.values()]):
+            var.trace, var.origin = None, (self.name, "", "")
         for node in self.nodes:
             for var in node.outputs:
-                var.trace = None
-        return graph, [x for _, (x, _) in captured]
+                var.trace, var.origin = None, (self.name, node.op.name, node.where)
 
 
 @contextmanager
@@ -150,9 +157,9 @@ def outside() -> Iterator[None]:
 
 def of_sizes(var: Var) -> np.ndarray[Any, Any] | None:
     """The value of a traced number that was computed from symbolic sizes alone, which pins them; None for any other."""
+    if is_left_over(var):
+        raise left_over(var)
     trace = var.trace
-    if trace is None:
-        return None
     made = {out: node for node in trace.nodes if len(node.outputs) == 1 for out in node.outputs}
     order: dict[Node, None] = {}
 
@@ -178,11 +185,19 @@ def _number(value: Any) -> Any:
     return operator.index(value) if isinstance(value, integers.Integer) else value
 
 
-def left_over(var: Var) -> RuntimeError:
+def is_left_over(var: Var) -> bool:
+    """Whether a variable belongs to a trace that is closed."""
+    return var.trace is None
+
+
+def left_over(var: Var) -> EscapedValueError:
     """The error of using a variable of a trace that is closed."""
-    return RuntimeError(
-        f"a traced value ({var.type}) is used after the function that made it was traced. It was probably stored in a global, "
-        "an attribute or a list inside a function given to jit, vmap or a loop; return it from that function instead."
+    name, op, where = var.origin or ("a function", "", "")
+    what = f"made by {op}{f' at {where}' if where else ''} in {name!r}" if op else f"an argument of {name!r}"
+    return EscapedValueError(
+        f"{user_line()}: a traced value ({var.type}), {what}, is used after the function that made it was traced. It was probably stored in a "
+        "list, an attribute or a global inside a loop's body, a branch or a function given to jit or vmap, where it stands for the values of "
+        "all calls. Return it from that function: as its result, as part of a loop's carry, or as what tg.scan stacks."
     )
 
 

@@ -16,7 +16,7 @@ from ..errors import ConcretizationError, ShapeError
 from ..ir.dispatch import STATE, Value, bind
 from ..ir.graph import Var
 from ..ir.op import Op, Types, op
-from ..ir.trace import user_line
+from ..ir.trace import is_left_over, left_over, user_line
 from ..types import Int, Shape, broadcast_shapes, same, show
 from .arithmetic import add, convert, where
 from .define import as_array, front, ndim_of, shape_of
@@ -120,6 +120,8 @@ def concrete(x: Any, asked: str, instead: str) -> np.ndarray[Any, Any]:
     if not isinstance(x, Value):
         return np.asarray(x)
     if isinstance(x._data, Var):
+        if is_left_over(x._data):
+            raise left_over(x._data)
         raise ConcretizationError(
             f"{user_line()}: {asked} needs the values of a traced array ({x._data.type}), which are not known while the function "
             f"is traced. {instead}"

@@ -13,7 +13,7 @@ from ..errors import ConcretizationError, ShapeError
 from ..ir.dispatch import STATE, Value
 from ..ir.forms import form_of, unknown
 from ..ir.graph import Var
-from ..ir.trace import user_line
+from ..ir.trace import is_left_over, left_over, user_line
 from ..types import Int, Shape, normalize_axis, show
 from .arithmetic import convert
 from .define import as_array, ndim_of, shape_of
@@ -37,6 +37,8 @@ def has_traced_ends(item: slice) -> bool:
 def span(item: slice) -> slice | tuple[Any, Window]:
     """A slice with traced ends as where it begins, and its size, step and extent; as a slice between numbers where these are known."""
     for x, name in ((item.start, "start"), (item.stop, "stop"), (item.step, "step")):
+        if isinstance(x, Value) and isinstance(x._data, Var) and is_left_over(x._data):
+            raise left_over(x._data)
         if hasattr(x, "dtype") and (x.dtype.kind not in "iu" or ndim_of(x)):
             raise IndexError(f"{user_line()}: the {name} of a slice must be an integer, not {x.dtype} of shape {show(shape_of(x))}")
     if is_traced(item.step):
