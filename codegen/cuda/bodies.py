@@ -1,0 +1,126 @@
+"""Functions of numbers that no library for devices has, in terms of those that it has."""
+
+from __future__ import annotations
+
+import cmath
+import math
+from typing import Any
+
+BERNOULLI = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)
+"""B(2k) / (2k), k = 1, 2, ...: the terms of digamma's asymptotic series."""
+
+
+def greatest(total: Any, value: Any) -> Any:
+    """The larger of two numbers; NaN if either is."""
+    return total if total >= value or total != total else value
+
+
+def least(total: Any, value: Any) -> Any:
+    """The smaller of two numbers; NaN if either is."""
+    return total if total <= value or total != total else value
+
+
+def sigmoid(x: Any) -> Any:
+    """1 / (1 + exp(-x)), without overflow."""
+    e = math.exp(-math.fabs(x))
+    return (e if x < 0 else 1) / (1 + e)
+
+
+def softplus(x: Any) -> Any:
+    """log(1 + exp(x)), without overflow."""
+    return x if x != x else (x if x > 0 else x * 0) + math.log1p(math.exp(-math.fabs(x)))
+
+
+def logaddexp(x: Any, y: Any) -> Any:
+    """log(exp(x) + exp(y)), without overflow; equal infinities stay."""
+    if x == y:
+        return x + math.log(2.0)
+    high = x if x > y or x != x else y
+    return high + math.log1p(math.exp(-math.fabs(x - y)))
+
+
+def remainder(x: Any, y: Any) -> Any:
+    """The remainder with the sign of `y`, as NumPy's."""
+    m = math.fmod(x, y)
+    if y == 0:
+        return m
+    if m == 0:
+        return math.copysign(0.0, y)
+    return m + y if (y < 0) != (m < 0) else m
+
+
+def quotient(x: Any, y: Any) -> Any:
+    """The quotient rounded down, as NumPy's: exact where the division itself would be rounded up."""
+    if y == 0:
+        return x / y
+    m = math.fmod(x, y)
+    d = (x - m) / y
+    if m != 0 and (y < 0) != (m < 0):
+        d = d - 1
+    if d == 0:
+        return math.copysign(0.0, x / y)
+    f = math.floor(d)
+    return f + 1.0 if d - f > 0.5 else f + 0.0
+
+
+def digamma(x: Any) -> Any:
+    """The derivative of log gamma: reflection, recurrence to x >= 10, then the asymptotic series (Abramowitz and Stegun 6.3.5-18)."""
+    total = 0.0
+    if x <= 0:
+        if x == math.floor(x):
+            return math.copysign(math.inf, -x) if x == 0 else math.nan
+        part = x - math.floor(x)
+        total = -math.pi / math.tan(math.pi * part)
+        x = 1.0 - x
+    while x < 10.0:
+        total -= 1.0 / x
+        x += 1.0
+    square = 1.0 / (x * x)
+    series = 0.0
+    for k in range(6, -1, -1):
+        series = (series + BERNOULLI[k]) * square
+    return total + math.log(x) - 0.5 / x - series
+
+
+def complex_exp2(x: Any) -> Any:
+    """2 to a complex power."""
+    return cmath.exp(x * math.log(2.0))
+
+
+def complex_sigmoid(x: Any) -> Any:
+    """1 / (1 + exp(-x))."""
+    return 1 / (1 + cmath.exp(-x))
+
+
+def complex_power(x: Any, y: Any) -> Any:
+    """Small integer powers by multiplication, others through the logarithm; 0 to a power with positive real part is 0."""
+    one = x * 0 + 1
+    if y == 0:
+        return one
+    if x == 0:
+        return one * 0 if y.real > 0 else one * math.nan
+    n = int(y.real) if math.fabs(y.real) <= 100 else 0
+    if n == 0 or y.imag != 0 or n != y.real:
+        return cmath.exp(y * cmath.log(x))
+    k, base, result = n if n > 0 else -n, x, one
+    while k > 0:
+        if k & 1:
+            result = result * base
+        base = base * base
+        k >>= 1
+    return result if n > 0 else one / result
+
+
+def neither(x: Any, y: Any) -> Any:
+    """Whether no part of a complex number is infinite or NaN."""
+    return math.isfinite(x) and math.isfinite(y)
+
+
+def infinite(x: Any, y: Any) -> Any:
+    """Whether a part of a complex number is infinite."""
+    return math.isinf(x) or math.isinf(y)
+
+
+def no_number(x: Any, y: Any) -> Any:
+    """Whether a part of a complex number is NaN."""
+    return math.isnan(x) or math.isnan(y)
