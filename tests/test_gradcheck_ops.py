@@ -27,7 +27,7 @@ from tracegrad.registry import ALL_OPS
 ROWS = [case for case in CASES if case.order >= 2]
 PIECEWISE_CONSTANT = {"ceil", "floor", "floor_divide", "rint", "sign", "trunc", "half_turn"}
 """Their rules say that the derivative is zero: see test_zero_derivatives, and test_angle for half_turn (the angle of a real number)."""
-WITH_A_GRAPH = {"call", "custom_function", "custom_jvp", "custom_vjp", "identity", "scan", "sized", "switch", "while_loop"}
+WITH_A_GRAPH = {"call", "custom_function", "custom_jvp", "custom_vjp", "identity", "implicit", "scan", "sized", "switch", "while_loop"}
 """They stand above the op table, since their parameter is a function: see test_operations_with_a_graph."""
 NOT_BY_THE_NUMBERS = {"once_differentiable", "overwritten"}
 """The one refuses second derivatives (test_once_differentiable); the other stands for a write that was not recorded: its rule follows the
@@ -205,6 +205,7 @@ GRAPHS: dict[str, tuple[Callable[..., Any], bool]] = {
     "custom_jvp": (lambda x: with_jvp(x) * x, True),
     "custom_vjp": (lambda x: with_vjp(x) * x, False),
     "identity": (lambda x: tg.tensor(2.0) * x.sum(), True),
+    "implicit": (lambda x: tg.root(lambda y: y + y**3 - x, np.zeros(3)) * x, True),
     "scan": (scanned, True),
     "sized": (lambda x: repeated(x) * x, True),  # the reverse mode of a while_loop
     "switch": (lambda x: tg.cond(x.sum() > 0, lambda x: x * x, lambda x: x**3, x), True),

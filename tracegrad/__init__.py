@@ -36,7 +36,11 @@ from .jit import jit
 from .picture import graph_picture
 from .runtime.threads import get_num_threads, set_num_threads
 from .ops import *  # noqa: F403  (the public functions, listed in ops.__all__)
+from .solvers.custom_root import custom_root
+from .solvers.implicit import linear_solve
+from .solvers.minimize import minimize
 from .solvers.ode import odeint
+from .solvers.roots import fixed_point, root
 from .tensor import Array, Tensor
 
 # Constructors of Tensors, listed in tensors.__all__; they take the place of their namesakes in ops.
@@ -63,10 +67,12 @@ __all__ = [
     "cond",
     "cuda",
     "custom_jvp",
+    "custom_root",
     "custom_vjp",
     "default_dtype",
     "device",
     "enable_grad",
+    "fixed_point",
     "float32",
     "float64",
     "fori_loop",
@@ -88,14 +94,17 @@ __all__ = [
     "jacrev",
     "jit",
     "jvp",
+    "linear_solve",
     "linearize",
     "map",
+    "minimize",
     "nn",
     "no_grad",
     "odeint",
     "ops",
     "optim",
     "printoptions",
+    "root",
     "scan",
     "set_default_dtype",
     "set_grad_enabled",

@@ -295,6 +295,19 @@ _jvp_op = op(
     doc="A function with the user's forward rule.",
 )
 
+implicit_op = op(
+    "implicit",
+    ["inputs"],
+    evaluate=evaluate_graph,
+    infer=infer_graph,
+    vjp=vjp_of,
+    jvp=jvp_of,
+    batch=batch_of,
+    variadic=True,
+    outputs=0,
+    doc="The first input, as the function of the others that equations make it.",
+)
+
 
 class custom_vjp(_Custom):
     """A function with its own reverse rule: decorate it, then give the rule with `defvjp(forward, backward)`.
@@ -356,4 +369,4 @@ class custom_jvp(_Custom):
             raise TypeError(f"{self.__name__}: no rule was given; call {self.__name__}.defjvp(rule) first")  # type: ignore[attr-defined]
 
 
-OPS = (_vjp_op, _jvp_op)
+OPS = (_vjp_op, _jvp_op, implicit_op)

@@ -25,9 +25,7 @@ from .reductions import min as min_
 from .reductions import sum as sum_
 from .shape import broadcast_to, reshape
 
-stop_gradient_op = elementwise(
-    "stop_gradient", ("x",), numpy=np.positive, code="{x}", partials=None, result="promote", doc="The value alone."
-)
+stop_gradient_op = elementwise("stop_gradient", ("x",), numpy=np.array, code="{x}", partials=None, result="promote", doc="The value alone.")
 
 
 def _no_grad_types(x: Any) -> Any:
@@ -41,7 +39,7 @@ def _no_grad_batch(values: Any, axes: Any, size: Any) -> Any:
 no_grad_op: Op = op(
     "no_grad",
     ["x"],
-    evaluate=np.positive,
+    evaluate=np.array,
     infer=_no_grad_types,
     jvp=lambda tangents, inputs, outs: list(tangents),
     batch=_no_grad_batch,

@@ -84,7 +84,7 @@ class Rewriter:
 # --- inline --------------------------------------------------------------------------------------------------------------------
 
 
-INLINED = frozenset({"call", "checkpoint", "custom_function", "custom_vjp", "custom_jvp"})
+INLINED = frozenset({"call", "checkpoint", "custom_function", "custom_vjp", "custom_jvp", "implicit"})
 
 
 def inline_calls(graph: Graph) -> Graph:

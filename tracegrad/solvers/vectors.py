@@ -1,0 +1,126 @@
+"""Trees of numbers as one vector, which is what solvers work on, and functions of such trees as closed graphs over vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from ..control.region import Region, closed, region, strong
+from ..custom import stop_gradient
+from ..dtypes import FLOAT64, real_of
+from ..errors import DTypeError, ShapeError
+from ..ir.evaluate import evaluate
+from ..ir.graph import Graph
+from ..ir.trace import user_line
+from ..tensor import Boxed, Tensor
+from ..transforms.tracing import check_leaf, leaf_type, plain
+from ..tree import flatten, unflatten
+from ..types import ArrayType, same
+
+
+class Layout:
+    """How a tree lies in a vector of real numbers: leaf after leaf, of complex numbers the real parts and then the imaginary ones."""
+
+    def __init__(self, tree: Any, who: str) -> None:
+        self.tree, self.who = tree, who
+        self.leaves, self.spec = flatten(tree)
+        if not self.leaves:
+            raise ValueError(f"{user_line()}: {who} is empty")
+        self.kinds: list[ArrayType] = []
+        for x in self.leaves:
+            check_leaf(x, f"{user_line()}: {who} holds")
+            kind = leaf_type(x)
+            if kind.dtype.kind not in "fc" and not kind.weak:
+                raise DTypeError(f"{user_line()}: {who} must hold floating-point numbers, not {kind.dtype}; convert it with .astype(float)")
+            self.kinds.append(ArrayType(kind.dtype if kind.dtype.kind in "fc" else FLOAT64, kind.shape))
+        self.dtype: np.dtype[Any] = np.result_type(*[real_of(k.dtype) for k in self.kinds])
+        self.sizes = [k.size * (2 if k.dtype.kind == "c" else 1) for k in self.kinds]
+        self.size: Any = sum(self.sizes[1:], self.sizes[0])
+        self.type = ArrayType(self.dtype, (self.size,))
+
+    def pack(self, leaves: Sequence[Any]) -> Any:
+        """The vector of these leaves, which may have any dtype."""
+        parts = []
+        for x, kind in zip(leaves, self.kinds, strict=True):
+            if kind.dtype.kind == "c":
+                x = ops.convert(x, np.result_type(self.dtype, np.complex64))
+                parts += [ops.reshape(ops.real(x), (kind.size,)), ops.reshape(ops.imag(x), (kind.size,))]
+            else:
+                parts.append(ops.reshape(ops.convert(x, self.dtype), (kind.size,)))
+        return parts[0] if len(parts) == 1 else ops.concatenate(parts)
+
+    def unpack(self, vector: Any) -> list[Any]:
+        """The leaves that lie in a vector."""
+        leaves, start = [], 0
+        for kind, size in zip(self.kinds, self.sizes, strict=True):
+            part = vector if len(self.kinds) == 1 else vector[start : start + size]
+            if kind.dtype.kind == "c":
+                part = part[: kind.size] + part[kind.size :] * self.dtype.type(1) * 1j
+            leaves.append(ops.convert(ops.reshape(part, kind.shape), kind.dtype))
+            start = start + size
+        return leaves
+
+    def result(self, vector: Any) -> Any:
+        """The tree that lies in a vector, as the caller wants it: with Tensors where the tree at the start had them."""
+        leaves = [plain(x) for x in self.unpack(vector)]
+        return unflatten(self.spec, [_tensor(x) if isinstance(like, Tensor) else x for x, like in zip(leaves, self.leaves, strict=True)])
+
+
+def _tensor(x: Any) -> Any:
+    if isinstance(x, Tensor):
+        return x
+    if not isinstance(x, Boxed):
+        return Tensor(np.asarray(x))
+    value = Tensor(x._data, x.requires_grad)
+    value.grad_fn, value.output_nr, value._tangents = x.grad_fn, x.output_nr, x._tangents
+    return value
+
+
+@dataclass(frozen=True)
+class Closed:
+    """A function of one vector as a graph over (vector, captures...), and what it captured."""
+
+    graph: Graph
+    captures: list[Any]
+
+    def __call__(self, vector: Any) -> Any:
+        """The first result."""
+        return evaluate(self.graph, [vector, *self.captures])[0]
+
+    def all(self, vector: Any) -> list[Any]:
+        return evaluate(self.graph, [vector, *self.captures])
+
+    def constant(self) -> Closed:
+        """The function for whose captures no derivative is wanted."""
+        return Closed(self.graph, [plain(stop_gradient(c)) if isinstance(c, Boxed) else c for c in self.captures])
+
+
+def traced(function: Callable[[Any], Any], layout: Layout, who: str) -> Region:
+    """The function of a tree laid out so, traced."""
+    return region(function, (layout.tree,), layout.kinds, who, "equations")
+
+
+def over_vectors(r: Region, layout: Layout, results: Callable[[list[Any]], list[Any]], name: str = "equations") -> Closed:
+    """The traced function as one of the vector, with results changed by `results`."""
+
+    def function(vector: Any, *captures: Any) -> list[Any]:
+        return results(evaluate(r.graph, [*layout.unpack(vector), *captures]))
+
+    return Closed(closed(name, function, [layout.type, *map(strong, r.captures)], r.graph), r.captures)
+
+
+def count_equations(leaves: list[Any], layout: Layout, who: str) -> Any:
+    """The vector of residuals, which may have another structure than the unknowns; a ShapeError where their number differs."""
+    if not leaves:
+        raise ShapeError(f"{user_line()}: {who} returns nothing; it must return the residuals")
+    found = Layout(leaves, f"{who} returns a value that")
+    if not same(found.size, layout.size):
+        raise ShapeError(f"{user_line()}: {who} returns {found.size} numbers for {layout.size} unknowns; it must return one for each")
+    return ops.convert(found.pack(leaves), layout.dtype)
+
+
+__all__ = ["Closed", "Layout", "count_equations", "over_vectors", "traced"]
