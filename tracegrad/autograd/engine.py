@@ -78,6 +78,8 @@ def sweep(
     heap: list[int] = []
 
     results: dict[Place, Any] = {}
+    wanted = frozenset(targets) if targets is not None else ()
+    ends = {number for number, _ in wanted}
     special = SPECIAL and STATE.special
     # Traced adjoint nodes carry the line of their forward node.
     trace = STATE.traces[-1] if special and STATE.traces else None
@@ -120,7 +122,7 @@ def sweep(
                 leaf: Any = node.variable if isinstance(node, AccumulateGrad) else node
                 if leaf._hooks is not None:
                     run_tensor_hooks(leaf._hooks.node, slots, create_graph, receive)
-                if targets is not None and (number, 0) in targets:
+                if number in ends:
                     results[number, 0] = slots[0]
                 if accumulate:
                     arrive(leaf, slots, create_graph)
@@ -128,10 +130,8 @@ def sweep(
             hooks = node.hooks
             if hooks is not None:
                 run_tensor_hooks(hooks, slots, create_graph, receive)
-            if targets is not None:
-                for nr in slots:
-                    if (number, nr) in targets:
-                        results[number, nr] = slots[nr]
+            if number in ends:
+                results.update({(number, nr): slots[nr] for nr in slots if (number, nr) in wanted})
             if needed is not None and not needed[number]:
                 continue
             if trace is not None:
@@ -228,7 +228,7 @@ def _behind(roots: Sequence[tuple[Edge, Any]], oldest: int) -> dict[int, End]:
         found[number] = end
         if number > oldest and isinstance(end, Node):
             for e in end.edges:
-                if e is not None and e[0]._order not in found:
+                if e is not None:
                     stack.append(e[0])  # noqa: PERF401 - a comprehension costs a function call
     return found
 

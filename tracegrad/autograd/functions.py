@@ -78,11 +78,17 @@ def _outputs(given: Any) -> tuple[Any, ...]:
 
 def _inputs(given: Any, who: str) -> list[Any]:
     """The tensors or edges with respect to which is differentiated, up to date."""
-    if isinstance(given, Mapping) and not isinstance(given, dict):
+    wanted: list[Any]
+    if isinstance(given, (list, tuple, Value)):
+        wanted = list(_tuple(given))
+    elif isinstance(given, dict):
+        wanted = list(given.values())
+    elif isinstance(given, Mapping):
         raise TypeError(
             f"`inputs` argument to `{who}()` must be a dict, not {type(given).__name__}. Other Mapping types are not supported."
         )
-    wanted = list(given.values()) if isinstance(given, dict) else list(_tuple(given))
+    else:
+        wanted = list(_tuple(given))
     if not wanted:
         raise RuntimeError(f"`inputs` argument to `{who}()` cannot be empty.")
     for x in wanted:

@@ -69,7 +69,7 @@ def bind(op: Op, inputs: Sequence[Any], params: dict[str, Any] = NO_PARAMS) -> A
     for x in inputs:
         if isinstance(x, Value):
             return x._bind(op, inputs, params) if op.eager is None else op.eager(*inputs, params)
-    if STATE.traces:
+    if SPECIAL and STATE.traces:
         # Inside a trace everything is recorded: what is built from scalars or captured arrays must be fresh at every call.
         return op.composed(*inputs, **params) if op.composed is not None else STATE.traces[-1].boxed(op, inputs, params)
     try:

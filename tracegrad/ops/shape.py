@@ -229,7 +229,10 @@ def sum_to(x: Any, shape: Sequence[Int]) -> Any:
     if not extra and old == new:
         return x
     axes = (*range(extra), *[extra + k for k, s in enumerate(new) if isinstance(s, int) and s == 1 and not same(old[extra + k], 1)])
-    return reshape(sum_axes(x, axes), new) if axes else reshape(x, new)
+    if not axes:
+        return reshape(x, new)
+    summed = sum_axes(x, axes)
+    return summed if type(x) is np.ndarray and len(axes) == extra else reshape(summed, new)
 
 
 def _sum_infer(x: Any, *, axes: tuple[int, ...]) -> Types:
