@@ -12,6 +12,7 @@
               | While    while condition: body
               | If       if condition: then; else: otherwise
               | Allocate name = memory of a shape that is known only while the kernel runs, or another view of such memory
+              | Grow     more room in such memory, as its first axis fills up
               | Call     a library routine or own kernel over whole buffers
               | Check    where the condition is false, record (code, value) in `status` and go on
     expression = Name | Literal | Load buffer[index] | Index (an integer expression as an int64 value) | Apply (a code template over expressions, with the result's dtype)
@@ -150,6 +151,14 @@ class Allocate:
 
 
 @dataclass(frozen=True)
+class Grow:
+    """Room for `length` slices along the first axis of a "local" buffer; those that are there stay."""
+
+    name: str
+    length: Expression
+
+
+@dataclass(frozen=True)
 class Call:
     """`routine(arguments...)`: buffers by name, integers, literals; outputs are among the buffers."""
 
@@ -167,7 +176,7 @@ class Check:
     value: Expression
 
 
-Statement: TypeAlias = Let | Declare | Update | Store | Loop | While | If | Allocate | Call | Check
+Statement: TypeAlias = Let | Declare | Update | Store | Loop | While | If | Allocate | Grow | Call | Check
 
 
 @dataclass(frozen=True)

@@ -149,7 +149,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Region:
-    """A loop, branch or block whose body is a sub-graph in the parameters; `kind` is "scan", "while", "switch", "sized" or "block"."""
+    """A loop, branch or block whose body is a sub-graph in the parameters; `kind` is "scan", "while", "switch", "sized", "taped" or "block"."""
 
     kind: str
 

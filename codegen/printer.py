@@ -16,7 +16,7 @@ from .integers import Binary, Int, Symbol
 
 _PLACE = re.compile(r"\{(\w+)\}")
 _CALLED = re.compile(r"(?<![\w.])([A-Za-z_]\w*)\s*\(")
-_SUPPORT = ("acc", "index", "signed", "view")
+_SUPPORT = ("acc", "grown", "index", "signed", "view")
 _PYTHON = {
     "abs",
     "min",
@@ -225,6 +225,8 @@ class Printer:
             case kernel.Allocate(name, dtype, shape, of):
                 made = f"view({of}, index(0), {_shape(shape)}, " if of else f"np.empty({_shape(shape)}, "
                 self.line(depth, f"{name} = {made}np.{dtype_name(dtype)})")
+            case kernel.Grow(name, length):
+                self.line(depth, f"{name} = grown({name}, {self.expression(length)})")
             case kernel.Call(routine, arguments, comment):
                 module, _, name = routine.rpartition(".")
                 self.used[module or "library"].add(name)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from .integers import Integer, substitute, symbol
-from .kernel import Allocate, Apply, Call, Check, Declare, If, Let, Load, Loop, Statement, Store, Update, While
+from .kernel import Allocate, Apply, Call, Check, Declare, Grow, If, Let, Load, Loop, Statement, Store, Update, While
 from .kernel import Index as IndexValue
 
 Index: TypeAlias = tuple[Any, ...]
@@ -37,6 +37,8 @@ def expressions(s: Statement) -> list[Any]:
             return [condition]
         case Allocate(_, _, shape, of):
             return [*shape, of] if of else list(shape)
+        case Grow(_, length):
+            return [length]
         case Call(_, arguments, _):
             return list(arguments)
         case Check(condition, _, value):
@@ -81,6 +83,8 @@ def rewritten(body: Iterable[Statement], load: Callable[[Load], Any], store: Cal
                 return replace(s, condition=expression(s.condition), then=then, otherwise=otherwise)
             case Check():
                 return replace(s, condition=expression(s.condition), value=expression(s.value))
+            case Grow():
+                return replace(s, length=expression(s.length))
             case Allocate():
                 return s
             case Call():
@@ -133,6 +137,8 @@ def renamed(body: Iterable[Statement], old: str, new: str) -> tuple[Statement, .
                 return replace(s, condition=expression(s.condition), then=then, otherwise=otherwise)
             case Check():
                 return replace(s, condition=expression(s.condition), value=expression(s.value))
+            case Grow():
+                return replace(s, length=expression(s.length))
             case Allocate():
                 return replace(s, shape=tuple(map(expression, s.shape)))
             case Call():

@@ -85,7 +85,7 @@ def _statement(s: kernel.Statement, bound: Mapping[str, Int], sizes: set[str]) -
             known = symbols(lo) | symbols(hi) <= sizes
             count = maximum(0, add(hi, mul(-1, lo))) if known else UNKNOWN
             return mul(count, _body(body, {**bound, index: _middle(lo, hi)}, sizes))
-        case kernel.Allocate():
+        case kernel.Allocate() | kernel.Grow():
             return 0
         case kernel.Call(_, _, _, work):
             return work

@@ -27,6 +27,7 @@ from .ops.transfer import transfer_op
 from .runtime.execute import executable_for, failure, layout_of
 from .runtime.on_device import CompiledOnDevice
 from .tensor import Array
+from .transforms.rewrite import optimize
 from .transforms.tracing import device_of
 from .types import ArrayType, Shape, Sizes, type_of
 
@@ -168,6 +169,8 @@ class Placed:
 
     def __init__(self, graph: Graph, device: Device) -> None:
         self.executable = executable_for(graph)
+        # A kernel on a device cannot ask for memory: a loop that keeps something of each step has to know their number.
+        self.graph = optimize(graph, tapes=False)
         self.device, self.pool = device, pool_of(device.number)
         self.compiled: dict[tuple[str, ...], CompiledOnDevice] = {}
         self.constants: dict[int, tuple[bytes, DeviceArray]] = {}
@@ -185,7 +188,7 @@ class Placed:
             with self.lock:
                 compiled = self.compiled.get(layouts)
                 if compiled is None:
-                    compiled = CompiledOnDevice(self.executable.graph, layouts, self.device.number, self.pool.bytes)
+                    compiled = CompiledOnDevice(self.graph, layouts, self.device.number, self.pool.bytes)
                     self.compiled[layouts] = compiled
         outs, status = compiled.run([x.layout for x in arrays], self.executable.sizes(arrays), self.pool.empty)
         if status is not None:

@@ -7,6 +7,7 @@ from .control import block, branch, call, repeat, scan, sized
 from .ir.op import Op
 from .ops import OPS
 from .tensor import identity
+from .transforms import taping
 
 ALL_OPS: tuple[Op, ...] = (
     *OPS,
@@ -17,6 +18,7 @@ ALL_OPS: tuple[Op, ...] = (
     *branch.OPS,
     *sized.OPS,
     *repeat.OPS,
+    *taping.OPS,
     *custom.OPS,
     *custom_function.OPS,
 )

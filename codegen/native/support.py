@@ -13,7 +13,7 @@ from numba.core import cgutils, types
 from numba.core.typing import signature
 from numba.np import arrayobj
 
-from .bridge import primitive
+from .bridge import compiled, primitive
 
 
 def index(value: Any) -> int:
@@ -74,6 +74,16 @@ def _lower_view(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     result = context.make_array(array_type)(context, builder)
     arrayobj.populate_array(result, data=data, shape=shape, strides=strides, itemsize=itemsize, meminfo=None)
     return result._getvalue()
+
+
+@compiled
+def grown(x: Any, length: Any) -> Any:
+    """An array with room for `length` slices: itself, or one of twice that room with the same content."""
+    if len(x) >= length:
+        return x
+    made = np.empty((2 * int(length), *x.shape[1:]), x.dtype)
+    made[: len(x)] = x
+    return made
 
 
 def acc(total: Any, value: Any) -> Any:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import builtins
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FunctionType
 from typing import Any, Protocol
@@ -21,7 +21,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 
 from .calls import Calls
-from .values import PLACED, SCALARS, Array, Operand, Static, Tuple, UntranslatableError, Value, side_by_side
+from .values import PLACED, SCALARS, Array, Operand, Room, Static, Tuple, UntranslatableError, Value, side_by_side
 
 BINARY = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv,
@@ -63,6 +63,7 @@ class Function:
         cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
         self.outside = {**builtins.__dict__, **function.__globals__, **{n: c.cell_contents for n, c in cells}}
         self.inside = set(function.__code__.co_varnames)
+        self.grows = {target.id for target in _grown(tree)}
         self.kinds: dict[str, Any] = {}
         """The types of the variables that need memory: assigned in several places, or read outside of the block of their assignment."""
         for name, count in _assignments(tree).items():
@@ -80,7 +81,9 @@ class Function:
             self.places: dict[str, Any] = {}
             self.current: dict[str, str] = {}
             self.ends: list[tuple[Any, Any]] = []
-            self.scratch: list[Any] = []
+            self.scratch: list[Room] = []
+            self.growing: dict[str, Room] = {}
+            """The arrays that move when they grow, by name."""
             try:
                 given = arguments(self.builder)
                 for a, x in zip(self.tree.args.args, given, strict=True):
@@ -145,6 +148,9 @@ class Function:
         if key in self.places:
             return Value(self.kinds[key], self.builder.load(self.places[key]))
         found = self.known(name)
+        if name in self.growing and isinstance(found, Array):
+            address = self.builder.bitcast(self.builder.load(self.growing[name].address), found.data.type)
+            return self.values.assembled(self.builder, found.type, address, found.shape, found.strides)
         if found is not None:
             return found
         if name in self.inside:
@@ -166,8 +172,13 @@ class Function:
 
     def statement(self, s: ast.stmt) -> None:
         match s:
+            case ast.Assign([ast.Name(name)], ast.Call(ast.Name("grown"), [ast.Name(same), length])) if same == name:
+                self.grow(name, self.expression(length))
             case ast.Assign([target], value):
+                before = len(self.scratch)
                 self.assign(target, self.expression(value))
+                if isinstance(target, ast.Name) and target.id in self.grows and len(self.scratch) > before:
+                    self.growing[target.id] = self.scratch[-1]
             case ast.AnnAssign(target, _, value) if value is not None:
                 self.assign(target, self.expression(value))
             case ast.AugAssign(target, op, value):
@@ -358,18 +369,27 @@ class Function:
 
     def space(self, zero: bool, shape: Operand, dtype: Operand) -> Operand:
         """`np.empty(shape, dtype)`: memory that lives until the function returns, or comes here again."""
-        b = self.builder
-        slot = cgutils.alloca_once(b, ir.IntType(8).as_pointer(), zfill=True)
-        self.scratch.append(slot)
-        made, size = self.values.allocated(b, slot, self.calls.items(b, shape), dtype, zero)
-        status = self.names[0].get("status")
+        room = self.values.room(self.builder)
+        self.scratch.append(room)
+        made, size = self.values.allocated(self.builder, room, self.calls.items(self.builder, shape), dtype, zero)
+        self.check_memory(room, size)
+        return made
+
+    def grow(self, name: str, length: Operand) -> None:
+        """`name = grown(name, length)`: what stands in memory made by `np.empty` may move."""
+        x = self.known(name)
+        if name not in self.growing or not isinstance(x, Array):
+            raise UntranslatableError(f"{name} cannot grow")
+        self.check_memory(self.growing[name], self.values.grown(self.builder, self.growing[name], x, length))
+
+    def check_memory(self, room: Room, size: Any) -> None:
+        """A kernel never raises: it says what it lacks, and returns."""
+        b, status = self.builder, self.names[0].get("status")
         if isinstance(status, Array):
-            # A kernel never raises: it says what it lacks, and returns.
-            with b.if_then(b.icmp_unsigned("==", b.load(slot), ir.Constant(ir.IntType(8).as_pointer(), None)), likely=False):
+            with b.if_then(b.icmp_unsigned("==", b.load(room.address), ir.Constant(ir.IntType(8).as_pointer(), None)), likely=False):
                 self.values.store(b, status, [Static(0)], Static(-1))
                 self.values.store(b, status, [Static(1)], Value(types.int64, size))
                 self.give_back(Static(None))
-        return made
 
     def indices(self, at: ast.expr) -> list[Operand]:
         found = self.expression(at)
@@ -439,7 +459,8 @@ def _assignments(tree: ast.FunctionDef | ast.Lambda) -> dict[str, int]:
     """How often each name is assigned; all loops over one name together count once, since each binds it for its own body."""
     count = {a.arg: 1 for a in tree.args.args}
     nodes = [] if isinstance(tree, ast.Lambda) else list(ast.walk(tree))
-    targets = {id(n.target) for n in nodes if isinstance(n, ast.For)}
+    # What grows is still the same variable.
+    targets = {*[id(n.target) for n in nodes if isinstance(n, ast.For)], *map(id, _grown(tree))}
     for name in {n.target.id for n in nodes if isinstance(n, ast.For) and isinstance(n.target, ast.Name)}:
         count[name] = count.get(name, 0) + 1
     for node in nodes:
@@ -448,6 +469,14 @@ def _assignments(tree: ast.FunctionDef | ast.Lambda) -> dict[str, int]:
         elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             count[node.target.id] = count.get(node.target.id, 0) + 1
     return count
+
+
+def _grown(tree: ast.FunctionDef | ast.Lambda) -> Iterator[ast.Name]:
+    """The variables on the left of `name = grown(name, length)`."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign([ast.Name() as target], ast.Call(ast.Name("grown"))):
+                yield target
 
 
 def _reading(target: ast.expr) -> ast.expr:

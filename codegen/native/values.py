@@ -46,6 +46,14 @@ class Tuple:
     items: tuple[Any, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class Room:
+    """Where a function keeps the address of memory that it was given, and how many bytes that has."""
+
+    address: Any
+    size: Any
+
+
 Operand = Value | Static | Tuple
 NUMBERS = (bool, int, float, complex, np.generic)
 SCALARS = (types.Boolean, types.Integer, types.Float, types.Complex)
@@ -226,8 +234,12 @@ class Values:
             raise UntranslatableError("an array of any layout in another shape")
         return self.c_ordered(builder, x.type.dtype, x.data, [self.cast(builder, s, types.intp) for s in shape])
 
-    def allocated(self, builder: Any, slot: Any, shape: Sequence[Operand], dtype: Operand, zero: bool) -> tuple[Array, Any]:
-        """New memory, whose address is kept in `slot`, and its bytes."""
+    def room(self, builder: Any) -> Room:
+        """A place for memory, with none there yet."""
+        return Room(*[cgutils.alloca_once(builder, kind) for kind in (ir.IntType(8).as_pointer(), ir.IntType(64))])
+
+    def allocated(self, builder: Any, room: Room, shape: Sequence[Operand], dtype: Operand, zero: bool) -> tuple[Array, Any]:
+        """New memory, and its bytes."""
         element = self.element(dtype)
         extents = [self.cast(builder, s, types.intp) for s in shape]
         total: Any = ir.Constant(ir.IntType(64), self.context.get_abi_sizeof(self.context.get_data_type(element)))
@@ -238,22 +250,38 @@ class Values:
             total = builder.select(builder.extract_value(product, 1), most, builder.extract_value(product, 0))
         # Of no bytes there may be no address.
         total = builder.select(builder.icmp_unsigned("==", total, ir.Constant(total.type, 0)), ir.Constant(total.type, 1), total)
-        byte = ir.IntType(8).as_pointer()
         # What was made here before is made anew only where it is too small: in a loop that saves most of the work.
-        room = cgutils.alloca_once(builder, ir.IntType(64), zfill=True)
-        with builder.if_then(builder.icmp_unsigned("<", builder.load(room), total)):
-            self.free(builder, slot)
-            make = cgutils.get_or_insert_function(self.module, ir.FunctionType(byte, [ir.IntType(64)]), "NRT_Allocate")
-            builder.store(builder.call(make, [total]), slot)
-            builder.store(total, room)
-        data = builder.load(slot)
+        with builder.if_then(builder.icmp_unsigned("<", builder.load(room.size), total)):
+            self.free(builder, room)
+            builder.store(self.memory(builder, total), room.address)
+            builder.store(total, room.size)
+        data = builder.load(room.address)
         if zero:
             cgutils.memset(builder, data, total, 0)
         return self.c_ordered(builder, element, data, extents), total
 
-    def free(self, builder: Any, slot: Any) -> None:
-        byte = ir.IntType(8).as_pointer()
-        builder.call(cgutils.get_or_insert_function(self.module, ir.FunctionType(ir.VoidType(), [byte]), "NRT_Free"), [builder.load(slot)])
+    def grown(self, builder: Any, room: Room, x: Array, length: Operand) -> Any:
+        """Make room for that many slices of an array, whose elements move where there is too little; the bytes that were asked for."""
+        total: Any = ir.Constant(ir.IntType(64), self.context.get_abi_sizeof(self.context.get_data_type(x.type.dtype)))
+        for extent in (self.cast(builder, length, types.intp), *x.shape[1:]):
+            total = builder.mul(total, extent)
+        with builder.if_then(builder.icmp_unsigned("<", builder.load(room.size), total), likely=False):
+            doubled = builder.shl(total, ir.Constant(total.type, 1))
+            made = self.memory(builder, doubled)
+            with builder.if_then(builder.icmp_unsigned("!=", made, ir.Constant(made.type, None))):
+                cgutils.raw_memcpy(builder, made, builder.load(room.address), builder.load(room.size), 1)
+            self.free(builder, room)
+            builder.store(made, room.address)
+            builder.store(doubled, room.size)
+        return total
+
+    def memory(self, builder: Any, size: Any) -> Any:
+        kind = ir.FunctionType(ir.IntType(8).as_pointer(), [ir.IntType(64)])
+        return builder.call(cgutils.get_or_insert_function(self.module, kind, "NRT_Allocate"), [size])
+
+    def free(self, builder: Any, room: Room) -> None:
+        kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer()])
+        builder.call(cgutils.get_or_insert_function(self.module, kind, "NRT_Free"), [builder.load(room.address)])
 
     def frozen_array(self, builder: Any, array: Any) -> Array:
         """A constant array of this package's own, its bytes once in the module."""

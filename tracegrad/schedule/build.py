@@ -256,7 +256,7 @@ class Builder:
 def counted(graph: Graph) -> Iterator[str]:
     """The names of sizes that are known only while a graph runs."""
     for node in graph.nodes:
-        if node.op.lowering == lowering.Region("sized"):
+        if node.op.lowering in (lowering.Region("sized"), lowering.Region("taped")):
             yield node.params["symbol"]
     for inner in graph.subgraphs():
         yield from counted(inner)

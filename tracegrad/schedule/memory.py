@@ -57,7 +57,7 @@ def prune(phases: list[kernel.Phase], buffers: dict[str, kernel.Buffer]) -> list
                     return None
                 case kernel.Store(buffer, _, _, _) if buffers[buffer].role in ("temp", "local") and buffer not in loaded:
                     return None
-                case kernel.Allocate(name) if name not in loaded:
+                case kernel.Allocate(name) | kernel.Grow(name) if name not in loaded:
                     return None
                 case kernel.Loop() | kernel.While():
                     body = tuple(k for k in map(keep, s.body) if k is not None)

@@ -16,6 +16,7 @@ _RESERVED = (
     "index",
     "signed",
     "view",
+    "grown",
     "acc",
     "maximum",
     "minimum",

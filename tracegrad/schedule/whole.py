@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .._codegen import integers, kernel, lowering
@@ -10,7 +11,7 @@ from ..ir.graph import Atom, Graph, Literal, Node, Var
 from ..types import Int, Shape
 from .analysis import Analysis
 from .carries import Chain, in_place, sources
-from .lower import BOOL, Emitter, Storage, aligned, comment_of, converted, is_one, is_small, place_of
+from .lower import BOOL, INTP, Emitter, Storage, aligned, comment_of, converted, is_one, is_small, place_of
 from .nests import Nests
 from .tasks import Task, bundles, loops
 
@@ -79,6 +80,10 @@ NEAR = 64
 """The most elements of a carry that is kept in a place of its own where its last value becomes a part of something large."""
 
 
+FIRST = 16
+"""The steps that there is room for before a tape grows."""
+
+
 class Whole:
     def __init__(self, emitter: Emitter, nests: Nests, builder: Builder) -> None:
         self.emitter, self.nests, self.builder = emitter, nests, builder
@@ -144,6 +149,8 @@ class Whole:
                 self.while_loop(node)
             case lowering.Region("sized"):
                 self.sized(node)
+            case lowering.Region("taped"):
+                self.taped(node)
             case lowering.Region("block"):
                 self.block(node)
             case other:
@@ -367,19 +374,57 @@ class Whole:
             e.emit(s)
 
     def while_loop(self, node: Node) -> None:
+        fixed = node.params["constants"]
+        carry, count = self.going(node, len(node.inputs) - fixed, [])
+        for var, where in zip(node.outputs, [*carry, count], strict=True):
+            self.advance([self.emitter.storage[var]], [where])
+
+    def taped(self, node: Node) -> None:
+        """A loop of unknown length that keeps something of each step, in memory that grows, and what is made of that."""
+        e = self.emitter
+        symbol, fixed, carries = (node.params[name] for name in ("symbol", "constants", "carries"))
+        body: Graph = node.params["body"]
+        after: Graph = node.params["after"]
+        where = [self.operand(a) for a in node.inputs[fixed + carries :]]
+        kept = []
+        for v, kind in zip(body.outputs[carries:], body.output_types[carries:], strict=True):
+            name = self.builder.new_buffer(
+                f"{e.names.of(v) if isinstance(v, Var) else 'kept'}_tape", kind.dtype, (FIRST, *kind.shape), "local"
+            ).buffer
+            e.made.add(name)
+            e.emit(kernel.Allocate(name, kind.dtype, (FIRST, *kind.shape)))
+            kept.append(name)
+        carry, count = self.going(node, carries, kept)
+        steps = kernel.Load(count.buffer, self.nests.place(count, ()), kernel.INT64)
+
+        def written() -> None:
+            stacked = []
+            for name, kind in zip(kept, body.output_types[carries:], strict=True):
+                e.buffers[name] = replace(e.buffers[name], shape=(integers.symbol(symbol), *kind.shape))
+                stacked.append(Storage(name, e.buffers[name].shape))
+            for var, storage in zip(after.inputs, [*where, *carry, count, *stacked], strict=True):
+                e.storage[var] = storage
+            self.body(after, [e.storage[v] for v in node.outputs[carries + 1 :]])
+
+        self.with_size(symbol, steps, written)
+        for var, storage in zip(node.outputs[: carries + 1], [*carry, count], strict=True):
+            self.advance([e.storage[var]], [storage])
+
+    def going(self, node: Node, carries: int, kept: Sequence[str]) -> tuple[list[Storage], Storage]:
+        """The steps of a while loop; where their last carries are, and their number. What is kept of each goes into these growing buffers."""
         e = self.emitter
         test: Graph = node.params["test"]
         body: Graph = node.params["body"]
         fixed, limit = node.params["constants"], node.params["max_steps"]
         where = [self.operand(a) for a in node.inputs[:fixed]]
-        carry = [self.near(v) for v in node.outputs[:-1]]
-        for dest, atom in zip(carry, node.inputs[fixed:], strict=True):
+        carry = [self.near(v) for v in node.outputs[:carries]]
+        for dest, atom in zip(carry, node.inputs[fixed : fixed + carries], strict=True):
             self.fill(dest, atom)
-        following, last = self.following(node.outputs[:-1], body, body.inputs[fixed:], carry)
-        count, going = e.storage[node.outputs[-1]], self.builder.new_buffer("going", BOOL, ())
+        following, last = self.following(node.outputs[:carries], body, body.inputs[fixed : fixed + carries], carry)
+        count, going = self.near(node.outputs[carries]), self.builder.new_buffer("going", BOOL, ())
         self.nests.store(count, (), kernel.Literal(0, kernel.INT64))
         for graph in (test, body):
-            for var, storage in zip(graph.inputs, [*where, *carry], strict=True):
+            for var, storage in zip(graph.inputs, [*where, *carry, count], strict=False):
                 e.storage[var] = storage
         with e.scope(barrier=True) as before:
             self.body(test, [going])
@@ -390,16 +435,20 @@ class Whole:
         if limit is not None:
             condition = kernel.Apply(f"{{going}} and {{steps}} < {limit}", (("going", condition), ("steps", steps)), BOOL)
         with e.scope(barrier=True) as inner:
-            self.body(body, following, last)
+            at = integers.symbol(e.let("step", kernel.Apply("index({x})", (("x", steps),), INTP)).name) if kept else 0
+            for name in kept:
+                e.emit(kernel.Grow(name, kernel.Apply("{x} + 1", (("x", steps),), kernel.INT64)))
+            rows = [Storage(name, t.shape, (at,)) for name, t in zip(kept, body.output_types[carries:], strict=True)]
+            self.body(body, [*following, *rows], last)
             self.advance(carry, following)
             self.nests.store(count, (), kernel.Apply("{x} + 1", (("x", steps),), kernel.INT64))
             self.body(test, [going])
         e.emit(kernel.While(condition, tuple(inner.statements)))
-        self.advance([e.storage[v] for v in node.outputs[:-1]], carry)
         if limit is not None:
             message = "RuntimeError: " + (node.params.get("failure") or f"while_loop: still going after max_steps={limit} steps")
             done = kernel.Apply("not {x}", (("x", kernel.Load(going.buffer, (0,), BOOL)),), BOOL)
             e.emit(kernel.Check(done, e.error(message + place_of(node)), steps))
+        return carry, count
 
     def block(self, node: Node) -> None:
         """A graph as it is, its temporaries for itself: at the top in phases of its own, which is what their memory is shared by."""
@@ -419,18 +468,27 @@ class Whole:
             e.emit(s)
 
     def sized(self, node: Node) -> None:
-        """A graph over a size that is known only now, which needs memory of its own."""
+        """A graph over a size that is known only now."""
         e = self.emitter
-        symbol, graph = node.params["symbol"], node.params["graph"]
+        graph: Graph = node.params["graph"]
         count = converted(e.element(node.inputs[0], ()), kernel.INT64)
         where = [self.operand(a) for a in node.inputs[1:]]
+
+        def written() -> None:
+            for var, storage in zip(graph.inputs, where, strict=True):
+                e.storage[var] = storage
+            self.body(graph, [e.storage[v] for v in node.outputs])
+
+        self.with_size(node.params["symbol"], count, written)
+
+    def with_size(self, symbol: str, count: kernel.Expression, written: Callable[[], None]) -> None:
+        """What is written for a size that is known only now, which needs memory of its own."""
+        e = self.emitter
         there = set(e.buffers)
         e.sizes.add(symbol)
         with e.scope(barrier=True) as inner:
             e.depths[symbol] = len(e.scopes) - 1
-            for var, storage in zip(graph.inputs, where, strict=True):
-                e.storage[var] = storage
-            self.body(graph, [e.storage[v] for v in node.outputs])
+            written()
         e.sizes.remove(symbol)
         e.emit(kernel.Let(symbol, kernel.Apply("index({x})", (("x", count),), kernel.INT64)))
         for b in e.buffers.values():

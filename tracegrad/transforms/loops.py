@@ -1,12 +1,7 @@
-"""Loops and branches as nodes: what nobody reads of them goes, and loops that repeat each other's steps become one.
-
-A derivative runs the loop of its function again, with residuals or tangents beside the carries. Side by side in one graph these loops share
-carries that start alike and are updated alike; one loop then does the work of both.
-"""
+"""Loops and branches as nodes: what nobody reads of them goes, numbers and what no step changes move into their bodies."""
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
@@ -40,7 +35,7 @@ def settle(graph: Graph) -> Graph:
         inputs = tuple([same.get(a, a) for a in node.inputs])
         settled = Node(node.op, inputs, node.params, node.outputs, node.where, node.note)
         rule = node.op.lowering
-        if isinstance(rule, lowering.Region):
+        if isinstance(rule, lowering.Region) and rule.kind in BODIES:
             settled = _settled(settled, rule.kind, same)
         nodes.append(settled)
     return graph.replace(nodes=tuple(nodes), outputs=tuple([same.get(a, a) for a in graph.outputs]))
@@ -58,17 +53,24 @@ def _settled(node: Node, kind: str, same: dict[Atom, Atom]) -> Node:
     body: Graph = node.params["body"] if loop else next(node.subgraphs())
     still = [body.outputs[k] is body.inputs[constants + k] for k in range(carries)]
     fixed = [isinstance(a, Literal) and not isinstance(a.value, integers.Integer) for a in node.inputs[first : first + constants]]
-    if not any(still) and not any(fixed):
+    twins = _twins(node.inputs[first:], range(constants)) | _twins(
+        node.inputs[first:], range(constants + carries, len(node.inputs) - first)
+    )
+    if not any(still) and not any(fixed) and not twins:
         return node
     # Inputs of a body: constants, carries that stay, carries, the rest.
-    order = [k for k, gone in enumerate(fixed) if not gone]
+    order = [k for k, gone in enumerate(fixed) if not gone and k not in twins]
     order += [constants + k for k, stays in enumerate(still) if stays]
     order += [constants + k for k, stays in enumerate(still) if not stays]
-    after = list(range(constants + carries, len(node.inputs) - first))
+    after = [k for k in range(constants + carries, len(node.inputs) - first) if k not in twins]
 
     def inside(graph: Graph, results: bool) -> Graph:
-        given = {v: a for v, a, gone in zip(graph.inputs, node.inputs[first:], fixed, strict=False) if gone}
-        kept = [*order, *range(constants + carries, len(graph.inputs))]
+        given: dict[Var, Atom] = {v: a for v, a, gone in zip(graph.inputs, node.inputs[first:], fixed, strict=False) if gone}
+        # The slices that a body takes come after the number of the step.
+        places = [k if k < constants + carries else k + 1 for k in range(len(node.inputs))]
+        given |= {graph.inputs[places[k]]: graph.inputs[places[m]] for k, m in twins.items()}
+        numbered = [constants + carries] if len(graph.inputs) > constants + carries else []
+        kept = [*order, *numbered, *[places[k] for k in after if places[k] < len(graph.inputs)]]
         outputs = [a for k, a in enumerate(graph.outputs) if not (results and k < carries and still[k])]
         return graph.replace(
             inputs=tuple([graph.inputs[k] for k in kept]),
@@ -81,7 +83,7 @@ def _settled(node: Node, kind: str, same: dict[Atom, Atom]) -> Node:
         value = params[name]
         params[name] = tuple([inside(g, False) for g in value]) if isinstance(value, tuple) else inside(value, k == 0)
     if loop:
-        params["constants"] = constants - sum(fixed) + sum(still)
+        params["constants"] = len(order) - carries + sum(still)
     if kind == "scan":
         params["carries"] = carries - sum(still)
     for k, stays in enumerate(still):
@@ -89,6 +91,12 @@ def _settled(node: Node, kind: str, same: dict[Atom, Atom]) -> Node:
             same[node.outputs[k]] = node.inputs[constants + k]
     outputs = [v for k, v in enumerate(node.outputs) if not (k < carries and still[k])]
     return _rebuilt(node, (*node.inputs[:first], *[node.inputs[first + k] for k in (*order, *after)]), params, outputs)
+
+
+def _twins(operands: Sequence[Atom], places: Iterable[int]) -> dict[int, int]:
+    """Which of these operands are others before them."""
+    seen: dict[Atom, int] = {}
+    return {k: seen[operands[k]] for k in places if isinstance(operands[k], Var) and seen.setdefault(operands[k], k) != k}
 
 
 def _with(node: Node, given: Mapping[Var, Atom]) -> Node:
@@ -190,143 +198,8 @@ TRIMMED: dict[str, Callable[[Node, Sequence[bool]], Node]] = {
     "while": _trim_while,
     "sized": _trim_sized,
     "block": _trim_block,
+    "taped": lambda node, live: node,
 }
 
 
-# --- loops that repeat each other ----------------------------------------------------------------------------------------------------
-
-
-def fuse(graph: Graph, simplify: Callable[[Graph], Graph]) -> Graph:
-    """Two scans of equal length, of which neither needs the other and which share a carry, as one; `simplify` finds equal expressions."""
-    tried: set[tuple[Node, Node]] = set()
-    while True:
-        pair = next((p for p in _pairs(graph) if p not in tried), None)
-        if pair is None:
-            return graph
-        tried.add(pair)
-        graph = _replaced(graph, *pair, simplify) or graph
-
-
-def _pairs(graph: Graph) -> Iterable[tuple[Node, Node]]:
-    scans = [n for n in graph.nodes if n.op.name == "scan"]
-    if len(scans) < 2:
-        return
-    needs: dict[Var, frozenset[Node]] = {}
-    for node in graph.nodes:
-        found = frozenset().union(*[needs.get(a, frozenset()) for a in node.inputs if isinstance(a, Var)])
-        for v in node.outputs:
-            needs[v] = found | {node} if node.op.name == "scan" else found
-    for k, second in enumerate(scans):
-        for first in scans[:k]:
-            alike = all(first.params[name] == second.params[name] for name in ("length", "reverse"))
-            starts = set(map(_key, _starts(first)))
-            if alike and first not in needs[second.outputs[0]] and any(_key(a) in starts for a in _starts(second)):
-                yield first, second
-
-
-def _starts(node: Node) -> tuple[Atom, ...]:
-    n = node.params["constants"]
-    return node.inputs[n : n + node.params["carries"]]
-
-
-def _key(atom: Atom) -> object:
-    return atom if isinstance(atom, Var) else (repr(atom), atom.type)
-
-
-def _replaced(graph: Graph, first: Node, second: Node, simplify: Callable[[Graph], Graph]) -> Graph | None:
-    """The graph with one loop in place of two; None where they share no carry."""
-    n1, c1, n2, c2 = (node.params[name] for node in (first, second) for name in ("constants", "carries"))
-    starts = {_key(a): k for k, a in reversed(list(enumerate(_starts(first))))}
-    shared = {k: starts[_key(a)] for k, a in enumerate(_starts(second)) if _key(a) in starts}
-    one: Graph = first.params["body"]
-    two: Graph = second.params["body"]
-    fixed, slices = list(first.inputs[:n1]), list(first.inputs[n1 + c1 :])
-    while True:
-        shared = {k: m for k, m in shared.items() if two.inputs[n2 + k].type == one.inputs[n1 + m].type}
-        if not shared:
-            return None
-        constants, xs = list(one.inputs[:n1]), list(one.inputs[n1 + c1 + 1 :])
-        own: list[Var] = []
-        values: dict[Atom, Atom] = {two.inputs[n2 + c2]: one.inputs[n1 + c1]}
-        more_fixed = _joined(values, fixed, constants, second.inputs[:n2], two.inputs[:n2])
-        more_slices = _joined(values, slices, xs, second.inputs[n2 + c2 :], two.inputs[n2 + c2 + 1 :])
-        for k, v in enumerate(two.inputs[n2 : n2 + c2]):
-            if k in shared:
-                values[v] = one.inputs[n1 + shared[k]]
-            else:
-                own.append(Var(v.type, v.name))
-                values[v] = own[-1]
-        nodes = list(one.nodes)
-        for node in two.nodes:
-            fresh = tuple([Var(v.type) for v in node.outputs])
-            nodes.append(Node(node.op, tuple([values.get(a, a) for a in node.inputs]), node.params, fresh, node.where, node.note))
-            values.update(zip(node.outputs, fresh, strict=True))
-        results = [values.get(a, a) for a in two.outputs]
-        whole = simplify(
-            one.replace(
-                inputs=(*constants, *one.inputs[n1 : n1 + c1], *own, one.inputs[n1 + c1], *xs),
-                nodes=tuple(nodes),
-                outputs=(*one.outputs[:c1], *results[:c2], *one.outputs[c1:], *results[c2:]),
-            )
-        )
-        outs = whole.outputs
-        agreed = {k: m for k, m in shared.items() if _key(outs[m]) == _key(outs[c1 + k])}
-        if agreed == shared:
-            break
-        shared = agreed
-    alone = [k for k in range(c2) if k not in shared]
-    body = whole.replace(outputs=(*outs[:c1], *[outs[c1 + k] for k in alone], *outs[c1 + c2 :]))
-    starts_of_second = _starts(second)
-    inputs = (*more_fixed, *_starts(first), *[starts_of_second[k] for k in alone], *more_slices)
-    carried = [second.outputs[k] for k in alone]
-    outputs = (*first.outputs[:c1], *carried, *first.outputs[c1:], *second.outputs[c2:])
-    params = {**first.params, "body": body, "constants": len(more_fixed), "carries": c1 + len(alone)}
-    both = Node(first.op, inputs, params, outputs, first.where, first.note)
-    same: dict[Atom, Atom] = {second.outputs[k]: first.outputs[m] for k, m in shared.items()}
-    return _sorted(graph, first, second, both, same)
-
-
-def _joined(values: dict[Atom, Atom], there: Sequence[Atom], inside: list[Var], more: Sequence[Atom], theirs: Sequence[Var]) -> list[Atom]:
-    """The operands of both loops, each once; `inside` grows by the variables of the new ones, `values` says what stands for which."""
-    result = list(there)
-    known = {_key(a): v for a, v in zip(there, inside, strict=True)}
-    for a, v in zip(more, theirs, strict=True):
-        found = known.get(_key(a))
-        if found is None or found.type != v.type:
-            found = known[_key(a)] = Var(v.type, v.name)
-            inside.append(found)
-            result.append(a)
-        values[v] = found
-    return result
-
-
-def _sorted(graph: Graph, first: Node, second: Node, both: Node, same: dict[Atom, Atom]) -> Graph:
-    """The graph with `both` for two nodes, in dependency order and otherwise in the order that it has."""
-
-    def renamed(node: Node) -> Node:
-        if not any(a in same for a in node.inputs):
-            return node
-        return Node(node.op, tuple([same.get(a, a) for a in node.inputs]), node.params, node.outputs, node.where, node.note)
-
-    nodes = [both if n is first else renamed(n) for n in graph.nodes if n is not second]
-    maker = {v: k for k, n in enumerate(nodes) for v in n.outputs}
-    missing = [len({maker[a] for a in n.inputs if isinstance(a, Var) and a in maker}) for n in nodes]
-    readers: list[list[int]] = [[] for _ in nodes]
-    for k, n in enumerate(nodes):
-        for m in {maker[a] for a in n.inputs if isinstance(a, Var) and a in maker}:
-            readers[m].append(k)
-    ready = [k for k, count in enumerate(missing) if count == 0]
-    heapq.heapify(ready)
-    order: list[Node] = []
-    while ready:
-        k = heapq.heappop(ready)
-        order.append(nodes[k])
-        for r in readers[k]:
-            missing[r] -= 1
-            if missing[r] == 0:
-                heapq.heappush(ready, r)
-    assert len(order) == len(nodes)
-    return graph.replace(nodes=tuple(order), outputs=tuple([same.get(a, a) for a in graph.outputs]))
-
-
-__all__ = ["TRIMMED", "fuse", "settle", "trim"]
+__all__ = ["TRIMMED", "settle", "trim"]

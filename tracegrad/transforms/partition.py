@@ -57,7 +57,9 @@ def partition(graph: Graph, wanted: Sequence[bool], given: Sequence[bool], known
         everything = [True] * len(graph.inputs), [True] * len(graph.outputs)
         with span(f"{graph.name}: partition"):
             both = joint(graph, wanted, given)
-            graph.derived[key] = _split(graph, optimize(both) if known is None else tidy(both), known or everything, known is not None)
+            graph.derived[key] = _split(
+                graph, optimize(both, apart=True) if known is None else tidy(both), known or everything, known is not None
+            )
     found: Partition = graph.derived[key]
     return found
 

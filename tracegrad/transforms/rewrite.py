@@ -23,9 +23,11 @@ from .algebra import (
     power_of_count,
     put_once,
 )
-from .loops import fuse, settle, trim
+from .joining import fuse
+from .loops import settle, trim
 from .products import gather_factors, product_with_identity, small_product, sum_of_product
 from .streams import as_sum, streamed
+from .taping import tape
 
 VERIFY_PASSES = [False]
 """Tests set this: every pass's result is verified."""
@@ -367,20 +369,30 @@ def remove_dead(graph: Graph) -> Graph:
     return graph.replace(nodes=tuple(reversed(kept)))
 
 
-def fuse_loops(graph: Graph) -> Graph:
-    """Loops that repeat each other as one, without what nobody reads of them."""
+def fuse_loops(graph: Graph, apart: bool = False, tapes: bool = True) -> Graph:
+    """Loops that repeat each other as one, without what nobody reads of them.
+
+    apart   what is known early must not wait for what is known late, as the graph is to be cut in two
+    tapes   whether loops of unknown length may keep something of each step
+    """
     if not any(isinstance(node.op.lowering, lowering.Region) for node in graph.nodes):
         return graph
-    return trim(settle(fuse(trim(settle(graph)), lambda body: simplify(simplify(inline_calls(body))))))
+    joined = trim(settle(fuse(trim(settle(graph)), plain, apart)))
+    return joined if apart or not tapes else tape(joined, lambda inside: fuse_loops(remove_dead(plain(inside))), plain)
 
 
-def optimize_regions(graph: Graph) -> Graph:
+def plain(graph: Graph) -> Graph:
+    """Without calls, and equal expressions once: how bodies of loops are compared."""
+    return simplify(simplify(inline_calls(graph)))
+
+
+def optimize_regions(graph: Graph, tapes: bool = True) -> Graph:
     """The same pipeline inside the bodies of loops and branches."""
 
     def rule(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Sequence[Atom] | None:
         if not isinstance(node.op.lowering, lowering.Region):
             return None
-        return b.keep(with_graphs(node, inputs, optimize), inputs)
+        return b.keep(with_graphs(node, inputs, lambda g: optimize(g, tapes=tapes)), inputs)
 
     return rewrite(graph, rule)
 
@@ -397,20 +409,25 @@ PIPELINE: tuple[tuple[str, Callable[[Graph], Graph]], ...] = (
 )
 
 
-def optimize(graph: Graph) -> Graph:
-    """Run the pipeline; the result is memoised on the graph."""
-    if "optimized" not in graph.derived:
+def optimize(graph: Graph, apart: bool = False, tapes: bool = True) -> Graph:
+    """Run the pipeline; the result is memoised on the graph. For `apart` and `tapes` see `fuse_loops`."""
+    key = "optimized", apart, tapes
+    if key not in graph.derived:
+        chosen: dict[Any, Callable[[Graph], Graph]] = {
+            fuse_loops: lambda g: fuse_loops(g, apart, tapes),
+            optimize_regions: lambda g: optimize_regions(g, tapes),
+        }
         result = graph
         stamps: list[tuple[str, float]] = []
         for name, apply in PIPELINE:
             start = time.perf_counter()
-            result = apply(result)
+            result = chosen.get(apply, apply)(result)
             if not stamps or stamps[-1][0] != name:
                 stamps.append((name, time.perf_counter() - start))
             if VERIFY_PASSES[0]:
                 verify(result)
-        graph.derived["optimized"] = result.replace(made_by=", ".join(f"{n} ({t * 1e3:.1f} ms)" for n, t in stamps))
-    optimized: Graph = graph.derived["optimized"]
+        graph.derived[key] = result.replace(made_by=", ".join(f"{n} ({t * 1e3:.1f} ms)" for n, t in stamps))
+    optimized: Graph = graph.derived[key]
     return optimized
 
 

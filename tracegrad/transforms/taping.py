@@ -1,0 +1,202 @@
+"""A loop of unknown length and its adjoint as one operation: the steps are taken once, on a tape that grows.
+
+The adjoint of `while_loop` takes the steps a second time, as a loop whose length is known by then (`sized`), and keeps what it reads of each. Where
+both stand in one graph, and little between them, the first loop can keep that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._codegen import integers, lowering
+from ..dtypes import INT64
+from ..ir.evaluate import evaluate
+from ..ir.graph import Atom, Graph, Literal, Node, Var
+from ..ir.op import Types, op
+from ..types import ArrayType
+from .joining import in_order, joined
+from .sizes import with_sizes
+
+LARGEST = 8192
+"""The most elements of what is computed between the loop and its adjoint."""
+COUNT = ArrayType(INT64, ())
+
+# Inputs of the operation: constants, initial carries, what `after` reads else. Inputs of the test: constants, carries; of the body: constants,
+# carries, the number of the step. Outputs of the body: new carries, what is kept. Inputs of `after`: what it reads else, the last carries, the
+# number of steps, what was kept, stacked. Outputs of the operation: the last carries, the number of steps, results of `after`.
+
+
+def _infer(*inputs: Any, after: Graph, body: Graph, carries: int, **params: Any) -> Types:
+    return (*body.output_types[:carries], COUNT, *after.output_types)
+
+
+def _evaluate(
+    *inputs: Any,
+    test: Graph,
+    body: Graph,
+    after: Graph,
+    constants: int,
+    carries: int,
+    symbol: str,
+    max_steps: int | None,
+    failure: str = "",
+) -> tuple[Any, ...]:
+    fixed, carry = inputs[:constants], list(inputs[constants : constants + carries])
+    kept: list[list[Any]] = []
+    while evaluate(test, [*fixed, *carry])[0]:
+        if len(kept) == max_steps:
+            raise RuntimeError(failure or f"while_loop: still going after max_steps={max_steps} steps")
+        found = evaluate(body, [*fixed, *carry, np.int64(len(kept))])
+        carry = found[:carries]
+        kept.append(found[carries:])
+    stacked = [np.array([row[k] for row in kept], t.dtype).reshape(len(kept), *t.shape) for k, t in enumerate(body.output_types[carries:])]
+    last = [np.array(c, t.dtype) for c, t in zip(carry, body.output_types, strict=False)]
+    given = [*inputs[constants + carries :], *last, np.int64(len(kept)), *stacked]
+    return (*last, np.int64(len(kept)), *evaluate(with_sizes(after, {symbol: len(kept)}), given))
+
+
+taped_op = op(
+    "taped",
+    ["inputs"],
+    evaluate=_evaluate,
+    infer=_infer,
+    lowering=lowering.Region("taped"),
+    variadic=True,
+    outputs=0,
+    doc="A loop that ends when a condition does not hold, and a graph that reads what its steps have kept; made of others, never derived.",
+)
+
+
+def tape(graph: Graph, prepared: Callable[[Graph], Graph], simplify: Callable[[Graph], Graph]) -> Graph:
+    """The graph with each while_loop that keeps what its adjoint reads; `prepared` is how bodies of loops look where loops are joined."""
+    for loop in [n for n in graph.nodes if n.op.name == "while_loop"]:
+        for after in [n for n in graph.nodes if n.op.name == "sized" and n.inputs[0] is loop.outputs[-1]]:
+            found = _taped(graph, loop, after, prepared(after.params["graph"]), simplify)
+            if found is not None:
+                graph = found
+                break
+    return graph
+
+
+def _taped(graph: Graph, loop: Node, after: Node, inside: Graph, simplify: Callable[[Graph], Graph]) -> Graph | None:
+    between = _between(graph, loop, after)
+    if between is None:
+        return None
+    symbol = after.params["symbol"]
+    values: dict[Atom, Atom] = dict(zip(inside.inputs, after.inputs[1:], strict=True))
+    for again in inside.nodes:
+        if again.op.name != "scan" or again.params["reverse"] or again.params["length"] != integers.symbol(symbol):
+            continue
+        n, c = again.params["constants"], again.params["carries"]
+        if len(again.inputs) > n + c or any(isinstance(a, Var) and a not in values for a in again.inputs):
+            continue
+        first = _counted(loop, again)
+        inputs = tuple([values.get(a, a) for a in again.inputs])
+        found = joined(first, Node(again.op, inputs, again.params, again.outputs, again.where, again.note), simplify)
+        # The steps are the same, and nothing is carried along beside them.
+        if found is not None and found[0].params["carries"] == first.params["carries"]:
+            return _replaced(graph, loop, after, inside, between, again, *found)
+    return None
+
+
+def _between(graph: Graph, loop: Node, after: Node) -> list[Node] | None:
+    """What depends on the loop and is needed by what comes after it; None where that is more than a little."""
+    depends: set[Atom] = set(loop.outputs)
+    nodes: list[Node] = []
+    for node in graph.nodes:
+        if any(a in depends for a in node.inputs):
+            depends.update(node.outputs)
+            nodes.append(node)
+    needed: set[Atom] = set(after.inputs)
+    found: list[Node] = []
+    for node in reversed(nodes):
+        if node is not after and any(v in needed for v in node.outputs):
+            needed.update(node.inputs)
+            found.append(node)
+    return found[::-1] if all(map(_little, found)) else None
+
+
+def _little(node: Node) -> bool:
+    sizes = [a.type.size for a in (*node.inputs, *node.outputs)]
+    region = isinstance(node.op.lowering, lowering.Region)
+    return not region and not node.op.effects and all(isinstance(s, int) and s <= LARGEST for s in sizes)
+
+
+def _counted(loop: Node, like: Node) -> Node:
+    """A while loop in the form of one whose length is known."""
+    body: Graph = loop.params["body"]
+    n = loop.params["constants"]
+    params = {
+        **like.params,
+        "body": body.replace(inputs=(*body.inputs, Var(COUNT, "step"))),
+        "constants": n,
+        "carries": len(loop.inputs) - n,
+    }
+    return Node(like.op, loop.inputs, params, loop.outputs[:-1], loop.where, loop.note)
+
+
+def _replaced(
+    graph: Graph, loop: Node, after: Node, inside: Graph, between: Sequence[Node], again: Node, both: Node, same: Mapping[Atom, Atom]
+) -> Graph:
+    count, carries = loop.params["constants"], both.params["carries"]
+    constants = both.params["constants"]
+    test: Graph = loop.params["test"]
+    body: Graph = both.params["body"]
+    more = [Var(v.type, v.name) for v in body.inputs[count:constants]]
+    test = test.replace(inputs=(*test.inputs[:count], *more, *test.inputs[count:]))
+
+    # The graph that comes after: what is between, then the adjoint without its own forward loop.
+    own: dict[Atom, Atom] = {v: Var(v.type, v.name) for v in (*loop.outputs, *again.outputs[again.params["carries"] :])}
+    kept = [own[v] for v in again.outputs[again.params["carries"] :]]
+    outside: dict[Atom, Var] = {}
+
+    def within(atom: Atom, values: dict[Atom, Atom]) -> Atom:
+        if isinstance(atom, Literal):
+            return atom
+        if atom in values:
+            return values[atom]
+        if atom not in outside:
+            outside[atom] = Var(atom.type, atom.name)
+        return outside[atom]
+
+    nodes: list[Node] = []
+
+    def add(node: Node, values: dict[Atom, Atom]) -> None:
+        fresh = tuple([Var(v.type, v.name) for v in node.outputs])
+        nodes.append(Node(node.op, tuple([within(a, values) for a in node.inputs]), node.params, fresh, node.where, node.note))
+        values.update(zip(node.outputs, fresh, strict=True))
+
+    for node in between:
+        add(node, own)
+    values: dict[Atom, Atom] = {v: within(a, own) for v, a in zip(inside.inputs, after.inputs[1:], strict=True)}
+    values |= {v: own[same.get(v, v)] for v in again.outputs}
+    for node in inside.nodes:
+        if node is not again:
+            add(node, values)
+    read = {a for node in graph.nodes if node not in between and node is not after for a in node.inputs} | {*graph.outputs}
+    results = [v for node in between for v in node.outputs if v in read]
+    last = [own[v] for v in loop.outputs]
+    whole = inside.replace(
+        inputs=tuple([v for v in (*outside.values(), *last, *kept) if isinstance(v, Var)]),
+        nodes=tuple(nodes),
+        outputs=(*[own[v] for v in results], *[values[a] if isinstance(a, Var) else a for a in inside.outputs]),
+    )
+    params: dict[str, Any] = {
+        "test": test,
+        "body": body,
+        "after": whole,
+        "constants": constants,
+        "carries": carries,
+        "symbol": after.params["symbol"],
+        **{name: loop.params[name] for name in ("max_steps", "failure") if name in loop.params},
+    }
+    outputs = (*loop.outputs, *results, *after.outputs)
+    taped = Node(taped_op, (*both.inputs, *outside), params, outputs, loop.where, after.note)
+    return in_order(graph, [taped if n is after else n for n in graph.nodes if n is not loop and n not in between], {})
+
+
+OPS = (taped_op,)
+__all__ = ["OPS", "tape", "taped_op"]
