@@ -82,7 +82,9 @@ class Integer:
 
     def __init__(self, terms: tuple[tuple[Monomial, int], ...]) -> None:
         self.terms = terms
-        self._hash = hash(terms)
+        # Python's hashes of -1 and -2 are the same. Where two expressions have one hash, looking one up asks whether they are equal, which
+        # is a question to the tracer, and not one to a dict.
+        self._hash = hash(tuple([(m, c ^ 0x5BD1E995) for m, c in terms]))
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Integer) and self.terms == other.terms:

@@ -27,8 +27,8 @@ from tracegrad.registry import ALL_OPS
 ROWS = [case for case in CASES if case.order >= 2]
 PIECEWISE_CONSTANT = {"ceil", "floor", "floor_divide", "rint", "sign", "trunc", "half_turn"}
 """Their rules say that the derivative is zero: see test_zero_derivatives, and test_angle for half_turn (the angle of a real number)."""
-WITH_A_GRAPH = {"call", "custom_function", "custom_jvp", "custom_vjp", "identity", "implicit", "scan", "sized", "switch", "while_loop"}
-"""They stand above the op table, since their parameter is a function: see test_operations_with_a_graph."""
+WITH_A_GRAPH = {"call", "custom_function", "custom_jvp", "custom_vjp", "identity", "implicit"}
+"""They stand above the op table, since their parameter is a function of the user's: see test_operations_with_a_graph."""
 NOT_BY_THE_NUMBERS = {"once_differentiable", "overwritten"}
 """The one refuses second derivatives (test_once_differentiable); the other stands for a write that was not recorded: its rule follows the
 history of the value before, whatever the new numbers depend on."""
@@ -171,10 +171,6 @@ def with_jvp(x: Any) -> Any:
 with_jvp.defjvp(lambda primals, tangents: (primals[0] ** 3, 3 * primals[0] ** 2 * tangents[0]))
 
 
-def scanned(x: Any) -> Any:
-    return tg.scan(lambda c, a: (c * a + np.sin(a), c * a), np.sum(x) * 0.1, x)
-
-
 class Cube(tg.autograd.Function):
     """x^3, with rules for both modes."""
 
@@ -195,10 +191,6 @@ class Cube(tg.autograd.Function):
         return 3 * x * x * t
 
 
-def repeated(x: Any) -> Any:
-    return tg.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] * np.sin(c[1]) + x), (0, x))[1]
-
-
 GRAPHS: dict[str, tuple[Callable[..., Any], bool]] = {
     "call": (tg.jit(lambda x: np.sin(x) * x), True),
     "custom_function": (Cube.apply, True),
@@ -206,10 +198,6 @@ GRAPHS: dict[str, tuple[Callable[..., Any], bool]] = {
     "custom_vjp": (lambda x: with_vjp(x) * x, False),
     "identity": (lambda x: tg.tensor(2.0) * x.sum(), True),
     "implicit": (lambda x: tg.root(lambda y: y + y**3 - x, np.zeros(3)) * x, True),
-    "scan": (scanned, True),
-    "sized": (lambda x: repeated(x) * x, True),  # the reverse mode of a while_loop
-    "switch": (lambda x: tg.cond(x.sum() > 0, lambda x: x * x, lambda x: x**3, x), True),
-    "while_loop": (repeated, True),
 }
 
 

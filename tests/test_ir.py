@@ -148,3 +148,11 @@ class TestIntegers:
         assert integers.coefficient(3 * self.n * self.m + self.n + 2, "n") == 3 * self.m + 1
         assert integers.coefficient(self.n * self.n, "n") is None
         assert integers.coefficient(self.m + 1, "n") == 0
+
+    def test_looking_one_up_asks_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Python's hashes of -1 and -2 are equal; whether two expressions are is asked only of whoever compares them."""
+        monkeypatch.setattr(integers, "DECIDE", lambda relation, difference: pytest.fail("asked"))
+        half = self.n // 2
+        expressions = [self.m - self.n, self.m - 2 * self.n, self.m - half, self.m - 2 * half, (self.n - 1) % 2, (self.n - 2) % 2]
+        assert len({hash(e) for e in expressions}) == len(expressions)
+        assert {e: k for k, e in enumerate(expressions)}[self.m - 2 * half] == 3

@@ -10,6 +10,8 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
+from ..ir.dispatch import STATE
+from ..ir.levels import as_of
 from ..ops.random import DEFAULT
 from ..types import show
 from .grad_mode import enable_grad
@@ -30,6 +32,8 @@ class _Run:
     def __init__(self, call: Callable[[], Any], context: Any, check: bool, early_stop: bool, random: bool) -> None:
         self.call, self.context, self.check, self.early_stop = call, context, check, early_stop
         self.random = (DEFAULT.key.copy(), DEFAULT.counter.copy()) if random else None
+        self.levels = STATE.levels
+        """What is dual in the first run is dual in the second, though the derivative's forward mode has ended."""
         self.saved: list[tuple[Any, Any]] = []
         """Shape and dtype of each saved tensor."""
         self.again: dict[int, Any] = {}
@@ -59,7 +63,7 @@ class _Run:
         if self.random is not None:
             DEFAULT.key[...], DEFAULT.counter[...] = self.random
         try:
-            with self.context, enable_grad(), saved_tensors_hooks(collect, _not_read), contextlib.suppress(_Enough):
+            with self.context, as_of(self.levels), enable_grad(), saved_tensors_hooks(collect, _not_read), contextlib.suppress(_Enough):
                 self.call()
         finally:
             if self.random is not None:

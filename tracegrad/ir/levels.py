@@ -33,3 +33,15 @@ def forward_level() -> Iterator[int]:
         yield level
     finally:
         close_level(level)
+
+
+@contextmanager
+def as_of(levels: tuple[int, ...]) -> Iterator[None]:
+    """What runs in this block runs as when these levels were open: code that is repeated later."""
+    before, STATE.levels = STATE.levels, levels
+    STATE.special += len(levels)
+    try:
+        yield
+    finally:
+        STATE.levels = before
+        STATE.special -= len(levels)

@@ -113,7 +113,8 @@ def _integer(tree: ast.expr) -> Any:
 
 
 def _call_arguments(text: str, names: dict[str, Var], graphs: dict[str, Graph]) -> tuple[list[Atom], dict[str, Any], str]:
-    call = ast.parse(text.replace("@", "_graph_"), mode="eval").body
+    # Names of functions need not be Python's: `<lambda>`.
+    call = ast.parse(re.sub(r"(?<=[=(\s])@([\w.<>]+)", r'graph("\1")', text), mode="eval").body
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
         raise ValueError("expected op(...)")
     operands: list[Atom] = [names[a.id] if isinstance(a, ast.Name) and a.id in names else Literal(_value(a, graphs)) for a in call.args]
@@ -128,8 +129,8 @@ def _value(tree: ast.expr, graphs: dict[str, Graph]) -> Any:
             return float("inf")
         case ast.Name(id="nan"):
             return float("nan")
-        case ast.Name(id=name) if name.startswith("_graph_"):
-            return graphs[name.removeprefix("_graph_")]
+        case ast.Call(func=ast.Name(id="graph"), args=[ast.Constant(value=str(name))]):
+            return graphs[name]
         case ast.Name(id=name):
             return np.dtype(LONG[name])
         case ast.Tuple(elts=elements):
