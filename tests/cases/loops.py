@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -168,7 +169,7 @@ def affine(a: Any, b: Any) -> Any:
 def affine_python(decay: Any, gain: Any, reverse: bool = False) -> Any:
     order = range(len(decay))[:: -1 if reverse else 1]
     first, second = decay * 1, gain * 1
-    for before, k in zip(order, order[1:], strict=False):
+    for before, k in pairwise(order):
         first[k], second[k] = affine((first[before], second[before]), (decay[k], gain[k]))
     return first, second
 
