@@ -19,7 +19,7 @@ from .ir.trace import Trace
 from .ops import convert
 from .ops.reductions import sum as sum_of
 from .ops.statistics import stop_gradient_op
-from .tensor import Array, Boxed, fresh_leaf
+from .tensor import Array, Boxed, fresh_leaf, raw
 from .transforms.derive import batched, with_axis
 from .transforms.tracing import face_of, leaf_type, plain, trace_function
 from .tree import flatten, unflatten
@@ -98,7 +98,7 @@ class _Call:
 
     def run(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
         outs, self.out_spec = flatten(self.custom.function(*self.arguments(leaves)))
-        return tuple(np.asarray(o) for o in outs)
+        return tuple(map(raw, outs))
 
     def vjp(self, cts: Any, inputs: Any, outs: Any, wanted: Any) -> list[Any]:
         return self.custom.of_reverse(cts, inputs, outs, wanted, self)  # type: ignore[no-any-return]
@@ -112,7 +112,7 @@ class _Call:
 
 def evaluate_graph(*values: Any, graph: Graph | None, rule: Any) -> tuple[Any, ...]:
     """The results of the graph, or of the user's function where there is none."""
-    return rule.run(values) if graph is None else tuple(np.asarray(x) for x in evaluate(graph, values))
+    return rule.run(values) if graph is None else tuple(map(raw, evaluate(graph, values)))
 
 
 def infer_graph(*values: Any, graph: Graph | None, rule: Any) -> Types:

@@ -14,6 +14,7 @@ import numpy as np
 from .autograd.engine import gradient, zeros
 from .autograd.grad_mode import enable_grad
 from .autograd.tape import End, Node
+from .devices import DeviceArray
 from .dtypes import is_differentiable
 from .errors import ConcretizationError, DTypeError, ShapeError
 from .forward import jvp
@@ -22,6 +23,7 @@ from .ir.trace import user_line
 from .jit import Jitted
 from .ops import conj, convert, moveaxis, reshape
 from .ops.creation import eye
+from .ops.transfer import place_of, transfer
 from .tensor import Boxed, Tensor, fresh_leaf
 from .transforms.tracing import check_leaf, plain
 from .tree import flatten, map_leaves, unflatten
@@ -136,7 +138,9 @@ def _own(g: Any, leaf: Boxed) -> Any:
     if isinstance(g, np.ndarray) and not (g.flags.writeable and g.flags.owndata):
         g = np.array(g)
     if isinstance(leaf, Tensor) and not isinstance(g, Boxed):
-        return Tensor(np.asarray(g))
+        return transfer(Tensor(np.asarray(g)), place_of(leaf))
+    if isinstance(g, Tensor) and isinstance(g._data, DeviceArray) and not (g.requires_grad or g._tangents):
+        return Tensor(g._data.copy())
     return g
 
 

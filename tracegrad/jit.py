@@ -26,7 +26,7 @@ from .generic import fits, generalize
 from .ir.dispatch import PROFILES, STATE, bind
 from .ir.graph import Graph, Var
 from .ir.recording import span
-from .placed import check_places
+from .placed import operands, run
 from .runtime.execute import executable_for
 from .runtime.standalone import standalone
 from .tensor import Boxed, Tensor, unbox
@@ -166,9 +166,7 @@ class Jitted:
         traced = entry.traced
         values = [*leaves, *[leaves[k]._grad for k in traced.grads], *captured]
         if traced.device is not None and not STATE.traces:
-            names = [v.name for v in entry.graph.inputs]
-            check_places(self.__name__, names, leaves, traced.device, True)  # type: ignore[attr-defined]
-            check_places(self.__name__, names[len(values) - len(captured) :], captured, traced.device)  # type: ignore[attr-defined]
+            values = list(operands(entry.graph, values, len(leaves), traced.device))
         for k in traced.writes:
             check_overlap(values, k, entry.graph.inputs[k].name or f"number {k}")
         if self.donated:
@@ -185,6 +183,8 @@ class Jitted:
             outs = [*map(settled, outs, traced.history), *outs[len(traced.history) :]]
             if not STATE.traces and not STATE.levels and not self.donated and "live" not in traced.history and traced.device is None:
                 self._remember(entry, spec, static, leaves, values)
+        elif traced.device is not None:
+            outs = [Tensor(x) for x in run(entry.graph, values, traced.device)]
         else:
             if entry.executable is None:
                 entry.executable = executable_for(entry.graph, entry.given_up)

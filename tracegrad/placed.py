@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .autograd.grad_mode import set_grad_enabled
+from .autograd.hooks import boxed
 from .control.call import call_op
 from .devices import APPLY, CPU, Device, DeviceArray, from_host, later
 from .devices.pool import pool_of
@@ -23,10 +25,10 @@ from .ir.graph import Graph
 from .ir.op import Op
 from .ir.trace import Trace, user_line
 from .ops.shape import broadcast_to_op, reshape_op
-from .ops.transfer import transfer_op
+from .ops.transfer import transfer, transfer_op
 from .runtime.execute import executable_for, failure, layout_of
 from .runtime.on_device import CompiledOnDevice
-from .tensor import Array
+from .tensor import Array, Tensor
 from .transforms.rewrite import optimize
 from .transforms.tracing import device_of
 from .types import ArrayType, Shape, Sizes, type_of
@@ -71,6 +73,10 @@ def apply(op: Op, inputs: Sequence[Any], data: Sequence[Any], params: dict[str, 
         view = shown(op, data[0], params)
         if view is not None:
             return view
+    if op.lowering is None and op.composed is None:
+        # What calls Python functions does it with boxes.
+        with set_grad_enabled(False):
+            return op.evaluate(*[boxed(x.face, x._data) if isinstance(x, Value) else x for x in inputs], **params)
     made = one_operation(op, data, params)
     outs = run(made.graph, [*[x for x, given in zip(data, made.given, strict=True) if given], *made.constants], device)
     return outs[0] if op.outputs == 1 else tuple(outs)
@@ -81,6 +87,16 @@ def shown(op: Op, x: DeviceArray, params: dict[str, Any]) -> DeviceArray | None:
     if op is reshape_op:
         return x.reshape(params["shape"])
     return x.showing(op.evaluate(x.layout, **params)) if x.ndim or op is broadcast_to_op else None
+
+
+def operands(graph: Graph, values: Sequence[Any], arguments: int, device: Device) -> Sequence[Any]:
+    """The operands of a function that was traced for a device, the arguments first, checked. Arrays of NumPy are constants where the function
+    reads them around it, and errors among its arguments."""
+    names = [v.name for v in graph.inputs]
+    check_places(graph.name, names, values[:arguments], device, numpy_too=True)
+    check_places(graph.name, names, values, device)
+    # What is recorded goes where an operand is, of which there must be one there.
+    return values if device_of(values) is not None else [transfer(x, device) if isinstance(x, Tensor) else x for x in values]
 
 
 # --- one operation as a program --------------------------------------------------------------------------------------------------------

@@ -269,6 +269,12 @@ def _boxed_without_operands(self: Trace, op: Op, inputs: Sequence[Any], params: 
 Trace.boxed = _boxed_without_operands
 
 
+def raw(x: Any) -> Any:
+    """The array in a box, of the host or of a device; a number as an array."""
+    data = x._data if isinstance(x, Boxed) else x
+    return data if type(data) is DeviceArray else np.asarray(data)
+
+
 def unbox(x: Any) -> Any:
     """The plain array in a box without history or trace; anything else as it is."""
     if isinstance(x, Boxed) and not isinstance(x._data, Var):
@@ -324,4 +330,4 @@ def _traced_size(size: integers.Integer) -> Any:
 
 integers.BOX = _traced_size
 
-__all__ = ["MODE", "Array", "Boxed", "Tensor", "fresh_leaf", "identity", "inside", "unbox"]
+__all__ = ["MODE", "Array", "Boxed", "Tensor", "fresh_leaf", "identity", "inside", "raw", "unbox"]

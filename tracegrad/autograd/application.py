@@ -9,11 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..devices import CPU, Device
 from ..dtypes import is_differentiable
 from ..ir.dispatch import STATE, Value
 from ..ir.op import Op, op
 from ..ops import convert, sum_to
 from ..ops.creation import zeros as zeros_of
+from ..ops.transfer import place_of, transfer
 from ..types import ArrayType, same, show
 from .grad_mode import set_grad_enabled
 from .hooks import FACE, boxed
@@ -127,6 +129,8 @@ class Use(NamedTuple):
     """Their types; None for what is no tensor."""
     face: Any
     """Of the outputs."""
+    place: Device = CPU
+    """Of the outputs."""
 
     @property
     def name(self) -> str:
@@ -156,6 +160,8 @@ class Use(NamedTuple):
         if ct is None:
             ct = zeros_of(type.shape, type.dtype)
         value = boxed(self.face, ct)
+        if self.place != CPU:
+            value = transfer(value, self.place)  # zeros come from the host
         return value if dtype is None else convert(value, dtype)
 
     def _fitted(self, g: Any, i: int) -> Any:
@@ -373,6 +379,7 @@ def _recorded(cls: Any, args: Sequence[Any]) -> tuple[Any, Use | None, Any]:
         tuple(x.face for x in given),
         tuple(o.type if isinstance(o, Value) else None for o in outs),  # type: ignore[attr-defined]
         face,
+        next((place_of(o) for o in outs if isinstance(o, Value)), CPU),
     )
     node = None
     if executable:

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import ops
 from .._codegen import integers
-from ..devices import DeviceArray
+from ..devices import DeviceArray, from_host
 from ..errors import ShapeError
 from ..ir.dispatch import SPECIAL, STATE, Value
 from ..ir.graph import Var
@@ -138,8 +138,11 @@ def _one(out: Any) -> Any:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     if dtype.kind == "c":
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got tracegrad.{dtype.name}")
-    if isinstance(getattr(out, "_data", None), (Var, DeviceArray)):
+    data = getattr(out, "_data", None)
+    if isinstance(data, Var):
         return ops.ones_like(out)
+    if isinstance(data, DeviceArray):
+        return out.face(from_host(data.device, np.ones(shape, dtype)))
     return np.ones(shape, dtype) if shape else dtype.type(1)
 
 

@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from ..devices import to_host
 from ..dtypes import is_differentiable
 from ..ir.levels import forward_level
+from ..ops.transfer import place_of, transfer
 from ..tensor import Tensor
 from .batched import over_rows
 from .functions import grad
@@ -185,7 +187,7 @@ def _random(rng: np.random.Generator, shape: Sequence[int], dtype: Any) -> Matri
 
 def _reals(x: Any) -> Matrix:
     """The components of an array as a row of real numbers: real parts, then imaginary ones."""
-    flat = np.ravel(np.asarray(x))
+    flat = np.ravel(np.asarray(to_host(x)))
     return np.concatenate([flat.real, flat.imag]) if flat.dtype.kind == "c" else flat
 
 
@@ -201,7 +203,9 @@ def _directions(x: Any) -> Iterator[Matrix]:
 def _numbers(x: Any, like: Any) -> Matrix:
     """A gradient or tangent as an array; zeros where there is none."""
     return (
-        np.zeros(like.shape, like.dtype) if x is None else np.asarray(x.detach()._data if isinstance(x, Tensor) else getattr(x, "_data", x))
+        np.zeros(like.shape, like.dtype)
+        if x is None
+        else np.asarray(to_host(x.detach()._data if isinstance(x, Tensor) else getattr(x, "_data", x)))
     )
 
 
@@ -227,7 +231,8 @@ class _Check:
                     f"The {k}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to be able to "
                     "compute the numerical gradients correctly. You should call .contiguous on the input before passing it to gradcheck."
                 )
-        self.points = [np.array(inputs[k]._data, order="K") for k in self.places]
+        self.points = [np.array(to_host(inputs[k]._data), order="K") for k in self.places]
+        self.devices = [place_of(inputs[k]) for k in self.places]
         self.leaves = [inputs[k] for k in self.places]
         with enable_grad():
             self.whole = _as_tuple(func(*inputs))
@@ -246,12 +251,17 @@ class _Check:
 
     def fresh(self, moved: int = -1, by: Any = 0.0) -> list[Any]:
         """New leaves at the point, one of them moved."""
-        return [Tensor(np.array(p + by if k == moved else p, order="K"), requires_grad=True) for k, p in enumerate(self.points)]
+        moved_to = [np.array(p + by if k == moved else p, order="K") for k, p in enumerate(self.points)]
+        return [transfer(Tensor(p), d).requires_grad_() for p, d in zip(moved_to, self.devices, strict=True)]
 
     def difference(self, k: int, direction: Matrix) -> list[Matrix]:
         """Central differences of all floating-point results along a direction of input k, without the derivative's own rules."""
         results = [
-            [np.array(o._data) for o in self.at(self.fresh(k, step * direction)) if isinstance(o, Tensor) and is_differentiable(o.dtype)]
+            [
+                np.array(to_host(o._data))
+                for o in self.at(self.fresh(k, step * direction))
+                if isinstance(o, Tensor) and is_differentiable(o.dtype)
+            ]
             for step in (self.eps, -self.eps)
         ]
         for a, b in zip(*results, strict=True):
@@ -278,7 +288,7 @@ class _Check:
     # --- reverse mode ---
 
     def pulled(self, o: Any, ct: Matrix) -> list[Matrix]:
-        found = grad([o], self.leaves, [Tensor(ct)], retain_graph=True, allow_unused=True)
+        found = grad([o], self.leaves, [transfer(Tensor(ct), place_of(o))], retain_graph=True, allow_unused=True)
         for g, x in zip(found, self.leaves, strict=True):
             if g is not None and g.shape != x.shape:
                 raise GradcheckError("Analytical gradient has incorrect size")

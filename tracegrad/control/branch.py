@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._codegen import lowering
+from ..devices import to_host
 from ..errors import ConcretizationError, ShapeError
 from ..ir.dispatch import STATE, bind
 from ..ir.evaluate import evaluate
@@ -141,7 +142,7 @@ def _known(value: Any, who: str, kinds: str) -> Any:
     if isinstance(value, Boxed):
         if isinstance(value._data, Var) or STATE.traces:
             return None
-        return value._data.item()
+        return to_host(value._data).item()
     return value if isinstance(value, (bool, int, float)) else np.asarray(value).item()
 
 

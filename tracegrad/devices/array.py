@@ -197,7 +197,10 @@ def share_memory(a: Any, b: Any) -> bool:
     """Whether two arrays, of the host or of devices, may lie on the same memory."""
     if type(a) is DeviceArray:
         return type(b) is DeviceArray and a.shares_memory(b)
-    return type(b) is not DeviceArray and bool(np.may_share_memory(a, b))
+    if type(b) is DeviceArray:
+        return False
+    owner = a.base
+    return (owner is not None and (owner is b or owner is b.base)) or bool(np.may_share_memory(a, b))
 
 
 def from_host(device: Device, array: Any) -> DeviceArray:

@@ -39,7 +39,7 @@ def own(face: Any, x: Any, requires_grad: bool = False, device: Any = None) -> A
             x = x.copy()
     value = boxed(face, x)
     if device is not None and resolve(device) != place_of(value):
-        value = boxed(face, transfer(value, device)._data)
+        value = transfer(value, device)
     value = born(value)
     if STATE.traces:
         STATE.traces[-1].made[id(value)] = value

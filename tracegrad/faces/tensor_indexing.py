@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import ops
 from .._codegen import integers
+from ..devices import to_host
 from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
 from ..ops.indexing import as_value
@@ -148,7 +149,7 @@ def _bare(x: Any) -> Any:
 def _set(memory: np.ndarray[Any, Any], index: Any, value: Any) -> bool:
     """Whether NumPy has written; where it refuses, the general way finds out why."""
     key = tuple([_bare(k) for k in index]) if isinstance(index, tuple) else _bare(index)
-    raw = np.asarray(_bare(value))
+    raw = np.asarray(to_host(_bare(value)))
     if raw.dtype.kind == "c" and memory.dtype.kind != "c":
         return False
     try:

@@ -18,7 +18,7 @@ from ..autograd.mode import MODE
 from ..autograd.saved import before_write
 from ..autograd.tape import AccumulateGrad, record
 from ..autograd.versions import Uncounted
-from ..devices import DeviceArray
+from ..devices import share_memory
 from ..errors import DTypeError, ShapeError
 from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
@@ -52,7 +52,6 @@ ONE_OF_MANY = (
     "Such functions do not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place "
     "one, or index the tensor for a view that can be written."
 )
-
 OF_FUNCTION = (
     "Output {nr} of {name} is a view and is being modified inplace. This view was created inside a custom Function (or because an input was "
     "returned as-is) and the autograd logic to handle view+inplace would override the custom backward associated with the custom Function, "
@@ -96,15 +95,10 @@ class Writes(Value):
             return box  # a number, which `+=` replaces
         root = shown if shown._base is None else shown._base
         memory, data = shown._data, box._data
-        if type(data) is np.ndarray and type(memory) is np.ndarray:
-            owner = data.base
-            if owner is None or (owner is not memory and owner is not memory.base and not np.may_share_memory(data, memory)):
+        if not isinstance(data, Var) and not isinstance(memory, Var):
+            if not share_memory(data, memory):
                 return box  # NumPy had to copy, as for the reshape of a transposed array
-            shared = box.boxes_everything and not root._borrowed and type(root._data) is np.ndarray
-        elif type(data) is DeviceArray:
-            if not data.shares_memory(memory):
-                return box  # as above
-            shared = box.boxes_everything and not root._borrowed
+            shared = box.boxes_everything and not root._borrowed and not isinstance(root._data, Var)
         else:
             shared = False
             if op.name == "reshape" and copies(root.shape, (*shown._view, (op, params))):
@@ -232,7 +226,7 @@ class Writes(Value):
 
     def _assign(self: Any, memory: np.ndarray[Any, Any], value: Any) -> None:
         """A plain write."""
-        np.copyto(memory, value._data if isinstance(value, Value) else value, casting="unsafe")
+        fill(memory, value)
         self._count()
 
     def _count(self: Any) -> None:
@@ -253,10 +247,7 @@ class Writes(Value):
             whole = (new if self is root else self._through(root, new, not STATE.special)) if tracked else None
             if STATE.special:
                 before_write(self._data)
-            if type(self._data) is DeviceArray:
-                fill(self._data, new)
-            else:
-                np.copyto(self._data, new._data if isinstance(new, Value) else new, casting="unsafe")
+            fill(self._data, new)
             counter.written()
             if tracked:
                 root._adopt(whole)

@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from .._codegen import integers as symbolic
+from ..devices import to_host
 from ..dtypes import FLOAT32, FLOAT64, INT64, UINT64, check
 from ..errors import DTypeError, ShapeError
-from ..ir.dispatch import STATE, bind
+from ..ir.dispatch import STATE, Value, bind
 from ..ir.trace import Trace
 from ..types import Int, Shape, broadcast_shapes
 from .along import take
@@ -130,7 +131,7 @@ class Generator:
         """Make `value` the counter of the next draw."""
         self.current()
         if not STATE.traces:
-            self.counter[...] = np.asarray(value)
+            self.counter[...] = np.asarray(to_host(value._data) if isinstance(value, Value) else value)
             return
         trace = STATE.traces[-1]
         if self._traced and self._traced[-1][0] is trace:

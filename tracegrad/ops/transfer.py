@@ -75,8 +75,11 @@ def transfer(x: Any, device: Any) -> Any:
     return bind(transfer_op, [x], {"device": to, "source": source})
 
 
-def fill(memory: DeviceArray, new: Any) -> None:
-    """Write what has this shape, or is a number, into memory of a device."""
+def fill(memory: Any, new: Any) -> None:
+    """Write what has this shape, or is a number, into the memory of an array, of the host or of a device."""
+    if type(memory) is not DeviceArray:
+        np.copyto(memory, to_host(new._data if isinstance(new, Value) else new), casting="unsafe")
+        return
     found = convert(new, memory.dtype)
     data = found._data if isinstance(found, Value) else np.asarray(found)
     if type(data) is not DeviceArray or data.device != memory.device:

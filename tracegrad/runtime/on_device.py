@@ -32,6 +32,7 @@ class CompiledOnDevice:
             SIZES.pop()
         with span(f"{graph.name}: compile"):
             self.runner = run.Runner(self.plan, index, take, config.cache_dir())
+        self.layouts = layouts
         self.symbols = tuple(graph.sizes.hints)
         self.inputs = [b.name for b in self.program.buffers if b.role == "in"]
         self.outputs = [b for b in self.program.buffers if b.role == "out"]
@@ -42,7 +43,9 @@ class CompiledOnDevice:
         """The results, in memory from `empty(shape, dtype)`; all arrays are layouts (see codegen/cuda/driver.py). With them comes what will hold
         (code, value) of the first failure, or None where nothing can fail."""
         outs = [empty(shape, b.dtype) for shape, b in zip(self.shapes(*sizes), self.outputs, strict=True)]
-        arrays = dict(zip(self.inputs, layouts, strict=True)) | dict(zip([b.name for b in self.outputs], outs, strict=True))
+        # A program takes memory in Fortran order as the transpose of what it is.
+        given = [x.T if order == "F" else x for x, order in zip(layouts, self.layouts, strict=True)]
+        arrays = dict(zip(self.inputs, given, strict=True)) | dict(zip([b.name for b in self.outputs], outs, strict=True))
         return outs, self.runner.run(arrays, dict(zip(self.symbols, sizes, strict=True)))
 
 

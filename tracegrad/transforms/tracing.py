@@ -338,5 +338,5 @@ def plain(x: Any) -> Any:
     if isinstance(x, Boxed):
         if isinstance(x._data, Var) or x.requires_grad or (x._tangents and any(k in STATE.levels for k in x._tangents)):
             return x
-        x = unbox(x)
+        x = Tensor(x._data) if type(x._data) is DeviceArray else unbox(x)
     return x[()] if isinstance(x, np.ndarray) and x.ndim == 0 else x
