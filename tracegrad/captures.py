@@ -257,7 +257,7 @@ class Surroundings:
             return
         self._seen.add(id(function))
         wrapped = _wrapped(function)
-        if wrapped is not None:
+        if wrapped is not None and not isinstance(wrapped, Module):
             self._function(wrapped)
         code = getattr(function, "__code__", None)
         if code is None:
@@ -304,7 +304,7 @@ class Surroundings:
         elif isinstance(value, (types.FunctionType, types.MethodType)):
             if isinstance(value, types.FunctionType):
                 self.facts.append((place, value))
-            if _foreign(getattr(value, "__module__", "")):
+            if _foreign(getattr(value, "__module__", "")) or isinstance(_wrapped(value), Module):
                 self._function(value)
         elif isinstance(value, type) and issubclass(value, Function):
             self.facts.append((place, value))

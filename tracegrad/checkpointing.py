@@ -41,7 +41,7 @@ def checkpoint(function: Callable[..., Any]) -> Callable[..., Any]:
     if not callable(function):
         raise TypeError(f"checkpoint expects a function, got {type(function).__name__}")
 
-    @functools.wraps(function)
+    @functools.wraps(function, updated=())
     def call(*args: Any, **kwargs: Any) -> Any:
         if not MODE.enabled:
             return function(*args, **kwargs)
