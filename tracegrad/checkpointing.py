@@ -71,7 +71,7 @@ def traced_again(function: Callable[..., Any], args: tuple[Any, ...], kwargs: di
         flatten((tuple(boxes), {}))[1],
         [leaf_type(x) for x in boxes],
         [face_of(x) for x in boxes],
-        name=getattr(function, "__name__", type(function).__name__),
+        name=getattr(function, "__name__", type(function).__name__).replace("<lambda>", "lambda_"),
         sizes=STATE.traces[-1].sizes,
         standing=[standing_of(x)._replace(grad=False) for x in boxes],
         changing=True,

@@ -12,13 +12,28 @@ from .autograd.mode import MODE
 from .captures import Content, Entry, Place, Surroundings, content, unchanged
 from .devices import Device
 from .errors import TracegradError
-from .ir.graph import Literal
+from .ir.graph import Graph, Literal
 from .ir.recording import span
 from .transforms.tracing import Standing, standing_of, trace_function
 from .types import ArrayType, Sizes
 
 SMALL = 8192
 """Up to so many bytes every captured array is compared at each call (0.3 us), until a change shows that the graph does not depend on it."""
+
+
+class Graphs:
+    """The graphs of one signature, stage by stage; prints as their text."""
+
+    def __init__(self, stages: Sequence[Graph]) -> None:
+        self.stages = tuple(stages)
+
+    def __str__(self) -> str:
+        return "\n\n".join(map(str, self.stages))
+
+    __repr__ = __str__
+
+    def __getitem__(self, k: int) -> Graph:
+        return self.stages[k]
 
 
 def make_entry(
@@ -100,4 +115,4 @@ def _with_static(function: Callable[..., Any], static: Sequence[tuple[Any, type,
     return called
 
 
-__all__ = ["SMALL", "make_entry"]
+__all__ = ["SMALL", "Graphs", "make_entry"]

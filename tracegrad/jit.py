@@ -20,14 +20,15 @@ from .calls import MISS, Caller, Unfit, make_caller
 from .captures import STATEFUL, Entry
 from .control.call import call_op, settled
 from .devices import IN_USE, Device
-from .entries import make_entry
+from .entries import Graphs, make_entry
 from .errors import TracegradError
 from .generic import fits, generalize
 from .ir.dispatch import PROFILES, STATE, bind
-from .ir.graph import Graph, Var
+from .ir.graph import Var
 from .ir.recording import span
 from .placed import operands, run
 from .runtime.execute import executable_for
+from .runtime.plan import Memory
 from .runtime.standalone import standalone
 from .tensor import Boxed, Tensor, unbox
 from .transforms.rewrite import optimize
@@ -42,21 +43,6 @@ MOST_FORMER = 3
 """Entries per signature that are kept for when the surroundings come back, as where gradients are there at every second call."""
 MOST_CALLERS = 32
 """Callers that are tried in turn, 0.1 us each; further signatures of fixed sizes take the long way, 20 us."""
-
-
-class Graphs:
-    """The graphs of one signature, stage by stage; prints as their text."""
-
-    def __init__(self, stages: Sequence[Graph]) -> None:
-        self.stages = tuple(stages)
-
-    def __str__(self) -> str:
-        return "\n\n".join(map(str, self.stages))
-
-    __repr__ = __str__
-
-    def __getitem__(self, k: int) -> Graph:
-        return self.stages[k]
 
 
 class Jitted:
@@ -387,6 +373,18 @@ class Jitted:
         entry, leaves, _, _ = self._entry(args, kwargs)
         captured = entry.captured() or entry.traced.captures
         return executable_for(entry.graph).source([*leaves, *captured])
+
+    def memory(self, *args: Any, **kwargs: Any) -> Memory:
+        """What a call with these arguments takes of memory, in bytes, without making it.
+
+        >>> import numpy as np
+        >>> import tracegrad as tg
+        >>> f = tg.jit(tg.grad(lambda x: tg.scan(lambda c, x: (np.sin(c) * x, None), 0.5, x)[0]))
+        >>> f.memory(np.ones(1000)).temporaries // 1000, f.memory(np.ones(2000)).temporaries // 2000
+        (8, 8)
+        """
+        entry, leaves, _, _ = self._entry(args, kwargs)
+        return executable_for(entry.graph).memory([*leaves, *(entry.captured() or entry.traced.captures)])
 
     def captures(self) -> dict[str, Any]:
         """What the traced signatures read without being given it: path -> value."""

@@ -224,11 +224,8 @@ def loop_while(
         leaves, spec = flatten(start)
         kinds = [strong(x) for x in leaves]
 
-        def run(carry: Any, steps: int, most: float, spans: Sequence[Callable[[int], int]]) -> tuple[Any, int]:
+        def run(carry: Any, steps: int, most: float) -> tuple[Any, int]:
             while steps < most and _condition(cond(carry)):
-                if spans:
-                    carry, steps = rerun(functools.partial(run, carry, steps, min(most, steps + spans[0](steps)), spans[1:]))
-                    continue
                 _check_steps(steps, max_steps, failure)
                 carry = body(carry)
                 if steps == 0:
@@ -236,7 +233,11 @@ def loop_while(
                 steps += 1
             return carry, steps
 
-        return map_leaves(plain, run(start, 0, math.inf, _growing(checkpoint) if MODE.enabled else ())[0])
+        carry, steps, most = start, 0, 0.0
+        while steps == most:
+            most = steps + _span(checkpoint, steps) if MODE.enabled else math.inf
+            carry, steps = rerun(functools.partial(run, carry, steps, most)) if most < math.inf else run(carry, steps, most)
+        return map_leaves(plain, carry)
     leaves, spec = operands_of(init, "while_loop: the initial carry"), flatten(init)[1]
     kinds = [strong(x) for x in leaves]
     test = region(cond, (init,), kinds, "while_loop: the condition", "test")
@@ -262,11 +263,11 @@ def loop_while(
     return unflatten(spec, [plain(x) for x in found[:-1]])
 
 
-def _growing(checkpoint: Checkpoint) -> list[Callable[[int], int]]:
+def _span(checkpoint: Checkpoint, steps: int) -> float:
     """How long a segment that begins after so many steps may be. Segments that grow by one are about as many as the longest has steps."""
     if checkpoint == "sqrt":
-        return [lambda steps: math.isqrt(2 * steps) + 1]
-    return [lambda _, k=int(k): k for k in spans_of(checkpoint, 1, "while_loop")]  # type: ignore[misc]
+        return math.isqrt(2 * steps) + 1
+    return next((int(k) for k in spans_of(checkpoint, 1, "while_loop")), math.inf)
 
 
 def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any, checkpoint: Checkpoint = None) -> Any:

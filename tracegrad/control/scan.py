@@ -286,7 +286,7 @@ def scan(
     reverse     run from the last slice to the first; ys stay in the order of xs
     checkpoint  what reverse mode keeps of n steps. None: of each step what its derivative reads. A number k: the carry at every k-th step,
                 and one segment of k steps at a time, which is computed again. "sqrt": k is about the square root of n. A tuple (k, l,
-                ...): segments of k steps are themselves kept in segments of l steps, computed once more for each level
+                ...): segments of k steps are themselves kept in segments of l steps, computed once more for each level (eagerly k alone counts)
 
     The carry must keep its structure, shapes and dtypes. Eagerly this is a plain Python loop; in a compiled function it is one loop of
     the generated code, whatever the length, and its derivative is another.
@@ -330,12 +330,12 @@ def _check_step(out: Any, carry_spec: Any, kinds: Sequence[ArrayType], kind_of: 
 
 
 def in_segments(steps: Sequence[int], spans: Sequence[int], run: Callable[[Any, Sequence[int]], Any], carry: Any) -> Any:
-    """`carry = run(carry, steps)` segment by segment, each of which `backward` runs again."""
+    """`carry = run(carry, steps)` segment by segment, each of which `backward` runs again; segments have no segments here."""
     if not spans or not MODE.enabled:
         return run(carry, steps)
     for start in range(0, len(steps), spans[0]):
         piece = steps[start : start + spans[0]]
-        carry = rerun(functools.partial(in_segments, piece, spans[1:], run, carry))
+        carry = rerun(functools.partial(run, carry, piece))
     return carry
 
 

@@ -17,6 +17,7 @@ from ..schedule import schedule
 from ..transforms.rewrite import optimize
 from ..types import SIZES
 from .memory import POOL
+from .plan import Memory, planned
 from .threads import Sharing
 
 
@@ -152,10 +153,19 @@ class Executable:
         arrays = [np.asarray(x, d) for x, d in zip(values, self.dtypes, strict=True)]
         return self.compiled(tuple(map(layout_of, arrays)))
 
+    def memory(self, values: Sequence[Any]) -> Memory:
+        """What a call with these values takes."""
+        arrays = [np.asarray(unboxed, d) for unboxed, d in zip(map(_plain, values), self.dtypes, strict=True)]
+        return planned(self.compiled(tuple(map(layout_of, arrays))), arrays, [arrays[k].shape[axis] for k, axis in self._where])
+
     def source(self, values: Sequence[Any]) -> str:
-        arrays = [np.asarray(x._data if hasattr(x, "_data") else x) for x in values]
+        arrays = [np.asarray(_plain(x)) for x in values]
         text: str = self.compiled(tuple(map(layout_of, arrays))).printed.source
         return text
+
+
+def _plain(x: Any) -> Any:
+    return x._data if hasattr(x, "_data") else x
 
 
 def layout_of(x: np.ndarray[Any, Any]) -> str:

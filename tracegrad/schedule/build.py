@@ -206,6 +206,8 @@ class Builder:
         for node in graph.nodes:
             for k, var in enumerate(node.outputs):
                 e.definitions[var] = (node, k)
+                # Graphs of which one was made from the other share variables, and each stores its own.
+                e.storage.pop(var, None)
         for var in graph.inputs:
             e.definitions.pop(var, None)
         analysis = Analysis(graph, set(graph.inputs))

@@ -7,6 +7,8 @@ from typing import TypeVar
 
 from .._codegen import integers, lowering
 from ..ir.graph import Atom, Graph, Literal, Node, Var
+from ..ops.shape import broadcast_to_op
+from ..types import ArrayType
 
 
 def trim(graph: Graph) -> Graph:
@@ -97,6 +99,39 @@ def _twins(operands: Sequence[Atom], places: Iterable[int]) -> dict[int, int]:
     """Which of these operands are others before them."""
     seen: dict[Atom, int] = {}
     return {k: seen[operands[k]] for k in places if isinstance(operands[k], Var) and seen.setdefault(operands[k], k) != k}
+
+
+def unstack(graph: Graph) -> Graph:
+    """Slices that are all alike, as cotangents of a sum over steps are, are constants of the loop."""
+    made = {v: node for node in graph.nodes for v in node.outputs}
+
+    def repeated(atom: Atom) -> Atom | None:
+        node = made.get(atom) if isinstance(atom, Var) else None
+        source = node.inputs[0] if node is not None and node.op is broadcast_to_op else None
+        return source if source is not None and source.type.ndim < atom.type.ndim else None
+
+    def changed(node: Node) -> Node:
+        first = node.params["constants"] + node.params["carries"] if node.op.name == "scan" else len(node.inputs)
+        sources = [None if k < first else repeated(a) for k, a in enumerate(node.inputs)]
+        if not any(sources):
+            return node
+        body: Graph = node.params["body"]
+        slices = body.inputs[first + 1 :]
+        alike = [(a, v) for a, v in zip(sources[first:], slices, strict=True) if a is not None]
+        given = [v if a.type.shape == v.type.shape else Var(ArrayType(v.type.dtype, a.type.shape)) for a, v in alike]
+        spread = [
+            Node(broadcast_to_op, (w,), {"shape": v.type.shape}, (v,), node.where, node.note)
+            for w, (_, v) in zip(given, alike, strict=True)
+            if w is not v
+        ]
+        kept = [a is None for a in sources[first:]]
+        n = node.params["constants"]
+        inner = (*body.inputs[:n], *given, *body.inputs[n : first + 1], *_chosen(slices, kept))
+        params = {"body": body.replace(inputs=inner, nodes=(*spread, *body.nodes)), "constants": n + len(given)}
+        outer = (*node.inputs[:n], *[a for a, _ in alike], *node.inputs[n:first], *_chosen(node.inputs[first:], kept))
+        return _rebuilt(node, outer, params, node.outputs)
+
+    return graph.replace(nodes=tuple(map(changed, graph.nodes)))
 
 
 def _with(node: Node, given: Mapping[Var, Atom]) -> Node:
@@ -202,4 +237,4 @@ TRIMMED: dict[str, Callable[[Node, Sequence[bool]], Node]] = {
 }
 
 
-__all__ = ["TRIMMED", "settle", "trim"]
+__all__ = ["TRIMMED", "settle", "trim", "unstack"]

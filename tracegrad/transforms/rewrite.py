@@ -24,7 +24,7 @@ from .algebra import (
     put_once,
 )
 from .joining import fuse
-from .loops import settle, trim
+from .loops import settle, trim, unstack
 from .products import gather_factors, product_with_identity, small_product, sum_of_product
 from .streams import as_sum, streamed
 from .taping import tape
@@ -377,7 +377,7 @@ def fuse_loops(graph: Graph, apart: bool = False, tapes: bool = True) -> Graph:
     """
     if not any(isinstance(node.op.lowering, lowering.Region) for node in graph.nodes):
         return graph
-    joined = trim(settle(fuse(trim(settle(graph)), plain, apart)))
+    joined = trim(settle(fuse(trim(settle(unstack(graph))), plain, apart)))
     return joined if apart or not tapes else tape(joined, lambda inside: fuse_loops(remove_dead(plain(inside))), plain)
 
 
