@@ -17,7 +17,7 @@ from numba import cuda
 from numba.core import types
 
 from . import driver
-from .kernels import PARTS, Launch, Plan
+from .kernels import PARTS, Kernel
 from .support import SIMULATED
 
 if not SIMULATED:
@@ -25,37 +25,31 @@ if not SIMULATED:
     for _name in ("addresses", "scalar"):
         importlib.import_module(f".{_name}", __package__).register()
 
-Kernel = Callable[[int, Sequence[int]], None]
+Start = Callable[[int, Sequence[int]], None]
 """Launches a kernel for so many items, with these arguments."""
 SIMULATED_THREADS, SIMULATED_BLOCKS = 4, 2
 """The simulator takes milliseconds for each thread."""
 
 
-def functions(plan: Plan) -> dict[str, Callable[..., None]]:
-    """The kernels of a plan as Python functions."""
-    name = f"<tracegrad {plan.program.name} {sha256(plan.source.encode()).hexdigest()[:12]}>"
+def functions(source: str, kernels: Sequence[Kernel]) -> dict[str, Callable[..., None]]:
+    """The kernels of a module as Python functions."""
+    file = f"<tracegrad cuda {sha256(source.encode()).hexdigest()[:12]}>"
     # Numba's messages and the user's tracebacks show the lines.
-    linecache.cache[name] = (len(plan.source), None, plan.source.splitlines(keepends=True), name)
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     space: dict[str, Any] = {"__name__": "tracegrad_cuda"}
-    exec(compile(plan.source, name, "exec"), space)
+    exec(compile(source, file, "exec"), space)
     if SIMULATED:
         # As on a device, nothing is said about overflow or NaN. Each simulated thread begins with NumPy's defaults.
-        for launch in plan.launches:
-            exec(f"def quiet(*words):\n    with np.errstate(all='ignore'):\n        inner_{launch.name}(*words)", space)
-            space[f"inner_{launch.name}"], space[launch.name] = space[launch.name], space["quiet"]
-    return {launch.name: space[launch.name] for launch in plan.launches}
+        for k in kernels:
+            exec(f"def quiet(*words):\n    with np.errstate(all='ignore'):\n        inner_{k.name}(*words)", space)
+            space[f"inner_{k.name}"], space[k.name] = space[k.name], space["quiet"]
+    return {k.name: space[k.name] for k in kernels}
 
 
-def signature_of(launch: Launch) -> tuple[Any, ...]:
-    """All arguments are words: addresses, strides, sizes."""
-    words = sum(1 + (len(b.shape) if b.layout == "A" else 0) for b in launch.buffers) + len(launch.scratch) + len(launch.scalars)
-    return (types.uint64,) * words
-
-
-def ptx(function: Callable[..., None], launch: Launch, capability: tuple[int, int]) -> str:
+def ptx(function: Callable[..., None], kernel: Kernel, capability: tuple[int, int]) -> str:
     """The kernel in PTX for a compute capability; needs no device."""
     with compiling_for(capability):
-        text, _ = cuda.compile_ptx(function, signature_of(launch), cc=capability, launch_bounds=launch.threads)
+        text, _ = cuda.compile_ptx(function, (types.uint64,) * kernel.words, cc=capability, launch_bounds=kernel.threads)
     return str(text)
 
 
@@ -72,36 +66,33 @@ def compiling_for(capability: tuple[int, int]) -> Iterator[None]:
         dispatcher.get_current_device = before
 
 
-def kernels_of(plan: Plan, index: int, folder: Path | None) -> dict[str, Kernel]:
-    """The kernels of a plan by name, ready to be launched on a device; `folder` is where machine code is kept (None: nowhere)."""
+def starters(source: str, kernels: Sequence[Kernel], index: int, folder: Path | None) -> dict[str, Start]:
+    """The kernels of a module by name, ready to be launched on a device; `folder` is where machine code is kept (None: nowhere)."""
     if SIMULATED:
-        made = functions(plan)
-        return {launch.name: _on_simulator(made[launch.name], launch) for launch in plan.launches}
+        made = functions(source, kernels)
+        return {k.name: _on_simulator(made[k.name], k) for k in kernels}
     machine = importlib.import_module(".machine", __package__)
-    code = machine.machine_code(plan, driver.capability(index), folder)
-    return {
-        launch.name: _on_gpu(machine.starter(code[launch.name], index, launch.threads, launch.waits, PARTS), launch)
-        for launch in plan.launches
-    }
+    code = machine.machine_code(source, kernels, driver.capability(index), folder)
+    return {k.name: _on_gpu(machine.starter(code[k.name], index, k.threads, k.waits, PARTS), k) for k in kernels}
 
 
-def _on_gpu(start: Callable[[int, Sequence[int]], None], launch: Launch) -> Kernel:
-    if launch.single:
+def _on_gpu(start: Start, kernel: Kernel) -> Start:
+    if kernel.single:
         return lambda work, words: start(1, words)
-    if launch.per_block:
+    if kernel.per_block:
         return start
-    threads = launch.threads
+    threads = kernel.threads
     return lambda work, words: start(-(-work // threads), words)
 
 
-def _on_simulator(function: Callable[..., None], launch: Launch) -> Kernel:
+def _on_simulator(function: Callable[..., None], kernel: Kernel) -> Start:
     # The kernel's own module holds the `cuda` that the simulator exchanges.
     jitted = cuda.jit(function)
-    threads = min(launch.threads, SIMULATED_THREADS)
+    threads = min(kernel.threads, SIMULATED_THREADS)
 
     def start(work: int, words: Sequence[int]) -> None:
-        wanted = work if launch.per_block else -(-work // threads)
-        blocks = 1 if launch.single or launch.waits else min(wanted, SIMULATED_BLOCKS)
+        wanted = work if kernel.per_block else -(-work // threads)
+        blocks = 1 if kernel.single or kernel.waits else min(wanted, SIMULATED_BLOCKS)
         # Simulated threads wait for each other by looking again and again: 20 times as fast where they take turns more often.
         interval = sys.getswitchinterval()
         sys.setswitchinterval(1e-4)

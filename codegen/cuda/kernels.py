@@ -21,25 +21,32 @@ CELL = 16
 """Bytes of a cell."""
 
 
-@dataclass
-class Launch:
-    """A kernel: its arguments in order, and how many threads it is given."""
+@dataclass(kw_only=True)
+class Kernel:
+    """A kernel as something to launch. All its arguments are words of 8 bytes: addresses, strides, sizes."""
 
     name: str
+    words: int
+    threads: int
+    """Threads of a block."""
+    per_block: bool = False
+    """Whether an item of work is for a whole block."""
+    waits: bool = False
+    """Whether blocks wait for each other, so that all must run at the same time."""
+    single: bool = False
+    """One block only."""
+
+
+@dataclass(kw_only=True)
+class Launch(Kernel):
+    """A kernel of a program: its arguments in order, and how much there is to do."""
+
     buffers: tuple[kernel.Buffer, ...]
     scratch: tuple[str, ...]
     """Of "arena", "status", "parts", "arrivals" those that it takes."""
     scalars: tuple[str, ...]
     work: Int
     """How many items there are to deal out at most at once."""
-    threads: int
-    """Threads of a block."""
-    per_block: bool
-    """Whether an item is for a whole block."""
-    waits: bool
-    """Whether blocks wait for each other, so that all must run at the same time."""
-    single: bool
-    """One block only."""
     source: str
 
 
@@ -140,16 +147,17 @@ class _Writer:
             # A few things at a time are done sooner by one thread than by threads that wait for each other.
             threads = max(WARP, min(MOST_THREADS, 1 << (max(body.widest, 1) - 1).bit_length())) if body.widest > FEW else 1
         made = Launch(
-            name,
-            given,
-            tuple(scratch),
-            tuple(scalars),
-            1 if single else body.work,
-            threads,
-            body.per_block,
-            body.waits and not single,
-            single,
-            header + text,
+            name=name,
+            words=sum(1 + (len(b.shape) if b.layout == "A" else 0) for b in given) + len(scratch) + len(scalars),
+            threads=threads,
+            per_block=body.per_block,
+            waits=body.waits and not single,
+            single=single,
+            buffers=given,
+            scratch=tuple(scratch),
+            scalars=tuple(scalars),
+            work=1 if single else body.work,
+            source=header + text,
         )
         self.launches.append(made)
         return made
@@ -220,4 +228,4 @@ def _buffers(body: Sequence[kernel.Statement]) -> set[str]:
     return read | written
 
 
-__all__ = ["PARTS", "Launch", "Plan", "plan"]
+__all__ = ["PARTS", "Kernel", "Launch", "Plan", "plan"]

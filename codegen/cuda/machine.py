@@ -6,7 +6,7 @@ import functools
 import importlib.metadata
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from cuda.core import Linker, LinkerOptions, ObjectCode
 
 from ..native import cache
 from .compile import functions, ptx
-from .kernels import Plan
+from .kernels import Kernel
 
 INDEX = "kernels.json"
 Capability = tuple[int, int]
@@ -38,24 +38,23 @@ def versions() -> str:
     return " ".join(importlib.metadata.version(name) for name in ("numba-cuda", "nvidia-nvvm", "nvidia-nvjitlink"))
 
 
-def machine_code(plan: Plan, capability: Capability, folder: Path | None) -> dict[str, Machine]:
-    """The kernels of a plan for a compute capability, compiled or taken from the disk cache below `folder` (None: memory only)."""
+def machine_code(source: str, kernels: Sequence[Kernel], capability: Capability, folder: Path | None) -> dict[str, Machine]:
+    """The kernels of a module for a compute capability, compiled or taken from the disk cache below `folder` (None: memory only)."""
     if folder is None:
-        return build(plan, capability, None)
-    threads = [launch.threads for launch in plan.launches]
-    key = cache.key_of(plan.source, "cuda", capability, threads, versions())
-    made: dict[str, Machine] = cache.fetch(folder, key, functools.partial(build, plan, capability), load)
+        return build(source, kernels, capability, None)
+    key = cache.key_of(source, "cuda", capability, [(k.name, k.words, k.threads) for k in kernels], versions())
+    made: dict[str, Machine] = cache.fetch(folder, key, functools.partial(build, source, kernels, capability), load)
     return made
 
 
-def build(plan: Plan, capability: Capability, directory: Path | None) -> dict[str, Machine]:
-    made = functions(plan)
-    found = {launch.name: link(ptx(made[launch.name], launch, capability), capability) for launch in plan.launches}
+def build(source: str, kernels: Sequence[Kernel], capability: Capability, directory: Path | None) -> dict[str, Machine]:
+    made = functions(source, kernels)
+    found = {k.name: link(ptx(made[k.name], k, capability), capability) for k in kernels}
     if directory is not None:
         for name, m in found.items():
             (directory / f"{name}.cubin").write_bytes(m.code)
         (directory / INDEX).write_text(json.dumps({name: [m.entry, m.registers, m.spilled] for name, m in found.items()}))
-        (directory / "kernels.py").write_text(plan.source, encoding="utf-8")
+        (directory / "kernels.py").write_text(source, encoding="utf-8")
     return found
 
 

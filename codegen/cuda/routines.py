@@ -3,18 +3,56 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .. import kernel
 from . import driver
+from .products import product
+
+Layout = np.ndarray[Any, Any]
 
 
 def call_routine(index: int, call: kernel.Call, operands: list[Any]) -> None:
     """Run a routine. What the device has no own form of runs on the host: its operands are copied there, and what changed is copied back."""
     module, _, name = call.routine.rpartition(".")
+    own = OWN.get(name)
+    if own is not None and own(index, *operands):
+        return
     on_host(index, getattr(importlib.import_module(f"..native.{module or 'library'}", __package__), name), operands)
+
+
+def _matmul(index: int, a: Layout, b: Layout, out: Layout, turned_a: bool, turned_b: bool, *parts: int) -> bool:
+    product(index, a[None], b[None], out[None], turned_a, turned_b)
+    return True
+
+
+def _matmul_batched(index: int, a: Layout, b: Layout, out: Layout, turned_a: bool, turned_b: bool, *parts: int) -> bool:
+    product(index, a, b, out, turned_a, turned_b)
+    return True
+
+
+def _matmul_scaled(index: int, a: Layout, b: Layout, scale: Layout, out: Layout, turned_a: bool, turned_b: bool, *parts: int) -> bool:
+    product(index, a[None], b[None], out[None], turned_a, turned_b, scale)
+    return True
+
+
+def _matmul_batched_scaled(
+    index: int, a: Layout, b: Layout, scale: Layout, out: Layout, turned_a: bool, turned_b: bool, *parts: int
+) -> bool:
+    product(index, a, b, out, turned_a, turned_b, scale)
+    return True
+
+
+OWN: dict[str, Callable[..., bool]] = {
+    "matmul": _matmul,
+    "matmul_batched": _matmul_batched,
+    "matmul_scaled": _matmul_scaled,
+    "matmul_batched_scaled": _matmul_batched_scaled,
+}
+"""What runs on the device; False where it leaves the operands to the host."""
 
 
 def on_host(index: int, function: Any, operands: list[Any]) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from .. import kernel
 from ..integers import Int, evaluate
 from . import driver
-from .compile import kernels_of
+from .compile import starters
 from .kernels import PARTS, Launch, Plan
 from .routines import call_routine
 from .steps import Choose, Fetch, Repeat, Reserve, Routine, Until
@@ -26,7 +26,7 @@ class Runner:
 
     def __init__(self, plan: Plan, index: int, take: Take, folder: Path | None = None) -> None:
         self.plan, self.index, self.take = plan, index, take
-        self.kernels = kernels_of(plan, index, folder)
+        self.kernels = starters(plan.source, plan.launches, index, folder)
         self.checked = any("status" in launch.scratch for launch in plan.launches) or bool(plan.program.errors)
 
     def run(self, arrays: Mapping[str, Layout], sizes: Mapping[str, int]) -> Layout | None:

@@ -1,0 +1,63 @@
+"""Every kernel of the op table compiles for devices of compute capability 8.0 and 9.0, which needs the wheels and no device."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracegrad as tg
+from tests.cases import Case
+from tests.checks import as_tuple
+from tests.cuda_plans import NEEDS_COMPILER, plan_of
+from tests.test_ops import CASES, ids, projected_gradient, quiet, rng_for  # noqa: F401  (a fixture)
+
+pytestmark = NEEDS_COMPILER
+CAPABILITIES = ((8, 0), (9, 0))
+
+
+def compiled(function: Any, arrays: tuple[Any, ...], link: bool = False) -> Any:
+    """PTX for all kernels; machine code for the newer capability where asked for."""
+    compiling = importlib.import_module("tracegrad.codegen.cuda.compile")
+    plan = plan_of(function, arrays)
+    kernels = compiling.functions(plan.source, plan.launches)
+    for capability in CAPABILITIES:
+        for launch in plan.launches:
+            text = compiling.ptx(kernels[launch.name], launch, capability)
+            assert f".target sm_{capability[0]}{capability[1]}" in text
+            assert text.count(".entry") == 1
+    if link:
+        return importlib.import_module("tracegrad.codegen.cuda.machine").machine_code(plan.source, plan.launches, CAPABILITIES[-1], None)
+    return plan
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c.jit], ids=ids)
+def test_op_table(case: Case) -> None:
+    """Results, and gradients where there are any, as one program."""
+    arrays = case.inputs(rng_for(case))
+    if case.order == 0:
+        compiled(case.function, arrays)
+    else:
+        compiled(lambda *xs: (as_tuple(case.function(*xs)), projected_gradient(case, arrays)(*xs)), arrays)
+
+
+FUNCTIONS = {
+    "elementwise": (lambda x: np.sum(np.exp(x) * np.sin(x)), (np.linspace(0, 1, 100_000),)),
+    "rows": (lambda x: np.sum(np.log(np.sum(np.exp(x), axis=1))), (np.zeros((300, 70)),)),
+    "columns": (lambda x: np.sum(np.sum(x * x, axis=0) ** 2), (np.zeros((3000, 70)),)),
+    "steps of a wide state": (lambda x: np.sum(tg.fori_loop(0, 10, lambda i, c: c + 0.1 * (np.roll(c, 1) - c), x)), (np.zeros(5000),)),
+    "steps that reduce": (lambda x: np.sum(tg.fori_loop(0, 10, lambda i, c: c / np.sum(c * c), x)), (np.ones(5000),)),
+    "steps of a small state": (lambda x: np.sum(tg.fori_loop(0, 100, lambda i, c: np.sin(c) * 0.9, x)), (np.ones(3),)),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_machine_code_has_no_spills(name: str) -> None:
+    """Gradients as machine code: every register that a kernel wants is there."""
+    function, arrays = FUNCTIONS[name]
+    for kernel, machine in compiled(tg.value_and_grad(function), arrays, link=True).items():
+        assert machine.code[:4] == b"\x7fELF", kernel
+        assert 0 < machine.registers <= 255
+        assert machine.spilled == 0
