@@ -171,11 +171,14 @@ class Call:
 
 @dataclass(frozen=True)
 class Check:
+    """`condition` may be `IN_AXIS` of an index `w` and a size `n`, which loops without inner loops ask once, behind their end."""
+
     condition: Expression
     code: int
     value: Expression
 
 
+IN_AXIS = "(0 <= {w}) & ({w} < {n})"
 Statement: TypeAlias = Let | Declare | Update | Store | Loop | While | If | Allocate | Grow | Call | Check
 
 

@@ -7,12 +7,12 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from . import kernel
-from .integers import Binary, Int, Symbol
+from .integers import Binary, Int, Integer, Symbol, symbols
 
 _PLACE = re.compile(r"\{(\w+)\}")
 _CALLED = re.compile(r"(?<![\w.])([A-Za-z_]\w*)\s*\(")
@@ -125,12 +125,33 @@ def _shape(shape: tuple[Int, ...]) -> str:
     return "(" + ", ".join(map(integer, shape)) + (",)" if len(shape) == 1 else ")")
 
 
+_INNER = (kernel.Loop, kernel.While, kernel.If, kernel.Call, kernel.Allocate, kernel.Grow)
+"""What a loop has inside that does not become one vectorised loop."""
+
+
+def _vectorises(body: tuple[kernel.Statement, ...]) -> bool:
+    """Whether a loop is innermost and stores at places in order, not at any that it computes."""
+    if any(isinstance(s, _INNER) for s in body):
+        return False
+    made = {s.name for s in body if isinstance(s, kernel.Let)}
+    return not any(made & symbols(i) for s in body if isinstance(s, kernel.Store) for i in s.index if isinstance(i, (int, Integer)))
+
+
+def _of_index(s: kernel.Statement) -> TypeGuard[kernel.Check]:
+    return isinstance(s, kernel.Check) and isinstance(s.condition, kernel.Apply) and s.condition.code == kernel.IN_AXIS
+
+
 class Printer:
     """Writes statements and expressions as lines of Python."""
+
+    defers = True
+    """Whether loops check their indices once, behind their end."""
 
     def __init__(self, program: kernel.Program) -> None:
         self.program = program
         self.lines: list[str] = []
+        self.deferred = 0
+        """Checks that were moved behind their loops."""
         self.used: dict[str, set[str]] = {"support": set(), "scalar": set(), "extremes": set(), "library": set(), "routines": set()}
 
     def module(self) -> str:
@@ -172,8 +193,7 @@ class Printer:
                 assert isinstance(loop, kernel.Loop)
                 self.line(depth, f"first = {integer(loop.lo)} if phase < 0 else index(lo)")
                 self.line(depth, f"last = {integer(loop.hi)} if phase < 0 else index(hi)")
-                self.line(depth, f"for {loop.index} in range(first, last):")
-                self.body(depth + 1, loop.body)
+                self.loop(depth, loop, "first, last")
             else:
                 self.body(depth, phase.body)
         if not program.phases:
@@ -209,10 +229,8 @@ class Printer:
             case kernel.Store(buffer, at, value, combine):
                 place = f"{buffer}[{self.position(at)}]"
                 self.line(depth, f"{place} = {self.combined(place, value, combine, True)}")
-            case kernel.Loop(name, lo, hi, body, _):
-                first = integer(lo)
-                self.line(depth, f"for {name} in range({first}, {integer(hi)}):")
-                self.body(depth + 1, body)
+            case kernel.Loop(_, lo, hi, _, _):
+                self.loop(depth, s, f"{integer(lo)}, {integer(hi)}")
             case kernel.While(condition, body):
                 self.line(depth, f"while {self.expression(condition)}:")
                 self.body(depth + 1, body)
@@ -236,6 +254,25 @@ class Printer:
                 self.line(depth, f"if not ({self.expression(condition)}) and status[0] == 0:")
                 self.line(depth + 1, f"status[0] = {code}")
                 self.line(depth + 1, f"status[1] = {self.expression(value)}")
+
+    def loop(self, depth: int, loop: kernel.Loop, ends: str) -> None:
+        """A loop; what it checks of indices is the largest of them, asked behind the loop: so the loop vectorises."""
+        body = loop.body
+        checks = [s for s in body if _of_index(s)] if self.defers and _vectorises(body) else []
+        for k, s in enumerate(checks):
+            name = f"farthest_{self.deferred + k}"
+            # As numbers without a sign, those below 0 are larger than any size.
+            self.line(depth, f"{name} = index(0)")
+            index = kernel.Apply("index({w})", s.condition.arguments, np.dtype(np.uintp))
+            body = tuple([kernel.Update(name, index, "max") if b is s else b for b in body])
+        first, self.deferred = self.deferred, self.deferred + len(checks)
+        self.line(depth, f"for {loop.index} in range({ends}):")
+        self.body(depth + 1, body)
+        for k, s in enumerate(checks):
+            name, size = f"farthest_{first + k}", self.expression(dict(s.condition.arguments)["n"])
+            self.line(depth, f"if {name} >= index({size}) and status[0] == 0:")
+            self.line(depth + 1, f"status[0] = {s.code}")
+            self.line(depth + 1, f"status[1] = signed({name}) - {size} if signed({name}) < 0 else signed({name})")
 
     def argument(self, value: Any) -> str:
         if isinstance(value, str):

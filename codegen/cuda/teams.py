@@ -55,6 +55,8 @@ class Memory:
 class Body(Printer):
     """The lines of one kernel."""
 
+    defers = False
+
     def __init__(self, program: kernel.Program, names: Mapping[str, str], root: Mapping[str, str], team: Team, deterministic: bool) -> None:
         super().__init__(program)
         self.names = names

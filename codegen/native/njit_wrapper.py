@@ -80,7 +80,8 @@ def make_njit(printed: PrintedProgram, program: kernel.Program, frozen: Sequence
     lines.append('        raise MemoryError("no memory for what a loop keeps for its derivative")')
     for code, text in enumerate(program.errors):
         lines.append(f"    if status[0] == {code + 1}:")
-        lines.append(f"        raise ValueError({text.replace('{value}', 'the recorded value')!r})")
+        kind = "IndexError" if text.startswith("index {value}") else "ValueError"
+        lines.append(f"        raise {kind}({text.replace('index {value}', 'an index').replace('{value}', 'the recorded value')!r})")
     results = [b.name if b.shape else f"{b.name}[()]" for b in outputs]
     whole = f"({', '.join(results)}{',' if len(results) == 1 else ''})" if several or not results else results[0]
     lines.append(f"    return {whole}")

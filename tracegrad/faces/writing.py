@@ -16,7 +16,7 @@ import numpy as np
 from .. import ops
 from ..autograd.mode import MODE
 from ..autograd.saved import before_write
-from ..autograd.tape import AccumulateGrad, record
+from ..autograd.tape import AccumulateGrad
 from ..autograd.versions import Uncounted
 from ..devices import share_memory
 from ..errors import DTypeError, ShapeError
@@ -24,16 +24,12 @@ from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
 from ..ir.op import Op
 from ..ops.gathering import Placed
-from ..ops.indexing import slice_put_op
 from ..ops.statistics import overwritten_op
 from ..ops.transfer import fill
 from ..types import same, show
+from .views import EXPANDED, copies, insert, note_write, shown
 
 LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
-EXPANDED = (
-    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor "
-    "before performing the operation."
-)
 READ_ONLY = (
     "the memory of this tensor is read-only, as that of the ndarray it was made from; clone() the tensor, or make it with "
     "tracegrad.tensor(array), which copies."
@@ -134,7 +130,7 @@ class Writes(Value):
         try:
             value: Any = base
             for op, params in self._view:
-                value = _shown(op, params, value)
+                value = shown(op, params, value)
         finally:
             MODE.enabled = before
         entitle(value, "AsStridedBackward0", base)
@@ -311,9 +307,9 @@ class Writes(Value):
         written = new
         stages: list[Any] = [root]
         for op, params in self._view[:-1]:
-            stages.append(_shown(op, params, stages[-1]))
+            stages.append(shown(op, params, stages[-1]))
         for (op, params), stage in zip(reversed(self._view), reversed(stages), strict=True):
-            found = _noted(op, params, root, new) if noted and stage is root else None
+            found = note_write(op, params, root, new) if noted and stage is root else None
             new = insert(op, params, stage, new) if found is None else found
         entitle(new, "tracegrad::autograd::CopySlices", root, written)
         return new
@@ -433,68 +429,3 @@ def entitle(result: Any, title: str, *sources: Any) -> None:
     node = result.grad_fn if isinstance(result, Writes) else None
     if node is not None and all(node is not getattr(source, "grad_fn", None) for source in sources):
         node.title = title
-
-
-def _noted(op: Op, params: dict[str, Any], root: Any, y: Any) -> Any:
-    """The base with `y` in the box that a slice shows, recorded and not computed: the box alone is written, and the rest of a large base is
-    not read. None where it is no such box."""
-    if op.name not in ("slice", "select") or any(s != 1 for s in params["step"]) or root._tangents or 0 in params["size"]:
-        return None
-    if params["size"] == root.shape or not (root.requires_grad or getattr(y, "requires_grad", False)):
-        return None
-    node = record(
-        slice_put_op, [root, ops.reshape(y, params["size"]) if op.name == "select" else y], {"start": params["start"]}, [root._data]
-    )
-    noted = root.face(root._data)
-    noted.grad_fn, noted.requires_grad = node, node is not None
-    return noted
-
-
-def _shown(op: Op | Placed, params: dict[str, Any], x: Any) -> Any:
-    """What a view `op` shows of `x`."""
-    return op.shown(x, params) if isinstance(op, Placed) else x._bind(op, [x], params)
-
-
-def insert(op: Op | Placed, params: dict[str, Any], x: Any, y: Any) -> Any:
-    """`x` with `y` written through the view `op`."""
-    if isinstance(op, Placed):
-        return op.put(x, y, params)
-    if op.name == "reshape":
-        return ops.reshape(y, x.shape)
-    if op.name == "broadcast_to":
-        if params["shape"][len(params["shape"]) - len(x.shape) :] != x.shape or any(
-            s != 1 for s in params["shape"][: -len(x.shape) or None]
-        ):
-            raise RuntimeError(EXPANDED)
-        return ops.reshape(y, x.shape)
-    if op.name == "transpose":
-        return ops.transpose(y, tuple(int(a) for a in np.argsort(params["axes"])))
-    if op.name == "slice":
-        return ops.slice_put(x, y, params["start"], params["step"])
-    if op.name == "select":
-        return ops.slice_put(x, ops.reshape(y, params["size"]), params["start"], params["step"])
-    # Any other view copies elements to places of their own: its adjoint says where they belong.
-    assert isinstance(op.vjp, tuple)
-    rule = op.vjp[0]
-    assert rule is not None
-    given = {n: x.type if n == "like" else params[n] for n in rule.keywords}
-    inside = rule.function(ops.broadcast_to(np.ones((), y.dtype), y.shape), **given)
-    return ops.where(ops.not_equal(inside, 0), rule.function(y, **given), x)
-
-
-def copies(shape: Sequence[Any], view: Sequence[tuple[Any, dict[str, Any]]]) -> bool:
-    """Whether NumPy would have to copy for the last step of a view, given that the base lies in C order."""
-    if len(view) == 1 or not all(isinstance(s, int) for s in shape):
-        return False
-    # Strides alone decide; the one element behind them is never read.
-    strides = [8 * int(np.prod(shape[k + 1 :], dtype=np.int64)) for k in range(len(shape))]
-    memory = np.lib.stride_tricks.as_strided(np.empty(1), shape, strides)
-    for op, params in view[:-1]:
-        if op.name not in ("reshape", "transpose", "slice"):
-            return False
-        memory = op.evaluate(memory, **params)
-    try:
-        np.reshape(memory, view[-1][1]["shape"], copy=False)
-    except ValueError:
-        return True
-    return False

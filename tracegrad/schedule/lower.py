@@ -426,7 +426,9 @@ class Emitter:
                 at = self.let("at", kernel.Apply(text, (("i", raw), ("n", n), ("f", kernel.Index(-from_end))), INT64))
                 ends = (("w", at), ("lo", kernel.Index(-low)), ("hi", kernel.Index(size - high)))
                 if self.probe is None:
-                    self.check(kernel.Apply("({lo} <= {w}) & ({w} <= {hi})", ends, BOOL), message, raw)
+                    plain = high - low == 1 and from_end == 0
+                    text = kernel.IN_AXIS if plain else "({lo} <= {w}) & ({w} <= {hi})"
+                    self.check(kernel.Apply(text, (("w", at), ("n", n)) if plain else ends, BOOL), message, raw)
                 known = self.let("at_safe", kernel.Apply("index(max(min({w}, {hi}), {lo}))", ends, INTP))
                 self.scopes[-1].memo[key] = known
             assert isinstance(known, kernel.Name)

@@ -54,7 +54,8 @@ class Names:
     def fresh(self, hint: str) -> str:
         """A name like `hint` that nothing else has."""
         base = re.sub(r"\W", "_", hint, flags=re.ASCII) or "t"
-        base = base if not base[0].isdigit() else "_" + base
+        # The printer's own names for checks of indices begin with "farthest".
+        base = "_" + base if base[0].isdigit() or base.startswith("farthest") else base
         name = base
         while name in self.taken:
             self.count[base] = self.count.get(base, 0) + 1

@@ -1,0 +1,84 @@
+"""What a view shows of its base, and what its base is after a write through it. A view is a chain of operations with their parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from ..autograd.tape import record
+from ..ir.op import Op
+from ..ops.gathering import Placed
+from ..ops.indexing import slice_put_op
+
+EXPANDED = (
+    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor "
+    "before performing the operation."
+)
+
+
+def note_write(op: Op, params: dict[str, Any], root: Any, y: Any) -> Any:
+    """The base with `y` in the box that a slice shows, recorded and not computed: the box alone is written, and the rest of a large base is
+    not read. None where it is no such box."""
+    if op.name not in ("slice", "select") or any(s != 1 for s in params["step"]) or root._tangents or 0 in params["size"]:
+        return None
+    if params["size"] == root.shape or not (root.requires_grad or getattr(y, "requires_grad", False)):
+        return None
+    node = record(
+        slice_put_op, [root, ops.reshape(y, params["size"]) if op.name == "select" else y], {"start": params["start"]}, [root._data]
+    )
+    noted = root.face(root._data)
+    noted.grad_fn, noted.requires_grad = node, node is not None
+    return noted
+
+
+def shown(op: Op | Placed, params: dict[str, Any], x: Any) -> Any:
+    """What a view `op` shows of `x`."""
+    return op.shown(x, params) if isinstance(op, Placed) else x._bind(op, [x], params)
+
+
+def insert(op: Op | Placed, params: dict[str, Any], x: Any, y: Any) -> Any:
+    """`x` with `y` written through the view `op`."""
+    if isinstance(op, Placed):
+        return op.put(x, y, params)
+    if op.name == "reshape":
+        return ops.reshape(y, x.shape)
+    if op.name == "broadcast_to":
+        if params["shape"][len(params["shape"]) - len(x.shape) :] != x.shape or any(
+            s != 1 for s in params["shape"][: -len(x.shape) or None]
+        ):
+            raise RuntimeError(EXPANDED)
+        return ops.reshape(y, x.shape)
+    if op.name == "transpose":
+        return ops.transpose(y, tuple(int(a) for a in np.argsort(params["axes"])))
+    if op.name == "slice":
+        return ops.slice_put(x, y, params["start"], params["step"])
+    if op.name == "select":
+        return ops.slice_put(x, ops.reshape(y, params["size"]), params["start"], params["step"])
+    # Any other view copies elements to places of their own: its adjoint says where they belong.
+    assert isinstance(op.vjp, tuple)
+    rule = op.vjp[0]
+    assert rule is not None
+    given = {n: x.type if n == "like" else params[n] for n in rule.keywords}
+    inside = rule.function(ops.broadcast_to(np.ones((), y.dtype), y.shape), **given)
+    return ops.where(ops.not_equal(inside, 0), rule.function(y, **given), x)
+
+
+def copies(shape: Sequence[Any], view: Sequence[tuple[Any, dict[str, Any]]]) -> bool:
+    """Whether NumPy would have to copy for the last step of a view, given that the base lies in C order."""
+    if len(view) == 1 or not all(isinstance(s, int) for s in shape):
+        return False
+    # Strides alone decide; the one element behind them is never read.
+    strides = [8 * int(np.prod(shape[k + 1 :], dtype=np.int64)) for k in range(len(shape))]
+    memory = np.lib.stride_tricks.as_strided(np.empty(1), shape, strides)
+    for op, params in view[:-1]:
+        if op.name not in ("reshape", "transpose", "slice"):
+            return False
+        memory = op.evaluate(memory, **params)
+    try:
+        np.reshape(memory, view[-1][1]["shape"], copy=False)
+    except ValueError:
+        return True
+    return False
