@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
@@ -137,10 +137,6 @@ def _vectorises(body: tuple[kernel.Statement, ...]) -> bool:
     return not any(made & symbols(i) for s in body if isinstance(s, kernel.Store) for i in s.index if isinstance(i, (int, Integer)))
 
 
-def _of_index(s: kernel.Statement) -> TypeGuard[kernel.Check]:
-    return isinstance(s, kernel.Check) and isinstance(s.condition, kernel.Apply) and s.condition.code == kernel.IN_AXIS
-
-
 class Printer:
     """Writes statements and expressions as lines of Python."""
 
@@ -193,7 +189,7 @@ class Printer:
                 assert isinstance(loop, kernel.Loop)
                 self.line(depth, f"first = {integer(loop.lo)} if phase < 0 else index(lo)")
                 self.line(depth, f"last = {integer(loop.hi)} if phase < 0 else index(hi)")
-                self.loop(depth, loop, "first, last")
+                self.counted(depth, loop, "first, last")
             else:
                 self.body(depth, phase.body)
         if not program.phases:
@@ -230,7 +226,7 @@ class Printer:
                 place = f"{buffer}[{self.position(at)}]"
                 self.line(depth, f"{place} = {self.combined(place, value, combine, True)}")
             case kernel.Loop(_, lo, hi, _, _):
-                self.loop(depth, s, f"{integer(lo)}, {integer(hi)}")
+                self.counted(depth, s, f"{integer(lo)}, {integer(hi)}")
             case kernel.While(condition, body):
                 self.line(depth, f"while {self.expression(condition)}:")
                 self.body(depth + 1, body)
@@ -255,23 +251,26 @@ class Printer:
                 self.line(depth + 1, f"status[0] = {code}")
                 self.line(depth + 1, f"status[1] = {self.expression(value)}")
 
-    def loop(self, depth: int, loop: kernel.Loop, ends: str) -> None:
+    def counted(self, depth: int, loop: kernel.Loop, ends: str) -> None:
         """A loop; what it checks of indices is the largest of them, asked behind the loop: so the loop vectorises."""
-        body = loop.body
-        checks = [s for s in body if _of_index(s)] if self.defers and _vectorises(body) else []
-        for k, s in enumerate(checks):
-            name = f"farthest_{self.deferred + k}"
-            # As numbers without a sign, those below 0 are larger than any size.
-            self.line(depth, f"{name} = index(0)")
-            index = kernel.Apply("index({w})", s.condition.arguments, np.dtype(np.uintp))
-            body = tuple([kernel.Update(name, index, "max") if b is s else b for b in body])
-        first, self.deferred = self.deferred, self.deferred + len(checks)
+        body: list[kernel.Statement] = []
+        checks: list[tuple[str, int, str]] = []
+        defers = self.defers and _vectorises(loop.body)
+        for s in loop.body:
+            if defers and isinstance(s, kernel.Check) and isinstance(s.condition, kernel.Apply) and s.condition.code == kernel.IN_AXIS:
+                name = f"farthest_{self.deferred}"
+                self.deferred += 1
+                self.line(depth, f"{name} = index(0)")
+                # As numbers without a sign, those below 0 are larger than any size.
+                body.append(kernel.Update(name, kernel.Apply("index({w})", s.condition.arguments, np.dtype(np.uintp)), "max"))
+                checks.append((name, s.code, self.expression(dict(s.condition.arguments)["n"])))
+            else:
+                body.append(s)
         self.line(depth, f"for {loop.index} in range({ends}):")
         self.body(depth + 1, body)
-        for k, s in enumerate(checks):
-            name, size = f"farthest_{first + k}", self.expression(dict(s.condition.arguments)["n"])
+        for name, code, size in checks:
             self.line(depth, f"if {name} >= index({size}) and status[0] == 0:")
-            self.line(depth + 1, f"status[0] = {s.code}")
+            self.line(depth + 1, f"status[0] = {code}")
             self.line(depth + 1, f"status[1] = signed({name}) - {size} if signed({name}) < 0 else signed({name})")
 
     def argument(self, value: Any) -> str:
