@@ -374,6 +374,15 @@ class TestLinearSolve:
         for found, expected in zip(WRAP[wrap](tg.grad(mine, (0, 1)))(A, P), tg.grad(exact, (0, 1))(A, P), strict=True):
             np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
+    @pytest.mark.parametrize("method", ["bicgstab", "gmres"])
+    def test_imaginary_eigenvalues(self, wrap: str, method: str) -> None:
+        """Rotations, which shorten no residual in the first step, and matrices with zeros on the diagonal."""
+        turn = np.array([[0.0, 1.0], [-1.0, 0.0]])
+        saddle = np.block([[np.diag([1.0, 2.0, 3.0]), A[:2].T], [A[:2], np.zeros((2, 2))]])
+        for M, b in ((turn, np.array([1.0, 2.0])), (saddle, np.arange(5.0))):
+            found = WRAP[wrap](lambda M, b: tg.linear_solve(lambda x: M @ x, b, method))(M, b)
+            np.testing.assert_allclose(M @ found, b, rtol=1e-10, atol=1e-10)
+
     def test_trees_of_complex_numbers(self, wrap: str) -> None:
         def product(x: Any) -> Any:
             return {"u": (2 + 1j) * x["u"] + x["v"][0], "v": x["v"] * 3.0 - 1j * np.sum(x["u"])}
@@ -392,6 +401,20 @@ class TestLinearSolve:
         solve = WRAP[wrap](lambda b: [tg.linear_solve(lambda x: 2.0 * x, b, m) for m in methods])
         np.testing.assert_array_equal(solve(np.zeros(3)), np.zeros((4, 3)))
         np.testing.assert_allclose(solve(np.ones(3)), np.full((4, 3), 0.5), rtol=1e-15)
+
+
+@pytest.mark.parametrize("method", ["bicgstab", "cg", "gmres"])
+def test_no_wrong_solutions(method: str) -> None:
+    """Recurrences can say that the residual is small where it is not: it is computed, so the answer is right or an error."""
+    rng = np.random.default_rng(0)
+    S = rng.normal(size=(120, 120))
+    b = rng.normal(size=120)
+    for M in (S - S.T, S, S @ S.T, np.roll(np.eye(120), 1, 0)):
+        try:
+            x = tg.linear_solve(lambda v, M=M: M @ v, b, method)
+        except RuntimeError:
+            continue
+        assert np.linalg.norm(M @ x - b) <= 1e-11 * np.linalg.norm(b) + 1e-14 * np.linalg.norm(M, 2) * np.linalg.norm(x)
 
 
 class TestCustomRoot:

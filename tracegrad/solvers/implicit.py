@@ -174,11 +174,12 @@ def linear_solve(
 
     product     from a tree like b to a tree like b, linear (which is not checked); it is traced
     b           an array of any shape or a tree of them, floating-point or complex
-    method      "cg" (conjugate gradients, for symmetric definite functions), "bicgstab" or "gmres" (for any; where one is slow, the other may
-                not be), or "dense", which makes the matrix from as many products as there are unknowns; "auto" is "dense" up to 500 of
-                them, "bicgstab" beyond
-    tol         how small the residual gets, as a fraction of b (eps ** 0.75 by default: 2e-12 in float64, 6e-6 in float32)
-    max_steps   a RuntimeError after so many steps (by default 10 a number of b, and 100)
+    method      "cg" (conjugate gradients, for symmetric definite functions), "bicgstab" (for any), "gmres" (for any; slow where 30 products
+                are not enough), or "dense", which makes the matrix from as many products as there are unknowns; "auto" is "dense" up
+                to 500 of them, "bicgstab" beyond
+    tol         how small the residual gets, as a fraction of b (eps ** 0.75 by default: 2e-12 in float64, 6e-6 in float32), or as small as
+                rounding lets it become; a method that does not come so far ends in a RuntimeError
+    max_steps   so many steps are the most (by default 10 a number of b, and 100)
 
     In a compiled function the method is one loop. Derivatives of every mode and order, with respect to b and what `product` reads around it,
     are linear systems of the same kind, or of its transpose, which is made from `product`.

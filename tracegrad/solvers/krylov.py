@@ -14,6 +14,8 @@ from ..transforms.tracing import leaf_type
 Product = Callable[[Any], Any]
 RESTART = 30
 """How many vectors GMRES keeps."""
+PASSES = 4
+"""How often a solution is mended."""
 
 
 def norm(x: Any) -> Any:
@@ -26,40 +28,91 @@ def dot(x: Any, y: Any) -> Any:
     return ops.sum(x * y)
 
 
-def cg(product: Product, b: Any, tol: float, max_steps: int, failure: str) -> Any:
-    """Conjugate gradients (Hestenes and Stiefel 1952), for a symmetric definite matrix, of either sign."""
+def over(x: Any, y: Any) -> Any:
+    """x / y, and 0 where y is 0: where an iteration has found its solution, or must begin anew."""
+    return ops.where(y == 0, 0, x) / ops.where(y == 0, 1, y)
+
+
+Pass = Callable[[Product, Any, Any, Any, int], tuple[Any, Any]]
+"""From a product, a right-hand side, the length that the residual should have, how many steps were taken and may be taken: an approximate
+solution, and the number of steps after it."""
+
+
+def checked(one_pass: Pass, product: Product, b: Any, tol: float, max_steps: int, failure: str) -> Any:
+    """The solution by a method whose recurrences lose sight of the residual: that is computed, and where it is too large, solved for again."""
+    kind = leaf_type(b)
+    eps = float(np.finfo(kind.dtype).eps)
     goal = tol * norm(b)
+    # What a vector of no particular direction becomes tells the size of the matrix.
+    any_vector = ops.sin(ops.arange(kind.shape[0], dtype=kind.dtype) * 2.4 + 1)
+    scale = 32 * eps * norm(product(any_vector)) / norm(any_vector)
 
     def step(state: Any) -> Any:
-        x, r, p, rr = state
+        x, r, _, count = state
+        change, count = one_pass(product, r, goal, count, max_steps)
+        x = x + change
+        r = b - product(x)
+        return x, r, norm(r), count
+
+    def going(state: Any) -> Any:
+        # The residual of the exact solution, rounded, is as large as the second number.
+        return ~(state[2] <= ops.maximum(goal, scale * norm(state[0])))
+
+    return loop_while(going, step, (ops.zeros_like(b), b, norm(b), np.int64(0)), PASSES, failure)[0]
+
+
+def _cg(product: Product, b: Any, goal: Any, count: Any, max_steps: int) -> tuple[Any, Any]:
+    def step(state: Any) -> Any:
+        x, r, p, rr, k = state
         q = product(p)
         alpha = rr / dot(p, q)
         r = r - alpha * q
         after = dot(r, r)
-        return x + alpha * p, r, r + (after / rr) * p, after
+        return x + alpha * p, r, r + (after / rr) * p, after, k + 1
 
-    return loop_while(lambda s: ~(ops.sqrt(s[3]) <= goal), step, (ops.zeros_like(b), b, b, dot(b, b)), max_steps, failure)[0]
+    x, _, _, _, count = loop_while(
+        lambda s: (ops.sqrt(s[3]) > goal) & (s[4] < max_steps), step, (ops.zeros_like(b), b, b, dot(b, b), count), None
+    )
+    return x, count
+
+
+def _bicgstab(product: Product, b: Any, goal: Any, count: Any, max_steps: int) -> tuple[Any, Any]:
+    def grow(x: Any, rs: list[Any], us: list[Any], rho: Any, alpha: Any) -> tuple[Any, list[Any], list[Any], Any, Any]:
+        after = dot(rs[-1], b)
+        beta = over(alpha * after, rho)
+        us = [r - beta * u for r, u in zip(rs, us, strict=True)]
+        us.append(product(us[-1]))
+        alpha = over(after, dot(us[-1], b))
+        rs = [r - alpha * u for r, u in zip(rs, us[1:], strict=True)]
+        rs.append(product(rs[-1]))
+        return x + alpha * us[0], rs, us, after, alpha
+
+    def step(state: Any) -> Any:
+        x, r, u, rho, alpha, omega, k = state
+        x, rs, us, rho, alpha = grow(x, [r], [u], -omega * rho, alpha)
+        x, (r, first, second), us, rho, alpha = grow(x, rs, us, rho, alpha)
+        # The shortest residual among r - g * first - h * second.
+        a, c, d, e, f = dot(first, first), dot(first, second), dot(second, second), dot(r, first), dot(r, second)
+        area = a * d - c * c
+        flat = area <= 4 * float(np.finfo(b.dtype).eps) * a * d
+        g = ops.where(flat, over(e, a), over(d * e - c * f, area))
+        h = ops.where(flat, 0, over(a * f - c * e, area))
+        return x + g * r + h * first, r - g * first - h * second, us[0] - g * us[1] - h * us[2], rho, alpha, h, k + 1
+
+    one, nothing = b.dtype.type(1), ops.zeros_like(b)
+    start = nothing, b, nothing, one, b.dtype.type(0), one, count
+    x, *_, count = loop_while(lambda s: (norm(s[1]) > goal) & (s[6] < max_steps), step, start, None)
+    return x, count
+
+
+def cg(product: Product, b: Any, tol: float, max_steps: int, failure: str) -> Any:
+    """Conjugate gradients (Hestenes and Stiefel 1952), for a symmetric definite matrix, of either sign."""
+    return checked(_cg, product, b, tol, max_steps, failure)
 
 
 def bicgstab(product: Product, b: Any, tol: float, max_steps: int, failure: str) -> Any:
-    """BiCGSTAB (van der Vorst 1992), for any matrix: two products a step, and memory for seven vectors."""
-    goal = tol * norm(b)
-
-    def step(state: Any) -> Any:
-        x, r, p, rho = state
-        v = product(p)
-        alpha = rho / dot(b, v)
-        half = r - alpha * v
-        t = product(half)
-        # Where the first half has solved the system already, t is 0.
-        tt = dot(t, t)
-        omega = dot(t, half) / ops.where(tt > 0, tt, 1)
-        r = half - omega * t
-        after = dot(b, r)
-        beta = (after / rho) * (alpha / ops.where(omega == 0, 1, omega))
-        return x + alpha * p + omega * half, r, r + beta * (p - omega * v), after
-
-    return loop_while(lambda s: ~(norm(s[1]) <= goal), step, (ops.zeros_like(b), b, b, dot(b, b)), max_steps, failure)[0]
+    """BiCGSTAB(2) (Sleijpen and Fokkema 1993), for any matrix, complex eigenvalues included: four products a step, memory for ten vectors."""
+    return checked(_bicgstab, product, b, tol, max_steps, failure)
 
 
 def gmres(product: Product, b: Any, tol: float, max_steps: int, failure: str) -> Any:
