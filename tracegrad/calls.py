@@ -15,11 +15,11 @@ import numpy as np
 
 from ._codegen import integers
 from .arguments import owned, store, write_back
-from .autograd.mode import MODE
+from .autograd.mode import MODE, OFF
 from .captures import ATTRIBUTE, UNREADABLE, Content, Entry, Place, same
 from .control.call import EXECUTE, spent
 from .devices import IN_USE
-from .ir.dispatch import STATE
+from .ir.dispatch import SPECIAL, STATE
 from .ir.graph import Graph
 from .placed import run
 from .runtime.execute import SCRATCH, Compiled, executable_for
@@ -46,10 +46,12 @@ def make_caller(entry: Entry, compiled: Compiled, tree: Any, static: Sequence[tu
     `tree` is (args, kwargs) without the static arguments and with the number of the leaf at each leaf; `leaves` are examples. Raises Unfit
     where a leaf is nothing that kernels take as it is, or the tree has nodes of an unknown kind.
     """
-    return _Writer(entry, compiled, leaves).write(tree, static)
+    return Writer(entry, compiled, leaves).write(tree, static)
 
 
-class _Writer:
+class Writer:
+    """Writes the text of a caller."""
+
     def __init__(self, entry: Entry, compiled: Compiled, leaves: Sequence[Any]) -> None:
         self.entry, self.compiled = entry, compiled
         self.boxes = {k: type(x) for k, x in enumerate(leaves) if isinstance(x, Boxed)}
@@ -98,15 +100,7 @@ class _Writer:
         return self.known[id(value)]
 
     def write(self, tree: Any, static: Sequence[tuple[Any, type, Any]]) -> Caller:
-        self.line(0, "def call(args, kwargs):")
-        self.line(1, "try:")
-        if self.entry.mode is not None:
-            self.space["mode"] = MODE
-            self.wrong(f"mode.enabled is not {self.entry.mode}")
-        if self.tensors:
-            self.space["state"] = STATE
-            self.wrong("state.special or state.levels")
-        self.arguments(tree, static)
+        self.begin(tree, static)
         sizes = self.shapes()
         operands = [*[f"z{k}" if k in self.numbers else f"x{k}" for k in range(self.count)], *self.surroundings()]
         self.changed()
@@ -119,6 +113,22 @@ class _Writer:
             self.types(operands)
         self.kernel(operands, sizes)
         self.results()
+        return self.finish()
+
+    def begin(self, tree: Any, static: Sequence[tuple[Any, type, Any]]) -> None:
+        """The modes compared, and the arguments taken apart."""
+        self.line(0, "def call(args, kwargs):")
+        self.line(1, "try:")
+        if self.entry.mode is not None:
+            self.space.update(mode=MODE, off=OFF)
+            self.wrong("off and not mode.enabled" if self.entry.mode else "not off or mode.enabled")
+        if self.tensors:
+            self.space.update(state=STATE, special=SPECIAL)
+            self.wrong("special and state.special")
+        self.arguments(tree, static)
+
+    def finish(self) -> Caller:
+        """The function of the text."""
         exec(compile("\n".join(self.lines), f"<caller of {self.entry.graph.name}>", "exec"), self.space)
         made: Caller = self.space["call"]
         return made

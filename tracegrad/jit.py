@@ -16,21 +16,22 @@ from ._codegen import integers
 from .arguments import CHANGING, as_they_are, carry_out, check_donated, check_overlap, given_up, one_at_a_time, set_flags, write_back
 from .autograd.grad_mode import set_grad_enabled
 from .autograd.mode import MODE
-from .calls import MISS, Caller, Unfit, make_caller
+from .calls import MISS, Caller, Unfit
 from .captures import STATEFUL, Entry
 from .control.call import call_op, settled
 from .devices import IN_USE, Device
 from .entries import Graphs, make_entry
 from .errors import TracegradError
 from .generic import fits, generalize
-from .ir.dispatch import PROFILES, STATE, bind
+from .ir.dispatch import PROFILES, SPECIAL, STATE, bind
 from .ir.graph import Var
 from .ir.recording import span
+from .live import caller_of, kernel_of
 from .placed import operands, run
 from .runtime.execute import executable_for
 from .runtime.plan import Memory
 from .runtime.standalone import standalone
-from .tensor import Boxed, Tensor, unbox
+from .tensor import Boxed, Tensor
 from .transforms.rewrite import optimize
 from .transforms.tracing import check_leaf, device_of, face_of, leaf_type, standing_of
 from .tree import flatten, unflatten
@@ -121,7 +122,7 @@ class Jitted:
                 result = self(*args, **kwargs)
                 entry.produced(flatten(result)[0])
                 return result
-        if not STATE.traces:
+        if not (SPECIAL and STATE.traces):
             for caller in self._callers:
                 found = caller(args, kwargs)
                 if found is not MISS:
@@ -167,7 +168,7 @@ class Jitted:
             with set_grad_enabled(MODE.enabled and "live" in traced.history):
                 outs = bind(call_op, as_they_are(values, entry, changes), {"graph": entry.graph})
             outs = [*map(settled, outs, traced.history), *outs[len(traced.history) :]]
-            if not STATE.traces and not STATE.levels and not self.donated and "live" not in traced.history and traced.device is None:
+            if not STATE.traces and not STATE.levels and not self.donated and traced.device is None:
                 self._remember(entry, spec, static, leaves, values)
         elif traced.device is not None:
             outs = [Tensor(x) for x in run(entry.graph, values, traced.device)]
@@ -187,15 +188,14 @@ class Jitted:
 
     def _remember(self, entry: Entry, spec: Any, static: Any, leaves: Sequence[Any], values: Sequence[Any]) -> None:
         """Write the caller of a signature that was called for the first time."""
-        if entry.executable is None:
-            entry.executable = executable_for(entry.graph)
-        compiled = entry.executable.kernel_for([unbox(x) for x in values])
+        compiled = kernel_of(entry, values)
+        if compiled is None or (len(self._callers) >= MOST_CALLERS and not compiled.symbols):
+            return
         key = (entry, compiled.layouts, tuple(entry.contents))
-        full = len(self._callers) >= MOST_CALLERS and not compiled.symbols
-        if key in self._known or full:
+        if key in self._known:
             return
         try:
-            made = make_caller(entry, compiled, unflatten(spec, range(len(leaves))), static, leaves)
+            made = caller_of(entry, compiled, unflatten(spec, range(len(leaves))), static, leaves, values)
             if entry.changes:
                 made = one_at_a_time(made)
         except Unfit:

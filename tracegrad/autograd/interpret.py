@@ -11,7 +11,7 @@ import numpy as np
 from ..devices import APPLY, DeviceArray
 from ..ir.dispatch import PROFILES, STATE, Value, explained
 from ..ir.graph import Var
-from ..ir.op import Op
+from ..ir.op import Op, Rest
 from ..ir.trace import left_over
 from .mode import MODE
 from .saved import SAVING
@@ -80,14 +80,10 @@ def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) 
         outs = (result,) if single else result
     node = record(op, inputs, params, outs) if recorded and MODE.enabled else None
     if not single:
-        boxes = tuple([_boxed(face, o, node, k) for k, o in enumerate(outs)])
+        boxes = results_of(node, face, outs, rest)
         if STATE.special and face.boxes_everything:
             for made in boxes:
                 born(made)
-        if node is not None:
-            node.rest = rest
-            if node.plan.outputs:
-                _watch(node, boxes)
         return boxes
     made = _boxed(face, outs[0], node, 0)
     if STATE.special and face.boxes_everything:
@@ -101,6 +97,16 @@ def _in_general(op: Op, *given: Any) -> Any:
     inputs = given[:-1]
     box: Any = next(x for x in inputs if isinstance(x, Value))
     return interpret(box, op, inputs, given[-1])
+
+
+def results_of(node: Node | None, face: Any, outs: Sequence[Any], rest: Rest | None) -> tuple[Any, ...]:
+    """Several results as boxes, and what their node remembers of how they were computed."""
+    boxes = tuple([_boxed(face, o, node, k) for k, o in enumerate(outs)])
+    if node is not None:
+        node.rest = rest
+        if node.plan.outputs:
+            _watch(node, boxes)
+    return boxes
 
 
 def _boxed(face: Any, data: Any, node: Node | None, nr: int) -> Any:

@@ -54,22 +54,44 @@ def _bare(x: Any) -> Any:
     return x._data if isinstance(x, Boxed) else x
 
 
-def _staged(arrays: Sequence[Any], wanted: Sequence[bool], *, graph: Graph) -> tuple[Sequence[Any], Rest]:
+Staged = Callable[[Sequence[Any]], tuple[Sequence[Any], Rest]]
+
+
+def forward_of(graph: Graph, wanted: Sequence[bool]) -> Graph:
+    """What such a call runs at once."""
+    return partition(graph, wanted, [is_differentiable(t.dtype) for t in graph.output_types]).forward
+
+
+def staged_for(graph: Graph, wanted: Sequence[bool]) -> Staged:
+    """How a call is made of which the cotangents of these inputs are wanted: a function of plain arrays."""
     given = [is_differentiable(t.dtype) for t in graph.output_types]
     parts = partition(graph, wanted, given)
-    found = EXECUTE[0](parts.forward, arrays)
+    derived = joint(graph, wanted, given)
     count = len(graph.outputs)
-    residuals = found[count:]
 
-    def run(cts: Sequence[Any], inputs: Sequence[Any], outs: Sequence[Any]) -> list[Any]:
-        # Of results on a device the zeros come from the host: they are constants, copied there once.
-        full = [np.zeros(o.shape, o.dtype) if ct is None else _bare(ct) for ct, g, o in zip(cts, given, found, strict=False) if g]
-        captured = captures_of(joint(graph, wanted, given))
-        made = EXECUTE[0](parts.backward, [*map(_bare, (*inputs, *outs)), *residuals, *full, *map(_bare, captured)])
-        result = iter([Array(x) if type(x) is DeviceArray else x for x in made])
-        return [next(result) if w else None for w in wanted]
+    def call(arrays: Sequence[Any]) -> tuple[Sequence[Any], Rest]:
+        found = EXECUTE[0](parts.forward, arrays)
+        residuals = found[count:]
 
-    return found[:count], Rest(parts.inputs, parts.outputs, run)
+        def run(cts: Sequence[Any], inputs: Sequence[Any], outs: Sequence[Any]) -> list[Any]:
+            # Of results on a device the zeros come from the host: they are constants, copied there once.
+            full = [np.zeros(o.shape, o.dtype) if ct is None else _bare(ct) for ct, g, o in zip(cts, given, found, strict=False) if g]
+            captured = captures_of(derived)
+            made = EXECUTE[0](parts.backward, [*map(_bare, (*inputs, *outs)), *residuals, *full, *map(_bare, captured)])
+            result = iter([Array(x) if type(x) is DeviceArray else x for x in made])
+            return [next(result) if w else None for w in wanted]
+
+        return found[:count], Rest(parts.inputs, parts.outputs, run)
+
+    return call
+
+
+def _staged(arrays: Sequence[Any], wanted: Sequence[bool], *, graph: Graph) -> tuple[Sequence[Any], Rest]:
+    key = ("staged", tuple(wanted))
+    call: Staged | None = graph.derived.get(key)
+    if call is None:
+        call = graph.derived[key] = staged_for(graph, wanted)
+    return call(arrays)
 
 
 call_op = op(
