@@ -153,3 +153,29 @@ def test_in_numba() -> None:
     assert kernel(X, np.array([N - 1, 0])) == 1.0
     with pytest.raises(IndexError):
         kernel(X, np.array([N, 0]))
+
+
+def test_unchecked() -> None:
+    """On request an index out of range means the nearest place; nothing beyond the array is touched."""
+    x, i = X[:6].copy(), np.array([-100, -1, 6, 2**62, 3])
+    nearest = np.array([0, 5, 5, 5, 3])
+    read = tg.jit(lambda x, i: x[i], checked=False)
+    assert "status[0]" not in read.source(x, i)
+    np.testing.assert_array_equal(read(x, i), x[nearest])
+    expected = np.zeros(6)
+    np.add.at(expected, nearest, 2 * x[nearest])
+    unchecked = tg.jit(lambda x, i: np.sum(x[i] ** 2), checked=False)
+    np.testing.assert_allclose(tg.grad(unchecked)(x, i), expected)
+    t = tg.tensor(x, requires_grad=True)
+    unchecked(t, i).backward()
+    np.testing.assert_allclose(t.grad.numpy(), expected)
+    guarded = np.full(8, 7.0)
+    write = tg.jit(own, checked=False)
+    write(guarded[1:7], i)
+    np.testing.assert_array_equal(guarded, [7.0, 5.0, 7.0, 7.0, 5.0, 7.0, 5.0, 7.0])
+    cut = tg.jit(lambda x, i: x[i - 1 : i + 2], checked=False)
+    np.testing.assert_array_equal([cut(x, 0), cut(x, 9), cut(x, 2)], [x[:3], x[3:], x[1:4]])
+    with pytest.raises(IndexError):
+        tg.jit(lambda x, i: read(x, i))(x, i)  # what calls it decides
+    with pytest.raises(IndexError):
+        tg.jit(lambda x, i: x[i], checked=False)(np.zeros(0), 0)

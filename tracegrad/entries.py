@@ -46,6 +46,7 @@ def make_entry(
     sizes: Sizes | None,
     standing: Sequence[Standing],
     device: Device | None = None,
+    checked: bool = True,
 ) -> Entry:
     """Trace `function` for arguments of these types, and find what it reads and changes around it."""
     around = Surroundings(function, static)
@@ -88,17 +89,34 @@ def make_entry(
     literal = any(isinstance(a, Literal) and isinstance(a.value, np.generic) for node in traced.graph.nodes for a in node.inputs)
     return Entry(
         traced,
-        traced.graph,
+        traced.graph if checked else traced.graph.replace(checked=False),
         places,
         facts,
         tuple(t.shape for t in types),
-        lambda: make_entry(function, names, spec, types, faces, static, sizes, standing, device),
+        lambda: make_entry(function, names, spec, types, faces, static, sizes, standing, device, checked),
         {k: content(v) or b"" for k, v in known.items() if constants or literal or v.dtype.kind in "biu" or v.nbytes <= SMALL},
         any(isinstance(x, np.ndarray) and np.may_share_memory(x, v) for x in constants for v in known.values()),
         mode=MODE.enabled,
         standing=tuple(standing_of(x) for x in traced.captures),
         changes=changes,
     )
+
+
+def input_names(parameters: Sequence[str], spec: Any, static: Any) -> list[str]:
+    """The names of a graph's inputs, from those of the function's parameters and the structure of the arguments."""
+    taken = {place for place, _, _ in static}
+    positions = [k for k in range(len(parameters) + len(taken)) if k not in taken]
+    names = []
+    for path in spec.paths():
+        if path[0] == 0:
+            k = positions[path[1]] if path[1] < len(positions) else path[1]
+            base = parameters[k] if k < len(parameters) else f"x{k}"
+            rest = path[2:]
+        else:
+            base, rest = str(path[1]), path[2:]
+        name = "_".join([base, *[str(p) for p in rest]])
+        names.append(name if name.isidentifier() else "")
+    return names
 
 
 def _with_static(function: Callable[..., Any], static: Sequence[tuple[Any, type, Any]]) -> Callable[..., Any]:
@@ -115,4 +133,4 @@ def _with_static(function: Callable[..., Any], static: Sequence[tuple[Any, type,
     return called
 
 
-__all__ = ["SMALL", "Graphs", "make_entry"]
+__all__ = ["SMALL", "Graphs", "input_names", "make_entry"]

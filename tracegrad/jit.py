@@ -20,7 +20,7 @@ from .calls import MISS, Caller, Unfit
 from .captures import STATEFUL, Entry
 from .control.call import call_op, settled
 from .devices import IN_USE, Device
-from .entries import Graphs, make_entry
+from .entries import Graphs, input_names, make_entry
 from .errors import TracegradError
 from .generic import fits, generalize
 from .ir.dispatch import PROFILES, SPECIAL, STATE, bind
@@ -55,10 +55,11 @@ class Jitted:
         static_argnames: Sequence[str] = (),
         static_argnums: Sequence[int] = (),
         donate_argnums: Sequence[int] = (),
+        checked: bool = True,
     ) -> None:
         if not callable(function):
             raise TypeError(f"jit expects a function, got {type(function).__name__}")
-        self.function = function
+        self.function, self.checked = function, checked
         self.static_argnames = tuple(static_argnames)
         try:
             self._signature: inspect.Signature | None = inspect.signature(function)
@@ -285,7 +286,8 @@ class Jitted:
     def _trace(
         self, spec: Any, types: Sequence[ArrayType], faces: Any, static: Any, sizes: Sizes | None, standing: Any, device: Device | None
     ) -> Entry:
-        return make_entry(self.function, self._input_names(spec, static), spec, types, faces, static, sizes, standing, device)
+        names = input_names(self._names, spec, static)
+        return make_entry(self.function, names, spec, types, faces, static, sizes, standing, device, self.checked)
 
     def _renew(self, entry: Entry, changed: Sequence[int]) -> Entry:
         """What to call after captured arrays changed: the entry itself if its graph does not depend on them, else a new one."""
@@ -338,22 +340,6 @@ class Jitted:
             static.append((place, type(value), value))
         positional = tuple([a for k, a in enumerate(args) if k not in places])
         return positional, {k: a for k, a in kwargs.items() if k not in places}, tuple(static)
-
-    def _input_names(self, spec: Any, static: Any) -> list[str]:
-        paths = spec.paths()
-        taken = {place for place, _, _ in static}
-        positions = [k for k in range(len(self._names) + len(taken)) if k not in taken]
-        names = []
-        for path in paths:
-            if path[0] == 0:
-                k = positions[path[1]] if path[1] < len(positions) else path[1]
-                base = self._names[k] if k < len(self._names) else f"x{k}"
-                rest = path[2:]
-            else:
-                base, rest = str(path[1]), path[2:]
-            name = "_".join([base, *[str(p) for p in rest]])
-            names.append(name if name.isidentifier() else "")
-        return names
 
     # --- what it was compiled to -------------------------------------------------------------------------------------------------
 
@@ -425,7 +411,7 @@ class Jitted:
             made = make(self.function)
             functools.update_wrapper(made, self.function)
             made.__name__ = f"{getattr(self.function, '__name__', 'function')}_{key[0]}".replace("<lambda>", "lambda_")
-            derived = Jitted(made)
+            derived = Jitted(made, checked=self.checked)
             derived.static_argnames = self.static_argnames
             derived._signature = self._signature
             derived._names, derived._positional = (self._names, self._positional) if key[0] != "hvp" else (["x", "v"], [])
@@ -438,7 +424,7 @@ def _bound(jitted: Jitted, instance: Any) -> Any:
     name = f"_jitted_{jitted.__name__}"  # type: ignore[attr-defined]
     own = vars(instance).get(name) if hasattr(instance, "__dict__") else None
     if own is None:
-        own = Jitted(jitted.function.__get__(instance), jitted.static_argnames)
+        own = Jitted(jitted.function.__get__(instance), jitted.static_argnames, checked=jitted.checked)
         own.donated = jitted.donated
         if hasattr(instance, "__dict__"):
             object.__setattr__(instance, name, own)
@@ -459,6 +445,7 @@ def jit(
     static_argnames: Sequence[str] | str = (),
     static_argnums: Sequence[int] | int = (),
     donate_argnums: Sequence[int] | int = (),
+    checked: bool = True,
 ) -> Any:
     """Compile a function of arrays. Use it as a decorator, with or without parentheses.
 
@@ -473,6 +460,10 @@ def jit(
     their memory, and what they hold after the call is not defined. It does where each element is read for the last time when that of the
     result is written, as in `w - 0.1 * gradient` with the gradient computed before; elsewhere nothing changes. Such an array must be
     writeable, own its memory (no view) and share it with no other argument, else the call raises ValueError.
+
+    An index that is out of range when the function runs is an IndexError, as eagerly, which the call raises when the function has ended and
+    before anything around it is changed. With `checked=False` such an index means the nearest place instead, and nothing is raised; of
+    functions that call each other the outermost decides.
 
     Results equal the eager ones: arrays in, arrays out (Tensors if any input is a Tensor). Derivatives (`tg.grad(f)`, ...) of
     a jitted function are jitted. Raises ConcretizationError where the function asks a traced array for its value.
@@ -489,10 +480,11 @@ def jit(
     numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
     donated = (donate_argnums,) if isinstance(donate_argnums, int) else tuple(donate_argnums)
     if function is None:
-        return lambda f: jit(f, static_argnames=names, static_argnums=numbers, donate_argnums=donated)
+        return lambda f: jit(f, static_argnames=names, static_argnums=numbers, donate_argnums=donated, checked=checked)
     if isinstance(function, Jitted):
-        return function if not names and not numbers and not donated else Jitted(function.function, names, numbers, donated)
-    return Jitted(function, names, numbers, donated)
+        same = not names and not numbers and not donated and checked == function.checked
+        return function if same else Jitted(function.function, names, numbers, donated, checked)
+    return Jitted(function, names, numbers, donated, checked)
 
 
 __all__ = ["Graphs", "Jitted", "jit"]

@@ -93,6 +93,8 @@ class Graph:
     outputs: tuple[Atom, ...]
     sizes: Sizes = field(default_factory=Sizes)
     made_by: str = ""
+    checked: bool = True
+    """Whether indices out of range are errors of the compiled code; else they mean the nearest place."""
     derived: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property

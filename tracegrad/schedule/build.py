@@ -61,7 +61,7 @@ class Builder:
         self.graph = graph
         self.sizes = sizes
         self.names = Names(graph, templates(graph), {*self.sizes, *counted(graph)})
-        self.emitter = Emitter(self.names)
+        self.emitter = Emitter(self.names, graph.checked)
         self.nests = Nests(self.emitter)
         self.whole = Whole(self.emitter, self.nests, self)
         self.phases: list[kernel.Phase] = []

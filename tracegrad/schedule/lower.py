@@ -103,8 +103,8 @@ def converted(value: kernel.Expression, dtype: np.dtype[Any]) -> kernel.Expressi
 
 
 class Emitter:
-    def __init__(self, names: Names) -> None:
-        self.names = names
+    def __init__(self, names: Names, checked: bool = True) -> None:
+        self.names, self.checked = names, checked
         self.scopes: list[Scope] = [Scope(barrier=True)]
         self.depths: dict[str, int] = {}
         self.ranges: dict[str, tuple[Int, Int]] = {}
@@ -418,17 +418,15 @@ class Emitter:
                 what = f"index {{value}}{'' if high - low == 1 else f' of a slice with ends {high - low} apart'}"
                 message = f"{what} is out of bounds for axis {axis} with size {size}{place_of(node)}"
                 if isinstance(size, int) and size == 0:
-                    if self.probe is None:
-                        self.check(kernel.Literal(False, BOOL), message, raw)
+                    self.emit(kernel.Check(kernel.Literal(False, BOOL), self.error(message), raw))
                     return None
                 n = kernel.Index(size)
                 text = "{i} + {n} if {i} < {f} else {i}"
                 at = self.let("at", kernel.Apply(text, (("i", raw), ("n", n), ("f", kernel.Index(-from_end))), INT64))
                 ends = (("w", at), ("lo", kernel.Index(-low)), ("hi", kernel.Index(size - high)))
-                if self.probe is None:
-                    plain = high - low == 1 and from_end == 0
-                    text = kernel.IN_AXIS if plain else "({lo} <= {w}) & ({w} <= {hi})"
-                    self.check(kernel.Apply(text, (("w", at), ("n", n)) if plain else ends, BOOL), message, raw)
+                plain = high - low == 1 and from_end == 0
+                text = kernel.IN_AXIS if plain else "({lo} <= {w}) & ({w} <= {hi})"
+                self.check(kernel.Apply(text, (("w", at), ("n", n)) if plain else ends, BOOL), message, raw)
                 known = self.let("at_safe", kernel.Apply("index(max(min({w}, {hi}), {lo}))", ends, INTP))
                 self.scopes[-1].memo[key] = known
             assert isinstance(known, kernel.Name)
@@ -436,7 +434,8 @@ class Emitter:
             return integers.symbol(known.name)
 
     def check(self, condition: kernel.Expression, message: str, value: kernel.Expression) -> None:
-        self.emit(kernel.Check(condition, self.error(message), value))
+        if self.probe is None and self.checked:
+            self.emit(kernel.Check(condition, self.error(message), value))
 
     def error(self, message: str) -> int:
         """The status code of a message."""
