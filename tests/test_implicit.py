@@ -245,6 +245,19 @@ class TestFixedPoint:
 
         assert steps("anderson") < steps("iteration") / 3
 
+    def test_functions_that_write_into_their_argument(self, wrap: str) -> None:
+        def halve(x: Any, a: Any) -> Any:
+            x[0] = 0.5 * x[0] + a
+            x *= 0.5
+            return x
+
+        start = np.array([0.5, 1.0])
+        found = WRAP[wrap](lambda a: tg.fixed_point(halve, start, a))(1.0)
+        np.testing.assert_allclose(found, [2 / 3, 0.0], atol=1e-11)
+        roots = WRAP[wrap](lambda a: tg.root(lambda x: halve(x, a) - 2.0, start))(1.0)
+        np.testing.assert_allclose(roots, [6.0, 4.0])
+        np.testing.assert_array_equal(start, [0.5, 1.0])
+
     def test_not_a_contraction(self, wrap: str) -> None:
         with pytest.raises(RuntimeError, match="fixed_point has not converged"):
             WRAP[wrap](lambda a: tg.fixed_point(lambda x: a - 2.0 * x, 0.5, max_steps=50))(1.0)

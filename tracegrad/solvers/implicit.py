@@ -79,6 +79,19 @@ def solved(product: Product, b: Any, method: str, tol: float | None = None, max_
         return METHODS[method](product, b, tolerance(kind.dtype) if tol is None else tol, steps, failure)
 
 
+def along(function: Callable[[Any], Any], method: str) -> Callable[[Any, Any], Any]:
+    """From z and b to v with dF/dz v = b, no derivative intended. The matrix is a graph made once, not at every z."""
+    if method == "dense" and isinstance(function, Closed) and function.graph.inputs[0].type.shape[0] != 1:
+        given = function.graph
+
+        def matrix(z: Any, *captures: Any) -> list[Any]:
+            return [matrix_of(lambda v: jvp(lambda y: evaluate(given, [y, *captures])[0], (z,), (v,))[1], z)]
+
+        slopes = Closed(closed("matrix", matrix, list(given.input_types), given), function.captures)
+        return lambda z, b: ops.linalg.solve(slopes(z), b)
+    return lambda z, b: solved(lambda v: jvp(function, (z,), (v,))[1], b, method)
+
+
 def linear(product: Product, b: Any, method: str, tol: float | None = None, max_steps: int | None = None) -> Any:
     """v with product(v) = b, with derivatives with respect to b and what `product` reads around it."""
     if method == "dense" or leaf_type(b).shape[0] == 1:
@@ -209,4 +222,4 @@ def linear_solve(
     return layout.result(linear(vector_product, layout.pack(layout.leaves), chosen(method, layout.size), tol, max_steps))
 
 
-__all__ = ["Rule", "chosen", "implicit", "linear", "linear_solve", "matrix_of", "solved", "tolerance"]
+__all__ = ["Rule", "along", "chosen", "implicit", "linear", "linear_solve", "matrix_of", "solved", "tolerance"]

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from ..control.region import own
 from ..control.repeat import while_loop
 from ..errors import ShapeError
-from ..forward import jvp
 from ..ir.trace import user_line
 from ..transforms.tracing import leaf_type
 from ..tree import flatten
-from .implicit import chosen, solved
+from .implicit import along, chosen
 from .iteration import Step, either, largest, solution
 from .vectors import Layout, count_equations, over_vectors, traced
 
@@ -27,11 +27,11 @@ Function = Callable[[Any], Any]
 
 def newton(function: Function, z: Any, linear_solver: str, tol: float) -> tuple[Any, Any, Step]:
     """The first state (z, residuals, the largest of them), whether it is the last, and the step of Newton's method with a line search."""
-    eps = float(np.finfo(z.dtype).eps)
+    eps, towards = float(np.finfo(z.dtype).eps), along(function, linear_solver)
 
     def step(state: Any) -> Any:
         z, r, size = state
-        direction = solved(lambda v: jvp(function, (z,), (v,))[1], ops.neg(r), linear_solver)
+        direction = towards(z, ops.neg(r))
 
         def trial(t: Any) -> Any:
             y = z + t * direction
@@ -127,7 +127,8 @@ def fixed_point(
     layout = Layout(x0, "fixed_point: x0")
 
     def residuals(x: Any) -> list[Any]:
-        found, spec = flatten(f(x, *args))
+        # What f gets it may write into.
+        found, spec = flatten(f(own(x), *args))
         shapes = [leaf_type(y).shape for y in found]
         if spec != layout.spec or len(shapes) != len(layout.kinds) or any(a != k.shape for a, k in zip(shapes, layout.kinds, strict=True)):
             raise ShapeError(
