@@ -30,7 +30,7 @@ from .live import caller_of, kernel_of
 from .placed import operands, run
 from .runtime.execute import executable_for
 from .runtime.plan import Memory
-from .runtime.standalone import standalone
+from .runtime.standalone import numba_function
 from .tensor import Boxed, Tensor
 from .transforms.rewrite import optimize
 from .transforms.tracing import check_leaf, device_of, face_of, leaf_type, standing_of
@@ -380,7 +380,7 @@ class Jitted:
                 found[place.path if place else f"constant {k}"] = place() if place else old
         return found
 
-    def njit(self, *args: Any, captures: str | None = None, **kwargs: Any) -> Any:
+    def njit(self, *args: Any, captures: str | None = None, target: str = "cpu", **kwargs: Any) -> Any:
         """The compiled function as a Numba dispatcher, for arguments of these dtypes, ranks and sizes (docs/calling_convention.md).
 
         The result is called from Python or from your own `@njit` code with the same arguments in the same order (a tree of arguments
@@ -388,18 +388,12 @@ class Jitted:
         layout, allocates its results, is safe in `prange`, and raises where a check fails.
         A function that reads arrays from its surroundings is refused unless `captures` is "freeze" (their present values become
         constants) or "arguments" (they become further arguments, in the order of `f.captures()`).
+        With `target="cuda"` it is a device function, which your own `@cuda.jit` kernels call: it takes the same arguments, then an array for
+        each result that is one, which it fills, and returns the 0-d results; it does no checks.
         """
         entry, leaves, _, _ = self._entry(args, kwargs)
-        if captures not in (None, "freeze", "arguments"):
-            raise ValueError(f"njit: captures is 'freeze' or 'arguments', not {captures!r}")
-        if entry.traced.captures and captures is None:
-            raise TracegradError(
-                f"njit: {self.__name__} reads {', '.join(p.path if p else 'a constant array' for p in entry.places)} from its surroundings. "  # type: ignore[attr-defined]
-                "Pass captures='freeze' to build the present values in, or captures='arguments' to make them further arguments."
-            )
-        if entry.traced.writes:
-            raise TracegradError(f"njit: {self.__name__} writes to its arguments; return the new values instead")  # type: ignore[attr-defined]
-        return standalone(entry.graph, [*leaves, *(entry.captured() or [])], len(leaves), captures or "freeze")
+        names = [p.path if p else "a constant array" for p in entry.places]
+        return numba_function(entry.traced, entry.graph, names, leaves, entry.captured() or [], captures, target)
 
     def named(self, args: Sequence[Any], first: int) -> dict[str, Any]:
         """Positional arguments from number `first` on, by their names."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import linecache
 import sys
@@ -20,15 +21,18 @@ from . import driver
 from .kernels import PARTS, Kernel
 from .support import SIMULATED
 
-if not SIMULATED:
-    # The simulator has no compiler to tell.
-    for _name in ("addresses", "scalar"):
-        importlib.import_module(f".{_name}", __package__).register()
-
 Start = Callable[[int, Sequence[int]], None]
 """Launches a kernel for so many items, with these arguments."""
 SIMULATED_THREADS, SIMULATED_BLOCKS = 4, 2
 """The simulator takes milliseconds for each thread."""
+
+
+@functools.cache
+def prepare() -> None:
+    """Tell Numba's compiler for devices what kernels call; the simulator has none to tell."""
+    if not SIMULATED:
+        for name in ("addresses", "scalar"):
+            importlib.import_module(f".{name}", __package__).register()
 
 
 def functions(source: str, kernels: Sequence[Kernel]) -> dict[str, Callable[..., None]]:
@@ -48,6 +52,7 @@ def functions(source: str, kernels: Sequence[Kernel]) -> dict[str, Callable[...,
 
 def ptx(function: Callable[..., None], kernel: Kernel, capability: tuple[int, int]) -> str:
     """The kernel in PTX for a compute capability; needs no device."""
+    prepare()
     with compiling_for(capability):
         text, _ = cuda.compile_ptx(function, (types.uint64,) * kernel.words, cc=capability, launch_bounds=kernel.threads)
     return str(text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -139,7 +139,7 @@ class _Writer:
             | {n for b in buffers for s in b.shape for n in names_in(s)}
             | {n for b in buffers for n in names_in(b.offset)}
         )
-        header = self.header(name, group, given, scratch, scalars, buffers, body)
+        start = self.start_of(name, group, given, scratch, scalars, buffers, body)
         for module, names in body.used.items():
             self.imports.setdefault(module, set()).update(names)
         threads = MOST_THREADS
@@ -157,7 +157,7 @@ class _Writer:
             scratch=tuple(scratch),
             scalars=tuple(scalars),
             work=1 if single else body.work,
-            source=header + text,
+            source=start + text,
         )
         self.launches.append(made)
         return made
@@ -172,7 +172,7 @@ class _Writer:
             body.body(1, group.body)
         return body
 
-    def header(self, name: str, group: Group, given: Any, scratch: Any, scalars: Any, buffers: Any, body: Body) -> str:
+    def start_of(self, name: str, group: Group, given: Any, scratch: Any, scalars: Any, buffers: Any, body: Body) -> str:
         parameters: list[str] = []
         for b in given:
             parameters.append(b.name)
@@ -210,17 +210,22 @@ class _Writer:
 
     def module(self) -> str:
         text = "\n\n\n".join(x.source for x in self.launches)
-        lines = ["import numpy as np", "from numba import cuda", ""]
-        support = sorted({w for w in ("acc", "index", "signed") if re.search(rf"\b{w}\(", text)})
-        if support:
-            lines.append(f"from tracegrad.codegen.native.support import {', '.join(support)}")
-        for module, names in sorted(self.imports.items()):
-            if names and module not in ("cuda", "support"):
-                lines.append(f"from tracegrad.codegen.native.{module} import {', '.join(sorted(names))}")
-        own = sorted(self.imports.get("cuda", set()) | {w for w in ("strided", "view") if re.search(rf"\b{w}\(", text)})
-        if own:
-            lines.append(f"from tracegrad.codegen.cuda.support import {', '.join(own)}")
-        return "\n".join(lines) + "\n\n\n" + text + "\n"
+        return header(self.imports, text) + text + "\n"
+
+
+def header(used: Mapping[str, set[str]], text: str) -> str:
+    """The imports of a module whose code is `text`, in which these functions are used."""
+    lines = ["import numpy as np", "from numba import cuda", ""]
+    support = sorted({w for w in ("acc", "index", "signed") if re.search(rf"\b{w}\(", text)})
+    if support:
+        lines.append(f"from tracegrad.codegen.native.support import {', '.join(support)}")
+    for module, names in sorted(used.items()):
+        if names and module not in ("cuda", "support"):
+            lines.append(f"from tracegrad.codegen.native.{module} import {', '.join(sorted(names))}")
+    own = sorted(used.get("cuda", set()) | {w for w in ("matmul", "strided", "view") if re.search(rf"\b{w}\(", text)})
+    if own:
+        lines.append(f"from tracegrad.codegen.cuda.support import {', '.join(own)}")
+    return "\n".join(lines) + "\n\n\n"
 
 
 def _buffers(body: Sequence[kernel.Statement]) -> set[str]:
@@ -228,4 +233,4 @@ def _buffers(body: Sequence[kernel.Statement]) -> set[str]:
     return read | written
 
 
-__all__ = ["PARTS", "Kernel", "Launch", "Plan", "plan"]
+__all__ = ["PARTS", "Kernel", "Launch", "Plan", "header", "plan"]

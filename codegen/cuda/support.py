@@ -139,3 +139,17 @@ total_and = _total("total_and", _both)
 total_or = _total("total_or", _either)
 total_max = _total("total_max", _larger)
 total_min = _total("total_min", _smaller)
+
+
+@on_device
+def matmul(a: Any, b: Any, out: Any, turned_a: bool, turned_b: bool) -> None:
+    """`out = a @ b` of matrices, either of them given transposed, by one thread."""
+    m, n = out.shape
+    k = a.shape[0] if turned_a else a.shape[1]
+    for row in range(m):
+        for column in range(n):
+            out[row, column] = 0
+            for deep in range(k):
+                x = a[deep, row] if turned_a else a[row, deep]
+                y = b[column, deep] if turned_b else b[deep, column]
+                out[row, column] += x * y

@@ -8,8 +8,32 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import TracegradError
 from ..ir.graph import Graph
+from ..schedule import schedule
+from ..transforms.rewrite import optimize
+from ..types import SIZES
 from .execute import Compiled, executable_for
+
+
+def numba_function(
+    traced: Any, graph: Graph, names: Sequence[str], leaves: Sequence[Any], captured: Sequence[Any], captures: str | None, target: str
+) -> Any:
+    """What `Jitted.njit` returns, for what was traced: `captured` are the values of what it reads around it, `names` what those are called."""
+    if target not in ("cpu", "cuda"):
+        raise ValueError(f"njit: target is 'cpu' or 'cuda', not {target!r}")
+    if captures not in (None, "freeze", "arguments"):
+        raise ValueError(f"njit: captures is 'freeze' or 'arguments', not {captures!r}")
+    if traced.captures and captures is None:
+        raise TracegradError(
+            f"njit: {graph.name} reads {', '.join(names)} from its surroundings. "
+            "Pass captures='freeze' to build the present values in, or captures='arguments' to make them further arguments."
+        )
+    if traced.writes:
+        raise TracegradError(f"njit: {graph.name} writes to its arguments; return the new values instead")
+    if target == "cuda":
+        return device_function(graph, captures != "arguments" and len(captured) > 0)
+    return standalone(graph, [*leaves, *captured], len(leaves), captures or "freeze")
 
 
 def standalone(graph: Graph, values: Sequence[Any], arguments: int, captures: str) -> Any:
@@ -22,3 +46,17 @@ def standalone(graph: Graph, values: Sequence[Any], arguments: int, captures: st
         () if captures == "arguments" else tuple(np.ascontiguousarray(v._data if hasattr(v, "_data") else v) for v in values[arguments:])
     )
     return native.make_njit(compiled.printed, program, frozen, len(graph.outputs) > 1)
+
+
+def device_function(graph: Graph, captures: bool) -> Any:
+    """A function that kernels of the user's own call on a GPU."""
+    if captures:
+        raise TypeError(f"{graph.name} reads arrays from its surroundings, which a device function cannot hold: pass captures='arguments'")
+    importlib.import_module("..codegen.cuda.driver", __package__).target()  # says what is missing
+    module = importlib.import_module("..codegen.cuda.device_function", __package__)
+    graph = optimize(graph)
+    SIZES.append(graph.sizes)
+    try:
+        return module.make_device_function(schedule(graph, ("A",) * len(graph.inputs)))
+    finally:
+        SIZES.pop()
