@@ -13,6 +13,7 @@ import pytest
 from unjitted import run_unjitted
 
 import tracegrad as tg
+from tracegrad.bench import long_loop
 from tracegrad.ir.graph import Graph
 from tracegrad.ir.parser import parse_graph
 from tracegrad.registry import OPS_BY_NAME
@@ -434,3 +435,12 @@ class TestWhatIsKept:
         segments, whole = map(float, done.stdout.split())
         assert 45 <= whole <= 60
         assert segments <= 3
+
+    def test_the_table_of_long_loops(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(long_loop, "in_a_process", lambda way, steps: long_loop.measured(way, steps, 1))
+        assert long_loop.main(["--steps", "1000"]) == 0
+        rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in capsys.readouterr().out.splitlines()[2:]]
+        assert [r[0] for r in rows] == ["None", "'sqrt'", "(100, 10)"]
+        planned = [int(r[1].replace(",", "")) for r in rows]
+        assert 24_000 <= planned[0] <= 24_500
+        assert planned[2] < planned[1] <= 24 * (25 + 40) + 500
