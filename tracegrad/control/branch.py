@@ -21,7 +21,7 @@ from ..transforms.derive import adjoint, batched, captures_of, tangent
 from ..transforms.tracing import leaf_type, plain
 from ..tree import unflatten
 from ..types import ArrayType
-from .region import Region, aligned, captured, closed, one_by_one, operands_of, path_of, region, strong
+from .region import Region, aligned, captured, check_functions, closed, one_by_one, operands_of, path_of, region, strong
 from .scan import scan_op
 
 # Inputs of the operation: the number of the branch (an integer, or a bool of two branches), then the inputs of every branch.
@@ -99,9 +99,12 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     >>> f(2, 9.0)
     np.float64(3.0)
     """
+    if callable(branches):
+        raise TypeError(f"{user_line()}: switch: branches is a sequence of functions, not one function")
     branches = list(branches)
     if not branches:
-        raise ValueError("switch: give at least one branch")
+        raise ValueError(f"{user_line()}: switch: give at least one branch")
+    check_functions("switch", **{f"branch {k}": b for k, b in enumerate(branches)})
     number = _known(index, "switch: the number of the branch", "iub")
     if number is not None:
         return branches[_checked(int(number), len(branches))](*operands)
@@ -123,6 +126,7 @@ def cond(predicate: Any, true_function: Callable[..., Any], false_function: Call
     >>> f(4.0), tg.grad(f)(4.0), tg.grad(f)(-1.0)
     (np.float64(2.0), np.float64(0.25), np.float64(0.0))
     """
+    check_functions("cond", true_function=true_function, false_function=false_function)
     truth = _known(predicate, "cond: the predicate", "iubf")
     if truth is not None:
         return (true_function if truth else false_function)(*operands)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .region import check_functions
 from .scan import scan
 
 
@@ -20,6 +21,7 @@ def map(f: Callable[[Any], Any], xs: Any) -> Any:
     >>> tg.map(lambda x: tg.cond(x > 0, np.sqrt, np.negative, x), np.array([4.0, -1.0]))
     array([2., 1.])
     """
+    check_functions("map", f=f)
     return scan(lambda carry, x: (carry, f(x)), (), xs)[1]
 
 

@@ -129,7 +129,19 @@ def copied(x: Any) -> Any:
 
 def own(init: Any) -> Any:
     """The initial carry as arrays that the body may write into."""
-    return map_leaves(lambda c: np.asarray(c)[()] if isinstance(c, (bool, int, float, complex)) else copied(c), init)
+
+    def array(c: Any) -> Any:
+        check_leaf(c, "the initial carry holds")
+        return np.asarray(c)[()] if isinstance(c, (bool, int, float, complex)) else copied(c)
+
+    return map_leaves(array, init)
+
+
+def check_functions(who: str, **given: Any) -> None:
+    """A TypeError where something given is no function."""
+    for name, function in given.items():
+        if not callable(function):
+            raise TypeError(f"{user_line()}: {who}: {name} must be a function, not {type(function).__name__}")
 
 
 def check_carry(who: str, carry: Any, spec: Any, kinds: Sequence[ArrayType], kind_of: Callable[[Any], ArrayType] = leaf_type) -> None:

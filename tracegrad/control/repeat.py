@@ -25,7 +25,7 @@ from ..transforms.derive import adjoint, batched, tangent
 from ..transforms.tracing import leaf_type, plain
 from ..tree import flatten, map_leaves, unflatten
 from ..types import ArrayType
-from .region import Region, captured, check_carry, closed, one_by_one, operands_of, own, region, repeated, strong, zero
+from .region import Region, captured, check_carry, check_functions, closed, one_by_one, operands_of, own, region, repeated, strong, zero
 from .scan import NUMBER, Checkpoint, Parts, in_segments, loop, scan_op, segmented, spans_of
 from .sized import sized_op, unused_symbol
 
@@ -204,8 +204,13 @@ def while_loop(
     >>> round(float(tg.jit(root)(2.0)), 10), round(float(tg.jit(tg.grad(root))(2.0)), 10)
     (1.4142135624, 0.3535533906)
     """
+    if max_steps is not None and (isinstance(max_steps, bool) or not isinstance(max_steps, (int, np.integer))):
+        raise TypeError(
+            f"{user_line()}: while_loop: max_steps must be an integer or None, not a {type(max_steps).__name__} ({max_steps!r:.60})"
+        )
     if max_steps is not None and max_steps < 0:
         raise ValueError(f"while_loop: max_steps must be at least 0, it is {max_steps}")
+    check_functions("while_loop", cond=cond, body=body)
     spans_of(checkpoint, 1, "while_loop")
     return loop_while(cond, body, init, max_steps, "", checkpoint)
 
@@ -241,8 +246,9 @@ def loop_while(
     leaves, spec = operands_of(init, "while_loop: the initial carry"), flatten(init)[1]
     kinds = [strong(x) for x in leaves]
     test = region(cond, (init,), kinds, "while_loop: the condition", "test")
-    (flag,) = test.graph.outputs if len(test.graph.outputs) == 1 else (None,)
-    if flag is None or flag.type.shape != ():
+    if test.out_spec != flatten(0)[1]:
+        raise TypeError(f"{user_line()}: while_loop: the condition must return one bool, it returned {test.out_spec}")
+    if test.graph.outputs[0].type.shape != ():
         raise ShapeError(f"{user_line()}: while_loop: the condition must return one value, use np.any or np.all")
     step = region(body, (init,), kinds, "while_loop: the body")
     _check_region("while_loop", step, spec, kinds)
@@ -285,6 +291,7 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any
     >>> f(3, 2.0), tg.grad(f, 1)(3, 2.0)
     (np.float64(12.0), np.float64(13.0))
     """
+    check_functions("fori_loop", body=body)
     ends = [_integer(x) for x in (lower, upper)]
     if not STATE.traces:
         carry = own(init)
@@ -332,7 +339,15 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any
     return unflatten(spec, [plain(x) for x in found])
 
 
+ARRAYS: tuple[type[Any], ...] = (Boxed, bool, int, float, complex, np.generic, np.ndarray)
+"""What has an array's type."""
+
+
 def _condition(value: Any) -> bool:
+    if not isinstance(value, ARRAYS):
+        raise TypeError(
+            f"{user_line()}: while_loop: the condition must return one bool, it returned a {type(value).__name__} ({value!r:.60})"
+        )
     shape = leaf_type(value).shape
     if shape != ():
         raise ShapeError(
@@ -345,6 +360,8 @@ def _integer(x: Any) -> Any:
     """A bound of fori_loop: an int, a size, or a traced integer."""
     if isinstance(x, integers.Integer):
         return x
+    if not isinstance(x, ARRAYS):
+        raise TypeError(f"{user_line()}: fori_loop: a bound must be one integer, not a {type(x).__name__} ({x!r:.60})")
     kind = leaf_type(x)
     if kind.dtype.kind not in "iu" or kind.shape != ():
         raise TypeError(f"{user_line()}: fori_loop: a bound must be one integer, not {kind}")

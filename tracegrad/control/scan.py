@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -18,15 +19,17 @@ from ..ir.dispatch import STATE, bind
 from ..ir.evaluate import evaluate
 from ..ir.graph import Graph, Var
 from ..ir.op import Types, op
+from ..ir.trace import user_line
 from ..ops import add, concatenate, moveaxis, mul, slice_array, stack
 from ..ops.shape import reshape
+from ..tensor import Boxed
 from ..transforms.derive import batched, captures_of, joint, tangent
 from ..transforms.partition import partition
-from ..transforms.tracing import leaf_type, plain
+from ..transforms.tracing import check_leaf, leaf_type, plain
 from ..tree import flatten, unflatten
 from ..types import ArrayType, Int
 from .block import checkpointed
-from .region import aligned, check_carry, closed, copied, operands_of, own, region, repeated, strong, zero
+from .region import aligned, check_carry, check_functions, closed, copied, operands_of, own, region, repeated, strong, zero
 
 # Inputs of the operation: constants, initial carries, stacked xs. Inputs of the body: constants, carries, the number of the step (which
 # slice of the xs it reads), one slice of each x. Outputs of the body: new carries, then ys; of the operation: final carries, stacked ys.
@@ -296,16 +299,23 @@ def scan(
     >>> tg.scan(lambda s, x: (s + x, s * x), 0.0, np.array([1.0, 2.0, 3.0]))
     (np.float64(6.0), array([0., 2., 9.]))
     """
+    check_functions("scan", f=f)
     x_leaves, x_spec = flatten(xs)
+    for x in x_leaves:
+        check_leaf(x, "scan: xs holds")
     sizes = [leaf_type(x).shape[0] if leaf_type(x).shape else None for x in x_leaves]
     if any(s is None for s in sizes):
-        raise ShapeError("scan: every leaf of xs needs a leading axis to loop over; pass scalars through the carry or a closure")
+        raise ShapeError(
+            f"{user_line()}: scan: every leaf of xs needs a leading axis to loop over; pass scalars through the carry or a closure"
+        )
     if length is None and not sizes:
-        raise ValueError("scan: give xs or length")
-    count: Any = length if length is not None else sizes[0]
+        raise ValueError(f"{user_line()}: scan: give xs or length")
+    count: Any = _length(length) if length is not None else sizes[0]
     spans = spans_of(checkpoint, count, "scan")
     if any(s != count for s in sizes):
-        raise ShapeError(f"scan: the leading sizes of xs differ: {sizes}" + (f" (length={length})" if length is not None else ""))
+        raise ShapeError(
+            f"{user_line()}: scan: the leading sizes of xs differ: {sizes}" + (f" (length={length})" if length is not None else "")
+        )
     if not STATE.traces and count:
         return _loop(f, init, x_leaves, x_spec, int(count), reverse, tuple(map(int, spans)))
     carry_leaves, carry_spec = operands_of(init, "scan: the initial carry"), flatten(init)[1]
@@ -321,10 +331,26 @@ def scan(
     return unflatten(carry_spec, [plain(c) for c in last]), unflatten(y_spec, [plain(y) for y in ys])
 
 
+def _length(length: Any) -> Int:
+    """The number of steps, where it is known when the loop is traced."""
+    if isinstance(length, integers.Integer):
+        return length
+    if not hasattr(length, "__index__") or (isinstance(length, Boxed) and isinstance(length._data, Var)):
+        raise TypeError(
+            f"{user_line()}: scan: length must be an integer that is known when the function is traced, not a {type(length).__name__} "
+            f"({length!r:.60}); fori_loop takes computed numbers of steps"
+        )
+    number = operator.index(length)
+    if number < 0:
+        raise ValueError(f"{user_line()}: scan: length must be at least 0, it is {number}")
+    return number
+
+
 def _check_step(out: Any, carry_spec: Any, kinds: Sequence[ArrayType], kind_of: Callable[[Any], ArrayType]) -> tuple[Any, Any]:
     """The pair that the body returned; a TypeError where its carry is not like the initial one."""
     if not isinstance(out, tuple) or len(out) != 2:
-        raise TypeError(f"scan: the body must return a pair (carry, y), it returned {type(out).__name__}")
+        found = f"a tuple of {len(out)}" if isinstance(out, tuple) else f"a {type(out).__name__}"
+        raise TypeError(f"{user_line()}: scan: the body must return a pair (carry, y), it returned {found}")
     check_carry("scan", out[0], carry_spec, kinds, kind_of)
     return out
 
