@@ -7,7 +7,7 @@ with the same number of threads, and every entry of every result is checked agai
 
 from __future__ import annotations
 
-from . import black_scholes, dispatch, gmm, kmeans, lennard_jones, llsq, logistic, lorenz, lse, lstm, mlp, newton, rosenbrock, training
+from . import black_scholes, dispatch, gmm, kmeans, lennard_jones, llsq, logistic, lorenz, lse, lstm, mlp, newton, ode, rosenbrock, training
 from .workload import Workload, disagreement
 
 WORKLOADS: tuple[Workload, ...] = (
@@ -25,6 +25,7 @@ WORKLOADS: tuple[Workload, ...] = (
     *lorenz.WORKLOADS,
     *lstm.WORKLOADS,
     *newton.WORKLOADS,
+    *ode.WORKLOADS,
 )
 SIZES = ("small", "default", "large")
 

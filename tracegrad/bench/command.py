@@ -74,7 +74,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], ve
     parser.add_argument(
         "--startup",
         action="store_true",
-        help="also time the start of processes: imports, and a function from the cache against Numba's own cached functions",
+        help="also time the start of processes: imports, a function from the cache against Numba's own, and how long loops of 10 to 10^6 steps compile",
     )
     parser.add_argument(
         "--operations",
@@ -222,6 +222,7 @@ def show(findings: Findings) -> None:
         out.print(report.rich_table(f"jit against others, {count}, ms per derivative", *rows))
     if findings.start_up is not None:
         out.print(report.rich_table(f"Start-up, medians of {findings.start_up.repeat}", *findings.start_up.rows()))
+        out.print(report.rich_table("CPU seconds to compile a loop", *findings.start_up.loop_rows()))
     if findings.peers or findings.start_up is not None:
         out.print(report.rich_table("Aims", *targets.rows(findings.results)))
     for line in report.remarks(findings.outcomes, findings.peers):

@@ -65,6 +65,8 @@ class Findings:
                 parts += [table("MB that the first call takes, compilers and what stays included", each)]
         if self.start_up is not None:
             parts += [table(f"Start-up, whole processes, medians of {self.start_up.repeat}", self.start_up.rows())]
+            if self.start_up.loops:
+                parts += [table("CPU seconds to compile a loop", self.start_up.loop_rows())]
         if self.peers or self.start_up is not None:
             parts += [table("Aims", targets.rows(self.results))]
         remarks = report.remarks(self.outcomes, self.peers)

@@ -48,12 +48,15 @@ def forty_data(n: int, steps: int) -> tuple[Any, ...]:
 # --- by hand: the states of all steps are kept, and each step is taken back by the transposed method ---------------------------------
 
 
-def taken_back(f: Slope, pulled: Callable[[Any, Any], tuple[Any, Any]], u: Any, steps: int, parameters: Any) -> tuple[Any, Any]:
-    """The gradient of |u|^2 after so many steps; `pulled(state, cotangent)` gives J' v with respect to the state and to the parameters."""
+def taken_back(
+    f: Slope, pulled: Callable[[Any, Any], tuple[Any, Any]], u: Any, steps: int, parameters: Any, start: Any = None
+) -> tuple[Any, Any]:
+    """The gradient of |u|^2 after so many steps, or of another function with the gradient `start` there; `pulled(state, cotangent)` gives J' v
+    with respect to the state and to the parameters."""
     path = [u]
     for _ in range(steps):
         path.append(runge_kutta(f, path[-1]))
-    bar, total = 2 * path[-1], np.zeros_like(parameters)
+    bar, total = 2 * path[-1] if start is None else start, np.zeros_like(parameters)
     for v in reversed(path[:-1]):
         a = f(v)
         b = f(v + STEP / 2 * a)
@@ -89,6 +92,31 @@ def forty_reference(u: Floats, force: Floats, n: Floats) -> list[Any]:
         return np.roll(product, 1) - np.roll(product, -2) + np.roll(ct * (np.roll(v, -1) - np.roll(v, 2)), -1) - ct, np.sum(ct)
 
     return list(taken_back(f, pulled, u, len(n), force))
+
+
+def three_product(u: Floats, p: Floats, n: Floats, v: Floats) -> list[Any]:
+    """The tangents of the states beside them, and each step of both taken back."""
+
+    def f(w: Any) -> Any:
+        x, y, z, dx, dy, dz = w
+        return np.array(
+            [
+                *(p[0] * (y - x), x * (p[1] - z) - y, x * y - p[2] * z),
+                *(p[0] * (dy - dx), dx * (p[1] - z) - x * dz - dy, dx * y + x * dy - p[2] * dz),
+            ]
+        )
+
+    def pulled(w: Any, ct: Any) -> tuple[Any, Any]:
+        x, y, z, dx, dy, dz = w
+        jacobian = np.array([[-p[0], p[0], 0.0], [p[1] - z, -1.0, -x], [y, x, -p[2]]])
+        moved = np.array([[0.0, 0.0, 0.0], [-dz, 0.0, -dx], [dy, dx, 0.0]])
+        return ct @ np.block([[jacobian, np.zeros((3, 3))], [moved, jacobian]]), np.zeros(3)
+
+    # The gradient is 2 last . d(last), so its derivative along v has both halves of the last state, crosswise.
+    path = np.concatenate([u, v])
+    for _ in range(len(n)):
+        path = runge_kutta(f, path)
+    return [taken_back(f, pulled, np.concatenate([u, v]), len(n), np.zeros(3), np.concatenate([path[3:], path[:3]]) * 2)[0][:3]]
 
 
 def three_loops(u: Floats, p: Floats, n: Floats) -> tuple[Floats, Floats]:
@@ -250,6 +278,17 @@ WORKLOADS = (
         reference=three_reference,
         argnums=(0, 1),
         numba=three_loops,
+        torch=three_in_torch,
+        loops=True,
+    ),
+    Workload(
+        name="lorenz63",
+        derivative="hvp",
+        doc="second derivatives through a long loop",
+        function=three,
+        data=three_data,
+        sizes={"small": {"steps": 50}, "default": {"steps": 1_000}, "large": {"steps": 1_200}},
+        reference=three_product,
         torch=three_in_torch,
         loops=True,
     ),

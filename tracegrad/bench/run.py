@@ -138,9 +138,9 @@ class Case:
         with np.load(self.result) as stored:
             found = [stored[f"arr_{k}"] for k in range(len(stored.files))]
         self.result.unlink()
-        wrong = disagreement(found, self.work() if outcome.contestant == "floor" else self.expected)
+        wrong = disagreement(found, self.work() if outcome.contestant == "floor" else self.expected, self.workload.tolerance)
         if not wrong and outcome.contestant == "jit" and self.eager is not None:
-            against = disagreement(found, self.eager)
+            against = disagreement(found, self.eager, self.workload.tolerance)
             wrong = f"differs from eager: {against}" if against else ""
         if outcome.contestant == "eager":
             self.eager = found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import statistics
 import subprocess
 import sys
@@ -46,6 +47,31 @@ print(f"{value:.10e} {gradient.sum():.10e}")
 """
 
 
+# Of a long loop, and of its gradient, CPU seconds until the first result less those of a second call, for several numbers of steps.
+TRIPS = (10, 1_000, 1_000_000)
+LOOP = f"""
+import json, time
+import numpy as np
+import tracegrad as tg
+from tracegrad.bench import lorenz
+from tracegrad.bench.workload import with_modules
+
+def seconds(f, *arguments):
+    start = time.process_time()
+    f(*arguments)
+    return time.process_time() - start
+
+loop = with_modules(lorenz.three, np, None, tg)
+tg.jit(tg.grad(lambda x: (x * x).sum()))(np.ones(3))
+found = []
+for steps in {TRIPS}:
+    arguments = lorenz.three_data(steps)
+    for f in (tg.jit(loop), tg.jit(tg.grad(loop, argnums=(0, 1)))):
+        found.append(seconds(f, *arguments) - seconds(f, *arguments))
+print(json.dumps(found))
+"""
+
+
 @dataclass(frozen=True)
 class StartUp:
     """Seconds of whole processes, medians of `repeat`; the first runs of the two programs have empty caches and are made once."""
@@ -57,6 +83,8 @@ class StartUp:
     jit_first: float
     numba_second: float
     jit_second: float
+    loops: tuple[tuple[float, float], ...] = ()
+    """CPU seconds to compile a loop, and its gradient, for each number of steps in `TRIPS`."""
 
     @property
     def above_numpy(self) -> float:
@@ -80,6 +108,13 @@ class StartUp:
         )
         return ["process", "s"], [[name, f"{value:.3f}"] for name, value in lines]
 
+    def loop_rows(self) -> tuple[list[str], list[list[str]]]:
+        """Headings and rows of a table."""
+        times = [[f"{value:.2f}" for value in pair] for pair in self.loops]
+        return ["what", *[f"{steps:,} steps" for steps in TRIPS]], [
+            [name, *[pair[k] for pair in times]] for k, name in enumerate(("lorenz63", "lorenz63, gradient"))
+        ]
+
 
 def measure(variables: Mapping[str, str], repeat: int, progress: Callable[[str], None]) -> StartUp:
     """Run the programs in turn, so that what disturbs the machine disturbs all alike."""
@@ -101,13 +136,29 @@ def measure(variables: Mapping[str, str], repeat: int, progress: Callable[[str],
         (numba_first, expected), (jit_first, found) = (timed(programs[key], environment) for key in ("numba", "jit"))
         if found != expected:
             raise RuntimeError(f"start-up: tracegrad prints {found}, Numba {expected}")
+        progress("loops of several lengths")
+        loop = folder / "loop_program.py"
+        loop.write_text(LOOP)
+        compiled: list[list[float]] = [
+            json.loads(timed(loop, {**environment, "TRACEGRAD_CACHE_DIR": str(folder / f"loops{k}")})[1]) for k in range(min(repeat, 3))
+        ]
+        fastest = [min(times) for times in zip(*compiled, strict=True)]
         samples: dict[str, list[float]] = {key: [] for key in programs}
         for k in range(repeat):
             progress(f"second processes, {k + 1} of {repeat}")
             for key, program in programs.items():
                 samples[key].append(timed(program, environment)[0])
     median = {key: statistics.median(values) for key, values in samples.items()}
-    return StartUp(repeat, median["numpy"], median["tracegrad"], numba_first, jit_first, median["numba"], median["jit"])
+    return StartUp(
+        repeat,
+        median["numpy"],
+        median["tracegrad"],
+        numba_first,
+        jit_first,
+        median["numba"],
+        median["jit"],
+        tuple(zip(fastest[::2], fastest[1::2], strict=True)),
+    )
 
 
 def timed(program: Path, environment: Mapping[str, str]) -> tuple[float, str]:

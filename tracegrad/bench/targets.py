@@ -19,6 +19,8 @@ FASTER_THAN_PEERS = (
     *("logistic-breast-cancer-value_and_grad", "logistic-breast-cancer-hessian"),
 )
 NEAR_LOOPS = ("llsq-grad", "llsq-short-grad", "kmeans-grad", "kmeans-hvp", "lennard_jones-value_and_grad")
+LOOPS = ("lorenz63-grad", "lorenz96-grad", "lstm-grad", "newton-grad", "ode-grad")
+"""Against loops written by hand with an adjoint written by hand."""
 TRAINING = ("training-SGD-step", "training-Adam-step")
 NEAR_BLAS = ("mlp-value_and_grad", "gmm-wide-grad", "logistic-random-value_and_grad", "logistic-random-hessian")
 
@@ -125,6 +127,11 @@ AIMS = (
     compared("black_scholes-value_and_grad", "JAX", "jit", ">=", 5.0),
     *[faster(key, 1.0) for key in FASTER_THAN_PEERS],
     faster("lennard_jones-value_and_grad", 3.0),
+    compared("lorenz63-grad", "JAX", "jit", ">=", 30.0),
+    compared("lorenz96-grad", "JAX", "jit", ">=", 5.0),
+    compared("lstm-grad", "JAX", "jit", ">=", 1.5),
+    faster("ode-grad", 10.0),
+    *[compared(key, "jit", "hand-written Numba", "<=", 1.5) for key in LOOPS],
     *[compared(key, "jit", "hand-written Numba", "<=", 1.3) for key in NEAR_LOOPS],
     *[compared(key, "eager", "jit", ">=", 3.0) for key in TRAINING],
     Aim("lennard_jones: MB of a call / MB of all pairs", "<=", 0.5, lambda r: r.against_all_pairs()),

@@ -17,6 +17,8 @@ autograd: Any = import_module("autograd")
 def prepare(workload: Workload, arguments: list[Any], threads: int) -> Prepared:
     if workload.step is not None:
         raise NotFittingError("no optimizers")
+    if workload.name == "ode":
+        raise NotFittingError("no solver whose steps it sees")
     if workload.name == "newton":
         raise NotFittingError("no batched while loop: 100,000 loops in Python")
     function = with_modules(workload.function, import_module("autograd.numpy"), import_module("autograd.scipy.special"))

@@ -31,7 +31,7 @@ def prepare_from_numpy(workload: Workload, arguments: list[Any], threads: int) -
 def _prepared(workload: Workload, arguments: list[Any], put: Callable[[Any], Any]) -> Prepared:
     if workload.step is not None:
         raise NotFittingError("no optimizers")
-    loops = SimpleNamespace(scan=jax.lax.scan, while_loop=jax.lax.while_loop, vmap=jax.vmap)
+    loops = SimpleNamespace(scan=jax.lax.scan, while_loop=jax.lax.while_loop, vmap=jax.vmap, odeint=odeint)
     function = with_modules(workload.function, import_module("jax.numpy"), import_module("jax.scipy.special"), loops)
     inputs = [put(a) for a in arguments]
     derivative, primal = jax.jit(_transformed(workload, function)), jax.jit(function)
@@ -41,6 +41,17 @@ def _prepared(workload: Workload, arguments: list[Any], put: Callable[[Any], Any
     return Prepared(
         lambda: wait(derivative(*extended)), lambda: wait(primal(*inputs)), lambda r: [np.asarray(a) for a in jax.tree_util.tree_leaves(r)]
     )
+
+
+def odeint(f: Callable[..., Any], y0: Any, times: Any, *args: Any, rtol: float, atol: float) -> Any:
+    """By Diffrax where it is installed: the same method, gradients of the steps taken. Otherwise by JAX's own, which integrates an adjoint equation."""
+    try:
+        diffrax = import_module("diffrax")
+    except ImportError:
+        return import_module("jax.experimental.ode").odeint(f, y0, times, *args, rtol=rtol, atol=atol)
+    term, saved = diffrax.ODETerm(lambda t, y, args: f(y, t, *args)), diffrax.SaveAt(ts=times)
+    control = diffrax.PIDController(rtol=rtol, atol=atol)
+    return diffrax.diffeqsolve(term, diffrax.Dopri5(), times[0], times[-1], None, y0, args, saveat=saved, stepsize_controller=control).ys
 
 
 def _transformed(workload: Workload, function: Callable[..., Any]) -> Any:

@@ -55,6 +55,7 @@ class Workload:
     loops       whether the function is written with the loops of `control`, which libraries have of their own
     elementwise whether the function does little more than arithmetic on each entry and a sum
     torch       `torch(module)` gives the function for torch
+    tolerance   how far results may be from the reference: all contestants integrate with steps of their own choice, say
     step        of a "step": `step(library, *parameters)` gives the step, a function of the other arguments, and the parameters it moves
     casadi      `casadi(module)` gives the function on CasADi's symbols; None where the function does not fit CasADi
     """
@@ -75,6 +76,7 @@ class Workload:
     elementwise: bool = False
     torch: Callable[[Any], Function] | None = None
     casadi: Callable[[Any], Function] | None = None
+    tolerance: float = TOLERANCE
     step: Callable[..., tuple[Function, list[Any]]] | None = None
 
     @property
@@ -125,10 +127,10 @@ def with_modules(function: Function, numpy: Any, special: Any, control: Any = No
     return FunctionType(function.__code__, scope, function.__name__, function.__defaults__, function.__closure__)
 
 
-def disagreement(found: Sequence[Any], expected: Sequence[Any]) -> str:
+def disagreement(found: Sequence[Any], expected: Sequence[Any], tolerance: float = TOLERANCE) -> str:
     """Why `found` is not the expected derivative, or "" where it is.
 
-    Every entry must satisfy |error| <= 1e-10 * max(|g_i|, max|g|), and no array may be all zero where the expected one is not.
+    Every entry must satisfy |error| <= tolerance * max(|g_i|, max|g|), and no array may be all zero where the expected one is not.
     """
     if len(found) != len(expected):
         return f"{len(found)} results instead of {len(expected)}"
@@ -144,6 +146,6 @@ def disagreement(found: Sequence[Any], expected: Sequence[Any]) -> str:
             return f"result {k} is all zero"
         scale = float(np.max(np.abs(e), initial=0.0))
         error = float(np.max(np.abs(f - e), initial=0.0))
-        if error > TOLERANCE * scale:
+        if error > tolerance * scale:
             return f"result {k} is wrong: relative error {error / scale if scale else error:.1e}"
     return ""
