@@ -132,7 +132,7 @@ def test_fifty_sizes_compile_twice(key: str, monkeypatch: pytest.MonkeyPatch) ->
 
     workload = own(SWEPT[key])
     base = dict(workload.sizes["small"])
-    axis = next(iter(p for p in ("n", "batch", "steps", "length") if p in base))
+    axis = next(iter(p for p in ("n", "batch", "steps", "length", "times") if p in base))
     f = tg.jit(transformed(workload))
     monkeypatch.setattr(Compiled, "__init__", counted)
     # Through sizes that the other axes have, too.
