@@ -23,6 +23,7 @@ from .bench import command
 from .bench.machine import cpu_name, installed
 from .bench.measure import seconds_per_call, usable_cores
 from .derivatives import value_and_grad
+from .devices import driver
 from .jit import jit
 from .runtime.threads import get_num_threads
 
@@ -112,18 +113,27 @@ def _blas_of(package: Any) -> str:
 
 
 def cuda() -> Rows:
-    """Numba's CUDA target and the devices that it finds."""
-    version = installed("numba-cuda")
-    if version is None:
-        return [("numba-cuda", "not installed; computing on the CPU needs none")]
-    try:
-        target = importlib.import_module("numba.cuda")
-        names = [d.name for d in target.list_devices()] if target.is_available() else []
-        devices = [name.decode() if isinstance(name, bytes) else str(name) for name in names]
-    except Exception as error:
-        # Without a driver this raises in many ways, and that is no fault of the installation.
-        return [("numba-cuda", version), ("devices", f"none ({type(error).__name__})")]
-    return [("numba-cuda", version), ("devices", ", ".join(devices) or "none")]
+    """numba-cuda with what it needs, and the devices; or what is missing, and how to get it."""
+    target = driver()
+    found = target.versions()
+    if not found["numba-cuda"]:
+        return [("numba-cuda", f"not installed; computing on the CPU needs none. For GPUs: {target.INSTALL}")]
+    lacking = [name for name, version in found.items() if not version]
+    tools = ", ".join(f"{name.removeprefix('nvidia-')} {version}" for name, version in found.items() if version and name != "numba-cuda")
+    rows = [("numba-cuda", found["numba-cuda"]), ("toolkit", tools or "none")]
+    if lacking:
+        rows.append(
+            ("not there", f"{', '.join(lacking)}: {target.INSTALL} brings them, unless a CUDA toolkit on this machine stands in for them")
+        )
+    rows.append(("simulator", "on (NUMBA_ENABLE_CUDASIM)" if target.simulated() else "off"))
+    if reason := target.missing():
+        return [*rows, ("devices", f"none: {reason}")]
+    for k in range(target.device_count()):
+        free, total = target.memory_info(k)
+        memory = f", {size(total)} of memory, {size(free)} free" if total else ""
+        major, minor = target.capability(k)
+        rows.append((f"cuda:{k}", f"{target.device_name(k)}, compute capability {major}.{minor}{memory}"))
+    return rows
 
 
 def kept() -> Rows:

@@ -12,7 +12,7 @@ import numpy as np
 from . import ops
 from .autograd.versions import born
 from .config import default_dtype
-from .devices import CPU, resolve
+from .devices import CPU, exchange, resolve
 from .dtypes import check
 from .faces.operators import array_of, holds_boxed
 from .faces.tensor_casts import own, sizes_of
@@ -33,6 +33,8 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
     tensor([[1., 2.],
             [3., 4.]])
     """
+    if not isinstance(data, Value) and hasattr(data, "__cuda_array_interface__"):
+        data = Tensor(exchange.from_interface(data))
     if isinstance(data, Boxed):
         value = data.detach() if isinstance(data, Tensor) else data
         value = ops.positive(value) if dtype is None or np.dtype(dtype) == data.dtype else ops.convert(value, dtype)
@@ -69,7 +71,7 @@ def _of_python_numbers(data: Any) -> bool:
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """`data` as a tensor, sharing memory with an ndarray where dtype and device allow.
+    """`data` as a tensor, sharing memory with an ndarray, or an array of a GPU (CuPy, Numba), where dtype and device allow.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -81,6 +83,9 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     if isinstance(data, Tensor):
         result: Tensor = data.to(dtype=dtype, device=device)
         return result
+    if not isinstance(data, Value) and hasattr(data, "__cuda_array_interface__"):
+        shared: Tensor = born(Tensor(exchange.from_interface(data)))
+        return shared.to(dtype=dtype, device=device)  # type: ignore[no-any-return]
     if device is not None and resolve(device) != CPU:
         return tensor(data, dtype=dtype, device=device)
     if isinstance(data, np.ndarray) and not STATE.traces:
@@ -88,6 +93,22 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
         made: Tensor = born(Tensor(array))
         return made
     return tensor(data, dtype=dtype)
+
+
+def from_dlpack(other: Any) -> Tensor:
+    """A tensor on the memory of an array of another library (torch, CuPy, JAX, NumPy), on its device.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> a = np.zeros(2)
+    >>> tg.from_dlpack(a)[0] = 1
+    >>> a
+    array([1., 0.])
+    """
+    if not hasattr(other, "__dlpack__"):
+        raise TypeError(f"from_dlpack expects an array with __dlpack__, got {type(other).__name__}")
+    made: Tensor = born(Tensor(exchange.from_dlpack(other)))
+    return made
 
 
 def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
@@ -251,6 +272,7 @@ __all__ = [
     "empty",
     "empty_like",
     "eye",
+    "from_dlpack",
     "from_numpy",
     "full",
     "full_like",

@@ -54,7 +54,7 @@ def missing() -> str:
 def _why(cuda: Any) -> str:
     """What the driver answered when it was initialized, in one line."""
     error = getattr(cuda, "cuda_error", lambda: None)()
-    return " ".join(str(error).split()) or "libcuda could not be loaded"
+    return " ".join(str(error).split()).partition(". ")[0].rstrip(".") or "libcuda could not be loaded"
 
 
 def device_count() -> int:

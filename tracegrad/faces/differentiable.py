@@ -15,7 +15,7 @@ from ..autograd.mode import MODE
 from ..autograd.saved import before_write
 from ..autograd.versions import Aside, Uncounted
 from ..autograd.written import fresh
-from ..devices import DeviceArray
+from ..devices import DeviceArray, exchange
 from ..dtypes import is_differentiable
 from ..ir.dispatch import SPECIAL, STATE, Value, bind
 from ..ir.graph import Var
@@ -276,6 +276,34 @@ class Differentiable(Value):
         if type(self._data) is DeviceArray:
             return self._data.pointer
         return int(self._concrete("data_ptr()", "A traced value has no memory.").ctypes.data)
+
+    def __dlpack_device__(self: Any) -> tuple[int, int]:
+        """The device, as DLPack numbers it."""
+        self._refresh()
+        if type(self._data) is DeviceArray:
+            return exchange.place(self._data)
+        found: tuple[int, int] = self._concrete("DLPack", "A traced value has no memory.").__dlpack_device__()
+        return found
+
+    def __dlpack__(self: Any, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None) -> Any:
+        """The memory for another library (`torch.from_dlpack(x)`), shared. Raises BufferError for a tensor that requires grad."""
+        if self.requires_grad:
+            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        self._refresh()
+        if type(self._data) is DeviceArray:
+            return exchange.capsule(self._data, stream, dl_device, copy)
+        data = self._concrete("DLPack", "A traced value has no memory.")
+        return data.__dlpack__(max_version=max_version, dl_device=dl_device, copy=copy)
+
+    @property
+    def __cuda_array_interface__(self: Any) -> dict[str, Any]:
+        """The memory for another library (`cupy.asarray(x)`), shared; only tensors on a GPU that do not require grad have it."""
+        if type(self._data) is not DeviceArray:
+            raise AttributeError("Can't get __cuda_array_interface__ on non-CUDA tensor; use .cuda() first")
+        if self.requires_grad:
+            raise RuntimeError("Can't get __cuda_array_interface__ on Variable that requires grad; use .detach() first")
+        self._refresh()
+        return self._data.__cuda_array_interface__
 
     def is_contiguous(self: Any) -> bool:
         """Whether the elements lie in C order without gaps."""
