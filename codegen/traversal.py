@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from .integers import Integer, substitute, symbol
-from .kernel import Allocate, Apply, Call, Check, Declare, Grow, If, Let, Load, Loop, Statement, Store, Update, While
+from .kernel import Allocate, Apply, Call, Check, Declare, Grow, If, Let, Load, Loop, Name, Statement, Store, Update, While
 from .kernel import Index as IndexValue
 
 Index: TypeAlias = tuple[Any, ...]
@@ -107,7 +107,7 @@ def moved(body: tuple[Statement, ...], move: Callable[[str, Index], Access]) -> 
 
 
 def renamed(body: Iterable[Statement], old: str, new: str) -> tuple[Statement, ...]:
-    """The statements with the index `new` in place of `old`, which nothing inside them binds."""
+    """The statements with the index or local `new` in place of `old`, which nothing inside them makes."""
     place = {old: symbol(new)}
 
     def expression(e: Any) -> Any:
@@ -120,12 +120,16 @@ def renamed(body: Iterable[Statement], old: str, new: str) -> tuple[Statement, .
                 return Load(buffer, tuple(map(expression, at)), dtype)
             case Apply(code, arguments, dtype):
                 return Apply(code, tuple([(name, expression(a)) for name, a in arguments]), dtype)
+            case Name(name, dtype) if name == old:
+                return Name(new, dtype)
         return e
 
     def statement(s: Statement) -> Statement:
         match s:
-            case Let() | Declare() | Update():
+            case Let() | Declare():
                 return replace(s, value=expression(s.value))
+            case Update(name, value):
+                return replace(s, name=new if name == old else name, value=expression(value))
             case Store():
                 return replace(s, index=tuple(map(expression, s.index)), value=expression(s.value))
             case Loop():

@@ -1,8 +1,8 @@
 """Which iterations of a loop may run at the same time, and what their threads must then do together.
 
 A loop is *independent* where no two iterations touch an element that one of them writes. It is a *reduction* where iterations
-meet only in accumulators whose order of combination is free, and it needs *atomics* where they meet only in elements that they add to.
-Anything else runs in order.
+meet only in accumulators whose order of combination is free, and *running* where they also read what has been accumulated so far. It needs
+*atomics* where they meet only in elements that they add to. Anything else runs in order.
 """
 
 from __future__ import annotations
@@ -114,17 +114,61 @@ def used(body: Iterable[kernel.Statement]) -> set[str]:
 
 def parallel(loop: kernel.Loop, root: Mapping[str, str], deterministic: bool) -> Parallel | None:
     """How the iterations of a loop may be shared, or None where they must run in order."""
+    found, atomics = _accumulators(loop), _atomics(loop, root, deterministic)
+    if found is None or atomics is None or any(_reads(s) & found.keys() for s in statements(loop.body)):
+        return None
+    return Parallel(tuple(found.values()), atomics)
+
+
+@dataclass(frozen=True)
+class Running:
+    """A loop whose iterations read its accumulators: the statements that find what one of them contributes."""
+
+    accumulators: tuple[Accumulator, ...]
+    contribution: tuple[kernel.Statement, ...]
+
+
+def running(loop: kernel.Loop, root: Mapping[str, str], deterministic: bool) -> Running | None:
+    """How a loop of running totals may be shared, or None where it is not one, or what it adds depends on the totals."""
+    found = _accumulators(loop, ordered=True)
+    if not found or _atomics(loop, root, deterministic) != frozenset():
+        return None
+    late = set(found)
+    part: list[kernel.Statement] = []
+    for s in loop.body:
+        match s:
+            case kernel.Update(name, value, _, _) if name in found:
+                if names_in(value) & late:
+                    return None
+                part.append(s)
+            case kernel.Let() | kernel.Declare() | kernel.Update() | kernel.Loop() | kernel.While() | kernel.If():
+                changed = {x.name for x in statements([s]) if isinstance(x, (kernel.Let, kernel.Declare, kernel.Update))}
+                if changed & found.keys():
+                    return None
+                if used([s]) & late or any(isinstance(x, kernel.Store) for x in statements([s])):
+                    late |= changed
+                else:
+                    part.append(s)
+    return Running(tuple(found.values()), tuple(part))
+
+
+def _accumulators(loop: kernel.Loop, ordered: bool = False) -> dict[str, Accumulator] | None:
+    """What the iterations combine into, by name; None where the order matters (or, for what keeps the order, the way they combine)."""
     inner = defined(loop.body)
     found: dict[str, Accumulator] = {}
     for s in statements(loop.body):
         if isinstance(s, (kernel.Call, kernel.Allocate)):
             return None
         if isinstance(s, kernel.Update) and s.name not in inner:
-            free = s.combine in ANY_ORDER or not s.exact or (s.combine is not None and s.value.dtype.kind in "iub")
+            free = ordered or s.combine in ANY_ORDER or not s.exact or (s.combine is not None and s.value.dtype.kind in "iub")
             if s.combine is None or not free or found.setdefault(s.name, _accumulator(s)).combine != s.combine:
                 return None
-    if any(_reads(s) & found.keys() for s in statements(loop.body)):
-        return None
+    return found
+
+
+def _atomics(loop: kernel.Loop, root: Mapping[str, str], deterministic: bool) -> frozenset[str] | None:
+    """The buffers that iterations must add to atomically; None where they meet in memory in another way."""
+    inner = defined(loop.body)
     stored: dict[str, list[Access]] = {}
     loaded: dict[str, list[Access]] = {}
     for a in accesses(loop.body):
@@ -142,7 +186,7 @@ def parallel(loop: kernel.Loop, root: Mapping[str, str], deterministic: bool) ->
         if not addable or (deterministic and not exact):
             return None
         atomics.update(a.buffer for a in writes)
-    return Parallel(tuple(found.values()), frozenset(atomics))
+    return frozenset(atomics)
 
 
 def _accumulator(s: kernel.Update) -> Accumulator:

@@ -133,12 +133,44 @@ def _smaller(x: Any, y: Any) -> Any:
     return x if x <= y or x != x else y
 
 
+def _running(name: str, combine: Any) -> Any:
+    """A function that gives each thread of a block `carry` with the values of the threads before it, and with those of all."""
+
+    def running(value: Any, carry: Any, shared: Any) -> Any:
+        me = cuda.threadIdx.x
+        cuda.syncthreads()
+        shared[me] = value
+        cuda.syncthreads()
+        distance = 1
+        while distance < cuda.blockDim.x:
+            found = shared[me]
+            if me >= distance:
+                found = combine(shared[me - distance], found)
+            cuda.syncthreads()
+            shared[me] = found
+            cuda.syncthreads()
+            distance *= 2
+        before = carry
+        if me > 0:
+            before = combine(carry, shared[me - 1])
+        return before, combine(carry, shared[cuda.blockDim.x - 1])
+
+    running.__name__ = running.__qualname__ = name
+    return on_device(running)
+
+
 total_add = _total("total_add", _plus)
 total_mul = _total("total_mul", _times)
 total_and = _total("total_and", _both)
 total_or = _total("total_or", _either)
 total_max = _total("total_max", _larger)
 total_min = _total("total_min", _smaller)
+running_add = _running("running_add", _plus)
+running_mul = _running("running_mul", _times)
+running_and = _running("running_and", _both)
+running_or = _running("running_or", _either)
+running_max = _running("running_max", _larger)
+running_min = _running("running_min", _smaller)
 
 
 @on_device
