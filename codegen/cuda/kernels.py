@@ -14,8 +14,10 @@ from .dependence import names_in, statements, touched, used
 from .steps import Choose, Group, Repeat, Split, Step, Until, int_names
 from .teams import MOST_THREADS, PARTS, WARP, Body, Team
 
-OWN = ("thread", "threads", "block", "blocks", "member", "members", "round", "flat", "own", "shared")
-OWN += ("tile", "first", "last", "size", "before", "found", "all")
+OWN = (
+    *("thread", "threads", "block", "blocks", "member", "members", "round", "flat", "own", "shared"),
+    *("tile", "first", "last", "size", "before", "found", "all"),
+)
 """What kernels call the things of their own."""
 FEW = 4
 CELL = 16

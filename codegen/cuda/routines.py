@@ -1,4 +1,4 @@
-"""Library routines over whole buffers on a device."""
+"""Library routines over whole buffers on a device: of our own, of CuPy, or on the host."""
 
 from __future__ import annotations
 
@@ -10,49 +10,48 @@ import numpy as np
 
 from .. import kernel
 from . import driver
+from .arrays import by_library
 from .products import product
 
 Layout = np.ndarray[Any, Any]
 
 
 def call_routine(index: int, call: kernel.Call, operands: list[Any]) -> None:
-    """Run a routine. What the device has no own form of runs on the host: its operands are copied there, and what changed is copied back."""
+    """Run a routine. What neither CuPy nor we have on the device runs on the host: its operands are copied there, and what changed is copied back."""
     module, _, name = call.routine.rpartition(".")
-    own = OWN.get(name)
-    if own is not None and own(index, *operands):
+    if by_library(index, name, operands):
+        return
+    if own := OWN.get(name):
+        own(index, *operands)
         return
     on_host(index, getattr(importlib.import_module(f"..native.{module or 'library'}", __package__), name), operands)
 
 
-def _matmul(index: int, a: Layout, b: Layout, out: Layout, turned_a: bool, turned_b: bool, *parts: int) -> bool:
+def _matmul(index: int, a: Layout, b: Layout, out: Layout, turned_a: bool, turned_b: bool, *parts: int) -> None:
     product(index, a[None], b[None], out[None], turned_a, turned_b)
-    return True
 
 
-def _matmul_batched(index: int, a: Layout, b: Layout, out: Layout, turned_a: bool, turned_b: bool, *parts: int) -> bool:
+def _matmul_batched(index: int, a: Layout, b: Layout, out: Layout, turned_a: bool, turned_b: bool, *parts: int) -> None:
     product(index, a, b, out, turned_a, turned_b)
-    return True
 
 
-def _matmul_scaled(index: int, a: Layout, b: Layout, scale: Layout, out: Layout, turned_a: bool, turned_b: bool, *parts: int) -> bool:
+def _matmul_scaled(index: int, a: Layout, b: Layout, scale: Layout, out: Layout, turned_a: bool, turned_b: bool, *parts: int) -> None:
     product(index, a[None], b[None], out[None], turned_a, turned_b, scale)
-    return True
 
 
 def _matmul_batched_scaled(
     index: int, a: Layout, b: Layout, scale: Layout, out: Layout, turned_a: bool, turned_b: bool, *parts: int
-) -> bool:
+) -> None:
     product(index, a, b, out, turned_a, turned_b, scale)
-    return True
 
 
-OWN: dict[str, Callable[..., bool]] = {
+OWN: dict[str, Callable[..., None]] = {
     "matmul": _matmul,
     "matmul_batched": _matmul_batched,
     "matmul_scaled": _matmul_scaled,
     "matmul_batched_scaled": _matmul_batched_scaled,
 }
-"""What runs on the device; False where it leaves the operands to the host."""
+"""What has kernels of our own."""
 
 
 def on_host(index: int, function: Any, operands: list[Any]) -> None:
