@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import os
 from collections.abc import Callable
@@ -11,8 +10,7 @@ from typing import Any
 import pytest
 
 from tests.test_ops import graph_and_inputs
-from tracegrad.schedule import schedule
-from tracegrad.types import SIZES
+from tracegrad.runtime.on_device import planned
 
 SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")
 INSTALLED = importlib.util.find_spec("numba_cuda") is not None
@@ -22,12 +20,7 @@ NEEDS_COMPILER = pytest.mark.skipif(
 )
 
 
-def plan_of(function: Callable[..., Any], arrays: tuple[Any, ...], deterministic: bool = True) -> Any:
+def plan_of(function: Callable[..., Any], arrays: tuple[Any, ...]) -> Any:
     """The kernels and host steps of a function, as for arguments in C order."""
     graph, _ = graph_and_inputs(function, arrays)
-    SIZES.append(graph.sizes)
-    try:
-        program = schedule(graph, ("C",) * len(graph.inputs))
-    finally:
-        SIZES.pop()
-    return importlib.import_module("tracegrad.codegen.cuda.kernels").plan(program, deterministic)
+    return planned(graph, ("C",) * len(graph.inputs))

@@ -15,21 +15,28 @@ from ..schedule import schedule
 from ..types import SIZES
 
 
+def planned(graph: Graph, layouts: tuple[str, ...]) -> Any:
+    """The kernels of a graph whose inputs have these memory layouts, and what the host does with them (codegen/cuda/kernels.py); needs no device."""
+    with span("import the compiler"):
+        kernels = importlib.import_module("..codegen.cuda.kernels", __package__)
+    SIZES.append(graph.sizes)
+    try:
+        with span(f"{graph.name}: schedule"):
+            program = schedule(graph, layouts)
+        with span(f"{graph.name}: print"):
+            return kernels.plan(program, config.deterministic())
+    finally:
+        SIZES.pop()
+
+
 class CompiledOnDevice:
     """Kernels for one layout of the inputs. Calls return before the device is done; what fails there is told where a value is asked for."""
 
     def __init__(self, graph: Graph, layouts: tuple[str, ...], index: int, take: Any) -> None:
+        self.plan = planned(graph, layouts)
+        self.program = self.plan.program
         with span("import the compiler"):
-            kernels = importlib.import_module("..codegen.cuda.kernels", __package__)
             run = importlib.import_module("..codegen.cuda.run", __package__)
-        SIZES.append(graph.sizes)
-        try:
-            with span(f"{graph.name}: schedule"):
-                self.program = schedule(graph, layouts)
-            with span(f"{graph.name}: print"):
-                self.plan = kernels.plan(self.program, config.deterministic())
-        finally:
-            SIZES.pop()
         with span(f"{graph.name}: compile"):
             self.runner = run.Runner(self.plan, index, take, config.cache_dir())
         self.layouts = layouts
@@ -49,4 +56,4 @@ class CompiledOnDevice:
         return outs, self.runner.run(arrays, dict(zip(self.symbols, sizes, strict=True)))
 
 
-__all__ = ["CompiledOnDevice"]
+__all__ = ["CompiledOnDevice", "planned"]
