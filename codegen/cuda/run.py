@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import kernel
-from ..integers import Int, evaluate
+from ..integers import Int, evaluate, symbols
 from . import driver
 from .compile import starters
 from .kernels import PARTS, Launch, Plan
@@ -17,6 +17,8 @@ from .routines import call_routine
 from .steps import Choose, Fetch, Repeat, Reserve, Routine, Until
 
 Layout = np.ndarray[Any, Any]
+UNKNOWN = 1 << 20
+"""What work counts as where only the device knows how much there is."""
 Take = Callable[[int], Layout]
 """Gives so many bytes of the device's memory, as a layout (see driver.py) of uint8."""
 
@@ -80,6 +82,12 @@ class _Call:
                     self.steps(test)
                     self.steps(then if self.numbers[name] else otherwise)
 
+    def work(self, extent: Int) -> int:
+        """How much there is to do, as far as the host knows."""
+        if isinstance(extent, int):
+            return extent
+        return evaluate(extent, self.numbers) if symbols(extent) <= self.numbers.keys() else UNKNOWN
+
     def value(self, number: Int) -> int:
         return number if isinstance(number, int) else evaluate(number, self.numbers)
 
@@ -134,7 +142,7 @@ class _Call:
                 self.found[word] = self.cleared(8)
             arguments.append(self.found[word].__array_interface__["data"][0])
         arguments += [int(self.numbers[name]) for name in launch.scalars]
-        work = launch.work if isinstance(launch.work, int) else self.value(launch.work)
+        work = self.work(launch.work)
         if work <= 0 and not launch.single and not launch.waits:
             return
         self.runner.kernels[launch.name](max(work, 1), arguments)

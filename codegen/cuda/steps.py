@@ -6,7 +6,7 @@ only known then are run by the host; a number that it needs for that is fetched 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -166,36 +166,51 @@ class Split:
             for name in defined(g.body) | used(g.body):
                 owners.setdefault(name, set()).add(k)
         wanted = host_names(tree)
-        by_symbol = {name for g in groups for name in int_names(g.body)} | wanted
         cells = {name for name, where in owners.items() if name in kinds and (len(where) > 1 or name in wanted)}
-        if not cells:
-            return tree
         for name in sorted(cells):
             buffer = kernel.Buffer(f"{name}_cell", kinds[name], (1,), "temp")
             self.cells[buffer.name] = buffer
-        fetched = {name for name in cells if name in by_symbol}
-        return self.rewritten(tree, cells, fetched)
+        fixed = {s.name: s for g in groups for s in g.body if isinstance(s, kernel.Let)}
+        changing = cells - fixed.keys()
+        return self.rewritten(tree, changing, {name: kinds[name] for name in cells & fixed.keys()}, cells & wanted) if cells else tree
 
-    def rewritten(self, tree: list[Step], cells: set[str], fetched: set[str]) -> list[Step]:
+    def rewritten(self, tree: list[Step], changing: set[str], fixed: dict[str, Any], fetched: set[str]) -> list[Step]:
+        """The steps with `changing` locals in memory, and `fixed` ones both there and in each kernel that knows them."""
         found: list[Step] = []
         for step in tree:
             match step:
                 case Group(body, trusted):
                     made = {s.name for s in statements(body) if isinstance(s, (kernel.Let, kernel.Declare, kernel.Update))}
-                    found.append(Group(list(in_memory(body, cells)), trusted))
+                    inside = [part for s in in_memory(body, changing) for part in beside(s, fixed)]
+                    known = sorted((used(body) & fixed.keys()) - made)
+                    found.append(Group([*[kernel.Let(name, loaded(name, fixed[name])) for name in known], *inside], trusted))
                     found += [Fetch(name, f"{name}_cell") for name in sorted(made & fetched)]
                 case Fetch():
                     pass
                 case Repeat(loop, steps):
-                    found.append(Repeat(loop, self.rewritten(steps, cells, fetched)))
+                    found.append(Repeat(loop, self.rewritten(steps, changing, fixed, fetched)))
                 case Until(name, test, steps):
-                    found.append(Until(name, self.rewritten(test, cells, fetched), self.rewritten(steps, cells, fetched)))
+                    parts = [self.rewritten(p, changing, fixed, fetched) for p in (test, steps)]
+                    found.append(Until(name, *parts))
                 case Choose(name, test, then, otherwise):
-                    parts = [self.rewritten(p, cells, fetched) for p in (test, then, otherwise)]
+                    parts = [self.rewritten(p, changing, fixed, fetched) for p in (test, then, otherwise)]
                     found.append(Choose(name, *parts))
                 case _:
                     found.append(step)
         return found
+
+
+def loaded(name: str, dtype: Any) -> kernel.Expression:
+    """A local from its cell; as an index, which it may be used as, where it is an integer."""
+    cell = kernel.Load(f"{name}_cell", (0,), dtype)
+    return kernel.Apply("index({x})", (("x", cell),), dtype) if dtype.kind in "iu" else cell
+
+
+def beside(s: kernel.Statement, fixed: Mapping[str, Any]) -> Iterator[kernel.Statement]:
+    """The statement, and what keeps the local that it makes for other steps."""
+    yield s
+    if isinstance(s, kernel.Let) and s.name in fixed:
+        yield kernel.Store(f"{s.name}_cell", (0,), kernel.Name(s.name, fixed[s.name]))
 
 
 def hostile(s: kernel.Statement) -> bool:
