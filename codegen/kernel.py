@@ -3,7 +3,7 @@
     program   = name, doc, sizes, buffers, phases
     sizes     = names of integers, each bound to an axis of an input buffer (`n = x.shape[0]`)
     buffer    = name, dtype, shape, role ("in" | "out" | "temp"), layout ("C" | "F" | "A")
-    phase     = "parallel" (its body is exactly one outermost Loop, whose range may be cut) | "serial", body
+    phase     = "parallel" (its body is exactly one outermost Loop, whose range may be cut) | "serial", body, memory of each thread
     statement = Let      name = expression                         (assigned once, a local scalar)
               | Declare  name = initial value                      (a mutable local scalar)
               | Update   name = combine(name, expression)          (combine is None for plain assignment)
@@ -124,6 +124,8 @@ class Loop:
     body: tuple[Statement, ...]
     sequential: bool = False
     """True where iterations must run in order."""
+    own: frozenset[str] | None = None
+    """Of a loop over items: the temporaries that each iteration writes before it reads them."""
 
 
 @dataclass(frozen=True)
@@ -202,6 +204,8 @@ class Phase:
     kind: OneOf["parallel", "serial"]
     body: tuple[Statement, ...]
     comment: str = ""
+    local: tuple[Allocate, ...] = ()
+    """Memory that each thread has for itself in a parallel phase, of sizes known before."""
 
 
 @dataclass(frozen=True)
@@ -223,7 +227,7 @@ class Program:
         """Whether a run can fail: with one of the errors, or (status code -1, the bytes as value) for lack of memory."""
         found = [bool(self.errors)]
         for phase in self.phases:
-            walk(phase.body, lambda s: found.append(isinstance(s, Allocate)))
+            walk((*phase.local, *phase.body), lambda s: found.append(isinstance(s, Allocate)))
         return any(found)
 
 

@@ -176,7 +176,7 @@ class Printer:
             self.line(1, f"{name} = index({source}.shape[{axis}])")
         for buffer in program.buffers:
             self.buffer(buffer)
-        many = len(program.phases) > 1
+        many = len(program.phases) > 1 or any(p.local for p in program.phases)
         for number, phase in enumerate(program.phases):
             depth = 1
             if phase.comment:
@@ -187,6 +187,7 @@ class Printer:
             if phase.kind == "parallel":
                 (loop,) = phase.body
                 assert isinstance(loop, kernel.Loop)
+                self.body(depth, phase.local) if phase.local else None
                 self.line(depth, f"first = {integer(loop.lo)} if phase < 0 else index(lo)")
                 self.line(depth, f"last = {integer(loop.hi)} if phase < 0 else index(hi)")
                 self.counted(depth, loop, "first, last")

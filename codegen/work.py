@@ -54,8 +54,13 @@ def shares(program: kernel.Program) -> tuple[Share, ...]:
 
 def _has_threads(body: tuple[kernel.Statement, ...]) -> bool:
     found: list[str] = []
-    kernel.walk(body, lambda s: found.append(s.routine) if isinstance(s, kernel.Call) and s.work == 0 else None)
+    kernel.walk(body, lambda s: found.append(s.routine) if isinstance(s, kernel.Call) and has_threads(s) else None)
     return bool(found)
+
+
+def has_threads(call: kernel.Call) -> bool:
+    """Whether a routine may use threads of its own: one of a library of which nothing else is known."""
+    return call.work == 0 and call.routine.startswith("library.")
 
 
 def _body(body: Iterable[kernel.Statement], bound: Mapping[str, Int], sizes: set[str]) -> Int:

@@ -277,7 +277,10 @@ class Values:
 
     def memory(self, builder: Any, size: Any) -> Any:
         kind = ir.FunctionType(ir.IntType(8).as_pointer(), [ir.IntType(64)])
-        return builder.call(cgutils.get_or_insert_function(self.module, kind, "NRT_Allocate"), [size])
+        make = cgutils.get_or_insert_function(self.module, kind, "NRT_Allocate")
+        # Nobody else has this address, which loops need to know.
+        make.return_value.add_attribute("noalias")
+        return builder.call(make, [size])
 
     def free(self, builder: Any, room: Room) -> None:
         kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer()])

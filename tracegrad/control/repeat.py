@@ -26,6 +26,7 @@ from ..transforms.tracing import leaf_type, plain
 from ..tree import flatten, map_leaves, unflatten
 from ..types import ArrayType
 from .region import Region, captured, check_carry, check_functions, closed, one_by_one, operands_of, own, region, repeated, strong, zero
+from .running import natively, work, worth
 from .scan import NUMBER, Checkpoint, Parts, in_segments, loop, scan_op, segmented, spans_of
 from .sized import sized_op, unused_symbol
 
@@ -43,9 +44,12 @@ def _evaluate(
     *inputs: Any, test: Graph, body: Graph, constants: int, max_steps: int | None, failure: str = "", checkpoint: Checkpoint = None
 ) -> tuple[Any, ...]:
     fixed, carry = inputs[:constants], list(inputs[constants:])
-    steps = 0
+    steps, each = 0, work(test) + work(body)
     while evaluate(test, [*fixed, *carry])[0]:
         _check_steps(steps, max_steps, failure)
+        if worth(steps * each, inputs):
+            params = {"test": test, "body": body, "constants": constants, **_options(max_steps, failure, checkpoint)}
+            return natively(while_op, inputs, params)
         carry = evaluate(body, [*fixed, *carry])
         steps += 1
     return (*[np.array(c, t.dtype) for c, t in zip(carry, body.output_types, strict=True)], np.int64(steps))

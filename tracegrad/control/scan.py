@@ -30,6 +30,7 @@ from ..tree import flatten, unflatten
 from ..types import ArrayType, Int
 from .block import checkpointed
 from .region import aligned, check_carry, check_functions, closed, copied, operands_of, own, region, repeated, strong, zero
+from .running import natively, work, worth
 
 # Inputs of the operation: constants, initial carries, stacked xs. Inputs of the body: constants, carries, the number of the step (which
 # slice of the xs it reads), one slice of each x. Outputs of the body: new carries, then ys; of the operation: final carries, stacked ys.
@@ -41,6 +42,9 @@ def _infer(*inputs: Any, body: Graph, constants: int, carries: int, length: Int,
 
 
 def _evaluate(*inputs: Any, body: Graph, constants: int, carries: int, length: int, reverse: bool) -> tuple[Any, ...]:
+    if worth(length * work(body), inputs):
+        params = {"body": body, "constants": constants, "carries": carries, "length": length, "reverse": reverse}
+        return natively(scan_op, inputs, params)
     fixed, carry, xs = inputs[:constants], list(inputs[constants : constants + carries]), inputs[constants + carries :]
     kinds = body.output_types[carries:]
     ys = [np.empty((length, *t.shape), t.dtype) for t in kinds]

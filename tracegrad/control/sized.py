@@ -18,6 +18,7 @@ from ..transforms.derive import adjoint, batched, tangent
 from ..transforms.sizes import with_sizes
 from ..types import COUNT
 from .region import aligned, one_by_one, strong
+from .running import natively, work, worth
 from .scan import scan_op
 
 # Inputs of the operation: the size (an integer), then the inputs of the graph.
@@ -30,7 +31,10 @@ def _infer(count: Any, *operands: Any, graph: Graph, symbol: str) -> Types:
 
 
 def _evaluate(count: Any, *operands: Any, graph: Graph, symbol: str) -> tuple[Any, ...]:
-    return tuple(evaluate(with_sizes(graph, {symbol: int(count)}), operands))
+    known = with_sizes(graph, {symbol: int(count)})
+    if worth(work(known), operands):
+        return natively(sized_op, (count, *operands), {"graph": graph, "symbol": symbol})
+    return tuple(evaluate(known, operands))
 
 
 def _vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, *, graph: Graph, symbol: str) -> list[Any]:

@@ -13,6 +13,8 @@ from ..ops.shape import transpose_op
 from ..types import SIZES, ArrayType, Int, Shape
 from .analysis import Analysis
 from .bounds import Facts
+from .joining import join
+from .lanes import lanes
 from .lower import Emitter, Storage, is_one
 from .memory import plan, prune
 from .names import Names, templates
@@ -107,7 +109,8 @@ class Builder:
         self.run(self.graph, self.outputs)
         self.flush()
         buffers, fresh = self.emitter.buffers, self.names.fresh
-        phases = tile(pack(promote(prune(self.phases, buffers), buffers, fresh), buffers, fresh), fresh)
+        phases = prune(join(pack(prune(self.phases, buffers), buffers, fresh)), buffers)
+        phases = tile(promote(lanes(phases, buffers, fresh), buffers, fresh), fresh)
         used, arena = plan(phases, self.emitter.buffers)
         by_input = [self.emitter.storage[v].buffer for v in self.graph.inputs]
         sizes = tuple((name, (by_input[k], axis)) for name, (k, axis) in self.sizes.items())

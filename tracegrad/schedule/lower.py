@@ -156,11 +156,19 @@ class Emitter:
 
     @contextmanager
     def loop(
-        self, lo: Int, hi: Int, known: tuple[Int, Int] | None = None, barrier: bool = False, sequential: bool = False, hint: str = ""
+        self,
+        lo: Int,
+        hi: Int,
+        known: tuple[Int, Int] | None = None,
+        barrier: bool = False,
+        sequential: bool = False,
+        hint: str = "",
+        items: bool = False,
     ) -> Iterator[Int]:
-        """A loop around what is written inside; yields its index."""
+        """A loop around what is written inside; yields its index. Of `items`: buffers that are made inside are each pass's own."""
         name = self.names.loop(hint, self.active)
         self.active.append(name)
+        there = set(self.buffers)
         with self.scope(barrier) as inner:
             self.depths[name] = len(self.scopes) - 1
             self.ranges[name] = known or (lo, hi)
@@ -168,7 +176,8 @@ class Emitter:
         del self.ranges[name]
         self.active.remove(name)
         if inner.statements:
-            self.emit(kernel.Loop(name, lo, hi, tuple(inner.statements), sequential))
+            own = frozenset(b for b in self.buffers if b not in there and not self.buffers[b].of) if items else None
+            self.emit(kernel.Loop(name, lo, hi, tuple(inner.statements), sequential, own))
 
     @property
     def again(self) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from .._codegen import integers, kernel, traversal
+from ..types import Shape
 from .memory import mentioned
 
 WIDEST = 8
@@ -44,13 +45,14 @@ def _swapped(index: Sequence[Any]) -> tuple[Any, ...]:
     return (*index[:-2], index[-1], index[-2])
 
 
-def _short(buffer: kernel.Buffer) -> bool:
-    return len(buffer.shape) > 1 and isinstance(buffer.shape[-1], int) and 1 < buffer.shape[-1] <= WIDEST
+def is_narrow(shape: Shape) -> bool:
+    """Whether the last axis is short."""
+    return len(shape) > 1 and isinstance(shape[-1], int) and 1 < shape[-1] <= WIDEST
 
 
 def _fixed(phases: list[kernel.Phase], buffers: dict[str, kernel.Buffer]) -> set[str]:
     """Buffers whose layout others rely on: arguments of routines, and those shown in another shape."""
-    found = {b.of for b in buffers.values() if b.of} | {b.name for b in buffers.values() if b.of or not _short(b)}
+    found = {b.of for b in buffers.values() if b.of} | {b.name for b in buffers.values() if b.of or not is_narrow(b.shape)}
 
     def visit(s: kernel.Statement) -> None:
         if isinstance(s, kernel.Call):

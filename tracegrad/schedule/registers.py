@@ -22,26 +22,34 @@ Places: TypeAlias = Mapping[str, Mapping[tuple[Any, ...], str]]
 
 
 def promote(phases: Sequence[kernel.Phase], buffers: Mapping[str, kernel.Buffer], fresh: Callable[[str], str]) -> list[kernel.Phase]:
-    """The phases with local variables for the temporaries that can be some: small, in one serial phase, at known places, never handed to a routine."""
-    shown = {b.of for b in buffers.values() if b.of}
+    """The phases with local variables for the temporaries that can be some: small, in one phase, at known places, never handed to a routine."""
     seen = [mentioned(p.body) for p in phases]
-    barred = set().union(*[_elsewhere(p.body) for p in phases])
+    fitting = small([s for p in phases for s in p.body], buffers)
     result = []
     for number, (phase, names) in enumerate(zip(phases, seen, strict=True)):
         others = set().union(*[other for k, other in enumerate(seen) if k != number])
-        chosen = [
-            buffers[name]
-            for name in sorted(names - others - barred - shown)
-            if name in buffers and buffers[name].role == "temp" and not buffers[name].of and is_small(buffers[name].shape)
-        ]
-        if phase.kind == "serial" and chosen:
+        chosen = [buffers[name] for name in sorted((names & fitting) - others)]
+        if chosen:
             places = {b.name: _places(b, fresh) for b in chosen}
             first = [
                 kernel.Declare(name, kernel.Literal(b.dtype.type(0).item(), b.dtype)) for b in chosen for name in places[b.name].values()
             ]
-            phase = replace(phase, body=(*first, *_rewritten(phase.body, places, {b.name: b.dtype for b in chosen})))
+            body = _rewritten(phase.body, places, {b.name: b.dtype for b in chosen})
+            if phase.kind == "parallel":
+                # What only one parallel phase knows is each pass's own.
+                (loop,) = body
+                assert isinstance(loop, kernel.Loop)
+                phase = replace(phase, body=(replace(loop, body=(*first, *loop.body)),))
+            else:
+                phase = replace(phase, body=(*first, *body))
         result.append(phase)
     return result
+
+
+def small(body: Sequence[kernel.Statement], buffers: Mapping[str, kernel.Buffer]) -> set[str]:
+    """The temporaries that may be local variables as far as their size and these statements go."""
+    fitting = {b.name for b in buffers.values() if b.role == "temp" and not b.of and is_small(b.shape)}
+    return fitting - {b.of for b in buffers.values() if b.of} - _elsewhere(tuple(body))
 
 
 def _places(buffer: kernel.Buffer, fresh: Callable[[str], str]) -> dict[tuple[Any, ...], str]:
@@ -81,4 +89,4 @@ def _rewritten(body: Sequence[kernel.Statement], places: Places, dtypes: Mapping
     return traversal.rewritten(body, load, store)
 
 
-__all__ = ["promote"]
+__all__ = ["promote", "small"]

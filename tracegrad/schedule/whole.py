@@ -13,6 +13,7 @@ from .analysis import Analysis
 from .carries import Chain, in_place, sources
 from .lower import BOOL, INTP, Emitter, Storage, aligned, comment_of, converted, is_one, is_small, place_of
 from .nests import Nests
+from .packing import is_narrow
 from .tasks import Task, bundles, loops
 
 if TYPE_CHECKING:
@@ -312,7 +313,7 @@ class Whole:
             e.storage[var] = dest
         stacked = [self.operand(a) for a in node.inputs[fixed + carries :]]
         following, last = self.following(node.outputs[:carries], body, body.inputs[fixed : fixed + carries], carry)
-        with e.loop(0, length, barrier=True, sequential=True) as i:
+        with e.loop(0, length, barrier=True, sequential=carries > 0, items=carries == 0) as i:
             step: Int = length - 1 - i if node.params["reverse"] else i
             e.counts[body.inputs[fixed + carries]] = step
             for var, where in zip(body.inputs[fixed + carries + 1 :], stacked, strict=True):
@@ -323,9 +324,10 @@ class Whole:
         self.advance([e.storage[v] for v in node.outputs[:carries]], carry)
 
     def near(self, var: Var) -> Storage:
-        """Where a loop keeps a carry: where its last value goes, or, if it is small, in a place of its own, which may become registers."""
+        """Where a loop keeps a carry: where its last value goes, or, if it is small or narrow, in a place of its own, which may become
+        registers, or be kept transposed."""
         where, size = self.emitter.storage[var], var.type.size
-        own = is_small(var.type.shape) or (where.prefix and isinstance(size, int) and size <= NEAR)
+        own = is_small(var.type.shape) or is_narrow(var.type.shape) or (where.prefix and isinstance(size, int) and size <= NEAR)
         return self.builder.buffer(f"{self.emitter.names.of(var)}_now", var, "temp") if own else where
 
     def following(

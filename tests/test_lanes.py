@@ -1,0 +1,209 @@
+"""Batches of loops and loops over items as parallel phases over blocks of lanes: when, with what memory, and what must not become one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracegrad as tg
+from tests.unjitted import run_unjitted
+from tracegrad._codegen import kernel
+from tracegrad.schedule import schedule
+from tracegrad.transforms.rewrite import optimize
+
+RNG = np.random.default_rng(11)
+LANES, STEPS = 700, 40
+
+
+def program(f: Any, *args: Any) -> kernel.Program:
+    graph = optimize(tg.jit(f).graphs(*args)[0])
+    return schedule(graph, ("C",) * len(graph.inputs))
+
+
+def blocks(f: Any, *args: Any) -> list[kernel.Phase]:
+    """The phases that gone through by blocks of lanes: loops around loops."""
+    return [p for p in program(f, *args).phases if p.kind == "parallel" and any(isinstance(s, kernel.Loop) for s in p.body[0].body)]  # type: ignore[union-attr]
+
+
+def orbit(x: Any, v: Any, k: Any) -> Any:
+    """A spring with a little friction."""
+
+    def step(state: Any, _: Any) -> Any:
+        x, v = state
+        v = v - 0.1 * (k * np.sin(x) + 0.05 * v)
+        return (x + 0.1 * v, v), x
+
+    return tg.scan(step, (x, v), None, length=STEPS)
+
+
+def orbit_plain(x: Any, v: Any, k: Any) -> Any:
+    xs = []
+    for _ in range(STEPS):
+        xs.append(x)
+        v = v - 0.1 * (k * np.sin(x) + 0.05 * v)
+        x = x + 0.1 * v
+    return (x, v), np.stack(xs)
+
+
+X, V = RNG.normal(size=(2, LANES))
+
+
+def test_a_batch_is_one_parallel_phase_whoever_wrote_it() -> None:
+    for f in (tg.vmap(orbit, in_axes=(0, 0, None)), orbit):
+        (phase,) = blocks(f, X, V, 1.3)
+        assert bool(phase.local) == (f is not orbit), "what is stacked is a result, transposed in the batch"
+        (x, v), xs = tg.jit(f)(X, V, 1.3)
+        (px, pv), pxs = orbit_plain(X, V, 1.3)
+        np.testing.assert_allclose(x, px, rtol=1e-13)
+        np.testing.assert_allclose(v, pv, rtol=1e-13, atol=1e-13)
+        np.testing.assert_allclose(xs if f is orbit else xs.T, pxs, rtol=1e-13, atol=1e-13)
+
+
+def test_what_a_derivative_reads_is_kept_for_one_block() -> None:
+    f = tg.vmap(tg.grad(lambda x, v, k: orbit(x, v, k)[0][0] ** 2, (0, 1, 2)), in_axes=(0, 0, None))
+    (phase,) = blocks(f, X, V, 1.3)
+    assert {a.shape for a in phase.local} == {(STEPS, 256)}
+    assert program(f, X, V, 1.3).arena < STEPS * LANES * 8
+    expected = tg.vmap(tg.grad(lambda x, v, k: orbit_plain(x, v, k)[0][0] ** 2, (0, 1, 2)), in_axes=(0, 0, None))(X, V, 1.3)
+    for a, b in zip(tg.jit(f)(X, V, 1.3), expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-13)
+    # Few lanes are no parallel phase.
+    assert not blocks(f, X[:40], V[:40], 1.3)
+
+
+def test_states_that_are_rows() -> None:
+    def rows(u: Any, w: Any) -> Any:
+        def step(u: Any, _: Any) -> Any:
+            x, y, z = u[0], u[1], u[2]
+            return u + 0.01 * np.stack([w * (y - x), x * (28.0 - z) - y, x * y - z]), None
+
+        return tg.scan(step, u, None, length=STEPS)[0]
+
+    u = RNG.normal(size=(LANES, 3))
+    f = tg.vmap(tg.grad(lambda u, w: np.sum(rows(u, w) ** 2), (0, 1)), in_axes=(0, None))
+    (phase,) = blocks(f, u, 10.0)
+    assert {a.shape for a in phase.local} == {(STEPS, 3, 256)}, "kept along the lanes"
+    for k in (0, 333, LANES - 1):
+        for a, b in zip(tg.jit(f)(u, 10.0), tg.grad(lambda u, w: np.sum(rows(u, w) ** 2), (0, 1))(u[k], 10.0), strict=True):
+            np.testing.assert_allclose(a[k], b, rtol=1e-11)
+
+
+def newton(a: Any) -> Any:
+    return tg.while_loop(lambda x: abs(x**3 - a) > 1e-12 * a, lambda x: x - (x**3 - a) / (3 * x * x), a)
+
+
+def test_items_that_decide_for_themselves() -> None:
+    a = RNG.uniform(0.5, 9.0, LANES)
+    f = tg.vmap(newton)
+    assert len(blocks(f, a)) == 1
+    np.testing.assert_allclose(tg.jit(f)(a), np.cbrt(a), rtol=1e-12)
+    g = tg.vmap(tg.grad(newton))
+    assert blocks(g, a)
+    np.testing.assert_allclose(tg.jit(g)(a), np.cbrt(a) / (3 * a), rtol=1e-9)
+
+
+def test_items_with_routines_and_memory_of_their_own() -> None:
+    m = RNG.normal(size=(LANES, 9, 9)) + 9 * np.eye(9)
+
+    def f(m: Any) -> Any:
+        y = tg.scan(lambda y, _: (m @ y / 9 + 1.0, None), np.ones((9, 4)), None, length=3)[0][:, 1]
+        return tg.cond(y[0] > 0.1, lambda: np.sort(y), lambda: -y)
+
+    def plain(m: Any) -> Any:
+        y = np.ones((9, 4))
+        for _ in range(3):
+            y = m @ y / 9 + 1.0
+        y = y[:, 1]
+        return np.sort(y) if y[0] > 0.1 else -y
+
+    mapped = lambda m: tg.map(f, m)  # noqa: E731
+    (phase,) = blocks(mapped, m)
+    assert phase.local, "each thread has its own temporaries"
+    np.testing.assert_allclose(tg.jit(mapped)(m), [plain(x) for x in m], rtol=1e-11)
+
+
+def across(step: Callable[..., Any], *more: Any) -> Any:
+    return lambda x: tg.scan(lambda s, _: (step(s), None), x, None, length=5)[0]
+
+
+NOT_APART: dict[str, Callable[[Any], Any]] = {
+    "neighbours": lambda s: s + 0.1 * (np.roll(s, 1) - s),
+    "the mean of all": lambda s: s - 0.3 * np.mean(s),
+    "the largest of all": lambda s: np.tanh(s / np.max(s)),
+    "running sums": lambda s: 0.1 * np.cumsum(s),
+    "backwards": lambda s: 0.5 * s + 0.5 * s[::-1],
+    "one lane for all": lambda s: s * 0.9 + s[3],
+    "sorted": lambda s: np.sort(s) * 0.9,
+    "gathered": lambda s: 0.5 * s[np.arange(LANES) // 2] + 0.25,
+    "added at places": lambda s: 0.5 * tg.index_add(s, 0, np.arange(LANES) // 2, s),
+    "a product with all": lambda s: np.sin(np.full((3, LANES), 0.01) @ s)[0] + 0.5 * s,
+}
+
+
+@pytest.mark.parametrize("name", NOT_APART)
+def test_lanes_that_need_each_other(name: str) -> None:
+    step = NOT_APART[name]
+    f, s = across(step), X
+    for _ in range(5):
+        s = step(s)
+    np.testing.assert_allclose(tg.jit(f)(X), s, rtol=1e-11, atol=1e-13)
+    if name not in ("added at places",):
+        assert not blocks(f, X), "each step needs all lanes"
+
+
+def test_values_that_all_lanes_share() -> None:
+    def f(x: Any, t: Any) -> Any:
+        def step(state: Any, w: Any) -> Any:
+            x, t, s = state
+            return (x * np.cos(t) + s[1] * w, t + 0.1, s * 0.9 + t), t
+
+        return tg.scan(step, (x, t, np.ones(3)), np.arange(6.0))
+
+    (x, t, s), ts = tg.jit(f)(X, 0.2)
+    (px, pt, ps), pts = f(X, 0.2)
+    np.testing.assert_allclose(x, px, rtol=1e-13)
+    np.testing.assert_allclose(t, pt, rtol=1e-14)
+    np.testing.assert_allclose(s, ps, rtol=1e-14)
+    np.testing.assert_allclose(ts, pts, rtol=1e-14)
+    only_x = lambda x: f(x, 0.2)[0][0]  # noqa: E731
+    assert len(blocks(only_x, X)) == 1, "each block has the time for itself"
+    np.testing.assert_allclose(tg.jit(only_x)(X), px, rtol=1e-13)
+
+
+def test_much_work_for_all_lanes_is_not_done_by_every_block() -> None:
+    m = RNG.normal(size=(50, 50)) / 10
+
+    def f(x: Any) -> Any:
+        def step(state: Any, _: Any) -> Any:
+            x, w = state
+            return (x + np.sum(w), np.tanh(m @ w)), None
+
+        return tg.scan(step, (x, np.ones(50)), None, length=4)[0][0]
+
+    assert not blocks(f, X)
+    np.testing.assert_allclose(tg.jit(f)(X), f(X), rtol=1e-12)
+
+
+def test_sizes_that_are_symbols() -> None:
+    f = tg.jit(tg.vmap(tg.grad(lambda x, v, k: orbit(x, v, k)[0][0] ** 2), in_axes=(0, 0, None)))
+    plain = tg.vmap(tg.grad(lambda x, v, k: orbit_plain(x, v, k)[0][0] ** 2), in_axes=(0, 0, None))
+    for n in (LANES, 513, 256, 255, 7, 2, 1):
+        np.testing.assert_allclose(f(X[:n], V[:n], 1.3), plain(X[:n], V[:n], 1.3), rtol=1e-11, atol=1e-13)
+
+
+def test_as_python() -> None:
+    f = tg.vmap(tg.grad(lambda x, v, k: orbit(x, v, k)[0][0] ** 2, (0, 1)), in_axes=(0, 0, None))
+    n = 300
+    graph = tg.jit(f).graphs(X[:n], V[:n], 1.3)[0]
+    for a, b in zip(run_unjitted(graph, [X[:n], V[:n], np.float64(1.3)]), tg.jit(f)(X[:n], V[:n], 1.3), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+def test_errors_in_a_block_are_reported() -> None:
+    f = tg.jit(tg.vmap(lambda a: tg.while_loop(lambda x: x > a, lambda x: x / 2, 100.0, max_steps=8)))
+    with pytest.raises(RuntimeError, match="still going after max_steps=8"):
+        f(np.linspace(0.01, 50.0, LANES))
+    np.testing.assert_allclose(f(np.full(LANES, 60.0)), np.full(LANES, 50.0))
