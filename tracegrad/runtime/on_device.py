@@ -22,7 +22,7 @@ def planned(graph: Graph, layouts: tuple[str, ...]) -> Any:
     SIZES.append(graph.sizes)
     try:
         with span(f"{graph.name}: schedule"):
-            program = schedule(graph, layouts)
+            program = schedule(graph, layouts, cached=False)
         with span(f"{graph.name}: print"):
             return kernels.plan(program, config.deterministic())
     finally:

@@ -31,14 +31,17 @@ LONG = 64
 """A serial phase of more statements is ended."""
 
 
-def schedule(graph: Graph, layouts: tuple[str, ...]) -> kernel.Program:
-    """The kernel program of a graph whose inputs have these memory layouts ("C", "F" or "A")."""
+def schedule(graph: Graph, layouts: tuple[str, ...], cached: bool = True) -> kernel.Program:
+    """The kernel program of a graph whose inputs have these memory layouts ("C", "F" or "A").
+
+    cached      whether few threads with caches of their own run it, so that batches of loops go block by block
+    """
     limit = sys.getrecursionlimit()
     # Long chains of elementwise operations are walked recursively.
     sys.setrecursionlimit(max(limit, 20000 + 20 * len(graph.nodes)))
     SIZES.append(Facts(graph.sizes.hints, graph.sizes.guards))
     try:
-        return Builder(in_memory_order(graph, layouts), layouts, Builder.find_sizes(graph)).program()
+        return Builder(in_memory_order(graph, layouts), layouts, Builder.find_sizes(graph)).program(cached)
     finally:
         SIZES.pop()
         sys.setrecursionlimit(limit)
@@ -105,12 +108,14 @@ class Builder:
         root.statements = []
         root.memo = {}
 
-    def program(self) -> kernel.Program:
+    def program(self, cached: bool) -> kernel.Program:
         self.run(self.graph, self.outputs)
         self.flush()
         buffers, fresh = self.emitter.buffers, self.names.fresh
-        phases = prune(join(pack(prune(self.phases, buffers), buffers, fresh)), buffers)
-        phases = tile(promote(lanes(phases, buffers, fresh), buffers, fresh), fresh)
+        phases = pack(prune(self.phases, buffers), buffers, fresh)
+        if cached:
+            phases = lanes(prune(join(phases), buffers), buffers, fresh)
+        phases = tile(promote(phases, buffers, fresh), fresh)
         used, arena = plan(phases, self.emitter.buffers)
         by_input = [self.emitter.storage[v].buffer for v in self.graph.inputs]
         sizes = tuple((name, (by_input[k], axis)) for name, (k, axis) in self.sizes.items())

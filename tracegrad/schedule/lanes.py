@@ -93,6 +93,8 @@ def survey(statement: kernel.Statement, extent: Int, base: Callable[[str], str])
                         found.handed.add(base(a))
                 if lane is None or work.has_threads(s):
                     found.possible = False
+            case kernel.Grow(name, _):
+                access(name, None, lane, True)
             case kernel.Declare(name, _):
                 made.add(name)
             case kernel.Update(name, _, _, _) if lane is not None and name not in made:
@@ -166,7 +168,8 @@ class _Cut:
         result: list[kernel.Phase] = []
         done = 0
         while done < len(self.body):
-            found = next((g for k in range(done, len(self.body)) if _is_seed(self.body[k]) and (g := self.group(k, done))), None)
+            seeds = (k for k in range(done, len(self.body)) if self.phase[k].kind == "serial" and _is_seed(self.body[k]))
+            found = next((g for k in seeds if (g := self.group(k, done))), None)
             if found is None:
                 break
             first, end, extent = found

@@ -156,16 +156,9 @@ class Emitter:
 
     @contextmanager
     def loop(
-        self,
-        lo: Int,
-        hi: Int,
-        known: tuple[Int, Int] | None = None,
-        barrier: bool = False,
-        sequential: bool = False,
-        hint: str = "",
-        items: bool = False,
+        self, lo: Int, hi: Int, known: tuple[Int, Int] | None = None, barrier: bool = False, sequential: bool = False, hint: str = ""
     ) -> Iterator[Int]:
-        """A loop around what is written inside; yields its index. Of `items`: buffers that are made inside are each pass's own."""
+        """A loop around what is written inside; yields its index. Behind a barrier that is not sequential each pass is by itself."""
         name = self.names.loop(hint, self.active)
         self.active.append(name)
         there = set(self.buffers)
@@ -176,8 +169,8 @@ class Emitter:
         del self.ranges[name]
         self.active.remove(name)
         if inner.statements:
-            own = frozenset(b for b in self.buffers if b not in there and not self.buffers[b].of) if items else None
-            self.emit(kernel.Loop(name, lo, hi, tuple(inner.statements), sequential, own))
+            own = frozenset(b for b in self.buffers if b not in there and not self.buffers[b].of)
+            self.emit(kernel.Loop(name, lo, hi, tuple(inner.statements), sequential, own if barrier and not sequential else None))
 
     @property
     def again(self) -> bool:

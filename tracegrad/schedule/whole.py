@@ -313,7 +313,7 @@ class Whole:
             e.storage[var] = dest
         stacked = [self.operand(a) for a in node.inputs[fixed + carries :]]
         following, last = self.following(node.outputs[:carries], body, body.inputs[fixed : fixed + carries], carry)
-        with e.loop(0, length, barrier=True, sequential=carries > 0, items=carries == 0) as i:
+        with e.loop(0, length, barrier=True, sequential=carries > 0) as i:
             step: Int = length - 1 - i if node.params["reverse"] else i
             e.counts[body.inputs[fixed + carries]] = step
             for var, where in zip(body.inputs[fixed + carries + 1 :], stacked, strict=True):
@@ -324,8 +324,7 @@ class Whole:
         self.advance([e.storage[v] for v in node.outputs[:carries]], carry)
 
     def near(self, var: Var) -> Storage:
-        """Where a loop keeps a carry: where its last value goes, or, if it is small or narrow, in a place of its own, which may become
-        registers, or be kept transposed."""
+        """Where a loop keeps a carry: where its last value goes; if it is small or narrow, in a place of its own, which may change."""
         where, size = self.emitter.storage[var], var.type.size
         own = is_small(var.type.shape) or is_narrow(var.type.shape) or (where.prefix and isinstance(size, int) and size <= NEAR)
         return self.builder.buffer(f"{self.emitter.names.of(var)}_now", var, "temp") if own else where
