@@ -379,12 +379,16 @@ def evaluate(value: Int, bindings: Mapping[str, int]) -> int:
 def symbols(value: Int) -> set[str]:
     """The names of the symbols that `value` mentions."""
     found: set[str] = set()
-
-    def leaf(s: Symbol) -> Int:
-        found.add(s.name)
-        return Integer((((s,), 1),))
-
-    _map_atoms(value, leaf)
+    pending = [value]
+    while pending:
+        part = pending.pop()
+        for monomial, _ in () if isinstance(part, int) else part.terms:
+            for atom in monomial:
+                if isinstance(atom, Symbol):
+                    found.add(atom.name)
+                else:
+                    assert isinstance(atom, Binary)
+                    pending += (atom.left, atom.right)
     return found
 
 

@@ -24,7 +24,7 @@ def program(f: Any, *args: Any) -> kernel.Program:
 
 
 def blocks(f: Any, *args: Any) -> list[kernel.Phase]:
-    """The phases that gone through by blocks of lanes: loops around loops."""
+    """The phases that are gone through by blocks of lanes: loops around loops."""
     return [p for p in program(f, *args).phases if p.kind == "parallel" and any(isinstance(s, kernel.Loop) for s in p.body[0].body)]  # type: ignore[union-attr]
 
 
@@ -70,6 +70,15 @@ def test_what_a_derivative_reads_is_kept_for_one_block() -> None:
     expected = tg.vmap(tg.grad(lambda x, v, k: orbit_plain(x, v, k)[0][0] ** 2, (0, 1, 2)), in_axes=(0, 0, None))(X, V, 1.3)
     for a, b in zip(tg.jit(f)(X, V, 1.3), expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-13)
+    before = tg.get_num_threads()
+    try:
+        for threads in (1, 2):
+            tg.set_num_threads(threads)
+            told = tg.jit(f).memory(X, V, 1.3)
+            assert told.temporaries == program(f, X, V, 1.3).arena + threads * sum(8 * STEPS * 256 for _ in phase.local)
+            assert told.largest[0][1] == 8 * STEPS * 256
+    finally:
+        tg.set_num_threads(before)
     # Few lanes are no parallel phase.
     assert not blocks(f, X[:40], V[:40], 1.3)
 

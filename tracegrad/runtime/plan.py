@@ -9,6 +9,7 @@ import numpy as np
 
 from .._codegen import integers, kernel
 from ..types import COUNT, Int
+from .threads import get_num_threads
 
 if TYPE_CHECKING:
     from .execute import Compiled
@@ -20,6 +21,7 @@ SHOWN = 8
 class Memory(NamedTuple):
     """The bytes of one call: those of its arguments (captured arrays included), of its results, and of what it computes on the way.
 
+    temporaries what its threads have for themselves included, for as many as `set_num_threads` allows
     largest     the largest temporaries, by their names in `f.source()`; those that are never alive together share their place
     counted     the bytes that loops need for what they keep of an unknown number of steps, over that number: "24*steps", or ""
     """
@@ -43,7 +45,10 @@ def planned(compiled: Compiled, arrays: Sequence[np.ndarray[Any, Any]], sizes: S
     def nbytes(shape: Sequence[Int], dtype: np.dtype[Any]) -> int:
         return integers.evaluate(integers.product(shape), at) * dtype.itemsize
 
+    phases = compiled.program.phases
+    own = [{a.name: nbytes(a.shape, a.dtype) for a in p.local if not a.of} for p in phases]
     temporaries = [(b.name, nbytes(b.shape, b.dtype)) for b in compiled.program.buffers if b.role == "temp" and not b.of]
+    temporaries += [item for of_phase in own for item in of_phase.items()]
     made: dict[str, kernel.Allocate] = {}
     growing: set[str] = set()
 
@@ -53,7 +58,7 @@ def planned(compiled: Compiled, arrays: Sequence[np.ndarray[Any, Any]], sizes: S
         elif isinstance(s, kernel.Grow):
             growing.add(s.name)
 
-    for phase in compiled.program.phases:
+    for phase in phases:
         kernel.walk(phase.body, visit)
     counted: Int = 0
     for name, s in made.items():
@@ -62,7 +67,7 @@ def planned(compiled: Compiled, arrays: Sequence[np.ndarray[Any, Any]], sizes: S
     return Memory(
         sum(a.nbytes for a in arrays),
         sum(nbytes(s, d) for s, d in zip(compiled.out_shapes, compiled.out_dtypes, strict=True)),
-        integers.evaluate(compiled.program.arena, at),
+        integers.evaluate(compiled.program.arena, at) + get_num_threads() * max([sum(p.values()) for p in own], default=0),
         tuple(sorted(temporaries, key=lambda t: -t[1])[:SHOWN]),
         str(counted) if made else "",
     )

@@ -114,7 +114,8 @@ class Builder:
         buffers, fresh = self.emitter.buffers, self.names.fresh
         phases = pack(prune(self.phases, buffers), buffers, fresh)
         if cached:
-            phases = lanes(prune(join(phases), buffers), buffers, fresh)
+            joined = join(phases)
+            phases = lanes(phases if joined == phases else prune(joined, buffers), buffers, fresh)
         phases = tile(promote(phases, buffers, fresh), fresh)
         used, arena = plan(phases, self.emitter.buffers)
         by_input = [self.emitter.storage[v].buffer for v in self.graph.inputs]
