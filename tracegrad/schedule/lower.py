@@ -159,9 +159,8 @@ class Emitter:
         self, lo: Int, hi: Int, known: tuple[Int, Int] | None = None, barrier: bool = False, sequential: bool = False, hint: str = ""
     ) -> Iterator[Int]:
         """A loop around what is written inside; yields its index. Behind a barrier that is not sequential each pass is by itself."""
-        name = self.names.loop(hint, self.active)
+        name, there = self.names.loop(hint, self.active), set(self.buffers)
         self.active.append(name)
-        there = set(self.buffers)
         with self.scope(barrier) as inner:
             self.depths[name] = len(self.scopes) - 1
             self.ranges[name] = known or (lo, hi)
