@@ -177,6 +177,61 @@ def test_a_million_steps_compile_like_ten() -> None:
     assert source(1_000_003) == source(17)
 
 
+def whiles(f: Any, *args: Any) -> int:
+    """How many loops that a condition ends there are in what is compiled."""
+
+    def count(graph: Any) -> int:
+        return sum((node.op.name == "while_loop") + sum(map(count, node.subgraphs())) for node in graph.nodes)
+
+    return count(tg.jit(f).graphs(*args)[1])
+
+
+class TestLoopsThatShareTheirSteps:
+    """Two loops whose conditions read carries that agree are one; all values are those of plain Python."""
+
+    def test_each_keeps_what_the_other_has_not(self) -> None:
+        def f(x: Any, limit: Any) -> Any:
+            _, a = tg.while_loop(lambda c: c[0] < limit, lambda c: (c[0] * x, c[1] + c[0]), (x, 0.0))
+            # The first of two carries that start alike is not the one that agrees.
+            b, _, k = tg.while_loop(lambda c: c[1] < limit, lambda c: (c[0] + c[1] * x, c[1] * x, c[2] + 1), (x, x, 0))
+            return a, b, k
+
+        assert whiles(f, 1.5, 20.0) == 1
+        found = tg.jit(f)
+        for limit in (20.0, 1.0, 1e6):
+            np.testing.assert_allclose(found(1.5, limit), f(1.5, limit), rtol=1e-13)
+            slopes = [tg.jacobian(g)(1.5, limit) for g in (found, f)]
+            np.testing.assert_allclose(*slopes, rtol=1e-12)
+
+    @pytest.mark.parametrize("second", ["limit", "carry", "start", "step", "most"])
+    def test_where_they_may_end_apart(self, second: str) -> None:
+        def f(x: Any, y: Any) -> Any:
+            one = tg.while_loop(lambda c: c[0] < 9.0, lambda c: (c[0] * x, c[1] + 1.0), (x, y))
+            start = (x + 0.5, y) if second == "start" else (x, y)
+            test = {"limit": lambda c: c[0] < 8.0, "carry": lambda c: c[1] < 9.0}.get(second, lambda c: c[0] < 9.0)
+            step = (lambda c: (c[0] * x * 1.5, c[1] + 1.0)) if second == "step" else lambda c: (c[0] * x, c[1] + 1.0)
+            two = tg.while_loop(test, step, start, max_steps=50 if second == "most" else None)
+            return (*one, *two)
+
+        assert whiles(f, 1.3, 2.5) == 2
+        np.testing.assert_allclose(tg.jit(f)(1.3, 2.5), f(1.3, 2.5), rtol=1e-13)
+
+    def test_inside_of_loops_that_are_joined(self) -> None:
+        """The loop of a function and the one of its adjoint that keeps its carries, with a loop of unknown length in each step."""
+
+        def f(x: Any) -> Any:
+            def step(carry: Any, limit: Any) -> Any:
+                s, total = tg.while_loop(lambda c: c[0] < limit, lambda c: (c[0] * x, c[1] + c[0]), carry)
+                return (s, total), total * s
+
+            return np.sum(tg.scan(step, (x, 0.0), np.array([2.0, 5.0, 9.0]))[1])
+
+        # Once forward; the steps of one limit are then a loop of known length.
+        assert whiles(tg.value_and_grad(f), 1.3) == 1
+        np.testing.assert_allclose(tg.grad(tg.jit(f))(1.3), tg.grad(f)(1.3), rtol=1e-12)
+        np.testing.assert_allclose(tg.jit(tg.grad(tg.grad(f)))(1.3), tg.grad(tg.grad(f))(1.3), rtol=1e-11)
+
+
 def test_printed_and_parsed() -> None:
     f = tg.jit(tg.value_and_grad(root))
     text = str(f.graphs(2.0)[1])

@@ -12,17 +12,14 @@ from typing import Any
 import numpy as np
 
 from .._codegen import integers, lowering
-from ..dtypes import INT64
 from ..ir.evaluate import evaluate
 from ..ir.graph import Atom, Graph, Literal, Node, Var
 from ..ir.op import Types, op
-from ..types import ArrayType
-from .joining import in_order, joined
+from .joining import COUNT, as_scan, in_order, joined
 from .sizes import with_sizes
 
 LARGEST = 8192
 """The most elements of what is computed between the loop and its adjoint."""
-COUNT = ArrayType(INT64, ())
 
 # Inputs of the operation: constants, initial carries, what `after` reads else. Inputs of the test: constants, carries; of the body: constants,
 # carries, the number of the step. Outputs of the body: new carries, what is kept. Inputs of `after`: what it reads else, the last carries, the
@@ -93,7 +90,7 @@ def _taped(graph: Graph, loop: Node, after: Node, inside: Graph, simplify: Calla
         n, c = again.params["constants"], again.params["carries"]
         if len(again.inputs) > n + c or any(isinstance(a, Var) and a not in values for a in again.inputs):
             continue
-        first = _counted(loop, again)
+        first = as_scan(loop, **again.params)
         inputs = tuple([values.get(a, a) for a in again.inputs])
         found = joined(first, Node(again.op, inputs, again.params, again.outputs, again.where, again.note), simplify)
         # The steps are the same, and nothing is carried along beside them.
@@ -123,19 +120,6 @@ def _little(node: Node) -> bool:
     sizes = [a.type.size for a in (*node.inputs, *node.outputs)]
     region = isinstance(node.op.lowering, lowering.Region)
     return not region and not node.op.effects and all(isinstance(s, int) and s <= LARGEST for s in sizes)
-
-
-def _counted(loop: Node, like: Node) -> Node:
-    """A while loop in the form of one whose length is known."""
-    body: Graph = loop.params["body"]
-    n = loop.params["constants"]
-    params = {
-        **like.params,
-        "body": body.replace(inputs=(*body.inputs, Var(COUNT, "step"))),
-        "constants": n,
-        "carries": len(loop.inputs) - n,
-    }
-    return Node(like.op, loop.inputs, params, loop.outputs[:-1], loop.where, loop.note)
 
 
 def _replaced(
