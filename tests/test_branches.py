@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,9 +13,11 @@ import tracegrad as tg
 from tests.unjitted import run_unjitted
 from tracegrad.ir.parser import parse_graph
 from tracegrad.registry import OPS_BY_NAME
+from tracegrad.transforms.rewrite import optimize
 
 WRAP = {"eager": lambda f: f, "jit": tg.jit}
 X = np.array([0.3, -1.2, 2.0])
+W = np.array([1.0, -0.5, 0.25])
 
 
 def roots(x: Any) -> Any:
@@ -123,6 +127,69 @@ def test_only_the_branch_taken_runs() -> None:
     tg.cond(np.False_, seen("yes"), seen("no"), 1.0)
     tg.switch(1, [seen("zero"), seen("one")], 1.0)
     assert calls == ["yes", "no", "one"]
+
+
+def seven(v: Any) -> Any:
+    """7, for all that is known when a function is traced."""
+    return (np.sum(v) * 0 + 7).astype(np.int64)
+
+
+WRONG: dict[str, Callable[[Any], Any]] = {
+    "0 / 0": lambda v: np.sum(v / (v - v)),
+    "roots and powers": lambda v: np.sum(np.sqrt(v - v) + np.log(v - v) + (v - v) ** -1.0),
+    "integers by 0": lambda v: np.sum(v) * (seven(v) // (seven(v) - 7)) * (seven(v) % (seven(v) - 7)),
+    "an index": lambda v: tg.getitem(v, seven(v)),
+    "indices": lambda v: np.sum(tg.take(v, seven(v) + np.arange(2))),
+    "a singular system": lambda v: np.sum(np.linalg.solve(np.outer(v, v) * 0, v)),
+    "a factorisation": lambda v: np.sum(np.linalg.cholesky(np.outer(v, v) * 0 - np.eye(3))),
+    "steps": lambda v: np.sum(tg.while_loop(lambda c: np.sum(c) < 9, lambda c: c * 0, v, max_steps=3)),
+    "a branch": lambda v: np.sum(tg.switch(seven(v), [np.sin, np.cos], v)),
+    "a loop": lambda v: tg.fori_loop(0, 4, lambda i, c: c * tg.getitem(v, i), np.sum(v)),
+}
+PLACES: list[Callable[[Any, Any, Any], Any]] = [
+    lambda x, right, wrong: tg.cond(np.max(x) > 1, right, wrong, x),
+    lambda x, right, wrong: tg.cond(np.max(x) < 1, lambda: wrong(x), lambda: right(x)),
+    lambda x, right, wrong: tg.switch(np.sum(x > 0) - 1, [wrong, right, wrong], x),
+    lambda x, right, wrong: tg.cond(x[0] > 0, lambda: tg.cond(x[1] > 0, wrong, right, x), lambda: wrong(x)),
+    lambda x, right, wrong: tg.scan(lambda c, v: (c + tg.cond(v > -5, right, wrong, x) / 3, None), 0.0, x)[0],
+    lambda x, right, wrong: right(x) + 0 * tg.while_loop(lambda c: c[0] > 9, lambda c: (c[0], c[1] * wrong(x)), (x[0], x[1]))[1],
+    lambda x, right, wrong: right(x) + 0 * tg.fori_loop(3, np.sum(x > 0), lambda i, c: c * wrong(x), x[1]),
+]
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_fails_or_is_no_number_where_it_is_not_taken(name: str) -> None:
+    """Nothing of it: no error, no warning, no NaN in derivatives of any order and mode, in a batch or not."""
+
+    def right(v: Any) -> Any:
+        return np.sum(np.sin(v) * v)
+
+    def each(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def of(x: Any) -> Any:
+            value, gradient = tg.value_and_grad(f)(x)
+            return value, gradient, tg.jvp(tg.grad(f), (x,), (W,))[1], tg.grad(lambda y: tg.grad(f)(y) @ W)(x)
+
+        return of
+
+    def same(found: Any, wanted: Any) -> None:
+        for a, b in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+
+    def all_places(x: Any) -> Any:
+        return sum(place(x, right, WRONG[name]) for place in PLACES)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        expected = each(lambda x: len(PLACES) * right(x))(X)
+        batch = [np.stack([a, b]) for a, b in zip(expected, each(lambda x: len(PLACES) * right(x))(X * 1.5), strict=True)]
+        for function, x, wanted in ((each(all_places), X, expected), (tg.vmap(each(all_places)), np.stack([X, X * 1.5]), batch)):
+            entry = tg.jit(function)._entry((x,), {})[0]
+            same(function(x), wanted)
+            same(run_unjitted(optimize(entry.graph), [x, *entry.traced.captures]), wanted)
+        same(
+            tg.jit(tg.value_and_grad(lambda x: sum(PLACES[k](x, right, WRONG[name]) for k in (0, 4))))(X),
+            [2 * e / len(PLACES) for e in expected[:2]],
+        )
 
 
 def test_printed_and_parsed() -> None:

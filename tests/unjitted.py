@@ -18,12 +18,12 @@ from tracegrad.types import SIZES
 def run_unjitted(graph: Graph, values: Sequence[Any]) -> list[Any]:
     """The outputs of an optimized graph by its generated source, executed by CPython."""
     arrays = [np.asarray(v, t.dtype) for v, t in zip(values, graph.input_types, strict=True)]
-    SIZES.append(graph.sizes)
+    SIZES.open.append(graph.sizes)
     try:
         program = schedule(graph, tuple(map(layout_of, arrays)))
         printed = print_program(program)
     finally:
-        SIZES.pop()
+        SIZES.open.pop()
     bindings: dict[str, int] = {}
     for v, a in zip(graph.inputs, arrays, strict=True):
         for s, n in zip(v.type.shape, a.shape, strict=True):

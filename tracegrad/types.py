@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,22 +114,30 @@ class Sizes:
 COUNT = "steps"
 """What the names of sizes begin with that are no sizes of inputs but counts, known only while a graph runs; they may be 0."""
 
-SIZES: list[Sizes] = []
-"""The sizes of the open traces, innermost last."""
+
+class _Opened(threading.local):
+    """What this thread has open."""
+
+    def __init__(self) -> None:
+        self.open: list[Sizes] = []
+        """The sizes of the traces, innermost last."""
+
+
+SIZES = _Opened()
 
 
 def _decide(relation: str, difference: Int) -> bool:
     # Outside a trace two sizes of different form are taken to differ; the verifier and the passes need no more.
     # So are expressions of anything else than sizes (loop indices).
-    if not SIZES or not integers.symbols(difference) <= SIZES[-1].hints.keys():
+    if not SIZES.open or not integers.symbols(difference) <= SIZES.open[-1].hints.keys():
         return False
-    return SIZES[-1].decide(relation, difference)
+    return SIZES.open[-1].decide(relation, difference)
 
 
 def _pin(value: Int) -> int:
-    if not SIZES:
+    if not SIZES.open:
         raise TypeError(f"the symbolic integer {value} has no value outside a trace")
-    return SIZES[-1].pin(value)
+    return SIZES.open[-1].pin(value)
 
 
 integers.DECIDE, integers.PIN = _decide, _pin

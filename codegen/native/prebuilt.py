@@ -13,6 +13,7 @@ from numba.core import registry
 
 from . import cache, gemm, small, symbols
 from .direct import DirectCompiler
+from .stored import object_code
 
 _FAMILIES: dict[str, tuple[Callable[[str], Callable[..., None]], Callable[[str], Any]]] = {
     "gemm": (gemm.entry, gemm.entry_signature),
@@ -36,7 +37,7 @@ def address(name: str) -> int:
         loaded.append(compiled)
         if directory is not None:
             names = symbols.mentioned(library)
-            (directory / CODE).write_bytes(pickle.dumps((names, compiled.native_name, library.serialize_using_object_code())))
+            (directory / CODE).write_bytes(pickle.dumps((names, compiled.native_name, object_code(library))))
         return int(compiled.address)
 
     def load(directory: Path) -> int:

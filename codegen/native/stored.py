@@ -36,12 +36,22 @@ def save(directory: Path, result: Any) -> None:
     environments = {env.env_name: list(env.consts) for env in (result.environment, *result._find_referenced_environments())}
     names = (descriptor.llvm_cpython_wrapper_name, descriptor.llvm_func_name, descriptor.env_name)
     called = [f.name for f in library._final_module.functions if f.is_declaration and not f.name.startswith("llvm.")]
-    content = (called, names, environments, library.serialize_using_object_code())
+    content = (called, names, environments, object_code(library))
     try:
         (directory / CODE).write_bytes(pickle.dumps(content))
     except (AttributeError, TypeError, pickle.PicklingError):
         # Constants of Numba's that cannot be kept: such a kernel is compiled again by each process.
         return
+
+
+def object_code(library: Any) -> Any:
+    """What LLVM made of a library of Numba's. It goes through a callback in which an interrupt is lost, and with it the code."""
+    try:
+        return library.serialize_using_object_code()
+    except RuntimeError as missing:
+        if "no compiled object" not in str(missing):
+            raise
+        raise KeyboardInterrupt from None
 
 
 def load(directory: Path) -> Loaded:

@@ -73,14 +73,14 @@ class Trace:
         STATE.special += 1
         # To this trace, what is dual at an enclosing level is an opaque input.
         self.outer_levels, STATE.levels = STATE.levels, ()
-        SIZES.append(self.sizes)
+        SIZES.open.append(self.sizes)
         return self
 
     def __exit__(self, *exception: object) -> None:
         assert STATE.traces.pop() is self
         STATE.special -= 1
         STATE.levels = self.outer_levels
-        SIZES.pop()
+        SIZES.open.pop()
         if exception and exception[0] is not None:
             self.close()
 
@@ -145,14 +145,14 @@ class Trace:
 @contextmanager
 def outside() -> Iterator[None]:
     """What runs in this block runs as if no trace were open: it sees values, and its operations are carried out."""
-    traces, levels, sizes = STATE.traces, STATE.levels, SIZES[:]
+    traces, levels, sizes = STATE.traces, STATE.levels, SIZES.open[:]
     if traces:
         STATE.traces, STATE.levels = [], traces[0].outer_levels
-        SIZES.clear()
+        SIZES.open.clear()
     try:
         yield
     finally:
-        STATE.traces, STATE.levels, SIZES[:] = traces, levels, sizes
+        STATE.traces, STATE.levels, SIZES.open[:] = traces, levels, sizes
 
 
 def of_sizes(var: Var) -> np.ndarray[Any, Any] | None:

@@ -9,11 +9,11 @@ from .graph import Graph, Literal, Var
 
 def verify(graph: Graph) -> Graph:
     """The graph itself, or a VerificationError that names the node."""
-    SIZES.append(graph.sizes)
+    SIZES.open.append(graph.sizes)
     try:
         _verify(graph)
     finally:
-        SIZES.pop()
+        SIZES.open.pop()
     return graph
 
 

@@ -35,7 +35,7 @@ def size_hint(size: Int) -> int:
     """About how large a size is: for choices that change the speed of a result and not its value, so no guard is recorded."""
     if isinstance(size, int):
         return size
-    return int(integers.evaluate(size, {**dict.fromkeys(integers.symbols(size), 64), **SIZES[-1].hints})) if SIZES else 64
+    return int(integers.evaluate(size, {**dict.fromkeys(integers.symbols(size), 64), **SIZES.open[-1].hints})) if SIZES.open else 64
 
 
 def swap(x: Any) -> Any:

@@ -69,7 +69,7 @@ def reshape(x: Any, shape: int | Sequence[Int]) -> Any:
 def reshaped(old: Shape, given: tuple[Any, ...]) -> dict[str, Any] | None:
     """The parameters for another shape; None where it is the shape that is there."""
     # Running code asks for the same few again and again; what is found for symbolic sizes holds for one trace.
-    return _reshaped(old, given) if SIZES else _known_reshaped(old, given)
+    return _reshaped(old, given) if SIZES.open else _known_reshaped(old, given)
 
 
 def _reshaped(old: Shape, given: tuple[Any, ...]) -> dict[str, Any] | None:

@@ -46,7 +46,7 @@ class Compiled:
         with span("import the compiler"):
             printing = importlib.import_module("..codegen.printer", __package__)
             native = importlib.import_module("..codegen.native.compile", __package__)
-        SIZES.append(graph.sizes)
+        SIZES.open.append(graph.sizes)
         try:
             with span(f"{graph.name}: schedule"):
                 program = schedule(graph, layouts)
@@ -54,7 +54,7 @@ class Compiled:
             with span(f"{graph.name}: print"):
                 self.printed = printing.print_program(self.program)
         finally:
-            SIZES.pop()
+            SIZES.open.pop()
         inputs = [b for b in self.program.buffers if b.role == "in"]
         outputs = [b for b in program.buffers if b.role == "out"]
         with span(f"{graph.name}: compile") as stage:

@@ -19,14 +19,14 @@ def planned(graph: Graph, layouts: tuple[str, ...]) -> Any:
     """The kernels of a graph whose inputs have these memory layouts, and what the host does with them (codegen/cuda/kernels.py); needs no device."""
     with span("import the compiler"):
         kernels = importlib.import_module("..codegen.cuda.kernels", __package__)
-    SIZES.append(graph.sizes)
+    SIZES.open.append(graph.sizes)
     try:
         with span(f"{graph.name}: schedule"):
             program = schedule(graph, layouts, cached=False)
         with span(f"{graph.name}: print"):
             return kernels.plan(program, config.deterministic())
     finally:
-        SIZES.pop()
+        SIZES.open.pop()
 
 
 class CompiledOnDevice:

@@ -55,8 +55,8 @@ def device_function(graph: Graph, captures: bool) -> Any:
     importlib.import_module("..codegen.cuda.driver", __package__).target()  # says what is missing
     module = importlib.import_module("..codegen.cuda.device_function", __package__)
     graph = optimize(graph)
-    SIZES.append(graph.sizes)
+    SIZES.open.append(graph.sizes)
     try:
         return module.make_device_function(schedule(graph, ("A",) * len(graph.inputs), cached=False))
     finally:
-        SIZES.pop()
+        SIZES.open.pop()

@@ -58,8 +58,8 @@ def nonnegative(value: Int, ranges: Ranges) -> bool:
         return shifted >= 0
     if all(c >= 0 for _, c in shifted.terms):
         return True
-    if SIZES and isinstance(SIZES[-1], Facts):
-        bound = SIZES[-1].least(value)
+    if SIZES.open and isinstance(SIZES.open[-1], Facts):
+        bound = SIZES.open[-1].least(value)
         return bound is not None and bound >= 0
     return False
 

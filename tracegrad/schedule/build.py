@@ -39,11 +39,11 @@ def schedule(graph: Graph, layouts: tuple[str, ...], cached: bool = True) -> ker
     limit = sys.getrecursionlimit()
     # Long chains of elementwise operations are walked recursively.
     sys.setrecursionlimit(max(limit, 20000 + 20 * len(graph.nodes)))
-    SIZES.append(Facts(graph.sizes.hints, graph.sizes.guards))
+    SIZES.open.append(Facts(graph.sizes.hints, graph.sizes.guards))
     try:
         return Builder(in_memory_order(graph, layouts), layouts, Builder.find_sizes(graph)).program(cached)
     finally:
-        SIZES.pop()
+        SIZES.open.pop()
         sys.setrecursionlimit(limit)
 
 

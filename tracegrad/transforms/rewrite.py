@@ -35,7 +35,7 @@ VERIFY_PASSES = [False]
 
 def rewrite(graph: Graph, rule: Callable[[Rewriter, Node, tuple[Atom, ...]], Sequence[Atom] | None]) -> Graph:
     """Rebuild a graph node by node; `rule` returns replacements for a node's outputs, or None to keep it."""
-    SIZES.append(graph.sizes)
+    SIZES.open.append(graph.sizes)
     try:
         builder = Rewriter()
         values: dict[Var, Atom] = {}
@@ -48,7 +48,7 @@ def rewrite(graph: Graph, rule: Callable[[Rewriter, Node, tuple[Atom, ...]], Seq
         outputs = tuple([values.get(a, a) if isinstance(a, Var) else a for a in graph.outputs])
         return graph.replace(nodes=tuple(builder.nodes), outputs=outputs)
     finally:
-        SIZES.pop()
+        SIZES.open.pop()
 
 
 class Rewriter:
