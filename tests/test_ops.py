@@ -182,8 +182,8 @@ def test_special_values_compiled() -> None:
         assert_same(tg.jit(everything)(x), everything(x), 1e-12)
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if c.vmap], ids=ids)
-def test_vmap_equals_a_loop(case: Case) -> None:
+def batch_of(case: Case) -> tuple[tuple[Any, ...], tuple[int | None, ...]]:
+    """Inputs for a batch of three, and the axes along which they lie."""
     batches = [case.inputs(np.random.default_rng(seed)) for seed in (1, 2, 3)]
     moving = [
         k
@@ -194,10 +194,16 @@ def test_vmap_equals_a_loop(case: Case) -> None:
     ]
     if not moving:
         moving = [k for k, a in enumerate(batches[0]) if isinstance(a, np.ndarray)]
-    arrays = [np.stack([b[k] for b in batches]) if k in moving else a for k, a in enumerate(batches[0])]
-    singles = [[np.asarray(b[k]) if k in moving else batches[0][k] for k in range(len(arrays))] for b in batches]
+    arrays = tuple(np.stack([b[k] for b in batches]) if k in moving else a for k, a in enumerate(batches[0]))
+    return arrays, tuple(0 if k in moving else None for k in range(len(arrays)))
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c.vmap], ids=ids)
+def test_vmap_equals_a_loop(case: Case) -> None:
+    arrays, axes = batch_of(case)
+    singles = [[a if axis is None else np.asarray(a[k]) for a, axis in zip(arrays, axes, strict=True)] for k in range(3)]
     expected = [as_tuple(case.function(*s)) for s in singles]
-    found = tg.vmap(case.function, in_axes=tuple(0 if k in moving else None for k in range(len(arrays))))(*arrays)
+    found = tg.vmap(case.function, in_axes=axes)(*arrays)
     assert_same(found, tuple(np.stack(column) for column in zip(*expected, strict=True)), 1e-12)
 
 

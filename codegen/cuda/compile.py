@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import importlib
 import linecache
@@ -41,13 +42,26 @@ def functions(source: str, kernels: Sequence[Kernel]) -> dict[str, Callable[...,
     # Numba's messages and the user's tracebacks show the lines.
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     space: dict[str, Any] = {"__name__": "tracegrad_cuda"}
-    exec(compile(source, file, "exec"), space)
+    tree = ast.parse(source)
+    exec(compile(_Numbers().visit(tree) if SIMULATED else tree, file, "exec"), space)
     if SIMULATED:
         # As on a device, nothing is said about overflow or NaN. Each simulated thread begins with NumPy's defaults.
         for k in kernels:
             exec(f"def quiet(*words):\n    with np.errstate(all='ignore'):\n        inner_{k.name}(*words)", space)
             space[f"inner_{k.name}"], space[k.name] = space[k.name], space["quiet"]
     return {k.name: space[k.name] for k in kernels}
+
+
+_NUMPY_FLOAT = ast.parse("np.float64", mode="eval").body
+
+
+class _Numbers(ast.NodeTransformer):
+    """Literals as NumPy's numbers: a Python float divided by zero raises, where on a device it is infinite."""
+
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        if not isinstance(node.value, float):
+            return node
+        return ast.fix_missing_locations(ast.copy_location(ast.Call(_NUMPY_FLOAT, [node], []), node))
 
 
 def ptx(function: Callable[..., None], kernel: Kernel, capability: tuple[int, int]) -> str:

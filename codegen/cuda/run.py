@@ -22,6 +22,9 @@ UNKNOWN = 1 << 20
 Take = Callable[[int], Layout]
 """Gives so many bytes of the device's memory, as a layout (see driver.py) of uint8."""
 
+NOTHING: Layout = np.empty(0, np.uint8)
+"""Memory for arrays without elements."""
+
 
 class Runner:
     """The kernels of one plan on one device."""
@@ -46,8 +49,7 @@ class _Call:
         self.found = arrays
         plan = runner.plan
         nbytes = plan.arena if isinstance(plan.arena, int) else evaluate(plan.arena, numbers)
-        if nbytes:
-            self.found["arena"] = runner.take(nbytes)
+        self.found["arena"] = runner.take(nbytes) if nbytes else NOTHING
         if runner.checked:
             self.found["status"] = self.cleared(16).view(np.int64)
 

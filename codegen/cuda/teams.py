@@ -87,9 +87,10 @@ class Body(Printer):
                 self.loop(depth, s)
             case kernel.While(condition, body):
                 read, written = touched([s], self.root)
-                self.before(depth, read, written)
+                if self.memory.meets(read, written):
+                    self.wait(depth)
                 self.line(depth, f"while {self.expression(condition)}:")
-                self.iteration(depth + 1, body, read, written)
+                self.iteration(depth + 1, body, read, written, touched([kernel.Check(condition, 0, condition)], self.root)[0])
             case kernel.If(condition, then, otherwise):
                 # Branches wait inside, since all members take the same one; who reads the condition must have done so before it changes.
                 self.before(depth, touched([kernel.Check(condition, 0, condition)], self.root)[0], set())
@@ -147,15 +148,17 @@ class Body(Printer):
             self.line(depth, "cuda.syncthreads()")
         self.memory.clear()
 
-    def iteration(self, depth: int, body: Sequence[kernel.Statement], read: set[str], written: set[str]) -> None:
-        """The body of a loop that the whole team runs in order; its end meets its beginning."""
-        self.memory.clear()
+    def iteration(self, depth: int, body: Sequence[kernel.Statement], read: set[str], written: set[str], first: Iterable[str] = ()) -> None:
+        """The body of a loop that the whole team runs in order; its end meets its beginning, where `first` is read. What members may still be
+        doing of earlier statements meets nothing in it, and they may go on with that: there may be no iteration in which they wait."""
+        earlier, self.memory = self.memory, Memory(set(first))
         self.outermost = False
         self.body(depth, body)
         if written:
             self.wait(depth)
         else:
             self.memory.note(read, written)
+        self.memory.note(earlier.read, earlier.written)
 
     # --- loops -------------------------------------------------------------------------------------------------------------
 
@@ -391,6 +394,8 @@ def start(a: Accumulator) -> Any:
         return 0 if a.combine == "add" else 1
     if a.combine in ("and", "or"):
         return a.combine == "and" if a.dtype.kind == "b" else -1 if a.combine == "and" else 0
+    if a.dtype.kind == "b":
+        return a.combine == "min"
     if a.dtype.kind == "f":
         return -np.inf if a.combine == "max" else np.inf
     info = np.iinfo(a.dtype)

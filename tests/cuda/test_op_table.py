@@ -1,9 +1,9 @@
-"""Every row of the op table on a device: values, and gradients by the tape, equal those of the CPU."""
+"""Every row of the op table on a device equals the CPU: operation by operation with the tape, compiled with its gradient, forward, batched."""
 
 from __future__ import annotations
 
 import os
-import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,9 @@ import pytest
 
 import tracegrad as tg
 from tests.cases import Case
-from tests.checks import as_tuple, assert_same
+from tests.checks import as_tuple, assert_same, floating, like
 from tests.cuda.common import host
-from tests.test_ops import CASES, ids, rng_for
+from tests.test_ops import CASES, batch_of, ids, projected_gradient, quiet, rng_for  # noqa: F401  (a fixture)
 
 PART = os.environ.get("TRACEGRAD_TEST_PART") or ""
 ROWS = CASES[int(PART) :: 2] if PART else CASES
@@ -23,34 +23,76 @@ def is_array(x: Any) -> bool:
     return isinstance(x, (np.ndarray, np.generic))
 
 
+def on(device: str, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(tg.tensor(a, device=device) if is_array(a) else a for a in arrays)
+
+
+def check(expected: Any, function: Callable[..., Any], arrays: tuple[Any, ...], tolerance: float) -> None:
+    """`function` gives on the device what is expected, and its results lie where its arguments do."""
+    outs = as_tuple(function(*on("cuda", arrays)))
+    if any(map(is_array, arrays)):
+        assert all(o.is_cuda for o in outs if isinstance(o, tg.Tensor))
+    expected = as_tuple(expected)
+    assert [x is None for x in outs] == [x is None for x in expected]
+    assert_same(tuple(host(x) for x in outs if x is not None), tuple(host(x) for x in expected if x is not None), tolerance)
+
+
 @pytest.mark.parametrize("case", ROWS, ids=ids)
-def test_values_and_gradients(case: Case) -> None:
+def test_values(case: Case) -> None:
+    for arrays in (case.inputs(rng_for(case)), *case.special):
+        check(case.function(*on("cpu", arrays)), case.function, arrays, 1e-11)
+
+
+@pytest.mark.parametrize("case", [c for c in ROWS if c.order], ids=ids)
+def test_gradients_by_the_tape(case: Case) -> None:
     arrays = case.inputs(rng_for(case))
-    wrt = [k for k, a in enumerate(arrays) if is_array(a) and a.dtype.kind in "fc" and (case.wrt is None or k in case.wrt)]
-    found = []
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore", RuntimeWarning)
-        for device in ("cpu", "cuda"):
-            given = [tg.tensor(a, device=device) if is_array(a) else a for a in arrays]
-            if case.order:
-                for k in wrt:
-                    given[k].requires_grad_()
-            outs = as_tuple(case.function(*given))
-            if any(map(is_array, arrays)):
-                assert all(o.device.type == device for o in outs if isinstance(o, tg.Tensor))
-            gradients: tuple[Any, ...] = ()
-            if case.order and wrt:
-                try:
-                    sum((o * o.conj()).real.sum() for o in outs if o.dtype.kind in "fc").backward()
-                    gradients = tuple(host(given[k].grad) for k in wrt)
-                except RuntimeError as error:
-                    # Tensors are written in place where arrays are replaced; then it is so on both.
-                    if "modified by an inplace operation" not in str(error):
-                        raise
-            found.append((tuple(map(host, outs)), gradients))
-    (cpu, cpu_gradients), (cuda, cuda_gradients) = found
-    assert_same(cuda, cpu, 1e-11)
-    for a, b in zip(cuda_gradients, cpu_gradients, strict=True):
-        assert (a is None) == (b is None)
-        if a is not None:
-            assert_same(a, b, 1e-9)
+    wrt = floating(arrays, case.wrt)
+
+    def gradients(*xs: Any) -> Any:
+        for k in wrt:
+            xs[k].requires_grad_()
+        outs = as_tuple(case.function(*xs))
+        try:
+            sum((o * o.conj()).real.sum() for o in outs if o.dtype.kind in "fc").backward()
+        except RuntimeError as error:
+            # Tensors are written in place where arrays are replaced; then it is so on both.
+            if "modified by an inplace operation" not in str(error):
+                raise
+            return ()
+        return tuple(xs[k].grad for k in wrt)
+
+    check(gradients(*on("cpu", arrays)), gradients, arrays, 1e-9)
+
+
+@pytest.mark.parametrize("case", [c for c in ROWS if c.jit], ids=ids)
+def test_compiled(case: Case) -> None:
+    """Results, and gradients where there are any, as one program."""
+    arrays = case.inputs(rng_for(case))
+
+    def both(*xs: Any) -> Any:
+        return as_tuple(case.function(*xs)) + (as_tuple(projected_gradient(case, arrays)(*xs)) if case.order else ())
+
+    check(both(*arrays), tg.jit(both), arrays, 1e-9)
+
+
+@pytest.mark.parametrize("case", [c for c in ROWS if c.jit and c.order], ids=ids)
+def test_forward(case: Case) -> None:
+    arrays = case.inputs(rng_for(case))
+    wrt = floating(arrays, case.wrt)
+    directions = tuple(like(np.random.default_rng(3), arrays[k]) for k in wrt)
+
+    def forward(*xs: Any) -> Any:
+        def chosen(*ys: Any) -> Any:
+            rest = iter(ys)
+            return as_tuple(case.function(*[next(rest) if k in wrt else x for k, x in enumerate(xs)]))
+
+        return as_tuple(tg.jvp(chosen, tuple(xs[k] for k in wrt), directions)[1])
+
+    check(forward(*arrays), tg.jit(forward), arrays, 1e-9)
+
+
+@pytest.mark.parametrize("case", [c for c in ROWS if c.vmap and c.jit], ids=ids)
+def test_batches(case: Case) -> None:
+    arrays, axes = batch_of(case)
+    batched = tg.vmap(case.function, in_axes=axes)
+    check(batched(*arrays), tg.jit(batched), arrays, 1e-11)

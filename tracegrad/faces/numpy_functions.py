@@ -11,6 +11,7 @@ from .. import ops
 from ..dtypes import promote
 from ..ir.dispatch import Value
 from ..ops.define import ndim_of, shape_of
+from ..ops.transfer import place_of
 from ..types import normalize_axis
 from .lookup import plain, store, unsupported
 from .operators import array_of, operand
@@ -45,13 +46,14 @@ def _result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
 
 
 def _like(make: Callable[..., Any]) -> Callable[..., Any]:
-    """zeros_like and its kin: the result is boxed as the prototype is, so that it can take up traced and differentiated values."""
+    """zeros_like and its kin: the result is boxed as the prototype is and lies where that does, so that it can take up traced and differentiated
+    values."""
 
     def like(a: Any, *args: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, device: Any = None) -> Any:
         names = ("dtype", "order", "subok", "shape") if make is not ops.full_like else ("fill_value", "dtype", "order", "subok", "shape")
         given = {"dtype": dtype, "shape": shape, **dict(zip(names, args, strict=False))}
         given = {k: v for k, v in given.items() if k not in ("order", "subok")}
-        return own(type(a), make(a, **given)) if isinstance(a, Value) else make(a, **given)
+        return own(type(a), make(a, **given), device=place_of(a)) if isinstance(a, Value) else make(a, **given)
 
     return like
 

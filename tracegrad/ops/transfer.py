@@ -67,6 +67,8 @@ def transfer(x: Any, device: Any) -> Any:
         trace = STATE.traces[-1]
         if trace.device is None and to != CPU:
             trace.settle(to)
+        if trace.device == to:
+            # What the trace holds is there, and a constant of the host goes there when it is needed.
             return x
         raise RuntimeError(
             f"{user_line()}: {trace.name} is compiled for {source}, and a compiled function runs on one device, so that nothing in it can be moved "
