@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tracegrad.bench import SIZES, WORKLOADS, Workload, disagreement, find, run, startup, training
-from tracegrad.bench.contestant import CONTESTANTS, OURS, NotFittingError
+from tracegrad.bench.contestant import CONTESTANTS, OURS, NotFittingError, Setting
 from tracegrad.bench.measure import PeakMemory, seconds_per_call
 from tracegrad.bench.with_tracegrad import prepare_eager, prepare_jit
 from tracegrad.bench.worker import MARK, measured
@@ -117,7 +117,7 @@ def test_eager_and_jit(workload: Workload) -> None:
     arguments = small(workload)
     expected = workload.expected(arguments)
     for prepare in (prepare_eager, prepare_jit):
-        prepared = prepare(workload, arguments, 1)
+        prepared = prepare(workload, arguments, Setting())
         assert disagreement(prepared.to_numpy(prepared.derivative()), expected, workload.tolerance) == ""
         if workload.step is not None:
             assert prepared.primal is None
@@ -182,7 +182,7 @@ def test_worker_tells_of_failures(tmp_path: Path) -> None:
     workload = find("dispatch-value_and_grad")
     np.savez(tmp_path / "a.npz", small(workload)[0])
     case = {"key": workload.key, "arguments": str(tmp_path / "a.npz"), "result": str(tmp_path / "r.npz")}
-    plan = {"threads": 1, "repeat": 3, "budget": 0.01}
+    plan = {"threads": 1, "device": "cpu", "repeat": 3, "budget": 0.01}
 
     def failing(*_: Any) -> Any:
         raise ValueError("\n  no such thing  \nmore")

@@ -147,9 +147,10 @@ def test_three_significant_digits(value: float, text: str) -> None:
 
 HEAD = {
     "tracegrad": "1",
-    "settings": {"threads": 2, "separate": False},
+    "settings": {"threads": 2, "separate": False, "device": "cpu", "size": "default"},
     "machine": {
         "cpu": "A",
+        "gpu": "",
         "cores": 2,
         "cores_of_machine": 4,
         "caches": {"L2": "1M"},
@@ -188,7 +189,7 @@ def test_markdown_replaces_its_section(tmp_path: Path) -> None:
         assert text.startswith("before\n<!-- begin 2 threads -->\n\n- Threads: 2.")
         assert text.endswith("\n\n<!-- end 2 threads -->\nafter\n")
         assert "old" not in text
-    memory = Findings({**HEAD, "settings": {"threads": 2, "separate": True}}, FOUND)
+    memory = Findings({**HEAD, "settings": {"threads": 2, "separate": True, "device": "cpu", "size": "default"}}, FOUND)
     assert (findings.section, memory.section) == ("2 threads", "memory")
 
 

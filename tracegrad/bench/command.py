@@ -11,8 +11,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from ..devices import driver
 from . import SIZES, WORKLOADS, Workload, machine, operations, plot, report, targets
-from .contestant import OURS, PEERS
+from .contestant import CONTESTANTS, OURS, PEERS
 from .files import Findings, threads
 from .measure import usable_cores
 from .run import Outcome, Settings, failures, run, surroundings
@@ -32,6 +33,7 @@ examples:
   python -m tracegrad bench --workload gmm --workload kmeans  two workloads only
   python -m tracegrad bench --peers --startup --markdown results.md --json results.json --plot results.png
   python -m tracegrad bench --peers --threads 0               all cores
+  python -m tracegrad bench --device cuda --peers --size large
   python -m tracegrad bench --memory --workload lennard_jones
   python -m tracegrad bench --operations --peers              single eager operations beside torch's
 
@@ -53,13 +55,16 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], ve
         "--workload", action="append", choices=names, metavar="NAME", help="run only this workload (may be given several times)"
     )
     parser.add_argument("--size", choices=SIZES, default="default", help="how large the problems are (default: %(default)s)")
+    parser.add_argument(
+        "--device", choices=("cpu", "cuda"), default="cpu", help="where the arrays lie, of every contestant (default: %(default)s)"
+    )
     parser.add_argument("--threads", type=natural, default=1, metavar="N", help="threads of every contestant; 0 is all cores (default: 1)")
     parser.add_argument("--repeat", type=positive, default=20, metavar="N", help="samples per time; the median is reported (default: 20)")
     parser.add_argument(
         "--peers",
         action="store_true",
         help="also run hand-written Numba loops and every other library that is installed: "
-        "JAX, torch, torch.compile, HIPS autograd, CasADi",
+        "JAX, torch, torch.compile, HIPS autograd, CasADi; on a GPU also CuPy",
     )
     parser.add_argument(
         "--peer-python",
@@ -138,10 +143,24 @@ def main(options: argparse.Namespace) -> int:
         if path is not None and not path.absolute().parent.is_dir():
             sys.stderr.write(f"the folder of {path} does not exist\n")
             return 2
-    peers = PEERS if options.peers or options.peer_python else ()
-    settings = Settings(threads=options.threads or usable_cores(), repeat=options.repeat, separate=options.memory, peer_python=python)
+    if options.device == "cuda" and (reason := driver().missing()):
+        sys.stderr.write(f"--device cuda: {reason}\n")
+        return 2
+    wanted = PEERS if options.peers or options.peer_python else ()
+    peers = tuple(name for name in wanted if options.device in CONTESTANTS[name].devices)
+    settings = Settings(
+        threads=options.threads or usable_cores(),
+        device=options.device,
+        repeat=options.repeat,
+        separate=options.memory,
+        peer_python=python,
+    )
     cases = chosen(options.workload, options.size, options.memory)
-    head = {"tracegrad": options.version, "machine": machine.summary(python), "settings": {**asdict(settings), "size": options.size}}
+    head = {
+        "tracegrad": options.version,
+        "machine": machine.summary(python, options.device),
+        "settings": {**asdict(settings), "size": options.size},
+    }
     del head["settings"]["peer_python"]  # a path of this machine
     if options.operations:
         return time_operations(head, python if peers else None, options)
@@ -153,7 +172,12 @@ def main(options: argparse.Namespace) -> int:
     if options.markdown:
         findings.write_markdown(options.markdown)
     if options.plot:
-        plot.write(options.plot, outcomes, (*OURS, *peers), f"tracegrad {options.version}, {head['machine']['cpu']}, {threads(head)}")
+        plot.write(
+            options.plot,
+            outcomes,
+            (*OURS, *peers),
+            f"tracegrad {options.version}, {head['machine']['gpu'] or head['machine']['cpu']}, {threads(head)}",
+        )
     return 1 if failures(outcomes) else 0
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
+from .measure import Timed, by_clock
 from .workload import Workload
 
 
@@ -14,24 +15,39 @@ class NotFittingError(Exception):
     """The contestant has no version of this workload."""
 
 
+class Setting(NamedTuple):
+    """What all contestants of a run have in common: how many threads they may use, and where arrays lie ("cpu" or "cuda")."""
+
+    threads: int = 1
+    device: str = "cpu"
+
+
+def nothing() -> None:
+    """On the CPU calls return when their work is done."""
+
+
 @dataclass(frozen=True)
 class Prepared:
     """A workload on a contestant's own arrays.
 
-    derivative  computes the derivative and waits until it is there
+    derivative  computes the derivative; on a GPU it may return before that is there
     primal      computes the function alone, or None
     to_numpy    turns the derivative's result into a flat list of NumPy arrays
     nodes       how many operations the derivative's graph has, asked when everything is measured; or None
+    wait        returns when what was asked for is there
+    timed       the seconds that so many calls take
     """
 
     derivative: Callable[[], Any]
     primal: Callable[[], Any] | None
     to_numpy: Callable[[Any], list[Any]]
     nodes: Callable[[], int] | None = None
+    wait: Callable[[], Any] = nothing
+    timed: Timed = by_clock
 
 
-Prepare = Callable[[Workload, list[Any], int], Prepared]
-"""`prepare(workload, arguments, threads)`; what it costs counts as part of the first call."""
+Prepare = Callable[[Workload, list[Any], Setting], Prepared]
+"""`prepare(workload, arguments, setting)`; what it costs counts as part of the first call."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +61,7 @@ class Contestant:
     ours: bool = False
     here: bool = False
     """Whether it always runs in this environment, wherever the other peers are."""
+    devices: tuple[str, ...] = ("cpu",)
 
     def load(self) -> Prepare:
         """Import the library; ImportError where it is not installed."""
@@ -52,17 +69,19 @@ class Contestant:
         return prepare
 
 
+BOTH = ("cpu", "cuda")
 CONTESTANTS: dict[str, Contestant] = {
     c.name: c
     for c in (
-        Contestant("eager", "with_tracegrad", "prepare_eager", "tracegrad", ours=True, here=True),
-        Contestant("jit", "with_tracegrad", "prepare_jit", "tracegrad", ours=True, here=True),
+        Contestant("eager", "with_tracegrad", "prepare_eager", "tracegrad", ours=True, here=True, devices=BOTH),
+        Contestant("jit", "with_tracegrad", "prepare_jit", "tracegrad", ours=True, here=True, devices=BOTH),
         Contestant("hand-written Numba", "with_numba", "prepare", "numba", here=True),
-        Contestant("floor", "with_numba", "prepare_floor", "numba", here=True),
-        Contestant("JAX", "with_jax", "prepare", "jax"),
+        Contestant("floor", "with_numba", "prepare_floor", "numba", here=True, devices=BOTH),
+        Contestant("JAX", "with_jax", "prepare", "jax", devices=BOTH),
         Contestant("JAX on NumPy", "with_jax", "prepare_from_numpy", "jax"),
-        Contestant("torch eager", "with_torch", "prepare_eager", "torch"),
-        Contestant("torch.compile", "with_torch", "prepare_compiled", "torch"),
+        Contestant("torch eager", "with_torch", "prepare_eager", "torch", devices=BOTH),
+        Contestant("torch.compile", "with_torch", "prepare_compiled", "torch", devices=BOTH),
+        Contestant("CuPy", "with_cupy", "prepare", "cupy", devices=("cuda",)),
         Contestant("HIPS autograd", "with_autograd", "prepare", "autograd"),
         Contestant("CasADi", "with_casadi", "prepare", "casadi"),
     )

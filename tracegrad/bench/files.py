@@ -24,7 +24,9 @@ class Findings:
     results: targets.Results = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "results", targets.Results(self.outcomes, self.start_up))
+        object.__setattr__(
+            self, "results", targets.Results(self.outcomes, self.start_up, self.head["settings"]["size"], self.head["settings"]["device"])
+        )
 
     def write_json(self, path: Path) -> None:
         """Everything, times in seconds."""
@@ -44,7 +46,7 @@ class Findings:
 
     @property
     def section(self) -> str:
-        """What a page calls this kind of run: "1 thread", or "memory"."""
+        """What a page calls this kind of run: "1 thread", "cuda", or "memory"."""
         return "memory" if self.head["settings"]["separate"] else threads(self.head)
 
     def markdown(self) -> str:
@@ -87,7 +89,9 @@ def replace_section(path: Path, section: str, text: str) -> None:
 
 
 def threads(head: dict[str, Any]) -> str:
-    """For headings."""
+    """For headings: the number of threads, or the GPU."""
+    if head["settings"]["device"] != "cpu":
+        return str(head["settings"]["device"])
     count = head["settings"]["threads"]
     return f"{count} thread{'s' if count > 1 else ''}"
 

@@ -37,12 +37,20 @@ def forty(u: Floats, force: Any, n: Any) -> Any:
     return np.sum(control.scan(lambda v, _: (runge_kutta(f, v), 0.0), u, n)[0] ** 2)
 
 
+def many(u: Floats, force: Any, n: Any) -> Any:
+    return np.sum(control.vmap(lambda v: forty(v, force, n))(u))
+
+
 def three_data(steps: int) -> tuple[Any, ...]:
     return np.array([1.0, 1.0, 1.0]), np.array([10.0, 28.0, 8 / 3]), np.zeros(steps)
 
 
 def forty_data(n: int, steps: int) -> tuple[Any, ...]:
     return 8 + np.random.default_rng(0).standard_normal(n), np.array(8.0), np.zeros(steps)
+
+
+def many_data(systems: int, n: int, steps: int) -> tuple[Any, ...]:
+    return 8 + np.random.default_rng(0).standard_normal((systems, n)), np.array(8.0), np.zeros(steps)
 
 
 # --- by hand: the states of all steps are kept, and each step is taken back by the transposed method ---------------------------------
@@ -84,12 +92,17 @@ def three_reference(u: Floats, p: Floats, n: Floats) -> list[Any]:
 
 
 def forty_reference(u: Floats, force: Floats, n: Floats) -> list[Any]:
+    """Of one system, or of one in each row."""
+
+    def moved(v: Any, by: int) -> Any:
+        return np.roll(v, by, axis=-1)
+
     def f(v: Any) -> Any:
-        return (np.roll(v, -1) - np.roll(v, 2)) * np.roll(v, 1) - v + force
+        return (moved(v, -1) - moved(v, 2)) * moved(v, 1) - v + force
 
     def pulled(v: Any, ct: Any) -> tuple[Any, Any]:
-        product = ct * np.roll(v, 1)
-        return np.roll(product, 1) - np.roll(product, -2) + np.roll(ct * (np.roll(v, -1) - np.roll(v, 2)), -1) - ct, np.sum(ct)
+        product = ct * moved(v, 1)
+        return moved(product, 1) - moved(product, -2) + moved(ct * (moved(v, -1) - moved(v, 2)), -1) - ct, np.sum(ct)
 
     return list(taken_back(f, pulled, u, len(n), force))
 
@@ -242,6 +255,14 @@ def forty_loops(u: Floats, force: Floats, n: Floats) -> tuple[Floats, Floats]:
     return bar, np.array(total)
 
 
+def many_loops(u: Floats, force: Floats, n: Floats) -> tuple[Floats, Floats]:
+    result, totals = np.empty_like(u), np.empty(len(u))
+    for k in range(len(u)):
+        result[k], part = forty_loops(u[k], force, n)
+        totals[k] = part[()]
+    return result, np.array(np.sum(totals))
+
+
 def three_in_torch(torch: Any) -> Function:
     def loss(u: Any, p: Any, n: Any) -> Any:
         def f(v: Any) -> Any:
@@ -257,8 +278,11 @@ def three_in_torch(torch: Any) -> Function:
 
 def forty_in_torch(torch: Any) -> Function:
     def loss(u: Any, force: Any, n: Any) -> Any:
+        def moved(v: Any, by: int) -> Any:
+            return torch.roll(v, by, -1)
+
         def f(v: Any) -> Any:
-            return (torch.roll(v, -1) - torch.roll(v, 2)) * torch.roll(v, 1) - v + force
+            return (moved(v, -1) - moved(v, 2)) * moved(v, 1) - v + force
 
         for _ in range(len(n)):
             u = runge_kutta(f, u)
@@ -302,6 +326,24 @@ WORKLOADS = (
         reference=forty_reference,
         argnums=(0, 1),
         numba=forty_loops,
+        torch=forty_in_torch,
+        loops=True,
+    ),
+    Workload(
+        name="lorenz96",
+        variant="batch",
+        derivative="grad",
+        doc="many systems at once",
+        function=many,
+        data=many_data,
+        sizes={
+            "small": {"systems": 4, "n": 8, "steps": 20},
+            "default": {"systems": 100, "n": 40, "steps": 100},
+            "large": {"systems": 100_000, "n": 40, "steps": 100},
+        },
+        reference=forty_reference,
+        argnums=(0, 1),
+        numba=many_loops,
         torch=forty_in_torch,
         loops=True,
     ),

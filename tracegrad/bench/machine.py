@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 import scipy
 
+from ..devices import driver
 from .measure import usable_cores
 
-PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "jax", "jaxlib", "torch", "autograd", "casadi")
+PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "jax", "jaxlib", "torch", "autograd", "casadi", "numba-cuda", "cupy-cuda13x")
 VERSIONS = """
 import json, platform, sys
 from importlib import metadata
@@ -31,10 +32,11 @@ print(json.dumps(found))
 """
 
 
-def summary(peer_python: str) -> dict[str, Any]:
+def summary(peer_python: str, device: str = "cpu") -> dict[str, Any]:
     """For the head of a report."""
     return {
         "cpu": cpu_name(),
+        "gpu": _gpu() if device == "cuda" else "",
         "cores": usable_cores(),
         "cores_of_machine": os.cpu_count(),
         "caches": caches(),
@@ -44,6 +46,11 @@ def summary(peer_python: str) -> dict[str, Any]:
         "peer_packages": versions(peer_python),
         "blas": {module.__name__: blas(module) for module in (np, scipy)},
     }
+
+
+def _gpu() -> str:
+    major, minor = driver().capability(0)
+    return f"{driver().device_name(0)}, compute capability {major}.{minor}"
 
 
 def cpu_name() -> str:
@@ -111,6 +118,7 @@ def lines(head: dict[str, Any]) -> list[str]:
     """The same for people, a line per matter."""
     machine = head["machine"]
     parts = [f"{machine['cpu']}, {machine['cores']} of {machine['cores_of_machine']} cores"]
+    parts = [machine["gpu"], *parts] if machine["gpu"] else parts
     parts += [f"{name} {size}" for name, size in machine["caches"].items()]
     parts += [f"{machine['memory_gb']} GB"] if machine["memory_gb"] else []
     here = listed(machine["packages"])

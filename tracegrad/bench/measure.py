@@ -16,30 +16,46 @@ from typing import Any
 BATCH_SECONDS = 2e-3
 """A sample is at least this long: shorter calls are made several times in one sample, so that the clock's own cost does not count."""
 FEWEST_SAMPLES = 3
+Timed = Callable[[Callable[[], Any], int], float]
+"""`timed(call, number)`: the seconds of so many calls."""
 
 
-def seconds_per_call(call: Callable[[], Any], repeat: int, budget: float) -> float:
-    """The median over `repeat` samples; fewer where they would take longer than `budget` seconds, but never under three."""
-    start = perf_counter()
-    call()
-    once = perf_counter() - start
-    number = 1
-    if once < BATCH_SECONDS:
-        # The first call of a row is slow (cold caches), so the batch is sized by a second look.
-        number = max(1, int(BATCH_SECONDS / max(_batch(call, 10) / 10, 1e-8)))
-    gc.collect()
-    samples: list[float] = []
-    stop = perf_counter() + budget
-    while len(samples) < FEWEST_SAMPLES or (len(samples) < repeat and perf_counter() < stop):
-        samples.append(_batch(call, number) / number)
-    return statistics.median(samples)
-
-
-def _batch(call: Callable[[], Any], number: int) -> float:
+def by_clock(call: Callable[[], Any], number: int) -> float:
+    """The time that passes while calls are made."""
     start = perf_counter()
     for _ in range(number):
         call()
     return perf_counter() - start
+
+
+def by_events(event: Callable[[], Any]) -> Timed:
+    """The time on a GPU between two events before and after the calls; `event()` makes one that records times in milliseconds."""
+
+    def timed(call: Callable[[], Any], number: int) -> float:
+        start, end = event(), event()
+        start.record()
+        for _ in range(number):
+            call()
+        end.record()
+        end.synchronize()
+        return float(start.elapsed_time(end)) / 1e3
+
+    return timed
+
+
+def seconds_per_call(call: Callable[[], Any], repeat: int, budget: float, timed: Timed = by_clock) -> float:
+    """The median over `repeat` samples; fewer where they would take longer than `budget` seconds, but never under three."""
+    once = timed(call, 1)
+    number = 1
+    if once < BATCH_SECONDS:
+        # The first call of a row is slow (cold caches), so the batch is sized by a second look.
+        number = max(1, int(BATCH_SECONDS / max(timed(call, 10) / 10, 1e-8)))
+    gc.collect()
+    samples: list[float] = []
+    stop = perf_counter() + budget
+    while len(samples) < FEWEST_SAMPLES or (len(samples) < repeat and perf_counter() < stop):
+        samples.append(timed(call, number) / number)
+    return statistics.median(samples)
 
 
 class PeakMemory:

@@ -21,6 +21,7 @@ LOOKS = {
     "torch.compile": ("^", 34, "#009e73"),
     "HIPS autograd": ("P", 34, "#cc79a7"),
     "CasADi": ("X", 34, "#8c6d31"),
+    "CuPy": ("p", 34, "#8c6d31"),
 }
 
 

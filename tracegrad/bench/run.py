@@ -42,6 +42,7 @@ class Settings:
     """How to measure; `case_timeout` is in seconds."""
 
     threads: int = 1
+    device: str = "cpu"
     repeat: int = 20
     budget: float = 0.8
     separate: bool = False
@@ -203,6 +204,7 @@ class _Process:
         plan = {
             "contestant": contestant,
             "threads": settings.threads,
+            "device": settings.device,
             "repeat": settings.repeat,
             "budget": settings.budget,
             "cases": [{"key": c.workload.key, "arguments": str(c.arguments), "result": str(c.result)} for c in cases],

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from .contestant import NotFittingError, Prepared
+from .contestant import NotFittingError, Prepared, Setting
 from .workload import Workload, direction, with_modules
 
 autograd: Any = import_module("autograd")
 
 
-def prepare(workload: Workload, arguments: list[Any], threads: int) -> Prepared:
+def prepare(workload: Workload, arguments: list[Any], setting: Setting) -> Prepared:
     if workload.step is not None:
         raise NotFittingError("no optimizers")
     if workload.name == "ode":

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from .contestant import NotFittingError, Prepared
+from .contestant import NotFittingError, Prepared, Setting
 from .workload import Workload, direction
 
 casadi: Any = import_module("casadi")
 
 
-def prepare(workload: Workload, arguments: list[Any], threads: int) -> Prepared:
+def prepare(workload: Workload, arguments: list[Any], setting: Setting) -> Prepared:
     """Second derivatives keep CasADi's sparsity while they are timed, and become dense for the check."""
     if workload.casadi is None:
         raise NotFittingError("does not fit CasADi")

@@ -4,31 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from time import perf_counter
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from .contestant import NotFittingError, Prepared
+from .contestant import NotFittingError, Prepared, Setting
 from .workload import Workload, direction, with_modules
 
 jax: Any = import_module("jax")
 jax.config.update("jax_enable_x64", True)
 
 
-def prepare(workload: Workload, arguments: list[Any], threads: int) -> Prepared:
+def prepare(workload: Workload, arguments: list[Any], setting: Setting) -> Prepared:
     """The number of threads follows from the affinity mask, which stands before JAX is imported."""
-    return _prepared(workload, arguments, jax.device_put)
+    try:
+        device = jax.devices("gpu" if setting.device == "cuda" else "cpu")[0]
+    except RuntimeError as error:
+        raise NotFittingError("JAX sees no GPU here") from error
+    return _prepared(workload, arguments, lambda a: jax.device_put(a, device), setting.device == "cuda")
 
 
-def prepare_from_numpy(workload: Workload, arguments: list[Any], threads: int) -> Prepared:
+def prepare_from_numpy(workload: Workload, arguments: list[Any], setting: Setting) -> Prepared:
     """Called with NumPy arrays, as a program does that is not written around JAX."""
     if not workload.call_bound:
         raise NotFittingError("the call is not what takes the time")
     return _prepared(workload, arguments, np.asarray)
 
 
-def _prepared(workload: Workload, arguments: list[Any], put: Callable[[Any], Any]) -> Prepared:
+def _prepared(workload: Workload, arguments: list[Any], put: Callable[[Any], Any], on_gpu: bool = False) -> Prepared:
     if workload.step is not None:
         raise NotFittingError("no optimizers")
     loops = SimpleNamespace(scan=jax.lax.scan, while_loop=jax.lax.while_loop, vmap=jax.vmap, odeint=odeint)
@@ -38,9 +43,22 @@ def _prepared(workload: Workload, arguments: list[Any], put: Callable[[Any], Any
     extended = [*inputs, put(direction(arguments))] if workload.derivative == "hvp" else inputs
     # Calls return before their work is done.
     wait = jax.block_until_ready
-    return Prepared(
-        lambda: wait(derivative(*extended)), lambda: wait(primal(*inputs)), lambda r: [np.asarray(a) for a in jax.tree_util.tree_leaves(r)]
-    )
+
+    def to_numpy(result: Any) -> list[Any]:
+        return [np.asarray(a) for a in jax.tree_util.tree_leaves(result)]
+
+    if on_gpu:
+        return Prepared(lambda: derivative(*extended), lambda: primal(*inputs), to_numpy, timed=_by_clock)
+    return Prepared(lambda: wait(derivative(*extended)), lambda: wait(primal(*inputs)), to_numpy)
+
+
+def _by_clock(call: Callable[[], Any], number: int) -> float:
+    """The work of all calls is waited for once: JAX has no events."""
+    start = perf_counter()
+    for _ in range(number):
+        last = call()
+    jax.block_until_ready(last)
+    return perf_counter() - start
 
 
 def odeint(f: Callable[..., Any], y0: Any, times: Any, *args: Any, rtol: float, atol: float) -> Any:

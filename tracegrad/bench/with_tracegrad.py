@@ -4,48 +4,51 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from scipy import special
 
 import tracegrad as tg
+from tracegrad.devices import driver
 
-from .contestant import NotFittingError, Prepared
+from .contestant import NotFittingError, Prepared, Setting
+from .measure import by_events
 from .workload import Workload, direction, with_modules
 
 
-def prepare_eager(workload: Workload, arguments: list[Any], threads: int) -> Prepared:
+def prepare_eager(workload: Workload, arguments: list[Any], setting: Setting) -> Prepared:
     """The define-by-run tape; the function alone is plain NumPy."""
     if workload.step is not None:
-        return training(workload, arguments, lambda f: f)
+        return training(workload, arguments, lambda f: f, setting)
     if workload.name == "newton" and len(arguments[0]) > 1_000:
         raise NotFittingError("eagerly each equation is a loop in Python")
     workload = own(workload)
-    return prepared(workload, arguments, transformed(workload), workload.function)
+    return prepared(workload, arguments, transformed(workload), workload.function, setting)
 
 
-def prepare_jit(workload: Workload, arguments: list[Any], threads: int) -> Prepared:
+def prepare_jit(workload: Workload, arguments: list[Any], setting: Setting) -> Prepared:
     """The compiled derivative of the same text."""
-    tg.set_num_threads(threads)
+    tg.set_num_threads(setting.threads)
     if workload.step is not None:
-        return training(workload, arguments, tg.jit)
+        return training(workload, arguments, tg.jit, setting)
     workload = own(workload)
     derivative = tg.jit(transformed(workload))
     return replace(
-        prepared(workload, arguments, derivative, tg.jit(workload.function)),
+        prepared(workload, arguments, derivative, tg.jit(workload.function), setting),
         nodes=lambda: len(derivative.graphs(*inputs(workload, arguments))[1].nodes),
     )
 
 
-def training(workload: Workload, arguments: list[Any], compiled: Callable[[Any], Any]) -> Prepared:
+def training(workload: Workload, arguments: list[Any], compiled: Callable[[Any], Any], setting: Setting) -> Prepared:
     """A training step on Tensors, which are made once."""
     assert workload.step is not None
     count = len(workload.argnums)
-    tensors = [tg.tensor(a) for a in arguments]
+    tensors = [tg.tensor(a, device=setting.device) for a in arguments]
     step, parameters = workload.step(tg, *tensors[:count])
     whole = compiled(step)
-    return Prepared(lambda: whole(*tensors[count:]), None, lambda value: [np.asarray(x.detach()).copy() for x in (value, *parameters)])
+    return on_device(Prepared(lambda: whole(*tensors[count:]), None, lambda value: flat((value, *parameters))), setting)
 
 
 def start_up() -> None:
@@ -80,9 +83,22 @@ def transformed(workload: Workload) -> Callable[..., Any]:
             raise AssertionError("a training step is no derivative of a function")
 
 
-def prepared(workload: Workload, arguments: list[Any], derivative: Callable[..., Any], primal: Callable[..., Any]) -> Prepared:
+def prepared(
+    workload: Workload, arguments: list[Any], derivative: Callable[..., Any], primal: Callable[..., Any], setting: Setting
+) -> Prepared:
     given = inputs(workload, arguments)
-    return Prepared(lambda: derivative(*given), lambda: primal(*arguments), flat)
+    if setting.device != "cpu":
+        given = [tg.tensor(a, device=setting.device) for a in given]
+    own = given[: len(arguments)]
+    return on_device(Prepared(lambda: derivative(*given), lambda: primal(*own), flat), setting)
+
+
+def on_device(made: Prepared, setting: Setting) -> Prepared:
+    """Waiting for a GPU, and timing by its events (those of Numba's simulator tell nothing)."""
+    if setting.device == "cpu":
+        return made
+    events = made.timed if driver().simulated() else by_events(import_module("numba.cuda").event)
+    return replace(made, wait=tg.cuda.synchronize, timed=events)
 
 
 def inputs(workload: Workload, arguments: list[Any]) -> list[Any]:
@@ -94,4 +110,4 @@ def flat(result: Any) -> list[Any]:
     """The arrays of nested tuples."""
     if isinstance(result, (tuple, list)):
         return [a for part in result for a in flat(part)]
-    return [np.asarray(result)]
+    return [result.detach().cpu().numpy().copy() if isinstance(result, tg.Tensor) else np.asarray(result)]

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from . import find
-from .contestant import CONTESTANTS, NotFittingError, Prepare
+from .contestant import CONTESTANTS, NotFittingError, Prepare, Setting
 from .measure import PeakMemory, seconds_per_call
 
 MARK = "tracegrad-bench: "
@@ -54,19 +54,20 @@ def measured(prepare: Prepare, case: dict[str, Any], plan: dict[str, Any]) -> di
     memory = PeakMemory()
     try:
         start = perf_counter()
-        prepared = prepare(workload, arguments, plan["threads"])
+        prepared = prepare(workload, arguments, Setting(plan["threads"], plan["device"]))
         result = prepared.derivative()
+        prepared.wait()
         first_call = perf_counter() - start
         first_call_mb = memory.megabytes()
         np.savez(case["result"], *prepared.to_numpy(result))
         del result
         memory = PeakMemory()
-        derivative = seconds_per_call(prepared.derivative, plan["repeat"], plan["budget"])
+        derivative = seconds_per_call(prepared.derivative, plan["repeat"], plan["budget"], prepared.timed)
         call_mb = memory.megabytes()
         primal = None
         if prepared.primal is not None:
             prepared.primal()
-            primal = seconds_per_call(prepared.primal, plan["repeat"], plan["budget"] / 4)
+            primal = seconds_per_call(prepared.primal, plan["repeat"], plan["budget"] / 4, prepared.timed)
         nodes = prepared.nodes() if prepared.nodes is not None else None
     except NotFittingError as error:
         return {"status": "left out", "detail": str(error)}
