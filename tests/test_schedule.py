@@ -156,6 +156,34 @@ def test_what_is_symmetric_in_a_pair_is_computed_once() -> None:
     np.testing.assert_allclose(f(x), -4 * np.sum(d * np.exp(-(d**2)), axis=1), rtol=1e-12)
 
 
+def occurrences(f: Callable[..., Any], x: Any, text: str) -> int:
+    return tg.jit(f).source(x).split('"""')[-1].count(text)
+
+
+@pytest.mark.parametrize("n", [14, 5000])
+def test_pieces_of_an_array_share_what_they_are_made_of(n: int) -> None:
+    """Each piece is written by a loop of its own, as is a gradient of several slices."""
+
+    def layers(x: Any) -> Any:
+        y = np.exp(np.sin(x) + x)
+        return np.stack([y, y * x, y + 1.0])
+
+    x = np.linspace(0.1, 1.0, n)
+    assert [occurrences(layers, x, f"= {name}(") for name in ("sin", "exp")] == [1, 1]
+    np.testing.assert_allclose(tg.jit(layers)(x), layers(x), rtol=1e-14)
+    # The adjoint of a slice takes elements elsewhere, however it is reshaped on the way: the sine of u is computed once.
+    w = np.linspace(0.1, 1.0, 2 * n).reshape(2, n)
+    gradient = tg.grad(lambda w: np.sum(np.cos(w[0] * w[1] + np.sqrt(w[0]))))
+    assert occurrences(gradient, w, "= sin(") == 1
+    np.testing.assert_allclose(tg.jit(gradient)(w), gradient(w), rtol=1e-13)
+
+
+@pytest.mark.parametrize(("n", "times"), [(100, 1), (100_000, 2)])
+def test_what_a_later_loop_reads_is_stored_where_memory_is_near(n: int, times: int) -> None:
+    x = np.linspace(0.1, 1.0, n)
+    assert occurrences(lambda x: np.exp(x) / np.sum(np.exp(x)), x, "= exp(") == times
+
+
 def test_equal_expressions_are_named_once_but_accumulators_are_read_anew() -> None:
     """The running maximum is part of two expressions that look the same and are not."""
 

@@ -15,7 +15,7 @@ import pytest
 from numba.core import types
 from tracegrad.codegen.native import direct, sources, unit
 from tracegrad.codegen.native.bridge import implements
-from tracegrad.codegen.native.compile import FLAGS
+from tracegrad.codegen.native.compile import FLAGS, compile_source
 from tracegrad.codegen.native.support import index
 
 import tracegrad as tg
@@ -197,6 +197,24 @@ def test_what_is_not_covered_goes_to_numba(fallbacks: list[str]) -> None:
     out = np.zeros(3)
     compiled(sorting, VECTOR, VECTOR)(np.array([2.0, 3.0, 1.0]), out)
     np.testing.assert_array_equal(out, [1.0, 2.0, 3.0])
+    assert fallbacks
+
+
+def test_a_printed_kernel_that_is_not_covered_gets_its_instructions(fallbacks: list[str]) -> None:
+    """The one pass reads the tree of what is printed; for Numba's pipeline the function is made after all."""
+    text = """import numpy as np
+scale = 3.0
+
+
+def program(x, out, arena, status, phase, lo, hi):
+    for i in range(len(x)):
+        out[i] = sorted([scale, x[i]])[0]
+"""
+    real = np.dtype(np.float64)
+    made = compile_source(text, "program", [(real, 1, "C")], [(real, 1)], None)
+    out = np.zeros(3)
+    made.call(np.array([2.0, 5.0, -1.0]), out, np.zeros(0, np.uint8), np.zeros(2, np.int64), -1, 0, 0)
+    np.testing.assert_array_equal(out, [2.0, 3.0, -1.0])
     assert fallbacks
 
 

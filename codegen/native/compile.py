@@ -19,7 +19,7 @@ from numba.np import numpy_support
 from . import cache, stored
 from .borrowed import BorrowedArray, available
 from .direct import KernelCompiler
-from .sources import generated
+from .sources import declared, generated
 
 FLAGS = {"nogil": True, "error_model": "numpy", "boundscheck": False}
 
@@ -48,10 +48,10 @@ def signature(arrays: Sequence[tuple[np.dtype[Any], int, str]]) -> Any:
     return types.void(*made, types.int64, types.int64, types.int64)
 
 
-def _function(file: str, name: str, source: str) -> Any:
+def _function(file: str, name: str, source: str, make: Callable[..., Callable[..., Any]]) -> Any:
     """Function `name` of the source, whose lines tracebacks find under `file`."""
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    return generated(source, name, {"__name__": "tracegrad_kernel"}, file)
+    return make(source, name, {"__name__": "tracegrad_kernel"}, file)
 
 
 @contextmanager
@@ -80,14 +80,14 @@ def compile_source(
     key = cache.key_of(source, name, sig, sorted(FLAGS.items()))
     if config.DISABLE_JIT:
         cache.COUNTERS.compiled += 1
-        return Executable(_function(f"<{key}>", name, source), source)
+        return Executable(_function(f"<{key}>", name, source, generated), source)
 
     def executable(entry: Callable[..., None], address: Callable[[], int]) -> Executable:
         return Executable(entry, source, address if available() else lambda: 0, available())
 
     def build(directory: Path | None) -> Executable:
         path = f"<{key}>" if directory is None else str(directory / "kernel.py")
-        dispatcher = njit(**FLAGS, pipeline_class=KernelCompiler)(_function(path, name, source))
+        dispatcher = njit(**FLAGS, pipeline_class=KernelCompiler)(_function(path, name, source, declared))
         dispatcher.compile(sig)
         (result,) = dispatcher.overloads.values()
         if directory is not None:

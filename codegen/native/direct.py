@@ -11,6 +11,7 @@ from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.lowering import Environment
 
 from .borrowed import BorrowedArray
+from .sources import complete
 from .unit import Unit
 from .values import UntranslatableError
 
@@ -144,6 +145,7 @@ class DirectCompiler(compiler.Compiler):  # type: ignore[misc]
             return self._compile_core()
         except UntranslatableError:
             self.direct, self.state.status.fail_reason = False, None
+            complete(func)
             return super().compile_extra(func)
 
 

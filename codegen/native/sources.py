@@ -7,7 +7,7 @@ import linecache
 import textwrap
 from collections.abc import Callable, Sequence
 from functools import cache
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -22,6 +22,30 @@ def generated(text: str, name: str, scope: dict[str, Any], file: str = "<generat
     function: Callable[..., Any] = scope[name]
     GENERATED[function.__code__] = next(n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == name)
     return function
+
+
+def declared(text: str, name: str, scope: dict[str, Any], file: str) -> Callable[..., Any]:
+    """The same without instructions in it, for who reads the tree only: these take as long to make as some translations."""
+    module = ast.parse(text)
+    at = next(k for k, n in enumerate(module.body) if isinstance(n, ast.FunctionDef) and n.name == name)
+    tree = module.body[at]
+    assert isinstance(tree, ast.FunctionDef)
+    empty = ast.copy_location(ast.FunctionDef(name, tree.args, [ast.copy_location(ast.Pass(), tree)], [], None), tree)
+    module.body[at] = empty
+    exec(compile(module, file, "exec"), scope)
+    function: Callable[..., Any] = scope[name]
+    GENERATED[function.__code__] = tree
+    return function
+
+
+def complete(function: FunctionType) -> None:
+    """Give a declared function its instructions."""
+    tree = GENERATED.get(function.__code__)
+    if tree is not None:
+        scope: dict[str, Any] = {}
+        exec(compile(ast.Module([tree], []), function.__code__.co_filename, "exec"), scope)
+        function.__code__ = scope[tree.name].__code__
+        GENERATED[function.__code__] = tree
 
 
 def tree_of(code: CodeType) -> ast.FunctionDef | ast.Lambda | None:

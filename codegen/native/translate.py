@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import builtins
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from types import FunctionType
 from typing import Any, Protocol
@@ -62,13 +62,10 @@ class Function:
         self.tree = tree
         cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
         self.outside = {**builtins.__dict__, **function.__globals__, **{n: c.cell_contents for n, c in cells}}
-        self.inside = set(function.__code__.co_varnames)
-        self.grows = {target.id for target in _grown(tree)}
-        self.kinds: dict[str, Any] = {}
+        count, self.grows = _assignments(tree)
+        self.inside = count.keys()
+        self.kinds: dict[str, Any] = {name: None for name, times in count.items() if times > 1}
         """The types of the variables that need memory: assigned in several places, or read outside of the block of their assignment."""
-        for name, count in _assignments(tree).items():
-            if count > 1:
-                self.kinds[name] = None
         self.result: Any = None
 
     def translate(self, begin: Callable[[], Any], arguments: Callable[[Any], Sequence[Operand]]) -> Any:
@@ -455,28 +452,39 @@ class Function:
         return self.values.taken(b, Value(kind, phi))
 
 
-def _assignments(tree: ast.FunctionDef | ast.Lambda) -> dict[str, int]:
-    """How often each name is assigned; all loops over one name together count once, since each binds it for its own body."""
+def _assignments(tree: ast.FunctionDef | ast.Lambda) -> tuple[dict[str, int], set[str]]:
+    """How often each name is assigned, and which arrays grow; all loops over one name together count once, since each binds it for its own body."""
     count = {a.arg: 1 for a in tree.args.args}
-    nodes = [] if isinstance(tree, ast.Lambda) else list(ast.walk(tree))
-    # What grows is still the same variable.
-    targets = {*[id(n.target) for n in nodes if isinstance(n, ast.For)], *map(id, _grown(tree))}
-    for name in {n.target.id for n in nodes if isinstance(n, ast.For) and isinstance(n.target, ast.Name)}:
+    grown: set[str] = set()
+    counters: set[str] = set()
+    # Names are assigned by statements only, of which there are far fewer than expressions.
+    pending: list[ast.AST] = [] if isinstance(tree, ast.Lambda) else list(tree.body)
+    while pending:
+        s = pending.pop()
+        match s:
+            case ast.Assign([ast.Name(name)], ast.Call(ast.Name("grown"))):
+                # What grows is still the same variable.
+                grown.add(name)
+            case ast.Assign(targets):
+                pending.extend(targets)
+            case ast.AugAssign(target):
+                pending.extend((target, target))
+            case ast.AnnAssign(target):
+                pending.append(target)
+            case ast.Name(name):
+                count[name] = count.get(name, 0) + 1
+            case ast.Tuple(parts):
+                pending.extend(parts)
+            case ast.For(ast.Name(name), _, body, otherwise):
+                counters.add(name)
+                pending.extend((*body, *otherwise))
+            case ast.For(target, _, body, otherwise):
+                pending.extend((target, *body, *otherwise))
+            case ast.While(_, body, otherwise) | ast.If(_, body, otherwise):
+                pending.extend((*body, *otherwise))
+    for name in counters:
         count[name] = count.get(name, 0) + 1
-    for node in nodes:
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in targets:
-            count[node.id] = count.get(node.id, 0) + 1
-        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            count[node.target.id] = count.get(node.target.id, 0) + 1
-    return count
-
-
-def _grown(tree: ast.FunctionDef | ast.Lambda) -> Iterator[ast.Name]:
-    """The variables on the left of `name = grown(name, length)`."""
-    for node in ast.walk(tree):
-        match node:
-            case ast.Assign([ast.Name() as target], ast.Call(ast.Name("grown"))):
-                yield target
+    return count, grown
 
 
 def _reading(target: ast.expr) -> ast.expr:

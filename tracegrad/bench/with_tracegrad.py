@@ -37,8 +37,13 @@ def prepare_jit(workload: Workload, arguments: list[Any], setting: Setting) -> P
     derivative = tg.jit(transformed(workload))
     return replace(
         prepared(workload, arguments, derivative, tg.jit(workload.function), setting),
-        nodes=lambda: len(derivative.graphs(*inputs(workload, arguments))[1].nodes),
+        nodes=lambda: operations(derivative.graphs(*inputs(workload, arguments))[1]),
     )
+
+
+def operations(graph: Any) -> int:
+    """How many a graph has, those in the bodies of its loops and branches included."""
+    return sum(1 + sum(map(operations, node.subgraphs())) for node in graph.nodes)
 
 
 def training(workload: Workload, arguments: list[Any], compiled: Callable[[Any], Any], setting: Setting) -> Prepared:

@@ -8,6 +8,8 @@ from ..types import Int
 
 COSTLY = 20
 """A value this expensive (in additions) is stored when it would be computed in two places."""
+NEARBY = 1024
+"""An array of so few elements stays in the nearest cache: storing it is as cheap as a few additions."""
 REPEATED = 8
 """A value this expensive is stored before it is broadcast along a long axis."""
 SHORT = 16
@@ -26,7 +28,9 @@ class Analysis:
         self.given = given
         self.node: dict[Var, Node] = {v: n for n in graph.nodes for v in n.outputs}
         self.uses: dict[Var, list[Node]] = {}
-        self.members: dict[Var, dict[object, int]] = {}
+        self.members: dict[Var, dict[Node, int]] = {}
+        self.placed: set[Node] = set()
+        """What pieces of arrays are made of."""
         self.required()
         self.costs()
         self.repeated()
@@ -77,7 +81,7 @@ class Analysis:
         rule, var = node.op.lowering, node.outputs[0]
         sources = [a for a in node.inputs if isinstance(a, Var)]
         if isinstance(rule, lowering.Pointwise):
-            mine: dict[object, int] = {node: rule.cost}
+            mine: dict[Node, int] = {node: rule.cost}
             for a in sources:
                 if not self.is_stored(a):
                     mine.update(self.members[a])
@@ -99,6 +103,30 @@ class Analysis:
             return
         if _much_larger(node.outputs[0].type.size, a.type.size):
             self.store(a)
+
+    def limit(self, var: Var) -> int:
+        """The cost from which on a value is rather stored than computed in two places."""
+        return REPEATED if isinstance(var.type.size, int) and var.type.size <= NEARBY else COSTLY
+
+    def moved(self, var: Var) -> int:
+        """How many readers take its elements to other places."""
+        count = 0
+        for r in self.uses.get(var, []):
+            if isinstance(r.op.lowering, MOVES):
+                count += self.moved(r.outputs[0]) if _same_elements(var, r.outputs[0]) else 1
+        return count
+
+    def pieces(self, node: Node) -> None:
+        """Store what several pieces of arrays are made of: each is written by a loop of its own, or by a part of one."""
+        common: set[Node] = set()
+        for a in dict.fromkeys(a for a in node.inputs if isinstance(a, Var) and not self.is_stored(a)):
+            cone = self.members.get(a, {}).keys()
+            common |= self.placed & cone
+            self.placed |= cone
+        for inner in common:
+            v = inner.outputs[0]
+            if not self.is_stored(v) and self.cost(v) > self.limit(v) and not all(r in common for r in self.uses[v]):
+                self.store(v)
 
     def repeated(self) -> None:
         """Store what would otherwise be computed again in a later loop, or at several shifted places."""
@@ -128,10 +156,12 @@ class Analysis:
                 for a in n.inputs:
                     if isinstance(a, Var):
                         self.widened(a, n)
+            if isinstance(n.op.lowering, lowering.Piecewise):
+                self.pieces(n)
             self.count(n)
             v, readers = n.outputs[0], self.uses.get(n.outputs[0], [])
-            shifted = sum(isinstance(r.op.lowering, MOVES) and not _same_elements(v, r.outputs[0]) for r in readers)
-            if self.is_stored(v) or len(readers) < 2 or self.cost(v) * max(1, shifted // 2) <= COSTLY:
+            shifted = self.moved(v)
+            if self.is_stored(v) or len(readers) < 2 or self.cost(v) * max(1, shifted // 2) <= self.limit(v):
                 continue
             later = any(a is not b and before[b.outputs[0]] >> number[a] & 1 for a in roots[v] for b in roots[v])
             opaque = len(roots[v]) > 1 and any(isinstance(r.op.lowering, OPAQUE) for r in roots[v])

@@ -14,22 +14,22 @@ ALIGNMENT = 64
 
 
 def _mentions(e: Any, names: set[str], buffers: set[str]) -> None:
-    match e:
-        case kernel.Name(name, _):
-            names.add(name)
-        case kernel.Load(buffer, at, _):
-            buffers.add(buffer)
-            for i in at:
-                _mentions(i, names, buffers)
-        case kernel.Index(value, _):
-            names |= integers.symbols(value)
-        case kernel.Apply(_, arguments, _):
-            for _, a in arguments:
-                _mentions(a, names, buffers)
-        case str():
-            buffers.add(e)
-        case integers.Integer():
-            names |= integers.symbols(e)
+    # The commonest first, and no patterns: this sees every expression of a program several times.
+    if isinstance(e, kernel.Name):
+        names.add(e.name)
+    elif isinstance(e, kernel.Apply):
+        for _, a in e.arguments:
+            _mentions(a, names, buffers)
+    elif isinstance(e, kernel.Load):
+        buffers.add(e.buffer)
+        for i in e.index:
+            _mentions(i, names, buffers)
+    elif isinstance(e, kernel.Index):
+        names |= integers.symbols(e.value)
+    elif isinstance(e, str):
+        buffers.add(e)
+    elif isinstance(e, integers.Integer):
+        names |= integers.symbols(e)
 
 
 def read_by(body: Iterable[kernel.Statement]) -> tuple[set[str], set[str]]:
