@@ -303,3 +303,13 @@ def test_edges_in_place_of_tensors() -> None:
         backward(edge, tg.ones(3))
     with pytest.raises(RuntimeError, match="only for scalar outputs"):
         backward(edge)
+
+
+def test_a_leaf_that_no_longer_asks_for_its_gradient() -> None:
+    x, y = tg.tensor([1.0, 2.0], requires_grad=True), tg.tensor([3.0, 4.0], requires_grad=True)
+    product = (x * y).sum()
+    y.requires_grad_(False)
+    product.backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [3.0, 4.0]
+    assert y.grad is None

@@ -189,6 +189,40 @@ def test_gradients_are_the_callers_own() -> None:
         assert found.flags.writeable
 
 
+INNER: dict[str, Callable[..., Any]] = {
+    "grad": lambda g, x: tg.grad(g)(x),
+    "value_and_grad": lambda g, x: tg.value_and_grad(g)(x)[1],
+    "vjp": lambda g, x: tg.vjp(g, x)[1](1.0)[0],
+    "jacobian": lambda g, x: tg.jacobian(lambda x: g(x)[None], mode="reverse")(x)[0],
+}
+
+
+@pytest.mark.parametrize("name", INNER)
+def test_derivatives_of_derivatives_by_something_else_are_plain_values(name: str) -> None:
+    """The argument of an inner derivative is nothing that the result of the outer one would be tracked for."""
+
+    def squared(s: Any) -> Any:
+        return np.sum(INNER[name](lambda x: np.sum(np.sin(x * s)), X) ** 2)
+
+    s = 0.3
+    expected = np.sum(2 * s * np.cos(X * s) * (np.cos(X * s) - X * s * np.sin(X * s)))
+    value, found = tg.value_and_grad(squared)(s)
+    assert type(value) is type(found) is np.float64
+    np.testing.assert_allclose(found, expected)
+    of_all = tg.jacobian(lambda s: INNER[name](lambda x: np.sum(np.sin(x * s)), X), mode="reverse")(s)
+    assert type(of_all) is np.ndarray
+    np.testing.assert_allclose(of_all, np.cos(X * s) - X * s * np.sin(X * s))
+    pulled = tg.vjp(squared, s)[1](1.0)[0]
+    assert type(pulled) is np.float64
+    # And what encloses it all still gets its part.
+    third = tg.grad(lambda t: tg.grad(squared)(s * t) * t)(1.0)
+    np.testing.assert_allclose(third, tg.jit(tg.grad(lambda t: tg.grad(squared)(s * t) * t))(1.0))
+    w = tg.tensor(s, requires_grad=True)
+    tg.grad(squared)(w).backward()
+    assert w.grad is not None
+    np.testing.assert_allclose(w.grad.numpy(), tg.hessian(squared)(s))
+
+
 @pytest.mark.parametrize("mode", ["auto", "forward", "reverse"])
 @pytest.mark.parametrize("chunk_size", [None, 2])
 @pytest.mark.parametrize("wrap", JIT)

@@ -7,13 +7,13 @@ function each gives a jitted function.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .autograd.engine import gradient, zeros
 from .autograd.grad_mode import enable_grad
-from .autograd.tape import End, Node
+from .autograd.tape import AccumulateGrad, End, Node
 from .devices import DeviceArray
 from .dtypes import is_differentiable
 from .errors import ConcretizationError, DTypeError, ShapeError
@@ -74,29 +74,47 @@ class _Inputs:
         for n, value in zip(self.numbers, unflatten(self.spec, leaves), strict=True):
             self.args[n] = value
 
+    def done(self) -> None:
+        """What else depends on the leaves, as results of a derivative that go into an enclosing one, is not for anybody to differentiate by them."""
+        for x in self.leaves:
+            if x.grad_fn is None:
+                x.requires_grad = False
+
     def tree(self, values: Sequence[Any]) -> Any:
         """One entry per leaf, in the structure of the differentiated arguments."""
         found = unflatten(self.spec, values)
         return found[0] if self.single else found
 
 
-def _reaches_outside(outputs: Sequence[Any], leaves: Sequence[Boxed]) -> bool:
-    """Whether the results depend on anything tracked other than the leaves: then their gradient must itself be differentiable."""
+class _Reach(NamedTuple):
+    """What the results of a function depend on besides the leaves of its derivative."""
+
+    keep: bool
+    """On something tracked: then their gradient must itself be differentiable."""
+    whole: bool
+    """On nothing at all, not even on leaves of derivatives that are done."""
+
+
+def _reach(outputs: Sequence[Any], leaves: Sequence[Boxed]) -> _Reach:
     if any(x.grad_fn is not None for x in leaves):
-        return True
+        return _Reach(True, False)
     seen = {x._order for x in leaves}
     stack: list[End] = [o.grad_fn for o in outputs if isinstance(o, Boxed) and o.grad_fn is not None]
+    whole = True
     while stack:
         node = stack.pop()
         if node._order in seen:
             continue
         seen.add(node._order)
         if not isinstance(node, Node):
-            return True
+            if (node.variable if isinstance(node, AccumulateGrad) else node).requires_grad:
+                return _Reach(True, False)
+            whole = False
+            continue
         for e in node.edges:
             if e is not None:
                 stack.append(e[0])  # noqa: PERF401 - a comprehension costs a function call
-    return False
+    return _Reach(False, whole)
 
 
 def _release(x: Any, keep: bool) -> Any:
@@ -124,11 +142,10 @@ def _scalar(out: Any, what: str) -> Any:
     return out
 
 
-def _gradients(out: Any, leaves: Sequence[Any], ct: Any, keep: bool, retain: bool = False) -> list[Any]:
+def _gradients(out: Any, leaves: Sequence[Any], ct: Any, reach: _Reach, retain: bool = False) -> list[Any]:
     if not isinstance(out, Boxed) or not out.requires_grad:
         return [zeros(x.type) for x in leaves]
-    # What reaches nothing outside ends in these leaves alone.
-    found = gradient([out], leaves, [ct], create_graph=keep, retain_graph=keep or retain, whole=not keep)
+    found = gradient([out], leaves, [ct], create_graph=reach.keep, retain_graph=reach.keep or retain, whole=reach.whole)
     return [zeros(x.type) if g is None else g for g, x in zip(found, leaves, strict=True)]
 
 
@@ -166,12 +183,13 @@ def value_and_grad(function: Function, argnums: int | Sequence[int] = 0, has_aux
                 result = f(*inputs.args, **kwargs)
                 out, aux = result if has_aux else (result, None)
                 _scalar(out, "grad")
-                keep = _reaches_outside([out], inputs.leaves)
+                reach = _reach([out], inputs.leaves)
                 seed = out.dtype.type(1) if hasattr(out, "dtype") else 1.0
-                found = _gradients(out, inputs.leaves, seed, keep)
+                found = _gradients(out, inputs.leaves, seed, reach)
+            inputs.done()
             tree = inputs.tree([_own(g, x) for g, x in zip(found, inputs.leaves, strict=True)])
-            value = _release(out, keep)
-            return ((value, map_leaves(lambda a: _release(a, keep), aux)), tree) if has_aux else (value, tree)
+            value = _release(out, reach.keep)
+            return ((value, map_leaves(lambda a: _release(a, reach.keep), aux)), tree) if has_aux else (value, tree)
 
         return value_and_gradient
 
@@ -221,7 +239,8 @@ def vjp(function: Function, *primals: Any, has_aux: bool = False) -> Any:
         result = function(*inputs.args)
     result, aux = result if has_aux else (result, None)
     outs, out_spec = flatten(result)
-    keep = _reaches_outside(outs, inputs.leaves)
+    keep, _ = _reach(outs, inputs.leaves)
+    inputs.done()
 
     def pullback(cotangent: Any) -> Any:
         cts, ct_spec = flatten(cotangent)
@@ -363,7 +382,8 @@ def _zero_tangent(x: Any) -> Any:
 
 
 def _reverse_jacobian(outs: Sequence[Any], out_spec: Any, inputs: _Inputs, chunk_size: int | None) -> Any:
-    keep = _reaches_outside(outs, inputs.leaves)
+    reach = _reach(outs, inputs.leaves)
+    inputs.done()
     rows = []
     for o in outs:
         out_shape = getattr(o, "shape", ())
@@ -372,7 +392,7 @@ def _reverse_jacobian(outs: Sequence[Any], out_spec: Any, inputs: _Inputs, chunk
         else:
 
             def pull(ct: Any, o: Any = o) -> Any:
-                return tuple(_gradients(o, inputs.leaves, ct, keep, retain=True))
+                return tuple(_gradients(o, inputs.leaves, ct, reach, retain=True))
 
             if out_shape == ():
                 found = list(pull(o.dtype.type(1)))

@@ -124,7 +124,8 @@ def sweep(
                     run_tensor_hooks(leaf._hooks.node, slots, create_graph, receive)
                 if number in ends:
                     results[number, 0] = slots[0]
-                if accumulate:
+                # A leaf that no longer asks for its gradient: the user said so, or it was the argument of a derivative that is done.
+                if accumulate and leaf.requires_grad:
                     arrive(leaf, slots, create_graph)
                 continue
             hooks = node.hooks
