@@ -27,8 +27,8 @@ from .ir.dispatch import PROFILES, SPECIAL, STATE, bind
 from .ir.graph import Var
 from .ir.recording import span
 from .live import caller_of, kernel_of
-from .placed import operands, run
-from .runtime.execute import executable_for
+from .placed import Placed, operands, placed, run
+from .runtime.execute import Executable, executable_for
 from .runtime.plan import Memory
 from .runtime.standalone import numba_function
 from .tensor import Boxed, Tensor
@@ -352,13 +352,12 @@ class Jitted:
         mul
         """
         entry = self._entry(args, kwargs)[0]
-        return Graphs([entry.graph, optimize(entry.graph)])
+        return Graphs([entry.graph, optimize(entry.graph, tapes=entry.traced.device is None)])
 
     def source(self, *args: Any, **kwargs: Any) -> str:
-        """The generated Python source for this signature."""
-        entry, leaves, _, _ = self._entry(args, kwargs)
-        captured = entry.captured() or entry.traced.captures
-        return executable_for(entry.graph).source([*leaves, *captured])
+        """The generated Python source for this signature; for arguments on a GPU that of the kernels, with what the host does in comments."""
+        made, values = self._executable(args, kwargs)
+        return made.source(values)
 
     def memory(self, *args: Any, **kwargs: Any) -> Memory:
         """What a call with these arguments takes of memory, in bytes, without making it.
@@ -369,8 +368,15 @@ class Jitted:
         >>> f.memory(np.ones(1000)).temporaries // 1000, f.memory(np.ones(2000)).temporaries // 2000
         (8, 8)
         """
+        made, values = self._executable(args, kwargs)
+        return made.memory(values)
+
+    def _executable(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Executable | Placed, list[Any]]:
+        """What runs this signature where its arguments lie, and the operands."""
         entry, leaves, _, _ = self._entry(args, kwargs)
-        return executable_for(entry.graph).memory([*leaves, *(entry.captured() or entry.traced.captures)])
+        device = entry.traced.device
+        values = [*leaves, *(entry.captured() or entry.traced.captures)]
+        return (executable_for(entry.graph) if device is None else placed(entry.graph, device)), values
 
     def captures(self) -> dict[str, Any]:
         """What the traced signatures read without being given it: path -> value."""

@@ -28,6 +28,7 @@ from .ops.shape import broadcast_to_op, reshape_op
 from .ops.transfer import transfer, transfer_op
 from .runtime.execute import executable_for, failure, layout_of
 from .runtime.on_device import CompiledOnDevice
+from .runtime.plan import Memory, planned
 from .tensor import Array, Tensor
 from .transforms.rewrite import optimize
 from .transforms.tracing import device_of
@@ -173,11 +174,16 @@ def _trace(
 
 def run(graph: Graph, values: Sequence[Any], device: Device) -> Sequence[DeviceArray]:
     """The outputs of a graph on a device, for values there and constants of the host."""
+    return placed(graph, device)(values)
+
+
+def placed(graph: Graph, device: Device) -> Placed:
+    """A graph as something to call on a device, made once."""
     key = ("placed", device)
     found: Placed | None = graph.derived.get(key)
     if found is None:
         found = graph.derived[key] = Placed(graph, device)
-    return found(values)
+    return found
 
 
 class Placed:
@@ -194,6 +200,24 @@ class Placed:
         self.lock = threading.Lock()
 
     def __call__(self, values: Sequence[Any]) -> Sequence[DeviceArray]:
+        arrays, compiled = self.ready(values)
+        outs, status = compiled.run([x.layout for x in arrays], self.executable.sizes(arrays), self.pool.empty)
+        if status is not None:
+            later(self.device, status, partial(failure, compiled.program))
+        return [DeviceArray(self.device, out) for out in outs]
+
+    def source(self, values: Sequence[Any]) -> str:
+        """The kernels for such values, and what the host does with them."""
+        text: str = self.ready(values)[1].plan.text()
+        return text
+
+    def memory(self, values: Sequence[Any]) -> Memory:
+        """What a call with these values takes on the device."""
+        arrays, compiled = self.ready(values)
+        return planned(compiled, arrays, self.executable.sizes(arrays))
+
+    def ready(self, values: Sequence[Any]) -> tuple[list[DeviceArray], CompiledOnDevice]:
+        """The values on the device, and what is compiled for them as they lie there."""
         arrays = [
             x if type(x) is DeviceArray and x.dtype == d else self.fetched(k, x, d)
             for k, (x, d) in enumerate(zip(values, self.executable.dtypes, strict=True))
@@ -206,10 +230,7 @@ class Placed:
                 if compiled is None:
                     compiled = CompiledOnDevice(self.graph, layouts, self.device.number, self.pool.bytes)
                     self.compiled[layouts] = compiled
-        outs, status = compiled.run([x.layout for x in arrays], self.executable.sizes(arrays), self.pool.empty)
-        if status is not None:
-            later(self.device, status, partial(failure, compiled.program))
-        return [DeviceArray(self.device, out) for out in outs]
+        return arrays, compiled
 
     def fetched(self, k: int, x: Any, dtype: np.dtype[Any]) -> DeviceArray:
         """A value of the host, or one of another dtype, as input number k."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from .. import kernel
 from ..integers import Int
 from ..printer import dtype_name, integer
 from .dependence import names_in, statements, touched, used
-from .steps import Choose, Group, Repeat, Split, Step, Until, int_names
+from .steps import Choose, Fetch, Group, Repeat, Reserve, Routine, Split, Step, Until, int_names
 from .teams import MOST_THREADS, PARTS, WARP, Body, Team
 
 OWN = (
@@ -64,6 +64,46 @@ class Plan:
     launches: tuple[Launch, ...]
     buffers: dict[str, kernel.Buffer]
     arena: Int
+
+    def text(self) -> str:
+        """The kernels, and before them in comments what the host does."""
+        return "\n".join(["# The host:", *[f"#     {line}" for line in _told(self.steps)], "", self.source])
+
+
+def _told(steps: Sequence[Any]) -> Iterator[str]:
+    """What the host does, a line each."""
+
+    def inside(steps: Sequence[Any]) -> Iterator[str]:
+        return (f"    {line}" for line in _told(steps))
+
+    for step in steps:
+        match step:
+            case Launch():
+                how = (
+                    "one block" if step.single else f"blocks for {step.work} items" if step.per_block else f"threads for {step.work} items"
+                )
+                yield f"{step.name}: {how}, {step.threads} threads a block" + (", waiting for each other" if step.waits else "")
+            case Routine(call):
+                yield f"{call.routine}({', '.join(str(getattr(a, 'value', getattr(a, 'name', a))) for a in call.arguments)})"
+            case Fetch(name, _):
+                yield f"{name} is fetched from the device"
+            case Reserve(request):
+                yield f"{request.name} = memory for {request.dtype.name}[{', '.join(map(str, request.shape))}]"
+            case Repeat(loop, inner):
+                yield f"for {loop.index} in range({loop.lo}, {loop.hi}):"
+                yield from inside(inner)
+            case Until(name, test, inner):
+                yield "while True:"
+                yield from inside(test)
+                yield f"    if not {name}: break"
+                yield from inside(inner)
+            case Choose(name, test, then, otherwise):
+                yield from _told(test)
+                yield f"if {name}:"
+                yield from inside(then)
+                if otherwise:
+                    yield "else:"
+                    yield from inside(otherwise)
 
 
 def plan(program: kernel.Program, deterministic: bool = True) -> Plan:

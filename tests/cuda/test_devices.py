@@ -6,6 +6,7 @@ import copy
 import gc
 import pickle
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -224,6 +225,58 @@ def test_tensors_of_two_devices_do_not_mix() -> None:
         x + there
     with pytest.raises(RuntimeError, match=r"test_devices.py:\d+: .*operand 1 \(b\) of <lambda> is on cpu"):
         f(x, there)
+
+
+def test_gradients_lie_where_their_tensors_do() -> None:
+    x, there = on_device(requires_grad=True), tg.tensor(X)
+    with pytest.raises(
+        RuntimeError, match=r"grad_output\[0\] is on cpu and output\[0\] on cuda:0: expected all tensors to be on the same device"
+    ):
+        (x * 2).backward(there)
+    with pytest.raises(RuntimeError, match="assigned grad has data located on a different device: it is on cpu, the tensor on cuda:0"):
+        x.grad = there
+    (x * 2).backward(X)  # an array of NumPy is a constant
+    assert x.grad.is_cuda
+    with pytest.raises(RuntimeError, match="Expected one of cpu, cuda device type at start of device string: tpu"):
+        x.to("tpu")
+
+
+def test_what_was_compiled() -> None:
+    """`source`, `graphs` and `memory` for arguments on a device, with steps of the host."""
+    f = tg.jit(
+        tg.value_and_grad(lambda a: np.linalg.solve(a, a[0]).sum() + tg.while_loop(lambda c: c.sum() < 50, lambda c: c * c, a).sum())
+    )
+    a = on_device(np.eye(2) * 2 + 1)
+    source = f.source(a)
+    for part in (
+        "# The host:",
+        "small_solve(",
+        "is fetched from the device",
+        "= memory for float64[",
+        "from numba import cuda",
+        "cuda.threadIdx",
+    ):
+        assert part in source
+    assert "threadIdx" not in f.source(a.cpu())
+    assert "return" in str(f.graphs(a)[1])
+    memory = f.memory(a)
+    assert (memory.arguments, memory.results) == (32, 40)
+    assert memory.temporaries > 0
+    assert memory.counted
+
+
+def test_several_threads() -> None:
+    """Threads that trace, compile and run at once, eagerly and compiled."""
+    f = tg.jit(tg.grad(lambda v: (v.sin() * v).sum()))
+
+    def work(k: int) -> None:
+        for n in (3, 5, 4):
+            y = on_device(np.arange(1.0, n) + k)
+            here = y.cpu()
+            np.testing.assert_allclose((f(y) + y * 2).cpu().numpy(), (here.sin() + here * here.cos() + here * 2).numpy(), rtol=1e-12)
+
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(work, range(6)))
 
 
 def test_numbers_and_arrays_of_numpy_mix() -> None:

@@ -10,10 +10,11 @@ import numpy as np
 
 from .. import ops
 from .._codegen import integers
-from ..devices import DeviceArray, from_host
+from ..devices import IN_USE, DeviceArray, from_host
 from ..errors import ShapeError
 from ..ir.dispatch import SPECIAL, STATE, Value
 from ..ir.graph import Var
+from ..ops.transfer import place_of
 from ..types import same
 from .batched import over_rows
 from .engine import Place, like_of, place, receive, release, sweep
@@ -119,6 +120,8 @@ def _cotangents(outputs: Sequence[Any], given: Sequence[Any], batched: bool = Fa
                 f"Mismatch in shape: grad_output[{k}] has a shape of {_size(value.shape)} and output[{k}] has a shape of "
                 f"{_size(kind.shape)}."
             )
+        if IN_USE and value.shape and not STATE.traces and isinstance(out, Value):
+            value = _placed(k, out, value)
         if value.dtype == kind.dtype:
             result.append(value)
             continue
@@ -129,6 +132,19 @@ def _cotangents(outputs: Sequence[Any], given: Sequence[Any], batched: bool = Fa
             )
         result.append(ops.convert(value, kind.dtype))
     return result
+
+
+def _placed(k: int, out: Any, grad: Any) -> Any:
+    """A cotangent where its output lies: an array of NumPy goes there, a Tensor has to be there."""
+    where, to = place_of(grad), place_of(out)
+    if where == to:
+        return grad
+    if isinstance(grad, Value):
+        raise RuntimeError(
+            f"grad_output[{k}] is on {where} and output[{k}] on {to}: expected all tensors to be on the same device. Move the gradient with "
+            f".to({str(to)!r})"
+        )
+    return out.face(from_host(to, grad))
 
 
 def _one(out: Any) -> Any:

@@ -15,7 +15,7 @@ from ..autograd.mode import MODE
 from ..autograd.saved import before_write
 from ..autograd.versions import Aside, Uncounted
 from ..autograd.written import fresh
-from ..devices import DeviceArray, exchange
+from ..devices import IN_USE, DeviceArray, exchange
 from ..dtypes import is_differentiable
 from ..ir.dispatch import SPECIAL, STATE, Value, bind
 from ..ir.graph import Var
@@ -167,6 +167,10 @@ class Differentiable(Value):
                 f"attempting to assign a gradient with dtype '{box.dtype.name}' to a tensor with grad_dtype "
                 f"'{self.dtype.name}'. The gradient "
                 "must match the tensor's grad_dtype; convert it first."
+            )
+        if IN_USE and not STATE.traces and place_of(box) != place_of(self):
+            raise RuntimeError(
+                f"assigned grad has data located on a different device: it is on {place_of(box)}, the tensor on {place_of(self)}"
             )
         self._grad = box
 

@@ -61,6 +61,11 @@ def dtype_and_device(args: tuple[Any, ...], dtype: Any = None, device: Any = Non
             pass  # non_blocking, copy
         elif isinstance(a, int):
             device = Device(a)
+        elif isinstance(a, str):
+            try:
+                dtype = np.dtype(a)
+            except TypeError:
+                device = Device(a)  # which says what devices are called
         elif a is not None:
             dtype = a
     return dtype, device

@@ -43,6 +43,7 @@ class CompiledOnDevice:
         self.symbols = tuple(graph.sizes.hints)
         self.inputs = [b.name for b in self.program.buffers if b.role == "in"]
         self.outputs = [b for b in self.program.buffers if b.role == "out"]
+        self.out_shapes, self.out_dtypes = [b.shape for b in self.outputs], [b.dtype for b in self.outputs]
         shapes = "".join("(" + "".join(f"{s}, " for s in b.shape) + "), " for b in self.outputs)
         self.shapes: Any = eval(f"lambda {', '.join(self.symbols)}: ({shapes})")
 

@@ -13,6 +13,7 @@ from .threads import get_num_threads
 
 if TYPE_CHECKING:
     from .execute import Compiled
+    from .on_device import CompiledOnDevice
 
 SHOWN = 8
 """How many of the largest temporaries are told."""
@@ -38,7 +39,7 @@ class Memory(NamedTuple):
         return text + "".join(f"\n  {name}: {nbytes:,} B" for name, nbytes in self.largest)
 
 
-def planned(compiled: Compiled, arrays: Sequence[np.ndarray[Any, Any]], sizes: Sequence[int]) -> Memory:
+def planned(compiled: Compiled | CompiledOnDevice, arrays: Sequence[Any], sizes: Sequence[int]) -> Memory:
     """The memory of a call with these arguments."""
     at = dict(zip(compiled.symbols, sizes, strict=True))
 
