@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from .integers import Integer, substitute, symbol
-from .kernel import Allocate, Apply, Call, Check, Declare, Grow, If, Let, Load, Loop, Name, Statement, Store, Update, While
+from .kernel import Allocate, Apply, Call, Check, Declare, Expression, Grow, If, Let, Load, Loop, Name, Statement, Store, Update, While
 from .kernel import Index as IndexValue
 
 Index: TypeAlias = tuple[Any, ...]
@@ -55,6 +55,15 @@ def loads(s: Statement) -> Iterator[Load]:
             pending[:0] = e.index
         elif isinstance(e, Apply):
             pending[:0] = [a for _, a in e.arguments]
+
+
+def written(x: Expression) -> Any:
+    """What makes expressions equal; the text of a number tells -0.0 from 0.0."""
+    if isinstance(x, Name):
+        return x.name
+    if isinstance(x, Apply):
+        return (x.code, x.dtype.char, *[(name, written(a)) for name, a in x.arguments])
+    return repr(x)
 
 
 def rewritten(body: Iterable[Statement], load: Callable[[Load], Any], store: Callable[[Store], Statement]) -> tuple[Statement, ...]:

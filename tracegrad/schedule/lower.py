@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .._codegen import integers, kernel, lowering
+from .._codegen import integers, kernel, lowering, traversal
 from ..ir.graph import Atom, Literal, Node, Var
 from ..types import Int, Shape
 from .bounds import nonnegative, reshape_index
@@ -288,7 +288,7 @@ class Emitter:
         """A name for the value, the one it has already where it is computed from the same names."""
         if self.probe is not None or not self.bound_once(value):
             return self.let(self.names.of(var), value, comment_of(node))
-        key: tuple[Any, ...] = (written(value),)
+        key: tuple[Any, ...] = (traversal.written(value),)
         x = value.arguments[0][1] if node.op.name in EVEN and isinstance(value, kernel.Apply) else None
         if isinstance(x, kernel.Name) and x.name in self.differences:
             # The square of y - x is that of x - y: a sum over pairs in both directions computes once what is symmetric.
@@ -462,15 +462,6 @@ class Emitter:
             value = converted(self.element(source, place(index, node, position)), dtype)
             self.emit(kernel.Update(accumulator.name, value, kind))
         return accumulator
-
-
-def written(x: kernel.Expression) -> Any:
-    """What makes expressions equal; the text of a number tells -0.0 from 0.0."""
-    if isinstance(x, kernel.Name):
-        return x.name
-    if isinstance(x, kernel.Apply):
-        return (x.code, x.dtype.char, *[(name, written(a)) for name, a in x.arguments])
-    return repr(x)
 
 
 COMBINING = {
