@@ -132,7 +132,7 @@ EVERYWHERE: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "while on": (
         lambda x: tg.while_loop(lambda c: c[0] < 99, lambda c: c + 1, x, max_steps=3),
         RuntimeError,
-        "still going after max_steps=3 steps",
+        r"still going after max_steps=3 steps \(test_loop_errors\.py:\d+\)",
     ),
     "cond word": (lambda x: tg.cond("a", np.sin, np.cos, x), TypeError, LINE + "cond: the predicate must be a bool or a number"),
     "cond None": (lambda x: tg.cond(None, np.sin, np.cos, x), TypeError, LINE + "cond: the predicate must be a bool or a number"),
@@ -157,6 +157,14 @@ EVERYWHERE: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "switch function": (lambda x: tg.switch(0, [np.sin, 3], x), TypeError, LINE + "switch: branch 1 must be a function, not int"),
 }
 WHERE_TRACED: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "carry made": (
+        lambda x: tg.scan(lambda c, v: ((c[0] + v, np.outer(c[1], c[1])), None), (x[0], x), x),
+        r"scan: the carry \[1\] changes from f64\[3\] to f64\[3, 3\].* Made by mul at test_loop_errors\.py:\d+$",
+    ),
+    "branches made": (
+        lambda x: tg.cond(x[0] > 0, lambda: np.sin(x), lambda: np.sum(x)),
+        r"cond: the result itself is f64\[\] .* and f64\[3\].* Made by sum at test_loop_errors\.py:\d+ and sin at test_loop_errors\.py:\d+$",
+    ),
     "scan length": (
         lambda x: tg.scan(lambda c, _: (c, c), 0.0, length=np.sum(x > 0)),
         "scan: length must be an integer .* fori_loop takes computed",

@@ -151,10 +151,36 @@ class TestFori:
             expected = np.concatenate([x[1:], [0.0]]) + np.concatenate([[0.0], x[:-1]])
             np.testing.assert_allclose(tg.grad(f)(x), expected)
 
+    def test_bounds_of_every_dtype(self, wrap: str) -> None:
+        """The number of steps need not fit into the dtype of the bounds."""
+        f = WRAP[wrap](lambda a, b: tg.fori_loop(a, b, lambda i, s: s * 0.5 + i, 0.0))
+        kinds = np.uint8, np.int8, np.uint32, np.uint64, np.int64
+        pairs = [(t(a), t(b)) for t in kinds for a, b in ((3, 1), (1, 3))]
+        for a, b in (*pairs, (np.int8(-100), np.int8(100)), (np.uint64(2), np.int64(4)), (-1, np.uint8(2)), (-(2**63), 2 - 2**63)):
+            expected = 0.0
+            for i in range(int(a), int(b)):
+                expected = expected * 0.5 + i
+            assert f(a, b) == expected
+        np.testing.assert_array_equal(WRAP[wrap](tg.vmap(f))(np.array([3, 1], np.uint8), np.array([1, 3], np.uint8)), [0.0, 2.5])
+
     def test_each_item_its_own_number_of_steps(self, wrap: str) -> None:
         counts = np.array([0, 1, 5])
         found = WRAP[wrap](tg.vmap(tg.grad(self.horner, 1), in_axes=(0, None)))(counts, 2.0)
         np.testing.assert_allclose(found, [tg.grad(lambda x, n=n: self.horner(int(n), x))(2.0) for n in counts])
+
+
+@pytest.mark.parametrize("wrap", WRAP)
+def test_numbers_that_a_body_returns_are_arrays_to_the_next_step(wrap: str) -> None:
+    """So that eager loops divide, invert and promote as compiled ones do."""
+    single = np.float32(1)
+    with np.errstate(all="ignore"):
+        f = WRAP[wrap](lambda x: tg.scan(lambda c, _: (0.0, single / c), x, None, length=2))
+        np.testing.assert_array_equal(f(2.0)[1], [0.5, np.inf])
+        assert f(2.0)[1].dtype == np.float64
+        g = WRAP[wrap](lambda x: tg.fori_loop(0, 2, lambda i, c: ({"a": 0}, 1 // c[0]["a"]), ({"a": x}, x))[1])
+        assert g(3) == 0
+        h = WRAP[wrap](lambda x: tg.while_loop(lambda c: ~c[0], lambda c: (True, c[1] + 1), (x < 0, x))[1])
+        assert h(2.0) == 3.0
 
 
 @pytest.mark.parametrize("wrap", WRAP)

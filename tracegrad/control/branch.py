@@ -21,7 +21,7 @@ from ..transforms.derive import adjoint, batched, captures_of, tangent
 from ..transforms.tracing import leaf_type, plain
 from ..tree import unflatten
 from ..types import ArrayType
-from .region import Region, aligned, captured, check_functions, closed, one_by_one, operands_of, path_of, region, strong
+from .region import Region, aligned, captured, check_functions, closed, made_by, one_by_one, operands_of, path_of, region, strong
 from .scan import scan_op
 
 # Inputs of the operation: the number of the branch (an integer, or a bool of two branches), then the inputs of every branch.
@@ -186,7 +186,7 @@ def _agreed(regions: Sequence[Region], who: str, names: Sequence[str]) -> list[A
             if a.shape != b.shape or (a.dtype != b.dtype and not a.weak and not b.weak):
                 raise TypeError(
                     f"{user_line()}: {who}: the result {path_of(path)} is {a} from {names[0]} and {b} from {name}; make the shapes and dtypes "
-                    "agree (np.broadcast_to, .astype)"
+                    f"agree (np.broadcast_to, .astype){made_by(first.graph.outputs[k], r.graph.outputs[k])}"
                 )
             if a.weak and (not b.weak or np.promote_types(a.dtype, b.dtype) == b.dtype):
                 kinds[k] = b

@@ -17,11 +17,16 @@ from ..ir.graph import Graph
 from ..ir.op import Op
 from ..ir.trace import Trace, user_line
 from ..ops import broadcast_to, logical_or, moveaxis, positive
-from ..tensor import Array, inside
+from ..tensor import Array, Boxed, inside
 from ..transforms.derive import with_axis
 from ..transforms.tracing import Standing, check_leaf, face_of, leaf_type, trace_function
-from ..tree import flatten, map_leaves
+from ..tree import flatten, map_leaves, unflatten
 from ..types import ArrayType, Int
+
+NUMBERS = (bool, int, float, complex)
+ARRAYS = (Boxed, np.generic, np.ndarray)
+VALUES: tuple[type[Any], ...] = (*ARRAYS, *NUMBERS)
+"""What has an array's type."""
 
 
 class Region(NamedTuple):
@@ -89,6 +94,13 @@ def path_of(path: Sequence[Any]) -> str:
     return "".join(f"[{p!r}]" for p in path) or "itself"
 
 
+def made_by(*results: Any) -> str:
+    """Where results of regions were made, as the end of a sentence; nothing where that is not known."""
+    origins = [getattr(x, "origin", None) or ("", "", "") for x in results]
+    places = [f"{op} at {where}" for _, op, where in origins if where]
+    return f". Made by {' and '.join(places)}" if places else ""
+
+
 def aligned(graph: Graph, places: Sequence[int | None], size: Int, like: Graph, types: Sequence[ArrayType], name: str) -> Graph:
     """A batched graph with the batch axis of every output in front."""
 
@@ -132,9 +144,22 @@ def own(init: Any) -> Any:
 
     def array(c: Any) -> Any:
         check_leaf(c, "the initial carry holds")
-        return np.asarray(c)[()] if isinstance(c, (bool, int, float, complex)) else copied(c)
+        return np.asarray(c)[()] if isinstance(c, NUMBERS) else copied(c)
 
     return map_leaves(array, init)
+
+
+def given_on(carry: Any) -> Any:
+    """What a body returned as the next step gets it: Python's numbers, which divide and promote in other ways, are arrays as in compiled code."""
+    kind = type(carry)
+    if kind in NUMBERS:
+        return np.asarray(carry)[()]
+    if issubclass(kind, ARRAYS) or (kind is tuple and all(isinstance(c, ARRAYS) for c in carry)):
+        return carry
+    leaves, spec = flatten(carry)
+    if any(type(c) in NUMBERS for c in leaves):
+        return unflatten(spec, [np.asarray(c)[()] if type(c) in NUMBERS else c for c in leaves])
+    return carry
 
 
 def check_functions(who: str, **given: Any) -> None:
@@ -154,5 +179,5 @@ def check_carry(who: str, carry: Any, spec: Any, kinds: Sequence[ArrayType], kin
         if (before.dtype, before.shape) != (after.dtype, after.shape):
             raise TypeError(
                 f"{user_line()}: {who}: the carry {path_of(path)} changes from {before} to {after}; a carry keeps its dtype and shape "
-                "(convert the initial value)"
+                f"(convert the initial value){made_by(x)}"
             )

@@ -25,7 +25,22 @@ from ..transforms.derive import adjoint, batched, tangent
 from ..transforms.tracing import leaf_type, plain
 from ..tree import flatten, map_leaves, unflatten
 from ..types import ArrayType
-from .region import Region, captured, check_carry, check_functions, closed, one_by_one, operands_of, own, region, repeated, strong, zero
+from .region import (
+    VALUES,
+    Region,
+    captured,
+    check_carry,
+    check_functions,
+    closed,
+    given_on,
+    one_by_one,
+    operands_of,
+    own,
+    region,
+    repeated,
+    strong,
+    zero,
+)
 from .running import natively, work, worth
 from .scan import NUMBER, Checkpoint, Parts, in_segments, loop, scan_op, segmented, spans_of
 from .sized import sized_op, unused_symbol
@@ -62,7 +77,7 @@ def _options(max_steps: int | None, failure: str, checkpoint: Checkpoint) -> dic
 
 def _check_steps(steps: int, max_steps: int | None, failure: str) -> None:
     if max_steps is not None and steps == max_steps:
-        raise RuntimeError(failure or f"while_loop: still going after max_steps={max_steps} steps")
+        raise RuntimeError(f"{failure or f'while_loop: still going after max_steps={max_steps} steps'} ({user_line()})")
 
 
 def _vjp(
@@ -239,6 +254,7 @@ def loop_while(
                 carry = body(carry)
                 if steps == 0:
                     check_carry("while_loop", carry, spec, kinds)
+                carry = given_on(carry)
                 steps += 1
             return carry, steps
 
@@ -308,6 +324,7 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any
                 carry = body(np.int64(i), carry)
                 if i == first:
                     check_carry("fori_loop", carry, spec, kinds)
+                carry = given_on(carry)
             return carry
 
         spans = spans_of(checkpoint, max(0, last - first), "fori_loop")
@@ -334,7 +351,8 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any
             types,
             step.graph,
         )
-        count = maximum(convert(sub(ends[1], ends[0]), np.int64), 0)
+        # Not in the dtype of the bounds: that of small or unsigned ones cannot hold every difference.
+        count = maximum(sub(*[convert(x, np.int64) if isinstance(x, Boxed) else x for x in reversed(ends)]), 0)
         found = bind(sized_op, [count, *given, *leaves], {"graph": graph, "symbol": symbol})
     else:
         length = integers.maximum(0, ends[1] - ends[0])
@@ -343,12 +361,8 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any
     return unflatten(spec, [plain(x) for x in found])
 
 
-ARRAYS: tuple[type[Any], ...] = (Boxed, bool, int, float, complex, np.generic, np.ndarray)
-"""What has an array's type."""
-
-
 def _condition(value: Any) -> bool:
-    if not isinstance(value, ARRAYS):
+    if not isinstance(value, VALUES):
         raise TypeError(
             f"{user_line()}: while_loop: the condition must return one bool, it returned a {type(value).__name__} ({value!r:.60})"
         )
@@ -364,7 +378,7 @@ def _integer(x: Any) -> Any:
     """A bound of fori_loop: an int, a size, or a traced integer."""
     if isinstance(x, integers.Integer):
         return x
-    if not isinstance(x, ARRAYS):
+    if not isinstance(x, VALUES):
         raise TypeError(f"{user_line()}: fori_loop: a bound must be one integer, not a {type(x).__name__} ({x!r:.60})")
     kind = leaf_type(x)
     if kind.dtype.kind not in "iu" or kind.shape != ():

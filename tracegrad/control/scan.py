@@ -29,7 +29,7 @@ from ..transforms.tracing import check_leaf, leaf_type, plain
 from ..tree import flatten, unflatten
 from ..types import ArrayType, Int
 from .block import checkpointed
-from .region import aligned, check_carry, check_functions, closed, copied, operands_of, own, region, repeated, strong, zero
+from .region import aligned, check_carry, check_functions, closed, copied, given_on, operands_of, own, region, repeated, strong, zero
 from .running import natively, work, worth
 
 # Inputs of the operation: constants, initial carries, stacked xs. Inputs of the body: constants, carries, the number of the step (which
@@ -325,8 +325,8 @@ def scan(
     carry_leaves, carry_spec = operands_of(init, "scan: the initial carry"), flatten(init)[1]
     kinds = [strong(x) for x in carry_leaves]
     traced = region(f, (init, xs), [*kinds, *map(_slice, x_leaves)], "scan: the body")
-    out = unflatten(traced.out_spec, list(range(len(traced.graph.outputs))))
-    y_spec = flatten(_check_step(out, carry_spec, kinds, traced.graph.output_types.__getitem__)[1])[1]
+    out = unflatten(traced.out_spec, list(traced.graph.outputs))
+    y_spec = flatten(_check_step(out, carry_spec, kinds, lambda a: a.type)[1])[1]
     # Captures become constants, which the body takes first.
     n, split = len(carry_leaves), len(carry_leaves) + len(x_leaves)
     inputs = traced.graph.inputs
@@ -384,6 +384,7 @@ def _loop(
             parts = [reshape(part(x, i, 1), x.shape[1:]) for x in x_leaves]
             out = f(carry, unflatten(x_spec, [plain(p) for p in parts]))
             carry, y = out if ys else _check_step(out, carry_spec, kinds, leaf_type)
+            carry = given_on(carry)
             leaves, y_spec = flatten(y)
             state = flatten(carry)[0]
             # The next step may write into what shares memory with the carry.
