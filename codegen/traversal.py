@@ -24,6 +24,16 @@ def bodies(s: Statement) -> tuple[tuple[Statement, ...], ...]:
     return ()
 
 
+def with_bodies(s: Statement, change: Callable[[tuple[Statement, ...]], tuple[Statement, ...]]) -> Statement:
+    """The statement with other statements inside it."""
+    match s:
+        case Loop() | While():
+            return replace(s, body=change(s.body))
+        case If():
+            return replace(s, then=change(s.then), otherwise=change(s.otherwise))
+    return s
+
+
 def expressions(s: Statement) -> list[Any]:
     """What a statement itself reads (not the statements inside it)."""
     match s:
@@ -116,8 +126,11 @@ def moved(body: tuple[Statement, ...], move: Callable[[str, Index], Access]) -> 
 
 
 def renamed(body: Iterable[Statement], old: str, new: str) -> tuple[Statement, ...]:
-    """The statements with the index or local `new` in place of `old`, which nothing inside them makes."""
+    """The statements with the index or local `new` in place of `old`, also where they make it."""
     place = {old: symbol(new)}
+
+    def named(name: str) -> str:
+        return new if name == old else name
 
     def expression(e: Any) -> Any:
         match e:
@@ -135,14 +148,12 @@ def renamed(body: Iterable[Statement], old: str, new: str) -> tuple[Statement, .
 
     def statement(s: Statement) -> Statement:
         match s:
-            case Let() | Declare():
-                return replace(s, value=expression(s.value))
-            case Update(name, value):
-                return replace(s, name=new if name == old else name, value=expression(value))
+            case Let() | Declare() | Update():
+                return replace(s, name=named(s.name), value=expression(s.value))
             case Store():
                 return replace(s, index=tuple(map(expression, s.index)), value=expression(s.value))
             case Loop():
-                return replace(s, lo=expression(s.lo), hi=expression(s.hi), body=tuple(map(statement, s.body)))
+                return replace(s, index=named(s.index), lo=expression(s.lo), hi=expression(s.hi), body=tuple(map(statement, s.body)))
             case While():
                 return replace(s, condition=expression(s.condition), body=tuple(map(statement, s.body)))
             case If():

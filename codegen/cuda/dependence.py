@@ -114,7 +114,8 @@ def used(body: Iterable[kernel.Statement]) -> set[str]:
 
 def parallel(loop: kernel.Loop, root: Mapping[str, str], deterministic: bool) -> Parallel | None:
     """How the iterations of a loop may be shared, or None where they must run in order."""
-    found, atomics = _accumulators(loop), _atomics(loop, root, deterministic)
+    # Of a loop over items all that its iterations write is their own, once their temporaries are.
+    found, atomics = _accumulators(loop), frozenset[str]() if loop.own == frozenset() else _atomics(loop, root, deterministic)
     if found is None or atomics is None or any(_reads(s) & found.keys() for s in statements(loop.body)):
         return None
     return Parallel(tuple(found.values()), atomics)

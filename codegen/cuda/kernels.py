@@ -11,6 +11,7 @@ from .. import kernel
 from ..integers import Int
 from ..printer import dtype_name, integer
 from .dependence import names_in, statements, touched, used
+from .private import private
 from .steps import Choose, Fetch, Group, Repeat, Reserve, Routine, Split, Step, Until, int_names
 from .teams import MOST_THREADS, PARTS, WARP, Body, Team
 
@@ -108,6 +109,7 @@ def _told(steps: Sequence[Any]) -> Iterator[str]:
 
 def plan(program: kernel.Program, deterministic: bool = True) -> Plan:
     """The kernels and host steps of a program."""
+    program = private(program)
     root = {b.name: b.of for b in program.buffers if b.of}
     for phase in program.phases:
         for s in statements(phase.body):

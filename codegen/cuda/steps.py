@@ -138,7 +138,8 @@ class Split:
         """Kernels for statements without routines: long loops each by itself, what is between them together."""
         pending: list[kernel.Statement] = []
         for s in body:
-            if isinstance(s, kernel.Loop) and trips_of_nest(s) > NARROW and parallel(s, self.root, self.deterministic) is not None:
+            how = parallel(s, self.root, self.deterministic) if isinstance(s, kernel.Loop) and trips_of_nest(s) > NARROW else None
+            if how is not None and not how.accumulators:
                 if pending:
                     yield Group(list(pending))
                     pending.clear()
@@ -157,16 +158,10 @@ class Split:
     def spilled(self, tree: list[Step]) -> list[Step]:
         """The steps with the locals that more than one of them knows kept in memory, and fetched where the host needs them."""
         groups = list(all_groups(tree))
-        owners: dict[str, set[int]] = {}
-        kinds: dict[str, Any] = {}
-        for k, g in enumerate(groups):
-            for s in statements(g.body):
-                if isinstance(s, (kernel.Let, kernel.Declare)):
-                    kinds[s.name] = s.value.dtype
-            for name in defined(g.body) | used(g.body):
-                owners.setdefault(name, set()).add(k)
+        kinds = {s.name: s.value.dtype for g in groups for s in statements(g.body) if isinstance(s, (kernel.Let, kernel.Declare))}
+        crossing = {name for g in groups for name in used(g.body) - defined(g.body)}
         wanted = host_names(tree)
-        cells = {name for name, where in owners.items() if name in kinds and (len(where) > 1 or name in wanted)}
+        cells = (crossing | wanted) & kinds.keys()
         for name in sorted(cells):
             buffer = kernel.Buffer(f"{name}_cell", kinds[name], (1,), "temp")
             self.cells[buffer.name] = buffer

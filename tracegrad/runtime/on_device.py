@@ -22,7 +22,7 @@ def planned(graph: Graph, layouts: tuple[str, ...]) -> Any:
     SIZES.open.append(graph.sizes)
     try:
         with span(f"{graph.name}: schedule"):
-            program = schedule(graph, layouts, cached=False)
+            program = schedule(graph, layouts, device=True)
         with span(f"{graph.name}: print"):
             return kernels.plan(program, config.deterministic())
     finally:

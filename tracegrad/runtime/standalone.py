@@ -57,6 +57,6 @@ def device_function(graph: Graph, captures: bool) -> Any:
     graph = optimize(graph)
     SIZES.open.append(graph.sizes)
     try:
-        return module.make_device_function(schedule(graph, ("A",) * len(graph.inputs), cached=False))
+        return module.make_device_function(schedule(graph, ("A",) * len(graph.inputs), device=True))
     finally:
         SIZES.open.pop()

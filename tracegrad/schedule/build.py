@@ -31,17 +31,18 @@ LONG = 64
 """A serial phase of more statements is ended."""
 
 
-def schedule(graph: Graph, layouts: tuple[str, ...], cached: bool = True) -> kernel.Program:
+def schedule(graph: Graph, layouts: tuple[str, ...], device: bool = False) -> kernel.Program:
     """The kernel program of a graph whose inputs have these memory layouts ("C", "F" or "A").
 
-    cached      whether few threads with caches of their own run it, so that batches of loops go block by block
+    device      whether a GPU runs it: then no memory grows while a kernel runs, and batches of loops do not go block by block, which is for
+                few threads with caches of their own
     """
     limit = sys.getrecursionlimit()
     # Long chains of elementwise operations are walked recursively.
     sys.setrecursionlimit(max(limit, 20000 + 20 * len(graph.nodes)))
     SIZES.open.append(Facts(graph.sizes.hints, graph.sizes.guards))
     try:
-        return Builder(in_memory_order(graph, layouts), layouts, Builder.find_sizes(graph)).program(cached)
+        return Builder(in_memory_order(graph, layouts), layouts, Builder.find_sizes(graph), device).program()
     finally:
         SIZES.open.pop()
         sys.setrecursionlimit(limit)
@@ -62,8 +63,9 @@ def in_memory_order(graph: Graph, layouts: tuple[str, ...]) -> Graph:
 
 
 class Builder:
-    def __init__(self, graph: Graph, layouts: tuple[str, ...], sizes: dict[str, tuple[int, int]]) -> None:
+    def __init__(self, graph: Graph, layouts: tuple[str, ...], sizes: dict[str, tuple[int, int]], device: bool = False) -> None:
         self.graph = graph
+        self.device = device
         self.sizes = sizes
         self.names = Names(graph, templates(graph), {*self.sizes, *counted(graph)})
         self.emitter = Emitter(self.names, graph.checked)
@@ -108,12 +110,12 @@ class Builder:
         root.statements = []
         root.memo = {}
 
-    def program(self, cached: bool) -> kernel.Program:
+    def program(self) -> kernel.Program:
         self.run(self.graph, self.outputs)
         self.flush()
         buffers, fresh = self.emitter.buffers, self.names.fresh
         phases = pack(prune(self.phases, buffers), buffers, fresh)
-        if cached:
+        if not self.device:
             joined = join(phases)
             phases = lanes(phases if joined == phases else prune(joined, buffers), buffers, fresh)
         phases = tile(promote(phases, buffers, fresh), fresh)

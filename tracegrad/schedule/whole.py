@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .._codegen import integers, kernel, lowering
@@ -14,6 +13,7 @@ from .carries import Chain, in_place, sources
 from .lower import BOOL, INTP, Emitter, Storage, aligned, comment_of, converted, is_one, is_small, place_of
 from .nests import Nests
 from .packing import is_narrow
+from .taped import taped
 from .tasks import Task, bundles, loops
 
 if TYPE_CHECKING:
@@ -79,10 +79,6 @@ def along(shape: Shape, axis: int, whole: Shape) -> bool:
 
 NEAR = 64
 """The most elements of a carry that is kept in a place of its own where its last value becomes a part of something large."""
-
-
-FIRST = 16
-"""The steps that there is room for before a tape grows."""
 
 
 class Whole:
@@ -151,7 +147,7 @@ class Whole:
             case lowering.Region("sized"):
                 self.sized(node)
             case lowering.Region("taped"):
-                self.taped(node)
+                taped(self, node)
             case lowering.Region("block"):
                 self.block(node)
             case other:
@@ -379,37 +375,6 @@ class Whole:
         carry, count = self.going(node, len(node.inputs) - fixed, [])
         for var, where in zip(node.outputs, [*carry, count], strict=True):
             self.advance([self.emitter.storage[var]], [where])
-
-    def taped(self, node: Node) -> None:
-        """A loop of unknown length that keeps something of each step, in memory that grows, and what is made of that."""
-        e = self.emitter
-        symbol, fixed, carries = (node.params[name] for name in ("symbol", "constants", "carries"))
-        body: Graph = node.params["body"]
-        after: Graph = node.params["after"]
-        where = [self.operand(a) for a in node.inputs[fixed + carries :]]
-        kept = []
-        for v, kind in zip(body.outputs[carries:], body.output_types[carries:], strict=True):
-            name = self.builder.new_buffer(
-                f"{e.names.of(v) if isinstance(v, Var) else 'kept'}_tape", kind.dtype, (FIRST, *kind.shape), "local"
-            ).buffer
-            e.made.add(name)
-            e.emit(kernel.Allocate(name, kind.dtype, (FIRST, *kind.shape)))
-            kept.append(name)
-        carry, count = self.going(node, carries, kept)
-        steps = kernel.Load(count.buffer, self.nests.place(count, ()), kernel.INT64)
-
-        def written() -> None:
-            stacked = []
-            for name, kind in zip(kept, body.output_types[carries:], strict=True):
-                e.buffers[name] = replace(e.buffers[name], shape=(integers.symbol(symbol), *kind.shape))
-                stacked.append(Storage(name, e.buffers[name].shape))
-            for var, storage in zip(after.inputs, [*where, *carry, count, *stacked], strict=True):
-                e.storage[var] = storage
-            self.body(after, [e.storage[v] for v in node.outputs[carries + 1 :]])
-
-        self.with_size(symbol, steps, written)
-        for var, storage in zip(node.outputs[: carries + 1], [*carry, count], strict=True):
-            self.advance([e.storage[var]], [storage])
 
     def going(self, node: Node, carries: int, kept: Sequence[str]) -> tuple[list[Storage], Storage]:
         """The steps of a while loop; where their last carries are, and their number. What is kept of each goes into these growing buffers."""
