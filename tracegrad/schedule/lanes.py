@@ -87,7 +87,7 @@ def survey(statement: kernel.Statement, extent: Int, base: Callable[[str], str])
                 access(buffer, at, lane, True)
             case kernel.Call(_, arguments, _, _):
                 for a in arguments:
-                    if isinstance(a, str):
+                    if isinstance(a, str) and a != "status":
                         # Which of its operands a routine writes is not told.
                         access(a, None, lane, True)
                         found.handed.add(base(a))
