@@ -67,10 +67,10 @@ def digamma(x: Any) -> Any:
     """The derivative of log gamma: reflection, recurrence to x >= 10, then the asymptotic series (Abramowitz and Stegun 6.3.5-18)."""
     total = 0.0
     if x <= 0:
-        if x == math.floor(x):
+        part = math.fmod(x, 1.0) if x > -math.inf else 0.0
+        if part == 0:
             return math.copysign(math.inf, -x) if x == 0 else math.nan
-        part = x - math.floor(x)
-        total = -math.pi / math.tan(math.pi * part)
+        total = -math.pi / math.tan(math.pi * (part + 1.0 if part < -0.5 else part))
         x = 1.0 - x
     while x < 10.0:
         total -= 1.0 / x
@@ -80,6 +80,28 @@ def digamma(x: Any) -> Any:
     for k in range(6, -1, -1):
         series = (series + BERNOULLI[k]) * square
     return total + math.log(x) - 0.5 / x - series
+
+
+def trigamma(x: Any) -> Any:
+    """The derivative of digamma, by the same means (6.4.6-12)."""
+    turned, total = 0.0, 0.0
+    if x <= 0:
+        part = math.fmod(x, 1.0) if x > -math.inf else 0.0
+        if part == 0:
+            return math.inf
+        root = math.pi / math.sin(math.pi * (part + 1.0 if part < -0.5 else part))
+        turned = root * root
+        x = 1.0 - x
+    while x < 10.0:
+        total += 1.0 / (x * x)
+        x += 1.0
+    inverse = 1.0 / x
+    square = inverse * inverse
+    series = 0.0
+    for k in range(6, -1, -1):
+        series = (series + BERNOULLI[k] * (2 * k + 2)) * square
+    total += inverse + 0.5 * square + series * inverse
+    return turned - total if turned > 0 else total
 
 
 def complex_exp2(x: Any) -> Any:

@@ -153,6 +153,7 @@ def register() -> None:
         scalar.isinf: _predicate(math.isinf, bodies.infinite, False),
         scalar.isnan: _predicate(math.isnan, bodies.no_number, False),
         scalar.sign: _sign,
+        scalar.trigamma: _single_or_double(bodies.trigamma),
         special._psi: lambda x: bodies.digamma,
         integral._complex_pow: lambda x, y: bodies.complex_power,
     }
