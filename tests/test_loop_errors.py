@@ -189,6 +189,50 @@ WHERE_TRACED: dict[str, tuple[Callable[[Any], Any], str]] = {
 }
 
 
+def writes_around(x: Any) -> Any:
+    y = x * 1.0
+
+    def step(i: Any, c: Any) -> Any:
+        y[0] = c
+        return c
+
+    return tg.fori_loop(0, 3, step, x[0])
+
+
+ONLY_VALUES: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
+    "if in a body": (
+        lambda x: tg.scan(lambda c, v: (c if c > 0 else v, None), 0.0, x)[0],
+        tg.ConcretizationError,
+        LINE + r"a Python condition .* tg\.cond for a branch, tg\.while_loop",
+    ),
+    "and in a condition": (
+        lambda x: tg.while_loop(lambda c: c[0] < 3 and c[1] > 0, lambda c: c, (x[0], x[1])),
+        tg.ConcretizationError,
+        LINE + r"a Python condition .* \(in which &, \| and ~ stand for and, or, not\)",
+    ),
+    "range in a body": (
+        lambda x: tg.fori_loop(0, 3, lambda i, c: c + sum(range(i)), x),
+        tg.ConcretizationError,
+        LINE + r"an index or range\(\) .* tg\.fori_loop for loops",
+    ),
+    "a number in a branch": (
+        lambda x: tg.cond(x[0] > 0, lambda: float(x[0]), lambda: 1.0),
+        tg.ConcretizationError,
+        LINE + r"float\(\) needs the value",
+    ),
+    "random numbers": (
+        lambda x: tg.scan(lambda c, v: (c + tg.rand(3), None), x, x)[0],
+        tg.TracegradError,
+        LINE + "scan: the body draws random numbers; draw them before",
+    ),
+    "a write around": (
+        writes_around,
+        tg.TracegradError,
+        LINE + "body changes a Tensor that it was not given .* Return the new value instead",
+    ),
+}
+
+
 def works() -> None:
     """Nothing is left behind by an error: no open trace, no level, no mode."""
     f = tg.grad(lambda x: tg.scan(lambda c, v: (c * v + 1, None), 1.0, x)[0])
@@ -211,6 +255,15 @@ def test_wrong_everywhere(name: str, way: str) -> None:
 def test_wrong_where_traced(name: str, way: str) -> None:
     function, message = WHERE_TRACED[name]
     with pytest.raises(TypeError, match=LINE + ".*" + message):
+        WAYS[way](function)(X)
+    works()
+
+
+@pytest.mark.parametrize("way", [w for w in TRACED if w != "jit vmap"])
+@pytest.mark.parametrize("name", ONLY_VALUES)
+def test_what_needs_values(name: str, way: str) -> None:
+    function, kind, message = ONLY_VALUES[name]
+    with pytest.raises(kind, match=message):
         WAYS[way](function)(X)
     works()
 

@@ -191,8 +191,8 @@ class Boxed(Operators, Writes, NumpyDispatch):
     def _condition(self) -> np.ndarray[Any, Any]:
         return self._concrete(
             "a Python condition (if, while, and, or, not, assert)",
-            "Use tg.where(condition, a, b) for a choice by element, tg.scan for a loop with a known count, or mark the argument static with "
-            "static_argnames.",
+            "Use tg.where(condition, a, b) for a choice by element, tg.cond for a branch, tg.while_loop for a loop to a condition (in which &, | "
+            "and ~ stand for and, or, not), or mark the argument static with static_argnames.",
         )
 
     def __bool__(self) -> bool:
@@ -220,7 +220,7 @@ class Boxed(Operators, Writes, NumpyDispatch):
         return int(
             self._concrete(
                 "an index or range()",
-                "Use tg.scan for loops, x[i] with the array itself for indexing (tg.getitem(x, i) where x is a NumPy array), or mark the argument "
+                "Use tg.fori_loop for loops, x[i] with the array itself for indexing (tg.getitem(x, i) where x is a NumPy array), or mark the argument "
                 "static with static_argnames.",
             ).__index__()
         )

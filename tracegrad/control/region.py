@@ -55,7 +55,7 @@ def region(function: Callable[..., Any], args: tuple[Any, ...], types: Sequence[
     standing = [Standing(MODE.enabled and is_differentiable(t.dtype)) for t in types]
     traced = trace_function(function, spec, types, [face_of(x) for x in leaves], name=name, sizes=sizes, standing=standing)
     if traced.generators:
-        raise TracegradError(f"{who} draws random numbers; draw them before, and pass them in")
+        raise TracegradError(f"{user_line()}: {who} draws random numbers; draw them before, and pass them in")
     count = len(traced.out_boxed)
     return Region(traced.graph.replace(outputs=traced.graph.outputs[:count]), traced.captures, traced.out_spec)
 

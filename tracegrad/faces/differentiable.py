@@ -398,7 +398,7 @@ class Differentiable(Value):
     def __index__(self: Any) -> int:
         data = self._concrete(
             "an index or range()",
-            "Use tg.scan for loops, x[i] with the tensor itself for indexing, or mark the argument static with static_argnames.",
+            "Use tg.fori_loop for loops, x[i] with the tensor itself for indexing, or mark the argument static with static_argnames.",
         )
         if data.size != 1 or data.dtype.kind not in "biu":
             raise TypeError("only integer tensors of a single element can be converted to an index")

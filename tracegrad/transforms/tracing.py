@@ -16,7 +16,7 @@ from ..faces.writing import CHANGING
 from ..ir.dispatch import STATE
 from ..ir.graph import Graph, Var
 from ..ir.graph import Node as GraphNode
-from ..ir.trace import Trace
+from ..ir.trace import Trace, user_line
 from ..ops.random import draws
 from ..ops.statistics import no_grad_op
 from ..tensor import Array, Boxed, Tensor, unbox
@@ -112,8 +112,8 @@ def trace_function(
             done = [*_to_arguments(boxes, before, variables, grads, standing, trace.answered), *_to_others(trace, boxes)]
             if done and not changing:
                 raise TracegradError(
-                    f"{trace.name} changes a Tensor that it was not given ({done[0][0].what}), which vmap, scan and custom derivatives cannot "
-                    "carry out. Return the new value instead."
+                    f"{user_line()}: {trace.name} changes a Tensor that it was not given ({done[0][0].what}), which vmap, loops and custom derivatives "
+                    "cannot carry out. Return the new value instead."
                 )
             drawn = draws(trace)
             changed = [v for _, v in done if v is not None]
