@@ -13,8 +13,8 @@ import pytest
 import tracegrad as tg
 
 FILES = sorted((Path(__file__).parent / "cuda").glob("test_*.py"))
-PARTS = [(file, part) for file in FILES for part in (("0", "1") if file.stem == "test_op_table" else ("",))]
-"""The long one in two parts, for two processors."""
+PARTS = [(file, part) for file in FILES for part in (("0", "1") if file.stem in ("test_op_table", "test_races") else ("",))]
+"""The long ones in two parts, for two processors."""
 THERE = importlib.util.find_spec("numba_cuda") is not None
 
 

@@ -79,27 +79,31 @@ class _Private:
             return
         self.changed = True
         parts = self.distributed(s)
+        done: set[str] = set()
         for part in parts if parts is not None else [s]:
-            yield self.with_memory(part) if isinstance(part, kernel.Loop) else part
+            yield self.with_memory(part, done) if isinstance(part, kernel.Loop) else part
 
     def narrow(self, s: kernel.Loop) -> bool:
         """Whether few items have much inside that can be shared."""
         count = trips(s)
         return count < FEW and any(isinstance(x, kernel.Loop) and trips(x) >= WIDE and parallel(x, {}, True) for x in statements(s.body))
 
-    def with_memory(self, s: kernel.Loop) -> kernel.Loop:
-        """A loop with an axis more for what its items have in the arena."""
+    def with_memory(self, s: kernel.Loop, done: set[str]) -> kernel.Loop:
+        """A loop with an axis more for what its items have in the arena, which that has already where an earlier part of the loop has `done` it."""
         assert s.own is not None
         root = {v: b for b, views in self.views.items() for v in views}
         there = {root.get(a.buffer, a.buffer) for a in accesses(s.body)} & s.own
         extent = add(s.hi, mul(-1, s.lo))
         names: set[str] = set()
         for name in sorted(there & self.buffers.keys()):
-            b = self.buffers[name]
-            for member in (name, *self.views.get(name, ())):
+            b, members = self.buffers[name], (name, *self.views.get(name, ()))
+            names.update(members)
+            if name in done:
+                continue
+            done.add(name)
+            for member in members:
                 inside = self.buffers[member]
                 self.buffers[member] = replace(inside, shape=(*inside.shape, extent))
-                names.add(member)
             self.buffers[name] = replace(self.buffers[name], offset=self.place(b, extent))
         return replace(s, body=extended(s.body, names, s), own=frozenset())
 

@@ -177,6 +177,8 @@ class Body(Printer):
         if totals is not None:
             self.before(depth, read, written)
             self.deal_running(depth, s, totals)
+            # Its blocks have waited in between, and touched all this after that.
+            self.memory.note(read, written)
             return
         # In order. What the body meets of earlier statements it meets before its first iteration.
         if self.memory.meets(read, written):

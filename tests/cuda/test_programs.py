@@ -52,7 +52,7 @@ PROGRAMS: dict[str, Scalar] = {
     "while": lambda v: tg.while_loop(lambda c: (c * c).sum() < 50, lambda c: c * 1.5 + c.sin(), v).sum(),
     "branches": lambda v: (
         tg.cond(v.sum() > 0.5, lambda w: (w**3).sum(), lambda w: w.exp().sum(), v)
-        + tg.switch((v > 0).sum(), [lambda w, k=k: w.sum() * k for k in range(6)], v)
+        + tg.switch((v > 0).sum() % 6, [lambda w, k=k: w.sum() * k for k in range(6)], v)
     ),
     "map": lambda v: (tg.map(lambda x: tg.cond(x > 0, lambda y: y * y, lambda y: -y, x), v) * v).sum(),
     "associative scan": lambda v: (tg.associative_scan(lambda a, b: a * b + a + b, v) ** 2).sum(),
@@ -64,7 +64,7 @@ PROGRAMS: dict[str, Scalar] = {
     "fixed point": lambda v: tg.fixed_point(lambda z: (z + v).cos() * 0.3, v * 0.0).sum(),
     "linear solve": lambda v: (tg.linear_solve(lambda z: z * (2 + v * v), v, tol=1e-13) ** 2).sum(),
     "differential equation": lambda v: tg.odeint(lambda y, t: -y * y * v.cos(), v, np.array([0.0, 0.5]), method="rk4")[-1].sum(),
-    "matrices": lambda v: np.linalg.solve(v[:, None] * v + 3 * tg.eye(5, device=v.device), v).sum(),
+    "matrices": lambda v: np.linalg.solve(v[:, None] * v + 3 * tg.eye(len(v), device=v.device), v).sum(),
     "stopped": lambda v: (tg.stop_gradient(v) * v * v).sum(),
 }
 TRANSFORMS: dict[str, Callable[[Scalar], Callable[..., Any]]] = {
