@@ -218,6 +218,19 @@ def program(x, out, arena, status, phase, lo, hi):
     assert fallbacks
 
 
+def test_kernels_that_are_declared_together_keep_their_own_instructions() -> None:
+    """As where threads compile at once; their signatures and names are the same."""
+    text = "def kernel(x, out):\n    out[0] = x[0] {} 3.0\n"
+    made = [sources.declared(text.format(sign), "kernel", {}, "<declared>") for sign in "+*"]
+    out = np.zeros(1)
+    for function, expected in zip(made, (5.0, 6.0), strict=True):
+        compiled(function, VECTOR, VECTOR)(np.array([2.0]), out)
+        assert out[0] == expected
+    first = sources.tree_of(made[0].__code__)
+    del made[1:], function
+    assert sources.tree_of(made[0].__code__) is first
+
+
 def test_a_name_for_two_things_goes_to_numba(fallbacks: list[str]) -> None:
     def changing(x: Any, out: Any) -> None:
         for i in range(2):
