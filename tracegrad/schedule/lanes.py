@@ -27,8 +27,6 @@ CACHE = 1 << 18
 """What the temporaries of one block may take, in bytes, before blocks become smaller."""
 SHORT = 16
 """Loops of so many passes may be gone through by every block again."""
-SMALL = 256
-"""Temporaries of so many bytes per lane stay where they are."""
 
 
 @dataclass
@@ -310,7 +308,7 @@ class _Cut:
                 (axis, *_) = sorted(use.places)
                 each = integers.product([*b.shape[:axis], *b.shape[axis + 1 :]])
                 result[name] = each * b.dtype.itemsize if isinstance(each, int) else CACHE // BLOCK
-        return {name: size for name, size in result.items() if size > SMALL or self.buffers[name].role == "local"}
+        return result
 
     def block(self, first: int, end: int, extent: Int) -> kernel.Phase:
         found = self.whole(first, end, extent)
