@@ -158,7 +158,7 @@ class Emitter:
     def loop(
         self, lo: Int, hi: Int, known: tuple[Int, Int] | None = None, barrier: bool = False, sequential: bool = False, hint: str = ""
     ) -> Iterator[Int]:
-        """A loop around what is written inside; yields its index. Behind a barrier that is not sequential each pass is by itself."""
+        """A loop around what is written inside; yields its index. Passes of a loop that has a name (`hint`) are each by itself."""
         name, there = self.names.loop(hint, self.active), set(self.buffers)
         self.active.append(name)
         with self.scope(barrier) as inner:
@@ -169,7 +169,7 @@ class Emitter:
         self.active.remove(name)
         if inner.statements:
             own = frozenset(b for b in self.buffers if b not in there and not self.buffers[b].of)
-            self.emit(kernel.Loop(name, lo, hi, tuple(inner.statements), sequential, own if barrier and not sequential else None))
+            self.emit(kernel.Loop(name, lo, hi, tuple(inner.statements), sequential, own if hint else None))
 
     @property
     def again(self) -> bool:

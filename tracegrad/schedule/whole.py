@@ -309,7 +309,7 @@ class Whole:
             e.storage[var] = dest
         stacked = [self.operand(a) for a in node.inputs[fixed + carries :]]
         following, last = self.following(node.outputs[:carries], body, body.inputs[fixed : fixed + carries], carry)
-        with e.loop(0, length, barrier=True, sequential=carries > 0) as i:
+        with e.loop(0, length, barrier=True, sequential=carries > 0, hint="" if carries else "item") as i:
             step: Int = length - 1 - i if node.params["reverse"] else i
             e.counts[body.inputs[fixed + carries]] = step
             for var, where in zip(body.inputs[fixed + carries + 1 :], stacked, strict=True):
