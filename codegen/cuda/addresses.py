@@ -11,7 +11,7 @@ from numba.cuda import cgutils
 from numba.cuda.np import arrayobj
 
 from .bridge import primitive
-from .support import strided, view
+from .support import aligned, load_2, load_4, store_2, store_4, strided, view
 
 
 def address(context: Any, builder: Any, kind: Any, value: Any, offset: Any) -> Any:
@@ -61,7 +61,64 @@ def lower_strided(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     return build(context, builder, array_type, data, shape, strides, itemsize)
 
 
+def vector(context: Any, builder: Any, kind: Any, array: Any, place: Any, width: int) -> Any:
+    """The address of so many elements from a place on, and how it is aligned."""
+    element = context.get_data_type(kind.dtype)
+    pointer = builder.gep(context.make_array(kind)(context, builder, array).data, [place])
+    # Arrays here lie in global memory (see `address`).
+    plain = builder.bitcast(pointer, ir.VectorType(element, width).as_pointer())
+    return builder.addrspacecast(plain, ir.PointerType(ir.VectorType(element, width), 1)), width * context.get_abi_sizeof(element)
+
+
+def type_load(width: int) -> Any:
+    return lambda x, i: signature(types.UniTuple(x.dtype, width), x, types.uintp)
+
+
+def lower_load(width: int) -> Any:
+    def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        pointer, align = vector(context, builder, sig.args[0], args[0], args[1], width)
+        found = builder.load(pointer, align=align)
+        items = [builder.extract_element(found, ir.Constant(ir.IntType(32), k)) for k in range(width)]
+        return context.make_tuple(builder, sig.return_type, items)
+
+    return lower
+
+
+def type_store(width: int) -> Any:
+    # Numba reads the arguments off the function.
+    if width == 2:
+        return lambda x, i, a, b: signature(types.none, x, types.uintp, x.dtype, x.dtype)
+    return lambda x, i, a, b, c, d: signature(types.none, x, types.uintp, x.dtype, x.dtype, x.dtype, x.dtype)
+
+
+def lower_store(width: int) -> Any:
+    def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        pointer, align = vector(context, builder, sig.args[0], args[0], args[1], width)
+        made: Any = ir.Constant(ir.VectorType(context.get_data_type(sig.args[0].dtype), width), ir.Undefined)
+        for k, value in enumerate(args[2:]):
+            made = builder.insert_element(made, value, ir.Constant(ir.IntType(32), k))
+        builder.store(made, pointer, align=align)
+        return context.get_dummy_value()
+
+    return lower
+
+
+def type_aligned(x: Any, width: Any) -> Any:
+    return signature(types.boolean, x, types.intp)
+
+
+def lower_aligned(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    kind = sig.args[0]
+    address = builder.ptrtoint(context.make_array(kind)(context, builder, args[0]).data, ir.IntType(64))
+    bytes_ = builder.mul(args[1], ir.Constant(ir.IntType(64), context.get_abi_sizeof(context.get_data_type(kind.dtype))))
+    return builder.icmp_unsigned("==", builder.urem(address, bytes_), ir.Constant(ir.IntType(64), 0))
+
+
 def register() -> None:
     """Make addresses known to Numba's compiler for devices."""
+    primitive(aligned, type_aligned, lower_aligned)
+    for width, load, store in ((2, load_2, store_2), (4, load_4, store_4)):
+        primitive(load, type_load(width), lower_load(width))
+        primitive(store, type_store(width), lower_store(width))
     primitive(view, type_view, lower_view)
     primitive(strided, type_strided, lower_strided)

@@ -11,13 +11,14 @@ from .. import kernel
 from ..integers import Int
 from ..printer import dtype_name, integer
 from .dependence import names_in, statements, touched, used
+from .linear import linear
 from .private import private
 from .steps import Choose, Fetch, Group, Repeat, Reserve, Routine, Split, Step, Until, int_names
 from .teams import MOST_THREADS, PARTS, WARP, Body, Team
 
 OWN = (
     *("thread", "threads", "block", "blocks", "member", "members", "round", "flat", "own", "shared"),
-    *("tile", "first", "last", "size", "before", "found", "all"),
+    *("tile", "first", "last", "size", "before", "found", "all", "lane"),
 )
 """What kernels call the things of their own."""
 FEW = 4
@@ -109,7 +110,7 @@ def _told(steps: Sequence[Any]) -> Iterator[str]:
 
 def plan(program: kernel.Program, deterministic: bool = True) -> Plan:
     """The kernels and host steps of a program."""
-    program = private(program)
+    program = linear(private(program))
     root = {b.name: b.of for b in program.buffers if b.of}
     for phase in program.phases:
         for s in statements(phase.body):

@@ -39,6 +39,31 @@ def strided(base: Any, shape: tuple[Any, ...], strides: tuple[Any, ...], dtype: 
     return np.asarray(_Memory(base, shape, strides, dtype)) if 0 not in shape else np.empty(shape, dtype)
 
 
+def aligned(x: Any, width: Any) -> Any:
+    """Whether the first element lies where vectors of so many elements may begin."""
+    return x.ctypes.data % (width * x.itemsize) == 0
+
+
+def load_2(x: Any, i: Any) -> Any:
+    """Two neighbouring elements, by one instruction."""
+    return x[i], x[i + 1]
+
+
+def load_4(x: Any, i: Any) -> Any:
+    """Four neighbouring elements, by one instruction."""
+    return x[i], x[i + 1], x[i + 2], x[i + 3]
+
+
+def store_2(x: Any, i: Any, a: Any, b: Any) -> None:
+    """Two neighbouring elements, by one instruction."""
+    x[i], x[i + 1] = a, b
+
+
+def store_4(x: Any, i: Any, a: Any, b: Any, c: Any, d: Any) -> None:
+    """Four neighbouring elements, by one instruction."""
+    x[i], x[i + 1], x[i + 2], x[i + 3] = a, b, c, d
+
+
 class _Here:
     """What `cuda` means to the simulated thread that asks. (Numba's own way, to exchange the global `cuda` at each call of a device function
     and back, is not safe between the threads of a block.)"""

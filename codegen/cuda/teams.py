@@ -19,6 +19,8 @@ from .. import kernel, traversal
 from ..integers import Binary, Int, Integer, add, mul, product, symbols
 from ..printer import Printer, dtype_name, integer, literal
 from .dependence import Accumulator, Parallel, Running, accesses, interchanged, names_in, nest, parallel, running, statements, touched
+from .vectors import vectors
+from .vectors import write as write_vectors
 
 MOST_THREADS = 256
 """Threads of a block, and the elements of the shared arrays that reductions use."""
@@ -60,6 +62,7 @@ class Body(Printer):
     def __init__(self, program: kernel.Program, names: Mapping[str, str], root: Mapping[str, str], team: Team, deterministic: bool) -> None:
         super().__init__(program)
         self.names = names
+        self.buffers = {b.name: b for b in program.buffers}
         self.root = root
         self.team = team
         self.deterministic = deterministic
@@ -209,13 +212,18 @@ class Body(Printer):
         self.measure(chain, by_block)
         for a in how.accumulators:
             self.line(depth, f"{self.partial(a)} = {literal(start(a), a.dtype)}")
-        if len(chain) == 1:
+        inside = self.own(body, how.accumulators)
+        moved = vectors(s, self.buffers, self.root, how.atomics) if len(chain) == 1 and not by_block else None
+        if moved is None and len(chain) == 1:
             self.line(depth, f"for {s.index} in range({plus(s.lo, rank)}, {integer(s.hi)}, {size}):")
-        else:
+        elif moved is None:
             self.flattened(depth, chain, rank, size)
         memory, self.memory, self.team = self.memory, Memory(), inner
         outermost, self.outermost = self.outermost, False
-        self.body(depth + 1, self.own(body, how.accumulators))
+        if moved is not None:
+            write_vectors(self, depth, s, moved, rank, size, inside)
+        else:
+            self.body(depth + 1, inside)
         if by_block:
             self.line(depth + 1, "cuda.syncthreads()")
         self.memory, self.team, self.atomics, self.outermost = memory, outer_team, outer_atomics, outermost

@@ -27,6 +27,8 @@ from .whole import Whole
 
 BLOCK = 8192
 """Elements per block of a parallel loop, and the most that are worked off without blocks."""
+BLOCK_OF_THREADS = 2048
+"""The same where a block is the work of 256 threads: a GPU has room for thousands of them."""
 LONG = 64
 """A serial phase of more statements is ended."""
 
@@ -66,6 +68,7 @@ class Builder:
     def __init__(self, graph: Graph, layouts: tuple[str, ...], sizes: dict[str, tuple[int, int]], device: bool = False) -> None:
         self.graph = graph
         self.device = device
+        self.block = BLOCK_OF_THREADS if device else BLOCK
         self.sizes = sizes
         self.names = Names(graph, templates(graph), {*self.sizes, *counted(graph)})
         self.emitter = Emitter(self.names, graph.checked)
@@ -144,7 +147,7 @@ class Builder:
         if sequential:
             self.nests.loop(bundle, 0)
             return
-        if isinstance(work, int) and work <= BLOCK:
+        if isinstance(work, int) and work <= self.block:
             for group in stages(bundle, 0, ()):
                 self.nests.loop(group, 0)
             return
@@ -159,7 +162,11 @@ class Builder:
             return
         extent = (parts(bundle, 0) or [(0, 0)])[-1][1]
         inner = _largest([integers.product([a.extent for a in (*t.axes[1:], *t.lanes)]) for t in bundle])
-        rows = BLOCK if inner == 0 else integers.maximum(64 if any(t.in_buffer for t in reducing) else 16, integers.floordiv(BLOCK, inner))
+        rows = (
+            self.block
+            if inner == 0
+            else integers.maximum(64 if any(t.in_buffer for t in reducing) else 16, integers.floordiv(self.block, inner))
+        )
         blocks = integers.floordiv(extent + rows - 1, rows)
         if blocks == 1:
             self.nests.loop(bundle, 0)
