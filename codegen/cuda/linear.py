@@ -24,9 +24,12 @@ class _Linear:
         self.changed = False
 
     def body(self, body: Iterable[kernel.Statement]) -> tuple[kernel.Statement, ...]:
-        return tuple([self.loop(s) if isinstance(s, kernel.Loop) else traversal.with_bodies(s, self.body) for s in body])
+        return tuple([self.loop(s) if isinstance(s, kernel.Loop) else s for s in body])
 
     def loop(self, s: kernel.Loop) -> kernel.Statement:
+        # In steps that follow each other the axes are needed: along one of them each element may go its own way.
+        if s.sequential:
+            return s
         chain = nest(s)
         for count in range(len(chain), 1, -1):
             found = self.single(chain[:count])
