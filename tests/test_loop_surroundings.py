@@ -156,11 +156,16 @@ def test_threads_that_trace_at_once() -> None:
     """Each its own functions, some of them wrong, and one function that all of them call first."""
     shared = tg.jit(tg.value_and_grad(lambda x: total(x * 1.0)))
 
+    def horner(x: Any) -> Any:
+        return tg.scan(lambda c, v: (c * v + np.sin(v), None), x[0], x)[0]
+
     def work(k: int) -> None:
         np.testing.assert_allclose(tg.grad(total)(X), GRADIENT)
         with pytest.raises(TypeError, match="the carry itself changes"):
             tg.jit(lambda x: tg.scan(lambda c, v: (c + x, None), 0.0, x))(X)
         np.testing.assert_allclose(shared(X)[1], GRADIENT)
+        sized = np.linspace(0.1, 1.0, 3 + k)
+        np.testing.assert_allclose(tg.jit(tg.grad(horner))(sized), tg.grad(horner)(sized))
         w = tg.tensor(X, requires_grad=True)
         (tg.jit(lambda x: tg.fori_loop(0, 3, lambda i, c: c * x[i], 1.0))(w) + total(w)).backward()
         np.testing.assert_allclose(w.grad.numpy(), GRADIENT + np.prod(X) / X)
