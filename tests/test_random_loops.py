@@ -148,13 +148,13 @@ def check_sizes(p: Program, compiled: bool = False) -> None:
                 assert_same(traced(*args), expected, tolerance(p))
 
 
-@settings(max_examples=30, **COMMON)
+@settings(max_examples=20, **COMMON)
 @given(programs())
 def test_derivatives(p: Program) -> None:
     check(p)
 
 
-@settings(max_examples=15, **COMMON)
+@settings(max_examples=10, **COMMON)
 @given(programs())
 def test_batches(p: Program) -> None:
     check_batch(p)

@@ -295,8 +295,8 @@ def scan(
                 and one segment of k steps at a time, which is computed again. "sqrt": k is about the square root of n. A tuple (k, l,
                 ...): segments of k steps are themselves kept in segments of l steps, computed once more for each level (eagerly k alone counts)
 
-    The carry must keep its structure, shapes and dtypes. Eagerly this is a plain Python loop; in a compiled function it is one loop of
-    the generated code, whatever the length, and its derivative is another.
+    The carry must keep its structure, shapes and dtypes. Eagerly this is a plain Python loop (without slices `f` is traced once, for what
+    ys are like); in a compiled function it is one loop of the generated code, whatever the length, and its derivative is another.
 
     >>> import numpy as np
     >>> import tracegrad as tg
