@@ -24,6 +24,7 @@ from .ir.dispatch import Value, bind
 from .ir.graph import Graph
 from .ir.op import Op
 from .ir.trace import Trace, user_line
+from .ops.gathering import OPERATIONS
 from .ops.shape import broadcast_to_op, reshape_op
 from .ops.transfer import transfer, transfer_op
 from .runtime.execute import executable_for, failure, layout_of
@@ -34,6 +35,8 @@ from .transforms.rewrite import optimize
 from .transforms.tracing import device_of
 from .types import ArrayType, Shape, Sizes, type_of
 
+INDICES = {op: 1 if kind == "gather" else 2 for kind, ops in OPERATIONS.items() for op in ops}
+"""The number of the first index of operations that have some: as in torch, these may lie on the host."""
 MOST_OPERATIONS = 4096
 """Operations with their types that are kept compiled."""
 MOST_NUMBERS = 4096
@@ -69,7 +72,7 @@ def apply(op: Op, inputs: Sequence[Any], data: Sequence[Any], params: dict[str, 
         graph: Graph = params["graph"]
         check_places(graph.name, [v.name for v in graph.inputs], inputs, device)
         return tuple(run(graph, data, device))
-    check_places(op.name, op.inputs * len(inputs) if op.variadic else op.inputs, inputs, device)
+    check_places(op.name, op.inputs * len(inputs) if op.variadic else op.inputs, inputs[: INDICES.get(op)], device)
     if op.view or op is broadcast_to_op:
         view = shown(op, data[0], params)
         if view is not None:

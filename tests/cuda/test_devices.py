@@ -405,7 +405,7 @@ def test_failures_are_told_where_something_waits() -> None:
     """A wrong index is found by the kernel: the call returns, and asking for a value raises. Then all is well again."""
     x = on_device([1.0, 2.0, 3.0])
     y = x[on_device([5])]
-    with pytest.raises(IndexError, match="index 5 is out of bounds for axis 0 with size 3"):
+    with pytest.raises(IndexError, match="index 5 is out of bounds for axis 0 with size"):
         y.cpu()
     y = x[on_device([-4])]
     with pytest.raises(IndexError, match="out of bounds"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import warnings
 from typing import Any
 
@@ -170,6 +171,7 @@ def test_saved_on_the_cpu_and_anomalies() -> None:
             with pytest.raises(RuntimeError, match="returned nan values"):
                 y.backward()
     assert tg.autograd.gradcheck(lambda v: v.sin(), (tg.tensor(X, device=D, requires_grad=True),))
+    assert tg.autograd.gradgradcheck(lambda v: v.sin(), (tg.tensor(X[0], device=D, requires_grad=True),))
 
 
 # --- transforms and compiled functions -----------------------------------------------------------------------------------------------------
@@ -346,3 +348,58 @@ def test_dtypes() -> None:
             return [x, x == x, x & x if dtype == "bool" else x * x, x.real if "complex" in dtype else x.double(), x.sum()]
 
         same_on_both(use, X)
+
+
+def test_functional() -> None:
+    """What `autograd.functional` makes itself lies where the arguments do."""
+
+    def use(d: str, x: Any) -> Any:
+        F = tg.autograd.functional
+        return [
+            F.jacobian(lambda a: a.sin().sum(0), x),
+            F.jacobian(lambda a: a.sin().sum(0), x, vectorize=True),
+            F.jacobian(lambda a: a.sin().sum(0), x, vectorize=True, strategy="forward-mode"),
+            F.hessian(lambda a: (a**3).sum(), x),
+            F.vjp(lambda a: a.exp().sum(), x)[1],
+            F.jvp(lambda a: a * 2, x, x)[1],
+            F.hvp(lambda a: (a**3).sum(), x, x)[1],
+        ]
+
+    same_on_both(use, X)
+
+
+def test_what_depends_on_values() -> None:
+    """Sizes that the values decide; indices of the host; what a function makes while it is traced."""
+
+    def use(d: str, x: Any) -> Any:
+        tg.manual_seed(2)
+        found = [
+            tg.tensor([2, 1, 2], device=d).unique(),
+            tg.tensor([2, 1, 2], device=d).bincount(),
+            x.multinomial(2),
+            x.nonzero(),
+            x[tg.tensor([1, 0])],
+            x[np.array([1, 0])],
+            x[:, tg.tensor([[2, 0]])],
+            np.ones_like(x),
+            np.full_like(x[0, 0], 2.0),
+        ]
+        x.requires_grad_()
+        x[tg.tensor([1, 1])].sum().backward()
+        made = tg.jit(lambda v: v * tg.tensor([1.0, 2.0, 3.0], device=d) + tg.zeros((), device=d))
+        root = tg.root(lambda z: z**3 - tg.tensor([1.0, 8.0], device=d), tg.ones(2, device=d))
+        return [*found, x.grad, made(x.detach()), root]
+
+    same_on_both(use, X)
+
+
+def test_memory_does_not_grow() -> None:
+    f = tg.jit(tg.value_and_grad(lambda a: (a.sin() ** 2).sum()))
+    x = tg.tensor(X, device=D)
+    seen = set()
+    for _ in range(6):
+        f(x)
+        (x * 2).sum()
+        gc.collect()
+        seen.add(tg.cuda.memory_allocated())
+    assert len(seen) <= 2  # what is kept of the first call

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from ..devices import CPU
 from ..dtypes import is_differentiable
 from ..ir.dispatch import STATE
 from ..ir.graph import Var
 from ..ir.levels import forward_level
 from ..ops import broadcast_to, convert, moveaxis, reshape, stack
 from ..ops.creation import eye
+from ..ops.transfer import place_of, transfer
 from ..tensor import Tensor, fresh_leaf, inside
 from .batched import over_rows
 from .engine import gradient
@@ -66,17 +68,23 @@ def _size(x: Any) -> Any:
     return total
 
 
+def _beside(x: Any, like: Any) -> Any:
+    """A new array where another one lies."""
+    where = place_of(like)
+    return x if where == CPU else transfer(_tensor(x), where)
+
+
 def _ones(out: Any) -> Any:
-    return Tensor(np.ones(out.shape, out.dtype))
+    return _beside(Tensor(np.ones(out.shape, out.dtype)), out)
 
 
 def _tensor(x: Any) -> Any:
     return boxed(Tensor, x)
 
 
-def _zeros(shape: Sequence[Any], dtype: Any) -> Any:
+def _zeros(shape: Sequence[Any], dtype: Any, like: Any) -> Any:
     if all(isinstance(s, int) for s in shape):
-        return Tensor(np.zeros(tuple(shape), dtype))
+        return _beside(Tensor(np.zeros(tuple(shape), dtype)), like)
     return _tensor(broadcast_to(dtype.type(0), tuple(shape)))
 
 
@@ -97,7 +105,7 @@ def _filled(found: Sequence[Any], like: Sequence[Any], strict: bool, create_grap
             raise RuntimeError(missing.format(k=k))
         if strict and create_graph and not getattr(g, "requires_grad", False):
             raise RuntimeError(constant.format(k=k) + " This is not allowed in strict mode when create_graph=True.")
-        made.append(_zeros(x.shape, x.dtype) if g is None else _tensor(g))
+        made.append(_zeros(x.shape, x.dtype, x) if g is None else _tensor(g))
     return tuple(made)
 
 
@@ -194,12 +202,12 @@ def _row_by_row(o: Any, leaves: Sequence[Any], create_graph: bool) -> list[Any]:
     for k in range(int(_size(o))):
         ct = np.zeros(o.shape, o.dtype)
         ct.flat[k] = 1
-        parts.append(_pull((o,), leaves, (Tensor(ct),), create_graph))
+        parts.append(_pull((o,), leaves, (_beside(Tensor(ct), o),), create_graph))
     columns = []
     for x, column in zip(leaves, zip(*parts, strict=True), strict=False):
         missing = all(g is None for g in column)
         with enable_grad():
-            whole = None if missing else stack([_zeros(x.shape, x.dtype) if g is None else _tensor(g) for g in column])
+            whole = None if missing else stack([_zeros(x.shape, x.dtype, x) if g is None else _tensor(g) for g in column])
             columns.append(None if whole is None else reshape(whole, (*o.shape, *x.shape)))
     return columns or [None] * len(leaves)
 
@@ -209,7 +217,7 @@ def _all_rows(o: Any, leaves: Sequence[Any], create_graph: bool) -> list[Any]:
     if not o.requires_grad:
         return [None] * len(leaves)
     count = _size(o)
-    basis = reshape(convert(eye(count), o.dtype), (count, *o.shape))
+    basis = _beside(reshape(convert(eye(count), o.dtype), (count, *o.shape)), o)
     with set_grad_enabled(create_graph):
         found = over_rows(lambda rows: _pull((o,), leaves, rows, create_graph), [basis])
         return [None if g is None else reshape(_tensor(g), (*o.shape, *x.shape)) for g, x in zip(found, leaves, strict=True)]
@@ -225,7 +233,7 @@ def _forward_jacobian(func: Function, items: tuple[Tensor, ...], single_in: bool
             raise TypeError(f"jacobian needs floating-point or complex inputs, but got {x.dtype}; convert them with .double().")
     whole, bases, start = eye(total), [], 0
     for x, count in zip(items, counts, strict=True):
-        bases.append(reshape(convert(whole[:, start : start + count], x.dtype), (total, *x.shape)))
+        bases.append(_beside(reshape(convert(whole[:, start : start + count], x.dtype), (total, *x.shape)), x))
         start = start + count
     outs: tuple[Any, ...] = ()
     single_out = True
@@ -245,7 +253,7 @@ def _forward_jacobian(func: Function, items: tuple[Tensor, ...], single_in: bool
         for x, count in zip(items, counts, strict=True):
             shape = (*o.shape, *x.shape)
             if t is None:
-                blocks.append(_zeros(shape, o.dtype if is_differentiable(o.dtype) else x.dtype))
+                blocks.append(_zeros(shape, o.dtype if is_differentiable(o.dtype) else x.dtype, x))
             else:
                 blocks.append(reshape(moveaxis(_tensor(t)[start : start + count], 0, -1), shape))
             start = start + count
@@ -352,7 +360,7 @@ def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
         if not is_differentiable(o.dtype):
             raise RuntimeError(f"Only Tensors of floating point and complex dtype can require gradients, but output {k} holds {o.dtype}.")
     with enable_grad():
-        us = [fresh_leaf(_zeros(o.shape, o.dtype)) for o in outs]
+        us = [fresh_leaf(_zeros(o.shape, o.dtype, o)) for o in outs]
         pulled = _pull(outs, leaves, us, True)
         for k, g in enumerate(pulled):
             if strict and g is None:

@@ -134,7 +134,7 @@ def gradgradcheck(
     outs, places = check.outputs, [k for k, o in enumerate(check.whole) if isinstance(o, Tensor) and o.requires_grad]
     if grad_outputs is None:
         rng = np.random.default_rng(0)
-        weights = tuple([Tensor(_weight(rng, o, gen_non_contig_grad_outputs), requires_grad=True) for o in outs])
+        weights = tuple([transfer(Tensor(_weight(rng, o, gen_non_contig_grad_outputs)), place_of(o)).requires_grad_() for o in outs])
     else:
         weights = _as_tuple(grad_outputs)
     wanted = [k for k, x in enumerate(given) if isinstance(x, Tensor) and x.requires_grad]
@@ -146,7 +146,9 @@ def gradgradcheck(
         outs, weights = [o for o, _ in tracked], [w for _, w in tracked]
         inputs = [args[k] for k in wanted]
         found = grad(outs, inputs, weights, create_graph=True, allow_unused=True) if tracked else [None] * len(inputs)
-        return tuple([Tensor(np.zeros(x.shape, x.dtype)) if g is None else g for g, x in zip(found, inputs, strict=True)])
+        return tuple(
+            [transfer(Tensor(np.zeros(x.shape, x.dtype)), place_of(x)) if g is None else g for g, x in zip(found, inputs, strict=True)]
+        )
 
     return gradcheck(
         gradient_of,
@@ -320,7 +322,7 @@ class _Check:
             for j in range(len(self.leaves)):
                 for i, numerical in enumerate(self.numerical(j)):
                     self.compare(numerical, found[i][j], i, j, forward=False)
-        zeros = [Tensor(np.zeros(o.shape, o.dtype)) for o in self.outputs]
+        zeros = [transfer(Tensor(np.zeros(o.shape, o.dtype)), place_of(o)) for o in self.outputs]
         for g, x in zip(grad(self.outputs, self.leaves, zeros, retain_graph=True, allow_unused=True), self.leaves, strict=True):
             if g is not None and np.any(_numbers(g, x) != 0):
                 raise GradcheckError("backward not multiplied by grad_output")
@@ -403,7 +405,9 @@ class _Check:
         for i, o in enumerate(self.outputs):
             cts = np.stack([_random(self.rng, o.shape, o.dtype) for _ in range(3)])
             try:
-                whole = grad([o], self.leaves, [Tensor(cts)], retain_graph=True, allow_unused=True, is_grads_batched=True)
+                whole = grad(
+                    [o], self.leaves, [transfer(Tensor(cts), place_of(o))], retain_graph=True, allow_unused=True, is_grads_batched=True
+                )
             except RuntimeError as error:
                 raise GradcheckError(f"While computing batched gradients, got: {error}") from error
             single = [self.pulled(o, ct) for ct in cts]

@@ -13,6 +13,7 @@ from ..devices import to_host
 from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
 from ..ops.indexing import as_value
+from ..ops.transfer import place_of, transfer
 from ..types import normalize_axis
 from .operators import operand
 from .tensor_casts import titled
@@ -65,8 +66,9 @@ class TensorIndexing(Value):
         """The positions of elements other than 0: a matrix with one row for each, or a tuple of index vectors."""
         found = np.nonzero(self._concrete("nonzero()", "Its size depends on the values; use a mask with tg.where instead."))
         if as_tuple:
-            return tuple(self.face(i) for i in found)
-        return self.face(np.stack(found, 1) if found else np.zeros((1 if bool(self) else 0, 0), np.int64))
+            return tuple(transfer(self.face(i), place_of(self)) for i in found)
+        places = np.stack(found, 1) if found else np.zeros((1 if bool(self) else 0, 0), np.int64)
+        return transfer(self.face(places), place_of(self))
 
     def index_copy(self: Any, dim: int, index: Any, source: Any) -> Any:
         """This tensor with slices of `source` at these positions along a dimension."""

@@ -12,6 +12,7 @@ from ..ir.dispatch import Value
 from ..ir.graph import Var
 from ..ops.reductions import over
 from ..ops.shape import sum_op
+from ..ops.transfer import place_of, transfer
 from .operators import operand
 from .printing import tensor_repr
 from .tensor_casts import TensorCasts, titled
@@ -300,13 +301,14 @@ class TensorMethods(TensorUpdates, TensorProducts, TensorShapes, TensorIndexing,
         data = self._concrete("unique()", "Its size depends on the values.")
         found, inverse, counts = np.unique(data, return_inverse=True, return_counts=True)
         chosen = [found, *([inverse.reshape(data.shape)] if return_inverse else []), *([counts] if return_counts else [])]
-        boxes = tuple(self.face(c) for c in chosen)
+        boxes = tuple(transfer(self.face(c), place_of(self)) for c in chosen)
         return boxes if len(boxes) > 1 else boxes[0]
 
     def bincount(self: Any, weights: Any = None, minlength: int = 0) -> Any:
         """How often each number occurs in a vector of integers."""
         data = self._concrete("bincount()", "Its size depends on the values.")
-        return self.face(np.bincount(data, None if weights is None else weights.numpy(), minlength))
+        counts = np.bincount(data, None if weights is None else weights.numpy(force=True), minlength)
+        return transfer(self.face(counts), place_of(self))
 
     def multinomial(self: Any, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Any:
         """Indices drawn with probabilities in proportion to the elements of a vector or of each row."""
@@ -326,7 +328,7 @@ class TensorMethods(TensorUpdates, TensorProducts, TensorShapes, TensorIndexing,
             with np.errstate(divide="ignore"):
                 arrivals = np.asarray(source.exponential(1.0, weights.shape)) / weights
             found = np.argsort(arrivals, -1, kind="stable")[..., :num_samples]
-        return self.face(found.astype(np.int64))
+        return transfer(self.face(found.astype(np.int64)), place_of(self))
 
     def bernoulli(self: Any, *, generator: Any = None) -> Any:
         """1 with the probability that the element is, else 0."""

@@ -68,8 +68,9 @@ def transfer(x: Any, device: Any) -> Any:
         if trace.device is None and to != CPU:
             trace.settle(to)
         if trace.device == to:
-            # What the trace holds is there, and a constant of the host goes there when it is needed.
-            return x
+            # What is traced is there. A constant of the host goes there now, since loops are also run outside of what is compiled.
+            held = x._data if isinstance(x, Value) else x
+            return x if isinstance(held, Var) else x.face(from_host(to, held))
         raise RuntimeError(
             f"{user_line()}: {trace.name} is compiled for {source}, and a compiled function runs on one device, so that nothing in it can be moved "
             f"to {to}. Move the arguments before the call, or the results after it."
