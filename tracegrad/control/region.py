@@ -154,12 +154,15 @@ def given_on(carry: Any) -> Any:
     kind = type(carry)
     if kind in NUMBERS:
         return np.asarray(carry)[()]
-    if issubclass(kind, ARRAYS) or (kind is tuple and all(isinstance(c, ARRAYS) for c in carry)):
+    if issubclass(kind, ARRAYS):
+        return carry
+    for c in carry if kind is tuple else flatten(carry)[0]:
+        if not isinstance(c, ARRAYS):
+            break
+    else:
         return carry
     leaves, spec = flatten(carry)
-    if any(type(c) in NUMBERS for c in leaves):
-        return unflatten(spec, [np.asarray(c)[()] if type(c) in NUMBERS else c for c in leaves])
-    return carry
+    return unflatten(spec, [np.asarray(c)[()] if type(c) in NUMBERS else c for c in leaves])
 
 
 def check_functions(who: str, **given: Any) -> None:
