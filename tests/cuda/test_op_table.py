@@ -1,5 +1,5 @@
-"""Every row of the op table on a device equals the CPU: operation by operation with the tape, compiled forward mode, batches. (Compiled values and
-gradients are in test_races.py.)"""
+"""Every row of the op table on a device equals the CPU: operation by operation with the tape, compiled forward mode. (Compiled values,
+gradients and batches are in test_races.py.)"""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import tracegrad as tg
 from tests.cases import Case
 from tests.checks import as_tuple, assert_same, floating, like
 from tests.cuda.common import host
-from tests.test_ops import CASES, batch_of, ids, quiet, rng_for  # noqa: F401  (a fixture)
+from tests.test_ops import CASES, ids, quiet, rng_for  # noqa: F401  (a fixture)
 
 PART = os.environ.get("TRACEGRAD_TEST_PART") or ""
 ROWS = CASES[int(PART) :: 2] if PART else CASES
@@ -79,10 +79,3 @@ def test_forward(case: Case) -> None:
         return as_tuple(tg.jvp(chosen, tuple(xs[k] for k in wrt), directions)[1])
 
     check(forward(*arrays), tg.jit(forward), arrays, 1e-9)
-
-
-@pytest.mark.parametrize("case", [c for c in ROWS if c.vmap and c.jit], ids=ids)
-def test_batches(case: Case) -> None:
-    arrays, axes = batch_of(case)
-    batched = tg.vmap(case.function, in_axes=axes)
-    check(batched(*arrays), tg.jit(batched), arrays, 1e-11)

@@ -15,7 +15,7 @@ from tests.cuda import races
 from tests.cuda.common import same_on_both
 from tests.cuda.test_op_table import ROWS, check
 from tests.cuda.test_programs import PROGRAMS, TRANSFORMS, compiled_there
-from tests.test_ops import ids, projected_gradient, quiet, rng_for  # noqa: F401  (a fixture)
+from tests.test_ops import batch_of, ids, projected_gradient, quiet, rng_for  # noqa: F401  (a fixture)
 
 X = np.linspace(-0.7, 1.1, 20)
 
@@ -44,6 +44,13 @@ def test_op_table(case: Case) -> None:
         return as_tuple(case.function(*xs)) + (as_tuple(projected_gradient(case, arrays)(*xs)) if case.order else ())
 
     check(both(*arrays), tg.jit(both), arrays, 1e-9)
+
+
+@pytest.mark.parametrize("case", [c for c in ROWS if c.vmap and c.jit], ids=ids)
+def test_batches(case: Case) -> None:
+    arrays, axes = batch_of(case)
+    batched = tg.vmap(case.function, in_axes=axes)
+    check(batched(*arrays), tg.jit(batched), arrays, 1e-11)
 
 
 MATRICES: dict[str, Any] = {
