@@ -28,6 +28,7 @@ from .loops import settle, trim, unstack
 from .products import gather_factors, product_with_identity, small_product, sum_of_product
 from .streams import as_sum, streamed
 from .taping import tape
+from .totals import totals
 
 VERIFY_PASSES = [False]
 """Tests set this: every pass's result is verified."""
@@ -405,7 +406,8 @@ PIPELINE: tuple[tuple[str, Callable[[Graph], Graph]], ...] = (
     ("products spelled out", spell_out),
     ("dead code", remove_dead),
     ("loops", fuse_loops),  # while what they share is easy to see: before their bodies are rewritten
-    ("regions", optimize_regions),  # last, when it is known which loops are left
+    ("regions", optimize_regions),  # when it is known which loops are left
+    ("totals", totals),  # last, when it is seen what their bodies do
 )
 
 

@@ -1,0 +1,163 @@
+"""Sums over the lanes of a batch that a loop adds up step by step are taken once, behind it.
+
+The gradient by parameters that all items of a batch share is such a total: each step of the adjoint sums over the items and adds to a carry. With a total
+per item in its place no step needs more than its own lane, so that blocks of lanes go through all steps by themselves (schedule/lanes.py).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from .._codegen import lowering
+from ..ir.graph import Atom, Graph, Literal, Node, Var
+from ..ops.arithmetic import add_op, mul_op, neg_op
+from ..ops.shape import broadcast_to_op, concatenate_op, embed_op, reshape_op, slice_op, sum_op, transpose_op
+from ..types import Int
+from .loops import trim
+
+PLACED = (broadcast_to_op, embed_op, reshape_op)
+"""Where a sum goes in the total."""
+LANES = (*PLACED, slice_op, transpose_op, concatenate_op)
+"""What else than arithmetic on elements a body of lanes may do."""
+
+
+class _Term(NamedTuple):
+    """Something that is added to a carry in each step: elements, summed, put in a place, and multiplied with numbers (or negated: None)."""
+
+    elements: Atom
+    steps: tuple[Node, ...]
+    factors: tuple[Atom | None, ...]
+
+    @property
+    def kind(self) -> Any:
+        """Terms of one kind can be added before they are summed."""
+        return self.elements.type, tuple([(n.op.name, sorted(n.params.items()), n.outputs[0].type) for n in self.steps])
+
+
+def totals(graph: Graph) -> Graph:
+    """The graph with such sums behind its loops."""
+    nodes: list[Node] = []
+    for node in graph.nodes:
+        nodes.extend((_behind(node) if node.op.name == "scan" else None) or [node])
+    return graph.replace(nodes=tuple(nodes)) if len(nodes) > len(graph.nodes) else graph
+
+
+def _behind(loop: Node) -> list[Node] | None:
+    body: Graph = loop.params["body"]
+    n, c = loop.params["constants"], loop.params["carries"]
+    sums = [node for node in body.nodes if node.op is sum_op]
+    if not sums or not all(isinstance(node.op.lowering, lowering.Pointwise) or node.op in (*LANES, sum_op) for node in body.nodes):
+        return None
+    made = {v: node for node in body.nodes for v in node.outputs}
+    uses = Counter([a for node in body.nodes for a in node.inputs if isinstance(a, Var)] + [a for a in body.outputs if isinstance(a, Var)])
+    found = {k: terms for k in range(c) if (terms := _terms(body.outputs[k], body.inputs[n + k], made, uses)) is not None}
+    widest = {size for k in range(c) if k not in found for size in body.inputs[n + k].type.shape}
+    of_totals = {id(t.steps[0]) for terms in found.values() for t in terms}
+    lanes = {size for s in sums if id(s) in of_totals for size in _summed(s)}
+    # Lanes are apart if no other sum needs them; and a total takes no more than a carry that is there.
+    if not found or any(size in lanes for s in sums if id(s) not in of_totals for size in _summed(s)):
+        return None
+    if not all(size in widest for terms in found.values() for t in terms for size in t.elements.type.shape):
+        return None
+    before: list[Node] = []
+    inside: list[Node] = []
+    behind: list[Node] = []
+    first: list[Atom] = []
+    carried: list[Var] = []
+    updated: list[Atom] = []
+    last: list[Var] = []
+
+    def made_by(nodes: list[Node], op: Any, inputs: Sequence[Atom], params: dict[str, Any], out: Var) -> Var:
+        nodes.append(Node(op, tuple(inputs), params, (out,), loop.where, loop.note))
+        return out
+
+    for k, terms in found.items():
+        kinds: list[list[_Term]] = []
+        for t in terms:
+            alike = next((group for group in kinds if group[0].kind == t.kind), None)
+            kinds.append([t]) if alike is None else alike.append(t)
+        result: Atom = loop.inputs[n + k]
+        for number, group in enumerate(kinds):
+            kind = group[0].elements.type
+            zero = Literal(kind.dtype.type(0))
+            first.append(made_by(before, broadcast_to_op, (zero,), {"shape": kind.shape}, Var(kind)))
+            carried.append(Var(kind))
+            total: Atom = carried[-1]
+            for t in group:
+                elements = t.elements
+                for factor in t.factors:
+                    op, operands = (neg_op, (elements,)) if factor is None else (mul_op, (elements, factor))
+                    elements = made_by(inside, op, operands, {}, Var(kind))
+                total = made_by(inside, add_op, (total, elements), {}, Var(kind))
+            updated.append(total)
+            last.append(Var(kind))
+            placed: Var = last[-1]
+            for step in group[0].steps:
+                placed = made_by(behind, step.op, (placed,), step.params, Var(step.outputs[0].type))
+            final = loop.outputs[k] if number == len(kinds) - 1 else Var(loop.outputs[k].type)
+            result = made_by(behind, add_op, (result, placed), {}, final)
+    kept = [k for k in range(c) if k not in found]
+    inner = body.replace(
+        inputs=(*body.inputs[:n], *[body.inputs[n + k] for k in kept], *carried, *body.inputs[n + c :]),
+        nodes=(*body.nodes, *inside),
+        outputs=(*[body.outputs[k] for k in kept], *updated, *body.outputs[c:]),
+    )
+    params = {**loop.params, "body": trim(inner), "carries": len(kept) + len(carried)}
+    inputs = (*loop.inputs[:n], *[loop.inputs[n + k] for k in kept], *first, *loop.inputs[n + c :])
+    outputs = (*[loop.outputs[k] for k in kept], *last, *loop.outputs[c:])
+    return [*before, Node(loop.op, inputs, params, outputs, loop.where, loop.note), *behind]
+
+
+def _summed(node: Node) -> list[Int]:
+    return [node.inputs[0].type.shape[axis] for axis in node.params["axes"]]
+
+
+def _terms(out: Atom, carry: Var, made: dict[Var, Node], uses: Counter[Var]) -> list[_Term] | None:
+    """What is added to a carry that nothing else reads; None where it is not of this form."""
+    if uses[carry] != 1:
+        return None
+    kept = False
+    found: list[_Term] = []
+    pending: list[_Term] = [_Term(out, (), ())]
+    while pending:
+        term = pending.pop()
+        atom, steps, factors = term
+        if atom is carry and not steps and not factors:
+            kept = True
+            continue
+        node = made.get(atom) if isinstance(atom, Var) else None
+        if (
+            node is None
+            or uses[node.outputs[0]] != 1
+            or any(a.type.dtype != node.outputs[0].type.dtype for a in node.inputs if isinstance(a, Var))
+        ):
+            return None
+        first = node.inputs[0]
+        if node.op is add_op and all(a.type == node.outputs[0].type for a in node.inputs):
+            pending += [term._replace(elements=a) for a in reversed(node.inputs)]
+        elif node.op in PLACED:
+            pending.append(_Term(first, (node, *steps), factors))
+        elif node.op is neg_op:
+            pending.append(_Term(first, steps, (*factors, None)))
+        elif (
+            node.op is mul_op
+            and (factor := next((a for a in node.inputs if a.type.shape == () and not _is_sum(a, made)), None)) is not None
+        ):
+            (other,) = [a for a in node.inputs if a is not factor] or [factor]
+            pending.append(_Term(other, steps, (*factors, factor)))
+        elif node.op is sum_op and first.type.shape:
+            found.append(_Term(first, (node, *steps), factors))
+        else:
+            return None
+    return found if kept and found else None
+
+
+def _is_sum(atom: Atom, made: dict[Var, Node]) -> bool:
+    """Whether a number is a sum, times others."""
+    node = made.get(atom) if isinstance(atom, Var) else None
+    return node is not None and (node.op is sum_op or (node.op in (mul_op, neg_op, *PLACED) and any(_is_sum(a, made) for a in node.inputs)))
+
+
+__all__ = ["totals"]
