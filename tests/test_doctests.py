@@ -24,7 +24,7 @@ def test_doctests(name: str) -> None:
         missing = (error.name or "").partition(".")[0]
         if missing in ("", "tracegrad"):
             raise
-        pytest.skip(f"{missing} is not installed")
+        pytest.skip(f"{error.name} is not installed")
     runner = doctest.DocTestRunner(optionflags=FLAGS)
     report: list[str] = []
     for example in doctest.DocTestFinder().find(module):

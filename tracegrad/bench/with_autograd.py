@@ -21,6 +21,8 @@ def prepare(workload: Workload, arguments: list[Any], setting: Setting) -> Prepa
         raise NotFittingError("no solver whose steps it sees")
     if workload.name == "newton":
         raise NotFittingError("no batched while loop: 100,000 loops in Python")
+    if workload.variant == "batch":
+        raise NotFittingError("no batched loop: a loop in Python for each system, half a minute a call")
     function = with_modules(workload.function, import_module("autograd.numpy"), import_module("autograd.scipy.special"))
     derivative: Callable[..., Any]
     inputs = arguments
