@@ -104,7 +104,10 @@ def test_infinities_stay_in_their_rows_and_columns() -> None:
     a, b, c = np.ones((9, 5)), np.ones((5, 11)), np.empty((9, 11))
     a[8, 0], b[2, 10] = np.inf, np.nan
     multiply(a, b, c)
-    np.testing.assert_array_equal(c, a @ b)
+    with np.errstate(invalid="ignore"):
+        # What pads NumPy's own blocks may meet the infinity, and then it warns.
+        expected = a @ b
+    np.testing.assert_array_equal(c, expected)
 
 
 def test_routine_is_built_once_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
