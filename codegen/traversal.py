@@ -76,40 +76,50 @@ def written(x: Expression) -> Any:
     return repr(x)
 
 
-def rewritten(body: Iterable[Statement], load: Callable[[Load], Any], store: Callable[[Store], Statement]) -> tuple[Statement, ...]:
-    """The statements with other loads and stores; both functions get what has new expressions inside already."""
+def mapped(
+    body: Iterable[Statement], change: Callable[[Any], Any], settle: Callable[[Statement], Statement] = lambda s: s
+) -> tuple[Statement, ...]:
+    """The statements with other expressions and integers, and then with other statements; both functions get what is new inside already."""
 
     def expression(e: Any) -> Any:
         match e:
             case Load(buffer, at, dtype):
-                return load(Load(buffer, tuple(map(expression, at)), dtype))
+                return change(Load(buffer, tuple(map(expression, at)), dtype))
             case Apply(code, arguments, dtype):
-                return Apply(code, tuple([(name, expression(a)) for name, a in arguments]), dtype)
-        return e
+                return change(Apply(code, tuple([(name, expression(a)) for name, a in arguments]), dtype))
+            case IndexValue(value, dtype):
+                return change(IndexValue(expression(value), dtype))
+        return change(e)
 
     def statement(s: Statement) -> Statement:
         match s:
             case Let() | Declare() | Update():
-                return replace(s, value=expression(s.value))
+                s = replace(s, value=expression(s.value))
             case Store():
-                return store(replace(s, index=tuple(map(expression, s.index)), value=expression(s.value)))
+                s = replace(s, index=tuple(map(expression, s.index)), value=expression(s.value))
             case Loop():
-                return replace(s, body=tuple(map(statement, s.body)))
+                s = replace(s, lo=expression(s.lo), hi=expression(s.hi), body=tuple(map(statement, s.body)))
             case While():
-                return replace(s, condition=expression(s.condition), body=tuple(map(statement, s.body)))
+                s = replace(s, condition=expression(s.condition), body=tuple(map(statement, s.body)))
             case If():
                 then, otherwise = (tuple(map(statement, part)) for part in bodies(s))
-                return replace(s, condition=expression(s.condition), then=then, otherwise=otherwise)
+                s = replace(s, condition=expression(s.condition), then=then, otherwise=otherwise)
             case Check():
-                return replace(s, condition=expression(s.condition), value=expression(s.value))
+                s = replace(s, condition=expression(s.condition), value=expression(s.value))
             case Grow():
-                return replace(s, length=expression(s.length))
+                s = replace(s, length=expression(s.length))
             case Allocate():
-                return s
+                s = replace(s, shape=tuple(map(expression, s.shape)))
             case Call():
-                return replace(s, arguments=tuple(map(expression, s.arguments)))
+                s = replace(s, arguments=tuple(map(expression, s.arguments)))
+        return settle(s)
 
     return tuple(map(statement, body))
+
+
+def rewritten(body: Iterable[Statement], load: Callable[[Load], Any], store: Callable[[Store], Statement]) -> tuple[Statement, ...]:
+    """The statements with other loads and stores; both functions get what has new expressions inside already."""
+    return mapped(body, lambda e: load(e) if isinstance(e, Load) else e, lambda s: store(s) if isinstance(s, Store) else s)
 
 
 def moved(body: tuple[Statement, ...], move: Callable[[str, Index], Access]) -> tuple[Statement, ...]:
@@ -129,43 +139,20 @@ def renamed(body: Iterable[Statement], old: str, new: str) -> tuple[Statement, .
     """The statements with the index or local `new` in place of `old`, also where they make it."""
     place = {old: symbol(new)}
 
-    def named(name: str) -> str:
-        return new if name == old else name
-
-    def expression(e: Any) -> Any:
+    def change(e: Any) -> Any:
         match e:
             case Integer():
                 return substitute(e, place)
-            case IndexValue(value, dtype):
-                return IndexValue(expression(value), dtype)
-            case Load(buffer, at, dtype):
-                return Load(buffer, tuple(map(expression, at)), dtype)
-            case Apply(code, arguments, dtype):
-                return Apply(code, tuple([(name, expression(a)) for name, a in arguments]), dtype)
             case Name(name, dtype) if name == old:
                 return Name(new, dtype)
         return e
 
-    def statement(s: Statement) -> Statement:
+    def settle(s: Statement) -> Statement:
         match s:
-            case Let() | Declare() | Update():
-                return replace(s, name=named(s.name), value=expression(s.value))
-            case Store():
-                return replace(s, index=tuple(map(expression, s.index)), value=expression(s.value))
-            case Loop():
-                return replace(s, index=named(s.index), lo=expression(s.lo), hi=expression(s.hi), body=tuple(map(statement, s.body)))
-            case While():
-                return replace(s, condition=expression(s.condition), body=tuple(map(statement, s.body)))
-            case If():
-                then, otherwise = (tuple(map(statement, part)) for part in bodies(s))
-                return replace(s, condition=expression(s.condition), then=then, otherwise=otherwise)
-            case Check():
-                return replace(s, condition=expression(s.condition), value=expression(s.value))
-            case Grow():
-                return replace(s, length=expression(s.length))
-            case Allocate():
-                return replace(s, shape=tuple(map(expression, s.shape)))
-            case Call():
-                return replace(s, arguments=tuple(map(expression, s.arguments)))
+            case Let(name) | Declare(name) | Update(name) if name == old:
+                return replace(s, name=new)
+            case Loop(index) if index == old:
+                return replace(s, index=new)
+        return s
 
-    return tuple(map(statement, body))
+    return mapped(body, change, settle)

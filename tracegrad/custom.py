@@ -270,43 +270,16 @@ def _vjp_of_jvp(cts: Any, inputs: Any, outs: Any, wanted: Any, rule: Any) -> lis
     return result
 
 
-_vjp_op = op(
-    "custom_vjp",
-    ["inputs"],
-    evaluate=evaluate_graph,
-    infer=infer_graph,
-    vjp=vjp_of,
-    jvp=jvp_of,
-    batch=batch_of,
-    variadic=True,
-    outputs=0,
-    doc="A function with the user's reverse rule.",
-)
-_jvp_op = op(
-    "custom_jvp",
-    ["inputs"],
-    evaluate=evaluate_graph,
-    infer=infer_graph,
-    vjp=_vjp_by_jvp,
-    jvp=jvp_of,
-    batch=batch_of,
-    variadic=True,
-    outputs=0,
-    doc="A function with the user's forward rule.",
-)
+def _of_graph(name: str, vjp: Any, doc: str) -> Any:
+    """An operation whose value is that of a graph."""
+    return op(
+        name, ["inputs"], evaluate=evaluate_graph, infer=infer_graph, vjp=vjp, jvp=jvp_of, batch=batch_of, variadic=True, outputs=0, doc=doc
+    )
 
-implicit_op = op(
-    "implicit",
-    ["inputs"],
-    evaluate=evaluate_graph,
-    infer=infer_graph,
-    vjp=vjp_of,
-    jvp=jvp_of,
-    batch=batch_of,
-    variadic=True,
-    outputs=0,
-    doc="The first input, as the function of the others that equations make it.",
-)
+
+_vjp_op = _of_graph("custom_vjp", vjp_of, "A function with the user's reverse rule.")
+_jvp_op = _of_graph("custom_jvp", _vjp_by_jvp, "A function with the user's forward rule.")
+implicit_op = _of_graph("implicit", vjp_of, "The first input, as the function of the others that equations make it.")
 
 
 class custom_vjp(_Custom):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import kernel, traversal
-from ..integers import Integer, symbol, symbols
+from ..integers import Integer, add, mul, symbol, symbols
 
 ANY_ORDER = frozenset({"max", "min", "and", "or"})
 ATOMIC = frozenset({"float32", "float64", "int32", "uint32", "int64", "uint64"})
@@ -231,6 +231,12 @@ def _distinct(writes: list[Access], index: str, inner: set[str]) -> bool:
     if any(not isinstance(i, (int, Integer)) for a in writes for i in a.index):
         return False
     return all(any(isinstance(i, Integer) and index in symbols(i) for i in a.index) for a in writes)
+
+
+def trips(s: kernel.Loop) -> int:
+    """The passes of a loop; very many where that is not known."""
+    extent = add(s.hi, mul(-1, s.lo))
+    return extent if isinstance(extent, int) else 1 << 30
 
 
 def nest(loop: kernel.Loop) -> list[kernel.Loop]:

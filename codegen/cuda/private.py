@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import kernel, traversal
 from ..integers import Int, Integer, add, floordiv, mul, product, substitute, symbol, symbols
-from .dependence import accesses, defined, names_in, parallel, statements, used
+from .dependence import accesses, defined, names_in, parallel, statements, trips, used
 
 FEW = 32
 """Fewer items than this take turns where there is much to share inside each."""
@@ -62,6 +62,7 @@ class _Private:
         for b in self.program.buffers:
             if b.of:
                 self.views.setdefault(b.of, []).append(b.name)
+        self.root = {view: base for base, views in self.views.items() for view in views}
         self.changed = False
         self.count = 0
 
@@ -91,8 +92,7 @@ class _Private:
     def with_memory(self, s: kernel.Loop, done: set[str]) -> kernel.Loop:
         """A loop with an axis more for what its items have in the arena, which that has already where an earlier part of the loop has `done` it."""
         assert s.own is not None
-        root = {v: b for b, views in self.views.items() for v in views}
-        there = {root.get(a.buffer, a.buffer) for a in accesses(s.body)} & s.own
+        there = {self.root.get(a.buffer, a.buffer) for a in accesses(s.body)} & s.own
         extent = add(s.hi, mul(-1, s.lo))
         names: set[str] = set()
         for name in sorted(there & self.buffers.keys()):
@@ -126,12 +126,11 @@ class _Private:
         if len(asked) != sum(isinstance(x, kernel.Allocate) for x in statements(s.body)):
             return None
         made = {x.name for x in before if isinstance(x, kernel.Let)}
-        here = [x for x in asked if set().union(*map(symbols, x.shape)) <= made | {name for name, _ in self.program.sizes}]
-        sizes = sorted(set().union(*[symbols(n) for x in here for n in x.shape]) & made)
-        if len(here) != len(asked) or any(symbols(n) & made for x in here for n in x.shape[1:]):
+        wanted = {name for x in asked for n in x.shape for name in symbols(n)}
+        sizes = sorted(wanted & made)
+        if not wanted <= made | {name for name, _ in self.program.sizes} or any(symbols(n) & made for x in asked for n in x.shape[1:]):
             return None
-        roots = {v: b for b, views in self.views.items() for v in views}
-        if any(a.store is not None and roots.get(a.buffer, a.buffer) not in s.own for a in accesses(before)):
+        if any(a.store is not None and self.root.get(a.buffer, a.buffer) not in s.own for a in accesses(before)):
             return None
         most = {n: self.fresh(f"most_{n}") for n in sizes}
         found: list[kernel.Statement] = [kernel.Declare(f"{m}_found", kernel.Literal(0, kernel.INT64)) for m in most.values()]
@@ -145,9 +144,9 @@ class _Private:
         ]
         extent = add(s.hi, mul(-1, s.lo))
         places = {n: symbol(m) for n, m in most.items()}
-        found += [replace(x, shape=(*[substitute(n, places) if isinstance(n, Integer) else n for n in x.shape], extent)) for x in here]
+        found += [replace(x, shape=(*[substitute(n, places) if isinstance(n, Integer) else n for n in x.shape], extent)) for x in asked]
         rest = tuple(x for x in s.body if not isinstance(x, kernel.Allocate))
-        found.append(replace(s, body=extended(rest, {x.name for x in here}, s)))
+        found.append(replace(s, body=extended(rest, {x.name for x in asked}, s)))
         return found
 
     def fresh(self, hint: str) -> str:
@@ -166,11 +165,6 @@ def extended(body: tuple[kernel.Statement, ...], names: set[str], s: kernel.Loop
         return replace(x, index=(*x.index, item)) if x.buffer in names else x
 
     return traversal.rewritten(body, load, store)
-
-
-def trips(s: kernel.Loop) -> int:
-    extent = add(s.hi, mul(-1, s.lo))
-    return extent if isinstance(extent, int) else 1 << 30
 
 
 __all__ = ["private"]

@@ -12,8 +12,7 @@ from typing import Any, TypeAlias
 
 from .. import kernel, traversal
 from ..integers import Integer, symbols
-from .dependence import defined, names_in, parallel, statements, used
-from .teams import trips
+from .dependence import defined, names_in, parallel, statements, trips, used
 
 NARROW = 1024
 """Serial statements whose loops have at most this many iterations run together in one block."""
@@ -276,38 +275,18 @@ def int_names(body: Iterable[kernel.Statement]) -> set[str]:
 def in_memory(body: Iterable[kernel.Statement], cells: set[str]) -> tuple[kernel.Statement, ...]:
     """The statements with these locals in memory."""
 
-    def expression(e: Any) -> Any:
-        match e:
-            case kernel.Name(name, dtype) if name in cells:
-                return kernel.Load(f"{name}_cell", (0,), dtype)
-            case kernel.Load(buffer, at, dtype):
-                return kernel.Load(buffer, tuple(map(expression, at)), dtype)
-            case kernel.Apply(code, arguments, dtype):
-                return kernel.Apply(code, tuple([(n, expression(a)) for n, a in arguments]), dtype)
-        return e
+    def change(e: Any) -> Any:
+        return kernel.Load(f"{e.name}_cell", (0,), e.dtype) if isinstance(e, kernel.Name) and e.name in cells else e
 
-    def statement(s: kernel.Statement) -> kernel.Statement:
+    def settle(s: kernel.Statement) -> kernel.Statement:
         match s:
-            case kernel.Let(name, value, _) | kernel.Declare(name, value):
-                value = expression(value)
-                return kernel.Store(f"{name}_cell", (0,), value) if name in cells else replace(s, value=value)
-            case kernel.Update(name, value, combine, _):
-                value = expression(value)
-                return kernel.Store(f"{name}_cell", (0,), value, combine) if name in cells else replace(s, value=value)
-            case kernel.Store():
-                return replace(s, index=tuple(map(expression, s.index)), value=expression(s.value))
-            case kernel.Loop():
-                return replace(s, body=tuple(map(statement, s.body)))
-            case kernel.While():
-                return replace(s, condition=expression(s.condition), body=tuple(map(statement, s.body)))
-            case kernel.If():
-                then, otherwise = (tuple(map(statement, part)) for part in traversal.bodies(s))
-                return replace(s, condition=expression(s.condition), then=then, otherwise=otherwise)
-            case kernel.Check():
-                return replace(s, condition=expression(s.condition), value=expression(s.value))
+            case kernel.Let(name, value) | kernel.Declare(name, value) if name in cells:
+                return kernel.Store(f"{name}_cell", (0,), value)
+            case kernel.Update(name, value, combine) if name in cells:
+                return kernel.Store(f"{name}_cell", (0,), value, combine)
         return s
 
-    return tuple(map(statement, body))
+    return traversal.mapped(body, change, settle)
 
 
 __all__ = ["Choose", "Fetch", "Group", "Repeat", "Reserve", "Routine", "Split", "Step", "Until", "all_groups", "int_names"]

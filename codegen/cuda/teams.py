@@ -18,7 +18,20 @@ import numpy as np
 from .. import kernel, traversal
 from ..integers import Binary, Int, Integer, add, mul, product, symbols
 from ..printer import Printer, dtype_name, integer, literal
-from .dependence import Accumulator, Parallel, Running, accesses, interchanged, names_in, nest, parallel, running, statements, touched
+from .dependence import (
+    Accumulator,
+    Parallel,
+    Running,
+    accesses,
+    interchanged,
+    names_in,
+    nest,
+    parallel,
+    running,
+    statements,
+    touched,
+    trips,
+)
 from .vectors import vectors
 from .vectors import write as write_vectors
 
@@ -247,7 +260,7 @@ class Body(Printer):
         for inner in nest(s)[1:]:
             outer = {c.index for c in chain}
             same = parallel(inner, self.root, self.deterministic)
-            if same is None or not box(inner) or (symbols_of(inner.lo) | symbols_of(inner.hi)) & outer:
+            if same is None or not box(inner) or (symbols(inner.lo) | symbols(inner.hi)) & outer:
                 break
             if {a.name for a in same.accumulators} != {a.name for a in how.accumulators} or not same.atomics <= how.atomics:
                 break
@@ -412,21 +425,12 @@ def start(a: Accumulator) -> Any:
     return info.min if a.combine == "max" else info.max
 
 
-def symbols_of(value: Int) -> set[str]:
-    return symbols(value) if isinstance(value, Integer) else set()
-
-
 def box(s: kernel.Loop) -> bool:
     """Whether a loop has as many iterations as its bounds differ: it is not the intersection of ranges, which may be empty."""
     bounds = [v for v in (s.lo, s.hi) if isinstance(v, Integer)]
     return not any(isinstance(a, Binary) and a.op in ("min", "max") for v in bounds for m, _ in v.terms for a in m) and (
         s.lo == 0 or (isinstance(s.lo, int) and isinstance(s.hi, int) and s.lo <= s.hi)
     )
-
-
-def trips(s: kernel.Loop) -> int:
-    extent = add(s.hi, mul(-1, s.lo))
-    return extent if isinstance(extent, int) else 1 << 30
 
 
 def larger(a: Int, b: Int) -> Int:

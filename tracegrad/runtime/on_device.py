@@ -16,7 +16,9 @@ from ..types import SIZES
 
 
 def planned(graph: Graph, layouts: tuple[str, ...]) -> Any:
-    """The kernels of a graph whose inputs have these memory layouts, and what the host does with them (codegen/cuda/kernels.py); needs no device."""
+    """The kernels of a graph whose inputs have these memory layouts, and what the host does with them (codegen/cuda/kernels.py); needs no device.
+
+    The graph was optimised without tapes: while a kernel runs, no memory grows."""
     with span("import the compiler"):
         kernels = importlib.import_module("..codegen.cuda.kernels", __package__)
     SIZES.open.append(graph.sizes)

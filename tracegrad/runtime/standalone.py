@@ -54,7 +54,7 @@ def device_function(graph: Graph, captures: bool) -> Any:
         raise TypeError(f"{graph.name} reads arrays from its surroundings, which a device function cannot hold: pass captures='arguments'")
     importlib.import_module("..codegen.cuda.driver", __package__).target()  # says what is missing
     module = importlib.import_module("..codegen.cuda.device_function", __package__)
-    graph = optimize(graph)
+    graph = optimize(graph, tapes=False)
     SIZES.open.append(graph.sizes)
     try:
         return module.make_device_function(schedule(graph, ("A",) * len(graph.inputs), device=True))

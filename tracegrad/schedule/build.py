@@ -36,8 +36,7 @@ LONG = 64
 def schedule(graph: Graph, layouts: tuple[str, ...], device: bool = False) -> kernel.Program:
     """The kernel program of a graph whose inputs have these memory layouts ("C", "F" or "A").
 
-    device      whether a GPU runs it: then no memory grows while a kernel runs, and batches of loops do not go block by block, which is for
-                few threads with caches of their own
+    device      whether a GPU runs it: then batches of loops do not go block by block, which is for few threads with caches of their own
     """
     limit = sys.getrecursionlimit()
     # Long chains of elementwise operations are walked recursively.
