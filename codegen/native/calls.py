@@ -221,4 +221,4 @@ class Calls:
             raise UntranslatableError("such a view")
         extents = [self.values.cast(builder, s, types.intp) for s in self.items(builder, shape)]
         data = builder.gep(arena.data, [self.values.cast(builder, offset, types.intp)])
-        return self.values.c_ordered(builder, self.values.element(dtype), data, extents)
+        return self.values.c_ordered(builder, self.values.element(dtype), data, extents, arena.memory)

@@ -147,7 +147,7 @@ class Function:
         found = self.known(name)
         if name in self.growing and isinstance(found, Array):
             address = self.builder.bitcast(self.builder.load(self.growing[name].address), found.data.type)
-            return self.values.assembled(self.builder, found.type, address, found.shape, found.strides)
+            return self.values.assembled(self.builder, found.type, address, found.shape, found.strides, self.growing[name])
         if found is not None:
             return found
         if name in self.inside:
@@ -176,6 +176,7 @@ class Function:
                 self.assign(target, self.expression(value))
                 if isinstance(target, ast.Name) and target.id in self.grows and len(self.scratch) > before:
                     self.growing[target.id] = self.scratch[-1]
+                    self.values.grows(self.scratch[-1])
             case ast.AnnAssign(target, _, value) if value is not None:
                 self.assign(target, self.expression(value))
             case ast.AugAssign(target, op, value):
@@ -341,7 +342,8 @@ class Function:
             case ast.BoolOp(op, parts):
                 return self.joined(isinstance(op, ast.And), parts, self.expression)
             case ast.IfExp(test, x, y):
-                return self.choice(self.condition(test), lambda: self.expression(x), lambda: self.expression(y))
+                plain = isinstance(x, (ast.Name, ast.Constant)) and isinstance(y, (ast.Name, ast.Constant))
+                return self.choice(self.condition(test), lambda: self.expression(x), lambda: self.expression(y), plain)
             case ast.Tuple(parts):
                 return Tuple(tuple(self.expression(p) for p in parts))
             case ast.Attribute(base, name):
@@ -426,10 +428,21 @@ class Function:
         rest, ended = (lambda: self.joined(every, parts[1:], part)), (lambda: Static(not every))
         return self.choice(first, rest if every else ended, ended if every else rest)
 
-    def choice(self, test: Operand, x: Callable[[], Operand], y: Callable[[], Operand]) -> Operand:
+    def selected(self, test: Operand, x: Operand, y: Operand) -> Operand:
+        """One of two numbers without a branch, which LLVM would fill with all that is computed for it, and could not vectorise then."""
+        b = self.builder
+        kind = self.values.unify(self.values.type_of(x), self.values.type_of(y))
+        if not isinstance(kind, PLACED):
+            raise UntranslatableError(f"a choice between values of type {kind}")
+        return self.values.taken(b, Value(kind, b.select(self.values.truth(b, test), *[self.values.cast(b, v, kind) for v in (x, y)])))
+
+    def choice(self, test: Operand, x: Callable[[], Operand], y: Callable[[], Operand], plain: bool = False) -> Operand:
+        """One of two expressions, which are `plain` where computing both costs nothing."""
         if isinstance(test, Static):
             return x() if test.value else y()
         b = self.builder
+        if plain:
+            return self.selected(test, x(), y())
         yes, no, after = (b.append_basic_block(f"choice.{n}") for n in ("then", "else", "end"))
         b.cbranch(self.values.truth(b, test), yes, no)
         ends = []

@@ -46,7 +46,7 @@ class Unit:
 
             def arguments(builder: Any) -> list[Operand]:
                 given = zip(argument_types, packer.from_arguments(builder, raw), strict=True)
-                return [self.calls.values.taken(builder, Value(k, v)) for k, v in given]
+                return [self.calls.values.lent(builder, Value(k, v)) for k, v in given]
 
             made = Function(self, function, tree)
             made.result = types.none

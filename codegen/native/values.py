@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from types import BuiltinFunctionType
 from typing import Any
 
@@ -32,6 +33,8 @@ class Array(Value):
     data: Any
     shape: tuple[Any, ...]
     strides: tuple[Any, ...]
+    memory: Room | None = None
+    """Where it lies, if that is known: in memory that this function was given, or (`LENT`) in what the kernel's caller lends."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +55,9 @@ class Room:
 
     address: Any
     size: Any
+
+
+LENT = Room(None, None)
 
 
 Operand = Value | Static | Tuple
@@ -80,6 +86,8 @@ class Values:
     def __init__(self, typing: Any, context: Any, module: Any) -> None:
         self.typing, self.context, self.module = typing, context, module
         self.frozen: dict[int, Any] = {}
+        self.scopes: dict[Room, Any] = {}
+        """What tells accesses to memory that moves from all others."""
 
     # --- values ------------------------------------------------------------------------------------------------------------
 
@@ -196,7 +204,14 @@ class Values:
             tuple(builder.extract_value(shape, k) for k in axes), tuple(builder.extract_value(strides, k) for k in axes),
         )  # fmt: skip
 
-    def assembled(self, builder: Any, kind: Any, data: Any, shape: Sequence[Any], strides: Sequence[Any]) -> Array:
+    def lent(self, builder: Any, x: Value) -> Value:
+        """An argument of a kernel."""
+        found = self.taken(builder, x)
+        return replace(found, memory=LENT) if isinstance(found, Array) else found
+
+    def assembled(
+        self, builder: Any, kind: Any, data: Any, shape: Sequence[Any], strides: Sequence[Any], memory: Room | None = None
+    ) -> Array:
         """An array from its fields. Its whole is put together only for calls; where nobody asks for it, LLVM drops it."""
         whole = ir.Constant(self.context.get_value_type(kind), None)
         model = self.context.data_model_manager[kind]
@@ -209,7 +224,7 @@ class Values:
         for name, words in (("shape", shape), ("strides", strides)):
             for k, word in enumerate(words):
                 whole = builder.insert_value(whole, word, [model.get_field_position(name), k])
-        return Array(kind, whole, data, tuple(shape), tuple(strides))
+        return Array(kind, whole, data, tuple(shape), tuple(strides), memory)
 
     def element(self, dtype: Operand) -> Any:
         """The element type that a dtype or a scalar class stands for."""
@@ -218,7 +233,7 @@ class Values:
             raise UntranslatableError(f"{kind} is no dtype")
         return kind.dtype
 
-    def c_ordered(self, builder: Any, element: Any, data: Any, shape: Sequence[Any]) -> Array:
+    def c_ordered(self, builder: Any, element: Any, data: Any, shape: Sequence[Any], memory: Room | None = None) -> Array:
         """A contiguous array at an address."""
         strides: list[Any] = []
         step: Any = ir.Constant(ir.IntType(64), self.context.get_abi_sizeof(self.context.get_data_type(element)))
@@ -226,13 +241,13 @@ class Values:
             strides.insert(0, step)
             step = times(builder, step, extent)
         data = builder.bitcast(data, self.context.get_value_type(types.CPointer(element)))
-        return self.assembled(builder, types.Array(element, len(shape), "C"), data, shape, strides)
+        return self.assembled(builder, types.Array(element, len(shape), "C"), data, shape, strides, memory)
 
     def reshaped(self, builder: Any, x: Array, shape: Sequence[Operand]) -> Array:
         """A contiguous array in another shape of as many elements."""
         if x.type.layout != "C":
             raise UntranslatableError("an array of any layout in another shape")
-        return self.c_ordered(builder, x.type.dtype, x.data, [self.cast(builder, s, types.intp) for s in shape])
+        return self.c_ordered(builder, x.type.dtype, x.data, [self.cast(builder, s, types.intp) for s in shape], x.memory)
 
     def room(self, builder: Any) -> Room:
         """A place for memory, with none there yet."""
@@ -258,7 +273,7 @@ class Values:
         data = builder.load(room.address)
         if zero:
             cgutils.memset(builder, data, total, 0)
-        return self.c_ordered(builder, element, data, extents), total
+        return self.c_ordered(builder, element, data, extents, room), total
 
     def grown(self, builder: Any, room: Room, x: Array, length: Operand) -> Any:
         """Make room for that many slices of an array, whose elements move where there is too little; the bytes that were asked for."""
@@ -326,11 +341,37 @@ class Values:
 
     def load(self, builder: Any, x: Array, indices: Sequence[Operand]) -> Value:
         at = self.position(builder, x, indices)
-        return Value(x.type.dtype, self.context.unpack_value(builder, x.type.dtype, at))
+        with self.apart(builder, x):
+            return Value(x.type.dtype, self.context.unpack_value(builder, x.type.dtype, at))
 
     def store(self, builder: Any, x: Array, indices: Sequence[Operand], value: Operand) -> None:
         at = self.position(builder, x, indices)
-        self.context.pack_value(builder, x.type.dtype, self.cast(builder, value, x.type.dtype), at)
+        number = self.cast(builder, value, x.type.dtype)
+        with self.apart(builder, x):
+            self.context.pack_value(builder, x.type.dtype, number, at)
+
+    def grows(self, room: Room) -> None:
+        """From now on, tell LLVM what does not lie in this memory: the address of what moves comes from anywhere, as far as it sees."""
+        if room not in self.scopes:
+            word = ir.MetaDataString
+            domain = self.module.add_metadata([word(self.module, "memory that moves")])
+            self.scopes[room] = self.module.add_metadata([word(self.module, self.module.get_unique_name("memory")), domain])
+
+    @contextmanager
+    def apart(self, builder: Any, x: Array) -> Iterator[None]:
+        """What is read or written here lies in the memory of an array."""
+        block = builder.block
+        before = len(block.instructions)
+        yield
+        if x.memory is None or not self.scopes:
+            return
+        others = [scope for room, scope in self.scopes.items() if room is not x.memory]
+        for instruction in block.instructions[before:]:
+            if instruction.opname in ("load", "store"):
+                if x.memory in self.scopes:
+                    instruction.set_metadata("alias.scope", self.module.add_metadata([self.scopes[x.memory]]))
+                if others:
+                    instruction.set_metadata("noalias", self.module.add_metadata(others))
 
 
 def plus(builder: Any, a: Any, b: Any) -> Any:

@@ -119,7 +119,7 @@ class Builder:
         phases = pack(prune(self.phases, buffers), buffers, fresh)
         if not self.device:
             joined = join(phases)
-            phases = lanes(phases if joined == phases else prune(joined, buffers), buffers, fresh)
+            phases = prune(lanes(phases if joined == phases else prune(joined, buffers), buffers, fresh), buffers)
         phases = tile(promote(phases, buffers, fresh), fresh)
         used, arena = plan(phases, self.emitter.buffers)
         by_input = [self.emitter.storage[v].buffer for v in self.graph.inputs]

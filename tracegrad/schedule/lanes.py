@@ -14,6 +14,8 @@ from typing import Any
 
 from .._codegen import integers, kernel, traversal, work
 from ..types import Int
+from .abreast import WIDTH as SIDE_BY_SIDE
+from .abreast import abreast, fits
 from .memory import mentioned, read_by
 from .registers import small
 
@@ -289,8 +291,9 @@ class _Cut:
     def width(self, first: int, end: int, extent: Int) -> int:
         """How many lanes a block has."""
         inner = [s for k in range(first, end) for s in _lane_loops(self.body[k], extent)]
-        if any(isinstance(t, (kernel.Loop, kernel.While, kernel.Call)) for s in inner if s.own is not None for t in s.body):
-            return ITEMS
+        items = [s for s in inner if s.own is not None and any(isinstance(t, (kernel.Loop, kernel.While, kernel.Call)) for t in s.body)]
+        if items:
+            return SIDE_BY_SIDE if all(fits(s, self.buffers) for s in items) else ITEMS
         each = sum(self.kept(first, end, extent).values())
         lanes = BLOCK
         while lanes > FEWEST and lanes * each > CACHE:
@@ -338,9 +341,23 @@ class _Cut:
                         self.buffers[view] = replace(self.buffers[view], role="local")
                         allocated.append(kernel.Allocate(view, b.dtype, self.buffers[view].shape, name))
         body = [*self.needed(first, end), *self.body[first:end]]
-        inside = [_blocked(s, extent, lo, hi, narrow, width) for s in body]
-        loop = kernel.Loop(index, 0, integers.floordiv(extent + (width - 1), width), tuple(inside))
+        inside = self.side_by_side([_blocked(s, extent, lo, hi, narrow, width) for s in body], lo, allocated)
+        loop = kernel.Loop(index, 0, integers.floordiv(extent + (width - 1), width), inside)
         return kernel.Phase("parallel", (loop,), local=tuple(allocated))
+
+
+    def side_by_side(self, body: Sequence[kernel.Statement], lo: Int, allocated: list[kernel.Allocate]) -> tuple[kernel.Statement, ...]:
+        """The statements of a block, those over its items for all of them at once where that fits."""
+        result: list[kernel.Statement] = []
+        for s in body:
+            found = abreast(s, self.buffers, self.fresh) if isinstance(s, kernel.Loop) and s.own is not None and s.lo == lo else None
+            if found is None:
+                result.append(traversal.with_bodies(s, lambda inner: self.side_by_side(inner, lo, allocated)))
+            else:
+                names = {a.name for a in found[1]}
+                allocated[:] = [*[a for a in allocated if a.name not in names], *found[1]]
+                result.extend(found[0])
+        return tuple(result)
 
 
 def _written(body: Sequence[kernel.Statement]) -> set[str]:
