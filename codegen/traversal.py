@@ -24,6 +24,14 @@ def bodies(s: Statement) -> tuple[tuple[Statement, ...], ...]:
     return ()
 
 
+def within(body: Iterable[Statement]) -> Iterator[Statement]:
+    """All statements, those inside others behind them."""
+    for s in body:
+        yield s
+        for part in bodies(s):
+            yield from within(part)
+
+
 def with_bodies(s: Statement, change: Callable[[tuple[Statement, ...]], tuple[Statement, ...]]) -> Statement:
     """The statement with other statements inside it."""
     match s:
@@ -76,20 +84,25 @@ def written(x: Expression) -> Any:
     return repr(x)
 
 
+def changed(e: Any, change: Callable[[Any], Any]) -> Any:
+    """An expression or integer with others in it; `change` gets what is new inside already."""
+    match e:
+        case Load(buffer, at, dtype):
+            return change(Load(buffer, tuple([changed(i, change) for i in at]), dtype))
+        case Apply(code, arguments, dtype):
+            return change(Apply(code, tuple([(name, changed(a, change)) for name, a in arguments]), dtype))
+        case IndexValue(value, dtype):
+            return change(IndexValue(changed(value, change), dtype))
+    return change(e)
+
+
 def mapped(
     body: Iterable[Statement], change: Callable[[Any], Any], settle: Callable[[Statement], Statement] = lambda s: s
 ) -> tuple[Statement, ...]:
     """The statements with other expressions and integers, and then with other statements; both functions get what is new inside already."""
 
     def expression(e: Any) -> Any:
-        match e:
-            case Load(buffer, at, dtype):
-                return change(Load(buffer, tuple(map(expression, at)), dtype))
-            case Apply(code, arguments, dtype):
-                return change(Apply(code, tuple([(name, expression(a)) for name, a in arguments]), dtype))
-            case IndexValue(value, dtype):
-                return change(IndexValue(expression(value), dtype))
-        return change(e)
+        return changed(e, change)
 
     def statement(s: Statement) -> Statement:
         match s:

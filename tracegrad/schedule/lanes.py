@@ -293,7 +293,8 @@ class _Cut:
         inner = [s for k in range(first, end) for s in _lane_loops(self.body[k], extent)]
         items = [s for s in inner if s.own is not None and any(isinstance(t, (kernel.Loop, kernel.While, kernel.Call)) for t in s.body)]
         if items:
-            return SIDE_BY_SIDE if all(fits(s, self.buffers) for s in items) else ITEMS
+            few = isinstance(extent, int) and extent <= SIDE_BY_SIDE
+            return SIDE_BY_SIDE if not few and all(fits(s, extent, self.buffers) for s in items) else ITEMS
         each = sum(self.kept(first, end, extent).values())
         lanes = BLOCK
         while lanes > FEWEST and lanes * each > CACHE:
@@ -341,22 +342,25 @@ class _Cut:
                         self.buffers[view] = replace(self.buffers[view], role="local")
                         allocated.append(kernel.Allocate(view, b.dtype, self.buffers[view].shape, name))
         body = [*self.needed(first, end), *self.body[first:end]]
-        inside = self.side_by_side([_blocked(s, extent, lo, hi, narrow, width) for s in body], lo, allocated)
+        inside = self.side_by_side([_blocked(s, extent, lo, hi, narrow, width) for s in body], lo, extent, width, allocated)
         loop = kernel.Loop(index, 0, integers.floordiv(extent + (width - 1), width), inside)
         return kernel.Phase("parallel", (loop,), local=tuple(allocated))
 
-
-    def side_by_side(self, body: Sequence[kernel.Statement], lo: Int, allocated: list[kernel.Allocate]) -> tuple[kernel.Statement, ...]:
-        """The statements of a block, those over its items for all of them at once where that fits."""
+    def side_by_side(
+        self, body: Sequence[kernel.Statement], lo: Int, extent: Int, width: int, allocated: list[kernel.Allocate]
+    ) -> tuple[kernel.Statement, ...]:
+        """The statements of a block, those over its items for all of them at once where that fits; changes and adds to what is allocated."""
         result: list[kernel.Statement] = []
         for s in body:
-            found = abreast(s, self.buffers, self.fresh) if isinstance(s, kernel.Loop) and s.own is not None and s.lo == lo else None
+            items = isinstance(s, kernel.Loop) and s.own is not None and s.lo == lo
+            found = abreast(s, extent, self.buffers, self.fresh, width) if items else None  # type: ignore[arg-type]
             if found is None:
-                result.append(traversal.with_bodies(s, lambda inner: self.side_by_side(inner, lo, allocated)))
+                result.append(traversal.with_bodies(s, lambda inner: self.side_by_side(inner, lo, extent, width, allocated)))
             else:
-                names = {a.name for a in found[1]}
-                allocated[:] = [*[a for a in allocated if a.name not in names], *found[1]]
-                result.extend(found[0])
+                statements, memory = found
+                result.extend(statements)
+                own = s.own or frozenset()  # type: ignore[union-attr]
+                allocated[:] = [*[a for a in allocated if a.name not in own], *memory]
         return tuple(result)
 
 

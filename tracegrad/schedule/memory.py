@@ -13,17 +13,18 @@ from .bounds import at_most
 ALIGNMENT = 64
 
 
-def _mentions(e: Any, names: set[str], buffers: set[str]) -> None:
+def mentions(e: Any, names: set[str], buffers: set[str]) -> None:
+    """Add the names and buffers that an expression or integer reads."""
     # The commonest first, and no patterns: this sees every expression of a program several times.
     if isinstance(e, kernel.Name):
         names.add(e.name)
     elif isinstance(e, kernel.Apply):
         for _, a in e.arguments:
-            _mentions(a, names, buffers)
+            mentions(a, names, buffers)
     elif isinstance(e, kernel.Load):
         buffers.add(e.buffer)
         for i in e.index:
-            _mentions(i, names, buffers)
+            mentions(i, names, buffers)
     elif isinstance(e, kernel.Index):
         names |= integers.symbols(e.value)
     elif isinstance(e, str):
@@ -39,7 +40,7 @@ def read_by(body: Iterable[kernel.Statement]) -> tuple[set[str], set[str]]:
 
     def visit(s: kernel.Statement) -> None:
         for e in traversal.expressions(s):
-            _mentions(e, names, buffers)
+            mentions(e, names, buffers)
 
     kernel.walk(tuple(body), visit)
     return names, buffers

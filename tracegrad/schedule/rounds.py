@@ -1,0 +1,230 @@
+"""The statements of an item of a batch as runs without loops, and rounds: loops that all items of a block go through together.
+
+What an item decides for itself becomes a question to all of them: a `While` goes on as long as one item does, a loop whose passes only the item
+knows as long as the longest. Which items take part in a run is its mask. Everything else is as it was, still in terms of one item.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+from .._codegen import integers, kernel, traversal
+from ..types import Int
+from .lower import BOOL, INTP
+from .memory import mentions
+
+FALSE = kernel.Literal(False, BOOL)
+ZERO, ONE = kernel.Literal(0, kernel.INT64), kernel.Literal(1, kernel.INT64)
+
+
+@dataclass
+class Run:
+    """Statements without loops."""
+
+    mask: kernel.Expression | None
+    """Which items take part."""
+    again: bool
+    """Whether it is gone through more than once."""
+    body: list[kernel.Statement] = field(default_factory=list)
+
+
+@dataclass
+class Rounds:
+    """A loop around runs, as often as the item goes on that goes on longest."""
+
+    statement: kernel.Loop | kernel.While
+    parts: list[Part]
+
+
+Part: TypeAlias = Run | Rounds | kernel.Statement
+"""A statement by itself is one for all items at once."""
+
+
+class UnfitError(Exception):
+    """Items that cannot go side by side, or would gain nothing by it."""
+
+
+def names_in(e: Any) -> set[str]:
+    """The local names that an expression or integer reads."""
+    names: set[str] = set()
+    mentions(e, names, set())
+    return names
+
+
+def flag_at(name: str, dtype: Any) -> kernel.Load:
+    return kernel.Load(name, (0,), dtype)
+
+
+class Split:
+    """The runs and rounds of one item."""
+
+    def __init__(self, loop: kernel.Loop, fresh: Callable[[str], str]) -> None:
+        self.fresh, self.item = fresh, loop.index
+        self.varying = {loop.index}
+        """The names that have a value for each item."""
+        self.common: set[str] = set()
+        """The names made here that have one value for all items."""
+        self.flags: dict[str, Any] = {}
+        """Temporaries made here, and their dtypes; what is stored there tells by itself which items take part."""
+        self.totals: set[str] = set()
+        """Variables made here to which all items contribute."""
+        self.origins: dict[str, set[str]] = {}
+        """The names that follow from the number of a pass, and from which."""
+        self.tapes: dict[str, set[str]] = {}
+        """What grows, and by the numbers of which passes: at its place for a pass, nothing of an item is lost that takes no part in it."""
+        self.parts = self.split(loop.body, None, False)
+        if not any(isinstance(p, Rounds) for p in self.parts):
+            raise UnfitError
+
+    def split(self, body: Sequence[kernel.Statement], mask: kernel.Expression | None, again: bool) -> list[Part]:
+        parts: list[Part] = []
+        zeros: set[str] = set()
+        """The counters that are 0 here."""
+        for s in body:
+            match s:
+                case kernel.While() | kernel.Loop():
+                    if isinstance(s, kernel.While):
+                        self.going(parts, s, mask, again, zeros)
+                    else:
+                        self.counted(parts, s, mask, again)
+                    zeros = zeros - {t.buffer for t in traversal.within(s.body) if isinstance(t, kernel.Store)}
+                case kernel.Allocate(name, dtype, shape):
+                    longest = tuple(self.longest(parts, n, mask, again) if self.varies(n) else n for n in shape)
+                    _before(parts, kernel.Allocate(name, dtype, longest))
+                case kernel.Grow(name, length):
+                    if self.varies(length):
+                        raise UnfitError
+                    self.tapes[name] = self.origin(length)
+                    _before(parts, s)
+                case kernel.Let(name, value) if not self.varies(value):
+                    self.common.add(name)
+                    self.origins[name] = self.origin(value)
+                    _before(parts, s)
+                case _:
+                    if isinstance(s, (kernel.Let, kernel.Declare)):
+                        self.varying.add(s.name)
+                    if isinstance(s, kernel.Store):
+                        zeros = zeros | {s.buffer} if s.value == ZERO and s.combine is None else zeros - {s.buffer}
+                    _run(parts, mask, again).body.append(s)
+        return parts
+
+    def origin(self, e: Any) -> set[str]:
+        return set().union(*[self.origins.get(name, {name}) for name in names_in(e)])
+
+    def varies(self, e: Any) -> bool:
+        """Whether an expression may have another value for each item."""
+        names: set[str] = set()
+        buffers: set[str] = set()
+        mentions(e, names, buffers)
+        return bool(buffers or names & self.varying)
+
+    def total(self, parts: list[Part], hint: str, value: kernel.Literal) -> kernel.Name:
+        name = self.fresh(hint)
+        self.totals.add(name)
+        _before(parts, kernel.Declare(name, value))
+        return kernel.Name(name, value.dtype)
+
+    def flag(self, hint: str, dtype: Any) -> kernel.Load:
+        name = self.fresh(hint)
+        self.flags[name] = dtype
+        return flag_at(name, dtype)
+
+    def going(self, parts: list[Part], loop: kernel.While, mask: kernel.Expression | None, again: bool, zeros: set[str]) -> None:
+        """Passes as long as one item goes on."""
+        alive = self.flag("alive", BOOL)
+        some, passed = self.total(parts, "some", FALSE), self.total(parts, "passed", ZERO)
+
+        def ask(run: Run, mask: kernel.Expression | None) -> None:
+            goes = loop.condition if mask is None else kernel.Apply("{x} & {y}", (("x", loop.condition), ("y", mask)), BOOL)
+            run.body += [kernel.Store(alive.buffer, alive.index, goes), kernel.Update(some.name, alive, "or")]
+
+        ask(_run(parts, mask, again), mask)
+        inner = self.split(_with_passes(loop.body, passed, zeros), alive, True)
+        ask(_run(inner, alive, True), alive)
+        start, end = kernel.Update(some.name, FALSE, None), kernel.Update(passed.name, ONE, "add")
+        parts.append(Rounds(kernel.While(some, ()), [start, *inner, end]))
+
+    def counted(self, parts: list[Part], loop: kernel.Loop, mask: kernel.Expression | None, again: bool) -> None:
+        """Passes for the item that has most of them."""
+        if not self.varies(loop.hi) and not self.varies(loop.lo):
+            self.common.add(loop.index)
+            parts.append(Rounds(replace(loop, body=(), sequential=True), self.split(loop.body, mask, True)))
+            return
+        if loop.lo != 0:
+            raise UnfitError
+        trips = self.flag("trips", kernel.INT64)
+        most = self.longest(parts, loop.hi, mask, again, trips)
+        index = self.fresh(loop.index)
+        self.common.add(index)
+        upwards = integers.symbol(index)
+        downwards = most - 1 - upwards
+        # A loop backwards begins where the longest does, so that all items are at the same place of what they have kept.
+        choices = [(upwards, {loop.index: upwards}), (downwards, {loop.index: loop.hi - 1 - downwards})]
+        place, given = min(choices, key=lambda c: self.apart(loop.body, c[1]))
+        takes_part = kernel.Apply("{x} < {y}", (("x", kernel.Index(place)), ("y", trips)), BOOL)
+        body = traversal.mapped(loop.body, lambda e: integers.substitute(e, given) if isinstance(e, integers.Integer) else e)
+        parts.append(Rounds(kernel.Loop(index, 0, most, (), True), self.split(body, takes_part, True)))
+
+    def apart(self, body: Sequence[kernel.Statement], given: Mapping[str, Int]) -> int:
+        """How many accesses to memory are at places that each item has for itself."""
+        count = 0
+        for s in traversal.within(body):
+            places = [e.index for e in traversal.loads(s)] + ([s.index] if isinstance(s, kernel.Store) else [])
+            found = [integers.symbols(integers.substitute(i, given)) for at in places for i in at if isinstance(i, integers.Integer)]
+            count += sum(bool(names & (self.varying - {self.item})) for names in found)
+        return count
+
+    def longest(self, parts: list[Part], n: Int, mask: kernel.Expression | None, again: bool, flag: kernel.Load | None = None) -> Int:
+        """The largest value of an integer among the items that take part."""
+        trips = flag or self.flag("length", kernel.INT64)
+        most, mine = self.total(parts, "most", ZERO), self.fresh("mine")
+        self.varying.add(mine)
+        value: kernel.Expression = kernel.Name(mine, kernel.INT64)
+        if mask is not None:
+            value = kernel.Apply("{x} if {on} else 0", (("x", value), ("on", mask)), kernel.INT64)
+        _run(parts, mask, again).body += [
+            kernel.Let(mine, kernel.Index(n)),
+            kernel.Store(trips.buffer, trips.index, value),
+            kernel.Update(most.name, trips, "max"),
+        ]
+        name = self.fresh("longest")
+        self.common.add(name)
+        parts.append(kernel.Let(name, kernel.Apply("index({x})", (("x", most),), INTP)))
+        return integers.symbol(name)
+
+
+def _run(parts: list[Part], mask: kernel.Expression | None, again: bool) -> Run:
+    """The run that is being written."""
+    if not parts or not isinstance(parts[-1], Run):
+        parts.append(Run(mask, again))
+    assert isinstance(parts[-1], Run)
+    return parts[-1]
+
+
+def _before(parts: list[Part], s: kernel.Statement) -> None:
+    """A statement for all items, which does not depend on the run that is being written."""
+    parts.insert(len(parts) - (1 if parts and isinstance(parts[-1], Run) else 0), s)
+
+
+def _with_passes(body: Sequence[kernel.Statement], passed: kernel.Name, zeros: set[str]) -> list[kernel.Statement]:
+    """The body of a loop with the number of the pass for what counts them: each item that still goes on has made as many."""
+    result = list(body)
+    for k, s in enumerate(body):
+        if isinstance(s, kernel.Store) and s.buffer in zeros and _counts(s):
+            if sum(isinstance(t, kernel.Store) and t.buffer == s.buffer for t in traversal.within(body)) == 1:
+
+                def change(e: Any, name: str = s.buffer) -> Any:
+                    return passed if isinstance(e, kernel.Load) and e.buffer == name else e
+
+                result[:k] = traversal.mapped(result[:k], change)
+    return result
+
+
+def _counts(s: kernel.Store) -> bool:
+    """Whether this is `n = n + 1`."""
+    return s.combine is None and s.value == kernel.Apply("{x} + 1", (("x", kernel.Load(s.buffer, s.index, kernel.INT64)),), kernel.INT64)
+
+
+__all__ = ["FALSE", "Part", "Rounds", "Run", "Split", "UnfitError", "flag_at", "names_in"]
