@@ -15,7 +15,7 @@ from typing import Any
 
 from .._codegen import integers, kernel, traversal
 from ..types import Int
-from .lower import BOOL, COMBINING, converted
+from .lower import BOOL, COMBINING, INTP, converted
 from .rounds import FALSE, Part, Rounds, Run, Split, UnfitError, flag_at, names_in
 
 WIDTH = 32
@@ -53,39 +53,47 @@ def _check(loop: kernel.Loop, extent: Int, buffers: Mapping[str, kernel.Buffer],
     own = loop.own or frozenset()
     if loop.own is None or loop.sequential or own & {b.of for b in buffers.values()}:
         raise UnfitError
-    asked = set()
-    item = integers.symbol(loop.index)
-
-    def certain(e: kernel.Load) -> bool:
-        """Whether an element is there, whatever guards the place where it is read."""
-        return all(
-            isinstance(i, int) or (i == item and n == extent) or (i == item - loop.lo and n == width)
-            for i, n in zip(e.index, buffers[e.buffer].shape, strict=False)
-        )
-
-    for s in traversal.within(loop.body):
-        match s:
-            case kernel.Call():
-                raise UnfitError
-            case kernel.Allocate(name, _, _, of):
-                asked.add(name)
-                if of:
-                    raise UnfitError
-            case kernel.If():
-                # Both ways are gone, and one result is taken.
-                inner = [s, *traversal.within((*s.then, *s.otherwise))]
-                if not all(isinstance(t, STRAIGHT) and all(map(certain, traversal.loads(t))) for t in inner):
-                    raise UnfitError
-            case kernel.Loop(_, lo, hi, _, sequential, own_) if own_ is not None or not (sequential or _short(lo, hi)):
-                raise UnfitError
-            case kernel.Let() | kernel.Declare() | kernel.Update() | kernel.Store() if s.value.dtype.kind not in "biuf":
-                raise UnfitError
+    asked = {s.name for s in traversal.within(loop.body) if isinstance(s, kernel.Allocate)}
     sizes = [integers.product(buffers[name].shape) * buffers[name].dtype.itemsize for name in own - asked]
     if sum(s if isinstance(s, int) else MOST + 1 for s in sizes) > MOST:
         raise UnfitError
+    made = {s.name for s in traversal.within(loop.body) if isinstance(s, kernel.Let)}
+    item = integers.symbol(loop.index)
+
+    def visit(body: Sequence[kernel.Statement], places: list[tuple[Int, Int]], guarded: bool) -> None:
+        """`places`: indices that are inside of any axis of that size."""
+        for s in body:
+            inside, behind = places, guarded
+            match s:
+                case kernel.Call():
+                    raise UnfitError
+                case kernel.Allocate() if s.of:
+                    raise UnfitError
+                case kernel.Let() | kernel.Declare() | kernel.Update() | kernel.Store() if s.value.dtype.kind not in "biuf":
+                    raise UnfitError
+                case kernel.Loop(index, lo, hi, _, sequential):
+                    if not sequential and not _short(lo, hi) and not (isinstance(hi, integers.Integer) and integers.symbols(hi) & made):
+                        raise UnfitError
+                    if lo == 0:
+                        inside = [*places, (integers.symbol(index), hi), (hi - 1 - integers.symbol(index), hi)]
+                case kernel.If():
+                    behind = True
+            if guarded and not isinstance(s, STRAIGHT):
+                raise UnfitError
+            if behind and not all(certain(e, places) for e in traversal.loads(s)):
+                # Both ways are gone, and one result is taken: what is read there must be there.
+                raise UnfitError
+            for part in traversal.bodies(s):
+                visit(part, inside, behind)
+
+    def certain(e: kernel.Load, places: list[tuple[Int, Int]]) -> bool:
+        return all(isinstance(i, int) or (i, n) in places for i, n in zip(e.index, buffers[e.buffer].shape, strict=False))
+
+    visit(loop.body, [(item, extent), (item - loop.lo, width)], False)
 
 
 STRAIGHT = (kernel.Let, kernel.Declare, kernel.Update, kernel.Store, kernel.If)
+"""What a run consists of; checks besides, where no branch guards them."""
 
 
 def _short(lo: Int, hi: Int) -> bool:
@@ -141,6 +149,7 @@ class _Writer:
                 body.insert(body.index(s) + 1, kernel.Store(place, (0,), kernel.Name(name, s.value.dtype)))
                 for other in others:
                     again = self.fresh(name)
+                    self.split.varying.add(again)
                     first = kernel.Let(again, flag_at(place, s.value.dtype))
                     self.runs[other].body[:] = [first, *traversal.renamed(self.runs[other].body, name, again)]
             else:
@@ -258,10 +267,13 @@ class _Lane:
         self.body: list[kernel.Statement] = []
         self.known: dict[tuple[str, Any], kernel.Expression] = {}
         """What places of temporaries hold."""
+        self.places: dict[Int, Int] = {}
+        """What stands for indices that are inside of an axis only for items that take part."""
         self.told: list[kernel.Check] = []
+        self.on: kernel.Name | None = None
 
     def statements(self) -> list[kernel.Statement]:
-        on = None if self.run.mask is None else self.let("on", self.value(self.run.mask))
+        on = self.on = None if self.run.mask is None else self.let("on", self.value(self.run.mask))
         failed = kernel.Name(self.w.fresh("failed"), BOOL)
         for s in self.run.body:
             self.statement(s, on, True, failed)
@@ -321,9 +333,10 @@ class _Lane:
         self.told.append(replace(s, condition=right, value=kernel.Load(what, (self.w.lane,), value.dtype)))
 
     def store(self, s: kernel.Store, on: kernel.Name | None, certain: bool) -> None:
-        w, at = self.w, tuple(self.index(i) for i in s.index)
+        w, at = self.w, s.index
         value = self.value(s.value)
         if s.buffer not in w.own:
+            at = self.inside(at)
             if on is not None:
                 old = self.let(s.buffer, kernel.Load(s.buffer, at, w.buffers[s.buffer].dtype))
                 s = replace(s, value=self.chosen(on, combined(old, value, s.combine), old), combine=None)
@@ -341,7 +354,7 @@ class _Lane:
         self.known = {p: e for p, e in self.known.items() if not _may_meet(p, place)}
         self.known[place] = value
         if s.buffer in w.kept:
-            self.body.append(kernel.Store(s.buffer, (*at, w.lane), value))
+            self.body.append(kernel.Store(s.buffer, (*self.inside(at), w.lane), value))
 
     def chosen(self, on: kernel.Name | None, new: kernel.Expression, old: kernel.Expression) -> kernel.Expression:
         assert on is not None
@@ -350,11 +363,23 @@ class _Lane:
     def element(self, place: tuple[str, Any], dtype: Any) -> kernel.Expression:
         """What a place of a temporary holds now."""
         if place not in self.known:
-            self.known[place] = self.let(place[0], kernel.Load(place[0], (*place[1], self.w.lane), dtype))
+            self.known[place] = self.let(place[0], kernel.Load(place[0], (*self.inside(place[1]), self.w.lane), dtype))
         return self.known[place]
 
-    def index(self, i: Any) -> Any:
-        return i if isinstance(i, (int, integers.Integer)) else self.value(i)
+    def inside(self, at: tuple[Any, ...]) -> tuple[Any, ...]:
+        """An index of which items that take no part have some place as well."""
+        return tuple(map(self.one_inside, at))
+
+    def one_inside(self, i: Any) -> Any:
+        if not isinstance(i, (int, integers.Integer)):
+            raise UnfitError
+        if self.on is None or isinstance(i, int) or not integers.symbols(i) & (self.w.split.varying - {self.w.loop.index}):
+            return i
+        if i not in self.places:
+            there = self.let("there", kernel.Index(i))
+            text, arguments = "index({x} if {on} else 0)", (("x", there), ("on", self.on))
+            self.places[i] = integers.symbol(self.let("place", kernel.Apply(text, arguments, INTP)).name)
+        return self.places[i]
 
     def value(self, e: kernel.Expression) -> kernel.Expression:
         """An expression of the item, read where its values are."""
@@ -371,17 +396,12 @@ class _Lane:
 
     def near(self, e: kernel.Load) -> kernel.Load:
         """An element that every pass reads, from where those of all items are side by side."""
-        w = self.w
-        if not self.run.again or e.buffer in w.written:
-            return e
-        names: set[str] = set()
-        for i in e.index:
-            if not isinstance(i, (int, integers.Integer)):
-                return e
-            names |= integers.symbols(i)
-        along = isinstance(e.index[-1], integers.Integer) and integers.coefficient(e.index[-1], w.loop.index) == 1 if e.index else True
-        if along or w.loop.index not in names or names & w.inner:
-            return e
+        w, item = self.w, self.w.loop.index
+        at = self.inside(e.index)
+        names = names_in(e)
+        along = bool(at) and integers.coefficient(at[-1], item) == 1
+        if not self.run.again or e.buffer in w.written or along or item not in names or names & w.inner:
+            return replace(e, index=at)
         key = e.buffer, e.index
         if key not in w.copies:
             w.copies[key] = w.array(f"{e.buffer}_items", e.dtype), e

@@ -160,6 +160,8 @@ class _Cut:
         self.surveys: dict[tuple[int, Int], Survey] = {}
         self.mentions = [{self.base(b) for b in mentioned([s])} for s in self.body]
         self.written = {self.base(name) for name in _written(self.body)}
+        self.made = {s.name for s in traversal.within(self.body) if isinstance(s, kernel.Let)}
+        """What is known only while the kernel runs: the number of lanes must be known before."""
 
     def base(self, name: str) -> str:
         return self.buffers[name].of or name if name in self.buffers else name
@@ -197,7 +199,7 @@ class _Cut:
     def group(self, seed: int, least: int) -> tuple[int, int, Int] | None:
         """The widest run of statements around a seed that lanes go through without each other, and how many lanes there are."""
         for extent in sorted(set(extents(self.body[seed])), key=lambda n: -n if isinstance(n, int) else -(1 << 62)):
-            if isinstance(extent, int) and extent <= self.width(seed, seed + 1, extent):
+            if integers.symbols(extent) & self.made or (isinstance(extent, int) and extent <= self.width(seed, seed + 1, extent)):
                 continue
             found = self.least_apart(seed, least, extent)
             if found is None:

@@ -74,6 +74,7 @@ class Split:
         """The names that follow from the number of a pass, and from which."""
         self.tapes: dict[str, set[str]] = {}
         """What grows, and by the numbers of which passes: at its place for a pass, nothing of an item is lost that takes no part in it."""
+        self.known: dict[tuple[int, Int], tuple[Int, kernel.Load]] = {}
         self.parts = self.split(loop.body, None, False)
         if not any(isinstance(p, Rounds) for p in self.parts):
             raise UnfitError
@@ -91,7 +92,7 @@ class Split:
                         self.counted(parts, s, mask, again)
                     zeros = zeros - {t.buffer for t in traversal.within(s.body) if isinstance(t, kernel.Store)}
                 case kernel.Allocate(name, dtype, shape):
-                    longest = tuple(self.longest(parts, n, mask, again) if self.varies(n) else n for n in shape)
+                    longest = tuple(self.longest(parts, n, mask, again)[0] if self.varies(n) else n for n in shape)
                     _before(parts, kernel.Allocate(name, dtype, longest))
                 case kernel.Grow(name, length):
                     if self.varies(length):
@@ -154,8 +155,7 @@ class Split:
             return
         if loop.lo != 0:
             raise UnfitError
-        trips = self.flag("trips", kernel.INT64)
-        most = self.longest(parts, loop.hi, mask, again, trips)
+        most, trips = self.longest(parts, loop.hi, mask, again)
         index = self.fresh(loop.index)
         self.common.add(index)
         upwards = integers.symbol(index)
@@ -176,23 +176,25 @@ class Split:
             count += sum(bool(names & (self.varying - {self.item})) for names in found)
         return count
 
-    def longest(self, parts: list[Part], n: Int, mask: kernel.Expression | None, again: bool, flag: kernel.Load | None = None) -> Int:
-        """The largest value of an integer among the items that take part."""
-        trips = flag or self.flag("length", kernel.INT64)
-        most, mine = self.total(parts, "most", ZERO), self.fresh("mine")
-        self.varying.add(mine)
-        value: kernel.Expression = kernel.Name(mine, kernel.INT64)
-        if mask is not None:
-            value = kernel.Apply("{x} if {on} else 0", (("x", value), ("on", mask)), kernel.INT64)
-        _run(parts, mask, again).body += [
-            kernel.Let(mine, kernel.Index(n)),
-            kernel.Store(trips.buffer, trips.index, value),
-            kernel.Update(most.name, trips, "max"),
-        ]
-        name = self.fresh("longest")
-        self.common.add(name)
-        parts.append(kernel.Let(name, kernel.Apply("index({x})", (("x", most),), INTP)))
-        return integers.symbol(name)
+    def longest(self, parts: list[Part], n: Int, mask: kernel.Expression | None, again: bool) -> tuple[Int, kernel.Load]:
+        """The largest value of an integer among the items that take part, and where the value of each is: 0 for the others."""
+        key = id(parts), n
+        if key not in self.known:
+            mine, trips, most = self.fresh("mine"), self.flag("trips", kernel.INT64), self.total(parts, "most", ZERO)
+            self.varying.add(mine)
+            value: kernel.Expression = kernel.Name(mine, kernel.INT64)
+            if mask is not None:
+                value = kernel.Apply("{x} if {on} else 0", (("x", value), ("on", mask)), kernel.INT64)
+            _run(parts, mask, again).body += [
+                kernel.Let(mine, kernel.Index(n)),
+                kernel.Store(trips.buffer, trips.index, value),
+                kernel.Update(most.name, trips, "max"),
+            ]
+            longest = self.fresh("longest")
+            self.common.add(longest)
+            parts.append(kernel.Let(longest, kernel.Apply("index({x})", (("x", most),), INTP)))
+            self.known[key] = integers.symbol(longest), trips
+        return self.known[key]
 
 
 def _run(parts: list[Part], mask: kernel.Expression | None, again: bool) -> Run:

@@ -456,7 +456,7 @@ class Whole:
             e.depths[symbol] = len(e.scopes) - 1
             written()
         e.sizes.remove(symbol)
-        e.emit(kernel.Let(symbol, kernel.Apply("index({x})", (("x", count),), kernel.INT64)))
+        e.emit(kernel.Let(symbol, kernel.Apply("index({x})", (("x", count),), INTP)))
         for b in e.buffers.values():
             if b.role == "local" and b.name not in there and b.name not in e.made:
                 e.made.add(b.name)
