@@ -79,6 +79,8 @@ class Function:
             self.current: dict[str, str] = {}
             self.ends: list[tuple[Any, Any]] = []
             self.scratch: list[Room] = []
+            self.lacking: Any = None
+            """Where a function goes on that gets no memory."""
             self.growing: dict[str, Room] = {}
             """The arrays that move when they grow, by name."""
             try:
@@ -91,6 +93,7 @@ class Function:
                     self.body(self.tree.body)
                     if not self.builder.block.is_terminated:
                         self.give_back(Static(None))
+                    self.give_up()
             except _Again:
                 continue
             return llvm
@@ -231,6 +234,12 @@ class Function:
         for slot in self.scratch:
             self.values.free(self.builder, slot)
         self.unit.leave(self.builder, self.result, value)
+
+    def give_up(self) -> None:
+        """Where those places go on that got no memory."""
+        if self.lacking is not None:
+            self.builder.position_at_end(self.lacking)
+            self.give_back(Static(None))
 
     def loop(self, name: str, limits: list[Operand], body: Sequence[ast.stmt]) -> None:
         b = self.builder
@@ -388,7 +397,9 @@ class Function:
             with b.if_then(b.icmp_unsigned("==", b.load(room.address), ir.Constant(ir.IntType(8).as_pointer(), None)), likely=False):
                 self.values.store(b, status, [Static(0)], Static(-1))
                 self.values.store(b, status, [Static(1)], Value(types.int64, size))
-                self.give_back(Static(None))
+                # One way out for all of them: each frees everything, which is much code in a function of many arrays.
+                self.lacking = self.lacking or b.append_basic_block("lacking")
+                b.branch(self.lacking)
 
     def indices(self, at: ast.expr) -> list[Operand]:
         found = self.expression(at)

@@ -123,6 +123,8 @@ class _Writer:
         """What many passes read, far apart in memory, and where it is side by side."""
         self.checked: list[str] = []
         """What is told of checks."""
+        self.local = set(self.kept)
+        """What has an element for each place of a block."""
 
     def hand_over(self) -> None:
         """Temporaries for the names that are made in one run and read in another."""
@@ -187,12 +189,23 @@ class _Writer:
         if self.copies:
             copy = [kernel.Store(name, (self.lane,), e) for name, e in self.copies.values()]
             body = [replace(self.loop, body=tuple(copy), own=None), *body]
+        # A place without an item takes no part in anything.
+        none = [kernel.Store(f, (0, self.lane), kernel.Literal(0, d)) for f, d in self.split.flags.items() if f in self.kept]
+        body = [self.all_places(none), *body]
         names = [*sorted(self.kept - provided), *[name for name, _ in self.copies.values()], *self.checked]
         return tuple(body), tuple([kernel.Allocate(name, self.buffers[name].dtype, self.buffers[name].shape) for name in names])
+
+    def all_places(self, body: Sequence[kernel.Statement]) -> kernel.Loop:
+        """A loop over all places of a block, the last of which may be without items: so many passes are whole registers."""
+        name = self.fresh("lane")
+        given = {self.loop.index: self.loop.lo + integers.symbol(name)}
+        changed = traversal.mapped(body, lambda e: integers.substitute(e, given) if isinstance(e, integers.Integer) else e)
+        return kernel.Loop(name, 0, self.width, changed)
 
     def array(self, hint: str, dtype: Any) -> str:
         name = self.fresh(hint)
         self.buffers[name] = kernel.Buffer(name, dtype, (self.width,), "local")
+        self.local.add(name)
         return name
 
     def all(self, parts: Sequence[Part]) -> list[kernel.Statement]:
@@ -277,11 +290,22 @@ class _Lane:
         failed = kernel.Name(self.w.fresh("failed"), BOOL)
         for s in self.run.body:
             self.statement(s, on, True, failed)
-        loop = replace(self.w.loop, body=tuple(self.body), own=None)
+        some = replace(self.w.loop, body=tuple(self.body), own=None)
+        loop = some if on is None or self.reaches_out() else self.w.all_places(self.body)
         if not self.told:
             return [loop]
         # Whether checks hold is asked behind the loop, which vectorises then.
-        return [kernel.Declare(failed.name, FALSE), loop, kernel.If(failed, (replace(loop, body=tuple(self.told)),))]
+        return [kernel.Declare(failed.name, FALSE), loop, kernel.If(failed, (replace(some, body=tuple(self.told)),))]
+
+    def reaches_out(self) -> bool:
+        """Whether this reads or writes what only items have, and not all places of a block."""
+        for s in self.body:
+            accesses: list[kernel.Load | kernel.Store] = [*traversal.loads(s), *([s] if isinstance(s, kernel.Store) else [])]
+            for a in accesses:
+                local = a.buffer in self.w.local and a.index[-1] == self.w.lane
+                if any(self.w.loop.index in names_in(i) for i in (a.index[:-1] if local else a.index)):
+                    return True
+        return False
 
     def let(self, hint: str, value: kernel.Expression) -> kernel.Name:
         if isinstance(value, kernel.Name) and value.name not in self.w.variables:
