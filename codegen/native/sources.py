@@ -85,3 +85,38 @@ def _lambda(code: CodeType, lines: Sequence[str], start: tuple[int, int], end: t
     found = ast.parse(f"lambda {', '.join(names)}: ({b''.join(chosen).decode()})", mode="eval").body
     assert isinstance(found, ast.Lambda)
     return found
+
+
+def assignments(tree: ast.FunctionDef | ast.Lambda) -> tuple[dict[str, int], set[str]]:
+    """How often each name is assigned, and which arrays grow; all loops over one name together count once, since each binds it for its own body."""
+    count = {a.arg: 1 for a in tree.args.args}
+    grown: set[str] = set()
+    counters: set[str] = set()
+    # Names are assigned by statements only, of which there are far fewer than expressions.
+    pending: list[ast.AST] = [] if isinstance(tree, ast.Lambda) else list(tree.body)
+    while pending:
+        s = pending.pop()
+        match s:
+            case ast.Assign([ast.Name(name)], ast.Call(ast.Name("grown"))):
+                # What grows is still the same variable.
+                grown.add(name)
+            case ast.Assign(targets):
+                pending.extend(targets)
+            case ast.AugAssign(target):
+                pending.extend((target, target))
+            case ast.AnnAssign(target):
+                pending.append(target)
+            case ast.Name(name):
+                count[name] = count.get(name, 0) + 1
+            case ast.Tuple(parts):
+                pending.extend(parts)
+            case ast.For(ast.Name(name), _, body, otherwise):
+                counters.add(name)
+                pending.extend((*body, *otherwise))
+            case ast.For(target, _, body, otherwise):
+                pending.extend((target, *body, *otherwise))
+            case ast.While(_, body, otherwise) | ast.If(_, body, otherwise):
+                pending.extend((*body, *otherwise))
+    for name in counters:
+        count[name] = count.get(name, 0) + 1
+    return count, grown

@@ -21,6 +21,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 
 from .calls import Calls
+from .sources import assignments
 from .values import PLACED, SCALARS, Array, Operand, Room, Static, Tuple, UntranslatableError, Value, side_by_side
 
 BINARY = {
@@ -62,7 +63,7 @@ class Function:
         self.tree = tree
         cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
         self.outside = {**builtins.__dict__, **function.__globals__, **{n: c.cell_contents for n, c in cells}}
-        count, self.grows = _assignments(tree)
+        count, self.grows = assignments(tree)
         self.inside = count.keys()
         self.kinds: dict[str, Any] = {name: None for name, times in count.items() if times > 1}
         """The types of the variables that need memory: assigned in several places, or read outside of the block of their assignment."""
@@ -474,41 +475,6 @@ class Function:
         for value, block in merged:
             phi.add_incoming(value, block)
         return self.values.taken(b, Value(kind, phi))
-
-
-def _assignments(tree: ast.FunctionDef | ast.Lambda) -> tuple[dict[str, int], set[str]]:
-    """How often each name is assigned, and which arrays grow; all loops over one name together count once, since each binds it for its own body."""
-    count = {a.arg: 1 for a in tree.args.args}
-    grown: set[str] = set()
-    counters: set[str] = set()
-    # Names are assigned by statements only, of which there are far fewer than expressions.
-    pending: list[ast.AST] = [] if isinstance(tree, ast.Lambda) else list(tree.body)
-    while pending:
-        s = pending.pop()
-        match s:
-            case ast.Assign([ast.Name(name)], ast.Call(ast.Name("grown"))):
-                # What grows is still the same variable.
-                grown.add(name)
-            case ast.Assign(targets):
-                pending.extend(targets)
-            case ast.AugAssign(target):
-                pending.extend((target, target))
-            case ast.AnnAssign(target):
-                pending.append(target)
-            case ast.Name(name):
-                count[name] = count.get(name, 0) + 1
-            case ast.Tuple(parts):
-                pending.extend(parts)
-            case ast.For(ast.Name(name), _, body, otherwise):
-                counters.add(name)
-                pending.extend((*body, *otherwise))
-            case ast.For(target, _, body, otherwise):
-                pending.extend((target, *body, *otherwise))
-            case ast.While(_, body, otherwise) | ast.If(_, body, otherwise):
-                pending.extend((*body, *otherwise))
-    for name in counters:
-        count[name] = count.get(name, 0) + 1
-    return count, grown
 
 
 def _reading(target: ast.expr) -> ast.expr:
