@@ -21,7 +21,7 @@ from ..ir.graph import Atom, Literal, Node, Var
 from ..types import Int, Shape
 from .bounds import nonnegative, reshape_index
 from .counts import counted_by
-from .names import Names
+from .names import Names, comment_of, place_of
 
 Index = tuple[Int, ...]
 UNROLLED = 8
@@ -270,6 +270,11 @@ class Emitter:
         for name, atom, dtype in zip(node.op.inputs, node.inputs, dtypes, strict=True):
             value = self.element(atom, aligned(index, atom.type.shape))
             arguments.append((name, converted(value, dtype)))
+        if node.op.name == "add":
+            # Nothing is added where the adjoint of a slice has nothing.
+            for k, atom in enumerate(node.inputs):
+                if isinstance(arguments[k][1], kernel.Literal) and isinstance(atom, Var) and self.made_by(atom) in ("embed", "add"):
+                    return arguments[1 - k][1]
         number = counted_by(node.op.name, [x for _, x in arguments]) if var.type.dtype == INT64 else None
         if number is not None:
             return number
@@ -283,6 +288,9 @@ class Emitter:
         if counted and dtype != INT64:
             value = kernel.Apply("{x}", (("x", kernel.Apply(code, tuple(arguments), INT64)),), dtype)
         return self.shared(node, var, value)
+
+    def made_by(self, var: Var) -> str:
+        return self.definitions[var][0].op.name if var in self.definitions else ""
 
     def shared(self, node: Node, var: Var, value: kernel.Expression) -> kernel.Name:
         """A name for the value, the one it has already where it is computed from the same names."""
@@ -489,11 +497,3 @@ def place(index: Index, node: Node, position: Iterable[Int]) -> Index:
 def divides(value: Int) -> bool:
     """Whether an expression holds a quotient or remainder."""
     return not isinstance(value, int) and any(isinstance(a, integers.Binary) for m, _ in value.terms for a in m)
-
-
-def comment_of(node: Node) -> str:
-    return ", ".join(x for x in (node.op.name, node.where, node.note) if x)
-
-
-def place_of(node: Node) -> str:
-    return f" ({node.where})" if node.where else ""

@@ -1,4 +1,4 @@
-"""Names of the generated function's variables: the user's where they are free, never one that the code calls."""
+"""Names of the generated function's variables (the user's where they are free, never one that the code calls), and its comments."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from .._codegen import lowering
-from ..ir.graph import Graph, Var
+from ..ir.graph import Graph, Node, Var
 from ..ir.printer import assign_names
 
 _RESERVED = (
@@ -79,3 +79,11 @@ def templates(graph: Graph) -> Iterator[str]:
             yield from (name, f"{name}_scaled")
     for sub in graph.subgraphs():
         yield from templates(sub)
+
+
+def comment_of(node: Node) -> str:
+    return ", ".join(x for x in (node.op.name, node.where, node.note) if x)
+
+
+def place_of(node: Node) -> str:
+    return f" ({node.where})" if node.where else ""

@@ -10,7 +10,8 @@ from ..ir.graph import Atom, Graph, Literal, Node, Var
 from ..types import Int, Shape
 from .analysis import Analysis
 from .carries import Chain, in_place, sources
-from .lower import BOOL, INTP, Emitter, Storage, aligned, comment_of, converted, is_one, is_small, place_of
+from .lower import BOOL, INTP, Emitter, Storage, aligned, converted, is_one, is_small
+from .names import comment_of, place_of
 from .nests import Nests
 from .packing import is_narrow
 from .taped import taped
