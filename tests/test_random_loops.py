@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from tracegrad.ir.graph import Graph
 from tracegrad.ir.parser import parse_graph
 from tracegrad.ir.verify import verify
 from tracegrad.registry import OPS_BY_NAME
+from tracegrad.schedule import lanes
 from tracegrad.transforms.rewrite import optimize
 
 WRT = (0, 1, 2)
@@ -119,10 +121,10 @@ def check(p: Program, compiled: bool = False) -> None:
     same_in_every_form(reverse_over(tg.grad(p.objective(Library), WRT), directions), args, second, tol * 10, compiled)
 
 
-def check_batch(p: Program, compiled: bool = False) -> None:
+def check_batch(p: Program, compiled: bool = False, count: int = 3) -> None:
     """vmap against a loop; of values and gradients, with every argument mapped and with the vector alone."""
     tol = tolerance(p)
-    rows = [p.arguments(seed) for seed in (1, 2, 3)]
+    rows = [p.arguments(seed) for seed in range(1, 1 + count)]
     batch = tuple(np.stack(column) for column in zip(*rows, strict=True))
     for axes in ((0, 0, 0, 0), (None, 0, None, None)):
         args = tuple(b if a == 0 else rows[0][k] for k, (a, b) in enumerate(zip(axes, batch, strict=True)))
@@ -158,6 +160,14 @@ def test_derivatives(p: Program) -> None:
 @given(programs())
 def test_batches(p: Program) -> None:
     check_batch(p)
+
+
+@settings(max_examples=10, **COMMON)
+@given(programs())
+def test_batches_side_by_side(p: Program) -> None:
+    """Blocks of two items, the last of which has one."""
+    with patch.multiple(lanes, ITEMS=2, SIDE_BY_SIDE=2):
+        check_batch(p, count=5)
 
 
 @settings(max_examples=6, **COMMON)
