@@ -16,6 +16,7 @@ from typing import Any
 from .._codegen import integers, kernel, traversal
 from ..types import Int
 from .lower import BOOL, COMBINING, INTP, converted
+from .memory import mentioned
 from .rounds import FALSE, Part, Rounds, Run, Split, UnfitError, flag_at, names_in
 
 WIDTH = 32
@@ -51,7 +52,7 @@ def fits(loop: kernel.Loop, extent: Int, buffers: Mapping[str, kernel.Buffer]) -
 
 def _check(loop: kernel.Loop, extent: Int, buffers: Mapping[str, kernel.Buffer], width: int) -> None:
     own = loop.own or frozenset()
-    if loop.own is None or loop.sequential or own & {b.of for b in buffers.values()}:
+    if loop.own is None or loop.sequential or any(buffers[b].of in own for b in mentioned(loop.body) if b in buffers):
         raise UnfitError
     asked = {s.name for s in traversal.within(loop.body) if isinstance(s, kernel.Allocate)}
     sizes = [integers.product(buffers[name].shape) * buffers[name].dtype.itemsize for name in own - asked]

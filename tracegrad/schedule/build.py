@@ -16,7 +16,7 @@ from .bounds import Facts
 from .joining import join
 from .lanes import lanes
 from .lower import Emitter, Storage, is_one
-from .memory import plan, prune
+from .memory import plan, prune, seen_through
 from .names import Names, templates
 from .nests import Nests
 from .packing import pack
@@ -116,7 +116,7 @@ class Builder:
         self.run(self.graph, self.outputs)
         self.flush()
         buffers, fresh = self.emitter.buffers, self.names.fresh
-        phases = pack(prune(self.phases, buffers), buffers, fresh)
+        phases = pack(prune(seen_through(self.phases, buffers), buffers), buffers, fresh)
         if not self.device:
             joined = join(phases)
             phases = prune(lanes(phases if joined == phases else prune(joined, buffers), buffers, fresh), buffers)

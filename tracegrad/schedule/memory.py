@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from .._codegen import integers, kernel, traversal
 from ..types import Int
 from .bounds import at_most
@@ -74,6 +76,19 @@ def prune(phases: list[kernel.Phase], buffers: dict[str, kernel.Buffer]) -> list
         if changed == phases:
             return phases
         phases = changed
+
+
+def seen_through(phases: Iterable[kernel.Phase], buffers: dict[str, kernel.Buffer]) -> list[kernel.Phase]:
+    """The phases with elements that a view shows at a known place as those of the buffer itself, which may live in registers then."""
+
+    def move(name: str, at: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
+        view = buffers[name]
+        if not view.of or not all(isinstance(i, int) for i in (*at, *view.shape, *buffers[view.of].shape)):
+            return name, at
+        place = np.ravel_multi_index(at, view.shape)
+        return view.of, tuple(map(int, np.unravel_index(place, buffers[view.of].shape)))
+
+    return [replace(p, body=traversal.moved(p.body, move)) for p in phases]
 
 
 def mentioned(body: Iterable[kernel.Statement]) -> set[str]:

@@ -49,7 +49,7 @@ def promote(phases: Sequence[kernel.Phase], buffers: Mapping[str, kernel.Buffer]
 def small(body: Sequence[kernel.Statement], buffers: Mapping[str, kernel.Buffer]) -> set[str]:
     """The temporaries that may be local variables as far as their size and these statements go."""
     fitting = {b.name for b in buffers.values() if b.role == "temp" and not b.of and is_small(b.shape)}
-    return fitting - {b.of for b in buffers.values() if b.of} - _elsewhere(tuple(body))
+    return fitting - {buffers[b].of for b in mentioned(body) if b in buffers} - _elsewhere(tuple(body))
 
 
 def _places(buffer: kernel.Buffer, fresh: Callable[[str], str]) -> dict[tuple[Any, ...], str]:

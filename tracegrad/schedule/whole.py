@@ -10,6 +10,7 @@ from ..ir.graph import Atom, Graph, Literal, Node, Var
 from ..types import Int, Shape
 from .analysis import Analysis
 from .carries import Chain, in_place, sources
+from .elimination import eliminate, is_few
 from .lower import BOOL, INTP, Emitter, Storage, aligned, converted, is_one, is_small
 from .names import comment_of, place_of
 from .nests import Nests
@@ -187,6 +188,9 @@ class Whole:
         e = self.emitter
         rule = node.op.lowering
         assert isinstance(rule, (lowering.Library, lowering.Kernel))
+        if (len(e.scopes) > 1 or self.builder.device) and is_few(node):
+            eliminate(self, node)
+            return
         operands, scale = absorbed(node, e.storage.__contains__, lambda v: e.definitions[v][0])
         arguments: list[Any] = [self.contiguous(atom) for atom, _ in operands]
         flags: list[Any] = [operands[k][1] for k in rule.absorbs_transpose] if isinstance(rule, lowering.Library) else []
