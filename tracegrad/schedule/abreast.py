@@ -318,6 +318,8 @@ class _Lane:
     def statement(self, s: kernel.Statement, on: kernel.Name | None, certain: bool, failed: kernel.Name) -> None:
         """A statement for those of which `on` says that they take part; not `certain`: that this branch is theirs."""
         match s:
+            case kernel.Let(name, kernel.Apply("index({x})", ((_, value),)), comment) if on is not None:
+                self.body.append(kernel.Let(name, self.index_or_0(value), comment))
             case kernel.Let() | kernel.Declare():
                 self.body.append(replace(s, value=self.value(s.value)))
             case kernel.Update(name, value, combine, exact) if certain:
@@ -401,10 +403,14 @@ class _Lane:
         if self.on is None or isinstance(i, int) or not integers.symbols(i) & (self.w.split.varying - {self.w.loop.index}):
             return i
         if i not in self.places:
-            there = self.let("there", kernel.Index(i))
-            text, arguments = "index({x} if {on} else 0)", (("x", there), ("on", self.on))
-            self.places[i] = integers.symbol(self.let("place", kernel.Apply(text, arguments, INTP)).name)
+            self.places[i] = integers.symbol(self.let("place", self.index_or_0(kernel.Index(i))).name)
         return self.places[i]
+
+    def index_or_0(self, value: kernel.Expression) -> kernel.Expression:
+        """An integer as an index, 0 for items that take no part, whose integers may be anything."""
+        assert self.on is not None
+        there = self.let("there", self.value(value))
+        return kernel.Apply("index({x} if {on} else 0)", (("x", there), ("on", self.on)), INTP)
 
     def value(self, e: kernel.Expression) -> kernel.Expression:
         """An expression of the item, read where its values are."""
