@@ -80,8 +80,14 @@ def short_loop_inside(x: Any) -> Any:
     return tg.while_loop(lambda s: s > 0.4, step, x + 1)
 
 
+def a_loop_tells_the_next(x: Any) -> Any:
+    """The second derivative goes twice along each of two tapes, of other lengths."""
+    s = tg.while_loop(lambda s: s > 0.9, lambda s: s * np.sin(x), x)
+    return tg.fori_loop(0, np.floor(3 * s).astype(int), lambda i, s: np.sin(s), s)
+
+
 FUNCTIONS = [heron, secant, power, nested, branching, several, short_loop_inside]
-TWICE = [heron, secant, nested, branching]
+TWICE = [heron, secant, nested, branching, a_loop_tells_the_next]
 CASES = [(f, what) for what in ("value", "gradient", "second", "forward") for f in (TWICE if what == "second" else FUNCTIONS)]
 
 

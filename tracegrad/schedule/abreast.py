@@ -147,9 +147,11 @@ class _Writer:
             if isinstance(s, kernel.Let):
                 self.free.add(place)
                 body = self.runs[k].body
-                if s not in body:
+                # Its value may have been given other names meanwhile.
+                where = next((n for n, t in enumerate(body) if isinstance(t, kernel.Let) and t.name == name), None)
+                if where is None:
                     raise UnfitError
-                body.insert(body.index(s) + 1, kernel.Store(place, (0,), kernel.Name(name, s.value.dtype)))
+                body.insert(where + 1, kernel.Store(place, (0,), kernel.Name(name, s.value.dtype)))
                 for other in others:
                     again = self.fresh(name)
                     self.split.varying.add(again)

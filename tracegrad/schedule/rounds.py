@@ -75,7 +75,7 @@ class Split:
         self.tapes: dict[str, set[str]] = {}
         """What grows, and by the numbers of which passes: at its place for a pass, nothing of an item is lost that takes no part in it."""
         self.known: dict[tuple[int, Int], tuple[Int, kernel.Load]] = {}
-        self.parts = self.split(loop.body, None, False)
+        self.parts = self.split(_distinct(loop.body, fresh, set()), None, False)
         if not any(isinstance(p, Rounds) for p in self.parts):
             raise UnfitError
 
@@ -144,8 +144,10 @@ class Split:
         ask(_run(parts, mask, again), mask)
         inner = self.split(_with_passes(loop.body, passed, zeros), alive, True)
         ask(_run(inner, alive, True), alive)
-        start, end = kernel.Update(some.name, FALSE, None), kernel.Update(passed.name, ONE, "add")
-        parts.append(Rounds(kernel.While(some, ()), [start, *inner, end]))
+        # No list is made anew: `known` tells them apart.
+        inner.insert(0, kernel.Update(some.name, FALSE, None))
+        inner.append(kernel.Update(passed.name, ONE, "add"))
+        parts.append(Rounds(kernel.While(some, ()), inner))
 
     def counted(self, parts: list[Part], loop: kernel.Loop, mask: kernel.Expression | None, again: bool) -> None:
         """Passes for the item that has most of them."""
@@ -195,6 +197,19 @@ class Split:
             parts.append(kernel.Let(longest, kernel.Apply("index({x})", (("x", most),), INTP)))
             self.known[key] = integers.symbol(longest), trips
         return self.known[key]
+
+
+def _distinct(body: Sequence[kernel.Statement], fresh: Callable[[str], str], made: set[str]) -> tuple[kernel.Statement, ...]:
+    """The statements with each name made once: two graphs of which one is the other's derivative call a size the same."""
+    result = list(body)
+    for k in range(len(result)):
+        if isinstance(s := result[k], kernel.Let):
+            if s.name in made:
+                result[k:] = traversal.renamed(result[k:], s.name, fresh(s.name))
+            else:
+                made.add(s.name)
+        result[k] = traversal.with_bodies(result[k], lambda inner: _distinct(inner, fresh, made))
+    return tuple(result)
 
 
 def _run(parts: list[Part], mask: kernel.Expression | None, again: bool) -> Run:
