@@ -204,10 +204,10 @@ def _distinct(body: Sequence[kernel.Statement], fresh: Callable[[str], str], mad
     result = list(body)
     for k in range(len(result)):
         if isinstance(s := result[k], kernel.Let):
-            if s.name in made:
-                result[k:] = traversal.renamed(result[k:], s.name, fresh(s.name))
-            else:
-                made.add(s.name)
+            name = s.name
+            if name in made:
+                result[k:] = traversal.renamed(result[k:], s.name, name := fresh(s.name))
+            made.add(name)
         result[k] = traversal.with_bodies(result[k], lambda inner: _distinct(inner, fresh, made))
     return tuple(result)
 
