@@ -10,11 +10,11 @@ from ..ir.graph import Atom, Graph, Literal, Node, Var
 from ..types import Int, Shape
 from .analysis import Analysis
 from .carries import Chain, in_place, sources
-from .elimination import eliminate, is_few
 from .lower import BOOL, INTP, Emitter, Storage, aligned, converted, is_one, is_small
 from .names import comment_of, place_of
 from .nests import Nests
 from .packing import is_narrow
+from .small_matrices import is_small_matrix, write_out
 from .taped import taped
 from .tasks import Task, bundles, loops
 
@@ -188,8 +188,8 @@ class Whole:
         e = self.emitter
         rule = node.op.lowering
         assert isinstance(rule, (lowering.Library, lowering.Kernel))
-        if (len(e.scopes) > 1 or self.builder.device) and is_few(node):
-            eliminate(self, node)
+        if (len(e.scopes) > 1 or self.builder.device) and is_small_matrix(node):
+            write_out(self, node)
             return
         operands, scale = absorbed(node, e.storage.__contains__, lambda v: e.definitions[v][0])
         arguments: list[Any] = [self.contiguous(atom) for atom, _ in operands]

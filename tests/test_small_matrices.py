@@ -1,4 +1,4 @@
-"""Systems of a few equations inside of loops, which are written out there."""
+"""Small systems, inverses, determinants and factors inside of loops, which are written out there."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.linalg import solve_triangular
 
 import tracegrad as tg
 from tests.unjitted import run_unjitted
@@ -64,6 +65,74 @@ def test_solutions(shape: tuple[int, ...], dtype: Any) -> None:
         names, graph, inputs = calls(inverses, m, x)
         assert names == []
         np.testing.assert_allclose(run_unjitted(graph, inputs)[0], tg.jit(inverses)(m, x), rtol=tolerance)
+
+
+def each(f: Any) -> Any:
+    """A function of each matrix of a stack, in a loop."""
+    return lambda stack: tg.map(f, stack)
+
+
+def lower_of(m: Any) -> Any:
+    return np.linalg.cholesky(m @ m.T + np.eye(m.shape[0], dtype=m.dtype))
+
+
+OTHERS = {
+    "det": (np.linalg.det, np.linalg.det),
+    "slogdet": (lambda m: np.stack([x * 1.0 for x in np.linalg.slogdet(m)]), lambda m: np.array(np.linalg.slogdet(m))),
+    "cholesky": (lower_of, lower_of),
+    **{
+        f"triangle {lower} {trans} {unit}": (
+            lambda m, lower=lower, trans=trans, unit=unit: triangular(m, lower, trans, unit),
+            lambda m, lower=lower, trans=trans, unit=unit: solve_triangular(m, m[:, :1], trans, lower, unit),
+        )
+        for lower in (False, True)
+        for trans in (0, 1)
+        for unit in (False, True)
+    },
+}
+
+
+def triangular(m: Any, lower: bool, trans: int, unit: bool) -> Any:
+    return tg.linalg.triangular_solve(m, m[:, :1], lower, trans, unit)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("what", OTHERS)
+def test_other_operations(what: str, dtype: Any) -> None:
+    f, reference = OTHERS[what]
+    for n in (1, 2, 3, 4):
+        stack = RNG.normal(size=(6, n, n)).astype(dtype)
+        found = tg.jit(each(f))(stack)
+        assert found.dtype == dtype
+        np.testing.assert_allclose(found, np.stack([reference(m) for m in stack]), rtol=1e-10 if dtype == np.float64 else 2e-3, atol=1e-5)
+        assert (calls(each(f), stack)[0] == []) == (n * (n + ("triangle" in what)) <= 20)
+
+
+def test_determinants_of_singular_matrices() -> None:
+    stack = np.array([np.zeros((3, 3)), np.ones((3, 3)), np.diag([1.0, 0.0, 2.0]), np.diag([1.0, 2.0, 0.0]), np.eye(3)[::-1]])
+    np.testing.assert_array_equal(tg.jit(each(np.linalg.det))(stack), [0, 0, 0, 0, -1])
+    signs, logarithms = tg.jit(each(np.linalg.slogdet))(stack)
+    np.testing.assert_array_equal(signs, [0, 0, 0, 0, -1])
+    np.testing.assert_array_equal(logarithms, [-np.inf] * 4 + [0])
+    stack[1, 2, 1] = np.nan
+    assert np.isnan(tg.jit(each(np.linalg.det))(stack)[1])
+
+
+@pytest.mark.parametrize(
+    ("f", "message"),
+    [
+        (np.linalg.inv, "Singular matrix"),
+        (lambda m: tg.linalg.triangular_solve(m, m), "Singular matrix"),
+        (lambda m: np.linalg.cholesky(m), "not positive definite"),
+    ],
+)
+def test_what_routines_refuse(f: Any, message: str) -> None:
+    stack = np.stack([np.eye(2), np.array([[0.0, 0.0], [1.0, 1.0]])])
+    with pytest.raises(np.linalg.LinAlgError, match=message):
+        tg.jit(each(f))(stack)
+    stack[1] = np.nan
+    if f is np.linalg.inv:
+        assert np.all(np.isnan(tg.jit(each(f))(stack)[1]))
 
 
 def test_derivatives() -> None:
