@@ -246,7 +246,7 @@ def test_what_was_compiled() -> None:
     f = tg.jit(
         tg.value_and_grad(lambda a: np.linalg.solve(a, a[0]).sum() + tg.while_loop(lambda c: c.sum() < 50, lambda c: c * c, a).sum())
     )
-    a = on_device(np.eye(2) * 2 + 1)
+    a = on_device(np.eye(5) * 2 + 1)
     source = f.source(a)
     for part in (
         "# The host:",
