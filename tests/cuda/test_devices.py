@@ -260,7 +260,7 @@ def test_what_was_compiled() -> None:
     assert "threadIdx" not in f.source(a.cpu())
     assert "return" in str(f.graphs(a)[1])
     memory = f.memory(a)
-    assert (memory.arguments, memory.results) == (32, 40)
+    assert (memory.arguments, memory.results) == (200, 208)
     assert memory.temporaries > 0
     assert memory.counted
 
