@@ -11,7 +11,7 @@ import pytest
 import tracegrad as tg
 from tests.unjitted import run_unjitted
 from tracegrad._codegen import kernel
-from tracegrad.schedule import schedule
+from tracegrad.schedule import build, fission, schedule
 from tracegrad.transforms.rewrite import optimize
 
 RNG = np.random.default_rng(11)
@@ -49,6 +49,7 @@ def orbit_plain(x: Any, v: Any, k: Any) -> Any:
 
 
 X, V = RNG.normal(size=(2, LANES))
+DATA = RNG.normal(size=(LANES, STEPS))
 
 
 def test_a_batch_is_one_parallel_phase_whoever_wrote_it() -> None:
@@ -99,6 +100,114 @@ def test_states_that_are_rows() -> None:
     for k in (0, 333, LANES - 1):
         for a, b in zip(tg.jit(f)(u, 10.0), tg.grad(lambda u, w: np.sum(rows(u, w) ** 2), (0, 1))(u[k], 10.0), strict=True):
             np.testing.assert_allclose(a[k], b, rtol=1e-11)
+
+
+LOSSES: dict[str, Callable[..., Any]] = {
+    "squares": lambda x, v, path: np.sum(x**2),
+    "a mean of residuals": lambda x, v, path: np.mean((x - DATA[: len(x), 0]) ** 2),
+    "a weighted sum of what costs much": lambda x, v, path: np.sum(DATA[: len(x), 0] * np.log(np.cosh(v))),
+    "several sums": lambda x, v, path: np.sum(x**2) / 3 + np.mean(np.exp(x * v)) + np.sum(path[:, 7]),
+    "residuals of all steps": lambda x, v, path: np.sum((path - DATA[: len(x)]) ** 2) + np.sum(v**4),
+    "norms": lambda x, v, path: np.sum(np.sqrt(np.sum(path**2, axis=1))),
+    "of a product": lambda x, v, path: DATA[: len(x), 1] @ x,
+}
+
+
+def kept(p: kernel.Program) -> int:
+    """What a program needs on one thread, in bytes."""
+    assert isinstance(p.arena, int)
+    return p.arena + sum(8 * int(np.prod(a.shape)) for phase in p.phases for a in phase.local)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_value_beside_the_gradient_of_a_sum(name: str) -> None:
+    def loss(x: Any, v: Any, k: Any) -> Any:
+        (x, v), path = tg.vmap(orbit, in_axes=(0, 0, None))(x, v, k)
+        return LOSSES[name](x, v, path)
+
+    def plain(x: Any, v: Any, k: Any) -> Any:
+        (x, v), path = orbit_plain(x, v, k)
+        return LOSSES[name](x, v, path.T)
+
+    both = tg.value_and_grad(loss, (0, 1, 2))
+    for n in (LANES, 512):
+        x, v = X[:n], V[:n]
+        assert len(blocks(both, x, v, 1.3)) == 1, "there and back in one phase"
+        assert kept(program(both, x, v, 1.3)) <= kept(program(tg.grad(loss, (0, 1, 2)), x, v, 1.3)) + 4 * 8 * n
+        assert kept(program(both, x, v, 1.3)) < 1.5 * (4 if "steps" in name or "norm" in name else 2) * 8 * STEPS * 256, (
+            "what one block needs of all steps"
+        )
+        value, gradients = tg.jit(both)(x, v, 1.3)
+        expected, derivatives = tg.value_and_grad(plain, (0, 1, 2))(x, v, 1.3)
+        np.testing.assert_allclose(value, expected, rtol=1e-12)
+        for a, b in zip(gradients, derivatives, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-13)
+
+
+def last(x: Any) -> Any:
+    return orbit(x, 0.5 * x, 1.3)[0][0]
+
+
+def plainly(x: Any) -> Any:
+    return orbit_plain(x, 0.5 * x, 1.3)[0][0]
+
+
+def test_values_and_gradients_however_they_are_asked_for() -> None:
+    """What else lies between a loop that goes forth and one that goes back."""
+
+    def aux(run: Any) -> Any:
+        return tg.value_and_grad(lambda x: (np.sum(run(x) ** 2), (run(x), np.mean(run(x)), np.max(run(x) * 2))), has_aux=True)
+
+    def product(run: Any) -> Any:
+        return lambda x: (np.sum(run(x) ** 3), tg.jvp(tg.grad(lambda x: np.sum(run(x) ** 3)), (x,), (np.cos(x),)))
+
+    def hidden(run: Any) -> Any:
+        return lambda x: tg.value_and_grad(lambda x: (np.sum(run(x) ** 2)) + 0.1 * np.sum(x * x))(2.0 * x)
+
+    for f in (aux, product, hidden):
+        for run in (tg.vmap(last), last, lambda x: tg.map(last, x)):
+            assert len(blocks(f(run), X)) == 1 or f is product
+            assert kept(program(f(run), X)) < 1.5 * (2 if f is product else 1) * 8 * STEPS * 256
+            for a, b in zip(tg.tree.flatten(tg.jit(f(run))(X))[0], tg.tree.flatten(f(plainly)(X))[0], strict=True):
+                np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-13)
+
+
+def test_rows_of_which_columns_are_summed() -> None:
+    """A sum over lanes alone, of which each lane has several."""
+    u = RNG.normal(size=(LANES, 3))
+
+    def run(u: Any) -> Any:
+        return tg.scan(lambda u, _: (u + 0.01 * np.sin(u) * u[0], None), u, None, length=STEPS)[0]
+
+    def f(u: Any) -> Any:
+        w = tg.vmap(run)(u)
+        return np.sum(w * w), np.sum(w, axis=0), np.prod(1 + w / LANES, axis=0)
+
+    both = tg.value_and_grad(lambda u: (f(u)[0], f(u)[1:]), has_aux=True)
+    assert len(blocks(both, u)) == 1
+    (value, (sums, products)), gradient = tg.jit(both)(u)
+    one = tg.value_and_grad(lambda u: (np.sum(run(u) ** 2), run(u)), has_aux=True)
+    items = [one(row) for row in u]
+    np.testing.assert_allclose(value, sum(i[0][0] for i in items), rtol=1e-12)
+    np.testing.assert_allclose(sums, np.sum([i[0][1] for i in items], axis=0), rtol=1e-11)
+    np.testing.assert_allclose(products, np.prod([1 + i[0][1] / LANES for i in items], axis=0), rtol=1e-11)
+    np.testing.assert_allclose(gradient, [i[1] for i in items], rtol=1e-11)
+
+
+def test_totals_do_not_depend_on_threads() -> None:
+    x = RNG.normal(size=20_011)
+    f = tg.jit(tg.value_and_grad(lambda x, k: np.sum(tg.vmap(lambda x: orbit(x, x, k)[0][0])(x) ** 2), (0, 1)))
+    before, found = tg.get_num_threads(), []
+    try:
+        for threads in (1, 2, 3):
+            tg.set_num_threads(threads)
+            found += [tg.tree.flatten(f(x, 1.3))[0] for _ in range(3)]
+    finally:
+        tg.set_num_threads(before)
+    for other in found[1:]:
+        for a, b in zip(other, found[0], strict=True):
+            np.testing.assert_array_equal(a, b)
+    np.testing.assert_allclose(found[0][0], np.sum(orbit_plain(x, x, 1.3)[0][0] ** 2), rtol=1e-13)
 
 
 def newton(a: Any) -> Any:
@@ -164,6 +273,23 @@ def test_lanes_that_need_each_other(name: str) -> None:
         assert not blocks(f, X), "each step needs all lanes"
 
 
+NOT_SPLIT: dict[str, Callable[[Any], Any]] = {
+    **{name: lambda x, step=step: np.sum(across(step)(x) ** 2) for name, step in NOT_APART.items() if name != "added at places"},
+    "a loss that the way back reads": lambda x: np.sqrt(np.mean(last(x) ** 2)),
+    "few lanes": lambda x: np.sum(last(x[:200]) ** 2),
+    "one loop": lambda x: np.sum(np.sin(x) * last(np.arange(3.0))[0]),
+    "no loop": lambda x: np.sum(np.sin(x) ** 2),
+}
+
+
+@pytest.mark.parametrize("name", NOT_SPLIT)
+def test_where_nothing_is_gained_sums_stay_as_they_are(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    f = tg.value_and_grad(NOT_SPLIT[name])
+    found = program(f, X)
+    monkeypatch.setattr(build, "by_lane", lambda graph: (graph, fission.NOTHING))
+    assert program(f, X).phases == found.phases
+
+
 def test_values_that_all_lanes_share() -> None:
     def f(x: Any, t: Any) -> Any:
         def step(state: Any, w: Any) -> Any:
@@ -200,8 +326,12 @@ def test_much_work_for_all_lanes_is_not_done_by_every_block() -> None:
 def test_sizes_that_are_symbols() -> None:
     f = tg.jit(tg.vmap(tg.grad(lambda x, v, k: orbit(x, v, k)[0][0] ** 2), in_axes=(0, 0, None)))
     plain = tg.vmap(tg.grad(lambda x, v, k: orbit_plain(x, v, k)[0][0] ** 2), in_axes=(0, 0, None))
+    both = tg.jit(tg.value_and_grad(lambda x: np.sum(tg.vmap(last)(x) ** 2)))
     for n in (LANES, 513, 256, 255, 7, 2, 1):
         np.testing.assert_allclose(f(X[:n], V[:n], 1.3), plain(X[:n], V[:n], 1.3), rtol=1e-11, atol=1e-13)
+        for a, b in zip(both(X[:n]), tg.value_and_grad(lambda x: np.sum(plainly(x) ** 2))(X[:n]), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-13)
+    assert both.memory(X[:513]).temporaries < STEPS * 513 * 8 * tg.get_num_threads()
 
 
 def test_as_python() -> None:
@@ -209,6 +339,9 @@ def test_as_python() -> None:
     n = 300
     graph = tg.jit(f).graphs(X[:n], V[:n], 1.3)[0]
     for a, b in zip(run_unjitted(graph, [X[:n], V[:n], np.float64(1.3)]), tg.jit(f)(X[:n], V[:n], 1.3), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+    both = tg.value_and_grad(lambda x: np.sum(last(x) ** 2))
+    for a, b in zip(run_unjitted(optimize(tg.jit(both).graphs(X[:n])[0]), [X[:n]]), both(X[:n]), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from .._codegen import integers, lowering
 from ..ir.graph import Graph, Node, Var
 from ..types import Int
@@ -22,9 +24,9 @@ OPAQUE = (lowering.Library, lowering.Kernel, lowering.Scan, lowering.Scatter, lo
 class Analysis:
     """Decides once per graph; `stored` holds the variables that get a buffer."""
 
-    def __init__(self, graph: Graph, given: set[Var]) -> None:
+    def __init__(self, graph: Graph, given: set[Var], stored: Collection[Var] = ()) -> None:
         self.graph = graph
-        self.stored: set[Var] = set()
+        self.stored: set[Var] = {v for n in graph.nodes for v in n.outputs if v in stored}
         self.given = given
         self.node: dict[Var, Node] = {v: n for n in graph.nodes for v in n.outputs}
         self.uses: dict[Var, list[Node]] = {}

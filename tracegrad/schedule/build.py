@@ -13,6 +13,7 @@ from ..ops.shape import transpose_op
 from ..types import SIZES, ArrayType, Int, Shape
 from .analysis import Analysis
 from .bounds import Facts
+from .fission import NOTHING, Own, by_lane, in_blocks, in_turn
 from .joining import join
 from .lanes import lanes
 from .lower import Emitter, Storage, is_one
@@ -43,7 +44,14 @@ def schedule(graph: Graph, layouts: tuple[str, ...], device: bool = False) -> ke
     sys.setrecursionlimit(max(limit, 20000 + 20 * len(graph.nodes)))
     SIZES.open.append(Facts(graph.sizes.hints, graph.sizes.guards))
     try:
-        return Builder(in_memory_order(graph, layouts), layouts, Builder.find_sizes(graph), device).program()
+        graph, sizes = in_memory_order(graph, layouts), Builder.find_sizes(graph)
+        split, own = (graph, NOTHING) if device else by_lane(graph)
+        if own.all:
+            builder = Builder(split, layouts, sizes, own=own)
+            program = builder.program()
+            if in_blocks(program, [where.buffer for v, where in builder.emitter.storage.items() if v in own.all]):
+                return program
+        return Builder(graph, layouts, sizes, device).program()
     finally:
         SIZES.open.pop()
         sys.setrecursionlimit(limit)
@@ -64,9 +72,17 @@ def in_memory_order(graph: Graph, layouts: tuple[str, ...]) -> Graph:
 
 
 class Builder:
-    def __init__(self, graph: Graph, layouts: tuple[str, ...], sizes: dict[str, tuple[int, int]], device: bool = False) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        layouts: tuple[str, ...],
+        sizes: dict[str, tuple[int, int]],
+        device: bool = False,
+        own: Own = NOTHING,
+    ) -> None:
         self.graph = graph
         self.device = device
+        self.own = own
         self.block = BLOCK_OF_THREADS if device else BLOCK
         self.sizes = sizes
         self.names = Names(graph, templates(graph), {*self.sizes, *counted(graph)})
@@ -129,8 +145,9 @@ class Builder:
     def run(self, graph: Graph, outputs: Sequence[Storage]) -> None:
         """A graph as phases, its results written to `outputs`."""
         tasks = self.tasks(graph, outputs)
-        for bundle in bundles(tasks, 0):
-            self.top(bundle, [t for t in tasks if t not in bundle], outputs)
+        for part in in_turn(tasks, self.own):
+            for bundle in bundles(part, 0):
+                self.top(bundle, [t for t in tasks if t not in bundle], outputs)
 
     def top(self, bundle: list[Task], others: list[Task], outputs: Sequence[Storage]) -> None:
         """One bundle as phases."""
@@ -146,11 +163,15 @@ class Builder:
         if sequential:
             self.nests.loop(bundle, 0)
             return
-        if isinstance(work, int) and work <= self.block:
+        large = not (isinstance(work, int) and work <= self.block)
+        if large:
+            self.flush()
+        if not large or any(t.var in self.own.all for t in bundle):
             for group in stages(bundle, 0, ()):
                 self.nests.loop(group, 0)
+            if large:
+                self.flush()
             return
-        self.flush()
         reducing = [t for t in bundle if t.axes[0].reduced]
         rowwise = self.rowwise(bundle, others, outputs)
         groups = stages(bundle, 0, rowwise)
@@ -227,7 +248,7 @@ class Builder:
                 e.storage.pop(var, None)
         for var in graph.inputs:
             e.definitions.pop(var, None)
-        analysis = Analysis(graph, set(graph.inputs))
+        analysis = Analysis(graph, set(graph.inputs), self.own.totals)
         self.whole.require(graph, analysis)
         copies: list[tuple[Atom, Storage]] = []
         direct: dict[Var, Storage] = {}

@@ -102,7 +102,7 @@ def survey(statement: kernel.Statement, extent: Int, base: Callable[[str], str])
             case kernel.Loop(_, _, hi, _, _) if lane is None and is_lanes(s) and hi == extent:
                 lane, made = s, set()
                 found.lanes = True
-            case kernel.Loop() | kernel.While() if lane is None and not any(n == extent for n in extents(s)) and not _is_short(s):
+            case kernel.Loop() | kernel.While() if lane is None and next(_lane_loops(s, extent), None) is None and not _is_short(s):
                 # Each block would do it again.
                 found.possible = False
         for part in traversal.bodies(s):
