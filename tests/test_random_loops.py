@@ -23,7 +23,7 @@ from tracegrad.ir.graph import Graph
 from tracegrad.ir.parser import parse_graph
 from tracegrad.ir.verify import verify
 from tracegrad.registry import OPS_BY_NAME
-from tracegrad.schedule import lanes
+from tracegrad.schedule import build, fission, lanes
 from tracegrad.transforms.rewrite import optimize
 
 WRT = (0, 1, 2)
@@ -136,6 +136,21 @@ def check_batch(p: Program, compiled: bool = False, count: int = 3) -> None:
         same_in_every_form(tg.vmap(first(p, Library), in_axes=axes), args, expected, tol, compiled)
 
 
+def check_sum(p: Program, compiled: bool = False) -> None:
+    """Value and gradients of a sum over a batch."""
+    tol = tolerance(p) * 10
+    rows = [p.arguments(seed) for seed in range(1, 6)]
+    singles = [tg.value_and_grad(p.objective(Plain), WRT)(*row) for row in rows]
+    assume(all(settled((value, *gradients)) for value, gradients in singles))
+    expected = (sum(value for value, _ in singles), *[np.stack(g) for g in zip(*[gradients for _, gradients in singles], strict=True)])
+
+    def function(*args: Any) -> Any:
+        value, gradients = tg.value_and_grad(lambda *xs: np.sum(tg.vmap(p.objective(Library))(*xs)), WRT)(*args)
+        return (value, *gradients)
+
+    same_in_every_form(function, tuple(np.stack(column) for column in zip(*rows, strict=True)), expected, tol, compiled)
+
+
 def check_sizes(p: Program, compiled: bool = False) -> None:
     """A graph for any size: values and gradients at sizes other than those that it was traced for."""
     traced = tg.jit(first(p, Library))
@@ -170,6 +185,15 @@ def test_batches_side_by_side(p: Program) -> None:
         check_batch(p, count=5)
 
 
+def test_sums_over_batches_in_blocks_of_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module, name, value in ((lanes, "BLOCK", 2), (lanes, "FEWEST", 1), (lanes, "ITEMS", 2), (fission, "FEWEST", 1)):
+        monkeypatch.setattr(module, name, value)
+    found: list[bool] = []
+    monkeypatch.setattr(build, "in_blocks", lambda *args: found.append(fission.in_blocks(*args)) or found[-1])
+    settings(max_examples=12, **COMMON)(given(programs())(lambda p: check_sum(p)))()
+    assert sum(found) > 4, "in most programs, blocks of lanes go through both loops"
+
+
 @settings(max_examples=6, **COMMON)
 @given(programs())
 def test_compiled(p: Program) -> None:
@@ -183,4 +207,10 @@ def test_soak(request: Any) -> None:
     count = int(request.config.getoption("--soak"))
     if not count:
         pytest.skip("give --soak N for N further random programs")
-    settings(max_examples=count, **{**COMMON, "derandomize": False})(given(programs())(lambda p: (check(p, True), check_batch(p, True))))()
+
+    def checked(p: Program) -> None:
+        check(p, True)
+        check_batch(p, True)
+        check_sum(p, True)
+
+    settings(max_examples=count, **{**COMMON, "derandomize": False})(given(programs())(checked))()

@@ -43,7 +43,7 @@ def by_lane(graph: Graph) -> tuple[Graph, Own]:
     for node in graph.nodes:
         found = frozenset[Node]().union(*[behind[a] for a in node.inputs if a in behind])
         behind.update(dict.fromkeys(node.outputs, found | {node} if node in loops else found))
-    pairs = [(a, b, lanes) for b in loops for a in behind[b.outputs[0]] if a is not b and (lanes := _lanes(a, b))]
+    pairs = [(a, b, lanes) for b in loops for a in loops if a is not b and a in behind[b.outputs[0]] and (lanes := _lanes(a, b))]
     between = {v for a, b, lanes in pairs for v in needs[b] - needs[a] if isinstance(v, Var) and lanes.intersection(v.type.shape)}
     nodes: list[Node] = []
     totals: set[Var] = set()
