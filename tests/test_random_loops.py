@@ -186,7 +186,13 @@ def test_batches_side_by_side(p: Program) -> None:
 
 
 def test_sums_over_batches_in_blocks_of_two(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module, name, value in ((lanes, "BLOCK", 2), (lanes, "FEWEST", 1), (lanes, "ITEMS", 2), (fission, "FEWEST", 1)):
+    for module, name, value in (
+        (lanes, "BLOCK", 2),
+        (lanes, "FEWEST", 1),
+        (lanes, "ITEMS", 2),
+        (lanes, "SIDE_BY_SIDE", 2),
+        (fission, "FEWEST", 1),
+    ):
         monkeypatch.setattr(module, name, value)
     found: list[bool] = []
     monkeypatch.setattr(build, "in_blocks", lambda *args: found.append(fission.in_blocks(*args)) or found[-1])
