@@ -27,6 +27,7 @@ from .joining import fuse
 from .loops import settle, trim, unstack
 from .products import gather_factors, product_with_identity, small_product, sum_of_product
 from .streams import as_sum, streamed
+from .symmetry import symmetric_sum
 from .taping import tape
 from .totals import totals
 
@@ -283,6 +284,7 @@ def _rule_fold(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None
 RULES = (
     _rule_fold, _rule_identity, _rule_constant, _rule_double, _rule_repeated, add_in_place, put_once, factor_out_of_sum, power_of_count,
     merge_factors, divided_reciprocal, position_of_extreme, product_with_identity, sum_of_product, gather_factors,
+    symmetric_sum,
 )  # fmt: skip
 
 

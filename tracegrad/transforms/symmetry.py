@@ -1,0 +1,190 @@
+"""A local rule for pairs: what is the same, but for its sign, when two axes are exchanged, has the same sums over either of them.
+
+The force of particle j on particle i is minus that of i on j. Its derivation sums over both axes of an array of pairs; one sum is enough.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from .._codegen import lowering
+from ..ir.graph import Atom, Literal, Node, Var
+from ..ops.arithmetic import neg_op
+from ..ops.shape import reshape_op, sum_op, transpose_op
+from ..types import Int, Shape
+
+if TYPE_CHECKING:
+    from .rewrite import Rewriter
+
+ODD = frozenset({"neg", "sin", "tan", "asin", "atan", "sinh", "tanh", "asinh", "atanh", "cbrt", "erf", "sign", "reciprocal"})
+"""f(-x) = -f(x), to the last bit."""
+EVEN = frozenset({"abs", "square", "cos", "cosh"})
+"""f(-x) = f(x)."""
+COMMUTING = frozenset({"add", "mul", "maximum", "minimum", "equal", "not_equal", "bitwise_and", "bitwise_or", "bitwise_xor", "hypot"})
+DEEPEST = 100
+"""How far back the rule looks."""
+
+Exchanged: TypeAlias = tuple[int, Atom]
+"""A sign, and the value that is there already."""
+
+
+def symmetric_sum(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
+    """sum(x, axes=(0,)) -> sum(y, axes=(1,)) or its negative, where that is there and exchanging both axes of x gives y or -y, often x itself."""
+    x = inputs[0] if node.op is sum_op else None
+    if not isinstance(x, Var) or x.dtype.kind not in "fc":
+        return None
+    axes, ndim = node.params["axes"], x.type.ndim
+    exchange = _Exchange(b)
+    for axis in axes:
+        for other in range(ndim):
+            between = set(range(min(axis, other) + 1, max(axis, other)))
+            if other in axes or x.shape[axis] != x.shape[other] or x.shape[axis] == 1 or between - set(axes):
+                continue
+            sign, y = exchange.of(x, axis - ndim, other - ndim) or (0, None)
+            known = None if y is None else b.known(sum_op, [y], {"axes": tuple(sorted({*axes, other} - {axis}))})
+            if known is not None:
+                return known if sign > 0 else b.emit(neg_op, [known], {}, node)
+    return None
+
+
+class _Exchange:
+    """Values of a graph with two axes exchanged, as far as they are in the graph; axes are counted from the end, as broadcasting does."""
+
+    def __init__(self, b: Rewriter) -> None:
+        self.b = b
+        self.found: dict[tuple[Var, int, int], Exchanged | None] = {}
+
+    def of(self, x: Atom, p: int, q: int, depth: int = 0) -> Exchanged | None:
+        if isinstance(x, Literal):
+            return 1, x
+        m, n = _size(x.shape, p), _size(x.shape, q)
+        if m == 1 and n == 1:
+            return 1, x
+        if (m != n and m != 1 and n != 1) or depth > DEEPEST:
+            return None
+        key = x, min(p, q), max(p, q)
+        if key not in self.found:
+            self.found[key] = None
+            moved = self.moved(x, p, q) if 1 in (m, n) else None
+            self.found[key] = (1, moved) if moved is not None else self.made(x, p, q, depth + 1)
+        return self.found[key]
+
+    def moved(self, x: Var, p: int, q: int) -> Atom | None:
+        """The same elements along the other axis."""
+        shape = [_size(x.shape, d) for d in range(-max(len(x.shape), -p, -q), 0)]
+        first, last = sorted((len(shape) + p, len(shape) + q))
+        if any(n != 1 for n in shape[first + 1 : last]):
+            return None
+        shape[p], shape[q] = shape[q], shape[p]
+        root = self.root(x)
+        for wanted in (tuple(shape), _stripped(shape)):
+            if root.shape == wanted:
+                return root
+            known = self.b.known(reshape_op, [root], {"shape": wanted})
+            if known is not None:
+                return known
+        return None
+
+    def root(self, x: Var) -> Var:
+        """What was given further axes of one element."""
+        while (node := self.b.made_by(x, "reshape")) is not None and isinstance(node.inputs[0], Var) and _same_but_ones(x, node.inputs[0]):
+            x = node.inputs[0]
+        return x
+
+    def made(self, x: Var, p: int, q: int, depth: int) -> Exchanged | None:
+        """By what makes it."""
+        node = self.b.definition.get(x)
+        if node is None or len(node.outputs) != 1:
+            return self.turned(x, p, q)
+        if isinstance(node.op.lowering, lowering.Pointwise) or node.op.name == "convert":
+            return self.pointwise(node, x, p, q, depth)
+        source = node.inputs[0] if node.inputs else None
+        if not isinstance(source, Var):
+            return None
+        if node.op is reshape_op and _same_but_ones(x, source):
+            places = _places(x.shape, source.shape)
+            a, c = places.get(len(x.shape) + p), places.get(len(x.shape) + q)
+        elif node.op is sum_op:
+            kept = [d for d in range(len(source.shape)) if d not in node.params["axes"]]
+            a, c = (kept[len(kept) + d] - len(source.shape) if -d <= len(kept) else None for d in (p, q))
+        else:
+            return self.turned(x, p, q)
+        found = None if a is None or c is None else self.of(source, a, c, depth)
+        return None if found is None else self.there(found[0], node, [found[1]], x, source)
+
+    def there(self, sign: int, node: Node, inputs: Sequence[Atom], x: Var, *sources: Atom) -> Exchanged | None:
+        """The application of a node's operation to other operands, if it is in the graph."""
+        if all(a is s for a, s in zip(inputs, sources, strict=True)):
+            return sign, x
+        known = self.b.known(node.op, inputs, node.params)
+        if known is None and node.op.name in COMMUTING:
+            known = x if inputs[0] is sources[1] and inputs[1] is sources[0] else self.b.known(node.op, inputs[::-1], node.params)
+        return None if known is None else (sign, known)
+
+    def turned(self, x: Var, p: int, q: int) -> Exchanged | None:
+        """A transposition, either way."""
+        axes = list(range(len(x.shape)))
+        if max(-p, -q) > len(axes):
+            return None
+        axes[p], axes[q] = axes[q], axes[p]
+        node = self.b.made_by(x, "transpose")
+        if node is not None and node.params["axes"] == tuple(axes):
+            return 1, node.inputs[0]
+        known = self.b.known(transpose_op, [x], {"axes": tuple(axes)})
+        return None if known is None else (1, known)
+
+    def pointwise(self, node: Node, x: Var, p: int, q: int, depth: int) -> Exchanged | None:
+        rule = node.op.lowering
+        if isinstance(rule, lowering.Pointwise) and re.search(
+            r"\{\d+\}", rule.code if isinstance(rule.code, str) else rule.code(node.params)
+        ):
+            return None
+        found = [self.of(a, p, q, depth) for a in node.inputs]
+        if any(f is None for f in found):
+            return None
+        signs, inputs = zip(*[f for f in found if f is not None], strict=True)
+        name = node.op.name
+        if name == "sub" and signs[0] == signs[1] and inputs[0] is node.inputs[1] and inputs[1] is node.inputs[0]:
+            return -signs[0], x
+        if name in ("mul", "div", "strong_mul"):
+            sign = signs[0] * signs[1]
+        elif name in ("add", "sub") and signs[0] == signs[1]:
+            sign = signs[0]
+        elif name == "where" and signs[0] == 1 and signs[1] == signs[2]:
+            sign = signs[1]
+        elif (
+            (name == "convert" and "b" not in (x.dtype.kind, node.inputs[0].type.dtype.kind))
+            or name in ODD
+            or (name == "integer_pow" and node.params["n"] % 2)
+        ):
+            sign = signs[0]
+        elif name in EVEN or name == "integer_pow" or all(s == 1 for s in signs):
+            sign = 1
+        else:
+            return None
+        return self.there(sign, node, inputs, x, *node.inputs)
+
+
+def _size(shape: Shape, axis: int) -> Int:
+    return shape[axis] if -axis <= len(shape) else 1
+
+
+def _stripped(shape: Sequence[Int]) -> Shape:
+    """Without the axes of one element that broadcasting puts in front anyhow."""
+    first = next((k for k, n in enumerate(shape) if n != 1), len(shape))
+    return tuple(shape[first:])
+
+
+def _same_but_ones(x: Var, y: Var) -> bool:
+    return [n for n in x.shape if n != 1] == [n for n in y.shape if n != 1]
+
+
+def _places(shape: Shape, source: Shape) -> dict[int, int]:
+    """For the axes of more than one element where they are in the other shape, from the end."""
+    long, there = ([k for k, n in enumerate(s) if n != 1] for s in (shape, source))
+    return {k: t - len(source) for k, t in zip(long, there, strict=True)}
+
+
+__all__ = ["symmetric_sum"]
