@@ -12,6 +12,7 @@ import pytest
 import tracegrad as tg
 from tracegrad.autograd import forward_ad as fwd
 from tracegrad.autograd import grad
+from tracegrad.tree import flatten
 
 
 @pytest.fixture
@@ -301,3 +302,17 @@ def test_custom_functions(level: int) -> None:
         for create_graph in (True, False):
             (g,) = grad(y.sum(), x, create_graph=create_graph, retain_graph=True)
             assert np.allclose(parts(g), [e, e * [1, 3]])
+
+
+def test_of_a_value_beside_its_gradient() -> None:
+    """The value's tangent comes out of the inner derivative without its history."""
+
+    def f(x: Any) -> Any:
+        return np.sum(np.sin(x) ** 2)
+
+    x, v = np.arange(3.0), np.array([1.0, -2.0, 0.5])
+    for derivative in (tg.value_and_grad(f), lambda x: tg.value_and_grad(lambda y: (f(y), np.cos(y)), has_aux=True)(x)):
+        found, expected = tg.jvp(derivative, (x,), (v,)), tg.jit(lambda x, d=derivative: tg.jvp(d, (x,), (v,)))(x)
+        for a, b in zip(flatten(found)[0], flatten(expected)[0], strict=True):
+            assert isinstance(a, (np.ndarray, np.generic))
+            np.testing.assert_allclose(a, b, rtol=1e-14)

@@ -119,11 +119,16 @@ def _reach(outputs: Sequence[Any], leaves: Sequence[Boxed]) -> _Reach:
 
 def _release(x: Any, keep: bool) -> Any:
     """A value handed back to the caller: without the history of the finished derivative unless an enclosing one needs it."""
-    if isinstance(x, Boxed) and x.requires_grad and not keep:
-        bare = x.face(x._data)
-        bare._tangents = x._tangents
-        x = bare
-    return plain(x)
+    return plain(x if keep else _bare(x))
+
+
+def _bare(x: Any) -> Any:
+    """A value without history, and so are its tangents."""
+    if not isinstance(x, Boxed) or not (x.requires_grad or x._tangents):
+        return x
+    bare = x.face(x._data)
+    bare._tangents = x._tangents and {level: _bare(t) for level, t in x._tangents.items()}
+    return bare
 
 
 def _scalar(out: Any, what: str) -> Any:
