@@ -178,9 +178,12 @@ class Function:
             case ast.Assign([target], value):
                 before = len(self.scratch)
                 self.assign(target, self.expression(value))
-                if isinstance(target, ast.Name) and target.id in self.grows and len(self.scratch) > before:
-                    self.growing[target.id] = self.scratch[-1]
-                    self.values.grows(self.scratch[-1])
+                if isinstance(target, ast.Name) and len(self.scratch) > before:
+                    if self.ends or target.id in self.grows:
+                        # In loops new memory takes the place of what was there.
+                        self.values.moves(self.scratch[-1])
+                    if target.id in self.grows:
+                        self.growing[target.id] = self.scratch[-1]
             case ast.AnnAssign(target, _, value) if value is not None:
                 self.assign(target, self.expression(value))
             case ast.AugAssign(target, op, value):

@@ -350,7 +350,7 @@ class Values:
         with self.apart(builder, x):
             self.context.pack_value(builder, x.type.dtype, number, at)
 
-    def grows(self, room: Room) -> None:
+    def moves(self, room: Room) -> None:
         """From now on, tell LLVM what does not lie in this memory: the address of what moves comes from anywhere, as far as it sees."""
         if room not in self.scopes:
             word = ir.MetaDataString

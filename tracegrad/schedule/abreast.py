@@ -373,6 +373,7 @@ class _Lane:
                 s = replace(s, value=value)
             self.body.append(replace(s, index=at))
             return
+        self.in_line(at)
         place, dtype = (s.buffer, at), w.buffers[s.buffer].dtype
         value = self.let(s.buffer, converted(value, dtype))
         if s.combine is not None:
@@ -392,8 +393,15 @@ class _Lane:
     def element(self, place: tuple[str, Any], dtype: Any) -> kernel.Expression:
         """What a place of a temporary holds now."""
         if place not in self.known:
+            self.in_line(place[1])
             self.known[place] = self.let(place[0], kernel.Load(place[0], (*self.inside(place[1]), self.w.lane), dtype))
         return self.known[place]
+
+    def in_line(self, at: tuple[Any, ...]) -> None:
+        """Where passes change memory at another place for each item, LLVM takes the items one by one: nothing would be gained."""
+        varying = self.w.split.varying - {self.w.loop.index}
+        if self.run.again and any(integers.symbols(i) & varying for i in at if isinstance(i, integers.Integer)):
+            raise UnfitError
 
     def inside(self, at: tuple[Any, ...]) -> tuple[Any, ...]:
         """An index of which items that take no part have some place as well."""

@@ -295,7 +295,8 @@ class _Cut:
         inner = [s for k in range(first, end) for s in _lane_loops(self.body[k], extent)]
         items = [s for s in inner if s.own is not None and any(isinstance(t, (kernel.Loop, kernel.While, kernel.Call)) for t in s.body)]
         if items:
-            few = isinstance(extent, int) and extent <= SIDE_BY_SIDE
+            # Of few items one or two blocks would be mostly empty.
+            few = isinstance(extent, int) and extent < 2 * SIDE_BY_SIDE
             return SIDE_BY_SIDE if not few and all(fits(s, extent, self.buffers) for s in items) else ITEMS
         each = sum(self.kept(first, end, extent).values())
         lanes = BLOCK
@@ -354,7 +355,7 @@ class _Cut:
         """The statements of a block, those over its items for all of them at once where that fits; changes and adds to what is allocated."""
         result: list[kernel.Statement] = []
         for s in body:
-            items = isinstance(s, kernel.Loop) and s.own is not None and s.lo == lo
+            items = width == SIDE_BY_SIDE and isinstance(s, kernel.Loop) and s.own is not None and s.lo == lo
             found = abreast(s, extent, self.buffers, self.fresh, width) if items else None  # type: ignore[arg-type]
             if found is None:
                 result.append(traversal.with_bodies(s, lambda inner: self.side_by_side(inner, lo, extent, width, allocated)))
