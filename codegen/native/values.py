@@ -130,6 +130,10 @@ class Values:
         if isinstance(x, Tuple) and isinstance(kind, types.BaseTuple):
             return self.context.make_tuple(builder, kind, [self.cast(builder, i, kind[k]) for k, i in enumerate(x.items)])
         value = self.value(builder, x)
+        if isinstance(value.type, types.Boolean) and isinstance(kind, types.Float):
+            # One masked instruction for a vector, where a conversion takes three.
+            one, zero = (ir.Constant(self.context.get_value_type(kind), number) for number in (1.0, 0.0))
+            return builder.select(value.ir, one, zero)
         return value.ir if value.type == kind else self.context.cast(builder, value.ir, value.type, kind)
 
     def convert(self, builder: Any, x: Operand, kind: Any) -> Value:
