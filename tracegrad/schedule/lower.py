@@ -273,7 +273,7 @@ class Emitter:
         if node.op.name == "add":
             # Nothing is added where the adjoint of a slice has nothing.
             for k, atom in enumerate(node.inputs):
-                if isinstance(arguments[k][1], kernel.Literal) and isinstance(atom, Var) and self.made_by(atom) in ("embed", "add"):
+                if isinstance(atom, Var) and self.made_by(atom) in ("embed", "add") and arguments[k][1] == kernel.Literal(0, dtypes[k]):
                     return arguments[1 - k][1]
         number = counted_by(node.op.name, [x for _, x in arguments]) if var.type.dtype == INT64 else None
         if number is not None:

@@ -40,7 +40,7 @@ def symmetric_sum(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | N
     for axis in axes:
         for other in range(ndim):
             between = set(range(min(axis, other) + 1, max(axis, other)))
-            if other in axes or x.shape[axis] != x.shape[other] or x.shape[axis] == 1 or between - set(axes):
+            if other in axes or not _equal(x.shape[axis], x.shape[other]) or _equal(x.shape[axis], 1) or between - set(axes):
                 continue
             sign, y = exchange.of(x, axis - ndim, other - ndim) or (0, None)
             known = None if y is None else b.known(sum_op, [y], {"axes": tuple(sorted({*axes, other} - {axis}))})
@@ -60,14 +60,15 @@ class _Exchange:
         if isinstance(x, Literal):
             return 1, x
         m, n = _size(x.shape, p), _size(x.shape, q)
-        if m == 1 and n == 1:
+        thin = [_equal(m, 1), _equal(n, 1)]
+        if all(thin):
             return 1, x
-        if (m != n and m != 1 and n != 1) or depth > DEEPEST:
+        if not (any(thin) or _equal(m, n)) or depth > DEEPEST:
             return None
         key = x, min(p, q), max(p, q)
         if key not in self.found:
             self.found[key] = None
-            moved = self.moved(x, p, q) if 1 in (m, n) else None
+            moved = self.moved(x, p, q) if any(thin) else None
             self.found[key] = (1, moved) if moved is not None else self.made(x, p, q, depth + 1)
         return self.found[key]
 
@@ -75,12 +76,12 @@ class _Exchange:
         """The same elements along the other axis."""
         shape = [_size(x.shape, d) for d in range(-max(len(x.shape), -p, -q), 0)]
         first, last = sorted((len(shape) + p, len(shape) + q))
-        if any(n != 1 for n in shape[first + 1 : last]):
+        if not all(_equal(n, 1) for n in shape[first + 1 : last]):
             return None
         shape[p], shape[q] = shape[q], shape[p]
         root = self.root(x)
         for wanted in (tuple(shape), _stripped(shape)):
-            if root.shape == wanted:
+            if len(root.shape) == len(wanted) and all(map(_equal, root.shape, wanted)):
                 return root
             known = self.b.known(reshape_op, [root], {"shape": wanted})
             if known is not None:
@@ -171,20 +172,31 @@ def _size(shape: Shape, axis: int) -> Int:
     return shape[axis] if -axis <= len(shape) else 1
 
 
+def _equal(a: Int, b: Int) -> bool:
+    """Whether two sizes are one by their form: a rule must not make a trace rely on more."""
+    if isinstance(a, int) or isinstance(b, int):
+        return isinstance(a, int) and isinstance(b, int) and a == b
+    return a.terms == b.terms
+
+
+def _long(shape: Sequence[Int]) -> list[int]:
+    """The axes of more than one element."""
+    return [k for k, n in enumerate(shape) if not _equal(n, 1)]
+
+
 def _stripped(shape: Sequence[Int]) -> Shape:
     """Without the axes of one element that broadcasting puts in front anyhow."""
-    first = next((k for k, n in enumerate(shape) if n != 1), len(shape))
-    return tuple(shape[first:])
+    return tuple(shape[min(_long(shape), default=len(shape)) :])
 
 
 def _same_but_ones(x: Var, y: Var) -> bool:
-    return [n for n in x.shape if n != 1] == [n for n in y.shape if n != 1]
+    long, other = _long(x.shape), _long(y.shape)
+    return len(long) == len(other) and all(_equal(x.shape[k], y.shape[t]) for k, t in zip(long, other, strict=True))
 
 
 def _places(shape: Shape, source: Shape) -> dict[int, int]:
     """For the axes of more than one element where they are in the other shape, from the end."""
-    long, there = ([k for k, n in enumerate(s) if n != 1] for s in (shape, source))
-    return {k: t - len(source) for k, t in zip(long, there, strict=True)}
+    return {k: t - len(source) for k, t in zip(_long(shape), _long(source), strict=True)}
 
 
 __all__ = ["symmetric_sum"]
