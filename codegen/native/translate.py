@@ -35,6 +35,8 @@ WRITTEN_OUT = 16
 """Steps of the longest loop that is written out."""
 HEAVY = 200
 """Instructions of a loop's body from which on two vectors of iterations are computed side by side."""
+SHORT = range(4, 24)
+"""Passes of a loop that half of the widest registers hold, and that the whole would leave to single numbers in good part."""
 LIMIT = 40
 """How often a function is begun anew because a variable turned out to need a place in memory or a wider type."""
 
@@ -68,6 +70,8 @@ class Function:
         self.kinds: dict[str, Any] = {name: None for name, times in count.items() if times > 1}
         """The types of the variables that need memory: assigned in several places, or read outside of the block of their assignment."""
         self.result: Any = None
+        self.short = False
+        """Whether it has innermost loops known to be short."""
 
     def translate(self, begin: Callable[[], Any], arguments: Callable[[Any], Sequence[Operand]]) -> Any:
         """`begin()` makes the LLVM function, empty, each time that it is begun."""
@@ -257,6 +261,8 @@ class Function:
         unsigned = bool(known) and not any(k.signed for k in known)
         kind = types.uint64 if unsigned else types.int64
         first, last = self.values.cast(b, start, kind), self.values.cast(b, stop, kind)
+        if isinstance(first, ir.Constant) and isinstance(last, ir.Constant) and last.constant - first.constant in SHORT:
+            self.short = self.short or not any(isinstance(n, ast.For | ast.While) for s in body for n in ast.walk(s))
         stride, down = self.values.cast(b, step, kind), isinstance(step, Static) and step.value < 0
         if not isinstance(step, Static) and not unsigned:
             raise UntranslatableError("a range with a step whose sign is not known")

@@ -15,7 +15,7 @@ from .symbolic import Value
 EFFORT = ('"prefer-vector-width"="512"', "alignstack(64)")
 """What a function that computes much is compiled with: the widest registers, and a stack where none of them lies across cache lines.
 
-The user's other functions are untouched, and so are kernels that only move memory, for which wide registers do nothing.
+Kernels take the widest registers anyhow (`unit.py`); functions of the user's that call no such function are untouched.
 """
 
 FAMILIES = (exponentials, hyperbolic, circular, arcs, roots, error_function, gamma_functions)
