@@ -18,6 +18,7 @@ from typing import Any
 from numba import cuda
 from numba.core import types
 
+from ..syntax import parse
 from . import driver
 from .kernels import PARTS, Kernel
 from .support import SIMULATED
@@ -42,7 +43,7 @@ def functions(source: str, kernels: Sequence[Kernel]) -> dict[str, Callable[...,
     # Numba's messages and the user's tracebacks show the lines.
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     space: dict[str, Any] = {"__name__": "tracegrad_cuda"}
-    tree = ast.parse(source)
+    tree = parse(source)
     exec(compile(_Numbers().visit(tree) if SIMULATED else tree, file, "exec"), space)
     if SIMULATED:
         # As on a device, nothing is said about overflow or NaN. Each simulated thread begins with NumPy's defaults.
@@ -52,7 +53,7 @@ def functions(source: str, kernels: Sequence[Kernel]) -> dict[str, Callable[...,
     return {k.name: space[k.name] for k in kernels}
 
 
-_NUMPY_FLOAT = ast.parse("np.float64", mode="eval").body
+_NUMPY_FLOAT = parse("np.float64", mode="eval").body
 
 
 class _Numbers(ast.NodeTransformer):

@@ -12,6 +12,8 @@ from types import CodeType, FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from ..syntax import parse
+
 GENERATED: WeakKeyDictionary[CodeType, ast.FunctionDef] = WeakKeyDictionary()
 """The trees of functions made from text that stands in no file of a module."""
 _COUNT = itertools.count()
@@ -19,7 +21,7 @@ _COUNT = itertools.count()
 
 def generated(text: str, name: str, scope: dict[str, Any], file: str = "<generated>") -> Callable[..., Any]:
     """Function `name` of a text, run in `scope`."""
-    tree = ast.parse(text)
+    tree = parse(text)
     exec(compile(tree, file, "exec"), scope)
     function: Callable[..., Any] = scope[name]
     GENERATED[function.__code__] = next(n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == name)
@@ -28,7 +30,7 @@ def generated(text: str, name: str, scope: dict[str, Any], file: str = "<generat
 
 def declared(text: str, name: str, scope: dict[str, Any], file: str) -> Callable[..., Any]:
     """The same without instructions in it, for who reads the tree only: these take as long to make as some translations."""
-    module = ast.parse(text)
+    module = parse(text)
     at = next(k for k, n in enumerate(module.body) if isinstance(n, ast.FunctionDef) and n.name == name)
     tree = module.body[at]
     assert isinstance(tree, ast.FunctionDef)
@@ -70,7 +72,7 @@ def _in_file(code: CodeType) -> ast.FunctionDef | ast.Lambda | None:
         if code.co_name == "<lambda>":
             return _lambda(code, lines, start, end)  # type: ignore[arg-type]
         text = "".join(lines[code.co_firstlineno - 1 : end[0]])
-        found = ast.parse(textwrap.dedent(text)).body[0]
+        found = parse(textwrap.dedent(text)).body[0]
     except SyntaxError:
         return None
     return found if isinstance(found, ast.FunctionDef) and found.name == code.co_name else None
@@ -82,7 +84,7 @@ def _lambda(code: CodeType, lines: Sequence[str], start: tuple[int, int], end: t
     chosen[-1] = chosen[-1][: end[1]]
     chosen[0] = chosen[0][start[1] :]
     names = code.co_varnames[: code.co_argcount]
-    found = ast.parse(f"lambda {', '.join(names)}: ({b''.join(chosen).decode()})", mode="eval").body
+    found = parse(f"lambda {', '.join(names)}: ({b''.join(chosen).decode()})", mode="eval").body
     assert isinstance(found, ast.Lambda)
     return found
 
