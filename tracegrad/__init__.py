@@ -12,8 +12,6 @@ import pathlib as _pathlib
 if not (_pathlib.Path(__file__).parent / "codegen").is_dir():
     __path__.append(str(_pathlib.Path(__file__).parent.parent))
 
-from numpy import bool_, complex64, complex128, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64
-
 from . import autograd, cuda, nn, ops, optim, utils
 from . import custom_function as custom_function
 from . import func as func
@@ -28,6 +26,7 @@ from .control.repeat import fori_loop, while_loop
 from .control.scan import scan
 from .custom import custom_jvp, custom_vjp, stop_gradient
 from .derivatives import grad, hessian, hvp, jacfwd, jacobian, jacrev, value_and_grad, vjp
+from .dtypes import bool_, complex64, complex128, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64
 from .devices import Device as device  # noqa: N813 - used as a function, as in torch
 from .errors import ConcretizationError, DTypeError, EscapedValueError, ShapeError, TracegradError, UnsupportedFunctionError
 from .faces.printing import get_printoptions, printoptions, set_printoptions

@@ -27,6 +27,7 @@ from .devices import DeviceArray
 from .dtypes import is_differentiable
 from .errors import ConcretizationError
 from .faces.array_methods import ArrayMethods
+from .faces.construction import elements_for, is_elements
 from .faces.differentiable import Differentiable
 from .faces.dispatch import NumpyDispatch
 from .faces.operators import Operators
@@ -240,10 +241,34 @@ class Array(ArrayMethods, Boxed):
 
 
 class Tensor(TensorMethods, Differentiable, Boxed):
-    """A boxed value with torch's methods."""
+    """A boxed value with torch's methods.
+
+    Called with sizes or with a list it is torch's older constructor, in the default dtype. An
+    ndarray is kept as it is, memory and dtype; `tracegrad.tensor` copies, and takes any data.
+
+    >>> import tracegrad as tg
+    >>> tg.Tensor([1, 2]), tg.Tensor(2, 3).shape
+    (tensor([1., 2.]), (2, 3))
+    """
 
     __slots__ = ()
     boxes_everything = True
+
+    def __init__(self, data: Any = (), requires_grad: Any = False, *sizes: int) -> None:
+        _fill_box(self)
+        if type(data) is not np.ndarray and not isinstance(data, Var) and not is_elements(data):
+            if isinstance(data, Boxed) and requires_grad is False:
+                # The same memory without history, as torch has it.
+                data._refresh()
+                self._data, self._versions = data._data, data._version_counter
+                self._borrowed = data._borrowed
+                return
+            rest = sizes if requires_grad is False else (requires_grad, *sizes)
+            found = elements_for(data, rest)
+            self._data = found._data if isinstance(found, Boxed) else np.asarray(found)
+            return
+        self._data = data
+        self.requires_grad = requires_grad
 
 
 Array.face, Tensor.face = Array, Tensor

@@ -13,7 +13,7 @@ from . import ops
 from .autograd.versions import born
 from .config import default_dtype
 from .devices import CPU, exchange, resolve
-from .dtypes import check
+from .dtypes import check, native
 from .faces.operators import array_of, holds_boxed
 from .faces.tensor_casts import own, sizes_of
 from .ir.dispatch import STATE, Value
@@ -58,8 +58,7 @@ def _from_data(data: Any, dtype: Any) -> Any:
         )
     if not hasattr(data, "dtype") and array.dtype.kind in "fc" and _of_python_numbers(data):
         array = array.astype(default_dtype() if array.dtype.kind == "f" else np.result_type(default_dtype(), np.complex64))
-    check(array.dtype)
-    return array.astype(array.dtype.newbyteorder("="), copy=False)
+    return native(array)
 
 
 def _of_python_numbers(data: Any) -> bool:
@@ -89,8 +88,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     if device is not None and resolve(device) != CPU:
         return tensor(data, dtype=dtype, device=device)
     if isinstance(data, np.ndarray) and not STATE.traces:
-        array = np.asarray(data, check(np.dtype(dtype)) if dtype is not None else check(data.dtype))
-        made: Tensor = born(Tensor(array))
+        made: Tensor = born(Tensor(native(data if dtype is None else np.asarray(data, dtype))))
         return made
     return tensor(data, dtype=dtype)
 
@@ -107,7 +105,8 @@ def from_dlpack(other: Any) -> Tensor:
     """
     if not hasattr(other, "__dlpack__"):
         raise TypeError(f"from_dlpack expects an array with __dlpack__, got {type(other).__name__}")
-    made: Tensor = born(Tensor(exchange.from_dlpack(other)))
+    shared = exchange.from_dlpack(other)
+    made: Tensor = born(Tensor(native(shared) if isinstance(shared, np.ndarray) else shared))
     return made
 
 

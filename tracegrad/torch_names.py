@@ -7,16 +7,17 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeGuard
 
 import numpy as np
-from numpy import complex64 as cfloat
-from numpy import complex128 as cdouble
 from numpy import dtype, inf, nan, newaxis, pi
-from numpy import float64 as double
-from numpy import int16 as short
-from numpy import int64 as long
 
 from . import ops
 from .config import default_dtype
+from .dtypes import complex64 as cfloat
+from .dtypes import complex128 as cdouble
+from .dtypes import float64 as double
+from .dtypes import int16 as short
+from .dtypes import int64 as long
 from .faces.tensor_shapes import Size
+from .ir.dispatch import Value
 from .tensor import Tensor
 
 
@@ -98,8 +99,25 @@ def _told_dim(name: str) -> Callable[..., Any]:
     return function
 
 
+def _extreme(name: str) -> Callable[..., Any]:
+    """`max` and `min` of two Tensors are torch's elementwise ones, which have another name here: one element is no axis."""
+    function = _told_dim(name)
+
+    @functools.wraps(function)
+    def checked(x: Any, *args: Any, **kwargs: Any) -> Any:
+        if args and isinstance(args[0], Value):
+            raise TypeError(
+                f"tracegrad.{name}(x, axis) is NumPy's, and an axis is an integer, not a Tensor; of two Tensors, "
+                f"element by element, take tracegrad.{name}imum (or torch's meaning: tracegrad.torch.{name})"
+            )
+        return function(x, *args, **kwargs)
+
+    return checked
+
+
 all, any, argmax, argmin, argsort, cumprod, cumsum = map(_told_dim, ("all", "any", "argmax", "argmin", "argsort", "cumprod", "cumsum"))
-log_softmax, logsumexp, max, mean, median, min, prod = map(_told_dim, ("log_softmax", "logsumexp", "max", "mean", "median", "min", "prod"))
+log_softmax, logsumexp, mean, median, prod = map(_told_dim, ("log_softmax", "logsumexp", "mean", "median", "prod"))
+max, min = map(_extreme, ("max", "min"))
 softmax, sort, squeeze, std, sum, var = map(_told_dim, ("softmax", "sort", "squeeze", "std", "sum", "var"))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import threading
 from dataclasses import dataclass
 from typing import Any
@@ -143,8 +144,31 @@ def _pin(value: Int) -> int:
 integers.DECIDE, integers.PIN = _decide, _pin
 
 
+def axis_number(axis: Any) -> int:
+    """The integer that an axis is. A float is no axis, and neither is an array that has axes itself:
+    it was meant as an operand (`max(x, y)`), and one element must not make an axis of it."""
+    if hasattr(axis, "__index__") and not getattr(axis, "shape", ()):
+        try:
+            return operator.index(axis)
+        except TypeError:
+            pass  # an array of floats without axes
+    what = "an array" if hasattr(axis, "shape") and axis.shape else repr(axis)
+    raise TypeError(f"an axis is an integer, not {what} of type {type(axis).__name__}")
+
+
+def axes_of(axis: Any) -> tuple[int, ...]:
+    """The numbers of one axis or several."""
+    if type(axis) is int:
+        return (axis,)
+    if isinstance(axis, (tuple, list, range)):
+        return tuple([a if type(a) is int else axis_number(a) for a in axis])
+    return (axis_number(axis),)
+
+
 def normalize_axis(axis: int, ndim: int) -> int:
-    """A non-negative axis, or a ShapeError."""
+    """A non-negative axis, or a ShapeError; a TypeError for what is no integer."""
+    if type(axis) is not int:
+        axis = axis_number(axis)
     if not -ndim <= axis < max(ndim, 1) or (ndim == 0):
         raise ShapeError(f"axis {axis} is out of range for an array of {ndim} dimension{'s' * (ndim != 1)}")
     return axis % ndim

@@ -16,12 +16,12 @@ from ..autograd.saved import before_write
 from ..autograd.versions import Aside, Uncounted
 from ..autograd.written import fresh
 from ..devices import IN_USE, DeviceArray, exchange
-from ..dtypes import is_differentiable
+from ..dtypes import is_differentiable, native
 from ..ir.dispatch import SPECIAL, STATE, Value, bind
 from ..ir.graph import Var
 from ..ops.statistics import stop_gradient_op
 from ..ops.transfer import place_of, transfer
-from ..types import same
+from ..types import normalize_axis, same
 
 NOT_A_LEAF = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during "
@@ -40,6 +40,11 @@ DEEPCOPY = (
 def cut(tensor: Any) -> None:
     """Make a tensor a leaf that does not require grad."""
     tensor.grad_fn, tensor.output_nr, tensor.requires_grad = None, 0, False
+
+
+def remade(face: Any, data: Any, requires_grad: bool) -> Any:
+    """A pickled leaf. NumPy reads arrays back with a dtype object of their own."""
+    return face(native(data) if type(data) is np.ndarray else data, requires_grad)
 
 
 class Differentiable(Value):
@@ -297,6 +302,9 @@ class Differentiable(Value):
         if type(self._data) is DeviceArray:
             return exchange.capsule(self._data, stream, dl_device, copy)
         data = self._concrete("DLPack", "A traced value has no memory.")
+        if not copy:
+            # The other library writes as a holder of a NumPy array does: it is looked for before a saved value is read.
+            data = self._version_counter.lend(data)
         return data.__dlpack__(max_version=max_version, dl_device=dl_device, copy=copy)
 
     @property
@@ -325,7 +333,7 @@ class Differentiable(Value):
         """Steps in elements along each axis."""
         data = self._layout("stride()")
         strides = tuple(s // data.itemsize for s in data.strides)
-        return strides if dim is None else strides[dim]
+        return strides if dim is None else strides[normalize_axis(dim, len(strides))]
 
     def storage_offset(self: Any) -> int:
         """How many elements of the base's memory lie before the first."""
@@ -367,7 +375,7 @@ class Differentiable(Value):
         """As a leaf, without `.grad`."""
         self._refresh()
         data = self._data if type(self._data) is DeviceArray else self._concrete("pickling", "Return the value instead.")
-        return type(self), (data, self.requires_grad)
+        return remade, (type(self), data, self.requires_grad)
 
     def __bool__(self: Any) -> bool:
         data = self._condition()

@@ -18,7 +18,7 @@ from ..ir.dispatch import STATE, Value, bind
 from ..ir.graph import Var
 from ..ir.op import Op, Rules, op
 from ..ops.shape import backwards, broadcast_to_op, reshape_op, reshaped, transpose_op
-from ..types import normalize_axis, same, show, type_of
+from ..types import axes_of, normalize_axis, same, show, type_of
 from .tensor_casts import sizes_of, titled
 from .writing import ONE_OF_MANY, untracked
 
@@ -243,7 +243,7 @@ class TensorShapes(Value):
     def squeeze(self: Any, dim: Any = None) -> Any:
         """Without dimensions of size 1: all of them, or those of `dim` that have size 1."""
         if dim is not None:
-            dims = [normalize_axis(d, self.ndim) for d in ((dim,) if isinstance(dim, int) else dim)] if self.ndim else []
+            dims = [normalize_axis(d, self.ndim) for d in axes_of(dim)] if self.ndim else []
             dim = tuple(d for d in dims if same(self.shape[d], 1))
         return titled(self._another(ops.squeeze(self, dim)), "SqueezeBackward0", self)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._codegen import integers
 from ..errors import ShapeError
-from ..types import Int, normalize_axis, same, show
+from ..types import Int, axes_of, normalize_axis, same, show
 from .along import take
 from .arithmetic import convert, equal, where
 from .creation import iota
@@ -326,7 +326,7 @@ def roll(x: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = 
     x = as_array(x)
     if axis is None:
         return reshape(roll(ravel(x), shift, 0), shape_of(x))
-    shifts, axes = np.broadcast_arrays(np.atleast_1d(shift), np.atleast_1d(axis))
+    shifts, axes = np.broadcast_arrays(axes_of(shift), axes_of(axis))
     for s, a in zip(shifts.tolist(), axes.tolist(), strict=True):
         where_ = normalize_axis(a, ndim_of(x))
         n = shape_of(x)[where_]

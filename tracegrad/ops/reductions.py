@@ -15,7 +15,7 @@ from ..dtypes import BOOL, INT64, UINT64
 from ..errors import DTypeError, ShapeError
 from ..ir.dispatch import bind
 from ..ir.op import Op, Types, op
-from ..types import ArrayType, Int, normalize_axis, show
+from ..types import ArrayType, Int, axes_of, normalize_axis, show
 from .arithmetic import add, conj, convert, div, equal, mul, not_equal, sub, where
 from .define import as_array, front, ndim_of, shape_of
 from .scans import cumprod
@@ -28,13 +28,12 @@ def normalize_axes(axis: Axis, ndim: int) -> tuple[int, ...]:
     """The axes that `axis` means, sorted; None is all of them."""
     if axis is None:
         return (0,) if ndim == 1 else tuple(range(ndim))
-    if isinstance(axis, (int, np.integer)):
-        return (normalize_axis(int(axis), ndim),)
-    if len(axis) == 1:
-        return (normalize_axis(int(axis[0]), ndim),)
-    axes = sorted(normalize_axis(int(a), ndim) for a in axis)
+    numbers = axes_of(axis)
+    if len(numbers) == 1:
+        return (normalize_axis(numbers[0], ndim),)
+    axes = sorted(normalize_axis(a, ndim) for a in numbers)
     if len(set(axes)) != len(axes):
-        raise ShapeError(f"repeated axis in {tuple(axis)}")
+        raise ShapeError(f"repeated axis in {numbers}")
     return tuple(axes)
 
 

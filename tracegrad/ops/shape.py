@@ -14,7 +14,7 @@ from ..dtypes import INT64, UINT64, promote
 from ..errors import ShapeError
 from ..ir.dispatch import bind
 from ..ir.op import Types, op, operand_kinds
-from ..types import SIZES, ArrayType, Int, Shape, broadcast_shapes, normalize_axis, same, show
+from ..types import SIZES, ArrayType, Int, Shape, axes_of, broadcast_shapes, normalize_axis, same, show
 from .define import MOVEAXIS, front, linear, ndim_of, shape_of
 
 # --- reshape -------------------------------------------------------------------------------------------------------------------
@@ -93,11 +93,11 @@ _known_reshaped = lru_cache(maxsize=4096)(_reshaped)
 
 def expand_dims(x: Any, axis: int | Sequence[int]) -> Any:
     """New axes of size 1 at these positions of the result."""
-    if isinstance(axis, (int, np.integer)):
+    axes = axes_of(axis)
+    if len(axes) == 1:
         old_shape = shape_of(x)
-        at = normalize_axis(int(axis), len(old_shape) + 1)
+        at = normalize_axis(axes[0], len(old_shape) + 1)
         return reshape(x, (*old_shape[:at], 1, *old_shape[at:]))
-    axes = tuple(axis)
     ndim = ndim_of(x) + len(axes)
     places = {normalize_axis(a, ndim) for a in axes}
     if len(places) != len(axes):
@@ -112,7 +112,7 @@ def squeeze(x: Any, axis: int | Sequence[int] | None = None) -> Any:
     axes = (
         [k for k, s in enumerate(shape) if isinstance(s, int) and s == 1]
         if axis is None
-        else ([normalize_axis(a, len(shape)) for a in ((axis,) if isinstance(axis, (int, np.integer)) else axis)])
+        else ([normalize_axis(a, len(shape)) for a in axes_of(axis)])
     )
     for a in axes:
         if not same(shape[a], 1):
@@ -156,8 +156,8 @@ def transpose(x: Any, axes: Sequence[int] | None = None) -> Any:
 def moveaxis(x: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Any:
     """Axes `source` at positions `destination`, the others in their order."""
     ndim = ndim_of(x)
-    src = [normalize_axis(a, ndim) for a in ((source,) if isinstance(source, (int, np.integer)) else source)]
-    dst = [normalize_axis(a, ndim) for a in ((destination,) if isinstance(destination, (int, np.integer)) else destination)]
+    src = [normalize_axis(a, ndim) for a in axes_of(source)]
+    dst = [normalize_axis(a, ndim) for a in axes_of(destination)]
     order = [a for a in range(ndim) if a not in src]
     for d, s in sorted(zip(dst, src, strict=True)):
         order.insert(d, s)
@@ -386,7 +386,7 @@ def flip(x: Any, axis: int | Sequence[int] | None = None) -> Any:
     axes = (
         range(len(shape))
         if axis is None
-        else [normalize_axis(a, len(shape)) for a in ((axis,) if isinstance(axis, (int, np.integer)) else axis)]
+        else [normalize_axis(a, len(shape)) for a in axes_of(axis)]
     )
     start = tuple(s - 1 if k in axes else 0 for k, s in enumerate(shape))
     return slice_array(x, start, shape, tuple(-1 if k in axes else 1 for k in range(len(shape))))
