@@ -48,10 +48,16 @@ def signature(arrays: Sequence[tuple[np.dtype[Any], int, str]]) -> Any:
     return types.void(*made, types.int64, types.int64, types.int64)
 
 
-def _function(file: str, name: str, source: str, make: Callable[..., Callable[..., Any]]) -> Any:
-    """Function `name` of the source, whose lines tracebacks find under `file`."""
+def _function(file: str, name: str, source: str, key: str, make: Callable[..., Callable[..., Any]]) -> Any:
+    """Function `name` of the source, whose lines tracebacks find under `file`.
+
+    The linker knows its machine code by a name that holds the key: two kernels of one name, from processes that each counted for
+    themselves, would be taken for one another.
+    """
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    return make(source, name, {"__name__": "tracegrad_kernel"}, file)
+    made = make(source, name, {"__name__": "tracegrad_kernel"}, file)
+    made.__qualname__ = f"{name}_{key}"
+    return made
 
 
 @contextmanager
@@ -80,14 +86,14 @@ def compile_source(
     key = cache.key_of(source, name, sig, sorted(FLAGS.items()))
     if config.DISABLE_JIT:
         cache.COUNTERS.compiled += 1
-        return Executable(_function(f"<{key}>", name, source, generated), source)
+        return Executable(_function(f"<{key}>", name, source, key, generated), source)
 
     def executable(entry: Callable[..., None], address: Callable[[], int]) -> Executable:
         return Executable(entry, source, address if available() else lambda: 0, available())
 
     def build(directory: Path | None) -> Executable:
         path = f"<{key}>" if directory is None else str(directory / "kernel.py")
-        dispatcher = njit(**FLAGS, pipeline_class=KernelCompiler)(_function(path, name, source, declared))
+        dispatcher = njit(**FLAGS, pipeline_class=KernelCompiler)(_function(path, name, source, key, declared))
         dispatcher.compile(sig)
         (result,) = dispatcher.overloads.values()
         if directory is not None:

@@ -16,14 +16,31 @@ from .unit import Unit
 from .values import UntranslatableError
 
 
-class Library(codegen.JITCodeLibrary):  # type: ignore[misc]
+class Alone(codegen.JITCodeLibrary):  # type: ignore[misc]
+    """A code library that keeps the functions it calls to itself.
+
+    Numba numbers functions anew in each process, and of several functions of one name the linker takes the first for all: code from the
+    disk would call what another process meant by the name.
+    """
+
+    def _optimize_final_module(self) -> None:
+        for function in self._final_module.functions:
+            if function.linkage == binding.Linkage.linkonce_odr:
+                function.linkage = binding.Linkage.internal
+        self._optimize()
+
+    def _optimize(self) -> None:
+        super()._optimize_final_module()
+
+
+class Library(Alone):
     """A code library that is optimized once, as a whole: what is translated here counts no references, and is lean from the start."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
         """Nothing on the way: the whole is optimized at the end."""
         ll_module.data_layout = self._codegen._data_layout
 
-    def _optimize_final_module(self) -> None:
+    def _optimize(self) -> None:
         options = binding.create_pipeline_tuning_options(speed_level=config.OPT)
         options.loop_vectorization, options.slp_vectorization = config.LOOP_VECTORIZE, config.SLP_VECTORIZE
         # Short static loops are unrolled by the schedule where that pays. LLVM's unrolling doubles the code and the time it takes, and
@@ -145,6 +162,8 @@ class DirectCompiler(compiler.Compiler):  # type: ignore[misc]
             return self._compile_core()
         except UntranslatableError:
             self.direct, self.state.status.fail_reason = False, None
+            self.state.library = Alone(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
+            self.state.library.enable_object_caching()
             complete(func)
             return super().compile_extra(func)
 

@@ -1,0 +1,110 @@
+"""Kernels that several processes left on disk meet in one process: each is called for what it was compiled from."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numba.core.bytecode import FunctionIdentity
+from tracegrad.codegen.native import direct, unit, values
+from tracegrad.codegen.native.compile import Executable, compile_source
+
+import tracegrad
+
+F8 = np.dtype(np.float64)
+REST = (np.empty(64, np.uint8), np.zeros(2, np.int64), -1, 0, 0)
+SOURCE = """
+from tracegrad.codegen.native.support import index
+from tracegrad.codegen.native.routines import linear_recurrence
+
+
+def kernel(x, out0, arena, status, phase, lo, hi):
+    linear_recurrence(x, x, out0, 0, False)
+    for i in range(index(0), index(x.shape[0])):
+        out0[i] = out0[i] * {factor}
+"""
+
+
+def made(factor: float, folder: Path | None, monkeypatch: pytest.MonkeyPatch) -> Executable:
+    """One of several kernels of equal names and types, made or read as in a process of its own."""
+    monkeypatch.setattr(FunctionIdentity, "_unique_ids", itertools.count(10**6))
+    return compile_source(SOURCE.format(factor=factor), "kernel", [(F8, 1, "C")], [(F8, 1)], folder)
+
+
+def multiplies(kernel: Executable, factor: float) -> bool:
+    out = np.empty(3)
+    kernel.call(np.array([2.0, 1.0, 3.0]), out, *REST)
+    return out.tolist() == [factor * 2.0, factor * 3.0, factor * 12.0]
+
+
+@pytest.fixture(params=["direct", "numba"])
+def pipeline(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The translator, or Numba's own pipeline, which stands in for it."""
+    if request.param == "numba":
+
+        def refuse(*_: Any) -> None:
+            raise values.UntranslatableError("not today")
+
+        monkeypatch.setattr(unit.Unit, "entry", refuse)
+    return str(request.param)
+
+
+@pytest.mark.parametrize("later", [0, 1, 2], ids=["both from disk", "one from disk, one compiled", "both compiled"])
+def test_kernels_of_one_name_and_type_are_not_exchanged(pipeline: str, later: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for factor in (2.0, 3.0)[: 2 - later]:
+        made(factor, tmp_path, monkeypatch)
+    kernels = {factor: made(factor, tmp_path, monkeypatch) for factor in (2.0, 3.0)}
+    assert [k.from_disk for k in kernels.values()] == [later < 2, later < 1]
+    # The address is what threads call by; it was once looked up by a name that both had.
+    assert kernels[2.0].address() != kernels[3.0].address() != 0
+    assert all(multiplies(kernel, factor) for factor, kernel in kernels.items())
+
+
+def test_what_a_kernel_calls_is_its_own(pipeline: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No function that another kernel's code could be linked to, or that could be taken for another's."""
+    libraries: list[Any] = []
+    optimize = direct.Alone._optimize_final_module
+
+    def watched(library: Any) -> None:
+        optimize(library)
+        libraries.append(library)
+
+    monkeypatch.setattr(direct.Alone, "_optimize_final_module", watched)
+    assert multiplies(made(2.0, None, monkeypatch), 2.0)
+    (library,) = libraries
+    assert type(library) is (direct.Library if pipeline == "direct" else direct.Alone)
+    shared = [f.name for f in library._final_module.functions if not f.is_declaration and f.linkage.name != "internal"]
+    assert len(shared) == 2
+    assert all("kernel_" in name for name in shared), "the entry for Python and the native function"
+
+
+THREADS = """
+import sys
+import numpy as np
+import tracegrad as tg
+from tracegrad.codegen.native import cache
+
+x = np.linspace(0.0, 1.0, 200_000)
+functions = [tg.jit(lambda x, w=w: np.sum(np.exp(np.sin(x * w)) * np.cos(x))) for w in map(float, sys.argv[1:])]
+tg.set_num_threads(1)
+alone = [f(x) for f in functions]
+tg.set_num_threads(2)
+assert all(abs(f(x) - expected) <= 1e-9 * abs(expected) for _ in range(20) for f, expected in zip(functions, alone))
+print(cache.COUNTERS.compiled, cache.COUNTERS.loaded)
+"""
+
+
+def test_threads_run_the_function_that_was_asked_for(tmp_path: Path) -> None:
+    variables = {"TRACEGRAD_CACHE_DIR": str(tmp_path), "NUMBA_NUM_THREADS": "2", "PYTHONPATH": str(Path(tracegrad.__file__).parent.parent)}
+
+    def run(*arguments: str) -> str:
+        command = [sys.executable, "-c", THREADS, *arguments]
+        return subprocess.run(command, env={**os.environ, **variables}, capture_output=True, text=True, check=True, timeout=120).stdout
+
+    assert [run("2"), run("3"), run("2", "3")] == ["1 0\n", "1 0\n", "0 2\n"]
