@@ -16,43 +16,17 @@ import numpy as np
 
 from .. import ops
 from ..errors import ConcretizationError
-from ..ir.dispatch import STATE, Value
+from ..ir.dispatch import Value
 from ..ir.graph import Var
 from ..ir.trace import is_left_over, left_over, user_line
-from ..ops.define import shape_of
-from .lookup import boxes_in, find, plain, store, tracked, unsupported
+from .lookup import boxes_in, counterpart_of, store, unsupported
 from .numpy_functions import FUNCTIONS
 from .operators import operand
+from .ufunc_methods import apply_method
+from .ufuncs import KNOWN, NO_VALUE, by_numpy, call
 
-NO_VALUE = np._NoValue
-REDUCTIONS = {
-    "add": "sum",
-    "multiply": "prod",
-    "maximum": "max",
-    "minimum": "min",
-    "logical_and": "all",
-    "logical_or": "any",
-    "logaddexp": "logsumexp",
-}
-RUNNING = {"add": "cumsum", "multiply": "cumprod", "maximum": "cummax", "minimum": "cummin"}
 IGNORED = {"order", "kind", "subok", "casting", "like", "sorter", "check_finite", "signature", "extobj", "device"}
 """Parameters that change nothing about values."""
-
-
-def _by_numpy(function: Callable[..., Any], name: str, args: Any, kwargs: dict[str, Any]) -> Any:
-    """NumPy itself for a function without counterpart, where nothing is lost by it: no trace, no gradient."""
-    boxes = boxes_in(args) + boxes_in(kwargs)
-    if STATE.traces or any(tracked(b) for b in boxes):
-        raise unsupported(name)
-    face: Any = type(boxes[0])
-    result = function(*plain(args), **plain(kwargs))
-
-    def boxed(r: Any) -> Any:
-        if isinstance(r, (np.ndarray, np.generic)):
-            return face._make(r)
-        return type(r)(map(boxed, r)) if type(r) in (list, tuple) else r
-
-    return boxed(result)
 
 
 # --- functions -----------------------------------------------------------------------------------------------------------------
@@ -168,77 +142,7 @@ def _is_default(parameter: inspect.Parameter, value: Any) -> bool:
     return parameter.default is not parameter.empty and not isinstance(value, (Value, np.ndarray)) and bool(value == parameter.default)
 
 
-# --- ufuncs --------------------------------------------------------------------------------------------------------------------
-
-
-@lru_cache(maxsize=1024)
-def _counterpart(ufunc: np.ufunc) -> Callable[..., Any] | None:
-    return find(ufunc.__name__)
-
-
-def apply_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """A ufunc or one of its methods on operands of which one is boxed."""
-    module = getattr(ufunc, "__module__", None) or ("numpy" if hasattr(np, ufunc.__name__) else "scipy.special")
-    name = f"{'scipy.special' if module.startswith('scipy') else 'np'}.{ufunc.__name__}"
-    out = kwargs.pop("out", None)
-    where = kwargs.pop("where", True)
-    if isinstance(out, tuple) and all(o is None for o in out):
-        out = None
-    given = {k: v for k, v in kwargs.items() if (v is not None or k == "axis") and v is not np._NoValue and k not in IGNORED}
-    if method == "at":
-        return _at(ufunc, name, inputs)
-    if method == "__call__":
-        target = _counterpart(ufunc)
-        if target is None:
-            return _by_numpy(ufunc, name, inputs, {**given, **({} if out is None else {"out": plain(out)})})
-        operands = [operand(x) for x in inputs]
-        dtype = given.pop("dtype", None)
-        if dtype is not None:
-            operands = [ops.convert(x, dtype) for x in operands]
-        if where is not True and out is None:
-            raise unsupported(name, " with where= and without out= (its other elements would be undefined)")
-        return _stored(out, target(*operands, **given), where)
-    if method in ("reduce", "accumulate"):
-        table = REDUCTIONS if method == "reduce" else RUNNING
-        target = find(table.get(ufunc.__name__, ""))
-        if target is None:
-            return _by_numpy(getattr(ufunc, method), f"{name}.{method}", inputs, given)
-        names = ("axis", "dtype", "out", "keepdims", "initial", "where")
-        for key, value in zip(names, inputs[1:], strict=False):
-            given.setdefault(key, value)
-        axis = given.pop("axis", 0)
-        out = given.pop("out", out)
-        given = {k: v for k, v in given.items() if not (v is None or v is np._NoValue or (k == "keepdims" and v is False))}
-        if where is not True:
-            given["where"] = where
-        known = _signature(target)
-        for key in given:
-            if known is not None and key not in known.parameters:
-                raise unsupported(f"{name}.{method}", f" with {key}=")
-        return _stored(out, target(operand(inputs[0]), axis=axis, **given), True)
-    if method == "outer":
-        x, y = operand(inputs[0]), operand(inputs[1])
-        shape = (*shape_of(x), *[1] * len(shape_of(y)))
-        return _stored(out, apply_ufunc(ufunc, "__call__", (ops.reshape(x, shape), y), given), where)
-    raise unsupported(f"{name}.{method}")
-
-
-def _stored(out: Any, result: Any, where: Any) -> Any:
-    return result if out is None else store(out, result, where)
-
-
-def _at(ufunc: np.ufunc, name: str, inputs: Sequence[Any]) -> None:
-    target, index, *rest = inputs
-    if ufunc.__name__ not in ("add", "subtract"):
-        raise unsupported(f"{name}.at")
-    if not isinstance(target, Value):
-        raise ConcretizationError(
-            f"{user_line()}: {name}.at would write traced or differentiated values into a plain ndarray. Make the array with "
-            "np.zeros_like(x) of a "
-            "traced x, or with tg.zeros."
-        )
-    value = operand(rest[0])
-    target._update(ops.index_add_at, index, -value if ufunc.__name__ == "subtract" else value)  # type: ignore[attr-defined]
+# --- protocols -------------------------------------------------------------------------------------------------------------------
 
 
 def call_numpy(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -246,16 +150,10 @@ def call_numpy(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[s
     about = FUNCTIONS.get(function)
     if about is not None:
         return about(*args, **kwargs)
-    target, name = _counterpart_of(function)
+    target, name = counterpart_of(function)
     if target is None:
-        return _by_numpy(function, name, args, kwargs)
+        return by_numpy(function, lambda: unsupported(name), args, kwargs)
     return apply_function(function, target, name, args, kwargs)
-
-
-@lru_cache(maxsize=1024)
-def _counterpart_of(function: Callable[..., Any]) -> tuple[Callable[..., Any] | None, str]:
-    module = getattr(function, "__module__", None) or "numpy"
-    return find(function.__name__, module), f"{module.replace('numpy', 'np', 1)}.{function.__name__}"
 
 
 class NumpyDispatch(Value):
@@ -266,13 +164,13 @@ class NumpyDispatch(Value):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method == "__call__" and not kwargs:
-            target = _counterpart(ufunc)
+            target = KNOWN.get(ufunc)
             if target is not None:
                 op = ops.PLAIN.get(target) if inputs[0] is self else None
                 if op is not None and op.eager is not None and len(inputs) == 1:
                     return op.eager(self)
                 return target(*[operand(x) for x in inputs])
-        return apply_ufunc(ufunc, method, inputs, kwargs)
+        return call(ufunc, inputs, kwargs) if method == "__call__" else apply_method(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, function: Callable[..., Any], types: Sequence[type], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         if not all(issubclass(t, (Value, np.ndarray)) for t in types):

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
+from functools import lru_cache
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from .. import ops
-from ..errors import ConcretizationError, UnsupportedFunctionError
+from ..errors import ConcretizationError
 from ..ir.dispatch import Value
 from ..ir.graph import Var
-from ..ir.trace import user_line
+from ..ir.lines import user_line
+from .refusals import unsupported as unsupported
 
 NAMES: dict[str, str] = {
     "subtract": "sub",
@@ -32,44 +33,48 @@ NAMES: dict[str, str] = {
 """NumPy's and SciPy's names of operations that are called differently here."""
 
 
-def find(name: str, module: str = "numpy") -> Callable[..., Any] | None:
-    """The counterpart of a NumPy or SciPy function, or None."""
-    for part in ("linalg", "fft"):
-        place = getattr(ops, part, None)
-        if part in module and isinstance(place, ModuleType):
-            found = getattr(place, name, None)
-            if callable(found):
-                return found  # type: ignore[no-any-return]
+def find(name: str) -> Callable[..., Any] | None:
+    """The operation that a function of NumPy's with this name is, or None."""
     if name not in ops.__all__:
         name = NAMES.get(name, name)
     found = getattr(ops, name, None)
     return found if callable(found) and name in ops.__all__ else None
 
 
+MODULES: tuple[tuple[str, Any, ModuleType | None], ...] = (
+    ("np", np, None),
+    ("np.linalg", np.linalg, ops.linalg),
+    ("np.fft", np.fft, None),
+    ("np.emath", np.emath, None),
+)
+
+
+@lru_cache(maxsize=1024)
+def counterpart_of(function: Callable[..., Any]) -> tuple[Callable[..., Any] | None, str]:
+    """The operation that a function is, and what messages call it. It is NumPy's own if it is the one that NumPy has under its name;
+    any other of that name (`np.emath.sqrt`, `np.char.add`) is another function."""
+    name = function.__name__
+    for prefix, module, own in MODULES:
+        if getattr(module, name, None) is function:
+            found = getattr(own, name, None) if own is not None else None
+            if found is None and prefix in ("np", "np.linalg"):
+                found = find(name)
+            return found if callable(found) else None, f"{prefix}.{name}"
+    module_name = (getattr(function, "__module__", None) or "numpy").replace("numpy", "np", 1)
+    return None, f"{module_name}.{name}"
+
+
 def tracked(x: Any) -> bool:
     """Whether converting a boxed value to an ndarray would lose a trace, a gradient or a tangent."""
+    if isinstance(x, Value):
+        x._refresh()  # type: ignore[attr-defined]
     return isinstance(x, Value) and (isinstance(x._data, Var) or bool(x._tangents) or x.requires_grad)  # type: ignore[attr-defined]
-
-
-def unsupported(name: str, detail: str = "") -> UnsupportedFunctionError:
-    if detail:
-        return UnsupportedFunctionError(
-            f"{user_line()}: {name}{detail} is not supported for traced or differentiated values. Leave that argument out, or write it "
-            "with other functions."
-        )
-    known = [n for n in [*NAMES, *ops.__all__] if hasattr(np, n)]
-    near = difflib.get_close_matches(name.rpartition(".")[2], known, 1)
-    hint = f" The nearest supported call is np.{near[0]}." if near else ""
-    return UnsupportedFunctionError(
-        f"{user_line()}: {name} has no counterpart for traced or differentiated values.{hint} Write it with supported functions, or "
-        "apply it "
-        "to plain arrays outside of the traced or differentiated function."
-    )
 
 
 def plain(x: Any) -> Any:
     """`x` with untracked boxed values replaced by their arrays."""
     if isinstance(x, Value):
+        x._refresh()  # type: ignore[attr-defined]
         return x._data
     if isinstance(x, (list, tuple)):
         items = [plain(item) for item in x]

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import operator
-import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from types import FrameType
 from typing import Any, Self
 
 import numpy as np
@@ -19,11 +16,9 @@ from ..types import SIZES, ArrayType, Sizes, type_of
 from .dispatch import STATE, Value
 from .forms import Forms
 from .graph import Atom, Graph, Literal, Node, Var
+from .lines import FOREIGN as FOREIGN
+from .lines import user_line as user_line
 from .op import Op
-
-_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-FOREIGN = (_HERE, os.path.join(os.path.dirname(_HERE), "codegen"), os.path.dirname(np.__file__), "<frozen", "<string>")
-"""Where code lies that is not the user's."""
 
 
 class Trace:
@@ -199,14 +194,3 @@ def left_over(var: Var) -> EscapedValueError:
         "list, an attribute or a global inside a loop's body, a branch or a function given to jit or vmap, where it stands for the values of "
         "all calls. Return it from that function: as its result, as part of a loop's carry, or as what tg.scan stacks."
     )
-
-
-def user_line() -> str:
-    """`model.py:12`, the innermost line outside the library and NumPy."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        name = frame.f_code.co_filename
-        if not name.startswith(FOREIGN):
-            return f"{os.path.basename(name)}:{frame.f_lineno}"
-        frame = frame.f_back
-    return ""

@@ -11,9 +11,10 @@ import scipy
 
 from ..ir.dispatch import bind
 from .arithmetic import add, div, equal, less, mul, neg, strong_mul, sub, where
+from .comparison import floor, remainder
 from .define import as_array
-from .elementary import LN2, exp, log, log1p
-from .logic import isinf, logical_and
+from .elementary import LN2, absolute, exp, log, log1p
+from .logic import isinf, isnan, logical_and
 from .pointwise import pointwise
 
 REAL = "biuf"
@@ -343,20 +344,40 @@ def betaln(a: Any, b: Any) -> Any:
     >>> float(tg.betaln(1.0, 1.0))
     0.0
     """
-    return sub(add(lgamma(a), lgamma(b)), lgamma(add(a, b)))
+    swapped = less(absolute(a), absolute(b))
+    large, small = where(swapped, b, a), where(swapped, a, b)
+    # lgamma(large) - lgamma(large + small) would cancel: from a ratio of 10^6 on by its series in 1 / large (DLMF 5.11.13).
+    far = logical_and(less(1e6, large), less(mul(1e6, absolute(small)), large))
+    distant = where(far, large, 1e6)
+    term = div(mul(small, sub(1.0, small)), distant)
+    next_term = div(mul(term, sub(1.0, mul(small, 2.0))), mul(distant, 12.0))
+    series = add(neg(mul(small, log(distant))), add(mul(term, 0.5), next_term))
+    near = where(far, 1e6, large)
+    return add(where(far, series, sub(lgamma(near), lgamma(add(near, small)))), lgamma(small))
+
+
+def _gamma_sign(x: Any) -> Any:
+    """The sign of gamma(x): it alternates between the negative integers."""
+    return where(less(x, 0), sub(1.0, mul(remainder(floor(x), 2), 2.0)), 1.0)
 
 
 def beta(a: Any, b: Any) -> Any:
-    """The beta function of positive arguments.
+    """The beta function; real arrays only (DTypeError).
 
     >>> import tracegrad as tg
-    >>> float(tg.beta(1.0, 1.0))
-    1.0
+    >>> round(float(tg.beta(-1.7, 1.3)), 6)
+    -0.606012
     """
-    return exp(betaln(a, b))
+    signs = mul(mul(_gamma_sign(a), _gamma_sign(b)), _gamma_sign(add(a, b)))
+    return mul(exp(betaln(a, b)), signs)
 
 
 # --- products with logarithms --------------------------------------------------------------------------------------------------
+
+
+def _unless_nan(y: Any, product: Any) -> Any:
+    """The product, NaN where y is NaN (also where x is 0)."""
+    return where(isnan(y), y, product)
 
 
 def xlogy(x: Any, y: Any) -> Any:
@@ -366,7 +387,7 @@ def xlogy(x: Any, y: Any) -> Any:
     >>> float(tg.xlogy(0.0, 2.0))
     0.0
     """
-    return strong_mul(x, log(y))
+    return _unless_nan(y, strong_mul(x, log(y)))
 
 
 def xlog1py(x: Any, y: Any) -> Any:
@@ -376,7 +397,7 @@ def xlog1py(x: Any, y: Any) -> Any:
     >>> float(tg.xlog1py(0.0, 2.0))
     0.0
     """
-    return strong_mul(x, log1p(y))
+    return _unless_nan(y, strong_mul(x, log1p(y)))
 
 
 def entr(x: Any) -> Any:

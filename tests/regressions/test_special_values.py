@@ -1,0 +1,78 @@
+"""The functions of scipy.special that are known, over all of the real line: signs, poles, and where sums of logarithms cancel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.special as special
+
+import tracegrad as tg
+from tracegrad.faces.ufuncs import SCIPY
+
+REALS = np.array(
+    [
+        -200.5,
+        -3.5,
+        -2.7,
+        -1.7,
+        -0.5,
+        -1e-10,
+        0.0,
+        1e-300,
+        1e-10,
+        0.3,
+        0.5,
+        1.0,
+        1.3,
+        2.0,
+        2.5,
+        3.0,
+        10.0,
+        170.5,
+        1e5,
+        2e6,
+        1e10,
+        1e300,
+        np.nan,
+    ]
+)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", SCIPY)
+def test_values(name: str) -> None:
+    function = getattr(special, name)
+    args = (REALS,) if function.nin == 1 else tuple(np.meshgrid(REALS, REALS, indexing="ij"))
+    expected = function(*args)
+    # At poles (0 and sums that are 0 or negative integers) one infinity is as good as the other, or NaN.
+    regular = np.isfinite(expected) | np.isnan(args[0]) | np.isnan(args[-1])
+    if name in ("beta", "betaln"):
+        regular &= (args[0] != 0) & (args[1] != 0) & ~np.isnan(args[0] + args[1])
+    for found in (tg.vjp(lambda *a: function(*a), *args)[0], tg.jit(lambda *a: function(*a))(*args)):
+        np.testing.assert_allclose(found[regular], expected[regular], rtol=1e-8, atol=1e-300)
+
+
+def compiled_and_not(function: Any) -> Any:
+    return function, tg.jit(function)
+
+
+@pytest.mark.parametrize(("a", "b"), [(-1.7, 1.3), (1.3, -1.7), (-0.4, -0.3), (-2.5, -1.2), (3.0, 1e10), (2.0, 3.5), (-2.7, 0.6)])
+def test_derivatives_of_beta(a: float, b: float) -> None:
+    value, digamma = special.beta(a, b), special.digamma
+    if abs(a) + abs(b) < 1e6:
+        expected = [value * (digamma(a) - digamma(a + b)), value * (digamma(b) - digamma(a + b))]
+    else:
+        expected = [value * (digamma(a) - digamma(a + b)), value * -a / b]
+    for gradient in compiled_and_not(tg.grad(lambda x, y: special.beta(x, y), (0, 1))):
+        np.testing.assert_allclose(gradient(a, b), expected, rtol=1e-7)
+    np.testing.assert_allclose(tg.jvp(special.beta, (a, b), (1.0, 0.0))[1], expected[0], rtol=1e-7)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+def test_dtypes_of_beta(dtype: Any) -> None:
+    a, b = np.array([2, 3, 5]).astype(dtype), np.array([1, 4, 2]).astype(dtype)
+    found = tg.jit(special.beta)(a, b)
+    assert found.dtype == special.beta(a, b).dtype
+    np.testing.assert_allclose(found, special.beta(a, b), rtol=1e-6)

@@ -1,0 +1,145 @@
+"""NumPy's and SciPy's ufuncs on boxed values.
+
+A ufunc is recognised by identity: whoever else makes one (`numba.vectorize`, `np.frompyfunc`) may give it any name. The dtypes of a
+call that asks for some (`dtype=`, `signature=`, `casting=`), and of every reduction, are what NumPy resolves for that ufunc.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from .._codegen import integers
+from ..errors import DTypeError, UnsupportedFunctionError
+from ..ir.dispatch import STATE, Value
+from ..ir.graph import Var
+from ..ir.lines import user_line
+from .lookup import boxes_in, find, plain, store, tracked, unsupported
+from .operators import operand
+
+NO_VALUE = np._NoValue
+KNOWN: dict[Any, Callable[..., Any]] = {
+    ufunc: target for ufunc in vars(np).values() if isinstance(ufunc, np.ufunc) and (target := find(ufunc.__name__)) is not None
+}
+"""The operation that each ufunc of NumPy is; those of SciPy join when one is first met."""
+SCIPY = (
+    "beta", "betaln", "cbrt", "digamma", "entr", "erf", "erfc", "erfinv", "exp2", "expit", "expm1", "gamma", "gammaln", "log1p", "logit",
+    "ndtr", "ndtri", "psi", "round", "xlog1py", "xlogy",
+)  # fmt: skip
+"""The functions of scipy.special that are operations here, under the same name."""
+
+
+def counterpart(ufunc: Any) -> Callable[..., Any] | None:
+    """The operation that a ufunc is, or None."""
+    found = KNOWN.get(ufunc)
+    if found is None and _home(ufunc) == "scipy.special" and ufunc.__name__ in SCIPY:
+        found = KNOWN[ufunc] = getattr(ops, ufunc.__name__)
+    return found
+
+
+def _home(ufunc: Any) -> str:
+    """Whose ufunc it is: "np", "scipy.special", or "" where it is somebody else's."""
+    for name, module in (("np", np), ("scipy.special", sys.modules.get("scipy.special"))):
+        if getattr(module, ufunc.__name__, None) is ufunc:
+            return name
+    return ""
+
+
+def name_of(ufunc: Any, method: str = "__call__") -> str:
+    """What messages call a ufunc or its method."""
+    home = _home(ufunc)
+    name = f"{home}.{ufunc.__name__}" if home else f"the ufunc {ufunc.__name__!r}"
+    return name if method == "__call__" else f"{name}.{method}"
+
+
+def unknown(ufunc: Any, method: str) -> UnsupportedFunctionError:
+    """The refusal of a ufunc without a counterpart."""
+    if _home(ufunc):
+        return unsupported(name_of(ufunc, method))
+    return UnsupportedFunctionError(
+        f"{user_line()}: {name_of(ufunc, method)} is neither NumPy's nor SciPy's (numba.vectorize and np.frompyfunc make such "
+        "functions), so its derivative is not known and it cannot be traced. Write its formula with NumPy's functions; for running "
+        "code, give it a derivative with tg.custom_vjp or tg.custom_jvp."
+    )
+
+
+def by_numpy(function: Callable[..., Any], refusal: Callable[[], Exception], args: Any, kwargs: dict[str, Any]) -> Any:
+    """NumPy itself for what has no counterpart, where nothing is lost by it: no trace, no gradient."""
+    boxes = boxes_in(args) + boxes_in(kwargs)
+    if STATE.traces or any(tracked(b) for b in boxes):
+        raise refusal()
+    out = kwargs.pop("out", None)
+    where = kwargs.pop("where", True)
+    face: Any = type(boxes[0]) if boxes else type(None)
+    result = function(*plain(args), **plain(kwargs), **({} if where is True or out is not None else {"where": plain(where)}))
+
+    def boxed(r: Any) -> Any:
+        if isinstance(r, (np.ndarray, np.generic)) and boxes:
+            return face._make(r)
+        return type(r)(map(boxed, r)) if type(r) in (list, tuple) else r
+
+    return boxed(result) if out is None else store(out, result, where)
+
+
+def kind_of(x: Any) -> Any:
+    """An operand as NumPy's resolution of dtypes takes it: a dtype, or the type of a Python number."""
+    if isinstance(x, Value):
+        data = x._data
+        if isinstance(data, Var) and data.type.weak:
+            return {"i": int, "f": float, "c": complex}.get(data.type.dtype.kind, data.type.dtype)
+        return data.dtype
+    if isinstance(x, (int, integers.Integer)) and not isinstance(x, bool):
+        return int
+    return type(x) if type(x) in (float, complex) else np.asarray(x).dtype
+
+
+def resolved(ufunc: Any, name: str, kinds: Sequence[Any], **options: Any) -> tuple[np.dtype[Any], ...]:
+    """The dtypes of operands and results with which NumPy would call the ufunc."""
+    try:
+        found: tuple[np.dtype[Any], ...] = ufunc.resolve_dtypes(tuple(kinds), **{k: v for k, v in options.items() if v is not None})
+    except TypeError as error:
+        raise DTypeError(f"{user_line()}: {name}: {error}") from None
+    return found
+
+
+def call(ufunc: Any, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
+    """A ufunc of operands of which one is boxed."""
+    name, target = name_of(ufunc), counterpart(ufunc)
+    out, where = _destination(options.pop("out", None)), options.pop("where", True)
+    if where is not True and out is None:
+        raise unsupported(name, " with where= and without out= (its other elements would be undefined)")
+    if target is None:
+        given = {"out": out, "where": where} if out is not None else {}
+        return by_numpy(ufunc, lambda: unknown(ufunc, "__call__"), inputs, {**options, **given})
+    operands = [operand(x) for x in inputs]
+    dtype = options.pop("dtype", None)
+    signature = options.pop("signature", options.pop("sig", None))
+    casting = options.pop("casting", "same_kind")
+    for key in ("order", "subok", "extobj"):  # nothing about values
+        options.pop(key, None)
+    options = {k: v for k, v in options.items() if v is not NO_VALUE}
+    if options and not (ufunc is np.vecdot and set(options) <= {"axis"}):
+        raise unsupported(name, f" with {next(iter(options))}=")
+    results = None
+    if dtype is not None or signature is not None or casting != "same_kind":
+        if signature is None and dtype is not None:
+            signature = (*[None] * ufunc.nin, *[np.dtype(dtype)] * ufunc.nout)
+        kinds = (*map(kind_of, operands), *[None] * ufunc.nout)
+        found = resolved(ufunc, name, kinds, signature=signature, casting=casting)
+        operands = [ops.convert(x, kind) for x, kind in zip(operands, found, strict=False)]
+        results = found[ufunc.nin :]
+    result = target(*operands, **options)
+    if results is not None:
+        single = ufunc.nout == 1
+        parts = [ops.convert(r, kind) for r, kind in zip((result,) if single else result, results, strict=True)]
+        result = parts[0] if single else tuple(parts)
+    return result if out is None else store(out, result, where)
+
+
+def _destination(out: Any) -> Any:
+    """What `out=` names, in a tuple of which it makes no difference whether NumPy put it there."""
+    return None if isinstance(out, tuple) and all(o is None for o in out) else out

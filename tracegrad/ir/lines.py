@@ -1,0 +1,57 @@
+"""Where in the user's program something happens, and through which library's code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from types import FrameType
+
+import numpy as np
+
+_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+OURS = (_HERE + os.sep, os.path.join(os.path.dirname(_HERE), "codegen") + os.sep)
+FOREIGN = (*OURS, os.path.dirname(np.__file__), "<frozen", "<string>")
+"""Where code lies that is neither the user's nor a library's built on NumPy."""
+
+
+def _installed() -> Iterator[str]:
+    """The folders of Python's own modules and of installed packages."""
+    if getattr(os, "__file__", None):
+        yield os.path.dirname(os.__file__) + os.sep
+    site = os.path.dirname(os.path.dirname(np.__file__))
+    if os.path.basename(site) in ("site-packages", "dist-packages"):
+        yield site + os.sep
+
+
+INSTALLED = (*FOREIGN, *_installed())
+
+
+def _user_frame(frame: FrameType | None) -> FrameType | None:
+    """The innermost frame of the user's own code; of a library's where all of the program is installed."""
+    inner: FrameType | None = None
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not name.startswith(INSTALLED):
+            return frame
+        if inner is None and not name.startswith(FOREIGN):
+            inner = frame
+        frame = frame.f_back
+    return inner
+
+
+def user_line() -> str:
+    """`model.py:12`, the innermost line outside the library, NumPy and other installed packages."""
+    frame = _user_frame(sys._getframe(1))
+    return "" if frame is None else f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+
+
+def library_calls() -> list[tuple[str, str]]:
+    """The functions of libraries that the user's line is inside of, outermost first, as module and name."""
+    frame: FrameType | None = sys._getframe(1)
+    user, found = _user_frame(frame), []
+    while frame is not None and frame is not user:
+        if not frame.f_code.co_filename.startswith((*OURS, "<frozen", "<string>")):
+            found.append((str(frame.f_globals.get("__name__", "")), frame.f_code.co_name))
+        frame = frame.f_back
+    return found[::-1]
