@@ -35,6 +35,7 @@ from .jit import jit
 from .picture import graph_picture
 from .runtime.threads import get_num_threads, set_num_threads
 from .ops import *  # noqa: F403  (the public functions, listed in ops.__all__)
+from .faces.results import *  # noqa: F403  (these take the place of their namesakes in ops)
 from .solvers.custom_root import custom_root
 from .solvers.implicit import linear_solve
 from .solvers.minimize import minimize

@@ -6,12 +6,10 @@ from . import custom, custom_function
 from .control import block, branch, call, repeat, scan, sized
 from .ir.op import Op
 from .ops import OPS
-from .tensor import identity
 from .transforms import taping
 
 ALL_OPS: tuple[Op, ...] = (
     *OPS,
-    identity,
     *call.OPS,
     *block.OPS,
     *scan.OPS,

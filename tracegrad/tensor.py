@@ -35,8 +35,9 @@ from .faces.tensor_methods import TensorMethods
 from .faces.writing import Writes
 from .ir.dispatch import STATE, bind
 from .ir.graph import Var
-from .ir.op import Op, elementwise
+from .ir.op import Op
 from .ir.trace import Trace, of_sizes, user_line
+from .ops.elementary import identity_op
 from .types import ArrayType, type_of
 
 _fill_box = filler(BOX)
@@ -307,13 +308,6 @@ def unbox(x: Any) -> Any:
     return x
 
 
-def _same(x: Any) -> Any:
-    return np.logical_or(x, False) if np.asarray(x).dtype.kind == "b" else np.positive(x)
-
-
-identity = elementwise("identity", ("x",), numpy=_same, code="{x}", partials=(1,), result="promote", doc="The same value.")
-
-
 def inside(x: Any, face: type[Boxed] | None = None) -> Boxed:
     """`x` boxed for the innermost trace: what comes from outside of it becomes a captured input, whose history is not this trace's."""
     if isinstance(x, Boxed):
@@ -329,7 +323,7 @@ def inside(x: Any, face: type[Boxed] | None = None) -> Boxed:
         return (face or Array)(data)
     trace = STATE.traces[-1]
     # A number is part of the graph, an array a captured input.
-    return (face or Array)(trace.lift(data) if isinstance(x, np.ndarray) else trace.emit(identity, [data[()]], {})[0])
+    return (face or Array)(trace.lift(data) if isinstance(x, np.ndarray) else trace.emit(identity_op, [data[()]], {})[0])
 
 
 def fresh_leaf(x: Any, face: type[Boxed] = Array) -> Boxed:
@@ -338,7 +332,7 @@ def fresh_leaf(x: Any, face: type[Boxed] = Array) -> Boxed:
     x = inside(x, face)
     if x.requires_grad and MODE.enabled:
         value: Boxed = x.face(x._data)
-        node = record(identity, [x], {}, [x._data])
+        node = record(identity_op, [x], {}, [x._data])
         value.grad_fn, value.requires_grad = node, node is not None
     else:
         value = x.face(x._data, is_differentiable(x.dtype))
@@ -350,9 +344,9 @@ def fresh_leaf(x: Any, face: type[Boxed] = Array) -> Boxed:
 
 def _traced_size(size: integers.Integer) -> Any:
     """A symbolic size as a number of the innermost trace, for arithmetic that leaves the integers (`1 / n`, `0.5 * n`)."""
-    return bind(identity, [size])
+    return bind(identity_op, [size])
 
 
 integers.BOX = _traced_size
 
-__all__ = ["MODE", "Array", "Boxed", "Tensor", "fresh_leaf", "identity", "inside", "raw", "unbox"]
+__all__ = ["MODE", "Array", "Boxed", "Tensor", "fresh_leaf", "inside", "raw", "unbox"]

@@ -16,6 +16,7 @@ from .dtypes import complex128 as cdouble
 from .dtypes import float64 as double
 from .dtypes import int16 as short
 from .dtypes import int64 as long
+from .faces.results import RESULTS
 from .faces.tensor_shapes import Size
 from .ir.dispatch import Value
 from .tensor import Tensor
@@ -84,7 +85,7 @@ concat = cat
 
 def _told_dim(name: str) -> Callable[..., Any]:
     """The operation of this name, which takes torch's `dim` and `keepdim` of Tensors as well: then it is the method, and means what torch means."""
-    operation: Callable[..., Any] = getattr(ops, name)
+    operation: Callable[..., Any] = RESULTS.get(name) or getattr(ops, name)
 
     @functools.wraps(operation)
     def function(x: Any, *args: Any, **kwargs: Any) -> Any:

@@ -91,6 +91,7 @@ UNARY = (
     unary("log10", np.log10, 0.3, 3),
     unary("sqrt", np.sqrt, 0.3, 3),
     unary("cbrt", np.cbrt, 0.3, 3, errors=(NO_COMPLEX,)),
+    unary("positive", np.positive, -2, 2, op="identity"),
     unary("square", np.square, -2, 2),
     unary("reciprocal", np.reciprocal, 0.4, 2),
     unary("absolute", np.absolute, 0.2, 2, op="abs"),

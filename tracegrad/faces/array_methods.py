@@ -10,6 +10,7 @@ import numpy as np
 from .. import ops
 from .._codegen import integers
 from ..ir.dispatch import Value
+from . import results
 from .dispatch import call_numpy
 from .operators import operand
 from .printing import array_repr
@@ -50,7 +51,7 @@ class ArrayMethods(Value):
         """The same elements under another shape."""
         if order not in ("C", "A"):
             raise ValueError(f"reshape with order={order!r} is not supported; use x.T.reshape(shape[::-1]).T for Fortran order")
-        return ops.reshape(self, _shape_arguments(shape))
+        return results.reshape(self, _shape_arguments(shape))
 
     def ravel(self: Any, order: str = "C") -> Any:
         """One axis, without a copy where possible."""
@@ -63,12 +64,12 @@ class ArrayMethods(Value):
     def transpose(self: Any, *axes: Any) -> Any:
         """The axes in the given order (reversed by default)."""
         order = _shape_arguments(axes) if axes and axes != (None,) else None
-        return ops.transpose(self, order)
+        return results.transpose(self, order)
 
     @property
     def T(self: Any) -> Any:
         """The axes in reverse order."""
-        return ops.transpose(self)
+        return results.transpose(self)
 
     @property
     def mT(self: Any) -> Any:
@@ -120,11 +121,11 @@ class ArrayMethods(Value):
         if not np.can_cast(self.dtype, target, casting):  # type: ignore[arg-type]
             raise TypeError(f"Cannot cast array data from {self.dtype} to {target} according to the rule {casting!r}")
         converted = ops.convert(self, target)
-        return ops.positive(self) if converted is self and copy and target.kind != "b" else converted
+        return results.own_memory(self, converted) if copy else converted
 
     def copy(self: Any, order: str = "C") -> Any:
         """An array of its own: writes to it do not reach this one."""
-        return ops.positive(self) if self.dtype.kind != "b" else ops.logical_or(self, False)
+        return ops.positive(self)
 
     def clip(self: Any, min: Any = None, max: Any = None, out: Any = None) -> Any:
         """The elements limited to [min, max]."""

@@ -110,13 +110,14 @@ def apply_function(function: Callable[..., Any], target: Callable[..., Any], nam
     bound = theirs.bind(*args, **kwargs)
     positional: dict[int, Any] = {}
     named: dict[str, Any] = {}
+    more: tuple[Any, ...] = ()
     out = None
     for key, value in bound.arguments.items():
         parameter = theirs.parameters[key]
         if parameter.kind is parameter.VAR_KEYWORD:
             named.update(value)
         elif parameter.kind is parameter.VAR_POSITIONAL:
-            return target(*value, **named) if not positional else target(*[positional[k] for k in sorted(positional)], *value, **named)
+            more = tuple(value)
         elif key == "out" and key not in places:
             out = value
         elif key in places:
@@ -134,7 +135,7 @@ def apply_function(function: Callable[..., Any], target: Callable[..., Any], nam
     while ahead in positional:
         ahead += 1
     named.update({mine[k]: v for k, v in positional.items() if k >= ahead})
-    result = target(*[positional[k] for k in range(ahead)], **named)
+    result = target(*[positional[k] for k in range(ahead)], *more, **named)
     return result if out is None else store(out, result)
 
 

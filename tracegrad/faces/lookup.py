@@ -15,6 +15,7 @@ from ..ir.dispatch import Value
 from ..ir.graph import Var
 from ..ir.lines import user_line
 from .refusals import unsupported as unsupported
+from .results import RESULTS
 
 NAMES: dict[str, str] = {
     "subtract": "sub",
@@ -22,7 +23,6 @@ NAMES: dict[str, str] = {
     "divide": "div",
     "true_divide": "div",
     "negative": "neg",
-    "conjugate": "conj",
     "amax": "max",
     "amin": "min",
     "permute_dims": "transpose",
@@ -37,6 +37,8 @@ def find(name: str) -> Callable[..., Any] | None:
     """The operation that a function of NumPy's with this name is, or None."""
     if name not in ops.__all__:
         name = NAMES.get(name, name)
+    if name in RESULTS:
+        return RESULTS[name]
     found = getattr(ops, name, None)
     return found if callable(found) and name in ops.__all__ else None
 

@@ -13,6 +13,7 @@ from ..ir.dispatch import Value
 from ..ops.define import ndim_of, shape_of
 from ..ops.transfer import place_of
 from ..types import normalize_axis
+from . import results
 from .lookup import plain, store, unsupported
 from .operators import array_of, operand
 from .tensor_casts import own
@@ -98,11 +99,11 @@ def _put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) 
 
 def _ordered(shape: Sequence[Any] | Any, x: Any, order: str | None) -> Any:
     if order in (None, "C", "A", "K"):
-        return ops.reshape(x, shape)
+        return results.reshape(x, shape)
     if order != "F":
         raise ValueError(f"order must be C, F or A, not {order!r}")
     target = (shape,) if not isinstance(shape, (tuple, list)) else tuple(shape)
-    return ops.transpose(ops.reshape(ops.transpose(x), target[::-1]))
+    return results.transpose(results.reshape(results.transpose(x), target[::-1]))
 
 
 def _reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
@@ -114,11 +115,11 @@ def _ravel(a: Any, order: str = "C") -> Any:
 
 
 def _copy(a: Any, order: str = "K", subok: bool = False) -> Any:
-    return ops.positive(a) if a.dtype.kind != "b" else ops.logical_or(a, False)
+    return ops.positive(a)
 
 
 def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
-    return ops.convert(x, dtype)
+    return results.own_memory(x, ops.convert(x, dtype)) if copy else ops.convert(x, dtype)
 
 
 def _allclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
@@ -143,7 +144,7 @@ def _broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
 def _rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     axis = normalize_axis(axis, a.ndim)
     start = start + a.ndim if start < 0 else start
-    return ops.moveaxis(a, axis, start - 1 if axis < start else start)
+    return results.moveaxis(a, axis, start - 1 if axis < start else start)
 
 
 def _unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:

@@ -14,6 +14,7 @@ from ..ir.dispatch import SPECIAL, STATE, Value
 from ..ir.op import Op
 from ..ops.indexing import reading
 from ..ops.products import IN_ONE_STEP, matmul_op
+from . import results
 
 OPERANDS = (Value, float, int, np.ndarray, np.generic, complex, integers.Integer)
 
@@ -163,7 +164,7 @@ class Operators(Value):
                     op, params, key = found
                     if op.eager is not None:
                         return op.eager(self, params, data[key])
-        return ops.getitem(self, index)
+        return results.getitem(self, index)
 
     def __setitem__(self: Any, index: Any, value: Any) -> None:
         if isinstance(value, Value) and self._holds(index, value):

@@ -78,7 +78,7 @@ class TensorCasts(Value):
 
     def clone(self: Any) -> Any:
         """A copy, through which gradients flow."""
-        return titled(ops.positive(self) if self.dtype.kind != "b" else ops.logical_or(self, False), "CloneBackward0", self)
+        return titled(ops.positive(self), "CloneBackward0", self)
 
     def to(self: Any, *args: Any, dtype: Any = None, device: Any = None, copy: bool = False, non_blocking: bool = False) -> Any:
         """The tensor in another dtype, on another device, or in both as another tensor; itself where that changes nothing, unless a `copy` is

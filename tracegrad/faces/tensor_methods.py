@@ -13,6 +13,7 @@ from ..ir.graph import Var
 from ..ops.reductions import over
 from ..ops.shape import sum_op
 from ..ops.transfer import place_of, transfer
+from . import results
 from .operators import operand
 from .printing import tensor_repr
 from .tensor_casts import TensorCasts, titled
@@ -282,7 +283,7 @@ class TensorMethods(TensorUpdates, TensorProducts, TensorShapes, TensorIndexing,
 
     def diff(self: Any, n: int = 1, dim: int = -1) -> Any:
         """Differences of neighbours along a dimension."""
-        return ops.diff(self, n, dim)
+        return results.own_memory(self, ops.diff(self, n, dim))
 
     def dist(self: Any, other: Any, p: float = 2) -> Any:
         """The p-norm of the difference."""

@@ -19,6 +19,7 @@ from ..ir.graph import Var
 from ..ir.op import Op, Rules, op
 from ..ops.shape import backwards, broadcast_to_op, reshape_op, reshaped, transpose_op
 from ..types import axes_of, normalize_axis, same, show, type_of
+from . import results
 from .tensor_casts import sizes_of, titled
 from .writing import ONE_OF_MANY, untracked
 
@@ -90,10 +91,10 @@ diagonal_op: Op = op(
 
 
 def _scalar(x: Any, *dims: Any) -> Any:
-    """A tensor without dimensions, of which 0 and -1 may be named nevertheless."""
+    """A view of a tensor without dimensions, of which 0 and -1 may be named nevertheless."""
     if any(dim not in (0, -1) for dim in dims):
         raise ShapeError(f"dimensions {dims} are out of range for a tensor without dimensions, which takes 0 and -1")
-    return x
+    return results.own_view(x, x)
 
 
 class TensorShapes(Value):
@@ -121,7 +122,7 @@ class TensorShapes(Value):
         """The same memory under another shape."""
         sizes = sizes_of(shape)
         data = self._data
-        result = self._another(ops.reshape(self, sizes))
+        result = results.reshape(self, sizes)
         if not isinstance(data, Var) and data.size and not share_memory(result._data, data):
             raise RuntimeError(
                 "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
@@ -129,10 +130,6 @@ class TensorShapes(Value):
                 "subspaces). Use .reshape(...) instead."
             )
         return result
-
-    def _another(self: Any, result: Any) -> Any:
-        """A view of its own also where nothing has changed: whoever changes it in place, or its flags and hooks, does not mean this one."""
-        return self._bind(reshape_op, [self], {"shape": self.shape}) if result is self and not STATE.traces else result
 
     def view_as(self: Any, other: Any) -> Any:
         """The same memory under the shape of `other`."""
@@ -146,12 +143,13 @@ class TensorShapes(Value):
         data = self._data
         if type(data) is np.ndarray and reshape_op.eager is not None:
             params = reshaped(data.shape, sizes)
-            return self._another(self) if params is None else reshape_op.eager(self, params, data.reshape(params["shape"]))
-        return ops.reshape(self, sizes)
+            params = {"shape": data.shape} if params is None else params
+            return reshape_op.eager(self, params, data.reshape(params["shape"]))
+        return results.reshape(self, sizes)
 
     def reshape_as(self: Any, other: Any) -> Any:
         """The same elements under the shape of `other`."""
-        return self._another(ops.reshape(self, other.shape))
+        return results.reshape(self, other.shape)
 
     def flatten(self: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
         """The dimensions from `start_dim` to `end_dim` as one."""
@@ -162,13 +160,13 @@ class TensorShapes(Value):
 
     def ravel(self: Any) -> Any:
         """One dimension."""
-        return ops.reshape(self, (-1,))
+        return results.reshape(self, (-1,))
 
     def t(self: Any) -> Any:
         """The transpose of a matrix; a vector as it is."""
         if self.ndim > 2:
             raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
-        return titled(self._another(ops.transpose(self)), "TBackward0", self)
+        return titled(results.transpose(self), "TBackward0", self)
 
     @property
     def T(self: Any) -> Any:
@@ -178,7 +176,7 @@ class TensorShapes(Value):
         data = self._data
         if type(data) is np.ndarray and data.ndim > 1 and transpose_op.eager is not None:
             return transpose_op.eager(self, backwards(data.ndim), data.T)
-        return self._another(ops.transpose(self))
+        return results.transpose(self)
 
     @property
     def mT(self: Any) -> Any:
@@ -221,18 +219,18 @@ class TensorShapes(Value):
 
     def transpose(self: Any, dim0: int, dim1: int) -> Any:
         """Two dimensions exchanged."""
-        swapped = ops.swapaxes(self, dim0, dim1) if self.ndim else _scalar(self, dim0, dim1)
-        return titled(self._another(swapped), "TransposeBackward0", self)
+        swapped = results.swapaxes(self, dim0, dim1) if self.ndim else _scalar(self, dim0, dim1)
+        return titled(swapped, "TransposeBackward0", self)
 
     swapaxes = swapdims = transpose
 
     def permute(self: Any, *dims: Any) -> Any:
         """The dimensions in another order."""
-        return self._another(ops.transpose(self, sizes_of(dims)))
+        return results.transpose(self, sizes_of(dims))
 
     def movedim(self: Any, source: Any, destination: Any) -> Any:
         """Dimensions at other positions."""
-        return self._another(ops.moveaxis(self, source, destination) if self.ndim else _scalar(self, source, destination))
+        return results.moveaxis(self, source, destination) if self.ndim else _scalar(self, source, destination)
 
     moveaxis = movedim
 
@@ -245,7 +243,7 @@ class TensorShapes(Value):
         if dim is not None:
             dims = [normalize_axis(d, self.ndim) for d in axes_of(dim)] if self.ndim else []
             dim = tuple(d for d in dims if same(self.shape[d], 1))
-        return titled(self._another(ops.squeeze(self, dim)), "SqueezeBackward0", self)
+        return titled(results.squeeze(self, dim), "SqueezeBackward0", self)
 
     def expand(self: Any, *sizes: Any) -> Any:
         """Dimensions of size 1 repeated without copying; -1 keeps a size."""
@@ -256,9 +254,12 @@ class TensorShapes(Value):
                 if k < offset:
                     raise RuntimeError(f"expand: -1 at dimension {k} stands for no dimension of a tensor of shape {show(self.shape)}")
                 target[k] = self.shape[k - offset]
+        if not self.shape and target and not STATE.traces:
+            # NumPy's function copies a single number.
+            return results.reshape(self, (1,) * len(target)).expand(*target)
         result = ops.broadcast_to(self, tuple(target))
         if result is self or STATE.traces or isinstance(self._data, Var):
-            return self._another(result)
+            return results.own_view(self, result)
         # NumPy's `broadcast_to` is no view for us, since what it makes in a trace may be written.
         return self._viewed(broadcast_to_op, self, {"shape": tuple(target)}, result)
 
@@ -270,13 +271,13 @@ class TensorShapes(Value):
 
     def repeat(self: Any, *repeats: Any) -> Any:
         """Tiled along each dimension (torch's repeat is NumPy's tile)."""
-        return titled(ops.tile(self, sizes_of(repeats)), "RepeatBackward0", self)
+        return titled(results.tile(self, sizes_of(repeats)), "RepeatBackward0", self)
 
     tile = repeat
 
     def repeat_interleave(self: Any, repeats: Any, dim: int | None = None) -> Any:
         """Each element repeated (torch's repeat_interleave is NumPy's repeat)."""
-        return ops.repeat(self, repeats, dim)
+        return results.repeat(self, repeats, dim)
 
     def flip(self: Any, *dims: Any) -> Any:
         """A copy, reversed along dimensions."""
@@ -296,7 +297,7 @@ class TensorShapes(Value):
 
     def roll(self: Any, shifts: Any, dims: Any = None) -> Any:
         """Shifted around along dimensions."""
-        return ops.roll(self, shifts, dims)
+        return results.roll(self, shifts, dims)
 
     def _pieces(self: Any, name: str, axis: int, keys: Sequence[Any]) -> tuple[Any, ...]:
         """Views of all parts, which one node has made; they may not be written where that would be recorded."""
@@ -304,7 +305,7 @@ class TensorShapes(Value):
         one = self.requires_grad and MODE.enabled and len(keys) > 1 and not STATE.traces and not (self._tangents and STATE.levels)
         recorded, MODE.enabled = MODE.enabled, MODE.enabled and not one
         try:
-            parts = tuple([self._another(self[(*before, key) if axis else key]) for key in keys])
+            parts = tuple([self[(*before, key) if axis else key] for key in keys])
         finally:
             MODE.enabled = recorded
         if one:
@@ -312,7 +313,7 @@ class TensorShapes(Value):
             node: Any = record(_in_pieces(len(keys)), [self], params, [part._data for part in parts])
             node.title = name + "Backward0"
         for k, part in enumerate(parts):
-            if part._base is not None and part is not self:
+            if part._base is not None:
                 part._view = untracked(part._view, ONE_OF_MANY, k, name)
             if one:
                 part.grad_fn, part.output_nr, part.requires_grad = node, k, True
@@ -358,7 +359,7 @@ class TensorShapes(Value):
 
     def tensor_split(self: Any, indices_or_sections: Any, dim: int = 0) -> tuple[Any, ...]:
         """As many pieces as asked for, the first ones larger by one; or pieces cut at these positions."""
-        return tuple(ops.array_split(self, indices_or_sections, dim))
+        return tuple(results.array_split(self, indices_or_sections, dim))
 
     def __iter__(self: Any) -> Iterator[Any]:
         if not self.shape:
@@ -375,7 +376,7 @@ class TensorShapes(Value):
         if -1 in sizes:
             known = integers.product([s for s in sizes if not (isinstance(s, int) and s == -1)])
             sizes[sizes.index(-1)] = self.shape[axis] // known
-        return ops.reshape(self, (*self.shape[:axis], *sizes, *self.shape[axis + 1 :]))
+        return results.reshape(self, (*self.shape[:axis], *sizes, *self.shape[axis + 1 :]))
 
     def diagonal(self: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
         """A view of the diagonal of two dimensions, as the last dimension."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..dtypes import INT64, promote
 from ..ir.dispatch import bind
-from ..ir.op import Op
+from ..ir.op import Op, elementwise
 from .arithmetic import conj, convert, equal, mul, not_equal, real, strong_mul, where
 from .pointwise import pointwise
 
@@ -382,14 +382,22 @@ def sign(x: Any) -> Any:
     return bind(sgn_op if is_complex else sign_op, [x])
 
 
+def _copied(x: Any) -> Any:
+    return np.array(x) if np.asarray(x).dtype.kind == "b" else np.positive(x)
+
+
+identity_op = elementwise("identity", ("x",), numpy=_copied, code="{x}", partials=(1,), result="promote", doc="The same value.")
+object.__setattr__(identity_op, "on_reals", np.positive)
+
+
 def positive(x: Any) -> Any:
-    """`+x`: the same numbers in a new array.
+    """`+x`: the same values in a new array.
 
     >>> import tracegrad as tg
     >>> float(tg.positive(2.0))
     2.0
     """
-    return mul(x, 1)
+    return bind(identity_op, [x])
 
 
 abs, fabs, pow = absolute, absolute, power
@@ -404,6 +412,7 @@ PLAIN = {
     log1p: log1p_op,
     log2: log2_op,
     log10: log10_op,
+    positive: identity_op,
 }
 """Functions that do nothing but apply their operation."""
 
@@ -426,4 +435,5 @@ OPS = (
     inverse_pow_op,
     pow_op,
     pow_below_op,
+    identity_op,
 )

@@ -21,7 +21,7 @@ from ..types import Int, Shape, broadcast_shapes, same, show
 from .arithmetic import add, convert, where
 from .define import as_array, front, ndim_of, shape_of
 from .gathering import MOST, Placed, Places, Window, Windows, add_at, gather_at, put_at, result_shape
-from .shape import broadcast_to, embed, flip, reshape, select_op, slice_array, slice_op
+from .shape import broadcast_to, embed, flip, reshape, reshape_op, select_op, slice_array, slice_op
 from .spans import has_traced_ends, span
 
 # --- writing a box -------------------------------------------------------------------------------------------------------------
@@ -333,7 +333,7 @@ class Reading(NamedTuple):
 def reading(shape: Shape, key: Any) -> Reading | None:
     """How running code reads a key from an array of this shape; None where that takes more than one view."""
     kind = type(key)
-    if kind is int:
+    if kind is int or key is None or key is Ellipsis:
         return _known_reading(shape, (key,))
     if kind is slice:
         start, stop, step = key.start, key.stop, key.step
@@ -346,12 +346,13 @@ def reading(shape: Shape, key: Any) -> Reading | None:
 @lru_cache(maxsize=4096)
 def _known_reading(shape: Shape, known: Any) -> Reading | None:
     plan = _known_plan(shape, known)
-    if plan.indices or _only_new_axes(shape, plan):
+    if plan.indices:
         return None
-    key = _key_of(known)
-    key = (key,) if type(key) is not tuple else key
+    key = made if type(made := _key_of(known)) is tuple else (made,)
     # With the ellipsis NumPy gives a view of 0 dimensions in place of a number.
     key = key if Ellipsis in key else (*key, Ellipsis)
+    if _only_new_axes(shape, plan):
+        return Reading(reshape_op, {"shape": plan.shape}, key)
     params = {"start": plan.start, "size": plan.size, "step": plan.step}
     return Reading(slice_op, params, key) if plan.shape == plan.size else Reading(select_op, {**params, "shape": plan.shape}, key)
 
@@ -482,9 +483,6 @@ def _write(x: Any, key: Any, value: Any, accumulate: bool) -> Any:
     if all(same(m, n) for m, n in zip(plan.size, shape_of(x), strict=True)) and all(s == 1 for s in plan.step):
         return reshape(view, shape_of(x))
     return slice_put(x, reshape(view, plan.size), plan.start, plan.step)
-
-
-# --- where ---------------------------------------------------------------------------------------------------------------------
 
 
 def nonzero(x: Any) -> tuple[np.ndarray[Any, Any], ...]:

@@ -172,7 +172,7 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: float | N
     count = len(pad) // 2
     widths = [(int(pad[2 * k]), int(pad[2 * k + 1])) for k in reversed(range(count))]
     rest = len(input.shape) - count
-    x = input
+    x = input if any(w for pair in widths for w in pair) else ops.positive(input)
     if any(w < 0 for pair in widths for w in pair):
         start = [0] * rest + [max(-a, 0) for a, _ in widths]
         size = [*x.shape[:rest], *[n + min(a, 0) + min(b, 0) for n, (a, b) in zip(x.shape[rest:], widths, strict=True)]]

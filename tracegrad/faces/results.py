@@ -1,0 +1,158 @@
+"""Functions whose result may be their argument: as NumPy and torch have them, where users call them.
+
+What shows its argument gives an array of its own on the same memory, also where it shows all of it as it
+is; what makes new arrays gives one that shares no memory. The functions of these names in `ops` give the
+argument itself where nothing changes, which costs nothing: rules and compositions take those.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from ..ir.dispatch import Value
+from ..ops.shape import reshape_op
+
+Function = Callable[..., Any]
+
+
+def own_view(x: Any, result: Any) -> Any:
+    """What a function gave that shows `x`; where it is `x` itself, a view of all of it."""
+    if result is not x:
+        return result
+    if isinstance(x, Value):
+        return x._bind(reshape_op, [x], {"shape": x.shape})  # type: ignore[attr-defined]
+    return x.view() if isinstance(x, np.ndarray) else x
+
+
+def own_memory(x: Any, result: Any) -> Any:
+    """What a function gave that makes a new array; where it shows `x` or is `x` itself, a copy."""
+    if isinstance(result, Value):
+        shown: Any = result if result._base is None else result._base  # type: ignore[attr-defined]
+        root: Any = x if not isinstance(x, Value) or x._base is None else x._base  # type: ignore[attr-defined]
+        return ops.positive(result) if shown is root else result
+    shares = isinstance(x, np.ndarray) and isinstance(result, np.ndarray) and np.may_share_memory(result, x)
+    return result.copy() if shares else result
+
+
+def _ended(name: str, ending: str) -> Function:
+    """The function of `ops` with this name, whose `result` of a first argument x is what `ending` says. It
+    is written out with that function's parameters, which costs less than passing any on."""
+    function: Function = getattr(ops, name)
+    parameters = list(inspect.signature(function).parameters.values())
+    space: dict[str, Any] = {f"default_{p.name}": p.default for p in parameters}
+    space.update(function=function, own_view=own_view, own_memory=own_memory)
+    taken = [p.name if p.default is p.empty else f"{p.name}=default_{p.name}" for p in parameters]
+    named = next((k for k, p in enumerate(parameters) if p.kind is p.KEYWORD_ONLY), None)
+    if named is not None:
+        taken.insert(named, "*")
+    passed = [f"{p.name}={p.name}" if p.kind is p.KEYWORD_ONLY else p.name for p in parameters]
+    x = parameters[0].name
+    text = [f"def {name}({', '.join(taken)}):", f"    result = function({', '.join(passed)})"]
+    exec("\n".join([*text, f"    return {ending.format(x=x)}"]), space)
+    return functools.wraps(function)(space[name])
+
+
+def _showing(name: str) -> Function:
+    """Of a function that shows its first argument."""
+    return _ended(name, "own_view({x}, result) if result is {x} else result")
+
+
+def _showing_parts(name: str) -> Function:
+    """Of a function that gives several parts of its first argument."""
+    return _ended(name, "type(result)([own_view({x}, part) for part in result])")
+
+
+def _making(name: str) -> Function:
+    """Of a function that makes a new array of its first argument."""
+    return _ended(name, "own_memory({x}, result)")
+
+
+reshape, ravel, squeeze, expand_dims = map(_showing, ("reshape", "ravel", "squeeze", "expand_dims"))
+transpose, permute, moveaxis, swapaxes = map(_showing, ("transpose", "permute", "moveaxis", "swapaxes"))
+broadcast_to, expand, slice_array = map(_showing, ("broadcast_to", "expand", "slice_array"))
+getitem, flip, fliplr, flipud, rot90 = map(_showing, ("getitem", "flip", "fliplr", "flipud", "rot90"))
+split, array_split = map(_showing_parts, ("split", "array_split"))
+hsplit, vsplit = map(_showing_parts, ("hsplit", "vsplit"))
+
+tile, repeat, roll, pad, clip = map(_making, ("tile", "repeat", "roll", "pad", "clip"))
+index_add_at, slice_put = map(_making, ("index_add_at", "slice_put"))
+
+
+@functools.wraps(ops.index_update)
+def index_update(x: Any, key: Any, value: Any) -> Any:
+    return own_memory(value, own_memory(x, ops.index_update(x, key, value)))
+
+
+def conjugate(x: Any) -> Any:
+    """Complex conjugate, in a new array also where `x` is real (`conj` gives a real array itself).
+
+    >>> import tracegrad as tg
+    >>> tg.conjugate(tg.tensor([1 + 2j]))
+    tensor([1.-2.j])
+    """
+    return own_memory(x, ops.conj(x))
+
+
+@functools.wraps(ops.einsum)
+def einsum(subscripts: Any, *operands: Any, **options: Any) -> Any:
+    result = ops.einsum(subscripts, *operands, **options)
+    for x in (subscripts, *operands):
+        result = own_view(x, result)
+    return result
+
+
+@functools.wraps(ops.meshgrid)
+def meshgrid(*xs: Any, indexing: str = "xy", sparse: bool = False, copy: bool = True) -> list[Any]:
+    grids: list[Any] = ops.meshgrid(*xs, indexing=indexing, sparse=sparse, copy=copy)
+    return [(own_memory if copy else own_view)(x, g) for x, g in zip(xs, grids, strict=True)]
+
+
+RESULTS: dict[str, Function] = {
+    f.__name__: f
+    for f in (
+        reshape, ravel, squeeze, expand_dims, transpose, permute, moveaxis, swapaxes, broadcast_to,
+        expand, slice_array, getitem, flip, fliplr, flipud, rot90, split, array_split, hsplit, vsplit,
+        tile, repeat, roll, pad, clip, index_add_at, slice_put, index_update, conjugate, einsum, meshgrid,
+    )
+}  # fmt: skip
+"""By name."""
+
+__all__: Sequence[str] = [
+    "array_split",
+    "broadcast_to",
+    "clip",
+    "conjugate",
+    "einsum",
+    "expand",
+    "expand_dims",
+    "flip",
+    "fliplr",
+    "flipud",
+    "getitem",
+    "hsplit",
+    "index_add_at",
+    "index_update",
+    "meshgrid",
+    "moveaxis",
+    "pad",
+    "permute",
+    "ravel",
+    "repeat",
+    "reshape",
+    "roll",
+    "rot90",
+    "slice_array",
+    "slice_put",
+    "split",
+    "squeeze",
+    "swapaxes",
+    "tile",
+    "transpose",
+    "vsplit",
+]
