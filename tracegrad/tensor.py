@@ -27,6 +27,7 @@ from .devices import DeviceArray
 from .dtypes import is_differentiable
 from .errors import ConcretizationError
 from .faces.array_methods import ArrayMethods
+from .faces.array_numbers import ArrayNumbers
 from .faces.construction import elements_for, is_elements
 from .faces.differentiable import Differentiable
 from .faces.dispatch import NumpyDispatch
@@ -177,6 +178,7 @@ class Boxed(Operators, Writes, NumpyDispatch):
     # --- what a traced value cannot do -------------------------------------------------------------------------------------------
 
     def _concrete(self, asked: str, instead: str) -> np.ndarray[Any, Any]:
+        self._refresh()
         if isinstance(self._data, Var):
             known = of_sizes(self._data)
             if known is not None:
@@ -197,45 +199,8 @@ class Boxed(Operators, Writes, NumpyDispatch):
             "and ~ stand for and, or, not), or mark the argument static with static_argnames.",
         )
 
-    def __bool__(self) -> bool:
-        return bool(self._condition())
 
-    def __int__(self) -> int:
-        return int(self._concrete("int()", "Use x.astype(int) for a conversion, or mark the argument static with static_argnames."))
-
-    def __float__(self) -> float:
-        return float(self._number("float()"))
-
-    def __complex__(self) -> complex:
-        return complex(self._number("complex()"))
-
-    def _number(self, asked: str) -> np.ndarray[Any, Any]:
-        self._refresh()
-        data = self._concrete(asked, f"{_NUMBER} {_ELEMENT}")
-        if self.requires_grad or (self._tangents and STATE.levels):
-            raise ConcretizationError(
-                f"{user_line()}: {asked} of a differentiated array ({self.type}) would lose its derivative. {_NUMBER} {_ELEMENT}"
-            )
-        return data
-
-    def __index__(self) -> int:
-        return int(
-            self._concrete(
-                "an index or range()",
-                "Use tg.fori_loop for loops, x[i] with the array itself for indexing (tg.getitem(x, i) where x is a NumPy array), or mark the argument "
-                "static with static_argnames.",
-            ).__index__()
-        )
-
-
-_NUMBER = "Leave the value an array: arithmetic and NumPy's functions work on it as on a number (np.sin, not math.sin)."
-_ELEMENT = (
-    "If it was written into an array made by np.zeros(n) or np.empty(n), make that array with np.zeros_like(x) of such a value x, "
-    "or with tg.zeros(n)."
-)
-
-
-class Array(ArrayMethods, Boxed):
+class Array(ArrayNumbers, ArrayMethods, Boxed):
     """A boxed value with NumPy's methods: what an ndarray argument becomes while it is traced or differentiated."""
 
     __slots__ = ()

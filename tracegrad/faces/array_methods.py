@@ -137,20 +137,6 @@ class ArrayMethods(Value):
         result = ops.round(self, decimals)
         return result if out is None else _stored(out, result)
 
-    def item(self: Any, *args: Any) -> Any:
-        """One element as a Python number."""
-        self._refresh()
-        return self._concrete("item()", "Leave the value an array: arithmetic works on it as on a number.").item(*args)
-
-    def tolist(self: Any) -> Any:
-        """The elements as nested lists of Python numbers."""
-        self._refresh()
-        return self._concrete("tolist()", "Leave the value an array, or iterate over it.").tolist()
-
-    def tobytes(self: Any, order: str = "C") -> bytes:
-        """The memory as bytes."""
-        return self._concrete("tobytes()", "Leave the value an array.").tobytes(order)  # type: ignore[no-any-return]
-
     # writes
     def fill(self: Any, value: Any) -> None:
         """Set every element."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import os
 import sys
 from collections.abc import Iterator
@@ -55,3 +56,11 @@ def library_calls() -> list[tuple[str, str]]:
             found.append((str(frame.f_globals.get("__name__", "")), frame.f_code.co_name))
         frame = frame.f_back
     return found[::-1]
+
+
+def formats_text(frame: FrameType) -> bool:
+    """Whether what this frame is doing is `text % values`."""
+    for instruction in dis.get_instructions(frame.f_code):
+        if instruction.offset == frame.f_lasti:
+            return instruction.opname == "BINARY_OP" and instruction.argrepr in ("%", "%=")
+    return False

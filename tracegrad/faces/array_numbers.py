@@ -1,0 +1,150 @@
+"""An Array where Python or a library wants a number, or text.
+
+What is asked for a value that a derivative or a trace goes through gets that value itself where it can do
+(`item()`, `tolist()`), and is refused where it cannot (`float()`). Text, truth and whole numbers have no
+derivative: of running code they are those of the value.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from ..errors import ConcretizationError
+from ..ir.dispatch import STATE, Value
+from ..ir.graph import Var
+from ..ir.lines import formats_text, user_line
+from ..ir.trace import of_sizes
+
+NUMBER = (
+    "Leave the value an array: arithmetic and NumPy's functions work on it as on a number (np.sin, not "
+    "math.sin). If it was written into an array made by np.zeros(n) or np.empty(n), make that array with "
+    "np.zeros_like(x) of such a value x, or with tg.zeros(n)."
+)
+STATIC = "or mark the argument static with static_argnames."
+
+
+class ArrayNumbers(Value):
+    """Conversions to Python's numbers and text."""
+
+    __slots__ = ()
+
+    def _followed(self: Any) -> bool:
+        """Whether a trace or a derivative goes through this value."""
+        self._refresh()
+        if isinstance(self._data, Var):
+            return of_sizes(self._data) is None
+        return self.requires_grad or bool(self._tangents and STATE.levels)
+
+    def _number(self: Any, asked: str) -> np.ndarray[Any, Any]:
+        data: np.ndarray[Any, Any] = self._concrete(asked, NUMBER)
+        if self._followed() and not isinstance(self._data, Var):
+            raise ConcretizationError(f"{user_line()}: {asked} of a differentiated array ({self.type}) would lose its derivative. {NUMBER}")
+        return data
+
+    # --- numbers that have a derivative ---
+
+    def __float__(self: Any) -> float:
+        if not isinstance(self._data, Var) and formats_text(sys._getframe(1)):
+            return float(self._concrete("float()", NUMBER))
+        return float(self._number("float()"))
+
+    def __complex__(self) -> complex:
+        return complex(self._number("complex()"))
+
+    def item(self: Any, *args: Any) -> Any:
+        """One element as a Python number; as an array without axes where a trace or a derivative goes through it."""
+        if not self._followed():
+            return self._concrete("item()", NUMBER).item(*args)
+        if not args:
+            if self.size != 1:
+                raise ValueError("can only convert an array of size 1 to a Python scalar")
+            return ops.reshape(self, ())
+        index = args[0] if len(args) == 1 else args
+        if isinstance(index, tuple):
+            if len(index) != self.ndim:
+                raise ValueError("incorrect number of indices for array")
+            return self[index]
+        return ops.reshape(self, (-1,))[index]
+
+    def tolist(self: Any) -> Any:
+        """The elements as nested lists of Python numbers; of arrays without axes where a trace or a derivative goes
+        through them."""
+        if not self._followed():
+            return self._concrete("tolist()", NUMBER).tolist()
+        return [row.tolist() for row in self] if self.ndim else self
+
+    def tobytes(self: Any, order: str = "C") -> bytes:
+        """The memory as bytes."""
+        return self._number("tobytes()").tobytes(order)  # type: ignore[arg-type]
+
+    def __reduce__(self: Any) -> Any:
+        """Pickled as the ndarray that it holds."""
+        return np.array, (self._number("pickling"),)
+
+    # --- what has none ---
+
+    def __bool__(self: Any) -> bool:
+        return bool(self._condition())
+
+    def __int__(self: Any) -> int:
+        return int(self._concrete("int()", f"Use x.astype(int) for a conversion, {STATIC}"))
+
+    def __index__(self: Any) -> int:
+        return int(
+            self._concrete(
+                "an index or range()",
+                "Use tg.fori_loop for loops, x[i] with the array itself for indexing (tg.getitem(x, i) where x is "
+                f"a NumPy array), {STATIC}",
+            ).__index__()
+        )
+
+    def _whole(self: Any, rounded: Any) -> Any:
+        """A number rounded by Python's functions is an integer."""
+        return rounded if self.ndim else ops.convert(rounded, np.int64)
+
+    def __round__(self: Any, ndigits: int | None = None) -> Any:
+        return ops.round(self, ndigits) if ndigits is not None else self._whole(ops.round(self, 0))
+
+    def __trunc__(self: Any) -> Any:
+        return self._whole(ops.trunc(self))
+
+    def __floor__(self: Any) -> Any:
+        return self._whole(ops.floor(self))
+
+    def __ceil__(self: Any) -> Any:
+        return self._whole(ops.ceil(self))
+
+    # --- text ---
+
+    def __str__(self: Any) -> str:
+        self._refresh()
+        return repr(self) if isinstance(self._data, Var) else str(self._data)
+
+    def __format__(self: Any, spec: str) -> str:
+        if not spec:
+            return str(self)
+        data = self._concrete(f"the format {spec!r}", "Print the value itself, or return it and format it outside.")
+        if data.ndim:
+            raise TypeError(
+                f"{user_line()}: an array of shape {data.shape} has no format {spec!r}; format its elements, or use "
+                "np.array2string(x, precision=...)"
+            )
+        return format(data.item(), spec)
+
+    # --- as an object ---
+
+    def __hash__(self) -> int:
+        raise TypeError(
+            f"{user_line()}: a traced or differentiated array cannot be hashed: a set, a dict or functools.cache would "
+            "look for this object, where NumPy's numbers are found by their value. Compare with ==, or use another key."
+        )
+
+    def __copy__(self: Any) -> Any:
+        return self.copy()
+
+    def __deepcopy__(self: Any, memo: dict[int, Any]) -> Any:
+        return self.copy()
