@@ -119,16 +119,7 @@ def _reach(outputs: Sequence[Any], leaves: Sequence[Boxed]) -> _Reach:
 
 def _release(x: Any, keep: bool) -> Any:
     """A value handed back to the caller: without the history of the finished derivative unless an enclosing one needs it."""
-    return plain(x if keep else _bare(x))
-
-
-def _bare(x: Any) -> Any:
-    """A value without history, and so are its tangents."""
-    if not isinstance(x, Boxed) or not (x.requires_grad or x._tangents):
-        return x
-    bare = x.face(x._data)
-    bare._tangents = x._tangents and {level: _bare(t) for level, t in x._tangents.items()}
-    return bare
+    return plain(x._untracked() if isinstance(x, Boxed) and not keep else x)
 
 
 def _scalar(out: Any, what: str) -> Any:
@@ -257,7 +248,7 @@ def vjp(function: Function, *primals: Any, has_aux: bool = False) -> Any:
                     f"a cotangent of shape {getattr(ct, 'shape', ())} was given for a result of shape {getattr(o, 'shape', ())}"
                 )
         cts = [convert(ct, o.dtype) if hasattr(o, "dtype") else ct for ct, o in zip(cts, outs, strict=True)]
-        track = keep or any(isinstance(ct, Boxed) for ct in cts)
+        track = keep or any(isinstance(ct, Boxed) and ct.requires_grad for ct in cts)
         found = gradient(outs, inputs.leaves, cts, create_graph=track, retain_graph=True)
         return unflatten(inputs.spec, [_own(zeros(x.type) if g is None else g, x) for g, x in zip(found, inputs.leaves, strict=True)])
 

@@ -15,7 +15,7 @@ from .ir.levels import forward_level
 from .ir.trace import Trace, user_line
 from .ops import convert
 from .tensor import Array, Boxed, inside
-from .transforms.tracing import check_leaf, plain
+from .transforms.tracing import check_leaf, cut_history, history_of, plain
 from .tree import flatten, unflatten
 from .types import ArrayType
 
@@ -103,7 +103,10 @@ def linearize(function: Function, *primals: Any) -> Any:
     trace = Trace("linear", aside=True)
     directions = [Array(trace.input(ArrayType(b.dtype, b.shape))) for b in boxes]
     outs, tangents_of_outs, out_spec, _ = _push(function, boxes, directions, spec)
+    history = [history_of(t, trace) for t in tangents_of_outs]
     graph, known = trace.finish(tangents_of_outs, "linearize")
+    # What a derivative inside read without recording it has no history for the pushforward either.
+    graph = cut_history(graph, trace.live, history)
 
     def pushforward(*tangents: Any) -> Any:
         given, given_spec = flatten(tangents)

@@ -112,6 +112,18 @@ class Boxed(Operators, Writes, NumpyDispatch):
         value: Self = self.face(self._data)
         return value
 
+    def _untracked(self) -> Self:
+        """The same value without history, and so are its tangents; itself where there is none."""
+        tangents = self._tangents
+        if tangents is not None:
+            bare = {level: t._untracked() if isinstance(t, Boxed) else t for level, t in tangents.items()}
+            tangents = tangents if all(bare[level] is t for level, t in tangents.items()) else bare
+        if not self.requires_grad and tangents is self._tangents:
+            return self
+        value: Self = self.face(self._data)
+        value._tangents, value._borrowed = tangents, self._borrowed
+        return value
+
     def _end(self) -> Edge:
         """Where a cotangent of this value is sent: to its node, or to the leaf that it is."""
         if self.grad_fn is not None:
@@ -274,7 +286,7 @@ def unbox(x: Any) -> Any:
 
 
 def inside(x: Any, face: type[Boxed] | None = None) -> Boxed:
-    """`x` boxed for the innermost trace: what comes from outside of it becomes a captured input, whose history is not this trace's."""
+    """`x` boxed for the innermost trace: what comes from outside of it becomes a captured input, which stands on the tape where `x` does."""
     if isinstance(x, Boxed):
         if x._base is not None:
             x._refresh()
@@ -282,6 +294,9 @@ def inside(x: Any, face: type[Boxed] | None = None) -> Boxed:
         if trace is None or (isinstance(x._data, Var) and x._data.trace is trace):
             return x
         value: Boxed = x.face(trace.lift(x))
+        if x.requires_grad:
+            value.requires_grad = True
+            value.grad_fn, value.output_nr = x._edge()
         return value
     data = np.asarray(x)
     if not STATE.traces:

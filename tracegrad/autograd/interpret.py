@@ -56,14 +56,15 @@ def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) 
             return _dual(op, inputs, params, level)
     single = op.outputs == 1
     outs: Sequence[Any]
-    rest = None
+    rest = aside = None
     if STATE.traces:
         outs = STATE.traces[-1].emit(op, inputs, params)
     elif left:
         var = next(x for x in data if type(x) is Var)
         if var.trace is None or not var.trace.aside:
             raise left_over(var)
-        outs = var.trace.emit(op, inputs, params)
+        aside = var.trace
+        outs = aside.emit(op, inputs, params)
     else:
         try:
             if placed and op.staged is None:
@@ -79,6 +80,8 @@ def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) 
             raise better from error
         outs = (result,) if single else result
     node = record(op, inputs, params, outs) if recorded and MODE.enabled else None
+    if aside is not None and node is not None:
+        aside.live.update(outs)
     if not single:
         boxes = results_of(node, face, outs, rest)
         if STATE.special and face.boxes_everything:

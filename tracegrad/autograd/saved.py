@@ -72,9 +72,11 @@ def unpack(saved: Saved, create_graph: bool) -> Any:
         value = boxed
     else:
         value = boxed._past_with(data)
-    # Tangents count also where their level stands outside of the innermost trace: that captures the value with them.
-    if create_graph or value._tangents:
+    if create_graph:
         return value
+    # Tangents count also where their level stands outside of the innermost trace: that captures the value with them.
+    if value._tangents:
+        return value._untracked()
     return BOX[0](data, None, 0) if isinstance(data, Var) or STATE.traces else data
 
 

@@ -115,8 +115,7 @@ def settled(x: Any, history: str) -> Any:
         return x
     if isinstance(x._data, Var) and x.requires_grad:
         x = bind(no_grad_op, [x])
-    value = x.face(x._data)
-    value._tangents = x._tangents
+    value = x._untracked()
     return spent(x._data, value) if history == "spent" and MODE.enabled else value
 
 

@@ -108,6 +108,8 @@ class Trace:
             elif not isinstance(data, (np.ndarray, Var)):
                 x = np.asarray(x)
             found = self.captures[key] = (Var(type, getattr(data, "name", ""), self), (x, data))
+            if isinstance(x, Value) and x.requires_grad:  # type: ignore[attr-defined]
+                self.live.add(found[0])
         return found[0]
 
     def emit(self, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> tuple[Var, ...]:

@@ -32,6 +32,11 @@ def _no_grad_types(x: Any) -> Any:
     return (x.type,)
 
 
+def _no_grad_jvp(tangents: Any, inputs: Any, outs: Any) -> Any:
+    # What is computed under `no_grad` has no history, and neither have its tangents.
+    return [None if t is None else bind(no_grad_op, [t]) for t in tangents]
+
+
 def _no_grad_batch(values: Any, axes: Any, size: Any) -> Any:
     return [bind(no_grad_op, values)], list(axes)
 
@@ -41,7 +46,7 @@ no_grad_op: Op = op(
     ["x"],
     evaluate=np.array,
     infer=_no_grad_types,
-    jvp=lambda tangents, inputs, outs: list(tangents),
+    jvp=_no_grad_jvp,
     batch=_no_grad_batch,
     lowering=lower.Pointwise("{x}"),
     compute=lambda x: (x.type.dtype,),

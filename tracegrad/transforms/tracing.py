@@ -124,9 +124,9 @@ def trace_function(
                 trace.inputs = trace.inputs[: len(boxes)]
                 grads = {}
             history = (
-                *[_history(x, trace) for x in leaves],
-                *["" if boxes[k].grad_fn is None else _history(boxes[k], trace) for k in written],
-                *["" if c.what == "data" and _stays(c.target, trace) else _history(v, trace) for c, v in done if v is not None],
+                *[history_of(x, trace) for x in leaves],
+                *["" if boxes[k].grad_fn is None else history_of(boxes[k], trace) for k in written],
+                *["" if c.what == "data" and _stays(c.target, trace) else history_of(v, trace) for c, v in done if v is not None],
             )
             graph, captures = trace.finish([*results, *[counter for _, counter in drawn]])
         finally:
@@ -138,7 +138,7 @@ def trace_function(
     del boxes, args, kwargs, result, leaves, results, before, changed
     trace.captures.clear()
     if trace.live and (any(s.tracked for s in standing) or any(isinstance(x, Boxed) and x.requires_grad for x in captures)):
-        graph = _cut(graph, trace.live, history)
+        graph = cut_history(graph, trace.live, history)
     graph, kept = fold_constants(graph, captures)
     return Traced(
         graph,
@@ -218,7 +218,7 @@ def _stays(box: Any, trace: Trace) -> bool:
 
 def check_hooks(boxes: Sequence[Boxed], results: Sequence[Any], trace: Trace, born: int) -> None:
     """An error where a hook that the function registered waits for a gradient that is computed outside, from the graph."""
-    nodes: list[Any] = [x.grad_fn for x in results if _history(x, trace) == "live" and x.grad_fn is not None]
+    nodes: list[Any] = [x.grad_fn for x in results if history_of(x, trace) == "live" and x.grad_fn is not None]
     waiting = bool(nodes) and any(b._hooks is not None and b._hooks.node.waits() for b in boxes)
     seen: set[int] = set()
     while nodes and not waiting:
@@ -236,7 +236,7 @@ def check_hooks(boxes: Sequence[Boxed], results: Sequence[Any], trace: Trace, bo
         )
 
 
-def _history(x: Any, trace: Trace) -> str:
+def history_of(x: Any, trace: Trace) -> str:
     """Whether reverse mode goes through a result, and whether a sweep inside the trace freed what it would need."""
     if not isinstance(x, Boxed) or not x.requires_grad:
         return ""
@@ -256,7 +256,7 @@ def _history(x: Any, trace: Trace) -> str:
     return "live"
 
 
-def _cut(graph: Graph, live: set[Var], history: Sequence[str]) -> Graph:
+def cut_history(graph: Graph, live: set[Var], history: Sequence[str]) -> Graph:
     """The graph with `no_grad` where reverse mode ends: at live operands of operations, and at results, that were off the tape."""
     nodes: list[GraphNode] = []
     cuts: dict[Var, Var] = {}
