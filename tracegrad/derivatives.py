@@ -13,6 +13,7 @@ import numpy as np
 
 from .autograd.engine import gradient, zeros
 from .autograd.grad_mode import enable_grad
+from .autograd.hooks import boxed
 from .autograd.tape import AccumulateGrad, End, Node
 from .devices import DeviceArray
 from .dtypes import is_differentiable
@@ -119,7 +120,21 @@ def _reach(outputs: Sequence[Any], leaves: Sequence[Boxed]) -> _Reach:
 
 def _release(x: Any, keep: bool) -> Any:
     """A value handed back to the caller: without the history of the finished derivative unless an enclosing one needs it."""
-    return plain(x._untracked() if isinstance(x, Boxed) and not keep else x)
+    return plain(x if keep or not isinstance(x, Boxed) else x._untracked())
+
+
+def _pruned(x: Any) -> Any:
+    """A value without history where that leads to nothing but leaves of derivatives that are done, and so are its tangents."""
+    if not isinstance(x, Boxed) or not (x.requires_grad or x._tangents):
+        return x
+    if x.requires_grad and not _reach([x], ()).keep:
+        return x._untracked()
+    tangents = {level: _pruned(t) for level, t in (x._tangents or {}).items()}
+    if all(tangents[level] is t for level, t in (x._tangents or {}).items()):
+        return x
+    value = x._alias()
+    value._tangents = tangents
+    return value
 
 
 def _scalar(out: Any, what: str) -> Any:
@@ -147,11 +162,11 @@ def _gradients(out: Any, leaves: Sequence[Any], ct: Any, reach: _Reach, retain: 
 
 def _own(g: Any, leaf: Boxed) -> Any:
     """A gradient as the caller's own array: contiguous, writable, not shared, with the face of the argument."""
-    g = plain(g)
+    g = plain(_pruned(g) if leaf.grad_fn is None else g)
     if isinstance(g, np.ndarray) and not (g.flags.writeable and g.flags.owndata):
         g = np.array(g)
-    if isinstance(leaf, Tensor) and not isinstance(g, Boxed):
-        return transfer(Tensor(np.asarray(g)), place_of(leaf))
+    if isinstance(leaf, Tensor) and not isinstance(g, Tensor):
+        return boxed(Tensor, g) if isinstance(g, Boxed) else transfer(Tensor(np.asarray(g)), place_of(leaf))
     if isinstance(g, Tensor) and isinstance(g._data, DeviceArray) and not (g.requires_grad or g._tangents):
         return Tensor(g._data.copy())
     return g
@@ -253,7 +268,7 @@ def vjp(function: Function, *primals: Any, has_aux: bool = False) -> Any:
         return unflatten(inputs.spec, [_own(zeros(x.type) if g is None else g, x) for g, x in zip(found, inputs.leaves, strict=True)])
 
     value = unflatten(out_spec, [_release(o, keep) for o in outs])
-    return (value, pullback, aux) if has_aux else (value, pullback)
+    return (value, pullback, map_leaves(lambda a: _release(a, keep), aux)) if has_aux else (value, pullback)
 
 
 def hvp(function: Function, primals: Any, tangents: Any, *rest: Any, **kwargs: Any) -> Any:

@@ -16,7 +16,7 @@ from .ir.trace import Trace, user_line
 from .ops import convert
 from .tensor import Array, Boxed, inside
 from .transforms.tracing import check_leaf, cut_history, history_of, plain
-from .tree import flatten, unflatten
+from .tree import flatten, map_leaves, unflatten
 from .types import ArrayType
 
 Function = Callable[..., Any]
@@ -40,12 +40,16 @@ def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any], has
         raise ValueError(f"primals and tangents differ in structure: {spec} and {direction_spec}")
     outs, tangent_outs, out_spec, aux = _push(function, values, directions, spec, has_aux)
     made = unflatten(out_spec, [plain(o) for o in outs]), unflatten(out_spec, [plain(t) for t in tangent_outs])
-    return (*made, aux) if has_aux else made
+    return (*made, map_leaves(plain, aux)) if has_aux else made
 
 
-def _push(function: Function, values: Sequence[Any], directions: Sequence[Any], spec: Any, has_aux: bool = False) -> Any:
+def _push(
+    function: Function, values: Sequence[Any], directions: Sequence[Any], spec: Any, has_aux: bool = False, aside: Trace | None = None
+) -> Any:
     """Results of a function of dual numbers: primal leaves, their tangents, their structure, and what it returned besides."""
     with forward_level() as level:
+        if aside is not None:
+            aside.level = level
         duals = []
         for x, t in zip(values, directions, strict=True):
             box = _primal(x)
@@ -60,6 +64,7 @@ def _push(function: Function, values: Sequence[Any], directions: Sequence[Any], 
             o = o._without(level) if t is not None else o
             primal_outs.append(o)
             tangent_outs.append(_zero_like(o) if t is None else t)
+        aux = map_leaves(lambda a: a._without(level) if isinstance(a, Boxed) else a, aux)
     return primal_outs, tangent_outs, out_spec, aux
 
 
@@ -102,7 +107,7 @@ def linearize(function: Function, *primals: Any) -> Any:
     boxes = [_primal(x) for x in values]
     trace = Trace("linear", aside=True)
     directions = [Array(trace.input(ArrayType(b.dtype, b.shape))) for b in boxes]
-    outs, tangents_of_outs, out_spec, _ = _push(function, boxes, directions, spec)
+    outs, tangents_of_outs, out_spec, _ = _push(function, boxes, directions, spec, aside=trace)
     history = [history_of(t, trace) for t in tangents_of_outs]
     graph, known = trace.finish(tangents_of_outs, "linearize")
     # What a derivative inside read without recording it has no history for the pushforward either.

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import optree
 
+from .autograd.hooks import boxed
 from .errors import ShapeError
 from .ir.dispatch import STATE
 from .ir.evaluate import evaluate_batched
 from .jit import Jitted
-from .tensor import Boxed, Tensor
+from .tensor import Tensor
 from .transforms.derive import with_axis
 from .transforms.tracing import check_leaf, device_of, face_of, leaf_type, plain, standing_of, trace_function
 from .tree import flatten, unflatten
@@ -71,10 +72,7 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
             generator.store(counter)
         wanted = prefix_axes(out_axes, unflatten(traced.out_spec, [0] * count))
         results = [with_axis(o, p, size, w) for o, p, w in zip(outs[:count], out_places, wanted, strict=False)]
-        faces = [
-            Tensor(np.asarray(plain(r))) if t and not isinstance(r, Boxed) else plain(r)
-            for r, t in zip(results, traced.out_boxed, strict=True)
-        ]
+        faces = [boxed(Tensor, plain(r)) if t else plain(r) for r, t in zip(results, traced.out_boxed, strict=True)]
         return unflatten(traced.out_spec, [np.array(r) if isinstance(r, np.ndarray) and not r.flags.writeable else r for r in faces])
 
     mapped.__name__ = f"vmap_{getattr(function, '__name__', 'function')}"

@@ -12,7 +12,7 @@ from ..devices import APPLY, DeviceArray
 from ..ir.dispatch import PROFILES, STATE, Value, explained
 from ..ir.graph import Var
 from ..ir.op import Op, Rest
-from ..ir.trace import left_over
+from ..ir.trace import is_left_over, left_over
 from .mode import MODE
 from .saved import SAVING
 from .tape import Node, record, resave
@@ -61,7 +61,7 @@ def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) 
         outs = STATE.traces[-1].emit(op, inputs, params)
     elif left:
         var = next(x for x in data if type(x) is Var)
-        if var.trace is None or not var.trace.aside:
+        if is_left_over(var) or not var.trace.aside:
             raise left_over(var)
         aside = var.trace
         outs = aside.emit(op, inputs, params)

@@ -38,6 +38,8 @@ class _Run:
         """Shape and dtype of each saved tensor."""
         self.again: dict[int, Any] = {}
         """Tensors of the second run that were not handed out yet."""
+        self.over = False
+        """Whether the first run has ended. A sweep inside of it needs what was saved so far, and no more than that is computed again."""
 
     def pack(self, tensor: Any) -> tuple[_Run, int]:
         self.saved.append((tuple(tensor.shape), tensor.dtype))
@@ -54,16 +56,19 @@ class _Run:
         """Run the function again, and keep what it saves."""
         found: list[Any] = []
 
-        def collect(tensor: Any) -> None:
+        early = self.early_stop or not self.over
+
+        def collect(tensor: Any) -> Any:
             found.append(tensor.detach())
-            if self.early_stop and len(found) == len(self.saved):
+            if early and len(found) == len(self.saved):
                 raise _Enough
+            return found[-1]
 
         now = DEFAULT.key.copy(), DEFAULT.counter.copy()
         if self.random is not None:
             DEFAULT.key[...], DEFAULT.counter[...] = self.random
         try:
-            with self.context, as_of(self.levels), enable_grad(), saved_tensors_hooks(collect, _not_read), contextlib.suppress(_Enough):
+            with self.context, as_of(self.levels), enable_grad(), saved_tensors_hooks(collect, _as_it_is), contextlib.suppress(_Enough):
                 self.call()
         finally:
             if self.random is not None:
@@ -92,8 +97,9 @@ class _Run:
         self.again = dict(enumerate(found))
 
 
-def _not_read(_: Any) -> Any:
-    raise AssertionError("a second run is not differentiated")
+def _as_it_is(tensor: Any) -> Any:
+    """What a sweep inside of a second run reads of what that run has saved."""
+    return tensor
 
 
 def rerun(
@@ -111,7 +117,9 @@ def rerun(
     """
     run = _Run(call, again or contextlib.nullcontext(), check, early_stop, random)
     with saved_tensors_hooks(run.pack, run.unpack):
-        return call()
+        result = call()
+    run.over = True
+    return result
 
 
 __all__ = ["CheckpointError", "rerun"]

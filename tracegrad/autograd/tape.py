@@ -279,7 +279,8 @@ def record(op: Op, inputs: Sequence[Any], params: dict[str, Any], outs: Sequence
         else:
             saved.append((None, x, 0))
     for k in plan.outputs:
-        saved.append((None, outs[k] if "out" not in known else None, k))  # noqa: PERF401 - and mostly there is none
+        out = outs[k] if "out" not in known else None
+        saved.append((None, np.asarray(out) if isinstance(out, np.generic) else out, k))
     node = Node(op, params, edges, plan, saved, outs)
     if STATE.traces:
         trace = STATE.traces[-1]

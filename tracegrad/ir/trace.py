@@ -31,6 +31,9 @@ class Trace:
     def __init__(self, name: str, sizes: Sizes | None = None, keep_lines: bool = True, aside: bool = False) -> None:
         self.name = name
         self.aside = aside
+        self.level = 0
+        """Of a trace aside: the level of forward mode whose tangents it records, if that is all it is for."""
+        self.finished = False
         self.inputs: list[Var] = []
         self.nodes: list[Node] = []
         self.sizes: Sizes = sizes or (STATE.traces[-1].sizes if STATE.traces else Sizes())
@@ -132,11 +135,14 @@ class Trace:
 
     def close(self) -> None:
         """Let go of the variables, which remember where they come from."""
+        self.finished = True
+        # A checkpoint runs again what it ran while this level of forward mode was open, and needs none of what is recorded then.
+        trace = self if self.level else None
         for var in (*self.inputs, *[v for v, _ in self.captures.values()]):
-            var.trace, var.origin = None, (self.name, "", "")
+            var.trace, var.origin = trace, (self.name, "", "")
         for node in self.nodes:
             for var in node.outputs:
-                var.trace, var.origin = None, (self.name, node.op.name, node.where)
+                var.trace, var.origin = trace, (self.name, node.op.name, node.where)
 
 
 @contextmanager
@@ -184,7 +190,8 @@ def _number(value: Any) -> Any:
 
 def is_left_over(var: Var) -> bool:
     """Whether a variable belongs to a trace that is closed."""
-    return var.trace is None
+    trace = var.trace
+    return trace is None or (trace.finished and trace.level not in STATE.levels)
 
 
 def left_over(var: Var) -> EscapedValueError:
