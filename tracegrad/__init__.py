@@ -6,7 +6,9 @@ order. Or use Tensors and `backward()`, as in torch.
 
 from __future__ import annotations
 
+import importlib as _importlib
 import pathlib as _pathlib
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 # In a source checkout `codegen/` lies beside the package; an installed package has it inside.
 if not (_pathlib.Path(__file__).parent / "codegen").is_dir():
@@ -123,3 +125,11 @@ __all__ = [
     "vmap",
     "while_loop",
 ]
+
+if not _TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        if name == "torch":
+            # Loaded where it is asked for: torch's namespace is for programs that are written in torch's words.
+            return _importlib.import_module("tracegrad.torch")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

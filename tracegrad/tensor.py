@@ -95,7 +95,12 @@ class Boxed(Operators, Writes, NumpyDispatch):
 
     def _alias(self) -> Self:
         """Another box of the same data at the same place on the tape."""
-        value: Self = self.face(self._data)
+        value: Self = self._as(self.face)
+        return value
+
+    def _as(self, face: type[Boxed]) -> Any:
+        """The same data at the same place on the tape, in a box of this face."""
+        value = face(self._data)
         value.requires_grad, value._tangents, value._versions = self.requires_grad, self._tangents, self._version_counter
         value._borrowed = self._borrowed
         if self.requires_grad:

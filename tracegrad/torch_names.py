@@ -83,6 +83,16 @@ repeat_interleave, rsqrt, select, t, take_along_dim, unflatten, unique, unsqueez
 concat = cat
 
 
+_DIFFERENT = {
+    "max": "`max(x, 1)` is a pair, so that it is unpacked in two or followed by `[1]` for the indices",
+    "min": "`min(x, 1)` is a pair, so that it is unpacked in two or followed by `[1]` for the indices",
+    "median": "it is the lower one of two middle elements, and `median(x, 1)` a pair of values and indices",
+    "sort": "it is a pair of values and indices",
+    "std": "it has Bessel's correction",
+    "var": "it has Bessel's correction",
+}
+
+
 def _told_dim(name: str) -> Callable[..., Any]:
     """The operation of this name, which takes torch's `dim` and `keepdim` of Tensors as well: then it is the method, and means what torch means."""
     operation: Callable[..., Any] = RESULTS.get(name) or getattr(ops, name)
@@ -97,7 +107,12 @@ def _told_dim(name: str) -> Callable[..., Any]:
             )
         return getattr(x, name)(*args, **kwargs)
 
+    difference = _DIFFERENT.get(name)
+    if difference is not None:
+        function.__doc__ = f"{operation.__doc__}\n    NumPy's meaning, unless `dim` or `keepdim` is given. In torch {difference}: take `tracegrad.torch.{name}`.\n    "
     return function
+
+
 
 
 def _extreme(name: str) -> Callable[..., Any]:

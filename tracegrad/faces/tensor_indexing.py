@@ -14,7 +14,7 @@ from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
 from ..ops.indexing import as_value
 from ..ops.transfer import place_of, transfer
-from ..types import normalize_axis
+from ..types import broadcast_shapes, normalize_axis
 from .operators import operand
 from .tensor_casts import titled
 
@@ -59,8 +59,9 @@ class TensorIndexing(Value):
         return ops.index_add(self, dim, index, source, alpha)
 
     def masked_select(self: Any, mask: Any) -> Any:
-        """The elements where the mask is true, as a vector."""
-        return self[mask]
+        """The elements where the mask is true, as a vector; both are broadcast to one shape."""
+        shape = broadcast_shapes(self.shape, mask.shape)
+        return ops.broadcast_to(self, shape)[ops.broadcast_to(mask, shape)]
 
     def nonzero(self: Any, *, as_tuple: bool = False) -> Any:
         """The positions of elements other than 0: a matrix with one row for each, or a tuple of index vectors."""

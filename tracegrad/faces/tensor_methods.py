@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .. import ops
-from ..ir.dispatch import Value
 from ..ir.graph import Var
 from ..ops.reductions import over
 from ..ops.shape import sum_op
@@ -18,16 +17,11 @@ from .operators import operand
 from .printing import tensor_repr
 from .tensor_casts import TensorCasts, titled
 from .tensor_indexing import TensorIndexing
+from .tensor_orders import TensorOrders
+from .tensor_pieces import TensorPieces
 from .tensor_products import TensorProducts
 from .tensor_shapes import TensorShapes
 from .tensor_updates import TensorUpdates
-
-
-class Extremes(NamedTuple):
-    """What `x.max(dim)` returns."""
-
-    values: Any
-    indices: Any
 
 
 def _unary(name: str) -> Callable[[Any], Any]:
@@ -61,7 +55,7 @@ def _scaled(name: str) -> Callable[..., Any]:
     return method
 
 
-class TensorMethods(TensorUpdates, TensorProducts, TensorShapes, TensorIndexing, TensorCasts):
+class TensorMethods(TensorOrders, TensorPieces, TensorUpdates, TensorProducts, TensorShapes, TensorIndexing, TensorCasts):
     """torch's names."""
 
     __slots__ = ()
@@ -75,7 +69,7 @@ class TensorMethods(TensorUpdates, TensorProducts, TensorShapes, TensorIndexing,
     sigmoid, erf, erfc, erfinv, lgamma, digamma, relu = map(_unary, ("sigmoid", "erf", "erfc", "erfinv", "lgamma", "digamma", "relu"))
     neg, positive, logical_not, isnan, isinf, isfinite = map(_unary, ("neg", "positive", "logical_not", "isnan", "isinf", "isfinite"))
     sgn, absolute, negative, bitwise_not, sinc, conj, angle = map(_unary, ("sign", "absolute", "neg", "invert", "sinc", "conj", "angle"))
-    mul, multiply, div, divide, true_divide = map(_binary, ("mul", "mul", "div", "div", "div"))
+    mul, multiply, true_divide = map(_binary, ("mul", "mul", "div"))
     add, sub, subtract = _scaled("add"), _scaled("sub"), _scaled("sub")
     pow, remainder, fmod, floor_divide, atan2 = map(_binary, ("power", "remainder", "fmod", "floor_divide", "arctan2"))
     maximum, minimum, fmax, fmin, hypot = map(_binary, ("maximum", "minimum", "fmax", "fmin", "hypot"))
@@ -87,6 +81,24 @@ class TensorMethods(TensorUpdates, TensorProducts, TensorShapes, TensorIndexing,
     bitwise_left_shift, bitwise_right_shift, float_power = map(_binary, ("left_shift", "right_shift", "float_power"))
     arctan2 = atan2
     deg2rad, rad2deg, fix, signbit, isposinf, isneginf = map(_unary, ("deg2rad", "rad2deg", "fix", "signbit", "isposinf", "isneginf"))
+
+    def div(self: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+        """The quotient; rounded towards 0 ("trunc") or downwards ("floor") where that is asked for."""
+        if rounding_mode is None:
+            return ops.div(self, operand(other))
+        if rounding_mode == "floor":
+            return ops.floor_divide(self, operand(other))
+        if rounding_mode != "trunc":
+            raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
+        other = operand(other)
+        if np.result_type(self.dtype, getattr(other, "dtype", type(other))).kind in "fc":
+            return ops.trunc(ops.div(self, other))
+        # The quotient of integers of opposite signs is one more than downwards, where something remains.
+        down = ops.floor_divide(self, other)
+        rest = ops.not_equal(ops.mul(down, other), self)
+        return down + ops.convert(ops.logical_and(down < 0, rest), down.dtype)
+
+    divide = div
 
     def rsqrt(self: Any) -> Any:
         """1 / sqrt(x)."""
@@ -158,13 +170,15 @@ class TensorMethods(TensorUpdates, TensorProducts, TensorShapes, TensorIndexing,
         """`value` where the mask is true, else this tensor."""
         return titled(ops.where(mask, value, self), "MaskedFillBackward0", self)
 
-    def softmax(self: Any, dim: int) -> Any:
+    def softmax(self: Any, dim: int, dtype: Any = None) -> Any:
         """Exponentials that sum to 1 along `dim`."""
-        return titled(ops.softmax(self, axis=dim), "SoftmaxBackward0", self)
+        x = self if dtype is None else ops.convert(self, dtype)
+        return titled(ops.softmax(x, axis=dim), "SoftmaxBackward0", x)
 
-    def log_softmax(self: Any, dim: int) -> Any:
+    def log_softmax(self: Any, dim: int, dtype: Any = None) -> Any:
         """Logarithm of softmax."""
-        return titled(ops.log_softmax(self, axis=dim), "LogSoftmaxBackward0", self)
+        x = self if dtype is None else ops.convert(self, dtype)
+        return titled(ops.log_softmax(x, axis=dim), "LogSoftmaxBackward0", x)
 
     def logsumexp(self: Any, dim: Any, keepdim: bool = False) -> Any:
         """log(sum(exp(x)))."""
@@ -185,21 +199,24 @@ class TensorMethods(TensorUpdates, TensorProducts, TensorShapes, TensorIndexing,
         x = self if dtype is None else ops.convert(self, dtype)
         return titled(ops.mean(x, axis=dim, keepdims=keepdim), "MeanBackward0" if dim is None else "MeanBackward1", x)
 
-    def var(self: Any, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: int | None = None) -> Any:
-        """Variance; with Bessel's correction by default, as torch has it."""
-        return titled(
-            ops.var(self, axis=dim, ddof=int(unbiased) if correction is None else correction, keepdims=keepdim), "VarBackward0", self
-        )
+    def var(self: Any, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None) -> Any:
+        """Variance; with Bessel's correction by default, as torch has it: the sum of squares is divided by
+        their number minus `correction`."""
+        return self._spread(ops.var, "VarBackward0", dim, unbiased, keepdim, correction)
 
-    def std(self: Any, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: int | None = None) -> Any:
+    def std(self: Any, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None) -> Any:
         """Standard deviation; with Bessel's correction by default, as torch has it."""
-        return titled(
-            ops.std(self, axis=dim, ddof=int(unbiased) if correction is None else correction, keepdims=keepdim), "StdBackward0", self
-        )
+        return self._spread(ops.std, "StdBackward0", dim, unbiased, keepdim, correction)
 
-    def prod(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    def _spread(self: Any, function: Any, title: str, dim: Any, unbiased: bool, keepdim: bool, correction: Any) -> Any:
+        if isinstance(dim, bool):
+            dim, unbiased = None, dim  # `x.std(False)` means `unbiased`
+        ddof = int(unbiased) if correction is None else correction
+        return titled(function(self, axis=dim, ddof=ddof, keepdims=keepdim), title, self)
+
+    def prod(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
         """Product over all dimensions or one."""
-        return ops.prod(self, axis=dim, keepdims=keepdim)
+        return ops.prod(self if dtype is None else ops.convert(self, dtype), axis=dim, keepdims=keepdim)
 
     def amax(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
         """Largest element; ties share the gradient."""
@@ -208,25 +225,6 @@ class TensorMethods(TensorUpdates, TensorProducts, TensorShapes, TensorIndexing,
     def amin(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
         """Smallest element; ties share the gradient."""
         return titled(ops.min(self, axis=dim, keepdims=keepdim), "AminBackward0", self)
-
-    def max(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
-        """The largest element; with `dim` (values, indices), with another tensor the elementwise maximum."""
-        return self._extreme(ops.max, ops.argmax, ops.maximum, dim, keepdim)
-
-    def min(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
-        """The smallest element; with `dim` (values, indices), with another tensor the elementwise minimum."""
-        return self._extreme(ops.min, ops.argmin, ops.minimum, dim, keepdim)
-
-    def _extreme(self: Any, reduce: Any, position: Any, between: Any, dim: Any, keepdim: bool) -> Any:
-        if dim is None:
-            return reduce(self)
-        if isinstance(dim, Value):
-            return between(self, dim)
-        indices = position(self, axis=dim, keepdims=True)
-        values = ops.take_along_axis(self, indices, dim)
-        if not keepdim:
-            values, indices = values.squeeze(dim), indices.squeeze(dim)
-        return Extremes(titled(values, "MaxBackward0" if reduce is ops.max else "MinBackward0", self), indices)
 
     def argmax(self: Any, dim: int | None = None, keepdim: bool = False) -> Any:
         """Position of the largest element."""
@@ -253,9 +251,9 @@ class TensorMethods(TensorUpdates, TensorProducts, TensorShapes, TensorIndexing,
             result = ops.reshape(result, (1,) * self.ndim)
         return titled(result, "LinalgVectorNormBackward0", self)
 
-    def nansum(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    def nansum(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
         """Sum, NaN counting as 0."""
-        return ops.nansum(self, axis=dim, keepdims=keepdim)
+        return ops.nansum(self if dtype is None else ops.convert(self, dtype), axis=dim, keepdims=keepdim)
 
     def nanmean(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
         """Mean of what is not NaN."""
@@ -269,33 +267,13 @@ class TensorMethods(TensorUpdates, TensorProducts, TensorShapes, TensorIndexing,
         """(smallest, largest)."""
         return self.amin(dim, keepdim), self.amax(dim, keepdim)
 
-    def quantile(self: Any, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Any:
-        """The values below which the fractions `q` of the elements lie."""
-        return ops.quantile(self, q, axis=dim, keepdims=keepdim, method=interpolation)
-
-    def cummax(self: Any, dim: int) -> Extremes:
-        """Running maxima along a dimension, and their positions."""
-        return Extremes(*ops.cummax(self, axis=dim))
-
-    def cummin(self: Any, dim: int) -> Extremes:
-        """Running minima along a dimension, and their positions."""
-        return Extremes(*ops.cummin(self, axis=dim))
-
-    def diff(self: Any, n: int = 1, dim: int = -1) -> Any:
-        """Differences of neighbours along a dimension."""
-        return results.own_memory(self, ops.diff(self, n, dim))
+    def diff(self: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
+        """Differences of neighbours along a dimension, with further elements before and behind."""
+        return results.own_memory(self, ops.diff(self, n, dim, prepend, append))
 
     def dist(self: Any, other: Any, p: float = 2) -> Any:
         """The p-norm of the difference."""
         return (self - other).norm(p)
-
-    def topk(self: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Extremes:
-        """(values, indices) of the k largest or smallest along a dimension."""
-        return Extremes(*ops.topk(self, k, dim, largest, sorted))
-
-    def msort(self: Any) -> Any:
-        """Sorted along the first dimension."""
-        return self.sort(0).values
 
     def unique(self: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False) -> Any:
         """The different elements in ascending order, where each stands among them, and how often each occurs."""
@@ -336,29 +314,15 @@ class TensorMethods(TensorUpdates, TensorProducts, TensorShapes, TensorIndexing,
         source = ops.random.DEFAULT if generator is None else generator
         return ops.convert(source.random(self.shape) < self.detach(), self.dtype)
 
-    def cumsum(self: Any, dim: int) -> Any:
+    def cumsum(self: Any, dim: int, *, dtype: Any = None) -> Any:
         """Running sums along a dimension."""
-        return ops.cumsum(self, axis=dim) if self.ndim else self.clone()
+        x = self if dtype is None else ops.convert(self, dtype)
+        return ops.cumsum(x, axis=dim) if x.ndim else x.clone()
 
-    def cumprod(self: Any, dim: int) -> Any:
+    def cumprod(self: Any, dim: int, *, dtype: Any = None) -> Any:
         """Running products along a dimension."""
-        return ops.cumprod(self, axis=dim) if self.ndim else self.clone()
-
-    def sort(self: Any, dim: int = -1, descending: bool = False) -> Extremes:
-        """(values, indices) in ascending or descending order."""
-        indices = ops.argsort(self, axis=dim)
-        if descending:
-            indices = ops.flip(indices, dim)
-        return Extremes(titled(ops.take_along_axis(self, indices, dim), "SortBackward0", self), indices)
-
-    def argsort(self: Any, dim: int = -1, descending: bool = False) -> Any:
-        """The indices that sort along a dimension."""
-        return self.sort(dim, descending).indices
-
-    def median(self: Any) -> Any:
-        """The middle element (the lower of two, as torch has it)."""
-        flat = ops.sort(ops.reshape(self, (-1,)))
-        return flat[(flat.shape[0] - 1) // 2]
+        x = self if dtype is None else ops.convert(self, dtype)
+        return ops.cumprod(x, axis=dim) if x.ndim else x.clone()
 
     def trace(self: Any) -> Any:
         """Sum of the diagonal."""

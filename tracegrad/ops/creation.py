@@ -342,6 +342,8 @@ def meshgrid(*xs: Any, indexing: str = "xy", sparse: bool = False, copy: bool = 
     >>> import tracegrad as tg
     >>> [g.shape for g in tg.ops.meshgrid(np.zeros(2), np.zeros(3))]
     [(3, 2), (3, 2)]
+
+    NumPy's; torch's, for "ij" by default, is `tracegrad.torch.meshgrid`.
     """
     if indexing not in ("xy", "ij"):
         raise ValueError(f'meshgrid knows the indexing "xy" and "ij", not {indexing!r}')

@@ -236,6 +236,8 @@ def split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     >>> import tracegrad as tg
     >>> tg.split(np.arange(4), 2)
     [array([0, 1]), array([2, 3])]
+
+    NumPy's meaning; pieces of a given size are torch's, `tracegrad.torch.split`.
     """
     x = as_array(x)
     if isinstance(indices_or_sections, (int, np.integer)):

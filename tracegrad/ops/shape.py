@@ -383,11 +383,7 @@ def embed(x: Any, shape: Sequence[Int], start: Sequence[Int], step: Sequence[int
 def flip(x: Any, axis: int | Sequence[int] | None = None) -> Any:
     """The elements in reverse order along one, several or all axes."""
     shape = shape_of(x)
-    axes = (
-        range(len(shape))
-        if axis is None
-        else [normalize_axis(a, len(shape)) for a in axes_of(axis)]
-    )
+    axes = range(len(shape)) if axis is None else [normalize_axis(a, len(shape)) for a in axes_of(axis)]
     start = tuple(s - 1 if k in axes else 0 for k, s in enumerate(shape))
     return slice_array(x, start, shape, tuple(-1 if k in axes else 1 for k in range(len(shape))))
 

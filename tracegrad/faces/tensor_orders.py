@@ -1,0 +1,233 @@
+"""Order statistics of Tensors, with torch's names and meaning: sorting, medians, quantiles, running extremes, modes."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import ops
+from ..errors import ShapeError
+from ..ir.dispatch import Value
+from ..ops.statistics import stop_gradient
+from ..ops.transfer import place_of, transfer
+from ..types import normalize_axis, same, show
+from .tensor_casts import titled
+
+
+class Extremes(NamedTuple):
+    """What `x.max(dim)` returns, and others that pick elements: their values and where they stood."""
+
+    values: Any
+    indices: Any
+
+
+def _picked(x: Any, indices: Any, dim: int, keepdim: bool, title: str) -> Extremes:
+    """The elements at `indices`, of size 1 along `dim`."""
+    values = ops.take_along_axis(x, indices, dim)
+    if not keepdim:
+        values, indices = values.squeeze(dim), indices.squeeze(dim)
+    return Extremes(titled(values, title, x), indices)
+
+
+def _without_dimensions(x: Any, *dims: int) -> bool:
+    """Whether `x` is a number, of which torch names the dimensions 0 and -1."""
+    if x.ndim:
+        return False
+    for dim in dims:
+        if normalize_axis(dim, 1):
+            raise ShapeError(f"dimension {dim} is out of range for a tensor without dimensions")
+    return True
+
+
+class TensorOrders(Value):
+    """Methods that ask for the order of elements. NaN counts as largest, except where it is said."""
+
+    __slots__ = ()
+
+    def max(self: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
+        """The largest element; with `dim` (values, indices), with another tensor the elementwise maximum."""
+        return self._extreme(ops.max, ops.argmax, ops.maximum, other if dim is None else dim, keepdim)
+
+    def min(self: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
+        """The smallest element; with `dim` (values, indices), with another tensor the elementwise minimum."""
+        return self._extreme(ops.min, ops.argmin, ops.minimum, other if dim is None else dim, keepdim)
+
+    def _extreme(self: Any, reduce: Any, position: Any, between: Any, dim: Any, keepdim: bool) -> Any:
+        if dim is None:
+            return reduce(self)
+        if isinstance(dim, Value):
+            return between(self, dim)
+        if _without_dimensions(self, dim):
+            return Extremes(self.clone(), self.face(np.array(0)))
+        title = "MaxBackward0" if reduce is ops.max else "MinBackward0"
+        return _picked(self, position(self, axis=dim, keepdims=True), dim, keepdim, title)
+
+    def cummax(self: Any, dim: int) -> Extremes:
+        """Running maxima along a dimension, and their positions."""
+        return Extremes(*ops.cummax(self, axis=dim))
+
+    def cummin(self: Any, dim: int) -> Extremes:
+        """Running minima along a dimension, and their positions."""
+        return Extremes(*ops.cummin(self, axis=dim))
+
+    def topk(self: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Extremes:
+        """(values, indices) of the k largest or smallest along a dimension."""
+        return Extremes(*ops.topk(self, k, dim, largest, sorted))
+
+    def sort(self: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Extremes:
+        """(values, indices) in ascending or descending order, in which equal elements keep theirs."""
+        if _without_dimensions(self, dim):
+            return Extremes(self.clone(), self.face(np.array(0)))
+        indices = ops.argsort(self, dim, descending)
+        return Extremes(titled(ops.take_along_axis(self, indices, dim, unique=True), "SortBackward0", self), indices)
+
+    def argsort(self: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
+        """The indices that sort along a dimension."""
+        return self.sort(dim, descending).indices
+
+    def msort(self: Any) -> Any:
+        """Sorted along the first dimension."""
+        return self.sort(0).values
+
+    def kthvalue(self: Any, k: int, dim: int = -1, keepdim: bool = False) -> Extremes:
+        """(value, index) of the k-th smallest element along a dimension, counted from 1.
+
+        >>> import tracegrad as tg
+        >>> tg.tensor([3.0, 1.0, 2.0]).kthvalue(2).values
+        tensor(2.)
+        """
+        axis = normalize_axis(dim, self.ndim)
+        if not 1 <= k <= self.shape[axis]:
+            raise RuntimeError(f"kthvalue(): selected number k={k} out of range for dimension {dim} of size {self.shape[axis]}")
+        order = ops.argsort(self, axis)
+        return _picked(self, order.narrow(axis, k - 1, 1), axis, keepdim, "KthvalueBackward0")
+
+    def median(self: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+        """The middle element, the lower of two, as torch has it; NaN where one element is. With `dim`
+        (values, indices) along it; without, equal elements share the gradient.
+
+        >>> import tracegrad as tg
+        >>> tg.tensor([[1.0, 4.0, 2.0, 3.0]]).median(1).values
+        tensor([2.])
+        """
+        return self._middle(dim, keepdim, "MedianBackward", skip_nan=False)
+
+    def nanmedian(self: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+        """The middle one of the elements that are not NaN, the lower of two; as `median` otherwise."""
+        return self._middle(dim, keepdim, "NanmedianBackward", skip_nan=True)
+
+    def _middle(self: Any, dim: int | None, keepdim: bool, title: str, skip_nan: bool) -> Any:
+        x = self if dim is not None else ops.reshape(self, (-1,))
+        axis = 0 if dim is None else normalize_axis(dim, self.ndim)
+        size = x.shape[axis]
+        if same(size, 0):
+            if dim is None:
+                return self.face(np.array(np.nan, self.dtype))
+            raise IndexError(f"median(): Expected reduction dim {dim} to have non-zero size.")
+        order = ops.argsort(x, axis)
+        lost = ops.sum(ops.isnan(x), axis=axis, keepdims=True)
+        if skip_nan:
+            place = ops.floor_divide(ops.maximum(size - lost, 1) - 1, 2)
+        else:
+            # The first NaN in the order stands behind all numbers.
+            place = ops.where(lost > 0, size - lost, (size - 1) // 2)
+        indices = ops.take_along_axis(order, place, axis)
+        if dim is not None:
+            return _picked(self, indices, axis, keepdim, title + "1")
+        value = stop_gradient(ops.take_along_axis(x, indices, axis)[0])
+        alike = ops.logical_or(ops.equal(x, value), ops.logical_and(ops.isnan(x), ops.isnan(value)))
+        shares = ops.convert(alike, self.dtype) / ops.sum(alike) if self.dtype.kind == "f" else None
+        if shares is None:
+            return value
+        # The value itself, whose gradient goes in equal shares to all elements that have it.
+        exact = value + ops.sum(ops.where(alike, x - stop_gradient(x), 0) * shares)
+        not_finite = ops.sum(ops.where(alike, x, 0) * shares)
+        return titled(ops.where(ops.isfinite(value), exact, not_finite), title + "0", self)
+
+    def mode(self: Any, dim: int = -1, keepdim: bool = False) -> Extremes:
+        """(value, index) of the element that is most frequent along a dimension, the smallest of several, and
+        the last of its places."""
+        if _without_dimensions(self, dim):
+            return Extremes(self.clone(), self.face(np.array(0)))
+        axis = normalize_axis(dim, self.ndim)
+        data = np.moveaxis(self._concrete("mode()", "Count with tg.sum(x == value) instead."), axis, -1)
+        order = np.argsort(data, -1, kind="stable")
+        lanes = np.take_along_axis(data, order, -1)
+        first = np.concatenate([np.ones((*lanes.shape[:-1], 1), bool), lanes[..., 1:] != lanes[..., :-1]], -1)
+        places = np.arange(lanes.shape[-1])
+        run = places - np.maximum.accumulate(np.where(first, places, 0), -1)
+        # Of the longest run the last element, and of several the one that comes first.
+        indices = np.take_along_axis(order, np.argmax(run, -1)[..., None], -1)
+        chosen = transfer(self.face(np.moveaxis(indices, -1, axis)), place_of(self))
+        return _picked(self, chosen, axis, keepdim, "ModeBackward0")
+
+    def quantile(self: Any, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Any:
+        """The values below which the fractions `q` of the elements lie."""
+        return ops.quantile(self, q, axis=dim, keepdims=keepdim, method=interpolation)
+
+    def nanquantile(self: Any, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Any:
+        """As `quantile`, of the elements that are not NaN."""
+        if interpolation != "linear":
+            raise NotImplementedError(f"nanquantile: interpolation is 'linear', not {interpolation!r}")
+        x, axis = (self, normalize_axis(dim, self.ndim)) if dim is not None else (ops.reshape(self, (-1,)), 0)
+        ordered = x.sort(axis).values
+        count = ops.sum(ops.logical_not(ops.isnan(x)), axis=axis, keepdims=True)
+        several = getattr(q, "shape", ()) != ()
+        parts = []
+        for fraction in q if several else [q]:
+            at = ops.maximum(count - 1, 0) * fraction
+            low = ops.convert(ops.floor(at), np.int64)
+            high = ops.minimum(low + 1, ops.maximum(count - 1, 0))
+            a, b = ops.take_along_axis(ordered, low, axis), ops.take_along_axis(ordered, high, axis)
+            part = a + (b - a) * ops.convert(at - low, self.dtype)
+            if dim is None:
+                part = ops.reshape(part, (1,) * self.ndim if keepdim else ())
+            parts.append(part if keepdim or dim is None else ops.squeeze(part, axis))
+        return titled(ops.stack(parts) if several else parts[0], "NanquantileBackward0", self)
+
+    def unique_consecutive(self: Any, return_inverse: bool = False, return_counts: bool = False) -> Any:
+        """The elements without repetitions of the one before, where each of all stands among them, and how
+        often each is repeated."""
+        data = self._concrete("unique_consecutive()", "Its size depends on the values.")
+        flat = data.reshape(-1)
+        first = np.ones(flat.shape, bool)
+        first[1:] = flat[1:] != flat[:-1]
+        inverse = (np.cumsum(first) - 1).reshape(data.shape)
+        counts = np.diff(np.append(np.flatnonzero(first), flat.size))
+        chosen = [flat[first], *([inverse] if return_inverse else []), *([counts] if return_counts else [])]
+        boxes = tuple(transfer(self.face(c), place_of(self)) for c in chosen)
+        return boxes if len(boxes) > 1 else boxes[0]
+
+    def histc(self: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
+        """How many elements lie in each of `bins` equal intervals of [min, max] (all elements where both are
+        0); those outside are not counted."""
+        data = self._concrete("histc()", "Count with tg.sum of comparisons instead.")
+        low, high = (min, max) if (min, max) != (0, 0) or not data.size else (data.min(), data.max())
+        if low == high:
+            low, high = low - 1, high + 1
+        if not low < high:
+            raise RuntimeError(f"histc: max must be larger than min, but they are {high} and {low}")
+        counts = np.histogram(data, int(bins), (low, high))[0]
+        return transfer(self.face(counts.astype(self.dtype)), place_of(self))
+
+    def logcumsumexp(self: Any, dim: int) -> Any:
+        """Logarithms of the running sums of exponentials along a dimension.
+
+        >>> import tracegrad as tg
+        >>> tg.tensor([0.0, 0.0, 0.0]).logcumsumexp(0)
+        tensor([0.0000, 0.6931, 1.0986])
+        """
+        if _without_dimensions(self, dim):
+            return self.clone()
+        axis = normalize_axis(dim, self.ndim)
+        size = self.shape[axis]
+        if not isinstance(size, int):
+            raise RuntimeError(f"logcumsumexp: dimension {dim} of shape {show(self.shape)} must have a known size")
+        # Doubling: each pass joins runs of twice the length, and every sum is relative to its own largest.
+        total, width = self, 1
+        while width < size:
+            joined = ops.logaddexp(total.narrow(axis, width, size - width), total.narrow(axis, 0, size - width))
+            total = ops.concatenate([total.narrow(axis, 0, width), joined], axis)
+            width *= 2
+        return titled(total, "LogcumsumexpBackward0", self)

@@ -1,0 +1,6 @@
+"""Linear algebra with NumPy's names: `tracegrad.linalg`; torch's words are in `tracegrad.torch.linalg`."""
+
+from __future__ import annotations
+
+from .ops.linalg import *  # noqa: F403
+from .ops.linalg import __all__ as __all__
