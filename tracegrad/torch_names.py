@@ -113,8 +113,6 @@ def _told_dim(name: str) -> Callable[..., Any]:
     return function
 
 
-
-
 def _extreme(name: str) -> Callable[..., Any]:
     """`max` and `min` of two Tensors are torch's elementwise ones, which have another name here: one element is no axis."""
     function = _told_dim(name)

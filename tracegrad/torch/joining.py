@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import ops
 from ..config import default_dtype
+from ..faces import results
 from ..faces.tensor_casts import titled
 from ..ir.dispatch import Value
 from ..tensor import Tensor
@@ -23,6 +24,13 @@ def _all(name: str, tensors: Any) -> list[Any]:
     if isinstance(tensors, Value) or not isinstance(tensors, Sequence):
         raise TypeError(f"torch.{name}(): argument 'tensors' must be tuple of Tensors, not {type(tensors).__name__}")
     return [tensor_of(name, x) for x in tensors]
+
+
+def _joined(name: str, tensors: Any, *axis: int) -> Any:
+    """The tensors joined by the operation of this name, in memory of their own."""
+    parts = _all(name, tensors)
+    joined = getattr(ops, name)(parts, *axis)
+    return results.own_memory(parts[0], joined) if len(parts) == 1 else joined
 
 
 def _to(name: str, out: Any, result: Any) -> Any:
@@ -53,17 +61,17 @@ def stack(tensors: Sequence[Any], dim: int = 0, *, out: Any = None, axis: int | 
     >>> torch.stack([torch.ones(2), torch.zeros(2)], dim=1).shape
     (2, 2)
     """
-    return _to("stack", out, ops.stack(_all("stack", tensors), dim if axis is None else axis))
+    return _to("stack", out, _joined("stack", tensors, dim if axis is None else axis))
 
 
 def hstack(tensors: Sequence[Any], *, out: Any = None) -> Any:
     """Tensors one after the other along the second axis; vectors along the first."""
-    return _to("hstack", out, ops.hstack(_all("hstack", tensors)))
+    return _to("hstack", out, _joined("hstack", tensors))
 
 
 def vstack(tensors: Sequence[Any], *, out: Any = None) -> Any:
     """Tensors one below the other, vectors as rows."""
-    return _to("vstack", out, ops.vstack(_all("vstack", tensors)))
+    return _to("vstack", out, _joined("vstack", tensors))
 
 
 row_stack = vstack
@@ -71,12 +79,12 @@ row_stack = vstack
 
 def dstack(tensors: Sequence[Any], *, out: Any = None) -> Any:
     """Tensors one behind the other along the third axis."""
-    return _to("dstack", out, ops.dstack(_all("dstack", tensors)))
+    return _to("dstack", out, _joined("dstack", tensors))
 
 
 def column_stack(tensors: Sequence[Any], *, out: Any = None) -> Any:
     """Vectors as the columns of a matrix."""
-    return _to("column_stack", out, ops.column_stack(_all("column_stack", tensors)))
+    return _to("column_stack", out, _joined("column_stack", tensors))
 
 
 def where(condition: Any, input: Any = None, other: Any = None, *, out: Any = None) -> Any:
@@ -107,7 +115,7 @@ def einsum(equation: str, *operands: Any) -> Any:
     tensor([3., 3.])
     """
     given = operands[0] if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else operands
-    return ops.einsum(equation, *[tensor_of("einsum", x) for x in given])
+    return results.einsum(equation, *[tensor_of("einsum", x) for x in given])
 
 
 def tensordot(a: Any, b: Any, dims: Any = 2, *, out: Any = None) -> Any:
