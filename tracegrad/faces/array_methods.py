@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -120,6 +121,9 @@ class ArrayMethods(Value):
         target = np.dtype(dtype)
         if not np.can_cast(self.dtype, target, casting):  # type: ignore[arg-type]
             raise TypeError(f"Cannot cast array data from {self.dtype} to {target} according to the rule {casting!r}")
+        if self.dtype.kind == "c" and target.kind not in "cb":
+            what = "Casting complex values to real discards the imaginary part"
+            warnings.warn(what, np.exceptions.ComplexWarning, stacklevel=2)
         converted = ops.convert(self, target)
         return results.own_memory(self, converted) if copy else converted
 

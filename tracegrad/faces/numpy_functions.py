@@ -183,10 +183,10 @@ def _vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
 
 def _cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None) -> Any:
     rows = array_of(m)
-    rows = ops.reshape(rows, (1, -1)) if ndim_of(rows) == 1 else rows if rowvar else ops.transpose(rows)
+    rows = ops.reshape(rows, (1, -1)) if ndim_of(rows) <= 1 else rows if rowvar else ops.transpose(rows)
     if y is not None:
         other = array_of(y)
-        other = ops.reshape(other, (1, -1)) if ndim_of(other) == 1 else other if rowvar else ops.transpose(other)
+        other = ops.reshape(other, (1, -1)) if ndim_of(other) <= 1 else other if rowvar else ops.transpose(other)
         rows = ops.concatenate([rows, other], 0)
     count = shape_of(rows)[1] - ((0 if bias else 1) if ddof is None else ddof)
     centred = rows - ops.mean(rows, axis=1, keepdims=True)

@@ -36,7 +36,7 @@ def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> 
     array([30, 10, 30])
     """
     x, indices = as_array(x), _indices(indices)
-    if axis is None:
+    if axis is None or (not shape_of(x) and axis in (0, -1)):
         x, axis = reshape(x, (-1,) if shape_of(x) else (1,)), 0
     where_ = normalize_axis(axis, ndim_of(x))
     n = shape_of(x)[where_]

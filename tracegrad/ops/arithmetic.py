@@ -64,7 +64,7 @@ convert_op = linear(
     "convert",
     evaluate=lambda x, *, dtype: np.asarray(x).astype(dtype),
     infer=lambda x, *, dtype: (ArrayType(dtype, x.type.shape),),
-    adjoint=lambda ct, *, like: convert(compose_real(ct, like), like.dtype),
+    adjoint=lambda ct, *, like: convert(ct, like.dtype),
     batch=lambda values, axes, size, *, dtype: ([convert(front(values[0], axes[0]), dtype)], [0]),
     lowering=lower.Pointwise("{x}"),
     doc="The same numbers in another dtype.",
@@ -72,7 +72,7 @@ convert_op = linear(
 
 
 def convert(x: Any, dtype: Any) -> Any:
-    """`x` in another dtype; gradients come back in x's own.
+    """`x` in another dtype; gradients come back in x's own. A complex x leaves its real part to a real dtype.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -81,8 +81,12 @@ def convert(x: Any, dtype: Any) -> Any:
     """
     target: DType = check(np.dtype(dtype))
     # A Python number has no dtype; NumPy takes None for float64 in a comparison.
-    if hasattr(x, "dtype") and x.dtype == target:
-        return x
+    if hasattr(x, "dtype"):
+        if x.dtype == target:
+            return x
+        if x.dtype.kind == "c" and target.kind not in "cb":
+            x = real(x)
+            return x if x.dtype == target else bind(convert_op, [x], {"dtype": target})
     return bind(convert_op, [x], {"dtype": target})
 
 

@@ -411,7 +411,7 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Any:
     array([1, 1, 2, 2])
     """
     x = as_array(x)
-    if axis is None:
+    if axis is None or (not shape_of(x) and axis in (0, -1)):
         x, axis = ravel(x), 0
     where_ = normalize_axis(axis, ndim_of(x))
     shape = shape_of(x)

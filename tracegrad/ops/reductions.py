@@ -37,10 +37,20 @@ def normalize_axes(axis: Axis, ndim: int) -> tuple[int, ...]:
     return tuple(axes)
 
 
+def reduced_axes(axis: Axis, ndim: int) -> tuple[int, ...]:
+    """The axes of a ufunc's reduction: as NumPy's, it takes 0 and -1 for an array without axes."""
+    return () if ndim == 0 and stands_for_none(axis) else normalize_axes(axis, ndim)
+
+
+def stands_for_none(axis: Any) -> bool:
+    """Whether this is what NumPy takes for an axis where an array has none."""
+    return isinstance(axis, (int, np.integer)) and axis in (0, -1)
+
+
 @lru_cache(maxsize=4096)
 def over(axis: Axis, ndim: int) -> dict[str, Any]:
     """The parameters of a reduction, of which running code uses few."""
-    return {"axes": normalize_axes(axis, ndim)}
+    return {"axes": reduced_axes(axis, ndim)}
 
 
 def kept(shape: Sequence[Int], axes: Sequence[int]) -> tuple[Int, ...]:
@@ -81,11 +91,11 @@ def sum(x: Any, axis: Axis = None, keepdims: bool = False, dtype: Any = None, *,
     """
     x = as_array(x)
     if not keepdims and dtype is None and where is None and initial is None:
-        return bind(sum_op, (x,), over(axis if axis is None or type(axis) is int else normalize_axes(axis, ndim_of(x)), ndim_of(x)))
+        return bind(sum_op, (x,), over(axis if axis is None or type(axis) is int else reduced_axes(axis, ndim_of(x)), ndim_of(x)))
     if dtype is not None:
         x = convert(x, dtype)
     x = x if where is None else select_or(where, x, 0)
-    axes = normalize_axes(axis, ndim_of(x))
+    axes = reduced_axes(axis, ndim_of(x))
     result = sum_axes(x, axes)
     result = keep(result, x, axes, keepdims) if keepdims else result
     # NumPy sums small integers in 64 bits unless told a dtype.
@@ -167,7 +177,7 @@ def prod(x: Any, axis: Axis = None, keepdims: bool = False, dtype: Any = None, *
     if dtype is not None:
         x = convert(x, dtype)
     x = x if where is None else select_or(where, x, 1)
-    axes = normalize_axes(axis, ndim_of(x))
+    axes = reduced_axes(axis, ndim_of(x))
     result = keep(bind(prod_op, [x], {"axes": axes}), x, axes, keepdims)
     result = convert(result, dtype) if dtype is not None else result
     return result if initial is None else mul(result, initial)
@@ -234,7 +244,7 @@ min_op = _extreme("min", np.min, "highest", "Smallest element over axes; NaN whe
 def _extreme_of(primitive: Op, x: Any, axis: Axis, keepdims: bool, initial: Any, mask: Any) -> Any:
     x = as_array(x)
     _check_order(x.dtype, primitive.name)
-    axes = normalize_axes(axis, ndim_of(x))
+    axes = reduced_axes(axis, ndim_of(x))
     shape = shape_of(x)
     if mask is not None:
         if initial is None:
@@ -316,7 +326,7 @@ def _position(primitive: Op, x: Any, axis: int | None, keepdims: bool) -> Any:
     x = as_array(x)
     _check_order(x.dtype, primitive.name)
     shape = shape_of(x)
-    if axis is None:
+    if axis is None or (not shape and stands_for_none(axis)):
         result = bind(primitive, [reshape(x, (-1,) if shape else (1,))], {"axis": 0})
         return reshape(result, (1,) * len(shape)) if keepdims else result
     where_ = normalize_axis(axis, len(shape))
@@ -377,7 +387,7 @@ def all(x: Any, axis: Axis = None, keepdims: bool = False, *, where: Any = None)
     """
     x = _as_bool(as_array(x))
     x = x if where is None else select_or(where, x, True)
-    axes = normalize_axes(axis, ndim_of(x))
+    axes = reduced_axes(axis, ndim_of(x))
     return keep(bind(all_op, [x], {"axes": axes}), x, axes, keepdims)
 
 
@@ -390,7 +400,7 @@ def any(x: Any, axis: Axis = None, keepdims: bool = False, *, where: Any = None)
     """
     x = _as_bool(as_array(x))
     x = x if where is None else select_or(where, x, False)
-    axes = normalize_axes(axis, ndim_of(x))
+    axes = reduced_axes(axis, ndim_of(x))
     return keep(bind(any_op, [x], {"axes": axes}), x, axes, keepdims)
 
 

@@ -15,7 +15,7 @@ from ..types import ArrayType, Int, normalize_axis, same, show
 from .along import take_along_axis
 from .arithmetic import add, conj, convert, div, equal, mul, not_equal, sub, where
 from .creation import iota
-from .define import front, linear, ndim_of, shape_of
+from .define import as_array, front, linear, ndim_of, shape_of
 from .logic import logical_or
 from .shape import broadcast_to, concatenate, cut, reshape, slice_array, sum_axes
 
@@ -198,7 +198,7 @@ running_min_op = _running_extreme("running_cummin", np.minimum, "min")
 
 def _along(x: Any, axis: int | None) -> tuple[Any, int]:
     x = x if hasattr(x, "dtype") and hasattr(x, "shape") else np.asarray(x)
-    if axis is None:
+    if axis is None or (not shape_of(x) and axis in (0, -1)):
         return reshape(x, (-1,) if shape_of(x) else (1,)), 0
     return x, normalize_axis(axis, ndim_of(x))
 
@@ -270,6 +270,9 @@ def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     >>> tg.diff([1.0, 4.0, 9.0])
     array([3., 5.])
     """
+    x = as_array(x)
+    if not shape_of(x):
+        raise ShapeError("diff needs an array of at least one dimension")
     x, place = _along(x, axis)
     if n < 0:
         raise ValueError(f"the order of a difference must not be negative, got {n}")

@@ -111,7 +111,7 @@ def squeeze(x: Any, axis: int | Sequence[int] | None = None) -> Any:
     shape = shape_of(x)
     axes = (
         [k for k, s in enumerate(shape) if isinstance(s, int) and s == 1]
-        if axis is None
+        if axis is None or (not shape and isinstance(axis, (int, np.integer)) and axis in (0, -1))
         else ([normalize_axis(a, len(shape)) for a in axes_of(axis)])
     )
     for a in axes:

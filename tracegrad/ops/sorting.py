@@ -64,7 +64,8 @@ def argsort(x: Any, axis: int | None = -1, descending: bool = False, stable: boo
     >>> tg.argsort([3.0, 1.0, 2.0])
     array([1, 2, 0])
     """
-    x, place = _flat(x, axis)
+    # As NumPy's: of an array of 0 dimensions there is one index.
+    x, place = _flat(x, None if ndim_of(x) == 0 and axis in (0, -1) else axis)
     _check_order(x.dtype)
     if not descending:
         return bind(argsort_op, [x], {"axis": place})
@@ -193,16 +194,25 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any
 # --- order statistics ----------------------------------------------------------------------------------------------------------
 
 
-def quantile(x: Any, q: Any, axis: int | Sequence[int] | None = None, keepdims: bool = False, method: str = "linear") -> Any:
-    """The q-th quantiles (0 to 1, plain numbers) over axes; a list of them gives a leading axis. NaN where there is one.
+PICKED = frozenset({"lower", "higher", "nearest"})
+"""The methods whose result is one of the elements."""
 
-    `method` is "linear", "lower", "higher", "nearest" or "midpoint".
+
+def quantile(x: Any, q: Any, axis: int | Sequence[int] | None = None, keepdims: bool = False, method: str = "linear") -> Any:
+    """The q-th quantiles (0 to 1, known numbers) over axes; a list of them gives a leading axis. NaN where there is one.
+
+    `method` is "linear", "lower", "higher", "nearest" or "midpoint". As in NumPy the dtype of a q that has one, or of a list of
+    floats, takes part in that of an interpolated result; a Python number does not.
 
     >>> import tracegrad as tg
     >>> float(tg.quantile([1.0, 2.0, 4.0], 0.25))
     1.5
     """
-    return _quantile(x, np.asarray(q, np.float64), axis, keepdims, method)
+    places = np.asarray(q)
+    if places.dtype.kind in "iu" and method == "linear":
+        # The ends themselves.
+        method = "nearest"
+    return _quantile(x, places, _dtype_beside(q, places), axis, keepdims, method)
 
 
 def percentile(x: Any, q: Any, axis: int | Sequence[int] | None = None, keepdims: bool = False, method: str = "linear") -> Any:
@@ -212,7 +222,13 @@ def percentile(x: Any, q: Any, axis: int | Sequence[int] | None = None, keepdims
     >>> float(tg.percentile([1.0, 2.0, 4.0], 50))
     2.0
     """
-    return _quantile(x, np.asarray(q, np.float64) / 100, axis, keepdims, method)
+    places = np.asarray(q) / 100
+    return _quantile(x, places, _dtype_beside(q, places), axis, keepdims, method)
+
+
+def _dtype_beside(q: Any, places: Any) -> Any:
+    """The dtype that `q` contributes to the result; None for Python's numbers."""
+    return None if isinstance(q, (int, float)) and not isinstance(q, np.generic) else places.dtype
 
 
 def median(x: Any, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
@@ -222,14 +238,18 @@ def median(x: Any, axis: int | Sequence[int] | None = None, keepdims: bool = Fal
     >>> float(tg.median([5.0, 1.0, 2.0, 3.0]))
     2.5
     """
-    return _quantile(x, np.float64(0.5), axis, keepdims, "midpoint")
+    return _quantile(x, np.asarray(0.5), None, axis, keepdims, "midpoint")
 
 
-def _quantile(x: Any, q: Any, axis: int | Sequence[int] | None, keepdims: bool, method: str) -> Any:
-    x = as_array(x)
-    x = x if x.dtype.kind == "f" else convert(x, np.float64)
+def _quantile(x: Any, q: Any, beside: Any, axis: int | Sequence[int] | None, keepdims: bool, method: str) -> Any:
+    x, q = as_array(x), q.astype(np.float64)
     if np.any((q < 0) | (q > 1)):
         raise ValueError("quantiles must lie between 0 and 1 (percentiles between 0 and 100)")
+    if method not in PICKED:
+        if method not in ("linear", "midpoint"):
+            raise ValueError(f'method must be "linear", "lower", "higher", "nearest" or "midpoint", not {method!r}')
+        x = x if x.dtype.kind == "f" else convert(x, np.float64)
+    dtype = x.dtype if method in PICKED or beside is None else np.result_type(x.dtype, beside)
     shape = shape_of(x)
     axes = normalize_axes(axis, len(shape))
     lead = tuple(s for k, s in enumerate(shape) if k not in axes)
@@ -245,16 +265,15 @@ def _quantile(x: Any, q: Any, axis: int | Sequence[int] | None, keepdims: bool, 
         weight = at - low
         if method == "nearest":
             low = high = int(np.rint(at))
-        elif method in ("lower", "higher"):
+        elif method in PICKED:
             low = high = low if method == "lower" else high
         elif method == "midpoint":
             weight = 0.5
-        elif method != "linear":
-            raise ValueError(f'method must be "linear", "lower", "higher", "nearest" or "midpoint", not {method!r}')
         value = pick(ordered, low)
         if high != low:
-            value = add(value, mul(sub(pick(ordered, high), value), x.dtype.type(weight)))
-        return reshape(where(isnan(worst), worst, value), kept(shape, axes) if keepdims else lead)
+            value = add(value, mul(sub(pick(ordered, high), value), dtype.type(weight)))
+        value = where(isnan(worst), worst, value) if x.dtype.kind == "f" else value
+        return reshape(convert(value, dtype), kept(shape, axes) if keepdims else lead)
 
     if q.ndim == 0:
         return one(float(q) * last)

@@ -18,7 +18,7 @@ from .define import as_array, front, linear, ndim_of, shape_of
 from .elementary import abs as abs_
 from .elementary import exp, log, power, sqrt, square
 from .logic import isfinite, isnan, logical_not
-from .reductions import Axis, count, keep, normalize_axes, spread
+from .reductions import Axis, count, keep, normalize_axes, reduced_axes, spread
 from .reductions import all as all_
 from .reductions import max as max_
 from .reductions import min as min_
@@ -259,7 +259,7 @@ def logsumexp(x: Any, axis: Axis = None, keepdims: bool = False, b: Any = None) 
     x = _inexact(x)
     if b is not None:
         x, b = _both(x, b)
-    axes = normalize_axes(axis, ndim_of(x))
+    axes = reduced_axes(axis, ndim_of(x))
     if any(isinstance(shape_of(x)[a], int) and shape_of(x)[a] == 0 for a in axes):
         return sub(sum_(x, axes, keepdims), np.inf)
     peak = _peak(x, axes)
@@ -336,7 +336,7 @@ def nanmean(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     1.5
     """
     x = _inexact(x)
-    return mean(x, axis, keepdims, where=logical_not(isnan(x)))
+    return mean(x, reduced_axes(axis, ndim_of(x)), keepdims, where=logical_not(isnan(x)))
 
 
 def nanmax(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:

@@ -112,6 +112,11 @@ def divide(value: Int, divisor: Int, ranges: Ranges) -> tuple[Int, Int]:
     return integers.floordiv(value, divisor), integers.mod(value, divisor)
 
 
+def divides(value: Int) -> bool:
+    """Whether an expression holds a quotient or remainder."""
+    return not isinstance(value, int) and any(isinstance(a, integers.Binary) for m, _ in value.terms for a in m)
+
+
 def reshape_index(index: tuple[Int, ...], old: tuple[Int, ...], new: tuple[Int, ...], ranges: Ranges) -> tuple[Int, ...]:
     """The position in `old` of position `index` of the same elements in shape `new`, by groups of axes with equal products."""
     source = [k for k, s in enumerate(old) if not _is(s, 1)]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from .._codegen import integers, kernel, lowering
 from ..ir.graph import Atom, Graph, Node, Var
 from ..ops.shape import transpose_op
+from ..transforms.sizes import counted, told_apart
 from ..types import SIZES, ArrayType, Int, Shape
 from .analysis import Analysis
 from .bounds import Facts
@@ -44,6 +45,7 @@ def schedule(graph: Graph, layouts: tuple[str, ...], device: bool = False) -> ke
     sys.setrecursionlimit(max(limit, 20000 + 20 * len(graph.nodes)))
     SIZES.open.append(Facts(graph.sizes.hints, graph.sizes.guards))
     try:
+        graph = told_apart(graph)
         graph, sizes = in_memory_order(graph, layouts), Builder.find_sizes(graph)
         split, own = (graph, NOTHING) if device else by_lane(graph)
         if own.all:
@@ -291,15 +293,6 @@ class Builder:
             sources = [var]
         task.cost = sum(c for a in sources if a is var or not analysis.is_stored(a) for c in analysis.members.get(a, {}).values())
         return [task]
-
-
-def counted(graph: Graph) -> Iterator[str]:
-    """The names of sizes that are known only while a graph runs."""
-    for node in graph.nodes:
-        if node.op.lowering in (lowering.Region("sized"), lowering.Region("taped")):
-            yield node.params["symbol"]
-    for inner in graph.subgraphs():
-        yield from counted(inner)
 
 
 def _largest(values: Sequence[Int]) -> Int:

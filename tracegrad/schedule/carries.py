@@ -1,84 +1,183 @@
 """Which carries of a loop may be written where they lie: arrays of which a step changes some elements.
 
-`x[i] = v` in a loop is a scatter, to the graph a new array. Where nothing reads the old one afterwards it is one store.
+`x[i] = v` in a loop is a scatter, to the graph a new array. So is what an inner loop or a branch makes of a carry that it is given. Each
+such array is a version of the carry, and all versions of one carry share its place: a version is there from the statement that writes it to
+the one that writes the next. What is read of it must be read in between; where somebody needs that later, it is held before it is gone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from .._codegen import lowering
 from ..ir.graph import Atom, Graph, Node, Var
+from .analysis import OPAQUE
+from .bounds import at_most
 
-Chain = list[Node]
-"""Scatters, each into the result of the one before, the first into the carry."""
+
+@dataclass
+class Plan:
+    """The statements that write versions, in order, and what else has to happen when."""
+
+    writes: list[Node] = field(default_factory=list)
+    versions: dict[Var, int] = field(default_factory=dict)
+    """The arrays that lie in the place of a carry, the carry itself among them, and the number of the carry."""
+    levels: dict[Atom, int] = field(default_factory=dict)
+    held: dict[int, list[Var]] = field(default_factory=dict)
+    """What is computed before the n-th write and kept, since it reads what that will overwrite."""
+
+    def level(self, atom: Atom) -> int:
+        """After how many writes an atom can be computed."""
+        return self.levels.get(atom, 0)
 
 
-def in_place(body: Graph, carries: Sequence[Var], following: Sequence[Atom]) -> list[tuple[int, Chain]]:
-    """For each carry that may be written in place the scatters that do it, in an order in which all of them read what was there before.
-
-    They are to run after all else in the body.
-    """
+def in_place(body: Graph, carries: Sequence[Var], following: Sequence[Atom]) -> Plan:
+    """The plan for all carries that may be written in place."""
+    chains: dict[int, list[Var]] = {}
     made = {v: node for node in body.nodes for v in node.outputs}
-    readers: dict[Atom, list[Node | None]] = {}
-    for node in body.nodes:
-        for a in node.inputs:
-            readers.setdefault(a, []).append(node)
-    for a in body.outputs:
-        readers.setdefault(a, []).append(None)
-    chains: dict[int, Chain] = {}
     for k, (carry, last) in enumerate(zip(carries, following, strict=True)):
-        chain: Chain = []
-        atom = last
-        while isinstance(atom, Var) and atom in made and isinstance(made[atom].op.lowering, lowering.Scatter):
-            chain.insert(0, made[atom])
-            atom = chain[0].inputs[0]
-        if not chain or atom is not carry:
-            continue
-        if any(not _only_for(then, node, readers) for node, then in zip(chain, [*chain[1:], None], strict=True)):
-            continue
-        # A later scatter may read what the one before it has left, but nothing older.
-        changed: set[Atom] = {carry, *[node.outputs[0] for node in chain]}
-        if all(changed & _ancestors(node.inputs[1:], made, changed) <= {node.inputs[0]} for node in chain[1:]):
+        chain = chain_of(last, made)
+        # Whoever else gets the last version of a carry would share its memory.
+        if len(chain) > 1 and chain[0] is carry and body.outputs.count(last) == 1:
             chains[k] = chain
-    order: list[tuple[int, Chain]] = []
-    reads = {k: {m for m in chains if m != k and carries[m] in _ancestors(chain[0].inputs[1:], made)} for k, chain in chains.items()}
-    for k, chain in chains.items():
-        if len(chain) > 1:
-            reads[k] |= {m for m in chains if m != k and any(carries[m] in _ancestors(node.inputs[1:], made) for node in chain[1:])}
-    while reads:
-        # Who is read by nobody that is left may be written; where they read each other, one is written elsewhere after all.
-        free = [k for k in reads if not any(k in others for others in reads.values())]
-        k = free[0] if free else max(reads)
-        if free:
-            order.append((k, chains[k]))
-        del reads[k]
-    return order
+    while chains:
+        found = _Planning(body, made, chains)
+        if found.failed is None:
+            return found.plan
+        del chains[found.failed]
+    return Plan()
 
 
-def _only_for(then: Node | None, node: Node, readers: dict[Atom, list[Node | None]]) -> bool:
-    """Whether a result is read for one purpose only: by `then`, or by what in turn is only for it. None is the result of the body."""
-    if then is None:
-        return readers[node.outputs[0]] == [None]
-    return all(r is then or (r is not None and _only_for(then, r, readers)) for v in node.outputs for r in readers.get(v, []))
+def chain_of(atom: Atom, made: Mapping[Var, Node]) -> list[Var]:
+    """The arrays that become `atom` by writes in place, the first one first, `atom` last."""
+    chain: list[Var] = []
+    while isinstance(atom, Var):
+        chain.insert(0, atom)
+        node = made.get(atom)
+        place = None if node is None else passed(node).get(atom)
+        if node is None or place is None:
+            break
+        atom = node.inputs[place]
+    return chain
 
 
-def _ancestors(atoms: Sequence[Atom], made: dict[Var, Node], stop: Collection[Atom] = ()) -> set[Atom]:
-    """What these are computed from, themselves included; not what is behind those in `stop`."""
-    found: set[Atom] = set()
-    stack = list(atoms)
-    while stack:
-        a = stack.pop()
-        if a not in found:
-            found.add(a)
-            if isinstance(a, Var) and a in made and a not in stop:
-                stack.extend(made[a].inputs)
-    return found
+def passed(node: Node) -> dict[Var, int]:
+    """The results that may lie where an input lies, and which one."""
+    rule, fixed = node.op.lowering, node.params.get("constants", 0)
+    found: dict[Var, int] = {}
+    if isinstance(rule, lowering.Scatter):
+        found = {node.outputs[0]: 0}
+    elif rule == lowering.Region("scan"):
+        found = {v: fixed + k for k, v in enumerate(node.outputs[: node.params["carries"]])}
+    elif rule == lowering.Region("while"):
+        found = {v: fixed + k for k, v in enumerate(node.outputs[: len(node.inputs) - fixed])}
+    elif rule == lowering.Region("switch"):
+        for k, v in enumerate(node.outputs):
+            for branch in node.params["branches"]:
+                chain = chain_of(branch.outputs[k], {o: n for n in branch.nodes for o in n.outputs})
+                if chain and chain[0] in branch.inputs:
+                    found[v] = 1 + branch.inputs.index(chain[0])
+                    break
+    return {v: k for v, k in found.items() if node.inputs[k].type == v.type}
 
 
-def sources(atoms: Sequence[Atom], body: Graph) -> set[Atom]:
-    """What these are computed from in a body, themselves included."""
-    return _ancestors(atoms, {v: n for n in body.nodes for v in n.outputs})
+class _Planning:
+    def __init__(self, body: Graph, made: Mapping[Var, Node], chains: Mapping[int, Sequence[Var]]) -> None:
+        self.body, self.made = body, made
+        self.plan = Plan(versions={v: k for k, chain in chains.items() for v in chain})
+        self.failed: int | None = None
+        """A carry that cannot be written in place after all."""
+        self.targets: dict[Node, list[Var]] = {}
+        """The versions that a node overwrites."""
+        for chain in chains.values():
+            for old, new in itertools.pairwise(chain):
+                self.targets.setdefault(made[new], []).append(old)
+        self.reads: dict[Atom, frozenset[Var]] = {}
+        # Results of whole statements are stored; all else may be computed element by element where it is read.
+        whole = [node for node in body.nodes if isinstance(node.op.lowering, OPAQUE)]
+        for node in body.nodes:
+            if not isinstance(node.op.lowering, OPAQUE):
+                direct = frozenset().union(*map(self.direct, node.inputs))
+                self.reads.update(dict.fromkeys(node.outputs, direct))
+        self.order()
+        self.seen: set[tuple[Atom, int]] = set()
+        for p, node in enumerate(self.plan.writes):
+            for a in self.others(node):
+                self.wanted(a, p)
+                if self.beside(a, node):
+                    self.hold(a, p)
+        for node in whole:
+            if node not in self.targets:
+                for a in node.inputs:
+                    self.wanted(a, self.plan.level(node.outputs[0]))
+        ends = {chain[-1] for chain in chains.values()}
+        for a in body.outputs:
+            if a not in ends:
+                self.wanted(a, self.plan.level(a))
+
+    def direct(self, a: Atom) -> frozenset[Var]:
+        """The versions that are read where an atom is computed element by element."""
+        return frozenset((a,)) if a in self.plan.versions else self.reads.get(a, frozenset())
+
+    def others(self, node: Node) -> list[Atom]:
+        """What a write reads beside the versions that it overwrites, as often as that stands there again."""
+        targets = list(self.targets[node])
+        result = []
+        for k, a in enumerate(node.inputs):
+            if a in targets and k in passed(node).values():
+                targets.remove(a)
+            else:
+                result.append(a)
+        return result
+
+    def beside(self, a: Atom, node: Node) -> bool:
+        """Whether a write would change what it still has to read: a single element has been read by then."""
+        single = isinstance(node.op.lowering, lowering.Scatter) and node.inputs[1].type.size == 1
+        return not single and any(w in self.direct(a) for w in self.targets[node])
+
+    def order(self) -> None:
+        """Who is read by nobody that is left is overwritten first; else the graph's order."""
+        left = [node for node in self.body.nodes if node in self.targets]
+        behind: dict[Atom, set[Node]] = {}
+        for node in self.body.nodes:
+            mine = set().union(*[behind.get(a, set()) for a in node.inputs])
+            behind.update(dict.fromkeys(node.outputs, mine | ({node} if node in self.targets else set())))
+        needs = {node: set().union(*[behind.get(a, set()) for a in node.inputs]) for node in left}
+        while left:
+            ready = [n for n in left if not needs[n] & set(left)]
+            read = {n: {w for m in left if m is not n for a in self.others(m) for w in self.direct(a)} for n in ready}
+            free = [n for n in ready if not read[n] & set(self.targets[n])]
+            self.plan.writes.append((free or ready)[0])
+            left.remove(self.plan.writes[-1])
+        at = {node: p for p, node in enumerate(self.plan.writes)}
+        self.gone = {v: p for node, p in at.items() for v in self.targets[node]}
+        levels = self.plan.levels
+        for node in self.body.nodes:
+            level = max([levels.get(a, 0) for a in node.inputs], default=0)
+            levels.update(dict.fromkeys(node.outputs, max(level, at[node] + 1) if node in at else level))
+
+    def wanted(self, a: Atom, when: int) -> None:
+        """An atom is computed before write number `when`: what it reads must be there, or be held."""
+        if (a, when) in self.seen or not any(self.gone.get(w, when) < when for w in self.direct(a)):
+            return
+        self.seen.add((a, when))
+        first = min([self.gone[w] for w in self.direct(a) if w in self.gone])
+        if a in self.plan.versions or self.plan.level(a) <= first:
+            self.hold(a, first)
+            return
+        assert isinstance(a, Var)
+        for x in self.made[a].inputs:
+            self.wanted(x, when)
+
+    def hold(self, a: Atom, when: int) -> None:
+        """Keep what write number `when` would change, if it is less than the carry: else one might as well copy that."""
+        old = next(w for w in self.plan.writes[when].inputs if w in self.targets[self.plan.writes[when]] and w in self.direct(a))
+        if a in self.plan.versions or not (a.type.ndim < old.type.ndim or at_most(a.type.size, old.type.size)):
+            self.failed = self.plan.versions[old] if self.failed is None else self.failed
+        elif a not in self.plan.held.setdefault(when, []):
+            self.plan.held[when].append(a)  # type: ignore[arg-type]
 
 
-__all__ = ["Chain", "in_place", "sources"]
+__all__ = ["Plan", "in_place", "passed"]

@@ -19,7 +19,7 @@ import numpy as np
 from .._codegen import integers, kernel, lowering, traversal
 from ..ir.graph import Atom, Literal, Node, Var
 from ..types import Int, Shape
-from .bounds import nonnegative, reshape_index
+from .bounds import divides, nonnegative, reshape_index
 from .counts import counted_by
 from .names import Names, comment_of, place_of
 
@@ -77,6 +77,11 @@ def aligned(index: Index, shape: Shape) -> Index:
     """The index of an operand of `shape` for an element of the broadcast result."""
     mine = index[len(index) - len(shape) :]
     return tuple(0 if is_one(s) else i for i, s in zip(mine, shape, strict=True))
+
+
+def nothing(dtype: np.dtype[Any]) -> kernel.Literal:
+    """What stands where there is no element: zero."""
+    return kernel.Literal(False if dtype.kind == "b" else 0, dtype)
 
 
 def identity(combine: lowering.Reduce, dtype: np.dtype[Any]) -> Any:
@@ -197,8 +202,7 @@ class Emitter:
         return kernel.Name(name, value.dtype)
 
     def declare(self, hint: str, value: kernel.Expression) -> kernel.Name:
-        name = hint if self.probe else self.names.fresh(hint)
-        self.emit(kernel.Declare(name, value))
+        self.emit(kernel.Declare(name := hint if self.probe else self.names.fresh(hint), value))
         return kernel.Name(name, value.dtype)
 
     def remember(self, var: Atom, index: Index, value: kernel.Expression) -> None:
@@ -219,6 +223,9 @@ class Emitter:
                 return found
         if atom in self.counts:
             return kernel.Index(self.counts[atom])
+        if 0 in atom.type.shape:
+            # There is none, and no read of it (nor its check) may move out of the loops that never run.
+            return nothing(atom.type.dtype)
         if atom in self.storage:
             return self.load(atom, index)
         return self.computed(atom, index)
@@ -258,7 +265,7 @@ class Emitter:
                 return self.piecewise(node, rule, var, index)
             case lowering.Gather():
                 at = self.gathered(node, rule.index(index, tuple(a.type.shape for a in node.inputs), node.params), node.inputs[0])
-                return kernel.Literal(var.type.dtype.type(0).item(), var.type.dtype) if at is None else self.element(node.inputs[0], at)
+                return nothing(var.type.dtype) if at is None else self.element(node.inputs[0], at)
             case lowering.Reduce():
                 return self.reduced(node, rule, var, index)
         raise AssertionError(f"{node.op.name} must be stored before its elements are read")
@@ -364,7 +371,7 @@ class Emitter:
             if known is None:
                 possible.append((box, unknown))
         dtype = var.type.dtype
-        zero = kernel.Literal(False if dtype.kind == "b" else 0, dtype)
+        zero = nothing(dtype)
         if not possible:
             return zero
         if self.probe is not None:
@@ -373,8 +380,7 @@ class Emitter:
         for box, unknown in possible:
             condition = self.guard(unknown)
             with self.scope(barrier=True) as inner:
-                value = converted(self.element(node.inputs[box.source], box.index(index)), dtype)
-                self.emit(kernel.Update(result.name, value, None))
+                self.emit(kernel.Update(result.name, converted(self.element(node.inputs[box.source], box.index(index)), dtype), None))
             self.emit(kernel.If(condition, tuple(inner.statements)))
         return result
 
@@ -492,8 +498,3 @@ def place(index: Index, node: Node, position: Iterable[Int]) -> Index:
         return tuple(along[k] if k in along else kept[k] for k in range(ndim))
     rest = iter(kept)
     return tuple(along[k] if k in along else next(rest) for k in range(ndim))
-
-
-def divides(value: Int) -> bool:
-    """Whether an expression holds a quotient or remainder."""
-    return not isinstance(value, int) and any(isinstance(a, integers.Binary) for m, _ in value.terms for a in m)

@@ -9,7 +9,7 @@ from .._codegen import integers, kernel, lowering
 from ..ir.graph import Atom, Graph, Literal, Node, Var
 from ..types import Int, Shape
 from .analysis import Analysis
-from .carries import Chain, in_place, sources
+from .carries import Plan, in_place, passed
 from .lower import BOOL, INTP, Emitter, Storage, aligned, converted, is_one, is_small
 from .names import comment_of, place_of
 from .nests import Nests
@@ -180,7 +180,9 @@ class Whole:
         return dest
 
     def fill(self, dest: Storage, atom: Atom) -> None:
-        """Store all elements of an atom."""
+        """Store all elements of an atom, unless they lie there."""
+        if isinstance(atom, Var) and self.emitter.storage.get(atom) == dest:
+            return
         for index in self.emitter.positions(dest.shape):
             self.nests.store(dest, index, self.emitter.element(atom, aligned(index, atom.type.shape)))
 
@@ -237,8 +239,9 @@ class Whole:
         rule = node.op.lowering
         assert isinstance(rule, lowering.Scatter)
         target, updates = node.inputs[0], node.inputs[1]
-        if not (isinstance(target, Var) and e.storage.get(target) == task.dest):
-            self.fill(task.dest, target)
+        self.fill(task.dest, target)
+        if 0 in updates.type.shape:
+            return
         shapes = tuple(a.type.shape for a in node.inputs)
         combine: Any = rule.combine
         dtype = node.outputs[0].type.dtype
@@ -250,30 +253,36 @@ class Whole:
 
     # --- regions -----------------------------------------------------------------------------------------------------------
 
-    def body(self, graph: Graph, outputs: Sequence[Storage], last: Sequence[tuple[Chain, Storage]] = ()) -> None:
-        """A sub-graph's statements in the innermost open scope; `last` are scatters into places, which run after all else."""
+    def body(self, graph: Graph, outputs: Sequence[Storage], plan: Plan | None = None, places: Sequence[Storage] = ()) -> None:
+        """A sub-graph's statements in the innermost open scope; `plan` says what is written in the places of carries, and when."""
+        e = self.emitter
         tasks = self.builder.tasks(graph, outputs)
-        places = {node.outputs[0]: where for chain, where in last for node in chain}
-        if not places:
+        # A carry that stays as it is lies where it shall be.
+        tasks = [t for t in tasks if not (t.copy and isinstance(t.var, Var) and e.storage.get(t.var) == t.dest)]
+        if plan is None or not plan.writes:
             self.run_all(tasks)
             return
-        scatters = {t.var: t for t in tasks if t.var in places and t.node is not None}
-        # What reads the result of a scatter runs before the next one.
-        waiting = [t for t in tasks if t.var not in places and isinstance(t.var, Var) and sources([t.var], graph) & places.keys()]
-        self.run_all([t for t in tasks if t.var not in places and t not in waiting])
-        for chain, where in last:
-            for node in chain:
-                read = sources(node.inputs[1:], graph)
-                self.run_all([t for t in waiting if t.var in read])
-                waiting = [t for t in waiting if t.var not in read]
-                if node.inputs[0] in read and node.inputs[1].type.size != 1:
-                    # All that is written is read before.
-                    held = Var(node.inputs[1].type)
-                    self.emitter.storage[held] = self.copied(node.inputs[1])
-                    node = Node(node.op, (node.inputs[0], held, *node.inputs[2:]), node.params, node.outputs, node.where, node.note)
-                task = scatters[node.outputs[0]]
-                self.emitter.storage[node.outputs[0]] = task.dest = where
-                self.scatter(node, task)
+        writes = {t.var: t for t in tasks if t.node in plan.writes}
+        others = [t for t in tasks if t.var not in writes and (t.node is not None or t.copy)]
+        for n, node in enumerate(plan.writes):
+            self.step(others, plan, n)
+            for v in node.outputs:
+                if v in plan.versions:
+                    e.storage[v] = places[plan.versions[v]]
+            task = writes[node.outputs[0]]
+            task.dest = e.storage[node.outputs[0]]
+            self.run(task)
+        self.step(others, plan, len(plan.writes))
+
+    def step(self, tasks: Sequence[Task], plan: Plan, n: int) -> None:
+        """What can be computed after n writes, and what must be before the next one."""
+        e = self.emitter
+        self.run_all([t for t in tasks if plan.level(t.var) == n])
+        for v in plan.held.get(n, ()):
+            if v.type.ndim == 0:
+                e.element(v, ())
+            elif v not in e.storage:
+                e.storage[v] = self.copied(v)
 
     def run_all(self, tasks: Sequence[Task]) -> None:
         """Tasks in the innermost open scope, those that fit together in one loop."""
@@ -313,14 +322,14 @@ class Whole:
         for var, dest in zip(body.inputs[fixed : fixed + carries], carry, strict=True):
             e.storage[var] = dest
         stacked = [self.operand(a) for a in node.inputs[fixed + carries :]]
-        following, last = self.following(node.outputs[:carries], body, body.inputs[fixed : fixed + carries], carry)
+        following, plan = self.following(node.outputs[:carries], body, body.inputs[fixed:][:carries], body.outputs[:carries], carry)
         with e.loop(0, length, barrier=True, sequential=carries > 0, hint="" if carries else "item") as i:
             step: Int = length - 1 - i if node.params["reverse"] else i
             e.counts[body.inputs[fixed + carries]] = step
             for var, where in zip(body.inputs[fixed + carries + 1 :], stacked, strict=True):
                 e.storage[var] = Storage(where.buffer, var.type.shape, (*where.prefix, step))
             ys = [Storage(w.buffer, v.type.shape[1:], (*w.prefix, step)) for v, w in ((v, e.storage[v]) for v in node.outputs[carries:])]
-            self.body(body, [*following, *ys], last)
+            self.body(body, [*following, *ys], plan, carry)
             self.advance(carry, following)
         self.advance([e.storage[v] for v in node.outputs[:carries]], carry)
 
@@ -331,15 +340,16 @@ class Whole:
         return self.builder.buffer(f"{self.emitter.names.of(var)}_now", var, "temp") if own else where
 
     def following(
-        self, outputs: Sequence[Var], body: Graph, carries: Sequence[Var], carry: Sequence[Storage]
-    ) -> tuple[list[Storage], list[tuple[Chain, Storage]]]:
-        """Where the carries of the next step are written, and the scatters that write in place, which run last."""
-        chains = in_place(body, carries, body.outputs[: len(carries)])
-        result = [
-            carry[k] if k in dict(chains) else self.builder.buffer(f"{self.emitter.names.of(v)}_next", v, "temp")
-            for k, v in enumerate(outputs)
+        self, outputs: Sequence[Var], body: Graph, carries: Sequence[Var], results: Sequence[Atom], places: Sequence[Storage]
+    ) -> tuple[list[Storage], Plan]:
+        """Where what follows on each carry is written: in its place, where the plan says how, or beside it."""
+        plan = in_place(body, carries, results)
+        written = {*plan.versions.values()}
+        following = [
+            place if k in written else self.builder.buffer(f"{self.emitter.names.of(v)}_next", v, "temp")
+            for k, (v, place) in enumerate(zip(outputs, places, strict=True))
         ]
-        return result, [(chain, carry[k]) for k, chain in chains]
+        return following, plan
 
     def advance(self, carry: Sequence[Storage], following: Sequence[Storage]) -> None:
         e = self.emitter
@@ -355,11 +365,20 @@ class Whole:
         index = e.element(node.inputs[0], ())
         where = [self.operand(a) for a in node.inputs[1:]]
         bodies = []
+        outputs = [e.storage[v] for v in node.outputs]
+        # The results that lie where an operand lies.
+        kept = {node.outputs.index(v): k - 1 for v, k in passed(node).items() if e.storage[v] == where[k - 1]}
         for branch in node.params["branches"]:
             with e.scope(barrier=True) as inner:
                 for var, storage in zip(branch.inputs, where, strict=True):
                     e.storage[var] = storage
-                self.body(branch, [e.storage[v] for v in node.outputs])
+                changed = {k: n for k, n in kept.items() if branch.outputs[k] is not branch.inputs[n]}
+                before, after = [branch.inputs[n] for n in changed.values()], [branch.outputs[k] for k in changed]
+                places = [outputs[k] for k in changed]
+                following, plan = self.following([node.outputs[k] for k in changed], branch, before, after, places)
+                beside = dict(zip(changed, following, strict=True))
+                self.body(branch, [beside.get(k, place) for k, place in enumerate(outputs)], plan, places)
+                self.advance(places, following)
             bodies.append(tuple(inner.statements))
         if node.inputs[0].type.dtype == BOOL:
             e.emit(kernel.If(index, bodies[1], bodies[0]))
@@ -391,7 +410,7 @@ class Whole:
         carry = [self.near(v) for v in node.outputs[:carries]]
         for dest, atom in zip(carry, node.inputs[fixed : fixed + carries], strict=True):
             self.fill(dest, atom)
-        following, last = self.following(node.outputs[:carries], body, body.inputs[fixed : fixed + carries], carry)
+        following, plan = self.following(node.outputs[:carries], body, body.inputs[fixed:][:carries], body.outputs[:carries], carry)
         count, going = self.near(node.outputs[carries]), self.builder.new_buffer("going", BOOL, ())
         self.nests.store(count, (), kernel.Literal(0, kernel.INT64))
         for graph in (test, body):
@@ -410,7 +429,7 @@ class Whole:
             for name in kept:
                 e.emit(kernel.Grow(name, kernel.Apply("{x} + 1", (("x", steps),), kernel.INT64)))
             rows = [Storage(name, t.shape, (at,)) for name, t in zip(kept, body.output_types[carries:], strict=True)]
-            self.body(body, [*following, *rows], last)
+            self.body(body, [*following, *rows], plan, carry)
             self.advance(carry, following)
             self.nests.store(count, (), kernel.Apply("{x} + 1", (("x", steps),), kernel.INT64))
             self.body(test, [going])

@@ -1,17 +1,18 @@
-"""Graphs with numbers in the place of sizes."""
+"""Graphs with numbers, or other names, in the place of sizes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .._codegen import integers
 from ..ir.graph import Atom, Graph, Literal, Node, Var
-from ..types import ArrayType
+from ..types import ArrayType, Int
 
 
-def with_sizes(graph: Graph, sizes: Mapping[str, int]) -> Graph:
-    """The graph with numbers in the place of sizes."""
+def with_sizes(graph: Graph, sizes: Mapping[str, Int]) -> Graph:
+    """The graph with numbers (or other expressions) in the place of sizes."""
     known: dict[Var, Var] = {}
 
     def integer(value: Any) -> Any:
@@ -52,4 +53,40 @@ def with_sizes(graph: Graph, sizes: Mapping[str, int]) -> Graph:
     return graph.replace(inputs=inputs, nodes=tuple(nodes), outputs=tuple(map(atom, graph.outputs)))
 
 
-__all__ = ["with_sizes"]
+def counted(graph: Graph) -> Iterator[str]:
+    """The names of the sizes that are known only while the graph runs, one for each node that counts."""
+    for node in graph.nodes:
+        if "symbol" in node.params:
+            yield node.params["symbol"]
+        for inner in node.subgraphs():
+            yield from counted(inner)
+
+
+def told_apart(graph: Graph) -> Graph:
+    """The graph with a name of its own for each such size, as a program needs it, in which all names stand side by side."""
+    names = list(counted(graph))
+    return graph if len(set(names)) == len(names) else _renamed(graph, set())
+
+
+def _renamed(graph: Graph, taken: set[str]) -> Graph:
+    def param(value: Any, sizes: Mapping[str, Int]) -> Any:
+        if isinstance(value, tuple):
+            return tuple([param(v, sizes) for v in value])
+        return _renamed(with_sizes(value, sizes) if sizes else value, taken) if isinstance(value, Graph) else value
+
+    nodes = []
+    for n in graph.nodes:
+        sizes: dict[str, Int] = {}
+        if "symbol" in n.params:
+            symbol: str = n.params["symbol"]
+            others = (f"{symbol}_{k}" for k in itertools.count(1))
+            name = symbol if symbol not in taken else next(x for x in others if x not in taken)
+            taken.add(name)
+            sizes = {} if name == symbol else {symbol: integers.symbol(name)}
+            n = Node(n.op, n.inputs, {**n.params, "symbol": name}, n.outputs, n.where, n.note)
+        params = {key: param(value, sizes) for key, value in n.params.items()}
+        nodes.append(Node(n.op, n.inputs, params, n.outputs, n.where, n.note))
+    return graph.replace(nodes=tuple(nodes))
+
+
+__all__ = ["counted", "told_apart", "with_sizes"]
