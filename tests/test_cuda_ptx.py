@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -76,3 +77,23 @@ def test_machine_code_has_no_spills(name: str) -> None:
         assert machine.code[:4] == b"\x7fELF", kernel
         assert 0 < machine.registers <= 255
         assert machine.spilled == 0
+
+
+def test_machine_code_is_kept_on_disk(tmp_path: Path) -> None:
+    function, arrays = FUNCTIONS["elementwise"]
+    plan = plan_of(tg.value_and_grad(function), arrays)
+    linking = importlib.import_module("tracegrad.codegen.cuda.machine")
+    cache = importlib.import_module("tracegrad.codegen.native.cache")
+
+    def made() -> Any:
+        before = cache.COUNTERS.loaded
+        found = linking.machine_code(plan.source, plan.launches, CAPABILITIES[-1], tmp_path)
+        return found, cache.COUNTERS.loaded - before
+
+    first, loaded = made()
+    assert loaded == 0
+    assert made() == (first, 1)
+    (file,) = tmp_path.iterdir()
+    file.write_bytes(file.read_bytes()[:-1])
+    assert made()[1] == 0
+    assert made()[1] == 1

@@ -11,7 +11,7 @@ import shutil
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -37,6 +37,7 @@ Put its output into a bug report. The exit code is 1 where the self-test or an i
 CACHE = """\
 Compiled functions are kept on disk, so that a later process loads them instead of compiling again.
 The folder is $TRACEGRAD_CACHE_DIR, else the one of this platform for caches; TRACEGRAD_CACHE_DIR= (empty) keeps nothing.
+A folder that others may write to is not used. docs/cache.md says more.
 """
 
 
@@ -141,17 +142,18 @@ def kept() -> Rows:
     folder = config.cache_dir()
     if folder is None:
         return [("folder", "none: TRACEGRAD_CACHE_DIR is empty, so that nothing is kept")]
-    info = native("cache").cache_info(folder)
-    amount = f"{info['kernels']} functions, {size(info['bytes'])}"
-    return [("folder", str(folder)), ("kept", amount), ("writable", "yes" if writable(folder) else "no")]
-
-
-def writable(folder: Path) -> bool:
-    """Whether `folder` can be written to, or made."""
-    place = folder
-    while not place.exists() and place != place.parent:
-        place = place.parent
-    return place.is_dir() and os.access(place, os.W_OK)
+    module = native("cache")
+    rows = [("folder", str(folder))]
+    try:
+        info = module.cache_info(folder)
+    except OSError as error:
+        return [*rows, ("not used", f"{error}; functions are compiled in memory, by each process anew")]
+    rows.append(("kept", f"{info['kernels']} functions, {size(info['bytes'])}"))
+    try:
+        module.trial(folder)
+    except OSError as error:
+        return [*rows, ("writable", f"no: {error}")]
+    return [*rows, ("writable", "yes")]
 
 
 def size(count: int) -> str:
@@ -208,17 +210,21 @@ def cache(options: argparse.Namespace) -> int:
         print("nothing is kept on disk (TRACEGRAD_CACHE_DIR is empty)")
         return 0
     module = native("cache")
-    info = module.cache_info(folder)
+    try:
+        info = module.cache_info(folder)
+        count = module.cache_clear(folder) if options.action == "clear" else 0
+        left = module.cache_info(folder)["kernels"]
+    except OSError as error:
+        sys.stderr.write(f"{folder} is not used: {error}\n")
+        return 1
     if options.action == "info":
         print(f"folder     {folder}\nfunctions  {info['kernels']}\nsize       {size(info['bytes'])}")
-        if folder.is_dir():
+        with suppress(OSError):
             print(f"disk       {shutil.disk_usage(folder).free / 1e9:.1f} GB free")
         return 0
-    count = module.cache_clear(folder)
-    left = module.cache_info(folder)["kernels"]
     print(f"deleted {count} compiled functions ({size(info['bytes'])}) from {folder}")
     if left:
-        sys.stderr.write(f"{left} folders there are not tracegrad's or could not be deleted\n")
+        sys.stderr.write(f"{left} compiled functions there are new or could not be deleted\n")
     return 0
 
 

@@ -143,7 +143,7 @@ def check_found(name: str, changes: Sequence[tuple[Change, Any]]) -> None:
     for change, place in changes:
         if place is None and not isinstance(change.target, int):
             raise TracegradError(
-                f"jit: {name} changes a Tensor ({change.what} of {change.target.type}) that is neither an argument nor found through the "
+                f"jit: {name} changes a Tensor ({change.what} of {change.target.array_type}) that is neither an argument nor found through the "
                 "variables around the function, so the compiled function could not find it again. Pass it as an argument, or keep it in an "
                 "attribute or a variable that the function names."
             )

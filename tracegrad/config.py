@@ -15,7 +15,11 @@ def cache_dir() -> Path | None:
     chosen = os.environ.get("TRACEGRAD_CACHE_DIR")
     if chosen is not None:
         return Path(chosen) if chosen else None
-    return Path(platformdirs.user_cache_dir("tracegrad"))
+    try:
+        return Path(platformdirs.user_cache_dir("tracegrad"))
+    except RuntimeError:
+        # Nobody knows the user's home folder: what opens the folder will say so.
+        return Path("~", "tracegrad")
 
 
 _default = np.dtype(np.float64)

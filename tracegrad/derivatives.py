@@ -155,9 +155,9 @@ def _scalar(out: Any, what: str) -> Any:
 
 def _gradients(out: Any, leaves: Sequence[Any], ct: Any, reach: _Reach, retain: bool = False) -> list[Any]:
     if not isinstance(out, Boxed) or not out.requires_grad:
-        return [zeros(x.type) for x in leaves]
+        return [zeros(x.array_type) for x in leaves]
     found = gradient([out], leaves, [ct], create_graph=reach.keep, retain_graph=reach.keep or retain, whole=reach.whole)
-    return [zeros(x.type) if g is None else g for g, x in zip(found, leaves, strict=True)]
+    return [zeros(x.array_type) if g is None else g for g, x in zip(found, leaves, strict=True)]
 
 
 def _own(g: Any, leaf: Boxed) -> Any:
@@ -265,7 +265,7 @@ def vjp(function: Function, *primals: Any, has_aux: bool = False) -> Any:
         cts = [convert(ct, o.dtype) if hasattr(o, "dtype") else ct for ct, o in zip(cts, outs, strict=True)]
         track = keep or any(isinstance(ct, Boxed) and ct.requires_grad for ct in cts)
         found = gradient(outs, inputs.leaves, cts, create_graph=track, retain_graph=True)
-        return unflatten(inputs.spec, [_own(zeros(x.type) if g is None else g, x) for g, x in zip(found, inputs.leaves, strict=True)])
+        return unflatten(inputs.spec, [_own(zeros(x.array_type) if g is None else g, x) for g, x in zip(found, inputs.leaves, strict=True)])
 
     value = unflatten(out_spec, [_release(o, keep) for o in outs])
     return (value, pullback, map_leaves(lambda a: _release(a, keep), aux)) if has_aux else (value, pullback)
@@ -298,7 +298,7 @@ def hvp(function: Function, primals: Any, tangents: Any, *rest: Any, **kwargs: A
 def _basis(leaves: Sequence[Any], k: int) -> Any:
     """All unit tangents of leaf k, along a new first axis."""
     x = leaves[k]
-    size = int(np.prod([int(s) for s in x.shape], dtype=np.int64)) if all(isinstance(s, int) for s in x.shape) else x.type.size
+    size = int(np.prod([int(s) for s in x.shape], dtype=np.int64)) if all(isinstance(s, int) for s in x.shape) else x.array_type.size
     return reshape(convert(eye(size), x.dtype), (size, *x.shape))
 
 
@@ -351,8 +351,8 @@ def jacobian(function: Function, argnums: int | Sequence[int] = 0, mode: str = "
                 outs, out_spec = flatten(f(*inputs.args, **kwargs))
             for o in outs:
                 check_leaf(o, "jacobian: the function returned")
-            in_size = sum(np.size(x) if not isinstance(x, Boxed) else x.type.size for x in inputs.originals)
-            out_size = sum(o.type.size if isinstance(o, Boxed) else np.size(o) for o in outs)
+            in_size = sum(np.size(x) if not isinstance(x, Boxed) else x.array_type.size for x in inputs.originals)
+            out_size = sum(o.array_type.size if isinstance(o, Boxed) else np.size(o) for o in outs)
             # A real cotangent does not give the derivative of a complex result with respect to a real argument; a tangent does.
             if mode == "auto" and (in_size < out_size or any(_is_complex(o) for o in outs)):
                 return _forward_jacobian(of_leaves, inputs, chunk_size)
@@ -389,7 +389,7 @@ def _is_complex(x: Any) -> bool:
 
 
 def _zero_tangent(x: Any) -> Any:
-    return zeros(x.type) if isinstance(x, Boxed) else np.zeros(np.shape(x), np.asarray(x).dtype)
+    return zeros(x.array_type) if isinstance(x, Boxed) else np.zeros(np.shape(x), np.asarray(x).dtype)
 
 
 def _reverse_jacobian(outs: Sequence[Any], out_spec: Any, inputs: _Inputs, chunk_size: int | None) -> Any:

@@ -172,7 +172,7 @@ class Boxed(Operators, Writes, NumpyDispatch):
     # --- types -------------------------------------------------------------------------------------------------------------------
 
     @property
-    def type(self) -> ArrayType:
+    def array_type(self) -> ArrayType:
         """dtype and shape, as printed graphs show them."""
         data = self._data
         return data.type if isinstance(data, Var) else type_of(data)
@@ -221,6 +221,7 @@ class Array(ArrayNumbers, ArrayMethods, Boxed):
     """A boxed value with NumPy's methods: what an ndarray argument becomes while it is traced or differentiated."""
 
     __slots__ = ()
+    type = Boxed.array_type
 
 
 class Tensor(TensorMethods, Differentiable, Boxed):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import importlib.metadata
-import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,10 +13,10 @@ from typing import Any
 from cuda.core import Linker, LinkerOptions, ObjectCode
 
 from ..native import cache
+from ..native.cache_entry import DamagedError, Entry
 from .compile import functions, ptx
 from .kernels import Kernel
 
-INDEX = "kernels.json"
 Capability = tuple[int, int]
 
 
@@ -41,29 +40,28 @@ def versions() -> str:
 def machine_code(source: str, kernels: Sequence[Kernel], capability: Capability, folder: Path | None) -> dict[str, Machine]:
     """The kernels of a module for a compute capability, compiled or taken from the disk cache below `folder` (None: memory only)."""
     if folder is None:
-        return build(source, kernels, capability, None)
+        return build(source, kernels, capability)[0]
     key = cache.key_of(source, "cuda", capability, [(k.name, k.words, k.threads) for k in kernels], versions())
     made: dict[str, Machine] = cache.fetch(folder, key, functools.partial(build, source, kernels, capability), load)
     return made
 
 
-def build(source: str, kernels: Sequence[Kernel], capability: Capability, directory: Path | None) -> dict[str, Machine]:
+def build(source: str, kernels: Sequence[Kernel], capability: Capability) -> tuple[dict[str, Machine], Entry]:
     made = functions(source, kernels)
     found = {k.name: link(ptx(made[k.name], k, capability), capability) for k in kernels}
-    if directory is not None:
-        for name, m in found.items():
-            (directory / f"{name}.cubin").write_bytes(m.code)
-        (directory / INDEX).write_text(json.dumps({name: [m.entry, m.registers, m.spilled] for name, m in found.items()}))
-        (directory / "kernels.py").write_text(source, encoding="utf-8")
+    data = {name: [m.entry, m.registers, m.spilled] for name, m in found.items()}
+    return found, Entry(data, {name: m.code for name, m in found.items()})
+
+
+def load(entry: Entry) -> dict[str, Machine]:
+    found = {}
+    for name, fields in entry.data.items():
+        match fields:
+            case [str(inner), int(registers), int(spilled)]:
+                found[name] = Machine(inner, entry.part(name), registers, spilled)
+            case _:
+                raise DamagedError(f"what is said of {name}")
     return found
-
-
-def load(directory: Path) -> dict[str, Machine]:
-    index = json.loads((directory / INDEX).read_text())
-    return {
-        name: Machine(entry, (directory / f"{name}.cubin").read_bytes(), registers, spilled)
-        for name, (entry, registers, spilled) in index.items()
-    }
 
 
 def link(text: str, capability: Capability) -> Machine:

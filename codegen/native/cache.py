@@ -1,17 +1,16 @@
-"""Compiled kernels on disk: one directory per key, sealed by a manifest of hashes, published by an atomic rename.
+"""Compiled kernels on disk: one sealed file per key, put there by an atomic rename.
 
-Numba's own cache crashes on damaged files and can exchange kernels under concurrent writers. Here each kernel has a directory of its
-own, which is written before anybody else can see it; a directory whose files do not match its manifest is thrown away and built again.
+Numba's own cache crashes on damaged files, can exchange kernels under concurrent writers, and runs what others may have written.
+Here an entry is data under a seal that covers its key (`cache_entry`), in a folder to which nobody else writes (`cache_folder`).
+Whatever is wrong with the disk, a kernel is compiled in memory; where that would happen to every one of them, one warning says so.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-import os
 import platform
-import shutil
-import tempfile
+import sys
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -26,8 +25,10 @@ import numpy as np
 import scipy
 from numba.core import config
 
-MANIFEST = "manifest.json"
-PREFIX = "k"
+from .cache_entry import DamagedError, Entry, pack, unpack
+from .cache_folder import opened
+
+SUFFIX = ".code"
 FOLDER: list[Path | None] = [None]
 """Where the kernel compiled last is kept (None: in memory only): the routines that it calls are kept there too."""
 
@@ -70,89 +71,96 @@ def _content(code: CodeType) -> tuple[Any, ...]:
     return (code.co_code, constants, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, code.co_argcount, code.co_flags)
 
 
-def _files(directory: Path) -> list[Path]:
-    return sorted(p for p in directory.rglob("*") if p.is_file() and p.name != MANIFEST)
+def fetch(root: Path, key: str, build: Callable[[], tuple[Any, Entry | None]], load: Callable[[Entry], Any]) -> Any:
+    """`load(entry)` of what the disk has, or else what `build()` makes, which gives the entry to keep beside it (None: nothing)."""
+    kept = _kept(root, key)
+    if kept is not None:
+        try:
+            loaded = load(kept)
+        except Exception:
+            # Whatever an unreadable entry raises, building it again is the answer.
+            pass
+        else:
+            COUNTERS.loaded += 1
+            return loaded
+    made, entry = build()
+    COUNTERS.compiled += 1
+    if entry is not None:
+        _keep(root, key, entry)
+    return made
 
 
-def _hash(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def seal(directory: Path) -> None:
-    """Write the manifest: the last step before a directory is published."""
-    (directory / MANIFEST).write_text(json.dumps({p.relative_to(directory).as_posix(): _hash(p) for p in _files(directory)}))
-
-
-def intact(directory: Path) -> bool:
-    """Whether the directory holds exactly what its manifest says."""
+def _kept(root: Path, key: str) -> Entry | None:
     try:
-        expected = json.loads((directory / MANIFEST).read_text())
-        found = {p.relative_to(directory).as_posix(): _hash(p) for p in _files(directory)}
-    except (OSError, ValueError):
-        return False
-    return bool(expected) and expected == found
+        with opened(root) as folder:
+            return unpack(key, folder.read(key + SUFFIX))
+    except (FileNotFoundError, DamagedError):
+        # Not there yet, or to be replaced.
+        return None
+    except OSError as error:
+        _tell(root, error)
+        return None
 
 
-def fetch(root: Path, key: str, build: Callable[[Path], Any], load: Callable[[Path], Any]) -> Any:
-    """`load(directory)` of the published kernel, or `build(directory)` in a new directory that is then published.
-
-    Where nothing can be written (a read-only or full disk) the kernel is built in a temporary directory and not kept.
-    """
-    final = root / f"{PREFIX}{key}"
-    if final.is_dir():
-        if intact(final):
-            try:
-                loaded = load(final)
-            except Exception:
-                # Whatever an unreadable entry raises, building it again is the answer.
-                loaded = None
-            if loaded is not None:
-                COUNTERS.loaded += 1
-                return loaded
-        _discard(final)
+def _keep(root: Path, key: str, entry: Entry) -> None:
     try:
-        root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(prefix="building-", dir=root))
-    except OSError:
-        work, final = Path(tempfile.mkdtemp(prefix="tracegrad-")), Path(os.devnull)
-    try:
-        built = build(work)
-        COUNTERS.compiled += 1
-        if final != Path(os.devnull):
-            seal(work)
-            os.rename(work, final)
-    except OSError:
-        # Another process published the same kernel first, which is as good; any other failure of the disk only costs the next start.
+        with opened(root, make=True) as folder:
+            folder.write(key + SUFFIX, pack(key, entry))
+            if root not in _CLEANED:
+                _CLEANED.add(root)
+                folder.clean_up()
+    except FileNotFoundError:
+        # Somebody clears the cache meanwhile; the next kernel finds or makes the folder.
         pass
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-    return built
+    except OSError as error:
+        _tell(root, error)
 
 
-def _discard(directory: Path) -> None:
-    """Move a damaged directory out of the way before deleting it, so that nobody reads it half deleted."""
-    try:
-        grave = Path(tempfile.mkdtemp(prefix="damaged-", dir=directory.parent))
-        os.rename(directory, grave / "x")
-        shutil.rmtree(grave, ignore_errors=True)
-    except OSError:
-        shutil.rmtree(directory, ignore_errors=True)
+_CLEANED: set[Path] = set()
+"""Folders that this process has cleaned up."""
+_TOLD: set[Path] = set()
+"""Folders of which this process has said what is wrong with them."""
+ADVICE = (
+    "Functions are compiled in memory, by each process anew. Set the environment variable TRACEGRAD_CACHE_DIR to a folder of your own "
+    "on a disk with room, or to nothing to do without one."
+)
+
+
+def _tell(root: Path, error: OSError) -> None:
+    """One warning for each folder, at the line outside of this package that led here."""
+    if root in _TOLD:
+        return
+    _TOLD.add(root)
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("tracegrad", "contextlib"):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(f"tracegrad cannot use the folder {root} for compiled code: {error}. {ADVICE}", RuntimeWarning, stacklevel=level)
 
 
 def cache_info(root: Path) -> dict[str, int]:
-    """The number of kernels kept and their bytes."""
-    if not root.is_dir():
-        return {"kernels": 0, "bytes": 0}
-    kernels = [p for p in root.iterdir() if p.is_dir()]
-    return {"kernels": len(kernels), "bytes": sum(f.stat().st_size for k in kernels for f in k.rglob("*") if f.is_file())}
+    """The number of kernels kept and their bytes; OSError where the folder cannot be used."""
+    try:
+        with opened(root) as folder:
+            found = folder.sizes(SUFFIX)
+    except FileNotFoundError:
+        found = {}
+    return {"kernels": len(found), "bytes": sum(found.values())}
 
 
 def cache_clear(root: Path) -> int:
-    """Delete all kernels; how many there were. Only directories that this module named are touched."""
-    count = 0
-    if root.is_dir():
-        for p in root.iterdir():
-            if p.is_dir() and ((p / MANIFEST).exists() or p.name.startswith(("building-", "damaged-"))):
-                shutil.rmtree(p, ignore_errors=True)
-                count += 1
-    return count
+    """Delete all kernels, and what is left over of others; how many there were. OSError where the folder cannot be used."""
+    try:
+        with opened(root) as folder:
+            before = folder.sizes(SUFFIX)
+            for name in before:
+                folder.remove(name)
+            folder.clean_up(age=0.0)
+            return len(before.keys() - folder.sizes(SUFFIX).keys())
+    except FileNotFoundError:
+        return 0
+
+
+def trial(root: Path) -> None:
+    """Raise the OSError that keeping a kernel would meet."""
+    with opened(root, make=True) as folder:
+        folder.try_writing()

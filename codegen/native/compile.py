@@ -18,6 +18,7 @@ from numba.np import numpy_support
 
 from . import cache, stored
 from .borrowed import BorrowedArray, available
+from .cache_entry import Entry
 from .direct import KernelCompiler
 from .sources import declared, generated
 
@@ -91,22 +92,19 @@ def compile_source(
     def executable(entry: Callable[..., None], address: Callable[[], int]) -> Executable:
         return Executable(entry, source, address if available() else lambda: 0, available())
 
-    def build(directory: Path | None) -> Executable:
-        path = f"<{key}>" if directory is None else str(directory / "kernel.py")
-        dispatcher = njit(**FLAGS, pipeline_class=KernelCompiler)(_function(path, name, source, key, declared))
+    def build() -> tuple[Executable, Entry | None]:
+        dispatcher = njit(**FLAGS, pipeline_class=KernelCompiler)(_function(f"<{key}>", name, source, key, declared))
         dispatcher.compile(sig)
         (result,) = dispatcher.overloads.values()
-        if directory is not None:
-            (directory / "kernel.py").write_text(source, encoding="utf-8")
-            stored.save(directory, result)
-        return executable(result.entry_point, functools.partial(result.library.get_pointer_to_function, result.fndesc.llvm_func_name))
+        address = functools.partial(result.library.get_pointer_to_function, result.fndesc.llvm_func_name)
+        return executable(result.entry_point, address), stored.saved(result)
 
-    def load(directory: Path) -> Executable:
-        loaded = stored.load(directory)
+    def load(entry: Entry) -> Executable:
+        loaded = stored.load(entry)
         return replace(executable(loaded.entry, loaded.address), from_disk=True)
 
     if cache_dir is None:
         cache.COUNTERS.compiled += 1
-        return build(None)
+        return build()[0]
     made: Executable = cache.fetch(cache_dir, key, build, load)
     return made

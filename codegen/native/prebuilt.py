@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable
 from functools import cache as memoised
-from pathlib import Path
 from typing import Any
 
 from numba import cfunc
-from numba.core import registry
 
 from . import cache, gemm, small, symbols
+from .cache_entry import Entry
 from .direct import DirectCompiler
-from .stored import object_code
+from .stored import CODE, library_of, object_code
 
 _FAMILIES: dict[str, tuple[Callable[[str], Callable[..., None]], Callable[[str], Any]]] = {
     "gemm": (gemm.entry, gemm.entry_signature),
@@ -21,7 +19,6 @@ _FAMILIES: dict[str, tuple[Callable[[str], Callable[..., None]], Callable[[str],
     "cholesky": (small.cholesky, small.cholesky_signature),
     "triangular": (small.triangular, small.triangular_signature),
 }
-CODE = "code.bin"
 
 
 @memoised
@@ -31,25 +28,23 @@ def address(name: str) -> int:
     entry, signature = _FAMILIES[family]
     loaded: list[Any] = []
 
-    def build(directory: Path | None) -> int:
+    def build() -> tuple[int, Entry]:
         compiled = cfunc(signature(dtype), error_model="numpy", _nrt=False, pipeline_class=DirectCompiler)(entry(dtype))
         library = compiled._library
         loaded.append(compiled)
-        if directory is not None:
-            names = symbols.mentioned(library)
-            (directory / CODE).write_bytes(pickle.dumps((names, compiled.native_name, object_code(library))))
-        return int(compiled.address)
+        data = {"library": library.name, "called": symbols.mentioned(library), "native": compiled.native_name}
+        return int(compiled.address), Entry(data, {CODE: object_code(library)})
 
-    def load(directory: Path) -> int:
-        names, native, payload = pickle.loads((directory / CODE).read_bytes())
-        for mentioned in names:
+    def load(kept: Entry) -> int:
+        native = kept.text("native")
+        for mentioned in kept.texts("called"):
             symbols.register(mentioned)
-        library = registry.cpu_target.target_context.codegen().unserialize_library(payload)
+        library = library_of(kept.text("library"), kept.part(CODE), [native])
         loaded.append(library)
         return int(library.get_pointer_to_function(native))
 
     folder = cache.FOLDER[0]
-    found = build(None) if folder is None else int(cache.fetch(folder, cache.key_of("", name), build, load))
+    found = build()[0] if folder is None else int(cache.fetch(folder, cache.key_of("", name), build, load))
     _KEPT.extend(loaded)
     return found
 

@@ -1,14 +1,13 @@
-"""Compiled functions in one file that holds all that running them takes, read without Numba's dispatcher, caches or typing.
+"""Compiled functions as entries of the cache, which hold all that running them takes, read without Numba's dispatcher, caches or typing.
 
 Numba's own reader first loads every type and function that Numba knows of: a tenth of a second in each process.
 """
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Callable
+import ctypes
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -18,8 +17,9 @@ from numba.core import registry
 from numba.core.lowering import Environment
 
 from . import symbols
+from .cache_entry import Entry
 
-CODE = "code.bin"
+CODE = "object code"
 
 
 @dataclass(frozen=True)
@@ -30,33 +30,49 @@ class Loaded:
     address: Callable[[], int]
 
 
-def save(directory: Path, result: Any) -> None:
-    """Write a compile result of Numba's."""
+def saved(result: Any) -> Entry | None:
+    """The entry of a compile result of Numba's; None for what holds constants of Numba's, which each process makes again."""
     library, descriptor = result.library, result.fndesc
-    environments = {env.env_name: list(env.consts) for env in (result.environment, *result._find_referenced_environments())}
-    names = (descriptor.llvm_cpython_wrapper_name, descriptor.llvm_func_name, descriptor.env_name)
+    environments = {env.env_name: env.consts for env in (result.environment, *result._find_referenced_environments())}
+    if any(environments.values()):
+        return None
     called = [f.name for f in library._final_module.functions if f.is_declaration and not f.name.startswith("llvm.")]
-    content = (called, names, environments, object_code(library))
-    try:
-        (directory / CODE).write_bytes(pickle.dumps(content))
-    except (AttributeError, TypeError, pickle.PicklingError):
-        # Constants of Numba's that cannot be kept: such a kernel is compiled again by each process.
-        return
+    data = {
+        "library": library.name,
+        "called": called,
+        "wrapper": descriptor.llvm_cpython_wrapper_name,
+        "native": descriptor.llvm_func_name,
+        "environments": list(environments),
+    }
+    return Entry(data, {CODE: object_code(library)})
 
 
-def object_code(library: Any) -> Any:
+def object_code(library: Any) -> bytes:
     """What LLVM made of a library of Numba's. It goes through a callback in which an interrupt is lost, and with it the code."""
     try:
-        return library.serialize_using_object_code()
+        return bytes(library._get_compiled_object())
     except RuntimeError as missing:
         if "no compiled object" not in str(missing):
             raise
         raise KeyboardInterrupt from None
 
 
-def load(directory: Path) -> Loaded:
-    """The function that a directory holds, whose seal was checked."""
-    called, (wrapper, native, own), environments, content = pickle.loads((directory / CODE).read_bytes())
+def library_of(name: str, code: bytes, defined: Sequence[str]) -> Any:
+    """A library of Numba's with such object code, in which these names are looked up. The linker knows what the code calls."""
+    codegen = registry.cpu_target.target_context.codegen()
+    library = codegen.create_library(name)
+    library.enable_object_caching()
+    library._set_compiled_object(code)
+    # The empty module of a new library goes to LLVM, which asks for its object code.
+    library._finalize_final_module()
+    codegen._engine._defined_symbols.update(defined)
+    return library
+
+
+def load(entry: Entry) -> Loaded:
+    """The function that an entry holds."""
+    called, environments = entry.texts("called"), entry.texts("environments")
+    wrapper, native = entry.text("wrapper"), entry.text("native")
     context = registry.cpu_target.target_context
     # The linker must know all names before it sees code that calls them: an unknown one ends the process.
     for name in filter(symbols.is_ours, called):
@@ -66,14 +82,18 @@ def load(directory: Path) -> Loaded:
         context.refresh()
         if unknown := [name for name in called if not binding.address_of_symbol(name)]:
             raise ImportError(f"the linker does not know {unknown}")
-    library = context.codegen().unserialize_library(content)
-    made = {}
-    for name, constants in environments.items():
-        made[name] = Environment({})
-        made[name].consts.extend(constants)
-        made[name].env_name = name
-        library.codegen.set_env(name, made[name])
+    library = library_of(entry.text("library"), entry.part(CODE), (wrapper, native))
+    for name in environments:
+        at = library.codegen._engine.get_global_value_address(name)
+        if not at:
+            raise ImportError(f"the code has no {name}")
+        place = ctypes.c_void_p.from_address(at)
+        # A place that functions of one name share may be in use already.
+        place.value = place.value or id(_ENVIRONMENT)
     address = library.get_pointer_to_function(wrapper)
-    keep = (library, *made.values())
-    entry = _dynfunc.make_function(ModuleType(__name__), wrapper, "a compiled kernel", address, made[own], keep)
-    return Loaded(entry, lambda: int(library.get_pointer_to_function(native)))
+    made = _dynfunc.make_function(ModuleType(__name__), wrapper, "a compiled kernel", address, _ENVIRONMENT, library)
+    return Loaded(made, lambda: int(library.get_pointer_to_function(native)))
+
+
+_ENVIRONMENT = Environment({})
+"""Where code finds its constants; kernels have none. It outlives them all."""

@@ -132,3 +132,37 @@ def test_reading_by_dlpack_does_no_harm() -> None:
 def test_unsupported_dtypes_are_refused_from_dlpack() -> None:
     with pytest.raises(tg.DTypeError, match="float16"):
         tg.from_dlpack(np.zeros(2, np.float16))
+
+
+# --- x.type() -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_the_type_of_a_tensor(name: str) -> None:
+    x = tg.ones(2, dtype=getattr(tg, name))
+    assert tg.zeros(2).type(x.type()).dtype is x.dtype
+    assert tg.zeros(2).type(x.dtype).dtype is x.dtype
+    assert tg.zeros(2).type(getattr(np, name)).dtype is x.dtype
+
+
+def test_type_converts_and_keeps_the_gradient() -> None:
+    x = tg.tensor([1.5, 2.5], requires_grad=True)
+    y = x.type(tg.float32)
+    assert y.type() == "tracegrad.FloatTensor"
+    (y * y).sum().backward()
+    assert x.grad is not None
+    assert (x.grad.tolist(), x.grad.dtype) == ([3.0, 5.0], tg.float64)
+    assert x.type("torch.LongTensor").tolist() == [1, 2]
+    assert x.type(tg.torch.FloatTensor).dtype is tg.float32
+    assert tg.jit(lambda v: v.type(tg.int64))(tg.ones(2)).dtype is tg.int64
+    for wrong in ("nonsense", 3, object):
+        with pytest.raises((TypeError, tg.DTypeError)):
+            x.type(wrong)
+
+
+def test_printed_types_of_traced_values_are_still_there() -> None:
+    seen = []
+    tg.jit(lambda v: (seen.append(str(v.type)), v)[1])(np.ones(3))
+    assert seen == ["f64[3]"]
+    with pytest.raises(tg.ConcretizationError, match=r"f64\[3\]"):
+        tg.jit(lambda v: v.numpy())(tg.ones(3))

@@ -375,9 +375,9 @@ def _recorded(cls: Any, args: Sequence[Any]) -> tuple[Any, Use | None, Any]:
         ctx,
         tensors,
         len(args),
-        tuple(x.type for x in given),
+        tuple(x.array_type for x in given),
         tuple(x.face for x in given),
-        tuple(o.type if isinstance(o, Value) else None for o in outs),  # type: ignore[attr-defined]
+        tuple(o.array_type if isinstance(o, Value) else None for o in outs),  # type: ignore[attr-defined]
         face,
         next((place_of(o) for o in outs if isinstance(o, Value)), CPU),
     )

@@ -269,7 +269,7 @@ def record(op: Op, inputs: Sequence[Any], params: dict[str, Any], outs: Sequence
     for k in plan.inputs:
         x = inputs[k]
         if known and op.inputs[0 if op.variadic else k] in known:
-            saved.append((None, x.type if isinstance(x, Value) else type_of(x), 0))  # type: ignore[attr-defined]
+            saved.append((None, x.array_type if isinstance(x, Value) else type_of(x), 0))  # type: ignore[attr-defined]
         elif isinstance(x, Value):
             box = x
             if box._past is None:

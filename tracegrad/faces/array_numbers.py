@@ -42,7 +42,7 @@ class ArrayNumbers(Value):
     def _number(self: Any, asked: str) -> np.ndarray[Any, Any]:
         data: np.ndarray[Any, Any] = self._concrete(asked, NUMBER)
         if self._followed() and not isinstance(self._data, Var):
-            raise ConcretizationError(f"{user_line()}: {asked} of a differentiated array ({self.type}) would lose its derivative. {NUMBER}")
+            raise ConcretizationError(f"{user_line()}: {asked} of a differentiated array ({self.array_type}) would lose its derivative. {NUMBER}")
         return data
 
     # --- numbers that have a derivative ---

@@ -183,7 +183,7 @@ class NumpyDispatch(Value):
             if isinstance(self._data, Var) and is_left_over(self._data):
                 raise left_over(self._data)
             raise ConcretizationError(
-                f"{user_line()}: a traced or differentiated array ({self.type}) cannot become a plain ndarray. If it was written into an "
+                f"{user_line()}: a traced or differentiated array ({self.array_type}) cannot become a plain ndarray. If it was written into an "
                 "array made by "
                 "np.zeros(n) or np.empty(n), make that array with np.zeros_like(x) of a traced x, or with tg.zeros(n). If it was passed "
                 "to np.array or "
@@ -193,7 +193,7 @@ class NumpyDispatch(Value):
             if self.boxes_everything:
                 raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
             raise ConcretizationError(
-                f"{user_line()}: a differentiated array ({self.type}) cannot become a plain ndarray, which would lose its gradient. If "
+                f"{user_line()}: a differentiated array ({self.array_type}) cannot become a plain ndarray, which would lose its gradient. If "
                 "it was written "
                 "into an array made by np.zeros(n) or np.empty(n), make that array with np.zeros_like(x) of the differentiated x, or "
                 "with tg.zeros(n). "

@@ -11,6 +11,7 @@ from .._codegen import integers
 from ..autograd.hooks import boxed
 from ..autograd.versions import born
 from ..devices import CPU, KINDS, Device, DeviceArray, resolve
+from ..dtypes import check
 from ..ir.dispatch import STATE, Value
 from ..ops.transfer import place_of, transfer
 
@@ -71,6 +72,37 @@ def dtype_and_device(args: tuple[Any, ...], dtype: Any = None, device: Any = Non
     return dtype, device
 
 
+CLASSES = {
+    "float32": "FloatTensor",
+    "float64": "DoubleTensor",
+    "int64": "LongTensor",
+    "int32": "IntTensor",
+    "int16": "ShortTensor",
+    "int8": "CharTensor",
+    "uint8": "ByteTensor",
+    "uint16": "UInt16Tensor",
+    "uint32": "UInt32Tensor",
+    "uint64": "UInt64Tensor",
+    "bool": "BoolTensor",
+    "complex64": "ComplexFloatTensor",
+    "complex128": "ComplexDoubleTensor",
+}
+"""torch's names of classes of tensors, by dtype."""
+
+
+def dtype_named(dtype: Any) -> np.dtype[Any]:
+    """The dtype that a dtype, torch's name of a class of tensors, or such a class means."""
+    if isinstance(dtype, str):
+        for name, known in CLASSES.items():
+            if dtype.rpartition(".")[2] == known:
+                return np.dtype(name)
+    kind = getattr(dtype, "dtype", None)
+    try:
+        return check(np.dtype(kind if isinstance(kind, np.dtype) else dtype))
+    except TypeError as error:
+        raise TypeError(f"type(): {dtype!r} is no dtype, and no name of one such as 'torch.FloatTensor'") from error
+
+
 class TensorCasts(Value):
     """Methods whose names are those of Python's types stand apart, so that the types keep their names elsewhere."""
 
@@ -90,6 +122,19 @@ class TensorCasts(Value):
         if device is not None:
             result = titled(transfer(result, device), "ToCopyBackward0", result)
         return self.clone() if copy and result is self else result
+
+    def type(self: Any, dtype: Any = None, non_blocking: Any = False) -> Any:
+        """The name of torch's class of such tensors (`tracegrad.FloatTensor`), or the tensor in another dtype:
+        a dtype, such a name, or such a class.
+
+        >>> import tracegrad as tg
+        >>> x = tg.tensor([1.5])
+        >>> x.type(), x.type(tg.int64), x.type("torch.FloatTensor").dtype
+        ('tracegrad.DoubleTensor', tensor([1]), dtype('float32'))
+        """
+        if dtype is None:
+            return f"tracegrad.{'cuda.' if self.is_cuda else ''}{CLASSES.get(self.dtype.name, self.dtype.name)}"
+        return ops.convert(self, dtype_named(dtype))
 
     def type_as(self: Any, other: Any) -> Any:
         """In the dtype of `other`."""

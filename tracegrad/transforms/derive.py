@@ -34,7 +34,7 @@ def joint(graph: Graph, wanted: Sequence[bool], given: Sequence[bool]) -> Graph:
             outs = evaluate(graph, leaves)
             targets = [x for x, w in zip(leaves, wanted, strict=True) if w]
             found = gradient([o for o, g in zip(outs, given, strict=True) if g], targets, cts, create_graph=False)
-            result = [zeros(x.type) if g is None else g for g, x in zip(found, targets, strict=True)]
+            result = [zeros(x.array_type) if g is None else g for g, x in zip(found, targets, strict=True)]
             graph.derived[key] = _finished(trace, [*outs, *result], "adjoint")
     derived: Graph = graph.derived[key]
     return derived

@@ -317,7 +317,7 @@ def device_of(values: Sequence[Any]) -> Device | None:
 def leaf_type(x: Any) -> ArrayType:
     """The type as which an argument is traced: Python scalars are weak, boxed values have their own."""
     if isinstance(x, Boxed):
-        return refreshed(x).type
+        return refreshed(x).array_type
     if isinstance(x, (np.ndarray, np.generic)):
         return ArrayType(x.dtype.newbyteorder("="), x.shape)
     dtype = np.asarray(x).dtype
