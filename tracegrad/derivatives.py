@@ -258,6 +258,7 @@ def vjp(function: Function, *primals: Any, has_aux: bool = False) -> Any:
         if ct_spec != out_spec:
             raise ValueError(f"the cotangent's structure {ct_spec} is not that of the result, {out_spec}")
         for ct, o in zip(cts, outs, strict=True):
+            check_leaf(ct, "vjp: a cotangent is")
             if getattr(ct, "shape", ()) != getattr(o, "shape", ()):
                 raise ShapeError(
                     f"a cotangent of shape {getattr(ct, 'shape', ())} was given for a result of shape {getattr(o, 'shape', ())}"

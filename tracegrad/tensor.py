@@ -37,6 +37,7 @@ from .faces.writing import Writes
 from .ir.dispatch import STATE, bind
 from .ir.graph import Var
 from .ir.op import Op
+from .ir.operands import ADVICE, plain_operand
 from .ir.trace import Trace, of_sizes, user_line
 from .ops.elementary import identity_op
 from .types import ArrayType, type_of
@@ -192,6 +193,11 @@ class Boxed(Operators, Writes, NumpyDispatch):
         size = self.shape[0]
         return size if isinstance(size, int) else int(size.__index__())
 
+    @property
+    def _mask(self) -> Any:
+        # NumPy's masked arrays take `_data` of whatever they meet for its elements, and then ask for a mask.
+        raise TypeError(f"{user_line()}: a masked array meets a traced or differentiated one, which has no mask. {ADVICE['MaskedArray']}.")
+
     # --- what a traced value cannot do -------------------------------------------------------------------------------------------
 
     def _concrete(self, asked: str, instead: str) -> np.ndarray[Any, Any]:
@@ -251,7 +257,7 @@ class Tensor(TensorMethods, Differentiable, Boxed):
             found = elements_for(data, rest)
             self._data = found._data if isinstance(found, Boxed) else np.asarray(found)
             return
-        self._data = data
+        self._data = plain_operand(data) if isinstance(data, (np.ndarray, np.generic)) else data
         self.requires_grad = requires_grad
 
 

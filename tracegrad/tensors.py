@@ -17,6 +17,7 @@ from .dtypes import check, native
 from .faces.operators import array_of, holds_boxed
 from .faces.tensor_casts import own, sizes_of
 from .ir.dispatch import STATE, Value
+from .ir.operands import plain_array
 from .ops.transfer import place_of
 from .tensor import Boxed, Tensor
 
@@ -48,6 +49,7 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
 
 
 def _from_data(data: Any, dtype: Any) -> Any:
+    data = plain_array(data, "the data of a tensor are")
     if dtype is not None:
         return np.array(data, check(np.dtype(dtype)))
     array = np.array(data)
@@ -87,6 +89,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
         return shared.to(dtype=dtype, device=device)  # type: ignore[no-any-return]
     if device is not None and resolve(device) != CPU:
         return tensor(data, dtype=dtype, device=device)
+    data = plain_array(data, "the data of a tensor are")
     if isinstance(data, np.ndarray) and not STATE.traces:
         made: Tensor = born(Tensor(native(data if dtype is None else np.asarray(data, dtype))))
         return made

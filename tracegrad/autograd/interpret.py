@@ -12,6 +12,7 @@ from ..devices import APPLY, DeviceArray
 from ..ir.dispatch import PROFILES, STATE, Value, explained
 from ..ir.graph import Var
 from ..ir.op import Op, Rest
+from ..ir.operands import NUMBERS, STRANGE, plain_operand
 from ..ir.trace import is_left_over, left_over
 from .mode import MODE
 from .saved import SAVING
@@ -46,6 +47,8 @@ def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) 
                 left = True
             elif kind is DeviceArray:
                 placed = True
+        elif type(x) not in NUMBERS and (type(x) is not np.ndarray or x.dtype.char in STRANGE):
+            x = plain_operand(x)
         data.append(x)
     if op.composed is not None and (left or STATE.traces):
         # Before tangents are looked at: what the nodes of the composition save must be dual, too.

@@ -15,14 +15,13 @@ import numpy as np
 
 from ..ir.dispatch import NO_PARAMS, SPECIAL, STATE, Value
 from ..ir.op import Op
+from ..ir.operands import NUMBERS, STRANGE
 from .hooks import FACE
 from .mode import MODE, OFF
 from .tape import NODE, Node, mark, next_number, plan_for
 from .versions import Versions
 
 Written = Callable[..., Any]
-PLAIN = (float, int, np.ndarray, np.generic, complex)
-"""What may stand beside a boxed operand."""
 BOX: dict[str, Any] = {
     "requires_grad": False,
     "grad_fn": None,
@@ -77,7 +76,8 @@ def write_out(op: Op, otherwise: Written, swapped: bool = False) -> Written:
         "MODE": MODE,
         "Tensor": FACE[0],
         "Value": Value,
-        "PLAIN": PLAIN,
+        "NUMBERS": NUMBERS,
+        "STRANGE": STRANGE,
         "mark": mark,
         "Versions": Versions,
         "Node": Node,
@@ -126,7 +126,8 @@ def _text(op: Op, wanted: Sequence[int], swapped: bool) -> list[str]:
         put(2, f"d{k} = {x}._data", f"if type(d{k}) is not ndarray: {away}", f"t{k} = {x}.requires_grad")
         put(2, "face = x0.face" if k == 0 else f"if face is not Tensor: face = {x}.face")
         if count > 1:
-            put(1, f"elif isinstance({x}, PLAIN):", f"    d{k} = {x}", f"    t{k} = False", *(["    face = None"] if k == 0 else []))
+            put(1, f"elif type({x}) is ndarray and {x}.dtype.char not in STRANGE or type({x}) in NUMBERS:")
+            put(2, f"d{k} = {x}", f"t{k} = False", *(["face = None"] if k == 0 else []))
             put(1, f"else: {away}")
     # The result.
     data = ", ".join(f"d{k}" for k in range(count))

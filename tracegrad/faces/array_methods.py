@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from .. import ops
 from .._codegen import integers
 from ..ir.dispatch import Value
+from ..ir.operands import plain_array
 from . import results
 from .dispatch import call_numpy
 from .operators import operand
@@ -156,6 +158,10 @@ class ArrayMethods(Value):
 
     def view(self: Any, dtype: Any = None, type: Any = None) -> Any:
         """This array again; another dtype is refused, since no derivative goes through reinterpreted bits."""
+        for kind in (dtype, type):
+            if isinstance(kind, builtins.type) and issubclass(kind, np.ndarray):
+                plain_array(np.empty(0).view(kind), "a traced or differentiated array would become")
+                return self[...]
         if dtype is not None and np.dtype(dtype) != self.dtype:
             raise TypeError("the bits of a traced or differentiated array cannot be viewed in another dtype; use astype for a conversion")
         return self[...]

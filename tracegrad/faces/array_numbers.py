@@ -18,6 +18,7 @@ from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
 from ..ir.lines import formats_text, user_line
 from ..ir.trace import of_sizes
+from .refusals import inside_library
 
 NUMBER = (
     "Leave the value an array: arithmetic and NumPy's functions work on it as on a number (np.sin, not "
@@ -40,9 +41,12 @@ class ArrayNumbers(Value):
         return self.requires_grad or bool(self._tangents and STATE.levels)
 
     def _number(self: Any, asked: str) -> np.ndarray[Any, Any]:
-        data: np.ndarray[Any, Any] = self._concrete(asked, NUMBER)
-        if self._followed() and not isinstance(self._data, Var):
-            raise ConcretizationError(f"{user_line()}: {asked} of a differentiated array ({self.array_type}) would lose its derivative. {NUMBER}")
+        advice = (inside_library() or NUMBER) if self._followed() else NUMBER
+        data: np.ndarray[Any, Any] = self._concrete(asked, advice)
+        if self._followed():
+            raise ConcretizationError(
+                f"{user_line()}: {asked} of a differentiated array ({self.array_type}) would lose its derivative. {advice}"
+            )
         return data
 
     # --- numbers that have a derivative ---
@@ -77,9 +81,10 @@ class ArrayNumbers(Value):
             return self._concrete("tolist()", NUMBER).tolist()
         return [row.tolist() for row in self] if self.ndim else self
 
-    def tobytes(self: Any, order: str = "C") -> bytes:
+    def tobytes(self: Any, order: Any = "C") -> bytes:
         """The memory as bytes."""
-        return self._number("tobytes()").tobytes(order)  # type: ignore[arg-type]
+        found: bytes = self._number("tobytes()").tobytes(order)
+        return found
 
     def __reduce__(self: Any) -> Any:
         """Pickled as the ndarray that it holds."""

@@ -18,10 +18,12 @@ from .. import ops
 from ..errors import ConcretizationError
 from ..ir.dispatch import Value
 from ..ir.graph import Var
+from ..ir.operands import PLAIN
 from ..ir.trace import is_left_over, left_over, user_line
 from .lookup import boxes_in, counterpart_of, store, unsupported
 from .numpy_functions import FUNCTIONS
 from .operators import operand
+from .refusals import inside_library
 from .ufunc_methods import apply_method
 from .ufuncs import KNOWN, NO_VALUE, by_numpy, call
 
@@ -157,6 +159,13 @@ def call_numpy(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[s
     return apply_function(function, target, name, args, kwargs)
 
 
+_CONVERTED = (
+    "If it was written into an array made by np.zeros(n) or np.empty(n), make that array with np.zeros_like(x) of such a value x, or with "
+    "tg.zeros(n). If it was passed to np.array or np.asarray, leave that call out, or join several values with np.stack. If it indexes a "
+    "NumPy array, write tg.take(array, index)."
+)
+
+
 class NumpyDispatch(Value):
     """NumPy's protocols."""
 
@@ -167,9 +176,13 @@ class NumpyDispatch(Value):
         if method == "__call__" and not kwargs:
             target = KNOWN.get(ufunc)
             if target is not None:
-                op = ops.PLAIN.get(target) if inputs[0] is self else None
-                if op is not None and op.eager is not None and len(inputs) == 1:
-                    return op.eager(self)
+                op = ops.PLAIN.get(target)
+                if op is not None and op.eager is not None:
+                    if len(inputs) == 1:
+                        return op.eager(self)
+                    x, y = inputs
+                    if type(y if x is self else x) in PLAIN:
+                        return op.eager(x, y)
                 return target(*[operand(x) for x in inputs])
         return call(ufunc, inputs, kwargs) if method == "__call__" else apply_method(ufunc, method, inputs, kwargs)
 
@@ -179,26 +192,16 @@ class NumpyDispatch(Value):
         return call_numpy(function, args, kwargs)
 
     def __array__(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        if isinstance(self._data, Var) or self._tangents:
-            if isinstance(self._data, Var) and is_left_over(self._data):
-                raise left_over(self._data)
-            raise ConcretizationError(
-                f"{user_line()}: a traced or differentiated array ({self.array_type}) cannot become a plain ndarray. If it was written into an "
-                "array made by "
-                "np.zeros(n) or np.empty(n), make that array with np.zeros_like(x) of a traced x, or with tg.zeros(n). If it was passed "
-                "to np.array or "
-                "np.asarray, leave that call out, or join several values with np.stack. If it indexes a NumPy array, write tg.take(array, index)."
-            )
-        if self.requires_grad:
-            if self.boxes_everything:
+        self._refresh()
+        if isinstance(self._data, Var) and is_left_over(self._data):
+            raise left_over(self._data)
+        if isinstance(self._data, Var) or self._tangents or self.requires_grad:
+            library = inside_library()
+            if self.boxes_everything and self.requires_grad and not library and not isinstance(self._data, Var):
                 raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
             raise ConcretizationError(
-                f"{user_line()}: a differentiated array ({self.array_type}) cannot become a plain ndarray, which would lose its gradient. If "
-                "it was written "
-                "into an array made by np.zeros(n) or np.empty(n), make that array with np.zeros_like(x) of the differentiated x, or "
-                "with tg.zeros(n). "
-                "If it was passed to np.array or np.asarray, leave that call out, or join several values with np.stack."
+                f"{user_line()}: a traced or differentiated array ({self.array_type}) cannot become a plain ndarray, which would lose its "
+                f"derivative. {library or _CONVERTED}"
             )
-        self._refresh()
         shared = self.numpy() if self.boxes_everything and not copy else self._data
         return np.array(shared, dtype=dtype, copy=copy)

@@ -11,7 +11,9 @@ from .. import ops
 from .._codegen import integers
 from ..autograd.written import REFLECTED, write_out
 from ..ir.dispatch import SPECIAL, STATE, Value
+from ..ir.lines import user_line
 from ..ir.op import Op
+from ..ir.operands import PLAIN, plain_operand
 from ..ops.indexing import reading
 from ..ops.products import IN_ONE_STEP, matmul_op
 from . import results
@@ -21,7 +23,9 @@ OPERANDS = (Value, float, int, np.ndarray, np.generic, complex, integers.Integer
 
 def operand(x: Any) -> Any:
     """`x` as an operand of an operation: lists and tuples become arrays, stacked where they hold boxed values."""
-    return x if isinstance(x, OPERANDS) else array_of(x)
+    if type(x) in PLAIN or isinstance(x, Value):
+        return x
+    return plain_operand(x) if isinstance(x, OPERANDS) else array_of(x)
 
 
 def array_of(x: Any) -> Any:
@@ -30,7 +34,12 @@ def array_of(x: Any) -> Any:
         if holds_boxed(x):
             return ops.stack([array_of(item) for item in x])
         return np.asarray(x)
-    return x if isinstance(x, Value) else np.asarray(x)
+    if isinstance(x, Value):
+        return x
+    found = np.asarray(plain_operand(x))
+    if found.dtype.hasobject:
+        raise TypeError(f"{user_line()}: an operand is a {type(x).__name__}, which is neither an array nor a number")
+    return found
 
 
 def holds_boxed(x: Any) -> bool:
@@ -169,7 +178,7 @@ class Operators(Value):
     def __setitem__(self: Any, index: Any, value: Any) -> None:
         if isinstance(value, Value) and self._holds(index, value):
             return  # the second half of `x[index] += y`, whose first half has written through the view already
-        self._update(ops.index_update, index, operand(value))
+        self._update(ops.index_update, index, value if isinstance(value, Value) else plain_operand(operand(value)))
 
     def __delitem__(self, index: Any) -> None:
         raise TypeError("elements of an array cannot be deleted; build a new one with np.delete or by indexing")

@@ -6,7 +6,6 @@ from ..errors import UnsupportedFunctionError
 from ..ir.lines import library_calls, user_line
 
 INSTEAD: dict[str, str] = {
-    "np.angle": "np.arctan2(z.imag, z.real)",
     "np.apply_along_axis": "tg.vmap(f)",
     "np.argpartition": "np.argsort(x)",
     "np.bincount": "tg.index_add(np.zeros(n), 0, bins, weights)",
@@ -47,6 +46,7 @@ INSTEAD: dict[str, str] = {
     "np.real_if_close": "np.real(z)",
     "np.resize": "np.tile(x, n)[:size], or reshape",
     "np.trim_zeros": "x[start:stop] with plain bounds",
+    "np.__call__": "tg.vmap(f)",
     "np.vecmat": "np.conj(x) @ A",
     "scipy.integrate.cumulative_trapezoid": "np.cumsum((y[1:] + y[:-1]) / 2 * dx)",
     "scipy.integrate.odeint": "tg.odeint",
@@ -65,7 +65,7 @@ INSTEAD: dict[str, str] = {
     "scipy.linalg.norm": "np.linalg.norm",
     "scipy.linalg.qr": "np.linalg.qr",
     "scipy.linalg.solve": "np.linalg.solve",
-    "scipy.linalg.solve_triangular": "tg.linalg.solve_triangular",
+    "scipy.linalg.solve_triangular": "np.linalg.solve",
     "scipy.linalg.svd": "np.linalg.svd",
     "scipy.optimize.brentq": "tg.root",
     "scipy.optimize.fsolve": "tg.root",
@@ -119,7 +119,7 @@ def inside_library() -> str:
     name, known = calls
     hint = f"Write {known} in its place" if known else "Write its formula with NumPy's functions"
     return (
-        f"{name} works on plain ndarrays only, and cannot take it. {hint}, or (for running code) give the call a derivative with "
+        f"{name} works on plain numbers and ndarrays, and cannot take it. {hint}, or (for running code) give the call a derivative with "
         "tg.custom_vjp."
     )
 
@@ -132,14 +132,13 @@ def _through() -> str:
 def _library() -> tuple[str, str | None] | None:
     """The function of another library that the user's line has called, and what to write instead where that is known."""
     names = []
-    for module, function in library_calls():
-        parts = [p for p in module.split(".") if not p.startswith("_")]
-        if parts[:1] == ["numpy"] or not parts or function.startswith("<"):
-            continue
-        names.append(f"{'.'.join(parts[:2])}.{function}")
-    if not names:
-        return None
-    for name in names:
+    for module, qualified in library_calls():
+        parts = [p for p in module.split(".") if not p.startswith("_")][:2]
+        function = qualified.rpartition(".")[2]
+        if parts and not function.startswith("<"):
+            place = ".".join(parts).replace("numpy.lib", "np").replace("numpy", "np")
+            names.append((f"{place}.{function}", f"{place}.{qualified}" if "<locals>" not in qualified else ""))
+    for name, shown in names:
         if name in INSTEAD:
-            return name, INSTEAD[name]
-    return names[0], None
+            return shown or name, INSTEAD[name]
+    return next(((shown, None) for _, shown in names if shown), None)

@@ -12,6 +12,7 @@ from .._codegen import integers
 from ..devices import to_host
 from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
+from ..ir.operands import plain_operand
 from ..ops.indexing import as_value
 from ..ops.transfer import place_of, transfer
 from ..types import broadcast_shapes, normalize_axis
@@ -121,6 +122,8 @@ class TensorIndexing(Value):
         if isinstance(value, Value) and self._holds(index, value):
             return  # the second half of `x[index] += y`, whose first half has written through the view already
         value = operand(value)
+        if type(value) is np.ndarray:
+            plain_operand(value)
         memory = self._plain(value)
         if memory is not None and _set(memory, index, value):
             self._count()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..types import type_of
+from .operands import PLAIN, plain_operand
 
 if TYPE_CHECKING:
     from .op import Op
@@ -67,8 +68,11 @@ NO_PARAMS: dict[str, Any] = {}
 def bind(op: Op, inputs: Sequence[Any], params: dict[str, Any] = NO_PARAMS) -> Any:
     """Apply `op`; returns one value, or a tuple for an operation with several (or a variable number of) outputs."""
     for x in inputs:
-        if isinstance(x, Value):
-            return x._bind(op, inputs, params) if op.eager is None else op.eager(*inputs, params)
+        if type(x) not in PLAIN:
+            if isinstance(x, Value):
+                return x._bind(op, inputs, params) if op.eager is None else op.eager(*inputs, params)
+            if isinstance(x, np.ndarray):
+                inputs = [plain_operand(y) for y in inputs]
     if SPECIAL and STATE.traces:
         # Inside a trace everything is recorded: what is built from scalars or captured arrays must be fresh at every call.
         return op.composed(*inputs, **params) if op.composed is not None else STATE.traces[-1].boxed(op, inputs, params)

@@ -11,6 +11,7 @@ import numpy as np
 from .._codegen import integers
 from ..dtypes import INT64
 from ..types import ArrayType, Sizes
+from .lines import user_line
 
 if TYPE_CHECKING:
     from .op import Op
@@ -36,6 +37,12 @@ class Var:
     def shape(self) -> Any:
         """The sizes of the axes, as an ndarray has them."""
         return self.type.shape
+
+    def __array_ufunc__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError(
+            f"{user_line()}: a masked array, or another library, took a traced value apart. Pass plain arrays: "
+            "x.filled(value), np.asarray(x)."
+        )
 
     def __repr__(self) -> str:
         return f"{self.name or '_'}: {self.type}"

@@ -48,12 +48,12 @@ def user_line() -> str:
 
 
 def library_calls() -> list[tuple[str, str]]:
-    """The functions of libraries that the user's line is inside of, outermost first, as module and name."""
+    """The functions of libraries that the user's line is inside of, outermost first: module and qualified name."""
     frame: FrameType | None = sys._getframe(1)
     user, found = _user_frame(frame), []
     while frame is not None and frame is not user:
         if not frame.f_code.co_filename.startswith((*OURS, "<frozen", "<string>")):
-            found.append((str(frame.f_globals.get("__name__", "")), frame.f_code.co_name))
+            found.append((str(frame.f_globals.get("__name__", "")), frame.f_code.co_qualname))
         frame = frame.f_back
     return found[::-1]
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from .._codegen import integers
 from ..devices import DeviceArray
+from ..dtypes import check
 from ..errors import EscapedValueError
 from ..types import SIZES, ArrayType, Sizes, type_of
 from .dispatch import STATE, Value
@@ -19,6 +20,7 @@ from .graph import Atom, Graph, Literal, Node, Var
 from .lines import FOREIGN as FOREIGN
 from .lines import user_line as user_line
 from .op import Op
+from .operands import plain_array
 
 
 class Trace:
@@ -96,10 +98,14 @@ class Trace:
             if is_left_over(data) or data.trace not in STATE.traces:
                 raise left_over(data)
         elif isinstance(data, (bool, int, float, complex, np.generic, integers.Integer)) and not isinstance(x, Value):
+            if isinstance(data, np.generic):
+                check(data.dtype)
             return Literal(data)
-        elif isinstance(data, np.ndarray) and data.dtype.hasobject:
-            # `np.arange(n)` of a symbolic size: Python numbers, which pinned it.
-            x = data = np.array(data.tolist())
+        elif isinstance(data, np.ndarray):
+            plain_array(data, f"{self.name} uses")
+            if data.dtype.hasobject and all(type(n) is int for n in data.flat):
+                # `np.arange(n)` of a symbolic size: Python numbers, which pinned it.
+                x = data = np.array(data.tolist())
         key: Any = id(data)
         if isinstance(x, Value):
             key = (key, id(x.grad_fn), x.output_nr, id(x._tangents))  # type: ignore[attr-defined]

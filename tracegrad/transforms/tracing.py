@@ -16,6 +16,7 @@ from ..faces.writing import CHANGING
 from ..ir.dispatch import STATE
 from ..ir.graph import Graph, Var
 from ..ir.graph import Node as GraphNode
+from ..ir.operands import plain_array
 from ..ir.trace import Trace, user_line
 from ..ops.random import draws
 from ..ops.statistics import no_grad_op
@@ -293,7 +294,7 @@ def check_leaf(x: Any, who: str) -> None:
     if isinstance(x, (Boxed, bool, int, float, complex, np.generic)):
         dtype = getattr(x, "dtype", None)
     elif isinstance(x, np.ndarray):
-        dtype = x.dtype
+        dtype = plain_array(x, who).dtype
     elif hasattr(x, "__index__") and type(x).__name__ == "Integer":
         return
     else:
