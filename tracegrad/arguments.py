@@ -53,7 +53,7 @@ def check_donated(values: Sequence[Any], numbers: Sequence[int], names: Sequence
     """A ValueError that says what to do where a value cannot be given up."""
     for k in numbers:
         x, name = values[k], names[k] or f"number {k}"
-        if isinstance(x, Boxed) and x.requires_grad:
+        if isinstance(x, Boxed) and x._requires_grad:
             raise ValueError(f"jit: the donated argument {name} requires grad, so that its value is needed later. Donate x.detach().")
         if not isinstance(x, np.ndarray):
             continue
@@ -80,7 +80,7 @@ def store(box: Any, new: Any) -> None:
 def write_back(x: Any, new: Any) -> None:
     """Write a new value of an argument into it. One without history is written as in `no_grad`, which leaves the argument's own."""
     if isinstance(x, Boxed):
-        with set_grad_enabled(MODE.enabled and (not x.boxes_everything or (isinstance(new, Boxed) and new.requires_grad))):
+        with set_grad_enabled(MODE.enabled and (not x.boxes_everything or (isinstance(new, Boxed) and new._requires_grad))):
             x._write(new)
     elif isinstance(x, np.ndarray):
         np.copyto(x, new, casting="unsafe")
@@ -129,7 +129,7 @@ def carry_out(changes: Sequence[tuple[Change, Any]], new: Sequence[Any]) -> None
         if change.what == "grad":
             box._touch()
             found = next(values) if change.value else None
-            if found is not None and box.grad_fn is not None and not box.retains_grad:
+            if found is not None and box._grad_fn is not None and not box.retains_grad:
                 # A sweep inside reached what is a leaf to the function only: it goes on outside.
                 backward(box, found)
             else:

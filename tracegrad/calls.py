@@ -77,7 +77,7 @@ class Writer:
     def check_tape(self, leaves: Sequence[Any]) -> None:
         """Unfit where the call has to be recorded, or changes what is not simply stored."""
         traced = self.entry.traced
-        if "live" in traced.history or any(isinstance(x, Boxed) and x.requires_grad for x in leaves):
+        if "live" in traced.history or any(isinstance(x, Boxed) and x._requires_grad for x in leaves):
             raise Unfit("results that a backward pass goes through, or arguments that it reaches")
         if traced.grads or any(c.what == "flag" for c in traced.changes):
             raise Unfit("gradients of arguments, or a changed flag")
@@ -165,9 +165,9 @@ class Writer:
         """The array in a box that stands on the tape as one did while tracing, outside of forward mode."""
         self.wrong(f"type({box}) is not {self.name(kind)} or {box}._tangents")
         self.line(2, f"if {box}._base is not None: {box}._refresh()")
-        self.wrong(f"{box}.requires_grad is not {standing.tracked}")
+        self.wrong(f"{box}._requires_grad is not {standing.tracked}")
         if standing.tracked:
-            self.wrong(f"({box}.grad_fn is None) is not {standing.leaf}")
+            self.wrong(f"({box}._grad_fn is None) is not {standing.leaf}")
         self.line(2, f"{data} = {box}._data")
 
     def take_apart(self, part: Any, code: str) -> None:
@@ -282,7 +282,7 @@ class Writer:
             kind = type(change.target._grad) if change.what == "grad data" else type(change.target)
             self.wrong(f"type(t{j}) is not {self.name(kind)}")
             if change.what == "grad":
-                self.wrong(f"t{j}.grad_fn is not None")
+                self.wrong(f"t{j}._grad_fn is not None")
             else:
                 value = change.target._grad if change.what == "grad data" else change.target
                 if value._borrowed or value._base is not None:

@@ -261,7 +261,7 @@ def _vjp_of_jvp(cts: Any, inputs: Any, outs: Any, wanted: Any, rule: Any) -> lis
     with enable_grad():
         leaves = [fresh_leaf(zeros(type_of_value(x))) if w else None for x, w in zip(inputs, wanted, strict=True)]
         made = rule.jvp(leaves, inputs, outs)
-    pairs = [(o, ct) for o, ct in zip(made, cts, strict=True) if ct is not None and isinstance(o, Boxed) and o.requires_grad]
+    pairs = [(o, ct) for o, ct in zip(made, cts, strict=True) if ct is not None and isinstance(o, Boxed) and o._requires_grad]
     found = iter(gradient([o for o, _ in pairs], [x for x in leaves if x is not None], [ct for _, ct in pairs], create_graph=True))
     result = []
     for x, w in zip(inputs, wanted, strict=True):

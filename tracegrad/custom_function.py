@@ -221,7 +221,7 @@ def apply_traced(cls: Any, args: Sequence[Any]) -> Any:
         standing=[standing_of(x)._replace(grad=False) for x in values],
     )
     found = list(bind(function_op, [*values, *traced.captures], {"graph": traced.graph, "rule": rule}))
-    node = next((o.grad_fn for o in found if isinstance(o, Value) and o.grad_fn is not None), None)  # type: ignore[attr-defined]
+    node = next((o._grad_fn for o in found if isinstance(o, Value) and o._grad_fn is not None), None)  # type: ignore[attr-defined]
     if node is not None:
         node.title = rule.use.name
     count = len(traced.out_boxed)
@@ -240,7 +240,7 @@ def apply_traced(cls: Any, args: Sequence[Any]) -> Any:
             with set_grad_enabled(False):
                 box._write(settled(value, ""))
             continue
-        if MODE.enabled and box.requires_grad and box.grad_fn is None:
+        if MODE.enabled and box._requires_grad and box._grad_fn is None:
             raise RuntimeError(LEAF)
         box._write(outs[j])
         outs[j] = box

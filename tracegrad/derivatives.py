@@ -78,8 +78,8 @@ class _Inputs:
     def done(self) -> None:
         """What else depends on the leaves, as results of a derivative that go into an enclosing one, is not for anybody to differentiate by them."""
         for x in self.leaves:
-            if x.grad_fn is None:
-                x.requires_grad = False
+            if x._grad_fn is None:
+                x._requires_grad = False
 
     def tree(self, values: Sequence[Any]) -> Any:
         """One entry per leaf, in the structure of the differentiated arguments."""
@@ -97,10 +97,10 @@ class _Reach(NamedTuple):
 
 
 def _reach(outputs: Sequence[Any], leaves: Sequence[Boxed]) -> _Reach:
-    if any(x.grad_fn is not None for x in leaves):
+    if any(x._grad_fn is not None for x in leaves):
         return _Reach(True, False)
     seen = {x._order for x in leaves}
-    stack: list[End] = [o.grad_fn for o in outputs if isinstance(o, Boxed) and o.grad_fn is not None]
+    stack: list[End] = [o._grad_fn for o in outputs if isinstance(o, Boxed) and o._grad_fn is not None]
     whole = True
     while stack:
         node = stack.pop()
@@ -108,7 +108,7 @@ def _reach(outputs: Sequence[Any], leaves: Sequence[Boxed]) -> _Reach:
             continue
         seen.add(node._order)
         if not isinstance(node, Node):
-            if (node.variable if isinstance(node, AccumulateGrad) else node).requires_grad:
+            if (node.variable if isinstance(node, AccumulateGrad) else node)._requires_grad:
                 return _Reach(True, False)
             whole = False
             continue
@@ -125,9 +125,9 @@ def _release(x: Any, keep: bool) -> Any:
 
 def _pruned(x: Any) -> Any:
     """A value without history where that leads to nothing but leaves of derivatives that are done, and so are its tangents."""
-    if not isinstance(x, Boxed) or not (x.requires_grad or x._tangents):
+    if not isinstance(x, Boxed) or not (x._requires_grad or x._tangents):
         return x
-    if x.requires_grad and not _reach([x], ()).keep:
+    if x._requires_grad and not _reach([x], ()).keep:
         return x._untracked()
     tangents = {level: _pruned(t) for level, t in (x._tangents or {}).items()}
     if all(tangents[level] is t for level, t in (x._tangents or {}).items()):
@@ -154,7 +154,7 @@ def _scalar(out: Any, what: str) -> Any:
 
 
 def _gradients(out: Any, leaves: Sequence[Any], ct: Any, reach: _Reach, retain: bool = False) -> list[Any]:
-    if not isinstance(out, Boxed) or not out.requires_grad:
+    if not isinstance(out, Boxed) or not out._requires_grad:
         return [zeros(x.array_type) for x in leaves]
     found = gradient([out], leaves, [ct], create_graph=reach.keep, retain_graph=reach.keep or retain, whole=reach.whole)
     return [zeros(x.array_type) if g is None else g for g, x in zip(found, leaves, strict=True)]
@@ -162,12 +162,12 @@ def _gradients(out: Any, leaves: Sequence[Any], ct: Any, reach: _Reach, retain: 
 
 def _own(g: Any, leaf: Boxed) -> Any:
     """A gradient as the caller's own array: contiguous, writable, not shared, with the face of the argument."""
-    g = plain(_pruned(g) if leaf.grad_fn is None else g)
+    g = plain(_pruned(g) if leaf._grad_fn is None else g)
     if isinstance(g, np.ndarray) and not (g.flags.writeable and g.flags.owndata):
         g = np.array(g)
     if isinstance(leaf, Tensor) and not isinstance(g, Tensor):
         return boxed(Tensor, g) if isinstance(g, Boxed) else transfer(Tensor(np.asarray(g)), place_of(leaf))
-    if isinstance(g, Tensor) and isinstance(g._data, DeviceArray) and not (g.requires_grad or g._tangents):
+    if isinstance(g, Tensor) and isinstance(g._data, DeviceArray) and not (g._requires_grad or g._tangents):
         return Tensor(g._data.copy())
     return g
 
@@ -264,7 +264,7 @@ def vjp(function: Function, *primals: Any, has_aux: bool = False) -> Any:
                     f"a cotangent of shape {getattr(ct, 'shape', ())} was given for a result of shape {getattr(o, 'shape', ())}"
                 )
         cts = [convert(ct, o.dtype) if hasattr(o, "dtype") else ct for ct, o in zip(cts, outs, strict=True)]
-        track = keep or any(isinstance(ct, Boxed) and ct.requires_grad for ct in cts)
+        track = keep or any(isinstance(ct, Boxed) and ct._requires_grad for ct in cts)
         found = gradient(outs, inputs.leaves, cts, create_graph=track, retain_graph=True)
         return unflatten(inputs.spec, [_own(zeros(x.array_type) if g is None else g, x) for g, x in zip(found, inputs.leaves, strict=True)])
 
@@ -399,7 +399,7 @@ def _reverse_jacobian(outs: Sequence[Any], out_spec: Any, inputs: _Inputs, chunk
     rows = []
     for o in outs:
         out_shape = getattr(o, "shape", ())
-        if not isinstance(o, Boxed) or not o.requires_grad:
+        if not isinstance(o, Boxed) or not o._requires_grad:
             found = [np.zeros((*out_shape, *x.shape), x.dtype) for x in inputs.leaves]
         else:
 

@@ -434,7 +434,7 @@ def _bound(jitted: Jitted, instance: Any) -> Any:
 def _result(x: Any) -> Any:
     if isinstance(x, np.ndarray) and x.ndim == 0:
         return x[()]
-    if isinstance(x, Boxed) and not isinstance(x, Tensor) and not isinstance(x._data, Var) and not x.requires_grad and not x._tangents:
+    if isinstance(x, Boxed) and not isinstance(x, Tensor) and not isinstance(x._data, Var) and not x._requires_grad and not x._tangents:
         return x._data[()] if x._data.ndim == 0 else x._data
     return x
 

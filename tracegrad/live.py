@@ -24,7 +24,7 @@ from .tree import unflatten
 
 
 def _wanted(values: Sequence[Any]) -> list[bool]:
-    return [isinstance(x, Boxed) and x.requires_grad for x in values]
+    return [isinstance(x, Boxed) and x._requires_grad for x in values]
 
 
 def kernel_of(entry: Entry, values: Sequence[Any]) -> Compiled | None:
@@ -93,7 +93,7 @@ def recorder(entry: Entry, wanted: Sequence[bool]) -> Callable[[Sequence[Any], S
         results = results_of(record(call_op, operands, params, outs), Tensor, outs, rest)
         if cut:
             # A result that left the tape inside the function.
-            results = tuple([Tensor(r._data) if k in cut and r.requires_grad else r for k, r in enumerate(results)])
+            results = tuple([Tensor(r._data) if k in cut and r._requires_grad else r for k, r in enumerate(results)])
         return results
 
     return recorded

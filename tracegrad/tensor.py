@@ -58,9 +58,9 @@ class Boxed(Operators, Writes, NumpyDispatch):
     boxes_everything: ClassVar[bool] = False
     """Whether every result is boxed (Tensor), or only what may carry a derivative now or after a write into it (Array)."""
 
-    requires_grad: bool
-    grad_fn: Producer | None
-    output_nr: int
+    _requires_grad: bool
+    _grad_fn: Producer | None
+    _output_nr: int
     _tangents: dict[int, Any] | None
     _base: Boxed | None
     _view: tuple[tuple[Op, dict[str, Any]], ...]
@@ -78,7 +78,7 @@ class Boxed(Operators, Writes, NumpyDispatch):
     def __init__(self, data: Any, requires_grad: bool = False) -> None:
         _fill_box(self)
         self._data = data
-        self.requires_grad = requires_grad
+        self._requires_grad = requires_grad
 
     # --- construction by the interpreter -----------------------------------------------------------------------------------------
 
@@ -102,10 +102,10 @@ class Boxed(Operators, Writes, NumpyDispatch):
     def _as(self, face: type[Boxed]) -> Any:
         """The same data at the same place on the tape, in a box of this face."""
         value = face(self._data)
-        value.requires_grad, value._tangents, value._versions = self.requires_grad, self._tangents, self._version_counter
+        value._requires_grad, value._tangents, value._versions = self._requires_grad, self._tangents, self._version_counter
         value._borrowed = self._borrowed
-        if self.requires_grad:
-            value.grad_fn, value.output_nr = self._edge()
+        if self._requires_grad:
+            value._grad_fn, value._output_nr = self._edge()
         return value
 
     def _without(self, level: int) -> Self:
@@ -124,7 +124,7 @@ class Boxed(Operators, Writes, NumpyDispatch):
         if tangents is not None:
             bare = {level: t._untracked() if isinstance(t, Boxed) else t for level, t in tangents.items()}
             tangents = tangents if all(bare[level] is t for level, t in tangents.items()) else bare
-        if not self.requires_grad and tangents is self._tangents:
+        if not self._requires_grad and tangents is self._tangents:
             return self
         value: Self = self.face(self._data)
         value._tangents, value._borrowed = tangents, self._borrowed
@@ -132,8 +132,8 @@ class Boxed(Operators, Writes, NumpyDispatch):
 
     def _end(self) -> Edge:
         """Where a cotangent of this value is sent: to its node, or to the leaf that it is."""
-        if self.grad_fn is not None:
-            return self.grad_fn, self.output_nr
+        if self._grad_fn is not None:
+            return self._grad_fn, self._output_nr
         if not self._order:
             self._ordered()
         return self, 0
@@ -147,8 +147,8 @@ class Boxed(Operators, Writes, NumpyDispatch):
 
     def _edge(self) -> tuple[Producer, int]:
         """The same, by the leaf's node: for those who look at the graph, and for what stands where the leaf stands."""
-        if self.grad_fn is not None:
-            return self.grad_fn, self.output_nr
+        if self._grad_fn is not None:
+            return self._grad_fn, self._output_nr
         # The node holds the leaf and not the other way round, or every leaf would be garbage in a cycle.
         known = self._accumulate
         node = None if known is None else known()
@@ -169,6 +169,17 @@ class Boxed(Operators, Writes, NumpyDispatch):
         return self._versions
 
     _bind = interpret
+
+    # --- the place on the tape, for users: of a view, after what was written into its base -----------------------------------------
+
+    def _current(self) -> Self:
+        if self._base is not None:
+            self._refresh()
+        return self
+
+    requires_grad = property(lambda self: self._current()._requires_grad, doc="Whether operations on this value are recorded.")
+    grad_fn = property(lambda self: self._current()._grad_fn, doc="The node of the tape that made this value; None for a leaf.")
+    output_nr = property(lambda self: self._current()._output_nr, doc="Which of the results of `grad_fn` this value is.")
 
     # --- types -------------------------------------------------------------------------------------------------------------------
 
@@ -258,7 +269,7 @@ class Tensor(TensorMethods, Differentiable, Boxed):
             self._data = found._data if isinstance(found, Boxed) else np.asarray(found)
             return
         self._data = plain_operand(data) if isinstance(data, (np.ndarray, np.generic)) else data
-        self.requires_grad = requires_grad
+        self._requires_grad = requires_grad
 
 
 Array.face, Tensor.face = Array, Tensor
@@ -267,7 +278,7 @@ Array.face, Tensor.face = Array, Tensor
 def _box(data: Any, node: Node | None, output_nr: int) -> Any:
     value = Array(data)
     if node is not None:
-        value.grad_fn, value.output_nr, value.requires_grad = node, output_nr, True
+        value._grad_fn, value._output_nr, value._requires_grad = node, output_nr, True
     return value
 
 
@@ -306,9 +317,9 @@ def inside(x: Any, face: type[Boxed] | None = None) -> Boxed:
         if trace is None or (isinstance(x._data, Var) and x._data.trace is trace):
             return x
         value: Boxed = x.face(trace.lift(x))
-        if x.requires_grad:
-            value.requires_grad = True
-            value.grad_fn, value.output_nr = x._edge()
+        if x._requires_grad:
+            value._requires_grad = True
+            value._grad_fn, value._output_nr = x._edge()
         return value
     data = np.asarray(x)
     if not STATE.traces:
@@ -322,10 +333,10 @@ def fresh_leaf(x: Any, face: type[Boxed] = Array) -> Boxed:
     """A new place on the tape with x's value. Where x has a history the new place leads to it, and is not the same:
     a derivative with respect to it must not pick up what else depends on x."""
     x = inside(x, face)
-    if x.requires_grad and MODE.enabled:
+    if x._requires_grad and MODE.enabled:
         value: Boxed = x.face(x._data)
         node = record(identity_op, [x], {}, [x._data])
-        value.grad_fn, value.requires_grad = node, node is not None
+        value._grad_fn, value._requires_grad = node, node is not None
     else:
         value = x.face(x._data, is_differentiable(x.dtype))
     value._tangents = x._tangents

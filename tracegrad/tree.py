@@ -11,16 +11,27 @@ import optree
 _NAMESPACE = "tracegrad"
 _seen: set[type] = set()
 """The types of leaves that were met; the dataclasses among them have become nodes."""
+_boxes: set[type] = set()
+"""Those of them whose values may be views."""
 
 
 def flatten(tree: Any) -> tuple[list[Any], Any]:
-    """The leaves, and the structure that `unflatten` needs. Dataclasses become nodes when they are first seen."""
+    """The leaves, and the structure that `unflatten` needs. Dataclasses become nodes when they are first seen.
+
+    Views among the leaves are brought up to date with what was written into their bases: whoever takes
+    a tree apart reads the data, the history and the tangents of its leaves.
+    """
     leaves, spec = optree.tree_flatten(tree, namespace=_NAMESPACE)
     if _seen.issuperset(map(type, leaves)):
+        for x in leaves:
+            if type(x) in _boxes and x._base is not None:
+                x._refresh()
         return leaves, spec
     new = {type(x) for x in leaves if not isinstance(x, type)} - _seen
     for cls in new:
         _seen.add(cls)
+        if hasattr(cls, "_refresh"):
+            _boxes.add(cls)
         if dataclasses.is_dataclass(cls):
             _register(cls)
     return flatten(tree) if new else (leaves, spec)

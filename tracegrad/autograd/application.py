@@ -11,7 +11,7 @@ import numpy as np
 
 from ..devices import CPU, Device
 from ..dtypes import is_differentiable
-from ..ir.dispatch import STATE, Value
+from ..ir.dispatch import STATE, Value, current
 from ..ir.op import Op, op
 from ..ops import convert, sum_to
 from ..ops.creation import zeros as zeros_of
@@ -144,6 +144,7 @@ class Use(NamedTuple):
         found = function(self.ctx, *given)
         if not isinstance(found, tuple):
             found = (found,)
+        current(*found)
         if len(found) < self.arity or any(g is not None for g in found[self.arity :]):
             raise RuntimeError(f"function {self.name} returned an incorrect number of gradients (expected {self.arity}, got {len(found)})")
         for k, g in enumerate(found[: self.arity]):
@@ -198,6 +199,7 @@ class Use(NamedTuple):
             given[k] = None if t is None else boxed(self.faces[i], t)
         found = self.cls.jvp(self.ctx, *given)
         found = found if isinstance(found, tuple) else (found,)
+        current(*found)
         if len(found) != len(self.outputs):
             raise RuntimeError(
                 f"{self.cls.__name__}'s jvp returned an invalid number of forward gradients (expected {len(self.outputs)} but got {len(found)})"
@@ -324,7 +326,7 @@ def keep(ctx: FunctionCtx, node: Node, outputs: Sequence[Any]) -> None:
             kept.append(Kept((None, x, 0), -1, None, None))
         else:
             box: Any = x
-            nr = next((k for k, o in enumerate(outputs) if o is x and box.grad_fn is node), -1)
+            nr = next((k for k, o in enumerate(outputs) if o is x and box._grad_fn is node), -1)
             counter = box._version_counter
             if box._past is None:
                 mark(box)
@@ -347,7 +349,7 @@ def read(kept: Kept, reference: Any) -> Any:
     if kept.versions[0] != version:
         raise RuntimeError(modified(data, node, kept.nr, kept.versions[0], version))
     value = kept.face(data, node is not None)
-    value.grad_fn, value.output_nr = node, kept.nr
+    value._grad_fn, value._output_nr = node, kept.nr
     return value
 
 
@@ -355,13 +357,14 @@ def _recorded(cls: Any, args: Sequence[Any]) -> tuple[Any, Use | None, Any]:
     """Run a Function on values of running code: the result, and where it is on the tape its use and node."""
     tensors = tuple(k for k, a in enumerate(args) if isinstance(a, Value))
     given: list[Any] = [args[k] for k in tensors]
-    ctx = FunctionCtx([isinstance(a, Value) and a.requires_grad for a in args])  # type: ignore[attr-defined]
+    ctx = FunctionCtx([isinstance(a, Value) and a._requires_grad for a in args])  # type: ignore[attr-defined]
     executable = MODE.enabled and any(ctx.needs_input_grad)
-    edges = [x._end() if x.requires_grad else None for x in given] if executable else []
+    edges = [x._end() if x._requires_grad else None for x in given] if executable else []
     roots = [x if x._base is None else x._base for x in given]
     output = run_forward(cls, ctx, args)
     outs: list[Any] = list(output) if isinstance(output, tuple) else [output]
     left = ctx._left
+    current(*outs, *left.saved)
     face = next((x.face for x in given if x.boxes_everything), given[0].face if given else None)
     check_dirty(left, args, outs)
     if face is not None and face is not FACE[0]:
@@ -414,6 +417,7 @@ def _level(args: Sequence[Any]) -> int:
 
 
 def applied(cls: Any, args: Sequence[Any]) -> tuple[Any, Use | None]:
+    current(*args)
     level = _level(args)
     if not level:
         output, use, _ = _recorded(cls, args)
@@ -452,8 +456,8 @@ def _with_tangent(saved: Any, args: Sequence[Any], primals: Sequence[Any], tange
             return a
     if isinstance(saved, Value):
         box: Any = saved
-        if isinstance(box.grad_fn, FunctionNode) and box.grad_fn._use is use and tangents[box.output_nr] is not None:
-            return box.face._dual(box, tangents[box.output_nr], level)
+        if isinstance(box._grad_fn, FunctionNode) and box._grad_fn._use is use and tangents[box._output_nr] is not None:
+            return box.face._dual(box, tangents[box._output_nr], level)
     return saved
 
 

@@ -125,7 +125,7 @@ def sweep(
                 if number in ends:
                     results[number, 0] = slots[0]
                 # A leaf that no longer asks for its gradient: the user said so, or it was the argument of a derivative that is done.
-                if accumulate and leaf.requires_grad:
+                if accumulate and leaf._requires_grad:
                     arrive(leaf, slots, create_graph)
                 continue
             hooks = node.hooks
@@ -346,7 +346,7 @@ def gradient(
     whole: bool = False,
 ) -> list[Any]:
     """Vector-Jacobian product on the tape; None for an input that the outputs do not depend on. `whole` as for `sweep`."""
-    roots = [(o._end(), ct) for o, ct in zip(outputs, cotangents, strict=True) if isinstance(o, Value) and o.requires_grad]  # type: ignore[attr-defined]
+    roots = [(o._end(), ct) for o, ct in zip(outputs, cotangents, strict=True) if isinstance(o, Value) and o._requires_grad]  # type: ignore[attr-defined]
     targets = [place(x._end()) for x in inputs]
     with span(f"{STATE.traces[-1].name}: derive") if PROFILES and STATE.traces else OFF:
         found = sweep(roots, targets, create_graph, create_graph if retain_graph is None else retain_graph, whole=whole)

@@ -174,7 +174,7 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
     def backward(ctx: Any, *args: Any) -> Any:
         with set_grad_enabled(False):
             found = function(ctx, *args)
-        tracked = MODE.enabled and any(isinstance(a, Value) and a.requires_grad for a in args)  # type: ignore[attr-defined]
+        tracked = MODE.enabled and any(isinstance(a, Value) and a._requires_grad for a in args)  # type: ignore[attr-defined]
         if not tracked and not STATE.traces:
             return found
         outs = found if isinstance(found, tuple) else (found,)
@@ -188,8 +188,8 @@ def _barred(x: Any, tracked: bool) -> Any:
     if tracked:
         x = x.face(x._data, True)
     result = bind(once_op, [x])
-    if result.grad_fn is not None:
-        result.grad_fn.title = "tracegrad::autograd::Error"
+    if result._grad_fn is not None:
+        result._grad_fn.title = "tracegrad::autograd::Error"
     return result
 
 

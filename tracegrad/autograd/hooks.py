@@ -49,14 +49,14 @@ class TensorHooks:
 
     def leaves(self, tensor: Any) -> None:
         """The tensor is about to get another history."""
-        hooks = None if tensor.grad_fn is None else tensor.grad_fn.hooks
+        hooks = None if tensor._grad_fn is None else tensor._grad_fn.hooks
         if self.retains and hooks is not None:
-            hooks.retained.pop(tensor.output_nr, None)
+            hooks.retained.pop(tensor._output_nr, None)
 
     def moved(self, tensor: Any) -> None:
         """The tensor got another history: what it retains is the gradient of the value it has now."""
-        if self.retains and tensor.grad_fn is not None:
-            hooks_of(tensor.grad_fn).retained[tensor.output_nr] = weakref.ref(tensor)
+        if self.retains and tensor._grad_fn is not None:
+            hooks_of(tensor._grad_fn).retained[tensor._output_nr] = weakref.ref(tensor)
 
 
 class RemovableHandle:
@@ -92,9 +92,9 @@ def boxed(face: Any, x: Any) -> Any:
     if isinstance(x, Value):
         box: Any = x
         value = face(box._data)
-        value.requires_grad, value._tangents = box.requires_grad, box._tangents
-        if box.requires_grad:
-            value.grad_fn, value.output_nr = box._edge()
+        value._requires_grad, value._tangents = box._requires_grad, box._tangents
+        if box._requires_grad:
+            value._grad_fn, value._output_nr = box._edge()
         return value
     return face(x if type(x) is DeviceArray else np.asarray(x))
 
@@ -168,7 +168,7 @@ def register_tensor_hook(tensor: Any, function: Callable[..., Any]) -> Removable
         result = checked(name, ct, function(boxed(face, ct)))
         return ct if result is None else raw_like(ct, result)
 
-    return add_hook(node_hooks(tensor).tensor.setdefault(tensor.output_nr, {}), run)
+    return add_hook(node_hooks(tensor).tensor.setdefault(tensor._output_nr, {}), run)
 
 
 # --- what the sweep calls ------------------------------------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) 
                 box._refresh()
             if box._tangents is not None:
                 dual = True
-            if box.requires_grad:
+            if box._requires_grad:
                 recorded = True
             if box.boxes_everything:
                 face = box.face
@@ -73,7 +73,7 @@ def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) 
             if placed and op.staged is None:
                 result = APPLY[0](op, inputs, data, params)
             elif recorded and op.staged is not None and MODE.enabled and not (STATE.special and SAVING.pairs):
-                result, rest = op.staged(data, [isinstance(x, Value) and x.requires_grad for x in inputs], **params)  # type: ignore[attr-defined]
+                result, rest = op.staged(data, [isinstance(x, Value) and x._requires_grad for x in inputs], **params)  # type: ignore[attr-defined]
             else:
                 result = op.evaluate(*data, **params)
         except (ValueError, TypeError, IndexError) as error:
@@ -128,8 +128,8 @@ def _boxed(face: Any, data: Any, node: Node | None, nr: int) -> Any:
         differentiable = node is not None and data.dtype.kind in "fc"
     box = face(data, differentiable)
     if differentiable:
-        box.grad_fn = node
-        box.output_nr = nr
+        box._grad_fn = node
+        box._output_nr = nr
     return box
 
 
@@ -159,7 +159,7 @@ def _dual(op: Op, inputs: Sequence[Any], params: dict[str, Any], level: int) -> 
     face = next(x.face for x in inputs if isinstance(x, Value))
     # A cast to integers is linear by its rule, but nothing has a derivative with respect to its result.
     dual = [o if t is None or o.dtype.kind not in "fc" else face._dual(o, t, level) for o, t in zip(outs, tangents, strict=True)]
-    node = next((o.grad_fn for o in outs if isinstance(o, Value) and o.grad_fn is not None), None)  # type: ignore[attr-defined]
+    node = next((o._grad_fn for o in outs if isinstance(o, Value) and o._grad_fn is not None), None)  # type: ignore[attr-defined]
     if node is not None and node.op is op and node.saved is not None:
         # A reverse sweep at a deeper level must see the tangents too: what the node reads is replaced by the dual values.
         resave(node, inputs, dual)

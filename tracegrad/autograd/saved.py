@@ -67,7 +67,7 @@ def unpack(saved: Saved, create_graph: bool) -> Any:
     if boxed._data is data:
         now = boxed._versions[0] if boxed._versions is not None else 0
         if now != version and isinstance(data, (np.ndarray, DeviceArray)):
-            producer, nr = (boxed.grad_fn, boxed.output_nr) if boxed.requires_grad else (None, 0)
+            producer, nr = (boxed._grad_fn, boxed._output_nr) if boxed._requires_grad else (None, 0)
             raise RuntimeError(modified(data, producer, nr, now, version))
         value = boxed
     else:
@@ -166,7 +166,7 @@ class Packed:
             return BOX[0](data, None, 0) if STATE.traces else data
         box = FACE[0](data)
         if edge is not None:
-            (box.grad_fn, box.output_nr), box.requires_grad = edge, True
+            (box._grad_fn, box._output_nr), box._requires_grad = edge, True
         return box
 
 
@@ -194,7 +194,7 @@ def packed(saved: Saved, pair: Pair) -> Saved:
         # The box itself only where what it holds stays in its memory; others may hold something else tomorrow.
         root = box if box._base is None else box._base
         tensor = box if box._in_storage(root) else boxed(FACE[0], box._alias())
-        edge = box._edge() if box.requires_grad else None
+        edge = box._edge() if box._requires_grad else None
     pack, unpack = pair
     before = tensor._version_counter[0]
     with _unhooked():

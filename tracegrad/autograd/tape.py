@@ -249,7 +249,7 @@ def record(op: Op, inputs: Sequence[Any], params: dict[str, Any], outs: Sequence
     wanted, bit = 0, 1
     for x in inputs:
         edge = None
-        if isinstance(x, Value) and x.requires_grad:  # type: ignore[attr-defined]
+        if isinstance(x, Value) and x._requires_grad:  # type: ignore[attr-defined]
             box: Any = x
             edge = box._end()
             wanted |= bit

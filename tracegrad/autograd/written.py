@@ -23,9 +23,9 @@ from .versions import Versions
 
 Written = Callable[..., Any]
 BOX: dict[str, Any] = {
-    "requires_grad": False,
-    "grad_fn": None,
-    "output_nr": 0,
+    "_requires_grad": False,
+    "_grad_fn": None,
+    "_output_nr": 0,
     "_tangents": None,
     "_base": None,
     "_view": (),
@@ -123,7 +123,7 @@ def _text(op: Op, wanted: Sequence[int], swapped: bool) -> list[str]:
     # The data of the operands, the face of the result, and who requires grad.
     for k, x in enumerate(names):
         put(1, f"if type({x}) is Tensor or isinstance({x}, Value):", f"    if {x}._base is not None: {x}._refresh()")
-        put(2, f"d{k} = {x}._data", f"if type(d{k}) is not ndarray: {away}", f"t{k} = {x}.requires_grad")
+        put(2, f"d{k} = {x}._data", f"if type(d{k}) is not ndarray: {away}", f"t{k} = {x}._requires_grad")
         put(2, "face = x0.face" if k == 0 else f"if face is not Tensor: face = {x}.face")
         if count > 1:
             put(1, f"elif type({x}) is ndarray and {x}.dtype.char not in STRANGE or type({x}) in NUMBERS:")
@@ -152,7 +152,7 @@ def _text(op: Op, wanted: Sequence[int], swapped: bool) -> list[str]:
         put(2, "node = new(Node)", "node.op = op", "node.params = params", "node.dtype = out.dtype", "node.shape = out.shape")
         put(2, *[f"node.{name} = {value!r}" for name, value in NODE.items()])
         for k in wanted:
-            put(2, f"if t{k}:", f"    e{k} = x{k}.grad_fn", f"    if e{k} is not None: e{k} = (e{k}, x{k}.output_nr)", "    else:")
+            put(2, f"if t{k}:", f"    e{k} = x{k}._grad_fn", f"    if e{k} is not None: e{k} = (e{k}, x{k}._output_nr)", "    else:")
             put(2, f"        if not x{k}._order: x{k}._ordered()", f"        e{k} = (x{k}, 0)")
         for number, which in enumerate(_choices(wanted)):
             depth = 2
@@ -184,7 +184,7 @@ def _text(op: Op, wanted: Sequence[int], swapped: bool) -> list[str]:
         # After its edges, which may have numbered leaves: consumers have higher numbers.
         if swapped and op.name in REFLECTED:
             put(2, "if type(x0) is int or type(x0) is float:", f"    node.title = {REFLECTED[op.name]!r}")
-        put(2, "node._order = next_number()", "box.grad_fn = node", "box.requires_grad = True")
+        put(2, "node._order = next_number()", "box._grad_fn = node", "box._requires_grad = True")
     if op.view:
         # As `_viewed` does it where NumPy has made a view of storage that may be written.
         put(1, "owner = out.base", "if owner is not None and (owner is d0 or owner is d0.base) and type(x0._view) is tuple and enabled:")

@@ -111,9 +111,9 @@ call_op = op(
 
 def settled(x: Any, history: str) -> Any:
     """A result that stands on the tape where the function's own would stand: nowhere, or where a sweep has been already."""
-    if history == "live" or not isinstance(x, Boxed) or (not history and not x.requires_grad):
+    if history == "live" or not isinstance(x, Boxed) or (not history and not x._requires_grad):
         return x
-    if isinstance(x._data, Var) and x.requires_grad:
+    if isinstance(x._data, Var) and x._requires_grad:
         x = bind(no_grad_op, [x])
     value = x._untracked()
     return spent(x._data, value) if history == "spent" and MODE.enabled else value
@@ -124,7 +124,7 @@ def spent(data: Any, value: Any = None) -> Any:
     value = Tensor(data) if value is None else value
     node = Node(call_op, {}, (), Plan((), (), ()), [], [data])
     node.saved = None
-    value.requires_grad, value.grad_fn = True, node
+    value._requires_grad, value._grad_fn = True, node
     return value
 
 

@@ -39,7 +39,7 @@ DEEPCOPY = (
 
 def cut(tensor: Any) -> None:
     """Make a tensor a leaf that does not require grad."""
-    tensor.grad_fn, tensor.output_nr, tensor.requires_grad = None, 0, False
+    tensor._grad_fn, tensor._output_nr, tensor._requires_grad = None, 0, False
 
 
 def remade(face: Any, data: Any, requires_grad: bool) -> Any:
@@ -55,13 +55,32 @@ class Differentiable(Value):
     # --- the graph ---
 
     @property
+    def requires_grad(self: Any) -> bool:
+        """Whether operations on this tensor are recorded; of a leaf it may be set."""
+        current: bool = self._current()._requires_grad
+        return current
+
+    @requires_grad.setter
+    def requires_grad(self: Any, requires_grad: bool) -> None:
+        self.requires_grad_(requires_grad)
+
+    @requires_grad.deleter
+    def requires_grad(self: Any) -> None:
+        raise AttributeError("requires_grad cannot be deleted: set it to False, or take x.detach()")
+
+    @property
     def is_leaf(self: Any) -> bool:
         """Whether this tensor was not computed from tensors that require grad."""
         return self.grad_fn is None
 
     def requires_grad_(self: Any, requires_grad: bool = True) -> Any:
         """Record (or stop recording) operations on this leaf."""
-        if not requires_grad and self.grad_fn is not None:
+        given: Any = requires_grad
+        if given is not True and given is not False and type(given) is not np.bool_:
+            raise TypeError(f"requires_grad must be a bool, but got {type(requires_grad).__name__} ({requires_grad!r:.60})")
+        if self._base is not None:
+            self._refresh()
+        if not requires_grad and self._grad_fn is not None:
             raise RuntimeError(
                 "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that "
                 "doesn't require "
@@ -72,7 +91,7 @@ class Differentiable(Value):
         if requires_grad and self.is_inference() and not MODE.inference:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         self._touch()
-        self.requires_grad = bool(requires_grad)
+        self._requires_grad = bool(requires_grad)
         return self
 
     def backward(self: Any, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None) -> None:
@@ -186,7 +205,7 @@ class Differentiable(Value):
     def _accumulate_grad(self: Any, ct: Any, create_graph: bool = False, alone: bool = False) -> None:
         """Add a cotangent to `.grad`, in place where nothing has to be recorded, so that whoever holds `.grad` sees it. An array that
         nobody else holds (`alone`) becomes the gradient itself."""
-        if not self.requires_grad:
+        if not self._requires_grad:
             return  # detached in place since
         if alone and self._grad is None and type(ct) is np.ndarray and not (SPECIAL and STATE.special):
             data = self._data
@@ -255,7 +274,7 @@ class Differentiable(Value):
 
     def numpy(self: Any, *, force: bool = False) -> np.ndarray[Any, Any]:
         """An ndarray on the same memory; writes go both ways, and count as writes into the tensor. `force` detaches first."""
-        if self.requires_grad and not force:
+        if self.requires_grad and MODE.enabled and not force:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         self._refresh()
         if type(self._data) is DeviceArray:
@@ -368,7 +387,7 @@ class Differentiable(Value):
     def __copy__(self: Any) -> Any:
         """The same memory, as a leaf."""
         value = self.detach()
-        value.requires_grad = self.requires_grad
+        value._requires_grad = self.requires_grad
         return value
 
     def __reduce__(self: Any) -> Any:

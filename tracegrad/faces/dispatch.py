@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from ..autograd.mode import MODE
 from ..errors import ConcretizationError
 from ..ir.dispatch import Value
 from ..ir.graph import Var
@@ -195,9 +196,10 @@ class NumpyDispatch(Value):
         self._refresh()
         if isinstance(self._data, Var) and is_left_over(self._data):
             raise left_over(self._data)
-        if isinstance(self._data, Var) or self._tangents or self.requires_grad:
+        tracked = self._requires_grad and (MODE.enabled or not self.boxes_everything)
+        if isinstance(self._data, Var) or self._tangents or tracked:
             library = inside_library()
-            if self.boxes_everything and self.requires_grad and not library and not isinstance(self._data, Var):
+            if self.boxes_everything and self._requires_grad and not library and not isinstance(self._data, Var):
                 raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
             raise ConcretizationError(
                 f"{user_line()}: a traced or differentiated array ({self.array_type}) cannot become a plain ndarray, which would lose its "

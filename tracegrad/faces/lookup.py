@@ -70,7 +70,7 @@ def tracked(x: Any) -> bool:
     """Whether converting a boxed value to an ndarray would lose a trace, a gradient or a tangent."""
     if isinstance(x, Value):
         x._refresh()  # type: ignore[attr-defined]
-    return isinstance(x, Value) and (isinstance(x._data, Var) or bool(x._tangents) or x.requires_grad)  # type: ignore[attr-defined]
+    return isinstance(x, Value) and (isinstance(x._data, Var) or bool(x._tangents) or x._requires_grad)  # type: ignore[attr-defined]
 
 
 def plain(x: Any) -> Any:

@@ -74,8 +74,8 @@ def _reflected(function: Function) -> Any:
     def method(self: Any, other: Any) -> Any:
         if isinstance(other, OPERANDS):
             result = function(other, self)
-            if title is not None and isinstance(other, (int, float)) and getattr(result, "grad_fn", None) is not None:
-                result.grad_fn.title = title
+            if title is not None and isinstance(other, (int, float)) and getattr(result, "_grad_fn", None) is not None:
+                result._grad_fn.title = title
             return result
         if isinstance(other, (list, tuple)):
             return function(array_of(other), self)

@@ -18,10 +18,10 @@ from ..ops.transfer import place_of, transfer
 
 def titled(result: Any, title: str, *sources: Any) -> Any:
     """Give the node that ended a composition the name that torch's users know: `MeanBackward0` for a sum and a division."""
-    node = getattr(result, "grad_fn", None)
+    node = getattr(result, "_grad_fn", None)
     if node is not None:
         for s in sources:
-            if node is getattr(s, "grad_fn", None):
+            if node is getattr(s, "_grad_fn", None):
                 return result
         node.title = title if "Backward" in title else f"{title}Backward0"
     return result

@@ -302,7 +302,7 @@ class TensorShapes(Value):
     def _pieces(self: Any, name: str, axis: int, keys: Sequence[Any]) -> tuple[Any, ...]:
         """Views of all parts, which one node has made; they may not be written where that would be recorded."""
         before = (slice(None),) * axis
-        one = self.requires_grad and MODE.enabled and len(keys) > 1 and not STATE.traces and not (self._tangents and STATE.levels)
+        one = self._requires_grad and MODE.enabled and len(keys) > 1 and not STATE.traces and not (self._tangents and STATE.levels)
         recorded, MODE.enabled = MODE.enabled, MODE.enabled and not one
         try:
             parts = tuple([self[(*before, key) if axis else key] for key in keys])
@@ -316,7 +316,7 @@ class TensorShapes(Value):
             if part._base is not None:
                 part._view = untracked(part._view, ONE_OF_MANY, k, name)
             if one:
-                part.grad_fn, part.output_nr, part.requires_grad = node, k, True
+                part._grad_fn, part._output_nr, part._requires_grad = node, k, True
         return parts
 
     def unbind(self: Any, dim: int = 0) -> tuple[Any, ...]:

@@ -91,7 +91,7 @@ class TensorUpdates(Value):
         source = ops.convert(source, self.dtype)
 
         def taken(x: Any, source: Any) -> Any:
-            if x.requires_grad or getattr(source, "requires_grad", False):
+            if x._requires_grad or getattr(source, "_requires_grad", False):
                 return titled(ops.where(False, x, source), title + "Backward0", x, source)
             return ops.broadcast_to(source, x.shape)
 

@@ -24,13 +24,13 @@ def note_write(op: Op, params: dict[str, Any], root: Any, y: Any) -> Any:
     not read. None where it is no such box."""
     if op.name not in ("slice", "select") or any(s != 1 for s in params["step"]) or root._tangents or 0 in params["size"]:
         return None
-    if params["size"] == root.shape or not (root.requires_grad or getattr(y, "requires_grad", False)):
+    if params["size"] == root.shape or not (root._requires_grad or getattr(y, "_requires_grad", False)):
         return None
     node = record(
         slice_put_op, [root, ops.reshape(y, params["size"]) if op.name == "select" else y], {"start": params["start"]}, [root._data]
     )
     noted = root.face(root._data)
-    noted.grad_fn, noted.requires_grad = node, node is not None
+    noted._grad_fn, noted._requires_grad = node, node is not None
     return noted
 
 

@@ -69,7 +69,7 @@ def untracked(steps: Sequence[Any], text: str, *given: Any) -> Untracked:
     return made
 
 
-CHANGING = ("_data", "_grad", "_past", "_seen", "_tangents", "grad_fn", "output_nr", "requires_grad")
+CHANGING = ("_data", "_grad", "_past", "_seen", "_tangents", "_grad_fn", "_output_nr", "_requires_grad")
 """The attributes of a box that a function may change."""
 
 
@@ -173,13 +173,13 @@ class Writes(Value):
             self._hooks.leaves(self)
         if isinstance(new, Writes):
             box: Any = new
-            if box.requires_grad:
-                self.grad_fn, self.output_nr = box._edge()
+            if box._requires_grad:
+                self._grad_fn, self._output_nr = box._edge()
             else:
-                self.grad_fn, self.output_nr = None, 0
-            self.requires_grad, self._tangents = box.requires_grad, box._tangents
+                self._grad_fn, self._output_nr = None, 0
+            self._requires_grad, self._tangents = box._requires_grad, box._tangents
         else:
-            self.requires_grad, self.grad_fn, self._tangents = False, None, None
+            self._requires_grad, self._grad_fn, self._tangents = False, None, None
         if self._hooks is not None:
             self._hooks.moved(self)
 
@@ -190,7 +190,7 @@ class Writes(Value):
         if MODE.enabled or not self.boxes_everything:
             self._data = new._data if isinstance(new, Value) else np.asarray(new)
             self._adopt(new)
-        elif STATE.traces and self.requires_grad:
+        elif STATE.traces and self._requires_grad:
             # The tape still leads to what the box was, and the graph has to say so.
             trace = STATE.traces[-1]
             (self._data,) = trace.emit(overwritten_op, [self, new], {})
@@ -213,10 +213,10 @@ class Writes(Value):
         if type(data) is not np.ndarray or type(root._data) is not np.ndarray or root._borrowed or root._tangents is not None:
             return None
         if MODE.enabled:
-            if root.requires_grad:
+            if root._requires_grad or self._requires_grad:
                 return None
             for x in values:
-                if isinstance(x, Value) and x.requires_grad:  # type: ignore[attr-defined]
+                if isinstance(x, Value) and x._requires_grad:  # type: ignore[attr-defined]
                     return None
         return data if data.flags.writeable and type(root._versions) is not Uncounted else None
 
@@ -238,8 +238,8 @@ class Writes(Value):
         counter = root._version_counter
         if self._in_storage(root) and not (isinstance(new, Value) and isinstance(new._data, Var)):
             self._check_write(root, new)
-            tracked = isinstance(new, Writes) and (new.requires_grad or bool(new._tangents))
-            tracked = (tracked or root.requires_grad or bool(root._tangents)) and (MODE.enabled or bool(root._tangents))
+            tracked = isinstance(new, Writes) and (new._requires_grad or bool(new._tangents))
+            tracked = (tracked or root._requires_grad or bool(root._tangents)) and (MODE.enabled or bool(root._tangents))
             whole = (new if self is root else self._through(root, new, not STATE.special)) if tracked else None
             if STATE.special:
                 before_write(self._data)
@@ -264,7 +264,7 @@ class Writes(Value):
                 self._view = untracked(self._view, OF_FUNCTION.format(nr=nr, name=name))
             else:
                 self._base, self._view = None, ()
-        self.grad_fn, self.output_nr, self.requires_grad = node, nr, True
+        self._grad_fn, self._output_nr, self._requires_grad = node, nr, True
 
     def _passed_by(self: Any, node: Any, nr: int, name: str) -> Any:
         """This input of a Function as its result: a view, with the Function's node where there is one."""
@@ -275,7 +275,7 @@ class Writes(Value):
             view._view, view._seen = untracked(self._view, OF_FUNCTION.format(nr=nr, name=name)), root._version_counter[1]
         view._borrowed = self._borrowed
         if node is not None:
-            view.grad_fn, view.output_nr, view.requires_grad = node, nr, True
+            view._grad_fn, view._output_nr, view._requires_grad = node, nr, True
         return view
 
     def _written_by(self: Any, node: Any, nr: int, leaf: str) -> None:
@@ -285,10 +285,10 @@ class Writes(Value):
         counter.written()
         if node is None:
             return
-        if root.requires_grad and root.grad_fn is None:
+        if root._requires_grad and root._grad_fn is None:
             raise RuntimeError(leaf)
         result = self.face(self._data.copy(), True)
-        result.grad_fn, result.output_nr = node, nr
+        result._grad_fn, result._output_nr = node, nr
         root._adopt(result if root is self else self._through(root, result))
         counter[1] += 1
         if root is not self:
@@ -318,19 +318,24 @@ class Writes(Value):
         """Refuse writes into memory that would be wrong, or that could not be recorded."""
         if type(root._versions) is Uncounted and not MODE.inference:
             raise RuntimeError(INFERENCE)
-        if MODE.enabled and (root.requires_grad or any(isinstance(x, Writes) and x.requires_grad for x in values)):
+        tracked = (root, self, *values)
+        if MODE.enabled and any(isinstance(x, Writes) and x._requires_grad for x in tracked):
             if type(self._view) is Untracked:
                 text, given = self._view.reason
                 raise RuntimeError(text.format(*given))
-            # A dual tensor made of a leaf shares its memory and leads to its place in the graph.
-            dual = isinstance(root.grad_fn, AccumulateGrad)
-            if root.requires_grad and (root.grad_fn is None or dual):
-                raise RuntimeError(LEAF if self is root and not dual else LEAF.replace("a leaf", "a view of a leaf", 1))
+            self._check_leaf(root)
         if not self._data.flags.writeable:
             repeated = any(stride == 0 and size > 1 for stride, size in zip(self._data.strides, self._data.shape, strict=True))
             if repeated or not root._data.flags.writeable:
                 raise RuntimeError(EXPANDED if repeated or 0 in root._data.strides else READ_ONLY)
             self._data.flags.writeable = True  # a broadcast view that repeats nothing
+
+    def _check_leaf(self: Any, root: Any) -> None:
+        """Refuse a recorded write to a leaf, or to a view whose base is one."""
+        # A dual tensor made of a leaf shares its memory and leads to its place in the graph.
+        dual = isinstance(root._grad_fn, AccumulateGrad)
+        if (root._requires_grad or self._requires_grad) and (root._grad_fn is None or dual):
+            raise RuntimeError(LEAF if self is root and not dual else LEAF.replace("a leaf", "a view of a leaf", 1))
 
     def _update_at_once(self: Any, ufunc: np.ufunc, other: Any) -> bool:
         """`self = ufunc(self, other)` in place, by NumPy alone, where nothing is recorded; whether that could be done."""
@@ -354,11 +359,11 @@ class Writes(Value):
         of what it was, so that views that were made of it still know what they show."""
         self._refresh()
         root = self if self._base is None else self._base
-        if MODE.enabled and root.requires_grad and root.grad_fn is None:
-            raise RuntimeError(LEAF if self is root else LEAF.replace("a leaf", "a view of a leaf", 1))
+        if MODE.enabled:
+            self._check_leaf(root)
         former = self._alias() if self is root else self
-        if self is root and self.grad_fn is None:
-            former.grad_fn = None
+        if self is root and self._grad_fn is None:
+            former._grad_fn = None
         # Where the tensor has a history, that follows the change of shape, recorded or not; and it may be written as before.
         recorded, MODE.enabled = MODE.enabled, True
         try:
@@ -370,7 +375,7 @@ class Writes(Value):
                 self._keep_past()
             self._touch()
             self._data, self._base, self._view, self._seen = view._data, view._base, view._view, view._seen
-            if MODE.enabled or self.grad_fn is not None:
+            if MODE.enabled or self._grad_fn is not None:
                 self._adopt(view)
         counter = root._version_counter
         if type(counter) is not Uncounted:
@@ -388,13 +393,13 @@ class Writes(Value):
         before, tracked = self, False
         if self._in_storage(root):
             self._check_write(root, *arguments, *options.values())
-            tracked = MODE.enabled and any(isinstance(x, Writes) and x.requires_grad for x in (self, *arguments, *options.values()))
+            tracked = MODE.enabled and any(isinstance(x, Writes) and x._requires_grad for x in (self, *arguments, *options.values()))
             if tracked:
                 # The rule of the operation may read what is about to be overwritten: it gets a copy.
                 before = self._kept()
         given = {name: before if x is self else x for name, x in options.items()} if options else options
         new = self._fitted(function(before, *[before if x is self else x for x in arguments], **given))
-        if tracked and self.requires_grad and not (isinstance(new, Writes) and new.requires_grad):
+        if tracked and self._requires_grad and not (isinstance(new, Writes) and new._requires_grad):
             # What does not depend on the old value, or not smoothly, keeps its place on the tape, with a gradient of 0.
             new = ops.where(False, before, new)
         self._write(new)
@@ -426,6 +431,6 @@ class Writes(Value):
 
 def entitle(result: Any, title: str, *sources: Any) -> None:
     """Name the node that recorded a write through a view, if a new one did: torch's users know it as one."""
-    node = result.grad_fn if isinstance(result, Writes) else None
-    if node is not None and all(node is not getattr(source, "grad_fn", None) for source in sources):
+    node = result._grad_fn if isinstance(result, Writes) else None
+    if node is not None and all(node is not getattr(source, "_grad_fn", None) for source in sources):
         node.title = title

@@ -37,6 +37,14 @@ SPECIAL: set[int] = set()
 """The threads in which `STATE.special` is not 0: while the set is empty, which is quick to see, no thread need look at its state."""
 
 
+def current(*values: Any) -> None:
+    """Bring views among these values up to date with what was written into their bases: call it before
+    their data, history or tangents are read."""
+    for x in values:
+        if isinstance(x, Value) and x._base is not None:  # type: ignore[attr-defined]
+            x._refresh()  # type: ignore[attr-defined]
+
+
 class State(threading.local):
     """What is per thread: the open traces, innermost last."""
 

@@ -99,7 +99,7 @@ class Recorder:
                 entry.memory = made(outs)
             if self.flops:
                 entry.flops = flops(op.name, inputs, outs)
-            node = getattr(outs[0], "grad_fn", None) if outs else None
+            node = getattr(outs[0], "_grad_fn", None) if outs else None
             if node is not None:
                 entry.sequence = node._order
         finally:

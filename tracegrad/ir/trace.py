@@ -108,7 +108,7 @@ class Trace:
                 x = data = np.array(data.tolist())
         key: Any = id(data)
         if isinstance(x, Value):
-            key = (key, id(x.grad_fn), x.output_nr, id(x._tangents))  # type: ignore[attr-defined]
+            key = (key, id(x._grad_fn), x._output_nr, id(x._tangents))  # type: ignore[attr-defined]
         found = self.captures.get(key)
         if found is None:
             type = data.type if isinstance(data, Var) else type_of(data)
@@ -117,7 +117,7 @@ class Trace:
             elif not isinstance(data, (np.ndarray, Var)):
                 x = np.asarray(x)
             found = self.captures[key] = (Var(type, getattr(data, "name", ""), self), (x, data))
-            if isinstance(x, Value) and x.requires_grad:  # type: ignore[attr-defined]
+            if isinstance(x, Value) and x._requires_grad:  # type: ignore[attr-defined]
                 self.live.add(found[0])
         return found[0]
 

@@ -75,8 +75,8 @@ def _tensor(x: Any) -> Any:
         return x
     if not isinstance(x, Boxed):
         return Tensor(np.asarray(x))
-    value = Tensor(x._data, x.requires_grad)
-    value.grad_fn, value.output_nr, value._tangents = x.grad_fn, x.output_nr, x._tangents
+    value = Tensor(x._data, x._requires_grad)
+    value._grad_fn, value._output_nr, value._tangents = x._grad_fn, x._output_nr, x._tangents
     return value
 
 

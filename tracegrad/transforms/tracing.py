@@ -13,7 +13,7 @@ from ..devices import Device, DeviceArray
 from ..dtypes import SHORT, SUPPORTED, is_differentiable
 from ..errors import DTypeError, TracegradError
 from ..faces.writing import CHANGING
-from ..ir.dispatch import STATE
+from ..ir.dispatch import STATE, current
 from ..ir.graph import Graph, Var
 from ..ir.graph import Node as GraphNode
 from ..ir.operands import plain_array
@@ -126,7 +126,7 @@ def trace_function(
                 grads = {}
             history = (
                 *[history_of(x, trace) for x in leaves],
-                *["" if boxes[k].grad_fn is None else history_of(boxes[k], trace) for k in written],
+                *["" if boxes[k]._grad_fn is None else history_of(boxes[k], trace) for k in written],
                 *["" if c.what == "data" and _stays(c.target, trace) else history_of(v, trace) for c, v in done if v is not None],
             )
             graph, captures = trace.finish([*results, *[counter for _, counter in drawn]])
@@ -138,7 +138,7 @@ def trace_function(
     # What only the trace itself held is now held by the captures alone.
     del boxes, args, kwargs, result, leaves, results, before, changed
     trace.captures.clear()
-    if trace.live and (any(s.tracked for s in standing) or any(isinstance(x, Boxed) and x.requires_grad for x in captures)):
+    if trace.live and (any(s.tracked for s in standing) or any(isinstance(x, Boxed) and x._requires_grad for x in captures)):
         graph = cut_history(graph, trace.live, history)
     graph, kept = fold_constants(graph, captures)
     return Traced(
@@ -173,10 +173,10 @@ NOWHERE = Standing()
 
 def standing_of(x: Any) -> Standing:
     """Where a value stands on the tape."""
-    if not isinstance(x, Boxed) or not x.requires_grad:
+    if not isinstance(x, Boxed) or not x._requires_grad:
         return NOWHERE
-    leaf = x.grad_fn is None
-    return Standing(True, leaf, leaf and isinstance(x._grad, Boxed) and not x._grad.requires_grad)
+    leaf = x._grad_fn is None
+    return Standing(True, leaf, leaf and isinstance(x._grad, Boxed) and not x._grad._requires_grad)
 
 
 def _to_arguments(
@@ -193,8 +193,8 @@ def _to_arguments(
             yield Change(k, "grad", box._grad is not None), box._grad
         elif k in grads and old._data is not grads[k]:
             yield Change(k, "grad data", True), old
-        if box.requires_grad != s.tracked and box.grad_fn is None and box._data is v:
-            yield Change(k, "flag", box.requires_grad), None
+        if box._requires_grad != s.tracked and box._grad_fn is None and box._data is v:
+            yield Change(k, "flag", box._requires_grad), None
 
 
 def _to_others(trace: Trace, boxes: Sequence[Boxed]) -> Iterator[tuple[Change, Any]]:
@@ -208,18 +208,18 @@ def _to_others(trace: Trace, boxes: Sequence[Boxed]) -> Iterator[tuple[Change, A
             yield Change(box, "data", True), box
         if box._grad is not was["_grad"] or (box._grad is None and key in trace.answered):
             yield Change(box, "grad", box._grad is not None), box._grad
-        if box.requires_grad != was["requires_grad"] and box.grad_fn is None and was["grad_fn"] is None:
-            yield Change(box, "flag", box.requires_grad), None
+        if box._requires_grad != was["_requires_grad"] and box._grad_fn is None and was["_grad_fn"] is None:
+            yield Change(box, "flag", box._requires_grad), None
 
 
 def _stays(box: Any, trace: Trace) -> bool:
     """Whether a box that was written to stands where it stood on the tape."""
-    return box.grad_fn is trace.touched[id(box)][1][0][CHANGING.index("grad_fn")]
+    return box._grad_fn is trace.touched[id(box)][1][0][CHANGING.index("_grad_fn")]
 
 
 def check_hooks(boxes: Sequence[Boxed], results: Sequence[Any], trace: Trace, born: int) -> None:
     """An error where a hook that the function registered waits for a gradient that is computed outside, from the graph."""
-    nodes: list[Any] = [x.grad_fn for x in results if history_of(x, trace) == "live" and x.grad_fn is not None]
+    nodes: list[Any] = [x._grad_fn for x in results if history_of(x, trace) == "live" and x._grad_fn is not None]
     waiting = bool(nodes) and any(b._hooks is not None and b._hooks.node.waits() for b in boxes)
     seen: set[int] = set()
     while nodes and not waiting:
@@ -239,13 +239,13 @@ def check_hooks(boxes: Sequence[Boxed], results: Sequence[Any], trace: Trace, bo
 
 def history_of(x: Any, trace: Trace) -> str:
     """Whether reverse mode goes through a result, and whether a sweep inside the trace freed what it would need."""
-    if not isinstance(x, Boxed) or not x.requires_grad:
+    if not isinstance(x, Boxed) or not x._requires_grad:
         return ""
     # What was there before the trace, and is returned as it is, stands where it stood.
     if isinstance(x._data, Var) and x._data.trace is trace and x._data not in trace.live:
         return ""
     seen: set[int] = set()
-    stack: list[End] = [x.grad_fn] if x.grad_fn is not None else []
+    stack: list[End] = [x._grad_fn] if x._grad_fn is not None else []
     while stack:
         node = stack.pop()
         if node._order in seen or not isinstance(node, Node):
@@ -291,6 +291,7 @@ def refreshed(x: Boxed) -> Boxed:
 
 def check_leaf(x: Any, who: str) -> None:
     """A TypeError where `x` is nothing that a graph can hold."""
+    current(x)
     if isinstance(x, (Boxed, bool, int, float, complex, np.generic)):
         dtype = getattr(x, "dtype", None)
     elif isinstance(x, np.ndarray):
@@ -337,7 +338,7 @@ def plain(x: Any) -> Any:
     if isinstance(x, Tensor):
         return x
     if isinstance(x, Boxed):
-        if isinstance(x._data, Var) or x.requires_grad or (x._tangents and any(k in STATE.levels for k in x._tangents)):
+        if isinstance(x._data, Var) or x._requires_grad or (x._tangents and any(k in STATE.levels for k in x._tangents)):
             return x
         x = Tensor(x._data) if type(x._data) is DeviceArray else unbox(x)
     return x[()] if isinstance(x, np.ndarray) and x.ndim == 0 else x
