@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,9 +14,10 @@ from ..types import SIZES, ArrayType, Int, Shape
 from .analysis import Analysis
 from .bounds import Facts
 from .fission import NOTHING, Own, by_lane, in_blocks, in_turn
+from .indices import is_one
 from .joining import join
 from .lanes import lanes
-from .lower import Emitter, Storage, is_one
+from .lower import Emitter, Storage
 from .memory import plan, prune, seen_through
 from .names import Names, templates
 from .nests import Nests
@@ -40,9 +40,6 @@ def schedule(graph: Graph, layouts: tuple[str, ...], device: bool = False) -> ke
 
     device      whether a GPU runs it: then batches of loops do not go block by block, which is for few threads with caches of their own
     """
-    limit = sys.getrecursionlimit()
-    # Long chains of elementwise operations are walked recursively.
-    sys.setrecursionlimit(max(limit, 20000 + 20 * len(graph.nodes)))
     SIZES.open.append(Facts(graph.sizes.hints, graph.sizes.guards))
     try:
         graph = told_apart(graph)
@@ -56,7 +53,6 @@ def schedule(graph: Graph, layouts: tuple[str, ...], device: bool = False) -> ke
         return Builder(graph, layouts, sizes, device).program()
     finally:
         SIZES.open.pop()
-        sys.setrecursionlimit(limit)
 
 
 def in_memory_order(graph: Graph, layouts: tuple[str, ...]) -> Graph:
@@ -149,10 +145,10 @@ class Builder:
         tasks = self.tasks(graph, outputs)
         for part in in_turn(tasks, self.own):
             for bundle in bundles(part, 0):
-                self.top(bundle, [t for t in tasks if t not in bundle], outputs)
+                self.top(bundle, tasks, outputs)
 
-    def top(self, bundle: list[Task], others: list[Task], outputs: Sequence[Storage]) -> None:
-        """One bundle as phases."""
+    def top(self, bundle: list[Task], tasks: list[Task], outputs: Sequence[Storage]) -> None:
+        """One bundle of all these tasks as phases."""
         if len(self.emitter.scopes[0].statements) > LONG:
             # Phases compile as functions of their own where they are many, which keeps compilation linear.
             self.flush()
@@ -175,7 +171,7 @@ class Builder:
                 self.flush()
             return
         reducing = [t for t in bundle if t.axes[0].reduced]
-        rowwise = self.rowwise(bundle, others, outputs)
+        rowwise = self.rowwise(bundle, [t for t in tasks if t not in bundle], outputs)
         groups = stages(bundle, 0, rowwise)
         if not reducing and not rowwise and len(groups) == 1 and len(parts(bundle, 0) or ()) == 1:
             with self.emitter.scope() as body:

@@ -21,9 +21,18 @@ from ..ir.graph import Atom, Literal, Node, Var
 from ..types import Int, Shape
 from .bounds import divides, nonnegative, reshape_index
 from .counts import counted_by
+from .indices import Index, aligned, is_one, place
 from .names import Names, comment_of, place_of
+from .steps import Steps, run
 
-Index = tuple[Int, ...]
+COMBINING = {
+    "add": "{x} + {y}",
+    "mul": "{x} * {y}",
+    "max": "maximum({x}, {y})",
+    "min": "minimum({x}, {y})",
+    "and": "{x} & {y}",
+    "or": "{x} | {y}",
+}
 UNROLLED = 8
 """A reduction over at most this many elements is one expression."""
 SMALL = 4
@@ -63,20 +72,10 @@ class Probe:
     cuts: dict[str, set[Int]] = field(default_factory=dict)
 
 
-def is_one(size: Int) -> bool:
-    return isinstance(size, int) and size == 1
-
-
 def is_small(shape: Shape) -> bool:
     """Whether an array is small enough to be written out, element by element."""
     size = integers.product(shape)
     return isinstance(size, int) and 0 < size <= SMALL
-
-
-def aligned(index: Index, shape: Shape) -> Index:
-    """The index of an operand of `shape` for an element of the broadcast result."""
-    mine = index[len(index) - len(shape) :]
-    return tuple(0 if is_one(s) else i for i, s in zip(mine, shape, strict=True))
 
 
 def nothing(dtype: np.dtype[Any]) -> kernel.Literal:
@@ -212,6 +211,14 @@ class Emitter:
 
     def element(self, atom: Atom, index: Index) -> kernel.Expression:
         """One element of a variable or a literal, as a name or a constant."""
+        return self.ready(atom, index) or run(self.making(atom, index), self.ready, self.making)
+
+    def computed(self, var: Var, index: Index) -> kernel.Expression:
+        """One element by its definition, even where the variable is stored."""
+        return run(self.making(var, index), self.ready, self.making)
+
+    def ready(self, atom: Atom, index: Index) -> Any:
+        """What need not be computed; None for what must be."""
         if isinstance(atom, Literal):
             if isinstance(atom.value, integers.Integer):
                 return kernel.Index(atom.value)
@@ -228,7 +235,7 @@ class Emitter:
             return nothing(atom.type.dtype)
         if atom in self.storage:
             return self.load(atom, index)
-        return self.computed(atom, index)
+        return None
 
     def load(self, var: Var, index: Index) -> kernel.Expression:
         where = self.storage[var]
@@ -244,38 +251,43 @@ class Emitter:
             self.remember(var, index, name)
             return name
 
-    def computed(self, var: Var, index: Index) -> kernel.Expression:
-        """One element by its definition, even where the variable is stored."""
+    def making(self, var: Any, index: Index) -> Steps[kernel.Expression]:
+        """One element by its definition."""
         with self.at(self.depth_of(index)):
-            value = self.define(var, index)
+            value = yield from self.define(var, index)
             self.remember(var, index, value)
             return value
 
-    def define(self, var: Var, index: Index) -> kernel.Expression:
+    def define(self, var: Var, index: Index) -> Steps[kernel.Expression]:
         if var not in self.definitions:
             return self.load(var, index)
         node, _ = self.definitions[var]
         rule = node.op.lowering
         match rule:
             case lowering.Pointwise():
-                return self.pointwise(node, rule, var, index)
+                return (yield from self.pointwise(node, rule, var, index))
             case lowering.View():
-                return self.viewed(node, rule, index)
+                return (yield from self.viewed(node, rule, index))
             case lowering.Piecewise():
-                return self.piecewise(node, rule, var, index)
+                return (yield from self.piecewise(node, rule, var, index))
             case lowering.Gather():
-                at = self.gathered(node, rule.index(index, tuple(a.type.shape for a in node.inputs), node.params), node.inputs[0])
-                return nothing(var.type.dtype) if at is None else self.element(node.inputs[0], at)
+                source = node.inputs[0]
+                entries = rule.index(index, tuple(a.type.shape for a in node.inputs), node.params)
+                at = yield from self.gathering(node, entries, source)
+                if at is None:
+                    return nothing(var.type.dtype)
+                return (yield source, at)
             case lowering.Reduce():
-                return self.reduced(node, rule, var, index)
+                return (yield from self.reduced(node, rule, var, index))
         raise AssertionError(f"{node.op.name} must be stored before its elements are read")
 
-    def pointwise(self, node: Node, rule: lowering.Pointwise, var: Var, index: Index) -> kernel.Expression:
+    def pointwise(self, node: Node, rule: lowering.Pointwise, var: Var, index: Index) -> Steps[kernel.Expression]:
         code = rule.code if isinstance(rule.code, str) else rule.code(node.params)
         dtypes = node.op.compute(*node.inputs, **node.params) if node.op.compute else tuple(a.type.dtype for a in node.inputs)
         arguments: list[tuple[str, kernel.Expression]] = []
         for name, atom, dtype in zip(node.op.inputs, node.inputs, dtypes, strict=True):
-            value = self.element(atom, aligned(index, atom.type.shape))
+            at = aligned(index, atom.type.shape)
+            value = yield atom, at
             arguments.append((name, converted(value, dtype)))
         if node.op.name == "add":
             # Nothing is added where the adjoint of a slice has nothing.
@@ -325,17 +337,18 @@ class Emitter:
             return all(self.bound_once(a) for _, a in x.arguments)
         return isinstance(x, kernel.Literal) or (isinstance(x, kernel.Name) and x.name in self.depths)
 
-    def viewed(self, node: Node, rule: lowering.View, index: Index) -> kernel.Expression:
+    def viewed(self, node: Node, rule: lowering.View, index: Index) -> Steps[kernel.Expression]:
         source = node.inputs[0]
         old, new = source.type.shape, node.outputs[0].type.shape
-        if not rule.reshape:
-            return self.element(source, rule.index(index, old, new, node.params))
-        at = reshape_index(index, old, new, self.ranges)
-        if isinstance(source, Var) and any(divides(i) for i in at) and self.probe is None:
-            alias = self.alias(source, new)
-            if alias is not None:
-                return self.let(alias + "_e", kernel.Load(alias, index, source.type.dtype))
-        return self.element(source, at)
+        if rule.reshape:
+            at = reshape_index(index, old, new, self.ranges)
+            if isinstance(source, Var) and any(divides(i) for i in at) and self.probe is None:
+                alias = self.alias(source, new)
+                if alias is not None:
+                    return self.let(alias + "_e", kernel.Load(alias, index, source.type.dtype))
+        else:
+            at = rule.index(index, old, new, node.params)
+        return (yield source, at)
 
     def alias(self, var: Var, shape: Shape) -> str | None:
         """A buffer that shows a stored contiguous variable in another shape, if it is one."""
@@ -362,12 +375,12 @@ class Emitter:
                 unknown.append((i, a, b))
         return (None, unknown) if unknown else (True, [])
 
-    def piecewise(self, node: Node, rule: lowering.Piecewise, var: Var, index: Index) -> kernel.Expression:
+    def piecewise(self, node: Node, rule: lowering.Piecewise, var: Var, index: Index) -> Steps[kernel.Expression]:
         possible: list[tuple[lowering.Box, list[tuple[Int, Int, Int]]]] = []
         for box in rule.boxes(tuple(a.type.shape for a in node.inputs), var.type.shape, node.params):
             known, unknown = self.inside(index, box.lo, box.hi)
             if known:
-                return converted(self.element(node.inputs[box.source], box.index(index)), var.type.dtype)
+                return converted((yield node.inputs[box.source], box.index(index)), var.type.dtype)
             if known is None:
                 possible.append((box, unknown))
         dtype = var.type.dtype
@@ -380,7 +393,8 @@ class Emitter:
         for box, unknown in possible:
             condition = self.guard(unknown)
             with self.scope(barrier=True) as inner:
-                self.emit(kernel.Update(result.name, converted(self.element(node.inputs[box.source], box.index(index)), dtype), None))
+                value = converted((yield node.inputs[box.source], box.index(index)), dtype)
+                self.emit(kernel.Update(result.name, value, None))
             self.emit(kernel.If(condition, tuple(inner.statements)))
         return result
 
@@ -409,23 +423,29 @@ class Emitter:
                 self.probe.cuts.setdefault(names[0], set()).update(cuts)
 
     def gathered(self, node: Node, entries: Iterable[Any], source: Atom) -> Index | None:
+        """The index of a scatter, as `gathering` makes it."""
+        return run(self.gathering(node, entries, source), self.ready, self.making)
+
+    def gathering(self, node: Node, entries: Iterable[Any], source: Atom) -> Steps[Index | None]:
         """The index of a gather or scatter, with run-time parts wrapped, checked and clamped; None where no index is in range."""
         result: list[Int] = []
         for axis, (entry, size) in enumerate(zip(entries, source.type.shape, strict=True)):
-            start = self.start(node, entry, axis, size) if isinstance(entry, lowering.Run) else entry
+            start = entry
+            if isinstance(entry, lowering.Run):
+                start = yield from self.start(node, entry, axis, size)
             if start is None:
                 return None
             result.append(start + entry.offset if isinstance(entry, lowering.Run) else start)
         return tuple(result)
 
-    def start(self, node: Node, run: lowering.Run, axis: int, size: Int) -> Int | None:
+    def start(self, node: Node, run: lowering.Run, axis: int, size: Int) -> Steps[Int | None]:
         """Where a run begins."""
         key = ("clamped", node, axis, run.position)
         known = next((s.memo[key] for s in reversed(self.scopes) if key in s.memo), None)
         # In the outermost loop where the index is known: loops over what a run covers are free of it.
         with self.at(self.depth_of(run.position)):
             if known is None:
-                raw = converted(self.element(node.inputs[run.which], run.position), INT64)
+                raw = converted((yield node.inputs[run.which], run.position), INT64)
                 low, high, from_end = run.low, run.high, run.from_end
                 if isinstance(raw, kernel.Index) and all(nonnegative(n, self.ranges) for n in (raw.value + low, size - raw.value - high)):
                     return raw.value
@@ -457,7 +477,7 @@ class Emitter:
             self.errors.append(message)
         return self.errors.index(message) + 1
 
-    def reduced(self, node: Node, rule: lowering.Reduce, var: Var, index: Index) -> kernel.Expression:
+    def reduced(self, node: Node, rule: lowering.Reduce, var: Var, index: Index) -> Steps[kernel.Expression]:
         """A short reduction, computed on the spot."""
         source = node.inputs[0]
         dtype = var.type.dtype
@@ -467,34 +487,14 @@ class Emitter:
         if isinstance(total, int) and 0 < total <= UNROLLED:
             result: kernel.Expression | None = None
             for position in np.ndindex(*[int(s) for s in sizes]):
-                value = converted(self.element(source, place(index, node, position)), dtype)
+                at = place(index, node, position)
+                value = converted((yield source, at), dtype)
                 result = value if result is None else kernel.Apply(COMBINING[kind], (("x", result), ("y", value)), dtype)
             assert result is not None
             return self.shared(node, var, result)
         accumulator = self.declare(self.names.of(var), kernel.Literal(identity(rule, dtype), dtype))
         with self.nest(tuple(sizes)) as position:
-            value = converted(self.element(source, place(index, node, position)), dtype)
+            at = place(index, node, position)
+            value = converted((yield source, at), dtype)
             self.emit(kernel.Update(accumulator.name, value, kind))
         return accumulator
-
-
-COMBINING = {
-    "add": "{x} + {y}",
-    "mul": "{x} * {y}",
-    "max": "maximum({x}, {y})",
-    "min": "minimum({x}, {y})",
-    "and": "{x} & {y}",
-    "or": "{x} | {y}",
-}
-
-
-def place(index: Index, node: Node, position: Iterable[Int]) -> Index:
-    """The source index of a reduction for a result index and a position along the reduced axes."""
-    ndim = node.inputs[0].type.ndim
-    axes = node.params["axes"]
-    along = dict(zip(axes, position, strict=True))
-    kept = list(index)
-    if node.params.get("keepdims"):
-        return tuple(along[k] if k in along else kept[k] for k in range(ndim))
-    rest = iter(kept)
-    return tuple(along[k] if k in along else next(rest) for k in range(ndim))

@@ -10,7 +10,8 @@ from .._codegen import integers, kernel, lowering
 from ..ir.graph import Var
 from ..types import Int
 from .bounds import at_most
-from .lower import BOOL, INT64, Emitter, Index, Storage, converted, identity
+from .indices import Index
+from .lower import BOOL, INT64, Emitter, Storage, converted, identity
 from .tasks import Task, bundles, loops, parts
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, product
+from typing import Any
 
 from .._codegen import integers, kernel, lowering
 from ..ir.graph import Atom, Node, Var
 from ..types import Int, Shape
 from .bounds import at_most, ordered
-from .lower import Emitter, Index, Probe, Scope, Storage, is_one, is_small
+from .indices import Index, is_one
+from .lower import Emitter, Probe, Scope, Storage, is_small
 
 LANES = 4
 """A trailing axis of at most this static size is unrolled inside the loop over the axes before it."""
@@ -181,11 +183,11 @@ def probe_task(emitter: Emitter, task: Task) -> int:
 
 def bundles(tasks: Sequence[Task], level: int) -> list[list[Task]]:
     """The tasks in an order that respects what they read, those that share their loop at `level` together."""
-    result: list[list[Task]] = []
-    place_of: dict[Task, int] = {}
+    result: list[Bundle] = []
+    writers: dict[Atom, list[tuple[Task, int]]] = {}
     for task in tasks:
         earliest = 0
-        for other, k in place_of.items():
+        for other, k in [w for v in dict.fromkeys(v for v, _ in task.reads) for w in writers.get(v, ())]:
             need = _needs(task, other, level)
             if need is None:
                 continue
@@ -198,12 +200,35 @@ def bundles(tasks: Sequence[Task], level: int) -> list[list[Task]]:
                     chosen = k
                     break
         if chosen < 0:
-            result.append([task])
+            result.append(Bundle(level))
             chosen = len(result) - 1
-        else:
-            result[chosen].append(task)
-        place_of[task] = chosen
-    return result
+        result[chosen].add(task)
+        writers.setdefault(task.var, []).append((task, chosen))
+    return [b.tasks for b in result]
+
+
+class Bundle:
+    """Tasks that share a loop, and what one more of them is compared with: that is the same for most tasks of a long chain."""
+
+    def __init__(self, level: int) -> None:
+        self.level = level
+        self.tasks: list[Task] = []
+        self.kinds: dict[Any, Task] = {}
+        """One task for each range, with its cuts."""
+        self.met: set[Atom] = set()
+        """What is read at some index, or written."""
+        self.reads_nothing = False
+
+    def add(self, task: Task) -> None:
+        self.tasks.append(task)
+        if loops(task, self.level):
+            axis = task.axes[self.level]
+            cuts = tuple(task.cuts.get(axis.symbol, ()))
+            key = axis.symbol, axis.extent, axis.reduced, task.kind, cuts, tuple(task.bound)
+            self.kinds.setdefault(key, task)
+        self.met.add(task.var)
+        self.met.update(v for v, i in task.reads if i)
+        self.reads_nothing |= not task.reads
 
 
 def stages(bundle: list[Task], level: int, passing: Sequence[Task]) -> list[list[Task]]:
@@ -249,15 +274,16 @@ def _needs(task: Task, other: Task, level: int) -> bool | None:
     return found
 
 
-def fits(task: Task, bundle: list[Task], level: int) -> bool:
+def fits(task: Task, bundle: Bundle, level: int) -> bool:
     """Whether a task may share the loop of a bundle: comparable ranges, few parts, and something in common to gain."""
-    if not loops(bundle[0], level):
+    if not bundle.kinds:
         return False
     mine = task.axes[level]
-    sequential = [t for t in (task, *bundle) if t.kind == "scan" and t.axes[level].reduced]
+    others = list(bundle.kinds.values())
+    sequential = [t for t in (task, *others) if t.kind == "scan" and t.axes[level].reduced]
     if sequential:
         return False
-    for other in bundle:
+    for other in others:
         extent = other.axes[level].extent
         if extent == mine.extent:
             continue
@@ -265,13 +291,13 @@ def fits(task: Task, bundle: list[Task], level: int) -> bool:
         near = isinstance(difference, int) and abs(difference) <= 8 and not (isinstance(extent, int) and extent < 64)
         if not near and extent not in task.cuts.get(mine.symbol, ()) and mine.extent not in other.cuts.get(other.axes[level].symbol, ()):
             return False
-    whole = parts([task, *bundle], level)
+    whole = parts([task, *others], level)
     if whole is None or len(whole) > MOST_PARTS:
         return False
     if level > 0:
         return True
     reads = {v for v, i in task.reads if i}
-    return any(reads & {v for v, i in t.reads if i} or t.var in reads for t in bundle) or not reads or not all(t.reads for t in bundle)
+    return not reads or bundle.reads_nothing or not reads.isdisjoint(bundle.met)
 
 
 def parts(tasks: Sequence[Task], level: int) -> list[tuple[Int, Int]] | None:

@@ -10,7 +10,8 @@ from ..ir.graph import Atom, Graph, Literal, Node, Var
 from ..types import Int, Shape
 from .analysis import Analysis
 from .carries import Plan, in_place, passed
-from .lower import BOOL, INTP, Emitter, Storage, aligned, converted, is_one, is_small
+from .indices import aligned, is_one
+from .lower import BOOL, INTP, Emitter, Storage, converted, is_small
 from .names import comment_of, place_of
 from .nests import Nests
 from .packing import is_narrow
