@@ -7,10 +7,11 @@ CPython 3.11 counts how deep a tree is in one place for all threads, and raises 
 from __future__ import annotations
 
 import ast
-import threading
 from typing import Any
 
-_ALONE = threading.RLock()
+from .locks import lock
+
+_ALONE = lock()
 
 
 def parse(text: str, mode: str = "exec") -> Any:

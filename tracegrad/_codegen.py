@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import codegen as codegen
+    from codegen import alone as alone
     from codegen import inplace as inplace
     from codegen import integers as integers
     from codegen import kernel as kernel
+    from codegen import locks as locks
     from codegen import lowering as lowering
+    from codegen import syntax as syntax
     from codegen import traversal as traversal
     from codegen import work as work
 else:
     from tracegrad import codegen
-    from tracegrad.codegen import inplace, integers, kernel, lowering, traversal, work
+    from tracegrad.codegen import alone, inplace, integers, kernel, locks, lowering, syntax, traversal, work
 
-__all__ = ["codegen", "inplace", "integers", "kernel", "lowering", "traversal", "work"]
+__all__ = ["alone", "codegen", "inplace", "integers", "kernel", "locks", "lowering", "syntax", "traversal", "work"]

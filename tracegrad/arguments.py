@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from ._codegen import locks
 from .autograd.functions import backward
 from .autograd.grad_mode import set_grad_enabled
 from .autograd.mode import MODE
@@ -21,10 +20,8 @@ from .tensor import Boxed
 from .transforms.tracing import Change
 from .tree import flatten, unflatten
 
-CHANGING = threading.RLock()
+CHANGING = locks.lock()
 """Held by calls that read and change Tensors around their functions: several threads may train the same weights."""
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=CHANGING._at_fork_reinit)  # type: ignore[attr-defined]
 
 
 def one_at_a_time(call: Callable[..., Any]) -> Callable[..., Any]:

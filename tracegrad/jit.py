@@ -6,13 +6,12 @@ import contextlib
 import functools
 import inspect
 import logging
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ._codegen import integers
+from ._codegen import integers, locks
 from .arguments import CHANGING, as_they_are, carry_out, check_donated, check_overlap, given_up, one_at_a_time, set_flags, write_back
 from .autograd.grad_mode import set_grad_enabled
 from .autograd.mode import MODE
@@ -97,7 +96,7 @@ class Jitted:
         self._callers: tuple[Caller, ...] = ()
         self._known: dict[Any, Caller | None] = {}
         self._derived: dict[Any, Jitted] = {}
-        self._lock = threading.RLock()
+        self._lock = locks.lock()
         self._changes = False
         """Whether calls change what is around the function, so that one at a time may run."""
         self._reads_grads = False

@@ -7,13 +7,13 @@ are, and nothing waits for the device.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ._codegen import locks
 from .autograd.grad_mode import set_grad_enabled
 from .autograd.hooks import boxed
 from .control.call import call_op
@@ -118,7 +118,7 @@ class OneOperation(NamedTuple):
 _KNOWN: dict[Any, OneOperation] = {}
 _GENERIC: dict[Any, list[OneOperation]] = {}
 _FIRST: dict[Any, tuple[Shape, ...]] = {}
-_LOCK = threading.RLock()
+_LOCK = locks.lock()
 
 
 def one_operation(op: Op, data: Sequence[Any], params: dict[str, Any]) -> OneOperation:
@@ -200,7 +200,7 @@ class Placed:
         self.compiled: dict[tuple[str, ...], CompiledOnDevice] = {}
         self.constants: dict[int, tuple[bytes, DeviceArray]] = {}
         """By the number of the input: what a constant held when it was copied, and the copy."""
-        self.lock = threading.Lock()
+        self.lock = locks.lock()
 
     def __call__(self, values: Sequence[Any]) -> Sequence[DeviceArray]:
         arrays, compiled = self.ready(values)

@@ -6,8 +6,6 @@ differ between the faces stand in `faces/`; here is what they share: constructio
 
 from __future__ import annotations
 
-import os
-import threading
 import weakref
 from collections.abc import Sequence
 from operator import attrgetter
@@ -15,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ._codegen import integers
+from ._codegen import integers, locks
 from .autograd import saved
 from .autograd.hooks import FACE, TensorHooks
 from .autograd.interpret import interpret
@@ -45,10 +43,8 @@ from .types import ArrayType, type_of
 _fill_box = filler(BOX)
 
 
-_LEAVES = threading.RLock()
+_LEAVES = locks.lock()
 """Held while a leaf gets its number or its node: threads that use the leaf for the first time must find the same one."""
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_LEAVES._at_fork_reinit)  # type: ignore[attr-defined]
 
 
 class Boxed(Operators, Writes, NumpyDispatch):

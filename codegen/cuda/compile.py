@@ -7,7 +7,6 @@ import functools
 import importlib
 import linecache
 import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
@@ -18,6 +17,7 @@ from typing import Any
 from numba import cuda
 from numba.core import types
 
+from ..locks import lock
 from ..syntax import parse
 from . import driver
 from .kernels import PARTS, Kernel
@@ -125,5 +125,5 @@ def _on_simulator(function: Callable[..., None], kernel: Kernel) -> Start:
     return start
 
 
-_SIMULATOR = threading.Lock()
+_SIMULATOR = lock()
 """It runs one kernel at a time."""

@@ -5,13 +5,14 @@ A raw address in compiled code would make it unfit for the disk; a name is resol
 
 from __future__ import annotations
 
-import importlib
 import re
 from typing import Any
 
 import llvmlite.binding as binding
 from numba.core import types
 from numba.extending import get_cython_function_address
+
+from ..alone import imported
 
 PREFIX = "tracegrad_"
 BLAS, LAPACK, SPECIAL = "scipy.linalg.cython_blas", "scipy.linalg.cython_lapack", "scipy.special.cython_special"
@@ -49,7 +50,7 @@ def register(name: str) -> None:
     key, routine = name.removeprefix(PREFIX).split("_", 1)
     module = next(m for m, k in _KEYS.items() if k == key)
     if module == OWN:
-        binding.add_symbol(name, importlib.import_module(".prebuilt", __package__).address(routine))
+        binding.add_symbol(name, imported(".prebuilt", __package__).address(routine))
     else:
         binding.add_symbol(name, get_cython_function_address(module, _special_name(routine) if module == SPECIAL else routine))
     _registered.add(name)
@@ -57,7 +58,7 @@ def register(name: str) -> None:
 
 def _special_name(routine: str) -> str:
     """SciPy numbers the types of one function in an order of its own: take the one over doubles by its signature."""
-    capsules = importlib.import_module(SPECIAL).__pyx_capi__
+    capsules = imported(SPECIAL).__pyx_capi__
     for name in (routine, *(f"__pyx_fuse_{k}{routine}" for k in range(4))):
         if name in capsules and '"double (double' in repr(capsules[name]):
             return name

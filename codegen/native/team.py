@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import ctypes
 import platform
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import llvmlite.binding as binding
 
+from ..alone import COMPILING
 from .borrowed import DATA, DIMENSIONS, STRIDES, available
 
 CLAIM, DONE, STOP, FIELDS = 0, 8, 16, 24
@@ -206,7 +206,6 @@ define void @{name}(i64 %kernel, ptr %objects, ptr %status, i64 %phase, i64 %lo,
 
 _ENGINES: list[Any] = []
 _ADDRESSES: dict[Any, int] = {}
-_LOCK = threading.Lock()
 
 
 def _compile(text: str, names: Sequence[str]) -> list[int]:
@@ -225,7 +224,7 @@ def _compile(text: str, names: Sequence[str]) -> list[int]:
 def trampoline(arrays: Sequence[tuple[int, int]]) -> int:
     """The address of the function that calls kernels over arrays of these (rank, bytes of an element)."""
     key = tuple(arrays)
-    with _LOCK:
+    with COMPILING:
         if key not in _ADDRESSES:
             (_ADDRESSES[key],) = _compile(_trampoline("trampoline", key), ["trampoline"])
         return _ADDRESSES[key]
@@ -237,7 +236,8 @@ class Team:
     def __init__(self) -> None:
         if not available():
             raise NotImplementedError("array objects of this Python are not laid out as expected")
-        drive, serve = _compile(_team(), ["drive", "serve"])
+        with COMPILING:
+            drive, serve = _compile(_team(), ["drive", "serve"])
         word, address = ctypes.c_int64, ctypes.c_void_p
         self._drive = ctypes.CFUNCTYPE(None, address, address, word, word, word, word, word, address)(drive)
         self.serve: Callable[[int, int], None] = ctypes.CFUNCTYPE(None, address, word)(serve)

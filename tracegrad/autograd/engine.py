@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Collection, Container, Sequence
 from heapq import heappop, heappush
 from sys import getrefcount
 from typing import Any, TypeAlias
 
+from .._codegen import locks
 from ..devices import IN_USE, DeviceArray
 from ..ir.dispatch import PROFILES, SPECIAL, STATE, Value
 from ..ir.recording import OFF, span
@@ -174,10 +174,8 @@ def count_of(node: Producer) -> int:
     return 1 if node._types is None else len(node._types)
 
 
-_ACCUMULATING = threading.RLock()
+_ACCUMULATING = locks.lock()
 """Held while a `.grad` is read and written: sweeps of several threads may end in the same leaf."""
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_ACCUMULATING._at_fork_reinit)  # type: ignore[attr-defined]
 
 
 def receive(tensor: Any, ct: Any, create_graph: bool, alone: bool = False) -> None:

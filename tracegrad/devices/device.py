@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
-import importlib
 from typing import Any, Self
+
+from .._codegen import alone
 
 KINDS = ("cpu", "cuda")
 
@@ -12,7 +13,7 @@ KINDS = ("cpu", "cuda")
 @functools.cache
 def driver() -> Any:
     """The module that talks to the GPU."""
-    return importlib.import_module("..codegen.cuda.driver", __package__)
+    return alone.imported("..codegen.cuda.driver", __package__)
 
 
 class Device(str):

@@ -7,11 +7,11 @@ the device still works on what it held: all work goes to one stream, so that wha
 from __future__ import annotations
 
 import os
-import threading
 from typing import Any
 
 import numpy as np
 
+from .._codegen import locks
 from .device import driver
 
 SMALLEST = 512
@@ -49,7 +49,7 @@ class Pool:
         self.free: dict[int, list[tuple[int, Any]]] = {}
         self.allocated = self.peak = self.reserved = self.peak_reserved = 0
         # Memory may come back while another thread takes some, or this one: what is collected may run anywhere.
-        self.lock = threading.RLock()
+        self.lock = locks.lock()
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
         """The layout of a new array in C order."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._codegen import integers
+from .._codegen import integers, syntax
 from ..dtypes import LONG
 from ..errors import ParseError
 from ..types import ArrayType
@@ -74,7 +74,7 @@ def _parse(lines: list[tuple[int, str]], at: int, ops: dict[str, Op]) -> tuple[G
 
 def _type(text: str) -> ArrayType:
     dtype, _, sizes = text.rstrip("]~").partition("[")
-    shape = tuple(_integer(ast.parse(s.strip(), mode="eval").body) for s in _split(sizes) if s.strip())
+    shape = tuple(_integer(syntax.parse(s.strip(), mode="eval").body) for s in _split(sizes) if s.strip())
     return ArrayType(np.dtype(LONG[dtype]), shape, text.endswith("~"))
 
 
@@ -114,7 +114,7 @@ def _integer(tree: ast.expr) -> Any:
 
 def _call_arguments(text: str, names: dict[str, Var], graphs: dict[str, Graph]) -> tuple[list[Atom], dict[str, Any], str]:
     # Names of functions need not be Python's: `<lambda>`.
-    call = ast.parse(re.sub(r"(?<=[=(\s])@([\w.<>]+)", r'graph("\1")', text), mode="eval").body
+    call = syntax.parse(re.sub(r"(?<=[=(\s])@([\w.<>]+)", r'graph("\1")', text), mode="eval").body
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
         raise ValueError("expected op(...)")
     operands: list[Atom] = [names[a.id] if isinstance(a, ast.Name) and a.id in names else Literal(_value(a, graphs)) for a in call.args]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._codegen import alone
 from ..errors import ShapeError
 from ..ir.dispatch import bind
 from ..ir.op import Op, Types, op
@@ -22,8 +23,7 @@ from .stacks import SINGULAR, Values, batch_stacks, floating, right_hand_sides, 
 
 
 def _triangular_evaluate(a: Any, b: Any, *, lower: bool, trans: int, unit: bool) -> Any:
-    import scipy.linalg.lapack as lapack  # at the first use: loading it costs more than the rest of the package
-
+    lapack = alone.imported("scipy.linalg.lapack")  # loading it costs more than the rest of the package
     trtrs: Any = lapack.get_lapack_funcs("trtrs", (a, b))
     out = np.empty(np.shape(b), np.result_type(a, b))
     if out.size == 0:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import config
-from .._codegen import inplace, integers
+from .._codegen import alone, inplace, integers, locks
 from ..ir.graph import Graph, Var
 from ..ir.recording import span
 from ..schedule import schedule
@@ -44,8 +43,8 @@ class Compiled:
 
     def __init__(self, graph: Graph, layouts: tuple[str, ...], given_up: tuple[int, ...] = ()) -> None:
         with span("import the compiler"):
-            printing = importlib.import_module("..codegen.printer", __package__)
-            native = importlib.import_module("..codegen.native.compile", __package__)
+            printing = alone.imported("..codegen.printer", __package__)
+            native = alone.imported("..codegen.native.compile", __package__)
         SIZES.open.append(graph.sizes)
         try:
             with span(f"{graph.name}: schedule"):
@@ -125,7 +124,7 @@ class Executable:
         self.given_up = given_up
         self.dtypes = [t.dtype for t in graph.input_types]
         self._compiled: dict[tuple[str, ...], Compiled] = {}
-        self._lock = threading.Lock()
+        self._lock = locks.lock()
         self._where = _symbol_places(self.graph)
 
     def compiled(self, layouts: tuple[str, ...]) -> Compiled:

@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 import os
 import sys
-import threading
 from typing import Any
 
 import numpy as np
+
+from .._codegen import locks
 
 LARGE = 1 << 20
 """Smaller results (in bytes) are left to NumPy, whose allocator reuses them well."""
@@ -41,7 +42,7 @@ class Pool:
         self.blocks: list[tuple[Block, int]] = []
         """A block, and the request at which it was last taken."""
         # The same thread may come back in: memory that is collected may run code of its owner.
-        self._lock = threading.RLock()
+        self._lock = locks.lock()
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
         """As `np.empty`, over a block of the pool where the result is large."""
@@ -99,6 +100,3 @@ def _is_free(entry: tuple[Block, int]) -> bool:
 
 
 POOL = Pool(min(1 << 30, _physical() // 8))
-if hasattr(os, "register_at_fork"):
-    # Another thread of the parent may have held the lock, and does not exist in the child.
-    os.register_at_fork(after_in_child=lambda: setattr(POOL, "_lock", threading.RLock()))

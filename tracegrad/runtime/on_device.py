@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import config
+from .._codegen import alone
 from ..ir.graph import Graph
 from ..ir.recording import span
 from ..schedule import schedule
@@ -20,7 +20,7 @@ def planned(graph: Graph, layouts: tuple[str, ...]) -> Any:
 
     The graph was optimised without tapes: while a kernel runs, no memory grows."""
     with span("import the compiler"):
-        kernels = importlib.import_module("..codegen.cuda.kernels", __package__)
+        kernels = alone.imported("..codegen.cuda.kernels", __package__)
     SIZES.open.append(graph.sizes)
     try:
         with span(f"{graph.name}: schedule"):
@@ -38,7 +38,7 @@ class CompiledOnDevice:
         self.plan = planned(graph, layouts)
         self.program = self.plan.program
         with span("import the compiler"):
-            run = importlib.import_module("..codegen.cuda.run", __package__)
+            run = alone.imported("..codegen.cuda.run", __package__)
         with span(f"{graph.name}: compile"):
             self.runner = run.Runner(self.plan, index, take, config.cache_dir())
         self.layouts = layouts

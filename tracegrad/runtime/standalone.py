@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from .._codegen import alone
 from ..errors import TracegradError
 from ..ir.graph import Graph
 from ..schedule import schedule
@@ -38,7 +38,7 @@ def numba_function(
 
 def standalone(graph: Graph, values: Sequence[Any], arguments: int, captures: str) -> Any:
     """A dispatcher over the first `arguments` inputs (all of them with captures="arguments"); the rest is frozen to `values`."""
-    native = importlib.import_module("..codegen.native.njit_wrapper", __package__)
+    native = alone.imported("..codegen.native.njit_wrapper", __package__)
     executable = executable_for(graph)
     compiled: Compiled = executable.compiled(("A",) * len(graph.inputs))
     program = compiled.program
@@ -52,8 +52,8 @@ def device_function(graph: Graph, captures: bool) -> Any:
     """A function that kernels of the user's own call on a GPU."""
     if captures:
         raise TypeError(f"{graph.name} reads arrays from its surroundings, which a device function cannot hold: pass captures='arguments'")
-    importlib.import_module("..codegen.cuda.driver", __package__).target()  # says what is missing
-    module = importlib.import_module("..codegen.cuda.device_function", __package__)
+    alone.imported("..codegen.cuda.driver", __package__).target()  # says what is missing
+    module = alone.imported("..codegen.cuda.device_function", __package__)
     graph = optimize(graph, tapes=False)
     SIZES.open.append(graph.sizes)
     try:

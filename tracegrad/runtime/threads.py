@@ -9,7 +9,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import ctypes
-import importlib
 import os
 import sys
 import threading
@@ -20,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from .._codegen import kernel, work
+from .._codegen import alone, kernel, work
 from .choice import Choice
 
 CALL = 4_000_000
@@ -198,7 +197,7 @@ class Pool:
     @staticmethod
     def native() -> Any:
         """The module of native code, which loads the compiler."""
-        return importlib.import_module("..codegen.native.team", __package__)
+        return alone.imported("..codegen.native.team", __package__)
 
     @property
     def available(self) -> bool:

@@ -1,0 +1,45 @@
+"""One thread at a time compiles, and no process is forked meanwhile: a child would find Numba and LLVM (or a module that is being
+imported) in the middle of their work, and their locks held by a thread that it does not have. A fork waits for the function that is
+being compiled."""
+
+from __future__ import annotations
+
+import importlib
+import logging  # noqa: F401 - what waits at a fork waits in the order opposite to that of registration, and compiling logs
+import os
+import sys
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+from .locks import lock
+
+COMPILING = lock()
+PATIENCE = 120.0
+"""Seconds that a fork waits at most; what then still compiles is waiting for something itself."""
+_HELD: list[list[Any]] = []
+
+
+@cache
+def imported(name: str, package: str | None = None) -> ModuleType:
+    """A module that is loaded at its first use, whichever thread needs it first."""
+    with COMPILING:
+        return importlib.import_module(name, package)
+
+
+def _wait() -> None:
+    # In the order in which compiling takes them; what compiles takes no other lock of ours while it has these.
+    numba = getattr(sys.modules.get("numba.core.compiler_lock"), "global_compiler_lock", None)
+    wanted = [COMPILING] if numba is None else [COMPILING, numba._lock]
+    _HELD.append([one for one in wanted if one.acquire(timeout=PATIENCE)])
+
+
+def _go_on() -> None:
+    for one in reversed(_HELD.pop()):
+        one.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_wait, after_in_parent=_go_on, after_in_child=_go_on)
+
+__all__ = ["COMPILING", "imported"]
