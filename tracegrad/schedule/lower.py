@@ -276,7 +276,7 @@ class Emitter:
                 at = yield from self.gathering(node, entries, source)
                 if at is None:
                     return nothing(var.type.dtype)
-                return (yield source, at)
+                return (yield source, at)  # type: ignore[no-any-return]
             case lowering.Reduce():
                 return (yield from self.reduced(node, rule, var, index))
         raise AssertionError(f"{node.op.name} must be stored before its elements are read")
@@ -348,7 +348,7 @@ class Emitter:
                     return self.let(alias + "_e", kernel.Load(alias, index, source.type.dtype))
         else:
             at = rule.index(index, old, new, node.params)
-        return (yield source, at)
+        return (yield source, at)  # type: ignore[no-any-return]
 
     def alias(self, var: Var, shape: Shape) -> str | None:
         """A buffer that shows a stored contiguous variable in another shape, if it is one."""
