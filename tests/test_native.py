@@ -329,7 +329,7 @@ def test_unknown_symbols_are_seen_before_the_linker_meets_them(tmp_path: Path) -
         stored.load(Entry({**entry.data, "called": ["no_such_routine_anywhere"]}, entry.parts))
 
 
-@pytest.mark.parametrize("setting", ["CPU_NAME", "CPU_FEATURES", "OPT", "LOOP_VECTORIZE"])
+@pytest.mark.parametrize("setting", ["CPU_NAME", "CPU_FEATURES", "ENABLE_AVX", "OPT", "LOOP_VECTORIZE"])
 def test_kernels_belong_to_numbas_settings(setting: str, monkeypatch: pytest.MonkeyPatch) -> None:
     before = cache.environment.__wrapped__()
     monkeypatch.setattr(numba.core.config, setting, "another")

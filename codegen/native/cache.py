@@ -50,7 +50,7 @@ def environment() -> str:
     versions = [platform.python_version(), numba.__version__, llvmlite.__version__, np.__version__, scipy.__version__]
     host = [platform.machine(), binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()]
     # Numba's settings, by which a processor other than the host is compiled for, or less is optimized.
-    settings = [config.CPU_NAME, config.CPU_FEATURES, config.OPT, config.LOOP_VECTORIZE, config.SLP_VECTORIZE]
+    settings = [config.CPU_NAME, config.CPU_FEATURES, config.ENABLE_AVX, config.OPT, config.LOOP_VECTORIZE, config.SLP_VECTORIZE]
     digest = hashlib.sha256()
     root = Path(__file__).parent.parent
     for path in sorted(root.rglob("*.py")):
