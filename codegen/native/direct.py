@@ -24,10 +24,10 @@ class Alone(codegen.JITCodeLibrary):  # type: ignore[misc]
     """
 
     def _optimize_final_module(self) -> None:
+        self._optimize()
         for function in self._final_module.functions:
             if function.linkage == binding.Linkage.linkonce_odr:
                 function.linkage = binding.Linkage.internal
-        self._optimize()
 
     def _optimize(self) -> None:
         super()._optimize_final_module()
