@@ -440,12 +440,14 @@ def applied(cls: Any, args: Sequence[Any]) -> tuple[Any, Use | None]:
     if before is not tuple:
         left.read = lambda: tuple([_with_tangent(v, args, primals, found, use, level) for v in before()])
     for k, (o, t) in enumerate(zip(outs, found, strict=True)):
-        if t is None:
-            continue
-        if among(o, primals):
-            o._tangents = {**(o._tangents or {}), level: t}
-        else:
-            outs[k] = o.face._dual(o, t, level)
+        dual = o if t is None else o.face._dual(o, t, level)
+        given = next((a for a, p in zip(args, primals, strict=True) if p is o and a is not p), None)
+        if given is not None and among(o, left.dirty):
+            # What was written is the primal part of an argument, which becomes the result.
+            given._write(dual)
+            outs[k] = given
+        elif t is not None:
+            outs[k] = dual
     return (tuple(outs) if isinstance(output, tuple) else outs[0]), use
 
 

@@ -296,24 +296,30 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
 
 
 class _Handle:
-    """A saved value that is copied when someone is about to overwrite it."""
+    """Stands for a value that was saved while writes to it are allowed."""
 
-    __slots__ = ("__weakref__", "data")
-
-    def __init__(self, data: np.ndarray[Any, Any]) -> None:
-        self.data = data
+    __slots__ = ("__weakref__",)
 
 
 class Mutations:
-    """What was saved while writes to it are allowed, by the memory that it lies in."""
+    """What was saved while writes to it are allowed. All who save the same memory share a handle until that is written to."""
 
     def __init__(self) -> None:
-        self.handles: dict[int, list[weakref.ref[_Handle]]] = {}
+        self.original: weakref.WeakKeyDictionary[_Handle, Any] = weakref.WeakKeyDictionary()
+        self.cloned: weakref.WeakKeyDictionary[_Handle, Any] = weakref.WeakKeyDictionary()
+        self.handles: dict[int, weakref.WeakValueDictionary[Any, _Handle]] = {}
+        """By the memory in which the values lie, and by which part of it they are."""
         self.open = True
 
     def pack(self, tensor: Any) -> _Handle:
-        handle = _Handle(tensor._data)
-        self.handles.setdefault(id(_owner(handle.data)), []).append(weakref.ref(handle))
+        data = tensor._data
+        known = self.handles.setdefault(id(_owner(data)), weakref.WeakValueDictionary())
+        plain = isinstance(data, np.ndarray)
+        part = (data.ctypes.data, data.shape, data.strides, data.dtype) if plain else id(data)
+        handle = known.get(part)
+        if handle is None:
+            handle = known[part] = _Handle()
+            self.original[handle] = data
         return handle
 
     def unpack(self, handle: _Handle) -> Any:
@@ -321,13 +327,17 @@ class Mutations:
             raise RuntimeError(
                 "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the graph was originally recorded."
             )
-        return FACE[0](handle.data)
+        return FACE[0](self.cloned[handle] if handle in self.cloned else self.original[handle])
 
-    def before_write(self, data: np.ndarray[Any, Any]) -> None:
-        for reference in self.handles.pop(id(_owner(data)), ()):
-            handle = reference()
-            if handle is not None:
-                handle.data = handle.data.copy()
+    def before_write(self, data: Any) -> None:
+        for handle in list(self.handles.pop(id(_owner(data)), {}).values()):
+            self.cloned[handle] = self.original.pop(handle).copy()
+
+    def close(self) -> None:
+        self.open = False
+        self.handles.clear()
+        self.original.clear()
+        self.cloned.clear()
 
 
 def _owner(data: Any) -> Any:
@@ -365,8 +375,7 @@ def allow_mutation_on_saved_tensors() -> Iterator[Mutations]:
             yield found
         finally:
             SAVING.mutable = None
-            found.open = False
-            found.handles.clear()
+            found.close()
 
 
 __all__: Sequence[str] = [

@@ -118,9 +118,10 @@ class Differentiable(Value):
         if self._base is not None:
             raise RuntimeError("Can't detach views in-place. Use detach() instead, or detach the tensor that this is a view of.")
         self._touch()
-        if STATE.traces and self.requires_grad:
+        if STATE.traces and (self.requires_grad or self._tangents or type(self._data) is Var):
             self._data = self.detach()._data
         cut(self)
+        self._tangents = None
         return self
 
     @property

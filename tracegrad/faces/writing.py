@@ -316,6 +316,15 @@ class Writes(Value):
 
     def _check_write(self: Any, root: Any, *values: Any) -> None:
         """Refuse writes into memory that would be wrong, or that could not be recorded."""
+        self._check_recorded(root, *values)
+        if not self._data.flags.writeable:
+            repeated = any(stride == 0 and size > 1 for stride, size in zip(self._data.strides, self._data.shape, strict=True))
+            if repeated or not root._data.flags.writeable:
+                raise RuntimeError(EXPANDED if repeated or 0 in root._data.strides else READ_ONLY)
+            self._data.flags.writeable = True  # a broadcast view that repeats nothing
+
+    def _check_recorded(self: Any, root: Any, *values: Any) -> None:
+        """Refuse changes in place that could not be recorded."""
         if type(root._versions) is Uncounted and not MODE.inference:
             raise RuntimeError(INFERENCE)
         tracked = (root, self, *values)
@@ -324,11 +333,6 @@ class Writes(Value):
                 text, given = self._view.reason
                 raise RuntimeError(text.format(*given))
             self._check_leaf(root)
-        if not self._data.flags.writeable:
-            repeated = any(stride == 0 and size > 1 for stride, size in zip(self._data.strides, self._data.shape, strict=True))
-            if repeated or not root._data.flags.writeable:
-                raise RuntimeError(EXPANDED if repeated or 0 in root._data.strides else READ_ONLY)
-            self._data.flags.writeable = True  # a broadcast view that repeats nothing
 
     def _check_leaf(self: Any, root: Any) -> None:
         """Refuse a recorded write to a leaf, or to a view whose base is one."""
@@ -359,7 +363,9 @@ class Writes(Value):
         of what it was, so that views that were made of it still know what they show."""
         self._refresh()
         root = self if self._base is None else self._base
-        if MODE.enabled:
+        if self._in_storage(root):
+            self._check_recorded(root)
+        elif MODE.enabled:
             self._check_leaf(root)
         former = self._alias() if self is root else self
         if self is root and self._grad_fn is None:

@@ -18,6 +18,7 @@ from ..ir.op import Op, Types, op
 from ..types import ArrayType, Int, axes_of, normalize_axis, show
 from .arithmetic import add, conj, convert, div, equal, mul, not_equal, sub, where
 from .define import as_array, front, ndim_of, shape_of
+from .logic import logical_or
 from .scans import cumprod
 from .shape import broadcast_to, concatenate, expand_dims, reshape, slice_array, sum_axes, sum_op, transpose
 
@@ -206,8 +207,12 @@ def _extreme_infer(name: str) -> Callable[..., Types]:
 
 
 def _ties(x: Any, out: Any, axes: tuple[int, ...]) -> tuple[Any, Any]:
-    """Which elements are extreme, and how many there are of them (spread over the reduced axes)."""
+    """Which elements are extreme, and how many there are of them (spread over the reduced axes). Where one
+    is NaN the result is, and it is those that are NaN."""
     mask = equal(x, spread(out, shape_of(x), axes))
+    known = isinstance(out, (np.ndarray, np.generic)) and not np.isnan(out).any()
+    if x.dtype.kind == "f" and not known:
+        mask = logical_or(mask, not_equal(x, x))
     total = convert(sum_axes(mask, axes), out.dtype)
     return mask, total
 
