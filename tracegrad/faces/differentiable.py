@@ -51,6 +51,7 @@ class Differentiable(Value):
     """Autograd's side of a Tensor."""
 
     __slots__ = ()
+    _tangents: dict[int, Any] | None
 
     # --- the graph ---
 
