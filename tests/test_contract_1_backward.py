@@ -137,7 +137,7 @@ def test_gradients_that_are_no_tensors() -> None:
         (x * x).sum().backward("a")
     with pytest.raises(RuntimeError, match="got 2 tensors and 1 gradients"):
         backward([x * x, x], [tg.ones(2)])
-    with pytest.raises(TypeError, match="'float' object is not iterable"):
+    with pytest.raises(TypeError, match="a Tensor, a GradientEdge or a sequence of them is wanted"):
         (x * x).sum().backward(3.0)
     with pytest.raises(TypeError, match="must be a Tensor or a GradientEdge, but got float"):
         backward([3.0])

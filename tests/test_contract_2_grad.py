@@ -91,7 +91,7 @@ def test_inputs_that_are_refused() -> None:
         grad(y, types.MappingProxyType({"x": x}))
     with pytest.raises(TypeError, match="Tensors or GradientEdges, but got float"):
         grad(y, [3.0])
-    with pytest.raises(TypeError, match="'float' object is not iterable"):
+    with pytest.raises(TypeError, match="a Tensor, a GradientEdge or a sequence of them is wanted"):
         grad(y, 3.0)
     with pytest.raises(RuntimeError, match="element 1 of tensors does not require grad"):
         grad([y, tg.ones(1)], x)

@@ -15,6 +15,7 @@ if not (_pathlib.Path(__file__).parent / "codegen").is_dir():
     __path__.append(str(_pathlib.Path(__file__).parent.parent))
 
 from . import autograd, cuda, nn, ops, optim, utils
+from . import checks as _checks
 from . import custom_function as custom_function
 from . import func as func
 from .autograd import functional as functional
@@ -49,6 +50,23 @@ from .tensor import Array, Tensor
 from .tensors import *  # type: ignore[assignment]  # noqa: F403
 from .torch_names import *  # noqa: F403
 from .vectorize import vmap
+
+# The failure paths. What an eager program calls all the time has them in the checks that such functions share, and no call more.
+_often = frozenset([
+    "Array", "Boxed", "Tensor", "add", "as_tensor", "bmm", "broadcast_to", "clamp", "clip", "clone",
+    "convert", "detach", "device", "dot", "enable_grad", "expand", "flatten", "getitem", "inference_mode",
+    "is_tensor", "matmul", "mean", "mm", "mv", "no_grad", "numel", "ones", "permute",
+    "relu", "requires_grad_", "reshape", "set_grad_enabled", "sigmoid", "silu", "size",
+    "squeeze", "stride", "sub", "sum", "t", "tanh", "tensor", "to", "transpose", "unsqueeze",
+    "view", "where", "zeros", "arange", "empty", "full",
+])
+_checks.publish(globals(), [_name for _name in globals() if not _name.startswith("_")], _often)
+for _module in (
+    ops.linalg, func, nn, nn.functional, nn.init, nn.utils, optim, optim.lr_scheduler, autograd, autograd.functional, autograd.forward_ad,
+    autograd.graph, autograd.profiler, utils.checkpoint, cuda,
+):
+    _checks.publish(vars(_module), _module.__all__, _often)
+_checks.check_methods(Tensor, _often)
 
 __version__ = "0.1.0"
 __all__ = [

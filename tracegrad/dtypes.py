@@ -67,7 +67,10 @@ def promote(*kinds: DType | type) -> DType:
 def kind_of(value: Any) -> Any:
     """The dtype of an array or NumPy scalar, or the Python type of a weak scalar."""
     dtype = getattr(value, "dtype", None)
-    return dtype if dtype is not None else type(value)
+    if dtype is not None:
+        return dtype
+    kind = type(value)
+    return np.asarray(value).dtype if kind is list or kind is tuple else kind
 
 
 @lru_cache(maxsize=256)

@@ -11,6 +11,7 @@ import numpy as np
 
 from . import ops
 from .autograd.versions import born
+from .checks import REFUSED, explained_here
 from .config import default_dtype
 from .devices import CPU, exchange, resolve
 from .dtypes import check, native
@@ -23,7 +24,10 @@ from .tensor import Boxed, Tensor
 
 
 def _dtype(dtype: Any, like: Any = None) -> np.dtype[Any]:
-    return check(np.dtype(dtype)) if dtype is not None else like.dtype if like is not None else default_dtype()
+    try:
+        return check(np.dtype(dtype)) if dtype is not None else like.dtype if like is not None else default_dtype()
+    except REFUSED as error:
+        raise explained_here(error) from error.__cause__
 
 
 def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
@@ -34,18 +38,21 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
     tensor([[1., 2.],
             [3., 4.]])
     """
-    if not isinstance(data, Value) and hasattr(data, "__cuda_array_interface__"):
-        data = Tensor(exchange.from_interface(data))
-    if isinstance(data, Boxed):
-        value = data.detach() if isinstance(data, Tensor) else data
-        value = ops.positive(value) if dtype is None or np.dtype(dtype) == data.dtype else ops.convert(value, dtype)
-    elif holds_boxed(data):
-        value = array_of(data)
-        value = value if dtype is None else ops.convert(value, dtype)
-    else:
-        value = _from_data(data, dtype)
-    made: Tensor = own(Tensor, value, requires_grad, device)
-    return made
+    try:
+        if not isinstance(data, Value) and hasattr(data, "__cuda_array_interface__"):
+            data = Tensor(exchange.from_interface(data))
+        if isinstance(data, Boxed):
+            value = data.detach() if isinstance(data, Tensor) else data
+            value = ops.positive(value) if dtype is None or np.dtype(dtype) == data.dtype else ops.convert(value, dtype)
+        elif holds_boxed(data):
+            value = array_of(data)
+            value = value if dtype is None else ops.convert(value, dtype)
+        else:
+            value = _from_data(data, dtype)
+        made: Tensor = own(Tensor, value, requires_grad, device)
+        return made
+    except REFUSED as error:
+        raise explained_here(error) from error.__cause__
 
 
 def _from_data(data: Any, dtype: Any) -> Any:
@@ -81,19 +88,22 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     >>> a
     array([1., 0.])
     """
-    if isinstance(data, Tensor):
-        result: Tensor = data.to(dtype=dtype, device=device)
-        return result
-    if not isinstance(data, Value) and hasattr(data, "__cuda_array_interface__"):
-        shared: Tensor = born(Tensor(exchange.from_interface(data)))
-        return shared.to(dtype=dtype, device=device)  # type: ignore[no-any-return]
-    if device is not None and resolve(device) != CPU:
-        return tensor(data, dtype=dtype, device=device)
-    data = plain_array(data, "the data of a tensor are")
-    if isinstance(data, np.ndarray) and not STATE.traces:
-        made: Tensor = born(Tensor(native(data if dtype is None else np.asarray(data, dtype))))
-        return made
-    return tensor(data, dtype=dtype)
+    try:
+        if isinstance(data, Tensor):
+            result: Tensor = data.to(dtype=dtype, device=device)
+            return result
+        if not isinstance(data, Value) and hasattr(data, "__cuda_array_interface__"):
+            shared: Tensor = born(Tensor(exchange.from_interface(data)))
+            return shared.to(dtype=dtype, device=device)  # type: ignore[no-any-return]
+        if device is not None and resolve(device) != CPU:
+            return tensor(data, dtype=dtype, device=device)
+        data = plain_array(data, "the data of a tensor are")
+        if isinstance(data, np.ndarray) and not STATE.traces:
+            made: Tensor = born(Tensor(native(data if dtype is None else np.asarray(data, dtype))))
+            return made
+        return tensor(data, dtype=dtype)
+    except REFUSED as error:
+        raise explained_here(error) from error.__cause__
 
 
 def from_dlpack(other: Any) -> Tensor:
@@ -155,11 +165,14 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, r
     >>> tg.full((2,), 7.0)
     tensor([7., 7.])
     """
-    kind = dtype
-    if kind is None and isinstance(fill_value, float):
-        kind = default_dtype()
-    made: Tensor = own(Tensor, ops.full(sizes_of((size,)), fill_value, kind), requires_grad, device)
-    return made
+    try:
+        kind = dtype
+        if kind is None and isinstance(fill_value, float):
+            kind = default_dtype()
+        made: Tensor = own(Tensor, ops.full(sizes_of((size,)), fill_value, kind), requires_grad, device)
+        return made
+    except REFUSED as error:
+        raise explained_here(error) from error.__cause__
 
 
 def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
@@ -181,10 +194,13 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, dev
     >>> tg.arange(3)
     tensor([0, 1, 2])
     """
-    if dtype is None and any(isinstance(v, float) for v in (start, end, step)):
-        dtype = default_dtype()
-    made: Tensor = own(Tensor, ops.arange(start, end, step, dtype), requires_grad, device)
-    return made
+    try:
+        if dtype is None and any(isinstance(v, float) for v in (start, end, step)):
+            dtype = default_dtype()
+        made: Tensor = own(Tensor, ops.arange(start, end, step, dtype), requires_grad, device)
+        return made
+    except REFUSED as error:
+        raise explained_here(error) from error.__cause__
 
 
 def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy import dtype, inf, nan, newaxis, pi
 
 from . import ops
+from .checks import REFUSED, checked, explained, has_failure_path
 from .config import default_dtype
 from .dtypes import complex64 as cfloat
 from .dtypes import complex128 as cdouble
@@ -42,6 +43,7 @@ def get_default_dtype() -> np.dtype[Any]:
     return default_dtype()
 
 
+@checked
 def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
     """Tensors one after the other along the axis `dim`.
 
@@ -63,6 +65,7 @@ def _method(name: str) -> Callable[..., Any]:
             )
         return getattr(input, name)(*args, **kwargs)
 
+    has_failure_path(function)
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"`input.{name}(...)` as a function. {getattr(of, '__doc__', None) or ''}".partition("\n")[0].rstrip()
     return function
@@ -100,7 +103,10 @@ def _told_dim(name: str) -> Callable[..., Any]:
     @functools.wraps(operation)
     def function(x: Any, *args: Any, **kwargs: Any) -> Any:
         if "dim" not in kwargs and "keepdim" not in kwargs:
-            return operation(x, *args, **kwargs)
+            try:
+                return operation(x, *args, **kwargs)
+            except REFUSED as error:
+                raise explained(error, name, operation, (x, *args), kwargs) from error.__cause__
         if not isinstance(x, Tensor):
             raise TypeError(
                 f"tracegrad.{name}: dim and keepdim are for Tensors; of other arrays (this is of type {type(x).__name__}) say axis and keepdims"
@@ -110,7 +116,7 @@ def _told_dim(name: str) -> Callable[..., Any]:
     difference = _DIFFERENT.get(name)
     if difference is not None:
         function.__doc__ = f"{operation.__doc__}\n    NumPy's meaning, unless `dim` or `keepdim` is given. In torch {difference}: take `tracegrad.torch.{name}`.\n    "
-    return function
+    return has_failure_path(function)
 
 
 def _extreme(name: str) -> Callable[..., Any]:
@@ -135,6 +141,7 @@ max, min = map(_extreme, ("max", "min"))
 softmax, sort, squeeze, std, sum, var = map(_told_dim, ("softmax", "sort", "squeeze", "std", "sum", "var"))
 
 
+@checked
 @functools.wraps(ops.stack)
 def stack(arrays: Sequence[Any], axis: int = 0, *, dim: int | None = None, **kwargs: Any) -> Any:
     return ops.stack(arrays, axis if dim is None else dim, **kwargs)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ._codegen import integers
+from .checks import explained_here
 from .dtypes import SHORT, check
 from .errors import ShapeError
 
@@ -153,7 +154,7 @@ def axis_number(axis: Any) -> int:
         except TypeError:
             pass  # an array of floats without axes
     what = "an array" if hasattr(axis, "shape") and axis.shape else repr(axis)
-    raise TypeError(f"an axis is an integer, not {what} of type {type(axis).__name__}")
+    raise explained_here(TypeError(f"an axis is an integer, not {what} of type {type(axis).__name__}"))
 
 
 def axes_of(axis: Any) -> tuple[int, ...]:
@@ -170,5 +171,6 @@ def normalize_axis(axis: int, ndim: int) -> int:
     if type(axis) is not int:
         axis = axis_number(axis)
     if not -ndim <= axis < max(ndim, 1) or (ndim == 0):
-        raise ShapeError(f"axis {axis} is out of range for an array of {ndim} dimension{'s' * (ndim != 1)}")
+        message = f"axis {axis} is out of range for an array of {ndim} dimension{'s' * (ndim != 1)}"
+        raise explained_here(ShapeError(message))
     return axis % ndim

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import ops
 from .._codegen import integers
+from ..checks import describe
 from ..devices import IN_USE, DeviceArray, from_host
 from ..errors import ShapeError
 from ..ir.dispatch import SPECIAL, STATE, Value
@@ -44,6 +45,8 @@ BATCHED = (
 def _tuple(x: Any) -> tuple[Any, ...]:
     if isinstance(x, (Value, np.ndarray, GradientEdge)) or x is None:
         return (x,)
+    if not isinstance(x, Iterable):
+        raise TypeError(f"a Tensor, a GradientEdge or a sequence of them is wanted, not {describe(x)}")
     return tuple(x)
 
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from ..checks import describe
 from ..ir.dispatch import STATE
 from .mode import MODE
 
@@ -50,7 +51,7 @@ class _Decorator:
 
     def __call__(self, function: F) -> F:
         if not callable(function):
-            raise TypeError(f"a mode decorates a function, not {type(function).__name__} {function!r}")
+            raise TypeError(f"{type(self).__name__} decorates a function, and {describe(function)} is none")
         decorated: F = _decorate(function, self._again)
         return decorated
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import REFUSED
 from ..devices import APPLY, DeviceArray
 from ..ir.dispatch import PROFILES, STATE, Value, explained
 from ..ir.graph import Var
@@ -76,7 +77,7 @@ def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) 
                 result, rest = op.staged(data, [isinstance(x, Value) and x._requires_grad for x in inputs], **params)  # type: ignore[attr-defined]
             else:
                 result = op.evaluate(*data, **params)
-        except (ValueError, TypeError, IndexError) as error:
+        except REFUSED as error:
             better = explained(op, data, params)
             if better is None:
                 raise

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import REFUSED
 from ..ir.dispatch import NO_PARAMS, SPECIAL, STATE, Value
 from ..ir.op import Op
 from ..ir.operands import NUMBERS, STRANGE
@@ -85,7 +86,7 @@ def write_out(op: Op, otherwise: Written, swapped: bool = False) -> Written:
         "asarray": np.asarray,
         "ndarray": np.ndarray,
         "next_number": next_number,
-        "REFUSED": (ValueError, TypeError, IndexError),
+        "REFUSED": REFUSED,
     }
     wanted = [k for k, rule in enumerate(op.vjp or ()) if rule is not None] if not callable(op.vjp) else []
     for which in _choices(wanted):

@@ -44,6 +44,8 @@ class Device(str):
             if not (number.isascii() and number.isdigit()) or (len(number) > 1 and number[0] == "0"):
                 raise RuntimeError(f"Invalid device string: '{type}'")
             index = int(number)
+        if index is not None and not isinstance(index, int):
+            raise TypeError(f"device: index is {index!r}; it must be an integer")
         if index is not None and index < 0:
             raise RuntimeError(f"the number of a device must not be negative, but is {index}")
         made = super().__new__(cls, kind if index is None else f"{kind}:{index}")

@@ -15,6 +15,7 @@ from ..autograd.mode import MODE
 from ..autograd.saved import before_write
 from ..autograd.versions import Aside, Uncounted
 from ..autograd.written import fresh
+from ..checks import REFUSED, explained_here
 from ..devices import IN_USE, DeviceArray, exchange
 from ..dtypes import is_differentiable, native
 from ..ir.dispatch import SPECIAL, STATE, Value, bind
@@ -78,7 +79,7 @@ class Differentiable(Value):
         """Record (or stop recording) operations on this leaf."""
         given: Any = requires_grad
         if given is not True and given is not False and type(given) is not np.bool_:
-            raise TypeError(f"requires_grad must be a bool, but got {type(requires_grad).__name__} ({requires_grad!r:.60})")
+            raise explained_here(TypeError(f"requires_grad must be a bool, but got {type(requires_grad).__name__} ({requires_grad!r:.60})"))
         if self._base is not None:
             self._refresh()
         if not requires_grad and self._grad_fn is not None:
@@ -352,9 +353,12 @@ class Differentiable(Value):
 
     def stride(self: Any, dim: int | None = None) -> Any:
         """Steps in elements along each axis."""
-        data = self._layout("stride()")
-        strides = tuple(s // data.itemsize for s in data.strides)
-        return strides if dim is None else strides[normalize_axis(dim, len(strides))]
+        try:
+            data = self._layout("stride()")
+            strides = tuple(s // data.itemsize for s in data.strides)
+            return strides if dim is None else strides[normalize_axis(dim, len(strides))]
+        except REFUSED as error:
+            raise explained_here(error) from error.__cause__
 
     def storage_offset(self: Any) -> int:
         """How many elements of the base's memory lie before the first."""

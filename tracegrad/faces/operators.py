@@ -10,8 +10,8 @@ import numpy as np
 from .. import ops
 from .._codegen import integers
 from ..autograd.written import REFLECTED, write_out
+from ..checks import array
 from ..ir.dispatch import SPECIAL, STATE, Value
-from ..ir.lines import user_line
 from ..ir.op import Op
 from ..ir.operands import PLAIN, plain_operand
 from ..ops.indexing import reading
@@ -33,13 +33,8 @@ def array_of(x: Any) -> Any:
     if isinstance(x, (list, tuple)):
         if holds_boxed(x):
             return ops.stack([array_of(item) for item in x])
-        return np.asarray(x)
-    if isinstance(x, Value):
-        return x
-    found = np.asarray(plain_operand(x))
-    if found.dtype.hasobject:
-        raise TypeError(f"{user_line()}: an operand is a {type(x).__name__}, which is neither an array nor a number")
-    return found
+        return array(x)
+    return x if isinstance(x, Value) else array(plain_operand(x))
 
 
 def holds_boxed(x: Any) -> bool:

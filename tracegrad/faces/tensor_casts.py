@@ -10,6 +10,7 @@ from .. import ops
 from .._codegen import integers
 from ..autograd.hooks import boxed
 from ..autograd.versions import born
+from ..checks import REFUSED, explained_here
 from ..devices import CPU, KINDS, Device, DeviceArray, resolve
 from ..dtypes import check
 from ..ir.dispatch import STATE, Value
@@ -29,7 +30,10 @@ def titled(result: Any, title: str, *sources: Any) -> Any:
 
 def sizes_of(sizes: tuple[Any, ...]) -> tuple[Any, ...]:
     """`f(2, 3)` and `f((2, 3))` mean the same."""
-    return tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], (int, np.integer, integers.Integer)) else sizes
+    try:
+        return tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], (int, np.integer, integers.Integer)) else sizes
+    except REFUSED as error:
+        raise explained_here(error) from error.__cause__
 
 
 def own(face: Any, x: Any, requires_grad: bool = False, device: Any = None) -> Any:
@@ -38,16 +42,19 @@ def own(face: Any, x: Any, requires_grad: bool = False, device: Any = None) -> A
         x = np.asarray(x)
         if not x.flags.writeable or x.base is not None:
             x = x.copy()
-    value = boxed(face, x)
-    if device is not None and resolve(device) != place_of(value):
-        value = transfer(value, device)
-    value = born(value)
-    if STATE.traces:
-        STATE.traces[-1].made[id(value)] = value
-    if requires_grad:
-        if value.dtype.kind not in "fc":
-            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-        value.requires_grad_()
+    try:
+        value = boxed(face, x)
+        if device is not None and resolve(device) != place_of(value):
+            value = transfer(value, device)
+        value = born(value)
+        if STATE.traces:
+            STATE.traces[-1].made[id(value)] = value
+        if requires_grad:
+            if value.dtype.kind not in "fc":
+                raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+            value.requires_grad_()
+    except REFUSED as error:
+        raise explained_here(error) from error.__cause__
     return value
 
 
@@ -115,13 +122,16 @@ class TensorCasts(Value):
     def to(self: Any, *args: Any, dtype: Any = None, device: Any = None, copy: bool = False, non_blocking: bool = False) -> Any:
         """The tensor in another dtype, on another device, or in both as another tensor; itself where that changes nothing, unless a `copy` is
         asked for. Raises RuntimeError for a device that is not there."""
-        dtype, device = dtype_and_device(args, dtype, device)
-        if len(args) > 2 and isinstance(args[-1], bool):
-            copy = args[-1]
-        result = self if dtype is None else ops.convert(self, dtype)
-        if device is not None:
-            result = titled(transfer(result, device), "ToCopyBackward0", result)
-        return self.clone() if copy and result is self else result
+        try:
+            dtype, device = dtype_and_device(args, dtype, device)
+            if len(args) > 2 and isinstance(args[-1], bool):
+                copy = args[-1]
+            result = self if dtype is None else ops.convert(self, dtype)
+            if device is not None:
+                result = titled(transfer(result, device), "ToCopyBackward0", result)
+            return self.clone() if copy and result is self else result
+        except REFUSED as error:
+            raise explained_here(error) from error.__cause__
 
     def type(self: Any, dtype: Any = None, non_blocking: Any = False) -> Any:
         """The name of torch's class of such tensors (`tracegrad.FloatTensor`), or the tensor in another dtype:
@@ -223,24 +233,26 @@ class TensorCasts(Value):
 
     def new_tensor(self: Any, data: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Any:
         """A tensor of `data` in this one's dtype, on its device."""
-        return own(self.face, np.array(data, self.dtype if dtype is None else dtype), requires_grad, device or place_of(self))
+        return own(
+            self.face, np.array(data, self.dtype if dtype is None else dtype), requires_grad, place_of(self) if device is None else device
+        )
 
     def new_zeros(self: Any, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Any:
         """Zeros in this tensor's dtype, on its device."""
         made = ops.zeros(sizes_of(size), self.dtype if dtype is None else dtype)
-        return own(self.face, made, requires_grad, device or place_of(self))
+        return own(self.face, made, requires_grad, place_of(self) if device is None else device)
 
     def new_ones(self: Any, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Any:
         """Ones in this tensor's dtype, on its device."""
         made = ops.ones(sizes_of(size), self.dtype if dtype is None else dtype)
-        return own(self.face, made, requires_grad, device or place_of(self))
+        return own(self.face, made, requires_grad, place_of(self) if device is None else device)
 
     def new_empty(self: Any, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Any:
         """A tensor in this one's dtype, on its device, to be filled."""
         made = ops.empty(sizes_of(size), self.dtype if dtype is None else dtype)
-        return own(self.face, made, requires_grad, device or place_of(self))
+        return own(self.face, made, requires_grad, place_of(self) if device is None else device)
 
     def new_full(self: Any, size: Any, fill_value: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Any:
         """One value everywhere, in this tensor's dtype, on its device."""
         made = ops.full(sizes_of((size,)), fill_value, self.dtype if dtype is None else dtype)
-        return own(self.face, made, requires_grad, device or place_of(self))
+        return own(self.face, made, requires_grad, place_of(self) if device is None else device)

@@ -29,7 +29,7 @@ class TensorIndexing(Value):
         """One slice along a dimension, which disappears."""
         return self[(slice(None),) * normalize_axis(dim, self.ndim) + (index,)]
 
-    def narrow(self: Any, dim: int, start: Any, length: Any) -> Any:
+    def narrow(self: Any, dim: int, start: int, length: int) -> Any:
         """`length` elements from `start` on along a dimension."""
         axis = normalize_axis(dim, self.ndim)
         size = self.shape[axis]

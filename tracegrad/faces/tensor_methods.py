@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from ..checks import REFUSED, explained_here
 from ..ir.graph import Var
 from ..ops.reductions import over
 from ..ops.shape import sum_op
@@ -49,7 +50,10 @@ def _scaled(name: str) -> Callable[..., Any]:
     """add and sub take a factor for the other operand."""
 
     def method(self: Any, other: Any, *, alpha: Any = 1) -> Any:
-        return getattr(ops, name)(self, operand(other) if alpha == 1 else ops.mul(alpha, operand(other)))
+        try:
+            return getattr(ops, name)(self, operand(other) if alpha == 1 else ops.mul(alpha, operand(other)))
+        except REFUSED as error:
+            raise explained_here(error) from error.__cause__
 
     method.__name__ = name
     return method
@@ -187,17 +191,23 @@ class TensorMethods(TensorOrders, TensorPieces, TensorUpdates, TensorProducts, T
     # reductions
     def sum(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
         """Sum over all or some dimensions."""
-        if dtype is None and not keepdim:
-            if (dim is None or type(dim) is int) and sum_op.eager is not None:
-                return sum_op.eager(self, over(dim, len(self._data.shape)))
-            return ops.sum(self, dim)
-        x = self if dtype is None else ops.convert(self, dtype)
-        return titled(ops.sum(x, axis=dim, keepdims=keepdim), "SumBackward0" if dim is None else "SumBackward1", x)
+        try:
+            if dtype is None and not keepdim:
+                if (dim is None or type(dim) is int) and sum_op.eager is not None:
+                    return sum_op.eager(self, over(dim, len(self._data.shape)))
+                return ops.sum(self, dim)
+            x = self if dtype is None else ops.convert(self, dtype)
+            return titled(ops.sum(x, axis=dim, keepdims=keepdim), "SumBackward0" if dim is None else "SumBackward1", x)
+        except REFUSED as error:
+            raise explained_here(error) from error.__cause__
 
     def mean(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
         """Mean over all or some dimensions."""
-        x = self if dtype is None else ops.convert(self, dtype)
-        return titled(ops.mean(x, axis=dim, keepdims=keepdim), "MeanBackward0" if dim is None else "MeanBackward1", x)
+        try:
+            x = self if dtype is None else ops.convert(self, dtype)
+            return titled(ops.mean(x, axis=dim, keepdims=keepdim), "MeanBackward0" if dim is None else "MeanBackward1", x)
+        except REFUSED as error:
+            raise explained_here(error) from error.__cause__
 
     def var(self: Any, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None) -> Any:
         """Variance; with Bessel's correction by default, as torch has it: the sum of squares is divided by

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from ..checks import REFUSED, explained_here, quick
 from ..errors import DTypeError
 from ..ir.dispatch import Value
 from .operators import operand, ufunc_of
@@ -25,12 +26,15 @@ def _in_place(name: str) -> Callable[..., Any]:
     ufunc = ufunc_of(getattr(ops, NAMES.get(name, name), None))
 
     def method(self: Any, *arguments: Any, **options: Any) -> Any:
-        if ufunc is not None and len(arguments) == 1 and not options and self._update_at_once(ufunc, arguments[0]):
-            return self
-        return self._update(getattr(type(self), name), *arguments, **options)
+        try:
+            if ufunc is not None and len(arguments) == 1 and not options and self._update_at_once(ufunc, arguments[0]):
+                return self
+            return self._update(getattr(type(self), name), *arguments, **options)
+        except REFUSED as error:
+            raise explained_here(error) from error.__cause__
 
     method.__name__, method.__doc__ = name + "_", f"As `{name}`, in place."
-    return method
+    return quick(method)
 
 
 def _turned(name: str) -> Callable[..., Any]:

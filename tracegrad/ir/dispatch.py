@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ..checks import REFUSED, called, describe, explained_here, fault_of_array
 from ..types import type_of
 from .operands import PLAIN, plain_operand
 
@@ -86,7 +87,7 @@ def bind(op: Op, inputs: Sequence[Any], params: dict[str, Any] = NO_PARAMS) -> A
         return op.composed(*inputs, **params) if op.composed is not None else STATE.traces[-1].boxed(op, inputs, params)
     try:
         result = logged(op, inputs, params) if PROFILES else op.evaluate(*inputs, **params)
-    except (ValueError, TypeError, IndexError) as error:
+    except REFUSED as error:
         better = explained(op, inputs, params)
         if better is None:
             raise
@@ -109,11 +110,18 @@ def scalar(x: Any) -> Any:
 
 
 def explained(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Exception | None:
-    """Where NumPy refused the operands: the type rule's error, which says what to do, if it refuses them too."""
+    """Where NumPy refused the operands: the error that says which operand is none, or what the type rule says of them."""
+    for name, x in zip(op.inputs * len(inputs) if op.variadic else op.inputs, inputs, strict=False):
+        why = fault_of_array(x)
+        if why:
+            known = called()
+            return TypeError(
+                f"{known[0] if known else op.name}: {name} is {describe(x)}{why.rstrip()}; it must be an array, a Tensor or a number"
+            )
     try:
         op.infer(*[Operand(x) for x in inputs], **params)
     except (ValueError, TypeError, IndexError) as error:
-        return error
+        return explained_here(error, op.name)
     return None
 
 
@@ -126,4 +134,4 @@ class Operand:
         from_array = getattr(value, "dtype", None) is not None
         self.value = value
         self.type = type_of(value)
-        self.weak = not from_array
+        self.weak = not from_array and not isinstance(value, (list, tuple))

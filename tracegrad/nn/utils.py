@@ -8,12 +8,16 @@ from typing import Any
 
 from .. import ops
 from ..autograd.grad_mode import no_grad
+from ..checks import describe
 from ..tensor import Tensor
 from ..tensors import tensor
 
 
 def _listed(parameters: Any) -> list[Any]:
-    return [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    found = [parameters] if isinstance(parameters, Tensor) else list(parameters) if isinstance(parameters, Iterable) else None
+    if found is None or not all(isinstance(p, Tensor) for p in found):
+        raise TypeError(f"a Tensor or an iterable of Tensors is wanted, not {describe(parameters)}")
+    return found
 
 
 def get_total_norm(tensors: Any, norm_type: float = 2.0, error_if_nonfinite: bool = False) -> Any:

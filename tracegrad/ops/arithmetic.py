@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._codegen import lowering as lower
+from ..checks import REFUSED, explained_here
 from ..dtypes import DType, check
 from ..ir.dispatch import bind
 from ..ir.op import Op, elementwise
@@ -79,7 +80,10 @@ def convert(x: Any, dtype: Any) -> Any:
     >>> tg.ops.convert(np.arange(3), np.float32).dtype
     dtype('float32')
     """
-    target: DType = check(np.dtype(dtype))
+    try:
+        target: DType = check(np.dtype(dtype))
+    except REFUSED as error:
+        raise explained_here(error) from error.__cause__
     # A Python number has no dtype; NumPy takes None for float64 in a comparison.
     if hasattr(x, "dtype"):
         if x.dtype == target:

@@ -15,6 +15,7 @@ import numpy as np
 
 from .._codegen import integers
 from .._codegen import lowering as lower
+from ..checks import describe
 from ..devices import to_host
 from ..dtypes import INT64, check, is_differentiable
 from ..errors import ConcretizationError, ShapeError
@@ -179,6 +180,8 @@ def _known(value: Any, who: str) -> Any:
             f"{who} decides the size of the result, and is a traced array ({value._data.type}), not known while tracing. Make it "
             "a size (x.shape[0]) or a Python number, or mark the argument static with static_argnames."
         )
+    if not isinstance(value, (int, float, np.integer, np.floating, integers.Integer)) and getattr(value, "shape", None) != ():
+        raise TypeError(f"arange: {who} is {describe(value)}; it must be a real number")
     return value
 
 

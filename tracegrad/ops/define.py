@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._codegen import lowering as lower
+from ..checks import array
 from ..ir.dispatch import Value, bind
 from ..ir.op import Op, Rule, Types, op
 
@@ -56,7 +57,7 @@ def shape_of(x: Any) -> Any:
 
 def as_array(x: Any) -> Any:
     """`x` itself where it has a dtype and a shape, else (numbers, lists) an ndarray."""
-    return x if isinstance(x, (Value, np.ndarray)) or (hasattr(x, "dtype") and hasattr(x, "shape")) else np.asarray(x)
+    return x if isinstance(x, (Value, np.ndarray)) or (hasattr(x, "dtype") and hasattr(x, "shape")) else array(x)
 
 
 def ndim_of(x: Any) -> int:

@@ -11,6 +11,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from ..checks import describe
 from ..errors import ShapeError
 from ..types import Int, same, show
 from .arithmetic import convert, mul
@@ -69,6 +72,9 @@ def _from_lists(items: list[Any]) -> tuple[str, list[Any]]:
         raise ShapeError("einsum needs subscripts: a string first, or a list of integers behind each operand")
 
     def word(labels: Sequence[Any]) -> str:
+        if not isinstance(labels, (list, tuple, range)) or not all(c is Ellipsis or isinstance(c, (int, np.integer)) for c in labels):
+            wants = "a string ahead of the operands, or a list of integers behind each"
+            raise TypeError(f"einsum: subscripts are {wants}, not {describe(labels)}")
         for c in labels:
             if c is not Ellipsis and not 0 <= int(c) < 52:
                 raise ShapeError(f"einsum: an index number must be in 0..51, not {c}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,10 @@ def _widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
             found[normalize_axis(axis, ndim)] = (pair[0], pair[1])
         return found
     try:
-        widths = [(int(a), int(b)) for a, b in np.broadcast_to(np.asarray(pad_width), (ndim, 2)).tolist()]
-    except ValueError as error:
+        widths = [(operator.index(a), operator.index(b)) for a, b in np.broadcast_to(np.asarray(pad_width), (ndim, 2)).tolist()]
+    except (TypeError, ValueError) as error:
         raise ShapeError(
-            f"pad_width {pad_width!r} must be one number, a (before, after) pair, or a pair for each of the {ndim} axes"
+            f"pad_width {pad_width!r} must be one integer, a (before, after) pair, or a pair for each of the {ndim} axes"
         ) from error
     return widths
 

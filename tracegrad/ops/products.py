@@ -10,6 +10,7 @@ import numpy as np
 
 from .._codegen import integers
 from .._codegen import lowering as lower
+from ..checks import array
 from ..dtypes import kind_of, promote
 from ..errors import DTypeError, ShapeError
 from ..ir.dispatch import Value, bind
@@ -22,7 +23,7 @@ from .shape import broadcast_to, expand_dims, moveaxis, reshape, sum_axes, sum_t
 
 def operand(x: Any) -> Any:
     """`x` with a dtype and a shape: Python scalars and lists become arrays."""
-    return x if isinstance(x, Value) or hasattr(x, "dtype") else np.asarray(x)
+    return x if isinstance(x, Value) or hasattr(x, "dtype") else array(x)
 
 
 def alike(*xs: Any) -> list[Any]:

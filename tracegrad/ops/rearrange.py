@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._codegen import integers
+from ..checks import REFUSED, explained_here
 from ..errors import ShapeError
 from ..types import Int, axes_of, normalize_axis, same, show
 from .along import take
@@ -127,18 +128,21 @@ def expand(x: Any, shape: Sequence[Int]) -> Any:
     >>> tg.expand(np.ones((3, 1)), (-1, 4)).shape
     (3, 4)
     """
-    x = as_array(x)
-    old = shape_of(x)
-    extra = len(shape) - len(old)
-    if extra < 0:
-        raise ShapeError(f"expand to {show(tuple(shape))} needs at least the {len(old)} axes of the array of shape {show(old)}")
-    target = []
-    for k, n in enumerate(shape):
-        keeps = isinstance(n, int) and n == -1
-        if keeps and k < extra:
-            raise ShapeError("expand: -1 keeps the size of an axis, and a new leading axis has none")
-        target.append(old[k - extra] if keeps else n)
-    return broadcast_to(x, tuple(target))
+    try:
+        x = as_array(x)
+        old = shape_of(x)
+        extra = len(shape) - len(old)
+        if extra < 0:
+            raise ShapeError(f"expand to {show(tuple(shape))} needs at least the {len(old)} axes of the array of shape {show(old)}")
+        target = []
+        for k, n in enumerate(shape):
+            keeps = isinstance(n, int) and n == -1
+            if keeps and k < extra:
+                raise ShapeError("expand: -1 keeps the size of an axis, and a new leading axis has none")
+            target.append(old[k - extra] if keeps else n)
+        return broadcast_to(x, tuple(target))
+    except REFUSED as error:
+        raise explained_here(error) from error.__cause__
 
 
 def unbind(x: Any, axis: int = 0) -> tuple[Any, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 
 from .._codegen import integers
 from .._codegen import lowering as lower
+from ..checks import REFUSED, explained_here
 from ..dtypes import INT64, UINT64, promote
 from ..errors import ShapeError
 from ..ir.dispatch import bind
@@ -60,9 +62,11 @@ def reshape(x: Any, shape: int | Sequence[Int]) -> Any:
     >>> tg.reshape(tg.arange(6), (2, -1)).shape
     (2, 3)
     """
-    given = (shape,) if isinstance(shape, (int, np.integer, integers.Integer)) else tuple(shape)
-    old = shape_of(x)
-    params = reshaped(old, given)
+    try:
+        given = (shape,) if isinstance(shape, (int, np.integer, integers.Integer)) else tuple(shape)
+        params = reshaped(shape_of(x), given)
+    except REFUSED as error:
+        raise explained_here(error) from error.__cause__
     return x if params is None else bind(reshape_op, (x,), params)
 
 
@@ -73,7 +77,7 @@ def reshaped(old: Shape, given: tuple[Any, ...]) -> dict[str, Any] | None:
 
 
 def _reshaped(old: Shape, given: tuple[Any, ...]) -> dict[str, Any] | None:
-    new = tuple([s if isinstance(s, (int, integers.Integer)) else int(s) for s in given])
+    new = tuple([s if isinstance(s, (int, integers.Integer)) else operator.index(s) for s in given])
     if new == old:
         return None
     at = next((k for k, s in enumerate(new) if isinstance(s, int) and s == -1), None)
@@ -109,11 +113,10 @@ def expand_dims(x: Any, axis: int | Sequence[int]) -> Any:
 def squeeze(x: Any, axis: int | Sequence[int] | None = None) -> Any:
     """Without axes of size 1: all of them, or the given ones."""
     shape = shape_of(x)
-    axes = (
-        [k for k, s in enumerate(shape) if isinstance(s, int) and s == 1]
-        if axis is None or (not shape and isinstance(axis, (int, np.integer)) and axis in (0, -1))
-        else ([normalize_axis(a, len(shape)) for a in axes_of(axis)])
-    )
+    if axis is None or (not shape and isinstance(axis, (int, np.integer)) and axis in (0, -1)):
+        axes = [k for k, s in enumerate(shape) if isinstance(s, int) and s == 1]
+    else:
+        axes = [normalize_axis(a, len(shape)) for a in axes_of(axis)]
     for a in axes:
         if not same(shape[a], 1):
             raise ShapeError(f"cannot squeeze axis {a} of an array of shape {show(shape)}: its size is {shape[a]}, not 1")
@@ -146,10 +149,13 @@ def transpose(x: Any, axes: Sequence[int] | None = None) -> Any:
     ndim = ndim_of(x)
     if axes is None:
         return x if ndim < 2 else bind(transpose_op, (x,), backwards(ndim))
-    order = tuple([normalize_axis(a, ndim) for a in axes])
-    same_order = list(range(ndim))
-    if sorted(order) != same_order:
-        raise ShapeError(f"axes {tuple(axes or ())} are no permutation of the {ndim} axes of an array of shape {show(shape_of(x))}")
+    try:
+        order = tuple([normalize_axis(a, ndim) for a in axes])
+        same_order = list(range(ndim))
+        if sorted(order) != same_order:
+            raise ShapeError(f"axes {tuple(axes or ())} are no permutation of the {ndim} axes of an array of shape {show(shape_of(x))}")
+    except REFUSED as error:
+        raise explained_here(error) from error.__cause__
     return x if list(order) == same_order else bind(transpose_op, (x,), {"axes": order})
 
 
@@ -218,8 +224,11 @@ broadcast_to_op = linear(
 
 def broadcast_to(x: Any, shape: int | Sequence[Int]) -> Any:
     """`x` with axes of size 1, and new leading axes, repeated (without copying)."""
-    target = (shape,) if isinstance(shape, (int, integers.Integer)) else tuple(shape)
-    return x if getattr(x, "shape", None) == target else bind(broadcast_to_op, (x,), {"shape": target})
+    try:
+        target = (shape,) if isinstance(shape, (int, integers.Integer)) else tuple(shape)
+        return x if getattr(x, "shape", None) == target else bind(broadcast_to_op, (x,), {"shape": target})
+    except REFUSED as error:
+        raise explained_here(error) from error.__cause__
 
 
 def sum_to(x: Any, shape: Sequence[Int]) -> Any:

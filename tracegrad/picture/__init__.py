@@ -7,6 +7,7 @@ import pathlib
 from collections.abc import Mapping
 from typing import Any
 
+from ..checks import describe
 from ..ir.graph import Graph
 from ..jit import Graphs, Jitted
 from ..nn import Module
@@ -101,6 +102,8 @@ def graph_picture(
         diagram = of_graph(result)
     else:
         results = list(result) if isinstance(result, (list, tuple)) else [result]
+        if names is not None and not isinstance(names, (Mapping, Module)):
+            raise TypeError(f"graph_picture: names is {describe(names)}; it must be a Module or a dict of Tensors")
         given = dict(names.named_parameters() if isinstance(names, Module) else names or {})
         for x in [*results, *given.values()]:
             if not isinstance(x, Tensor):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import ops
+from ...checks import REFUSED, explained_here
 from ...faces.tensor_casts import titled
 from ...ir.dispatch import Value
 from ...types import same, show
@@ -61,11 +62,14 @@ def alike(name: str, input: Any, target: Any) -> None:
 
 def in_place(function: Callable[[Any], Any], input: Any, inplace: bool) -> Any:
     """`function(input)`, written into the input where this is asked for."""
-    if not inplace:
-        return function(input)
-    if not isinstance(input, Value):
-        raise TypeError("inplace=True needs a Tensor; leave it out for other arrays")
-    return input._update(function)  # type: ignore[attr-defined]
+    try:
+        if not inplace:
+            return function(input)
+        if not isinstance(input, Value):
+            raise TypeError("inplace=True needs a Tensor; leave it out for other arrays")
+        return input._update(function)  # type: ignore[attr-defined]
+    except REFUSED as error:
+        raise explained_here(error) from error.__cause__
 
 
 __all__ = ["REDUCTIONS", "alike", "as_integers", "in_place", "known", "reduced", "reduction_of", "titled"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ def per_axis(name: str, what: str, value: Any, axes: int) -> tuple[int, ...]:
     """One number for each axis, where one may stand for all."""
     if isinstance(value, (int, np.integer)):
         return (int(value),) * axes
-    values = tuple(int(v) for v in value)
+    values = tuple(operator.index(v) for v in value)
     if len(values) == 1:
         return values * axes
     if len(values) != axes:

@@ -6,6 +6,7 @@ import operator
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
+from ...checks import describe
 from ...tensor import Tensor
 from .module import Module, Parameter
 
@@ -103,10 +104,19 @@ class ModuleList(_Indexed):
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
-        self.extend(modules or ())
+        self.extend(() if modules is None else modules)
 
     def __iadd__(self, modules: Iterable[Module]) -> Self:
         return self.extend(modules)
+
+
+def pairs_of(named: Any, what: str) -> list[tuple[Any, Any]]:
+    """The items of a dict, or (name, value) pairs."""
+    items = named.items() if hasattr(named, "items") else named
+    pairs: list[Any] = list(items) if isinstance(items, Iterable) else [None]
+    if not all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in pairs):
+        raise TypeError(f"{what} is {describe(named)}; it must be a dict or a sequence of (name, value) pairs")
+    return [(name, value) for name, value in pairs]
 
 
 class ModuleDict(Module):
@@ -114,7 +124,7 @@ class ModuleDict(Module):
 
     def __init__(self, modules: Any = None) -> None:
         super().__init__()
-        self.update(modules or {})
+        self.update({} if modules is None else modules)
 
     def __getitem__(self, key: str) -> Any:
         return self._modules[key]
@@ -156,7 +166,7 @@ class ModuleDict(Module):
 
     def update(self, modules: Any) -> None:
         """Add modules of a dict or of (name, module) pairs."""
-        for name, module in modules.items() if hasattr(modules, "items") else modules:
+        for name, module in pairs_of(modules, "modules"):
             self[name] = module
 
 
@@ -165,7 +175,7 @@ class ParameterList(Module):
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
-        self.extend(values or ())
+        self.extend(() if values is None else values)
 
     def __len__(self) -> int:
         return len(self._parameters)
@@ -201,7 +211,7 @@ class ParameterDict(Module):
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
-        for name, value in dict(parameters or {}).items():
+        for name, value in pairs_of({} if parameters is None else parameters, "parameters"):
             self[name] = value
 
     def __getitem__(self, key: str) -> Any:

@@ -1,0 +1,24 @@
+"""Errors that name the public function, the argument, what it was and what it must be; all of it paid by calls that fail."""
+
+from __future__ import annotations
+
+from .failures import REFUSED, array, at_fault, called, explained, explained_here, named
+from .kinds import describe, fault_of_array
+from .publish import check_methods, checked, has_failure_path, publish, quick
+
+__all__ = [
+    "REFUSED",
+    "array",
+    "at_fault",
+    "called",
+    "check_methods",
+    "checked",
+    "describe",
+    "explained",
+    "explained_here",
+    "fault_of_array",
+    "has_failure_path",
+    "named",
+    "publish",
+    "quick",
+]

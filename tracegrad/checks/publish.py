@@ -1,0 +1,120 @@
+"""The failure paths of the public functions, put around them when the package is imported."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Callable, Container, Iterable
+from typing import Any, TypeVar
+
+from .failures import REFUSED, explained, register
+from .kinds import OPERANDS
+
+F = TypeVar("F", bound=Callable[..., Any])
+_OPERANDS = frozenset(("self", *OPERANDS))
+_PACKAGE = __name__.partition(".")[0]
+_made: dict[types.FunctionType, Any] = {}
+"""What was put around functions, which may be public under several names."""
+
+
+def has_failure_path(function: F) -> F:
+    """Say of a function that its errors are explained already."""
+    function.is_checked = True  # type: ignore[attr-defined]
+    return function
+
+
+def quick(function: F) -> F:
+    """Say of a function that runs too often for a failure path around it, and has `explained_here` inside."""
+    function.is_quick = True  # type: ignore[attr-defined]
+    return function
+
+
+def checked(function: F, name: str = "") -> F:
+    """`function` with `explained` on its failure path: one more Python call, so not for what is called a million times a second."""
+    known = name or getattr(function, "__name__", "function")
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except REFUSED as error:
+            found = explained(error, known, function, args, kwargs)
+            if found is error:
+                raise
+            raise found from None
+
+    return has_failure_path(call)  # type: ignore[return-value]
+
+
+def _applies_an_operation(function: types.FunctionType) -> bool:
+    """Whether a function of operands alone hands them to an operation, which speaks of them itself (`ir.dispatch.explained`)."""
+    code = function.__code__
+    if code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS) or code.co_kwonlyargcount:
+        return False
+    return _OPERANDS.issuperset(code.co_varnames[: code.co_argcount]) and (bool(code.co_freevars) or "bind" in code.co_names[:2])
+
+
+def _published(value: Any, name: str, often: Container[str]) -> Any:
+    if not isinstance(value, types.FunctionType) or hasattr(value, "is_checked"):
+        return value
+    code = value.__code__
+    # What takes nothing (or a Tensor's method nothing else) is called wrongly by their number alone, of which Python speaks.
+    none = code.co_argcount == int(code.co_varnames[:1] == ("self",)) and not code.co_kwonlyargcount
+    if none and not code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
+        return value
+    if name.rpartition(".")[2] in often or hasattr(value, "is_quick") or _applies_an_operation(value):
+        register(value, name)
+        return value
+    if value not in _made:
+        _made[value] = checked(value, name)
+    return _made[value]
+
+
+def publish(names: dict[str, Any], which: Iterable[str], often: Container[str] = ()) -> None:
+    """Give the functions of a namespace that are named in `which`, and the constructors of its classes, their failure path; those called `often`,
+    and those that take operands alone, are told to the shared checks instead."""
+    for name in which:
+        value = names[name]
+        if isinstance(value, type):
+            check_constructor(value, often)
+        else:
+            names[name] = _published(value, name, often)
+
+
+def check_constructor(cls: type, often: Container[str] = ()) -> None:
+    """Put the failure path around each `__init__` of the library that makes objects of a class."""
+    for base in cls.__mro__:
+        if base.__name__ in often:
+            return
+        function = base.__dict__.get("__init__")
+        if isinstance(function, types.FunctionType) and base.__module__.startswith(_PACKAGE) and not hasattr(function, "is_checked"):
+            base.__init__ = _construct(function)  # type: ignore[misc]
+
+
+def _construct(function: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(function)
+    def construct(self: Any, *args: Any, **kwargs: Any) -> None:
+        try:
+            function(self, *args, **kwargs)
+        except REFUSED as error:
+            found = explained(error, type(self).__name__, function, (self, *args), kwargs)
+            if found is error:
+                raise
+            raise found from None
+
+    return has_failure_path(construct)
+
+
+def check_methods(cls: type, often: Container[str] = ()) -> None:
+    """`publish` for the public methods that a class defines or inherits from the library."""
+    for name in dir(cls):
+        value = inspect.getattr_static(cls, name)
+        if not name.startswith("_") and isinstance(value, types.FunctionType):
+            known = f"{cls.__name__}.{value.__name__ if hasattr(cls, value.__name__) else name}"
+            value.__qualname__ = known
+            if name.endswith("_") and hasattr(cls, name[:-1]):
+                value.__wrapped__ = inspect.getattr_static(cls, name[:-1])  # type: ignore[attr-defined] # its signature
+            made = _published(value, known, often)
+            if made is not value:
+                setattr(cls, name, made)
