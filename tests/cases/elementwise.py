@@ -12,7 +12,7 @@ from tests.cases import Case
 from tracegrad import ops
 from tracegrad.errors import DTypeError
 from tracegrad.ir.dispatch import bind
-from tracegrad.ops.elementary import pow_below_op
+from tracegrad.ops.elementary import pow_below_op, power_log
 
 NAN, INF = float("nan"), float("inf")
 F32 = np.array([[0.25, 0.5, 0.75]], np.float32)
@@ -195,6 +195,18 @@ POWERS = (
         2,
         special=((np.array([0.0, -0.0, NAN, np.inf, -np.inf]),),),
     ),
+    *[
+        Case(
+            f"derivative {n} of a power by its exponent",
+            # As the derivatives of `x ** y` have it: the power itself is known.
+            lambda x, y, n=n: power_log(x, y, ops.power(x, y), n),
+            pair(0.5, 2),
+            lambda x, y, n=n: x**y * np.log(x) ** n,
+            ("power_log",),
+            2,
+        )
+        for n in (1, 2, 3)
+    ],
     Case("power complex", lambda x, y: ops.power(x, y), lambda rng: (*complexes(rng), *complexes(rng)), np.power, ("pow",), 2),
     Case("float_power", ops.float_power, pair(0.5, 2), np.float_power, ("pow",), 2, special=((np.array([2, 4]), -1),)),
 )

@@ -161,12 +161,18 @@ def strong_mul(x: Any, y: Any) -> Any:
 
 def conj(x: Any) -> Any:
     """Complex conjugate; a real array as it is."""
-    return bind(conj_op, (x,)) if getattr(x, "dtype", None) is not None and x.dtype.kind == "c" else x
+    dtype = getattr(x, "dtype", None)
+    if dtype is None:
+        return x.conjugate() if isinstance(x, complex) else x
+    return bind(conj_op, (x,)) if dtype.kind == "c" else x
 
 
 def real(x: Any) -> Any:
     """Real part."""
-    return bind(real_op, (x,)) if getattr(x, "dtype", None) is not None and x.dtype.kind == "c" else x
+    dtype = getattr(x, "dtype", None)
+    if dtype is None:
+        return x.real if isinstance(x, complex) else x
+    return bind(real_op, (x,)) if dtype.kind == "c" else x
 
 
 def imag(x: Any) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from ..dtypes import INT64, promote
 from ..ir.dispatch import bind
 from ..ir.op import Op, elementwise
-from .arithmetic import conj, convert, equal, mul, not_equal, real, strong_mul, where
+from .arithmetic import add, conj, convert, equal, mul, not_equal, real, strong_mul, strong_mul_op, where
 from .pointwise import pointwise
 
 LN2, LN10 = math.log(2.0), math.log(10.0)
@@ -168,11 +168,46 @@ pow_op = pointwise(
         # Strong products keep 0 * 0**-1 at zero, and still have the right derivative in y there.
         # The number 0 as exponent is known to have none, and 0**-1 would warn.
         lambda x, y: 0.0 if type(y) in (int, float) and y == 0 else strong_mul(y, power(x, y - 1)),
-        # The limit at x = 0 is 0 for y > 0, which the strong product gives; at x = y = 0 it is 0 by convention.
-        lambda x, y, out: strong_mul(out, log(where(not_equal(y, 0), x, where(equal(x, 0), 1, x)))),
+        # At x = y = 0 it is 0 by convention.
+        lambda x, y, out: power_log(where(not_equal(y, 0), x, where(equal(x, 0), 1, x)), y, out, 1),
     ),
     doc="x to the power y.",
 )
+
+
+def _power_log_evaluate(x: Any, y: Any, p: Any, *, n: int) -> Any:
+    base = np.asarray(x, np.result_type(x, p))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return strong_mul_op.evaluate(p, np.log(base) ** n)
+
+
+def _power_log_by_base(x: Any, y: Any, *, n: int) -> Any:
+    lower = power(x, y - 1)
+    first = strong_mul(y, power_log(x, y - 1, lower, n))
+    # Where the first term is infinite, the second is less by a logarithm, and may have the other sign.
+    second = mul(n, lower) if n == 1 else mul(n, power_log(x, y - 1, lower, n - 1))
+    return where(equal(absolute(first), math.inf), first, add(first, second))
+
+
+# With the power and its logarithm in one operation every derivative in y has its limit at x = 0: as a product of two, the next
+# one would be infinity times 0.
+power_log_op: Op = pointwise(
+    "power_log",
+    ("x", "y", "p"),
+    numpy=_power_log_evaluate,
+    code=lambda p: f"strong_mul({{p}}, {_power_code(p['n']).replace('{x}', 'log({x})')})",
+    result="promote",
+    domain="singular",
+    cost=20,
+    partials=(_power_log_by_base, lambda x, y, p, *, n: power_log(x, y, p, n + 1), None),
+    doc="p * log(x)**n for p = x**y, the n-th derivative of the power by y: 0 where p is 0. The derivatives are those of x and y; p is known from them.",
+)
+
+
+def power_log(x: Any, y: Any, p: Any, n: int) -> Any:
+    """The n-th derivative of `p = x**y` by y."""
+    return bind(power_log_op, [x, y, p], {"n": n})
+
 
 pow_below_op: Op = replace(
     pointwise(
@@ -435,5 +470,6 @@ OPS = (
     inverse_pow_op,
     pow_op,
     pow_below_op,
+    power_log_op,
     identity_op,
 )
