@@ -84,12 +84,16 @@ from .modules.module import (
     Module,
     Parameter,
 )
+from .modules.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNBase, RNNCell
 
 __all__ = [
     "CELU",
     "ELU",
     "GELU",
     "GLU",
+    "GRU",
+    "LSTM",
+    "RNN",
     "SELU",
     "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",
@@ -110,6 +114,7 @@ __all__ = [
     "Dropout2d",
     "Embedding",
     "Flatten",
+    "GRUCell",
     "GroupNorm",
     "Hardsigmoid",
     "Hardswish",
@@ -118,6 +123,7 @@ __all__ = [
     "Identity",
     "KLDivLoss",
     "L1Loss",
+    "LSTMCell",
     "LayerNorm",
     "LeakyReLU",
     "Linear",
@@ -135,6 +141,8 @@ __all__ = [
     "Parameter",
     "ParameterDict",
     "ParameterList",
+    "RNNBase",
+    "RNNCell",
     "ReLU",
     "ReLU6",
     "Sequential",
