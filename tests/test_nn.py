@@ -281,11 +281,11 @@ def test_losses_as_modules() -> None:
     assert nn.NLLLoss(ignore_index=2)(x, tg.tensor([1])).item() == 1.0
     assert nn.BCELoss()(p, p).item() == F.binary_cross_entropy(p, p).item()
     assert nn.BCEWithLogitsLoss(pos_weight=weight)(x, p).item() == F.binary_cross_entropy_with_logits(x, p, pos_weight=weight).item()
-    assert nn.KLDivLoss("batchmean")(x, p).item() == F.kl_div(x, p, reduction="batchmean").item()
+    assert nn.KLDivLoss(reduction="batchmean")(x, p).item() == F.kl_div(x, p, reduction="batchmean").item()
     assert nn.CosineSimilarity()(x, x).item() == pytest.approx(1.0)
     assert repr(nn.MSELoss()) == "MSELoss()"
     with pytest.raises(ValueError, match="not a valid value for reduction"):
-        nn.MSELoss("all")
+        nn.MSELoss(reduction="all")
 
 
 def test_batch_norm_keeps_statistics() -> None:

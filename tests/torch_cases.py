@@ -282,6 +282,19 @@ CASES: dict[str, Case] = {
     "linalg.lstsq": (lambda t, x, y: t.linalg.lstsq(x, y).solution, (real(4, 2), real(4, 1))),
     "linalg.vecdot": (lambda t, x, y: t.linalg.vecdot(x, y, dim=0), (M, M)),
     "linalg.multi_dot": (lambda t, x, y: t.linalg.multi_dot([x, y]), (M, real(4, 2))),
+    # --- attention
+    "sdpa": (lambda t, q, k, v: t.nn.functional.scaled_dot_product_attention(q, k, v), (real(2, 3, 4), real(2, 5, 4), real(2, 5, 2))),
+    "sdpa causal": (lambda t, q, k: t.nn.functional.scaled_dot_product_attention(q, k, k, is_causal=True), (real(2, 3, 4), real(2, 5, 4))),
+    "sdpa flags": (
+        lambda t, q, m: t.nn.functional.scaled_dot_product_attention(q, q, q, attn_mask=m, scale=0.3),
+        (real(2, 3, 4), exactly([True, False, True], [False, False, False], [True, True, True])),
+    ),
+    "sdpa numbers": (lambda t, q, m: t.nn.functional.scaled_dot_product_attention(q, q, q, m), (real(2, 3, 4), real(3, 3))),
+    "sdpa grouped": (
+        lambda t, q, k: t.nn.functional.scaled_dot_product_attention(q, k, k, enable_gqa=True), (real(1, 4, 3, 2), real(1, 2, 3, 2))
+    ),
+    "tril of flags": (lambda t, c: t.tril(c), (flags(3, 4),)),
+    "triu of flags": (lambda t, c: ~c.triu(1), (flags(3, 4),)),
     # --- made
     "arange": (lambda t: t.arange(1, 7, 2), ()),
     "arange floats": (lambda t: t.arange(0.0, 1.0, 0.25), ()),

@@ -166,3 +166,20 @@ def test_printed_types_of_traced_values_are_still_there() -> None:
     assert seen == ["f64[3]"]
     with pytest.raises(tg.ConcretizationError, match=r"f64\[3\]"):
         tg.jit(lambda v: v.numpy())(tg.ones(3))
+
+
+@pytest.mark.parametrize("name", ["tril", "triu"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_triangles_keep_the_dtype(name: str, dtype: str) -> None:
+    """Those of flags became int64, so that `~mask` was a number."""
+    x = np.ones((3, 3), getattr(np, dtype))
+    for found in (getattr(tg, name)(x), getattr(tg.tensor(x), name)(), tg.jit(getattr(np, name))(x)):
+        assert found.dtype == x.dtype
+        np.testing.assert_array_equal(found, getattr(np, name)(x))
+
+
+@pytest.mark.parametrize("function", [np.median, lambda x: np.quantile(x, 0.3), lambda x: np.percentile(x, 30)])
+def test_complex_numbers_have_no_median(function: Any) -> None:
+    """Their imaginary parts were dropped, with NumPy's warning alone."""
+    with pytest.raises(tg.DTypeError, match="no order"):
+        function(tg.tensor([1j, 2 + 1j, 0j]))

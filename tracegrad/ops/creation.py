@@ -311,7 +311,7 @@ def tril(x: Any, k: int = 0) -> Any:
     """
     x = _matrix(x, "tril")
     n, m = shape_of(x)[-2:]
-    return where(_below(n, m, k), x, 0)
+    return where(_below(n, m, k), x, x.dtype.type(0))
 
 
 def triu(x: Any, k: int = 0) -> Any:
@@ -325,7 +325,7 @@ def triu(x: Any, k: int = 0) -> Any:
     """
     x = _matrix(x, "triu")
     n, m = shape_of(x)[-2:]
-    return where(_below(n, m, k - 1), 0, x)
+    return where(_below(n, m, k - 1), x.dtype.type(0), x)
 
 
 def _matrix(x: Any, who: str) -> Any:

@@ -243,6 +243,7 @@ def median(x: Any, axis: int | Sequence[int] | None = None, keepdims: bool = Fal
 
 def _quantile(x: Any, q: Any, beside: Any, axis: int | Sequence[int] | None, keepdims: bool, method: str) -> Any:
     x, q = as_array(x), q.astype(np.float64)
+    _check_order(x.dtype)
     if np.any((q < 0) | (q > 1)):
         raise ValueError("quantiles must lie between 0 and 1 (percentiles between 0 and 100)")
     if method not in PICKED:

@@ -35,7 +35,8 @@ from .activation import (
     tanh,
     tanhshrink,
 )
-from .convolution import conv1d, conv2d, pad, unfold
+from .attention import scaled_dot_product_attention
+from .convolution import conv1d, conv2d, conv3d, pad, unfold
 from .dense import bilinear, cosine_similarity, dropout, dropout1d, dropout2d, embedding, linear, normalize, one_hot
 from .loss import (
     binary_cross_entropy,
@@ -48,8 +49,21 @@ from .loss import (
     nll_loss,
     smooth_l1_loss,
 )
-from .normalization import batch_norm, group_norm, layer_norm
+from .margins import (
+    cosine_embedding_loss,
+    gaussian_nll_loss,
+    hinge_embedding_loss,
+    margin_ranking_loss,
+    multilabel_soft_margin_loss,
+    pairwise_distance,
+    poisson_nll_loss,
+    soft_margin_loss,
+    triplet_margin_loss,
+)
+from .normalization import batch_norm, group_norm, instance_norm, layer_norm, local_response_norm, rms_norm
 from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_max_pool2d, avg_pool1d, avg_pool2d, max_pool1d, max_pool2d
+from .resampling import channel_shuffle, interpolate, pixel_shuffle, pixel_unshuffle, upsample
+from .transposed import conv_transpose1d, conv_transpose2d, conv_transpose3d, fold
 
 __all__ = [
     "adaptive_avg_pool1d",
@@ -62,8 +76,14 @@ __all__ = [
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "celu",
+    "channel_shuffle",
     "conv1d",
     "conv2d",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
+    "cosine_embedding_loss",
     "cosine_similarity",
     "cross_entropy",
     "dropout",
@@ -71,6 +91,8 @@ __all__ = [
     "dropout2d",
     "elu",
     "embedding",
+    "fold",
+    "gaussian_nll_loss",
     "gelu",
     "glu",
     "group_norm",
@@ -78,29 +100,42 @@ __all__ = [
     "hardsigmoid",
     "hardswish",
     "hardtanh",
+    "hinge_embedding_loss",
     "huber_loss",
+    "instance_norm",
+    "interpolate",
     "kl_div",
     "l1_loss",
     "layer_norm",
     "leaky_relu",
     "linear",
+    "local_response_norm",
     "log_softmax",
     "logsigmoid",
+    "margin_ranking_loss",
     "max_pool1d",
     "max_pool2d",
     "mish",
     "mse_loss",
+    "multilabel_soft_margin_loss",
     "nll_loss",
     "normalize",
     "one_hot",
     "pad",
+    "pairwise_distance",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+    "poisson_nll_loss",
     "prelu",
     "relu",
     "relu6",
+    "rms_norm",
+    "scaled_dot_product_attention",
     "selu",
     "sigmoid",
     "silu",
     "smooth_l1_loss",
+    "soft_margin_loss",
     "softmax",
     "softmin",
     "softplus",
@@ -108,5 +143,7 @@ __all__ = [
     "softsign",
     "tanh",
     "tanhshrink",
+    "triplet_margin_loss",
     "unfold",
+    "upsample",
 ]

@@ -144,6 +144,13 @@ def conv2d(
     return _convolution("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
 
+def conv3d(
+    input: Any, weight: Any, bias: Any = None, stride: Sizes = 1, padding: Sizes | str = 0, dilation: Sizes = 1, groups: int = 1
+) -> Any:
+    """Cross-correlation of (N, C, D, H, W) or (C, D, H, W) with a weight (out, C / groups, k1, k2, k3)."""
+    return _convolution("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
+
+
 def unfold(input: Any, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1) -> Any:
     """The windows of (N, C, H, W) as columns: (N, C * k1 * k2, number of windows)."""
     if len(input.shape) not in (3, 4):
@@ -186,4 +193,4 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: float | N
     return ops.pad(x, [(0, 0)] * rest + widths, mode=modes[mode])
 
 
-__all__ = ["conv1d", "conv2d", "pad", "unfold"]
+__all__ = ["conv1d", "conv2d", "conv3d", "pad", "unfold"]

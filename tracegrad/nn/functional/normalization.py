@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ... import ops
 from ..._codegen import integers
 from ...autograd.grad_mode import no_grad
 from ...ops.statistics import stop_gradient
+from ...ops.windows import windows
 from ...types import same, show
 from .common import titled
 
@@ -99,9 +102,72 @@ def batch_norm(
     return titled(_scaled(result, weight, bias), "NativeBatchNorm", input)
 
 
+def instance_norm(
+    input: Any,
+    running_mean: Any = None,
+    running_var: Any = None,
+    weight: Any = None,
+    bias: Any = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Any:
+    """Each channel of each sample (N, C, ...) at mean 0 and variance 1 over its places, then times `weight` plus `bias`.
+
+    The running statistics, where they are given, move by `momentum` towards the averages over the batch; they are used in place of
+    the sample's own where `use_input_stats` is False.
+    """
+    ndim = len(input.shape)
+    if not use_input_stats:
+        return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
+    if ndim < 3:
+        raise ValueError(f"instance_norm: expected an input (N, C, ...) with places, but its shape is {show(input.shape)}")
+    axes = tuple(range(2, ndim))
+    count = integers.product([input.shape[k] for k in axes])
+    if isinstance(count, int) and count <= 1:
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {show(input.shape)}")
+    result, mean, variance = _normalized(input, axes, eps)
+    if running_mean is not None and running_var is not None:
+        with no_grad():
+            _move(running_mean, ops.mean(mean, axis=0), momentum)
+            _move(running_var, ops.mean(variance, axis=0) * (count / (count - 1)), momentum)
+    return titled(_scaled(result, weight, bias), "NativeBatchNorm", input)
+
+
+def rms_norm(input: Any, normalized_shape: Sequence[int] | int, weight: Any = None, eps: float | None = None) -> Any:
+    """The last axes, of sizes `normalized_shape`, divided by the root of their mean square, then times `weight`.
+
+    `eps` is added to the mean square; None stands for the dtype's own.
+    """
+    sizes = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    if not sizes or len(sizes) > len(input.shape) or not all(same(a, b) for a, b in zip(sizes, input.shape[-len(sizes) :], strict=True)):
+        raise RuntimeError(
+            f"Given normalized_shape={list(sizes)}, expected input with shape [*, {show(sizes)}], but got input of size{show(input.shape)}"
+        )
+    ndim = len(input.shape)
+    least = float(np.finfo(input.dtype).eps) if eps is None else eps
+    square = ops.mean(ops.square(input), axis=tuple(range(ndim - len(sizes), ndim)), keepdims=True)
+    result = input / ops.sqrt(square + least)
+    return titled(result if weight is None else result * weight, "RmsNorm", input)
+
+
+def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
+    """Each element divided by `(k + alpha * mean of squares over `size` neighbouring channels) ** beta`."""
+    if len(input.shape) < 3:
+        raise ValueError(f"Expected 3D or higher dimensionality input (got {len(input.shape)} dimensions)")
+    square = ops.square(input)
+    before = size // 2
+    ndim, channels = len(input.shape), input.shape[1]
+    around = ops.embed(
+        square, [channels + size - 1 if a == 1 else n for a, n in enumerate(square.shape)], [before if a == 1 else 0 for a in range(ndim)]
+    )
+    total = ops.sum(windows(around, 1, size), axis=1)
+    return titled(input / ops.power(k + alpha * (total / size), beta), "LocalResponseNorm", input)
+
+
 def _move(running: Any, now: Any, momentum: float) -> None:
     """A running value, moved by `momentum` towards that of the batch."""
     running.mul_(1.0 - momentum).add_(ops.reshape(stop_gradient(now), running.shape), alpha=momentum)
 
 
-__all__ = ["batch_norm", "group_norm", "layer_norm"]
+__all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "rms_norm"]

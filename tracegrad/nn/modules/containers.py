@@ -109,6 +109,19 @@ class ModuleList(_Indexed):
     def __iadd__(self, modules: Iterable[Module]) -> Self:
         return self.extend(modules)
 
+    def __repr__(self) -> str:
+        """Modules of one text stand in one line each with their number, as in torch."""
+        runs: list[list[Any]] = []
+        for k, module in enumerate(self):
+            text = repr(module)
+            if runs and runs[-1][2] == text:
+                runs[-1][1] = k
+            else:
+                runs.append([k, k, text])
+        lines = [f"({a}): {t}" if a == b else f"({a}-{b}): {b - a + 1} x {t}" for a, b, t in runs]
+        inner = "\n".join(lines).replace("\n", "\n  ")
+        return f"{self._get_name()}(\n  {inner}\n)" if lines else f"{self._get_name()}()"
+
 
 def pairs_of(named: Any, what: str) -> list[tuple[Any, Any]]:
     """The items of a dict, or (name, value) pairs."""

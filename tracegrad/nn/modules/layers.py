@@ -184,6 +184,15 @@ class Conv2d(_Convolution):
         return F.conv2d(input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
 
 
+class Conv3d(_Convolution):
+    """`functional.conv3d` with a weight (out, in / groups, k1, k2, k3) and a bias (out)."""
+
+    axes = 3
+
+    def forward(self, input: Any) -> Any:
+        return F.conv3d(input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
+
+
 class _BatchNorm(Module):
     dimensions: tuple[int, ...]
 
@@ -260,6 +269,58 @@ class BatchNorm2d(_BatchNorm):
     dimensions = (4,)
 
 
+class BatchNorm3d(_BatchNorm):
+    """`functional.batch_norm` of (N, C, D, H, W); the running statistics are buffers."""
+
+    dimensions = (5,)
+
+
+class _InstanceNorm(_BatchNorm):
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = False,
+        track_running_stats: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+
+    def forward(self, input: Any) -> Any:
+        unbatched, batched = self.dimensions
+        if len(input.shape) not in (unbatched, batched):
+            raise ValueError(f"expected {unbatched}D or {batched}D input (got {len(input.shape)}D input)")
+        x = input if len(input.shape) == batched else input.unsqueeze(0)
+        own = self.training or not self.track_running_stats
+        result = F.instance_norm(x, self.running_mean, self.running_var, self.weight, self.bias, own, self.momentum or 0.0, self.eps)
+        return result if x is input else result.squeeze(0)
+
+
+class InstanceNorm1d(_InstanceNorm):
+    """`functional.instance_norm` of (N, C, L) or (C, L)."""
+
+    dimensions = (2, 3)
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """`functional.instance_norm` of (N, C, H, W) or (C, H, W).
+
+    >>> import tracegrad as tg
+    >>> tg.nn.InstanceNorm2d(3)(tg.rand(2, 3, 4, 4)).shape
+    (2, 3, 4, 4)
+    """
+
+    dimensions = (3, 4)
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """`functional.instance_norm` of (N, C, D, H, W) or (C, D, H, W)."""
+
+    dimensions = (4, 5)
+
+
 class LayerNorm(Module):
     """`functional.layer_norm` over the last axes, with a weight and a bias of their sizes."""
 
@@ -285,6 +346,43 @@ class LayerNorm(Module):
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
 
+class RMSNorm(Module):
+    """`functional.rms_norm` over the last axes, with a weight of their sizes."""
+
+    def __init__(
+        self,
+        normalized_shape: int | tuple[int, ...] | list[int],
+        eps: float | None = None,
+        elementwise_affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.eps, self.elementwise_affine = eps, elementwise_affine
+        self.register_parameter("weight", Parameter(tg.ones(self.normalized_shape, dtype=dtype)) if elementwise_affine else None)
+
+    def forward(self, input: Any) -> Any:
+        return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self) -> str:
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+
+
+class LocalResponseNorm(Module):
+    """`functional.local_response_norm`."""
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
+        super().__init__()
+        self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
+
+    def forward(self, input: Any) -> Any:
+        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
 class GroupNorm(Module):
     """`functional.group_norm` with a weight and a bias for each channel."""
 
@@ -308,12 +406,19 @@ class GroupNorm(Module):
 __all__ = [
     "BatchNorm1d",
     "BatchNorm2d",
+    "BatchNorm3d",
     "Bilinear",
     "Conv1d",
     "Conv2d",
+    "Conv3d",
     "Embedding",
     "GroupNorm",
     "Identity",
+    "InstanceNorm1d",
+    "InstanceNorm2d",
+    "InstanceNorm3d",
     "LayerNorm",
     "Linear",
+    "LocalResponseNorm",
+    "RMSNorm",
 ]

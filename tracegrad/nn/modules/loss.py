@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .. import functional as F
-from ..functional.common import REDUCTIONS
+from ..functional.common import REDUCTIONS, reduction_of
 from .module import Module
+
+_ALLOWED = (*REDUCTIONS, "batchmean")
 
 
 class _Loss(Module):
@@ -35,22 +37,22 @@ class MSELoss(_Loss):
     tensor(1.)
     """
 
-    def __init__(self, reduction: str = "mean") -> None:
-        super().__init__(F.mse_loss, reduction, {})
+    def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
+        super().__init__(F.mse_loss, reduction_of(size_average, reduce, reduction, _ALLOWED), {})
 
 
 class L1Loss(_Loss):
     """`functional.l1_loss`."""
 
-    def __init__(self, reduction: str = "mean") -> None:
-        super().__init__(F.l1_loss, reduction, {})
+    def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
+        super().__init__(F.l1_loss, reduction_of(size_average, reduce, reduction, _ALLOWED), {})
 
 
 class SmoothL1Loss(_Loss):
     """`functional.smooth_l1_loss`."""
 
-    def __init__(self, reduction: str = "mean", beta: float = 1.0) -> None:
-        super().__init__(F.smooth_l1_loss, reduction, {}, beta=beta)
+    def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean", beta: float = 1.0) -> None:
+        super().__init__(F.smooth_l1_loss, reduction_of(size_average, reduce, reduction, _ALLOWED), {}, beta=beta)
 
 
 class HuberLoss(_Loss):
@@ -63,36 +65,68 @@ class HuberLoss(_Loss):
 class NLLLoss(_Loss):
     """`functional.nll_loss`."""
 
-    def __init__(self, weight: Any = None, ignore_index: int = -100, reduction: str = "mean") -> None:
-        super().__init__(F.nll_loss, reduction, {"weight": weight}, ignore_index=ignore_index)
+    def __init__(
+        self,
+        weight: Any = None,
+        size_average: bool | None = None,
+        ignore_index: int = -100,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(F.nll_loss, reduction_of(size_average, reduce, reduction), {"weight": weight}, ignore_index=ignore_index)
 
 
 class CrossEntropyLoss(_Loss):
     """`functional.cross_entropy`."""
 
-    def __init__(self, weight: Any = None, ignore_index: int = -100, reduction: str = "mean", label_smoothing: float = 0.0) -> None:
-        super().__init__(F.cross_entropy, reduction, {"weight": weight}, ignore_index=ignore_index, label_smoothing=label_smoothing)
+    def __init__(
+        self,
+        weight: Any = None,
+        size_average: bool | None = None,
+        ignore_index: int = -100,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        label_smoothing: float = 0.0,
+    ) -> None:
+        super().__init__(
+            F.cross_entropy,
+            reduction_of(size_average, reduce, reduction),
+            {"weight": weight},
+            ignore_index=ignore_index,
+            label_smoothing=label_smoothing,
+        )
 
 
 class BCELoss(_Loss):
     """`functional.binary_cross_entropy`."""
 
-    def __init__(self, weight: Any = None, reduction: str = "mean") -> None:
-        super().__init__(F.binary_cross_entropy, reduction, {"weight": weight})
+    def __init__(self, weight: Any = None, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
+        super().__init__(F.binary_cross_entropy, reduction_of(size_average, reduce, reduction), {"weight": weight})
 
 
 class BCEWithLogitsLoss(_Loss):
     """`functional.binary_cross_entropy_with_logits`."""
 
-    def __init__(self, weight: Any = None, reduction: str = "mean", pos_weight: Any = None) -> None:
-        super().__init__(F.binary_cross_entropy_with_logits, reduction, {"weight": weight, "pos_weight": pos_weight})
+    def __init__(
+        self,
+        weight: Any = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        pos_weight: Any = None,
+    ) -> None:
+        super().__init__(
+            F.binary_cross_entropy_with_logits, reduction_of(size_average, reduce, reduction), {"weight": weight, "pos_weight": pos_weight}
+        )
 
 
 class KLDivLoss(_Loss):
     """`functional.kl_div`."""
 
-    def __init__(self, reduction: str = "mean", log_target: bool = False) -> None:
-        super().__init__(F.kl_div, reduction, {}, log_target=log_target)
+    def __init__(
+        self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean", log_target: bool = False
+    ) -> None:
+        super().__init__(F.kl_div, reduction_of(size_average, reduce, reduction, _ALLOWED), {}, log_target=log_target)
 
 
 class CosineSimilarity(Module):

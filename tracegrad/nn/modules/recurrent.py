@@ -88,7 +88,9 @@ class RNNBase(Module):
             if not isinstance(value, (int, np.integer)) or value <= 0:
                 raise ValueError(f"{name}: {what} must be an integer greater than zero, not {value!r}")
         if not 0 <= proj_size < hidden_size:
-            raise ValueError(f"proj_size has to be a positive integer, smaller than hidden_size, or zero to disable projections, not {proj_size}")
+            raise ValueError(
+                f"proj_size has to be a positive integer, smaller than hidden_size, or zero to disable projections, not {proj_size}"
+            )
         self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
         self.bias, self.batch_first, self.dropout = bias, batch_first, float(dropout)
         self.bidirectional, self.proj_size = bidirectional, proj_size
@@ -156,7 +158,9 @@ class RNNBase(Module):
         if not same(input.shape[-1], self.input_size):
             raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.shape[-1]}")
         if input.dtype != self.weight_ih_l0.dtype:
-            raise ValueError(f"RNN input dtype ({input.dtype}) does not match weight dtype ({self.weight_ih_l0.dtype}). Convert one of them.")
+            raise ValueError(
+                f"RNN input dtype ({input.dtype}) does not match weight dtype ({self.weight_ih_l0.dtype}). Convert one of them."
+            )
         x = input if batched else ops.expand_dims(input, 1)
         x = ops.swapaxes(x, 0, 1) if self.batch_first and batched else x
         batch, directions = x.shape[1], 2 if self.bidirectional else 1
@@ -220,7 +224,7 @@ class RNN(RNNBase):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        self.step = _elman(nonlinearity)  # type: ignore[method-assign]
+        self.step = _elman(nonlinearity)  # type: ignore[method-assign, assignment]
         super().__init__(input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, 0, device, dtype)
         self.nonlinearity = nonlinearity
 
