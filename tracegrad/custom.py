@@ -263,6 +263,10 @@ def _vjp_of_jvp(cts: Any, inputs: Any, outs: Any, wanted: Any, rule: Any) -> lis
         made = rule.jvp(leaves, inputs, outs)
     pairs = [(o, ct) for o, ct in zip(made, cts, strict=True) if ct is not None and isinstance(o, Boxed) and o._requires_grad]
     found = iter(gradient([o for o, _ in pairs], [x for x in leaves if x is not None], [ct for _, ct in pairs], create_graph=True))
+    for leaf in leaves:
+        if leaf is not None:
+            # Nobody else differentiates by a direction that the rule was asked for.
+            leaf._requires_grad = False
     result = []
     for x, w in zip(inputs, wanted, strict=True):
         g = next(found) if w else None

@@ -88,7 +88,7 @@ class _Inputs:
 
 
 class _Reach(NamedTuple):
-    """What the results of a function depend on besides the leaves of its derivative."""
+    """What the results of a function, and their tangents, depend on besides the leaves of its derivative."""
 
     keep: bool
     """On something tracked: then their gradient must itself be differentiable."""
@@ -100,7 +100,7 @@ def _reach(outputs: Sequence[Any], leaves: Sequence[Boxed]) -> _Reach:
     if any(x._grad_fn is not None for x in leaves):
         return _Reach(True, False)
     seen = {x._order for x in leaves}
-    stack: list[End] = [o._grad_fn for o in outputs if isinstance(o, Boxed) and o._grad_fn is not None]
+    stack: list[End] = [x._end()[0] for o in outputs for x in _tracked_parts(o)]
     whole = True
     while stack:
         node = stack.pop()
@@ -115,7 +115,22 @@ def _reach(outputs: Sequence[Any], leaves: Sequence[Boxed]) -> _Reach:
         for e in node.edges:
             if e is not None:
                 stack.append(e[0])  # noqa: PERF401 - a comprehension costs a function call
+    # A trace does not see the tangents of what it captures, so it cannot tell which results they reach.
+    if STATE.traces and any(_of_tangents(x) for _, (x, _) in STATE.traces[-1].captures.values()):
+        return _Reach(True, False)
     return _Reach(False, whole)
+
+
+def _tracked_parts(x: Any) -> list[Boxed]:
+    """The value and its tangents, as far as they are on the tape."""
+    return [x, *_of_tangents(x)] if isinstance(x, Boxed) and x._requires_grad else _of_tangents(x)
+
+
+def _of_tangents(x: Any) -> list[Boxed]:
+    """Of a value's tangents, and of theirs, those that are on the tape."""
+    if not isinstance(x, Boxed) or not x._tangents:
+        return []
+    return [part for t in x._tangents.values() for part in _tracked_parts(t)]
 
 
 def _release(x: Any, keep: bool) -> Any:
@@ -264,7 +279,7 @@ def vjp(function: Function, *primals: Any, has_aux: bool = False) -> Any:
                     f"a cotangent of shape {getattr(ct, 'shape', ())} was given for a result of shape {getattr(o, 'shape', ())}"
                 )
         cts = [convert(ct, o.dtype) if hasattr(o, "dtype") else ct for ct, o in zip(cts, outs, strict=True)]
-        track = keep or any(isinstance(ct, Boxed) and ct._requires_grad for ct in cts)
+        track = keep or any(_tracked_parts(ct) for ct in cts)
         found = gradient(outs, inputs.leaves, cts, create_graph=track, retain_graph=True)
         return unflatten(inputs.spec, [_own(zeros(x.array_type) if g is None else g, x) for g, x in zip(found, inputs.leaves, strict=True)])
 

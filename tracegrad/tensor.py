@@ -114,6 +114,23 @@ class Boxed(Operators, Writes, NumpyDispatch):
         value: Self = self.face(self._data)
         return value
 
+    def _on_tape(self) -> bool:
+        """Whether something asks for the gradient of this value or of a tangent of it."""
+        return self.requires_grad or (
+            self._tangents is not None and any(isinstance(t, Boxed) and t._on_tape() for t in self._tangents.values())
+        )
+
+    def _captured(self, trace: Trace) -> Self:
+        """The value as an input of a trace that was not given it. It stands on the tape where it did; where
+        only a tangent of it is on the tape, which the trace does not see, it stands there for that."""
+        value: Self = self.face(trace.lift(self))
+        if self._requires_grad:
+            value._requires_grad = True
+            value._grad_fn, value._output_nr = self._edge()
+        else:
+            value._requires_grad = self._on_tape()
+        return value
+
     def _untracked(self) -> Self:
         """The same value without history, and so are its tangents; itself where there is none."""
         tangents = self._tangents
@@ -312,11 +329,7 @@ def inside(x: Any, face: type[Boxed] | None = None) -> Boxed:
         trace = STATE.traces[-1] if STATE.traces else None
         if trace is None or (isinstance(x._data, Var) and x._data.trace is trace):
             return x
-        value: Boxed = x.face(trace.lift(x))
-        if x._requires_grad:
-            value._requires_grad = True
-            value._grad_fn, value._output_nr = x._edge()
-        return value
+        return x._captured(trace)
     data = np.asarray(x)
     if not STATE.traces:
         return (face or Array)(data)

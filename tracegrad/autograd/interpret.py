@@ -14,7 +14,7 @@ from ..ir.dispatch import PROFILES, STATE, Value, explained
 from ..ir.graph import Var
 from ..ir.op import Op, Rest
 from ..ir.operands import NUMBERS, STRANGE, plain_operand
-from ..ir.trace import is_left_over, left_over
+from ..ir.trace import Trace, is_left_over, left_over
 from .mode import MODE
 from .saved import SAVING
 from .tape import Node, record, resave
@@ -51,6 +51,10 @@ def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) 
         elif type(x) not in NUMBERS and (type(x) is not np.ndarray or x.dtype.char in STRANGE):
             x = plain_operand(x)
         data.append(x)
+    if dual and STATE.traces:
+        trace = STATE.traces[-1]
+        inputs = [_seen_by(trace, x) for x in inputs]
+        recorded = any(isinstance(x, Value) and x._requires_grad for x in inputs)  # type: ignore[attr-defined]
     if op.composed is not None and (left or STATE.traces):
         # Before tangents are looked at: what the nodes of the composition save must be dual, too.
         return op.composed(*inputs, **params)
@@ -98,6 +102,14 @@ def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) 
     if node is not None and node.plan.outputs:
         _watch(node, (made,))
     return self._viewed(op, inputs[0], params, made) if op.view else made
+
+
+def _seen_by(trace: Trace, x: Any) -> Any:
+    """An operand as a trace sees it: what is dual at a level around the trace stands there for its tangents."""
+    if not isinstance(x, Value) or x._tangents is None or x._requires_grad or not x._on_tape():  # type: ignore[attr-defined]
+        return x
+    box: Any = x
+    return x if type(box._data) is Var and box._data.trace is trace else box._captured(trace)
 
 
 def _in_general(op: Op, *given: Any) -> Any:

@@ -21,7 +21,7 @@ from ..ir.op import Types, op
 from ..ir.trace import user_line
 from ..ops import add, convert, maximum, sub
 from ..tensor import Boxed
-from ..transforms.derive import adjoint, batched, tangent
+from ..transforms.derive import adjoint, batched, captures_of, tangent
 from ..transforms.tracing import leaf_type, plain
 from ..tree import flatten, map_leaves, unflatten
 from ..types import ArrayType
@@ -128,6 +128,7 @@ def _jvp(
     # Whether a carry gets a tangent depends on the whole loop; a zero one does no harm.
     directions = [zero(x) if t is None else t for t, x, m in zip(tangents[constants:], start, moving, strict=True) if m]
     derived = tangent(body, [*[t is not None for t in tangents[:constants]], *moving])
+    captures_of(derived, "a loop")
     n, f, c = constants, len(fixed), len(start)
 
     def going(*v: Any) -> Any:

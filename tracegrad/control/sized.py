@@ -14,7 +14,7 @@ from ..ir.dispatch import bind
 from ..ir.evaluate import evaluate
 from ..ir.graph import Graph
 from ..ir.op import Types, op
-from ..transforms.derive import adjoint, batched, tangent
+from ..transforms.derive import adjoint, batched, captures_of, tangent
 from ..transforms.sizes import with_sizes
 from ..types import COUNT
 from .region import aligned, one_by_one, strong
@@ -39,13 +39,15 @@ def _evaluate(count: Any, *operands: Any, graph: Graph, symbol: str) -> tuple[An
 
 def _vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, *, graph: Graph, symbol: str) -> list[Any]:
     derived = adjoint(graph, wanted[1:], [ct is not None for ct in cts])
-    found = iter(bind(sized_op, [*inputs, *[ct for ct in cts if ct is not None]], {"graph": derived, "symbol": symbol}))
+    given = [*inputs, *[ct for ct in cts if ct is not None], *captures_of(derived)]
+    found = iter(bind(sized_op, given, {"graph": derived, "symbol": symbol}))
     return [None, *[next(found) if w else None for w in wanted[1:]]]
 
 
 def _jvp(tangents: Any, inputs: Any, outs: Any, *, graph: Graph, symbol: str) -> list[Any]:
     derived = tangent(graph, [t is not None for t in tangents[1:]])
-    return list(bind(sized_op, [*inputs, *[t for t in tangents[1:] if t is not None]], {"graph": derived, "symbol": symbol}))
+    given = [*inputs, *[t for t in tangents[1:] if t is not None], *captures_of(derived)]
+    return list(bind(sized_op, given, {"graph": derived, "symbol": symbol}))
 
 
 def _batch(values: Any, axes: Any, size: Any, *, graph: Graph, symbol: str) -> Any:

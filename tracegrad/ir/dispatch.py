@@ -33,6 +33,9 @@ class Value:
     def _bind(self, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
         raise NotImplementedError
 
+    def _on_tape(self) -> bool:
+        raise NotImplementedError
+
 
 SPECIAL: set[int] = set()
 """The threads in which `STATE.special` is not 0: while the set is empty, which is quick to see, no thread need look at its state."""

@@ -117,7 +117,7 @@ class Trace:
             elif not isinstance(data, (np.ndarray, Var)):
                 x = np.asarray(x)
             found = self.captures[key] = (Var(type, getattr(data, "name", ""), self), (x, data))
-            if isinstance(x, Value) and x._requires_grad:  # type: ignore[attr-defined]
+            if isinstance(x, Value) and x._on_tape():
                 self.live.add(found[0])
         return found[0]
 

@@ -138,7 +138,7 @@ def trace_function(
     # What only the trace itself held is now held by the captures alone.
     del boxes, args, kwargs, result, leaves, results, before, changed
     trace.captures.clear()
-    if trace.live and (any(s.tracked for s in standing) or any(isinstance(x, Boxed) and x._requires_grad for x in captures)):
+    if trace.live and (any(s.tracked for s in standing) or any(isinstance(x, Boxed) and x._on_tape() for x in captures)):
         graph = cut_history(graph, trace.live, history)
     graph, kept = fold_constants(graph, captures)
     return Traced(
@@ -169,12 +169,16 @@ class Standing(NamedTuple):
 
 
 NOWHERE = Standing()
+OF_A_TANGENT = Standing(True, False)
+"""Of a value of which only a tangent is on the tape: a trace, which sees no tangents, takes the value for tracked."""
 
 
 def standing_of(x: Any) -> Standing:
     """Where a value stands on the tape."""
-    if not isinstance(x, Boxed) or not x._requires_grad:
+    if not isinstance(x, Boxed) or not x._on_tape():
         return NOWHERE
+    if not x._requires_grad:
+        return OF_A_TANGENT
     leaf = x._grad_fn is None
     return Standing(True, leaf, leaf and isinstance(x._grad, Boxed) and not x._grad._requires_grad)
 
