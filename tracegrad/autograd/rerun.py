@@ -58,17 +58,17 @@ class _Run:
 
         early = self.early_stop or not self.over
 
-        def collect(tensor: Any) -> Any:
+        def collect(tensor: Any) -> int:
             found.append(tensor.detach())
             if early and len(found) == len(self.saved):
                 raise _Enough
-            return found[-1]
+            return len(found) - 1
 
         now = DEFAULT.key.copy(), DEFAULT.counter.copy()
         if self.random is not None:
             DEFAULT.key[...], DEFAULT.counter[...] = self.random
         try:
-            with self.context, as_of(self.levels), enable_grad(), saved_tensors_hooks(collect, _as_it_is), contextlib.suppress(_Enough):
+            with self.context, as_of(self.levels), enable_grad(), saved_tensors_hooks(collect, found.__getitem__), contextlib.suppress(_Enough):
                 self.call()
         finally:
             if self.random is not None:
@@ -95,11 +95,8 @@ class _Run:
                 )
             )
         self.again = dict(enumerate(found))
-
-
-def _as_it_is(tensor: Any) -> Any:
-    """What a sweep inside of a second run reads of what that run has saved."""
-    return tensor
+        # The second run's nodes, which read from here if a sweep inside of it came by, keep nothing alive.
+        found.clear()
 
 
 def rerun(
