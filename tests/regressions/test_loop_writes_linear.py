@@ -124,11 +124,6 @@ def inner(x: Any) -> Any:
     return tg.fori_loop(1, x.shape[0] // 4, step, x * 1.0)
 
 
-LINEAR: list[Function] = [
-    one_back, two_back, backwards, rows, slices, added, read_again, each_other, exchanged, counted, stacked, inner,
-]  # fmt: skip
-
-
 def chosen(x: Any) -> Any:
     """A branch writes, the other one elsewhere."""
 
@@ -145,6 +140,21 @@ def perhaps(x: Any) -> Any:
         return tg.cond(h[t - 1] > 0, lambda h: put(h, t, np.sin(h[t - 1]) + x[t]), lambda h: h, h)
 
     return tg.fori_loop(1, x.shape[0], step, x * 1.0)
+
+
+def inner_constants(x: Any) -> Any:
+    """A loop within the loop reads elements of an array from outside: their gradients are added where the total is."""
+
+    def step(t: Any, h: Any) -> Any:
+        return tg.fori_loop(0, 4, lambda k, h: put(h, 4 * t + k, np.tanh(0.9 * h[4 * t + k - 1] * x[4 * t + k]) + x[t]), h)
+
+    return tg.fori_loop(1, x.shape[0] // 4, step, x * 1.0)
+
+
+LINEAR: list[Function] = [
+    one_back, two_back, backwards, rows, slices, added, read_again, each_other, exchanged, counted, stacked, inner,
+    inner_constants, chosen, perhaps,
+]  # fmt: skip
 
 
 def all_of_it(x: Any) -> Any:
@@ -203,7 +213,7 @@ def changed_places(x: Any) -> Any:
     return a * b + a
 
 
-ANY: list[Function] = [*LINEAR, chosen, perhaps, all_of_it, rolled, whole_and_part, places, two_carries_one_array, changed_places]
+ANY: list[Function] = [*LINEAR, all_of_it, rolled, whole_and_part, places, two_carries_one_array, changed_places]
 X = np.random.default_rng(0).normal(size=16)
 V = np.cos(np.arange(16.0))
 

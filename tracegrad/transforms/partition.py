@@ -18,6 +18,7 @@ from .._codegen import integers, lowering
 from ..ir.graph import Atom, Graph, Node, Var
 from ..ir.recording import span
 from ..types import Int
+from .choices import cut_choices
 from .derive import joint
 from .rewrite import optimize, tidy
 
@@ -27,6 +28,8 @@ WORK = 2000
 """About as many additions as passing one more array costs (an allocation, an argument, 0.2 us): less work is done again."""
 ARRAY = 2048
 """What passing one more array costs, in bytes of memory traffic."""
+KEPT = 16
+"""What one more value costs that a branch keeps."""
 
 
 Vertex: TypeAlias = tuple[Var | None, int]
@@ -72,10 +75,17 @@ def _split(graph: Graph, both: Graph, known: Known, stacked: bool) -> Partition:
     for node in both.nodes:
         if any(a in late for a in node.inputs):
             late.update(node.outputs)
-    made: dict[Var, Node | None] = {v: None for v, ok in zip(inputs, known[0], strict=True) if not ok}
-    made |= {v: node for node in both.nodes for v in node.outputs if v not in late}
     at_hand = zip((*inputs, *outputs), (*known[0], *known[1]), strict=True)
     free = {a for a, ok in at_hand if ok and isinstance(a, Var)}
+    if stacked:
+        hints = both.sizes.hints
+
+        def chosen(made: dict[Var, Node | None], there: set[Var], reads: Sequence[Var]) -> set[Var]:
+            return cut(made, there, reads, hints, KEPT)
+
+        both = cut_choices(both, late, free, chosen, lambda t: _number(t.size, hints) * t.dtype.itemsize + KEPT)
+    made: dict[Var, Node | None] = {v: None for v, ok in zip(inputs, known[0], strict=True) if not ok}
+    made |= {v: node for node in both.nodes for v in node.outputs if v not in late}
     # Readers in the order of the graph, so that the same graph always gives the same text.
     readers = [a for node in both.nodes if node.outputs[0] in late for a in node.inputs] + [*results]
     reads = [a for a in dict.fromkeys(readers) if isinstance(a, Var) and a not in late]
@@ -133,7 +143,7 @@ def _living(graph: Graph, outputs: Sequence[Atom]) -> tuple[Node, ...]:
     return tuple(reversed(kept))
 
 
-def cut(made: dict[Var, Node | None], free: set[Var], reads: Sequence[Var], hints: dict[str, int]) -> set[Var]:
+def cut(made: dict[Var, Node | None], free: set[Var], reads: Sequence[Var], hints: dict[str, int], each: int = ARRAY) -> set[Var]:
     """The values to store: a minimum cut between dear nodes and `reads`, by the paths that still have room (Edmonds and Karp 1972).
 
     made    what could be stored, and the node that makes it (None for an input that is not there later)
@@ -151,7 +161,7 @@ def cut(made: dict[Var, Node | None], free: set[Var], reads: Sequence[Var], hint
     for v, node in made.items():
         if v in free:
             continue
-        edge((v, 0), (v, 1), ARRAY + _number(v.type.size, hints) * v.type.dtype.itemsize)
+        edge((v, 0), (v, 1), each + _number(v.type.size, hints) * v.type.dtype.itemsize)
         if node is None or is_dear(node, hints):
             edge(source, (v, 0), np.inf)
         else:

@@ -23,6 +23,7 @@ from .algebra import (
     power_of_count,
     put_once,
 )
+from .collecting import collect
 from .joining import fuse
 from .loops import settle, trim, unstack
 from .products import gather_factors, product_with_identity, small_product, sum_of_product
@@ -409,6 +410,7 @@ PIPELINE: tuple[tuple[str, Callable[[Graph], Graph]], ...] = (
     ("dead code", remove_dead),
     ("loops", fuse_loops),  # while what they share is easy to see: before their bodies are rewritten
     ("regions", optimize_regions),  # when it is known which loops are left
+    ("collecting", collect),  # when it is seen where loops and branches put what they add up
     ("totals", totals),  # last, when it is seen what their bodies do
 )
 
