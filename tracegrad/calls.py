@@ -16,6 +16,7 @@ import numpy as np
 from ._codegen import integers
 from .arguments import owned, store, write_back
 from .autograd.mode import MODE, OFF
+from .autograd.written import fresh
 from .captures import ATTRIBUTE, UNREADABLE, Content, Entry, Place, same
 from .control.call import EXECUTE, spent
 from .devices import IN_USE
@@ -370,7 +371,7 @@ class Writer:
         traced = self.entry.traced
         count = len(traced.out_boxed)
         shapes = self.compiled.out_shapes
-        self.space.update(copyto=np.copyto, write_back=write_back, store=store, Tensor=Tensor, spent=spent)
+        self.space.update(copyto=np.copyto, write_back=write_back, store=store, fresh=fresh, Tensor=Tensor, spent=spent)
         for j, k in enumerate(traced.writes):
             write = f"write_back(b{k}, o{count + j})" if k in self.boxes else f"copyto(x{k}, o{count + j}, casting='unsafe')"
             self.line(1, write)
@@ -380,7 +381,7 @@ class Writer:
             if value != "None":
                 # A 0-d result lies in memory that the next call writes to.
                 copied = f"o{out}.copy()" if shapes[out] == () else value
-                value = f"Tensor({copied})" if change.what == "grad" else value
+                value = f"fresh(Tensor, {copied})" if change.what == "grad" else value
                 out += 1
             self.line(1, f"t{j}._grad = {value}" if change.what == "grad" else f"store(t{j}, {value})")
         for j, generator in enumerate(traced.generators):
@@ -390,7 +391,8 @@ class Writer:
             leaves.append(f"r{k}" if shapes[k] == () or traced.out_boxed[k] else f"o{k}")
             if traced.out_boxed[k]:
                 data = f"o{k}.copy()" if shapes[k] == () else f"o{k}"
-                self.line(1, f"r{k} = spent({data})" if traced.history[k] == "spent" and self.entry.mode else f"r{k} = Tensor({data})")
+                gone = traced.history[k] == "spent" and self.entry.mode
+                self.line(1, f"r{k} = spent({data})" if gone else f"r{k} = fresh(Tensor, {data})")
             elif shapes[k] == ():
                 self.line(1, f"r{k} = o{k}[()]")
         self.line(1, "free.append(w)")

@@ -35,7 +35,7 @@ from .faces.writing import Writes
 from .ir.dispatch import STATE, bind
 from .ir.graph import Var
 from .ir.op import Op
-from .ir.operands import ADVICE, plain_operand
+from .ir.operands import ADVICE, STRANGE, plain_operand
 from .ir.trace import Trace, of_sizes, user_line
 from .ops.elementary import identity_op
 from .types import ArrayType, type_of
@@ -270,6 +270,9 @@ class Tensor(TensorMethods, Differentiable, Boxed):
 
     def __init__(self, data: Any = (), requires_grad: Any = False, *sizes: int) -> None:
         _fill_box(self)
+        if type(data) is np.ndarray and data.dtype.char not in STRANGE:
+            self._data, self._requires_grad = data, requires_grad
+            return
         if type(data) is not np.ndarray and not isinstance(data, Var) and not is_elements(data):
             if isinstance(data, Boxed) and requires_grad is False:
                 # The same memory without history, as torch has it.
