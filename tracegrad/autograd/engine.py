@@ -210,7 +210,9 @@ def arrive(leaf: Any, slots: dict[int, Any], create_graph: bool) -> None:
     if slots:
         receive(leaf, slots[0], create_graph)
     for function in tuple(leaf._hooks.accumulated.values()):
-        function(leaf)
+        if function(leaf) is not None:
+            name = getattr(function, "__name__", type(function).__name__)
+            raise RuntimeError(f"Tensor post accumulate grad hooks should return None, but {name} returned something else.")
     if hooks.post:
         run_posthooks(hooks, (), 1, slots)
 

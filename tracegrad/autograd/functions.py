@@ -111,7 +111,7 @@ def _cotangents(outputs: Sequence[Any], given: Sequence[Any], batched: bool = Fa
     for k, (out, grad) in enumerate(zip(outputs, given, strict=True)):
         kind: Any = out if isinstance(out, Value) else like_of(_edge(out))
         if grad is None:
-            result.append(_one(kind) if kind is not out or out.requires_grad else None)
+            result.append(_one(kind) if kind is not out or out._requires_grad else None)
             continue
         if not isinstance(grad, GIVEN):
             raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
@@ -169,7 +169,7 @@ def _roots(outputs: Sequence[Any], cotangents: Sequence[Any], create_graph: bool
     roots = []
     for k, (out, ct) in enumerate(zip(outputs, cotangents, strict=True)):
         edge = _edge(out)
-        if edge[0] is out and not out.requires_grad:
+        if edge[0] is out and not out._requires_grad:
             raise RuntimeError(f"element {k} of tensors does not require grad and does not have a grad_fn")
         if create_graph:
             ct = boxed(_face(out), ct)
@@ -227,7 +227,7 @@ def backward(
                         "backward() adds gradients to tensors: give the tensor itself, or take the edge's gradient with grad()"
                     )
                 into[k] = x = x.node.variable
-            if not x.requires_grad:
+            if not x._requires_grad:
                 raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         targets = [place(x._end()) for x in into]
     outputs = _outputs(tensors)
@@ -237,7 +237,7 @@ def backward(
     found = sweep(roots, targets, create_graph, keep, accumulate=True)
     for x in into:
         # The sweep has added to leaves where it reached them; what was computed has no such place on the tape.
-        if x.grad_fn is not None and (ct := found.pop(place(x._end()), None)) is not None:
+        if x._grad_fn is not None and (ct := found.pop(place(x._end()), None)) is not None:
             receive(x, ct, create_graph)
 
 
@@ -280,7 +280,7 @@ def grad(
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
     allow_unused = materialize_grads if allow_unused is None else allow_unused
     wanted = _inputs(inputs, "grad")
-    if not all(isinstance(x, GradientEdge) or x.requires_grad for x in wanted):
+    if not all(isinstance(x, GradientEdge) or x._requires_grad for x in wanted):
         raise RuntimeError("One of the differentiated Tensors does not require grad")
     outs = _outputs(outputs)
     given = [None] * len(outs) if grad_outputs is None else _tuple(grad_outputs)

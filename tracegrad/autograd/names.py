@@ -227,7 +227,12 @@ def read(node: Any, place: int) -> Any:
         raise RuntimeError(FREED)
     one = node.saved[place]
     value = unpack(one, True) if place < len(node.plan.inputs) else unpack_result(node, one, True)
-    return boxed(FACE[0], value) if isinstance(value, (Value, np.ndarray, np.generic)) else value
+    if not isinstance(value, (Value, np.ndarray, np.generic)):
+        return value
+    tensor = boxed(FACE[0], value)
+    if isinstance(value, Value):
+        tensor._versions = value._versions  # type: ignore[attr-defined]
+    return tensor
 
 
 def saved_value(word: str, node: Any) -> Any:

@@ -9,6 +9,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy import ndarray
 
 from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
@@ -162,9 +163,15 @@ class Node(SavedAttributes, Producer):
         return self.title or name_of_node(self)
 
     def release(self) -> None:
-        """Free what was saved for the backward pass."""
-        if self.saved:
+        """Free what was saved for the backward pass. Where that is no array, it may be gone through again."""
+        saved = self.saved
+        if saved and (type(saved[0][1]) is ndarray or self.rest is not None or _holds_values(saved)):
             self.saved = self.rest = None
+
+
+def _holds_values(saved: Sequence[Saved]) -> bool:
+    """Whether more than types and conditions (of writes: `where(False, old, new)`) were saved."""
+    return not all(isinstance(data, (ArrayType, bool, np.bool_, type(None))) for _, data, _ in saved)
 
 
 LAST = 2**64 - 1

@@ -20,7 +20,7 @@ from ..ir.operands import NUMBERS, STRANGE
 from .hooks import FACE
 from .mode import MODE, OFF
 from .tape import NODE, Node, mark, next_number, plan_for
-from .versions import Versions
+from .versions import Uncounted, Versions
 
 Written = Callable[..., Any]
 BOX: dict[str, Any] = {
@@ -81,6 +81,7 @@ def write_out(op: Op, otherwise: Written, swapped: bool = False) -> Written:
         "STRANGE": STRANGE,
         "mark": mark,
         "Versions": Versions,
+        "Uncounted": Uncounted,
         "Node": Node,
         "new": object.__new__,
         "asarray": np.asarray,
@@ -195,7 +196,8 @@ def _text(op: Op, wanted: Sequence[int], swapped: bool) -> list[str]:
             "if root is None: root = x0",
             "if face is Tensor and not root._borrowed and type(root._data) is ndarray:",
         )
-        put(3, "counter = root._versions", "if counter is None: counter = root._version_counter", "box._base = root")
+        put(3, "counter = root._versions", "if counter is None: counter = root._version_counter")
+        put(3, "elif type(counter) is Uncounted: return x0._viewed(op, x0, params, box)", "box._base = root")
         put(3, "box._view = (*x0._view, (op, params))", "box._versions = counter", "box._seen = counter[1]", "return box")
     put(1, "return x0._viewed(op, x0, params, box)" if op.view else "return box")
     return lines

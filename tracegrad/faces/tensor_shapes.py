@@ -302,7 +302,14 @@ class TensorShapes(Value):
     def _pieces(self: Any, name: str, axis: int, keys: Sequence[Any]) -> tuple[Any, ...]:
         """Views of all parts, which one node has made; they may not be written where that would be recorded."""
         before = (slice(None),) * axis
-        one = self._requires_grad and MODE.enabled and len(keys) > 1 and not STATE.traces and not (self._tangents and STATE.levels)
+        one = (
+            self._requires_grad
+            and not self.is_inference()
+            and MODE.enabled
+            and len(keys) > 1
+            and not STATE.traces
+            and not (self._tangents and STATE.levels)
+        )
         recorded, MODE.enabled = MODE.enabled, MODE.enabled and not one
         try:
             parts = tuple([self[(*before, key) if axis else key] for key in keys])

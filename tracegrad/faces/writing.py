@@ -111,6 +111,9 @@ class Writes(Value):
         box._seen = counter[1]
         if shared:
             box._versions = counter
+            if type(counter) is Uncounted:
+                # An inference tensor too, which stands nowhere on the tape.
+                box._grad_fn, box._output_nr, box._requires_grad = None, 0, False
         return box
 
     def _refresh(self: Any) -> None:

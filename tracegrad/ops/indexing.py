@@ -156,7 +156,8 @@ def _entry(item: Any) -> Any:
             return operator.index(item)
         raise IndexError(f"an index must be an integer, a slice, None, ..., or an array of integers or booleans, not {type(item).__name__}")
     if item.dtype.kind not in "biu":
-        raise IndexError(f"arrays used as indices must be of integer or boolean dtype, not {item.dtype}. Convert with .astype(int).")
+        advice = "Several indices are a tuple, not a list." if item.dtype.kind == "O" else "Convert with .astype(int)."
+        raise IndexError(f"arrays used as indices must be of integer or boolean dtype, not {item.dtype}. {advice}")
     if ndim_of(item) == 0 and item.dtype.kind != "b" and not (isinstance(item, Value) and (STATE.traces or isinstance(item._data, Var))):
         return int(concrete(item, "", ""))
     return item
