@@ -9,7 +9,7 @@ import numpy as np
 
 from .arguments import check_found
 from .autograd.mode import MODE
-from .captures import Content, Entry, Place, Surroundings, content, unchanged
+from .captures import STATEFUL, Content, Entry, Place, Surroundings, content, unchanged
 from .devices import Device
 from .errors import TracegradError
 from .ir.graph import Graph, Literal
@@ -119,6 +119,31 @@ def input_names(parameters: Sequence[str], spec: Any, static: Any) -> list[str]:
     return names
 
 
+def split_static(
+    args: tuple[Any, ...], kwargs: dict[str, Any], names: Sequence[str], positional: Sequence[str], who: str
+) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
+    """The arguments without the static ones; these as (position or name, type, value)."""
+    known = len(positional)
+    places: list[Any] = [k for k, a in enumerate(args) if (k < known and positional[k] in names) or isinstance(a, STATEFUL)]
+    places += [name for name, a in kwargs.items() if name in names or isinstance(a, STATEFUL)]
+    if not places:
+        return args, kwargs, ()
+    static = []
+    for place in places:
+        value = args[place] if isinstance(place, int) else kwargs[place]
+        try:
+            hash(value)
+        except TypeError:
+            name = positional[place] if isinstance(place, int) else place
+            raise TypeError(
+                f"jit: the static argument {name!r} of {who} is a {type(value).__name__}, which cannot be hashed. Static arguments are "
+                "compared between calls, so they must not change: pass a tuple instead of a list, a frozen dataclass instead of a dict."
+            ) from None
+        static.append((place, type(value), value))
+    kept = tuple([a for k, a in enumerate(args) if k not in places])
+    return kept, {k: a for k, a in kwargs.items() if k not in places}, tuple(static)
+
+
 def _with_static(function: Callable[..., Any], static: Sequence[tuple[Any, type, Any]]) -> Callable[..., Any]:
     """`function` of the other arguments only."""
     names = {place: value for place, _, value in static if isinstance(place, str)}
@@ -133,4 +158,4 @@ def _with_static(function: Callable[..., Any], static: Sequence[tuple[Any, type,
     return called
 
 
-__all__ = ["SMALL", "Graphs", "input_names", "make_entry"]
+__all__ = ["SMALL", "Graphs", "input_names", "make_entry", "split_static"]

@@ -11,15 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from ._codegen import integers, locks
+from ._codegen import integers
+from .alone import alone, nested
 from .arguments import CHANGING, as_they_are, carry_out, check_donated, check_overlap, given_up, one_at_a_time, set_flags, write_back
 from .autograd.grad_mode import set_grad_enabled
 from .autograd.mode import MODE
 from .calls import MISS, Caller, Unfit
-from .captures import STATEFUL, Entry
+from .captures import Entry
 from .control.call import call_op, settled
 from .devices import IN_USE, Device
-from .entries import Graphs, input_names, make_entry
+from .entries import Graphs, input_names, make_entry, split_static
 from .errors import TracegradError
 from .generic import fits, generalize
 from .ir.dispatch import PROFILES, SPECIAL, STATE, bind
@@ -41,6 +42,8 @@ MOST_ENTRIES = 1024
 LOG = logging.getLogger("tracegrad")
 MOST_FORMER = 3
 """Entries per signature that are kept for when the surroundings come back, as where gradients are there at every second call."""
+MOST_GENERIC = 64
+"""Size-generic entries per signature, where each holds for a few sizes only."""
 MOST_CALLERS = 32
 """Callers that are tried in turn, 0.1 us each; further signatures of fixed sizes take the long way, 20 us."""
 
@@ -96,7 +99,6 @@ class Jitted:
         self._callers: tuple[Caller, ...] = ()
         self._known: dict[Any, Caller | None] = {}
         self._derived: dict[Any, Jitted] = {}
-        self._lock = locks.lock()
         self._changes = False
         """Whether calls change what is around the function, so that one at a time may run."""
         self._reads_grads = False
@@ -201,7 +203,7 @@ class Jitted:
         except Unfit:
             self._known[key] = None
             return
-        with self._lock:
+        with alone():
             self._known[key] = made
             # A size-generic one would take the arguments of the others, so it comes last.
             self._callers = (*self._callers, made) if compiled.symbols else (made, *self._callers)
@@ -209,7 +211,7 @@ class Jitted:
     # --- signatures --------------------------------------------------------------------------------------------------------------
 
     def _entry(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry, list[Any], Any, Any]:
-        args, kwargs, static = self._split_static(args, kwargs)
+        args, kwargs, static = split_static(args, kwargs, self.static_argnames, self._positional, self.__name__)  # type: ignore[attr-defined]
         leaves, spec = flatten((args, kwargs))
         for x in leaves:
             check_leaf(x, f"jit: an argument of {getattr(self.function, '__name__', 'the function')} is")
@@ -221,7 +223,9 @@ class Jitted:
         grad = MODE.enabled
         device = device_of(leaves) if IN_USE else None
         key = (spec, types, faces, static, device, grad, shown)
-        with self._lock:
+        with alone():
+            if STATE.traces or any(isinstance(x, Boxed) and isinstance(x._data, Var) for x in leaves):
+                return self._inside(key, standing), leaves, spec, static
             entry = self._entries.get(key)
             if entry is not None and not entry.holds():
                 entry = self._former_entry(key, entry)
@@ -230,11 +234,10 @@ class Jitted:
             rank_key = (spec, tuple((t.dtype, t.ndim, t.weak) for t in types), faces, static, device, grad, shown)
             for candidate in self._symbolic.get(rank_key, ()):
                 if fits(candidate, types) and candidate.holds():
-                    if not any(isinstance(s, integers.Integer) for t in types for s in t.shape):
-                        self._keep(key, candidate)
+                    self._keep(key, candidate)
                     return candidate, leaves, spec, static
             first = self._first.get(rank_key)
-            if first is None or entry is not None or any(isinstance(s, integers.Integer) for t in types for s in t.shape):
+            if first is None or entry is not None:
                 self._first.setdefault(rank_key, tuple(t.shape for t in types))
                 entry = self._trace(spec, types, faces, static, None, standing, device)
                 self._keep((*key[:-1], standing) if entry.traced.reads_grads else key, entry)
@@ -258,9 +261,30 @@ class Jitted:
             entry = generic
             if entry.traced.reads_grads:
                 key, rank_key = (*key[:-1], standing), (*rank_key[:-1], standing)
-            self._symbolic.setdefault(rank_key, []).append(entry)
+            found = self._symbolic.setdefault(rank_key, [])
+            found.append(entry)
+            if len(found) > MOST_GENERIC:
+                self._drop_callers(found.pop(0))
             self._keep(key, entry)
             return entry, leaves, spec, static
+
+    def _inside(self, key: Any, standing: Any) -> Entry:
+        """The entry for a call inside of a trace: for the very sizes that the values have there. What was traced with symbols of its own
+        does not do, and what is traced for symbols of that trace does nowhere else."""
+        spec, types, faces, static, device = key[:5]
+        outer = STATE.traces[-1] if STATE.traces else None
+        symbolic = any(isinstance(s, integers.Integer) for t in types for s in t.shape)
+        known = self._entries
+        if outer is not None and symbolic:
+            known = next(t for t in STATE.traces if t.sizes is outer.sizes).entries.setdefault(self, {})
+        entry = known.get((key, "inside"))
+        if entry is None or not entry.holds():
+            entry = self._trace(spec, types, faces, static, None, standing, device)
+            if entry.traced.reads_grads:
+                self._reads_grads, key = True, (*key[:-1], standing)
+            known[key, "inside"] = entry
+            self._make_room()
+        return entry
 
     def _former_entry(self, key: Any, entry: Entry) -> Entry:
         """The entry of a signature whose surroundings are again what they were, in the place of that in use; that itself where there is none."""
@@ -277,6 +301,9 @@ class Jitted:
         """Keep a signature; the oldest goes where there are too many."""
         self._reads_grads |= entry.traced.reads_grads
         self._entries[key] = entry
+        self._make_room()
+
+    def _make_room(self) -> None:
         if len(self._entries) > MOST_ENTRIES:
             gone = self._entries.pop(next(iter(self._entries)))
             if gone not in self._entries.values() and not any(gone in found for found in self._symbolic.values()):
@@ -286,11 +313,12 @@ class Jitted:
         self, spec: Any, types: Sequence[ArrayType], faces: Any, static: Any, sizes: Sizes | None, standing: Any, device: Device | None
     ) -> Entry:
         names = input_names(self._names, spec, static)
-        return make_entry(self.function, names, spec, types, faces, static, sizes, standing, device, self.checked)
+        with nested(self, tuple(types), self.__name__):  # type: ignore[attr-defined]
+            return make_entry(self.function, names, spec, types, faces, static, sizes, standing, device, self.checked)
 
     def _renew(self, entry: Entry, changed: Sequence[int]) -> Entry:
         """What to call after captured arrays changed: the entry itself if its graph does not depend on them, else a new one."""
-        with self._lock:
+        with alone():
             fresh = entry.again()
             self._drop_callers(entry)
             if not entry.views and entry.same_graph(fresh):
@@ -305,7 +333,7 @@ class Jitted:
             return fresh
 
     def _forget(self, entry: Entry) -> None:
-        with self._lock:
+        with alone():
             for k in [k for k, e in self._entries.items() if e is entry]:
                 del self._entries[k]
             self._drop_callers(entry)
@@ -317,28 +345,6 @@ class Jitted:
         for key in [key for key in self._known if key[0] is entry]:
             made = self._known.pop(key)
             self._callers = tuple(c for c in self._callers if c is not made)
-
-    def _split_static(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
-        """The arguments without the static ones; these as (position or name, type, value)."""
-        names, known = self.static_argnames, len(self._positional)
-        places: list[Any] = [k for k, a in enumerate(args) if (k < known and self._positional[k] in names) or isinstance(a, STATEFUL)]
-        places += [name for name, a in kwargs.items() if name in names or isinstance(a, STATEFUL)]
-        if not places:
-            return args, kwargs, ()
-        static = []
-        for place in places:
-            value = args[place] if isinstance(place, int) else kwargs[place]
-            try:
-                hash(value)
-            except TypeError:
-                name = self._positional[place] if isinstance(place, int) else place
-                raise TypeError(
-                    f"jit: the static argument {name!r} of {self.__name__} is a {type(value).__name__}, which cannot be hashed. Static arguments are "  # type: ignore[attr-defined]
-                    "compared between calls, so they must not change: pass a tuple instead of a list, a frozen dataclass instead of a dict."
-                ) from None
-            static.append((place, type(value), value))
-        positional = tuple([a for k, a in enumerate(args) if k not in places])
-        return positional, {k: a for k, a in kwargs.items() if k not in places}, tuple(static)
 
     # --- what it was compiled to -------------------------------------------------------------------------------------------------
 

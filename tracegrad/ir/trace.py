@@ -50,6 +50,8 @@ class Trace:
         """Boxes from outside whose `grad` was looked at before it was set."""
         self.answered: set[int] = set()
         """Boxes whose `grad` was set, so that what it was before does not matter from then on."""
+        self.entries: dict[Any, dict[Any, Any]] = {}
+        """By jitted function, what was traced of it for sizes that are symbols of this trace."""
         self.keep_lines = keep_lines
         self.where = ""
         self.note = ""

@@ -1,0 +1,69 @@
+"""Tracing is done by one thread at a time, and what is known of it while it goes on: which functions are being traced.
+
+Two functions that call each other may be called first by two threads, and two threads may train the same weights: a lock for each
+function would let the ones wait for each other for ever, and the others put back what they found in the middle of a change.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ._codegen import locks
+from .errors import TracegradError
+
+TRACING = locks.lock()
+PATIENCE = 30.0
+"""Seconds that a thread waits at most: who traces for longer may be waiting for this very thread."""
+MOST_NESTED = 16
+"""How often a function may be traced for the same types while it is traced for them."""
+
+
+class _Open(threading.local):
+    """The signatures that this thread traces, innermost last."""
+
+    def __init__(self) -> None:
+        self.keys: list[Any] = []
+
+
+_OPEN = _Open()
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """A block in which no other thread traces."""
+    taken = TRACING.acquire(timeout=PATIENCE)
+    try:
+        yield
+    finally:
+        if taken:
+            TRACING.release()
+
+
+@contextmanager
+def nested(function: Any, types: Any, name: str) -> Iterator[None]:
+    """The trace of a function for these types; a TracegradError where it calls itself without end."""
+    key = (id(function), types)
+    if _OPEN.keys.count(key) >= MOST_NESTED:
+        raise TracegradError(
+            f"jit: {name} calls itself again and again with arguments of the same types {', '.join(map(str, types))}, so tracing it does "
+            "not end. A jitted function may call itself on smaller arrays; a number of steps that values decide is a loop: tg.while_loop."
+        )
+    _OPEN.keys.append(key)
+    try:
+        yield
+    except RecursionError:
+        if _OPEN.keys[0] is not key:
+            raise
+        raise TracegradError(
+            f"jit: {name} calls itself or others too deeply to be traced: Python allows {sys.getrecursionlimit()} nested calls. Halve the "
+            "array at each step, or write the recursion as a loop: tg.scan, tg.fori_loop."
+        ) from None
+    finally:
+        _OPEN.keys.pop()
+
+
+__all__ = ["alone", "nested"]
