@@ -26,6 +26,8 @@ OPTIMIZERS: dict[str, Callable[[Any, Any], Any]] = {
     "AdamW": lambda o, p: o.AdamW(p, lr=0.05, weight_decay=0.2),
     "AdamW amsgrad": lambda o, p: o.AdamW(p, lr=0.05, amsgrad=True),
     "Adamax": lambda o, p: o.Adamax(p, lr=0.05, weight_decay=0.1),
+    "RAdam": lambda o, p: o.RAdam(p, lr=0.05, betas=(0.8, 0.95), weight_decay=0.1),
+    "RAdam decoupled": lambda o, p: o.RAdam(p, lr=0.05, weight_decay=0.1, decoupled_weight_decay=True),
     "RMSprop": lambda o, p: o.RMSprop(p),
     "RMSprop centered": lambda o, p: o.RMSprop(p, lr=0.005, alpha=0.9, centered=True, momentum=0.5, weight_decay=0.1),
     "Adagrad": lambda o, p: o.Adagrad(p, lr=0.1, lr_decay=0.05, weight_decay=0.1, initial_accumulator_value=0.2),
@@ -41,6 +43,10 @@ SCHEDULES: dict[str, Callable[[Any, Any], Any]] = {
     "LinearLR": lambda s, o: s.LinearLR(o, 0.2, 0.8, 10),
     "ExponentialLR": lambda s, o: s.ExponentialLR(o, 0.9),
     "CosineAnnealingLR": lambda s, o: s.CosineAnnealingLR(o, 8, 0.01),
+    "OneCycleLR": lambda s, o: s.OneCycleLR(o, 0.5, total_steps=60, cycle_momentum=False),
+    "OneCycleLR linear": lambda s, o: s.OneCycleLR(
+        o, 0.5, epochs=6, steps_per_epoch=10, anneal_strategy="linear", three_phase=True, pct_start=0.4, cycle_momentum=False
+    ),
     "LambdaLR": lambda s, o: s.LambdaLR(o, lambda epoch: 1 / (1 + epoch)),
 }
 

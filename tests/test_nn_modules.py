@@ -108,3 +108,70 @@ def test_recurrent_layers_refuse() -> None:
     with pytest.raises(ValueError, match="proj_size"):
         torch.nn.LSTM(3, 5, proj_size=5)
     assert layer.float()(torch.ones(4, 2, 3, dtype=torch.float32))[0].dtype == torch.float32
+
+
+# --- tables, sequences, calls with other parameters ---------------------------------------------------------------------------
+
+
+def test_tables_that_are_given() -> None:
+    table = torch.arange(6.0).reshape(3, 2)
+    frozen = torch.nn.Embedding.from_pretrained(table)
+    assert not frozen.weight.requires_grad
+    assert frozen(torch.tensor([2, 0])).tolist() == [[4.0, 5.0], [0.0, 1.0]]
+    trained = torch.nn.Embedding.from_pretrained(table, freeze=False, padding_idx=1)
+    trained(torch.tensor([1, 2])).sum().backward()
+    assert trained.weight.grad is not None
+    assert trained.weight.grad.tolist() == [[0.0, 0.0], [0.0, 0.0], [1.0, 1.0]]
+    with pytest.raises(ValueError, match="2-dimensional"):
+        torch.nn.Embedding.from_pretrained(torch.ones(3))
+    with pytest.raises(NotImplementedError, match="sparse"):
+        torch.nn.Embedding(3, 2, sparse=True)
+
+
+@pytest.mark.parametrize("side", ["right", "left"])
+@pytest.mark.parametrize("first", [True, False])
+def test_sequences_are_padded(side: str, first: bool) -> None:
+    parts = [torch.randn(n, 2, requires_grad=True) for n in (3, 1, 4)]
+    padded = torch.nn.utils.rnn.pad_sequence(parts, first, -1.0, side)
+    assert padded.shape == ((3, 4, 2) if first else (4, 3, 2))
+    by_sequence = padded if first else padded.transpose(0, 1)
+    shown = by_sequence[1].detach().tolist()
+    own = parts[1].detach().tolist()
+    assert shown == ([*own, *[[-1.0, -1.0]] * 3] if side == "right" else [*[[-1.0, -1.0]] * 3, *own])
+    (padded * padded).sum().backward()
+    np.testing.assert_allclose(parts[0].grad, 2 * parts[0].detach())
+    if side == "right":
+        again = torch.nn.utils.rnn.unpad_sequence(padded, torch.tensor([3, 1, 4]), first)
+        assert all((a == b).all() for a, b in zip(again, parts, strict=True))
+
+
+def test_calls_with_other_parameters() -> None:
+    torch.manual_seed(0)
+    model, x = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3)), torch.randn(4, 2)
+    model.eval()
+    call = torch.func.functional_call
+    doubled = {name: 2 * p.detach() for name, p in model.named_parameters()}
+    found = call(model, doubled, (x,))
+    other = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3)).eval()
+    other.load_state_dict({**model.state_dict(), **doubled})
+    np.testing.assert_array_equal(found, other(x).detach())
+    assert "2.weight" not in dict(model.named_parameters())
+    assert isinstance(model[0].weight, torch.nn.Parameter)
+    gradients = torch.func.grad(lambda p: call(model, p, x).sum())(doubled)
+    other(x).sum().backward()
+    for name, p in other.named_parameters():
+        np.testing.assert_allclose(gradients[name], p.grad, rtol=1e-12, atol=1e-14)
+    with pytest.raises(RuntimeError, match="unexpected key"):
+        call(model, {"nothing": x}, (x,))
+    with pytest.raises(RuntimeError, match="missing key"):
+        call(model, {"0.weight": doubled["0.weight"]}, (x,), strict=True)
+
+
+def test_an_ensemble_is_mapped() -> None:
+    models = [torch.nn.Linear(2, 3) for _ in range(4)]
+    parameters, buffers = torch.func.stack_module_state(models)
+    assert parameters["weight"].shape == (4, 3, 2)
+    assert buffers == {}
+    x = torch.randn(5, 2)
+    found = torch.vmap(lambda p: torch.func.functional_call(models[0], p, (x,)))(parameters)
+    np.testing.assert_allclose(found.detach(), np.stack([m(x).detach() for m in models]), rtol=1e-12)

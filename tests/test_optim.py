@@ -25,7 +25,9 @@ def test_trajectories_are_torchs(name: str) -> None:
     assert not np.allclose(found[0], found[-1])
 
 
-@pytest.mark.parametrize("name", ["SGD momentum", "SGD nesterov", "Adam amsgrad", "Adamax", "RMSprop centered", "Adadelta", "groups"])
+@pytest.mark.parametrize(
+    "name", ["SGD momentum", "SGD nesterov", "Adam amsgrad", "Adamax", "RAdam", "RMSprop centered", "Adadelta", "groups"]
+)
 def test_compiled_trajectories_are_torchs(name: str) -> None:
     found = trajectory(name, tg.optim, tg.tensor, tg.jit)
     np.testing.assert_allclose(found, NUMBERS[f"run {name}"], rtol=1e-10, atol=1e-12)
@@ -261,3 +263,26 @@ def test_schedules_can_be_saved() -> None:
     other = tg.optim.lr_scheduler.ExponentialLR(tg.optim.SGD([W], lr=1.0), 0.1)
     other.load_state_dict(state)
     assert (other.last_epoch, other.gamma, other.get_last_lr()) == (1, 0.5, [0.5])
+
+
+def test_one_cycle_moves_momentum_too() -> None:
+    """Rates and first betas as torch gives them."""
+    expected = [(0.02, 0.95), (0.26, 0.9), (0.5, 0.85), (0.475242316007, 0.854951556605), (0.405872826975, 0.868825509907)]
+    expected += [(0.305631010968, 0.888873953302), (0.194370989032, 0.911126046698), (0.094129173025, 0.931174490093)]
+    optimizer = tg.optim.Adam([tg.zeros(1, requires_grad=True)], lr=0.1)
+    schedule = tg.optim.lr_scheduler.OneCycleLR(optimizer, 0.5, total_steps=10)
+    for rate, beta in expected:
+        group = optimizer.param_groups[0]
+        np.testing.assert_allclose((float(group["lr"]), group["betas"][0]), (rate, beta), rtol=1e-11)
+        schedule.step()
+    for _ in range(2):
+        schedule.step()
+    with pytest.raises(ValueError, match="number of total steps is 10"):
+        schedule.step()
+    for options, text in (
+        ({}, "either total_steps OR"),
+        ({"total_steps": 5, "pct_start": 2.0}, "pct_start"),
+        ({"total_steps": 0}, "positive"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            tg.optim.lr_scheduler.OneCycleLR(optimizer, 0.5, **options)

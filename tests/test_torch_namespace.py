@@ -242,3 +242,70 @@ def test_random_numbers() -> None:
 @pytest.mark.parametrize("name", ["max", "min", "median", "sort", "std", "var", "split", "meshgrid"])
 def test_docstrings_say_where_torchs_meaning_is(name: str) -> None:
     assert f"tracegrad.torch.{name}" in (getattr(tg, name).__doc__ or "")
+
+
+# --- distributions ------------------------------------------------------------------------------------------------------------
+
+
+def test_samples_have_their_distribution() -> None:
+    torch.manual_seed(0)
+    n, d = 20000, torch.distributions
+    x = d.Normal(torch.tensor([1.0, -2.0]), torch.tensor([0.5, 2.0])).sample((n,))
+    assert x.shape == (n, 2)
+    np.testing.assert_allclose(x.mean(0), [1.0, -2.0], atol=0.05)
+    np.testing.assert_allclose(x.std(0), [0.5, 2.0], atol=0.05)
+    k = d.Categorical(torch.tensor([[0.0, 1.0, 3.0], [1.0, 1.0, 0.0]])).sample((n,))
+    assert k.dtype is torch.int64
+    np.testing.assert_allclose([np.mean(k[:, 0].numpy() == v) for v in range(3)], [0.0, 0.25, 0.75], atol=0.02)
+    np.testing.assert_allclose([np.mean(k[:, 1].numpy() == v) for v in range(3)], [0.5, 0.5, 0.0], atol=0.02)
+    assert abs(float(d.Bernoulli(0.3).sample((n,)).mean()) - 0.3) < 0.02
+    u = d.Uniform(2.0, 3.0).sample((n,))
+    assert 2.0 <= float(u.min()) <= float(u.max()) < 3.0
+
+
+def test_gradients_flow_through_rsample_alone() -> None:
+    loc, scale = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([0.5, 0.7], requires_grad=True)
+    normal = torch.distributions.Normal(loc, scale)
+    assert not normal.sample((3,)).requires_grad
+    x = normal.rsample((3,))
+    assert x.shape == (3, 2)
+    x.sum().backward()
+    assert loc.grad is not None
+    assert scale.grad is not None
+    assert loc.grad.tolist() == [3.0, 3.0]
+    np.testing.assert_allclose(scale.grad, ((x.detach() - loc.detach()) / scale.detach()).sum(0))
+    logits = torch.zeros(3, requires_grad=True)
+    assert not torch.distributions.Categorical(logits=logits).sample((2,)).requires_grad
+    assert normal.has_rsample
+    with pytest.raises(NotImplementedError, match="no rsample"):
+        torch.distributions.Categorical(logits=logits).rsample()
+
+
+def test_distributions_are_compiled() -> None:
+    def loss(logits: Any, actions: Any) -> Any:
+        policy = torch.distributions.Categorical(logits=logits)
+        return -(policy.log_prob(actions) * 2.0).mean() - 0.1 * policy.entropy().mean()
+
+    logits, actions = torch.randn(5, 3), torch.tensor([0, 1, 2, 0, 1])
+    np.testing.assert_allclose(tg.jit(tg.grad(loss))(logits, actions), tg.grad(loss)(logits, actions), rtol=1e-12, atol=1e-14)
+    torch.manual_seed(3)
+    eager = torch.distributions.Categorical(logits=logits).sample()
+    torch.manual_seed(3)
+    assert tg.jit(lambda v: torch.distributions.Categorical(logits=v).sample())(logits).tolist() == eager.tolist()
+
+
+def test_distributions_refuse() -> None:
+    d = torch.distributions
+    for wrong in (lambda: d.Normal(0.0, -1.0), lambda: d.Categorical(torch.tensor([-1.0, 2.0])), lambda: d.Bernoulli(1.5)):
+        with pytest.raises(ValueError, match="to satisfy the constraint"):
+            wrong()
+    with pytest.raises(ValueError, match="to satisfy the constraint"):
+        d.Categorical(torch.ones(3)).log_prob(torch.tensor(3))
+    with pytest.raises(ValueError, match="but not both"):
+        d.Categorical(torch.ones(3), torch.ones(3))
+    with pytest.raises(ValueError, match="at least one-dimensional"):
+        d.Categorical(torch.tensor(1.0))
+    with pytest.raises(NotImplementedError, match="No KL"):
+        d.kl_divergence(d.Normal(0.0, 1.0), d.Bernoulli(0.5))
+    assert d.Normal(torch.zeros(2, 1), torch.ones(3)).batch_shape == (2, 3)
+    assert d.Categorical(torch.ones(2, 3)).enumerate_support().shape == (3, 2)

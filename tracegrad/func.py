@@ -5,7 +5,7 @@ They take and return trees of Tensors or arrays, and nest with each other and wi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from .derivatives import grad, jacobian, value_and_grad, vjp
 from .forward import jvp as _jvp
 from .forward import linearize
 from .ir.dispatch import STATE
+from .nn.modules.module import Module
 from .ops import concatenate, moveaxis, stack
 from .ops.random import has_drawn
 from .tensor import Boxed
@@ -174,4 +175,75 @@ def _guarded(func: Function, who: str) -> Function:
     return guarded
 
 
-__all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp", "vmap"]
+def functional_call(
+    module: Module,
+    parameter_and_buffer_dicts: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+    args: Any = None,
+    kwargs: dict[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
+    """A call of a module with other values for parameters and buffers, by the names of `named_parameters()`: one dict, or several. The
+    module stays as it is. With `strict` a name that is missing is a RuntimeError; one that is unknown always is.
+
+    >>> import tracegrad as tg
+    >>> line = tg.nn.Linear(1, 1, bias=False)
+    >>> tg.func.functional_call(line, {"weight": tg.tensor([[3.0]])}, (tg.tensor([2.0]),))
+    tensor([6.])
+    """
+    given: dict[str, Any] = {}
+    several = [parameter_and_buffer_dicts] if isinstance(parameter_and_buffer_dicts, Mapping) else parameter_and_buffer_dicts
+    for d in several:
+        if given.keys() & d.keys():
+            raise ValueError(
+                f"{sorted(given.keys() & d.keys())} appeared in multiple dictionaries; behavior of functional call is ambiguous"
+            )
+        given |= d
+    places: dict[str, tuple[dict[str, Any], str]] = {}
+    for path, owner in module.named_modules(remove_duplicate=False):
+        for kind in (owner._parameters, owner._buffers):
+            places |= {f"{path}.{name}" if path else name: (kind, name) for name, value in kind.items() if value is not None}
+    unknown = [name for name in given if name not in places]
+    missing = [name for name in places if name not in given] if strict else []
+    if unknown or missing:
+        raise RuntimeError(f"functional_call of {type(module).__name__}: unexpected key(s): {unknown}; missing key(s): {missing}")
+    before = {name: kind[own] for name, (kind, own) in places.items()}
+    # What stands in several places is one value, and gets one.
+    same = {id(before[name]): value for name, value in given.items()} if tie_weights else {}
+    arguments = () if args is None else args if isinstance(args, tuple) else (args,)
+    try:
+        for name, (kind, own) in places.items():
+            kind[own] = given.get(name, same.get(id(before[name]), before[name]))
+        return module(*arguments, **(kwargs or {}))
+    finally:
+        for name, (kind, own) in places.items():
+            kind[own] = before[name]
+
+
+def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """(parameters, buffers) of modules of one kind by name, stacked along a new first axis, for `vmap` over `functional_call`."""
+    if not models:
+        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
+
+    def stacked(kind: str) -> dict[str, Any]:
+        found = [dict(getattr(m, kind)()) for m in models]
+        return {name: stack([f[name].detach() for f in found]) for name in found[0]}
+
+    parameters = {name: value.requires_grad_() for name, value in stacked("named_parameters").items()}
+    return parameters, stacked("named_buffers")
+
+
+__all__ = [
+    "functional_call",
+    "grad",
+    "grad_and_value",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "linearize",
+    "stack_module_state",
+    "vjp",
+    "vmap",
+]

@@ -26,5 +26,6 @@ from . import lr_scheduler
 from .first_order import SGD, Adadelta, Adagrad, Adam, Adamax, AdamW, RMSprop
 from .lbfgs import LBFGS
 from .optimizer import Optimizer
+from .rectified import RAdam
 
-__all__ = ["LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "Optimizer", "RMSprop", "lr_scheduler"]
+__all__ = ["LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "Optimizer", "RAdam", "RMSprop", "lr_scheduler"]

@@ -182,6 +182,103 @@ class CosineAnnealingLR(LRScheduler):
         return [ratio * (lr - low) + low for lr in self._now()]
 
 
+class OneCycleLR(LRScheduler):
+    """The rate up from `max_lr / div_factor` to `max_lr`, and down to far below where it started, within `total_steps` steps; call
+    `step()` after each batch. With `cycle_momentum` momentum (or the first beta) goes the other way; that is an option of the
+    optimizer, so a jitted training step is traced anew where it changes: switch it off there.
+
+    >>> import tracegrad as tg
+    >>> optimizer = tg.optim.SGD([tg.ones(1, requires_grad=True)], lr=0.1)
+    >>> schedule = tg.optim.lr_scheduler.OneCycleLR(optimizer, 1.0, total_steps=10, cycle_momentum=False)
+    >>> [round(rate, 3) for rate in schedule.get_last_lr()]
+    [0.04]
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        max_lr: float | Sequence[float],
+        total_steps: int | None = None,
+        epochs: int | None = None,
+        steps_per_epoch: int | None = None,
+        pct_start: float = 0.3,
+        anneal_strategy: str = "cos",
+        cycle_momentum: bool = True,
+        base_momentum: float | Sequence[float] = 0.85,
+        max_momentum: float | Sequence[float] = 0.95,
+        div_factor: float = 25.0,
+        final_div_factor: float = 1e4,
+        three_phase: bool = False,
+        last_epoch: int = -1,
+    ) -> None:
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        if total_steps is None and (epochs is None or steps_per_epoch is None):
+            raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
+        total = total_steps if total_steps is not None else (epochs or 0) * (steps_per_epoch or 0)
+        if not isinstance(total, int) or total <= 0:
+            raise ValueError(f"Expected a positive number of steps, but got {total}")
+        if not 0 <= pct_start <= 1:
+            raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
+        if anneal_strategy not in ("cos", "linear"):
+            raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
+        self.total_steps, self._anneal_func_type, self.cycle_momentum = total, anneal_strategy, cycle_momentum
+        top = pct_start * total - 1
+        # (end of the phase, rate and momentum before and at it)
+        self._phases: list[tuple[float, str, str, str, str]] = [(top, "initial_lr", "max_lr", "max_momentum", "base_momentum")]
+        if three_phase:
+            self._phases.append((2 * top, "max_lr", "initial_lr", "base_momentum", "max_momentum"))
+            self._phases.append((total - 1, "initial_lr", "min_lr", "max_momentum", "max_momentum"))
+        else:
+            self._phases.append((total - 1, "max_lr", "min_lr", "base_momentum", "max_momentum"))
+        groups = optimizer.param_groups
+        rates = self._for_each(groups, "max_lr", max_lr)
+        if last_epoch == -1:
+            for group, rate in zip(groups, rates, strict=True):
+                group["initial_lr"], group["max_lr"] = rate / div_factor, rate
+                group["min_lr"] = group["initial_lr"] / final_div_factor
+        if cycle_momentum:
+            if not any(name in groups[0] for name in ("momentum", "betas")):
+                raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
+            self.use_beta1 = "betas" in groups[0]
+            lows, highs = (self._for_each(groups, n, v) for n, v in (("base_momentum", base_momentum), ("max_momentum", max_momentum)))
+            if last_epoch == -1:
+                for group, low, high in zip(groups, lows, highs, strict=True):
+                    group["max_momentum"], group["base_momentum"] = high, low
+        super().__init__(optimizer, last_epoch)
+
+    @staticmethod
+    def _for_each(groups: Sequence[Any], name: str, value: float | Sequence[float]) -> list[float]:
+        if not isinstance(value, (list, tuple)):
+            return [float(value)] * len(groups)  # type: ignore[arg-type]
+        if len(value) != len(groups):
+            raise ValueError(f"expected {len(groups)} values for {name}, got {len(value)}")
+        return [float(v) for v in value]
+
+    def _between(self, start: float, end: float, part: float) -> float:
+        if self._anneal_func_type == "cos":
+            return end + (start - end) / 2.0 * (math.cos(math.pi * part) + 1)
+        return (end - start) * part + start
+
+    def rates(self) -> list[Any]:
+        if self.last_epoch > self.total_steps:
+            raise ValueError(f"Tried to step {self.last_epoch} times. The specified number of total steps is {self.total_steps}")
+        at = next((k for k, phase in enumerate(self._phases) if self.last_epoch <= phase[0]), len(self._phases) - 1)
+        end, *names = self._phases[at]
+        begin = self._phases[at - 1][0] if at else 0.0
+        part = (self.last_epoch - begin) / (end - begin)
+        found = []
+        for group in self.optimizer.param_groups:
+            found.append(self._between(group[names[0]], group[names[1]], part))
+            if self.cycle_momentum:
+                momentum = self._between(group[names[2]], group[names[3]], part)
+                if self.use_beta1:
+                    group["betas"] = (momentum, *group["betas"][1:])
+                else:
+                    group["momentum"] = momentum
+        return found
+
+
 class ReduceLROnPlateau:
     """The rate times `factor` where a number has not become better for more than `patience` epochs; call `step(number)`."""
 
@@ -260,6 +357,7 @@ __all__ = [
     "LambdaLR",
     "LinearLR",
     "MultiStepLR",
+    "OneCycleLR",
     "ReduceLROnPlateau",
     "StepLR",
 ]

@@ -42,7 +42,7 @@ from ..runtime.threads import get_num_threads, set_num_threads
 from ..tensor import Tensor
 from ..tensors import as_tensor, from_dlpack, from_numpy, tensor
 from ..torch_names import Size, dtype, get_default_dtype, inf, is_tensor, nan, newaxis, pi
-from . import autograd, creation, func, joining, linalg, nn, numbers, optim, random, special, typed, utils
+from . import autograd, creation, distributions, func, joining, linalg, nn, numbers, optim, random, special, typed, utils
 from .creation import *  # noqa: F403
 from .joining import *  # noqa: F403
 from .methods import FUNCTIONS
@@ -91,6 +91,7 @@ __all__ = [
     "complex128",
     "cuda",
     "device",
+    "distributions",
     "double",
     "dtype",
     "e",

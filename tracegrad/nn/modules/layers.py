@@ -87,17 +87,57 @@ class Embedding(Module):
     """Rows of a table (num_embeddings, embedding_dim) at integers; the row `padding_idx` starts at 0 and stays."""
 
     def __init__(
-        self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None, device: Any = None, dtype: Any = None
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+        _weight: Any = None,
+        _freeze: bool = False,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__()
+        if max_norm is not None or scale_grad_by_freq or sparse:
+            raise NotImplementedError("Embedding: max_norm, scale_grad_by_freq and sparse are not supported; leave them out")
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         if padding_idx is not None:
             if not -num_embeddings <= padding_idx < num_embeddings:
                 raise ValueError("Padding_idx must be within num_embeddings")
             padding_idx %= num_embeddings
         self.padding_idx = padding_idx
-        self.weight = Parameter(tg.empty(num_embeddings, embedding_dim, dtype=dtype))
+        if _weight is not None:
+            if tuple(_weight.shape) != (num_embeddings, embedding_dim):
+                raise ValueError(f"Shape of weight {tuple(_weight.shape)} does not match num_embeddings and embedding_dim")
+            self.weight = Parameter(_weight, not _freeze)
+            return
+        self.weight = Parameter(tg.empty(num_embeddings, embedding_dim, dtype=dtype, device=device), not _freeze)
         self.reset_parameters()
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        embeddings: Any,
+        freeze: bool = True,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+    ) -> Embedding:
+        """The table `embeddings`, whose memory is shared; it is trained unless `freeze`.
+
+        >>> import tracegrad as tg
+        >>> tg.nn.Embedding.from_pretrained(tg.eye(2))(tg.tensor([1]))
+        tensor([[0., 1.]])
+        """
+        if len(embeddings.shape) != 2:
+            raise ValueError(f"Embeddings parameter is expected to be 2-dimensional, not of shape {tuple(embeddings.shape)}")
+        rows, columns = embeddings.shape
+        return cls(rows, columns, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, embeddings, freeze)
 
     def reset_parameters(self) -> None:
         """Draw new starting values."""

@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .. import ops
-from ..autograd.grad_mode import no_grad
-from ..checks import describe
-from ..tensor import Tensor
-from ..tensors import tensor
+from ... import ops
+from ...autograd.grad_mode import no_grad
+from ...checks import describe
+from ...tensor import Tensor
+from ...tensors import tensor
 
 
 def _listed(parameters: Any) -> list[Any]:

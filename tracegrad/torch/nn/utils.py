@@ -1,6 +1,0 @@
-"""torch.nn.utils: `tracegrad.nn.utils`."""
-
-from __future__ import annotations
-
-from ...nn.utils import *  # noqa: F403
-from ...nn.utils import __all__ as __all__
