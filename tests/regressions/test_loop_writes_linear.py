@@ -202,6 +202,44 @@ def two_carries_one_array(x: Any) -> Any:
     return a * b
 
 
+def kept_between(x: Any) -> Any:
+    """What is there between two writes is a result of each step."""
+
+    def step(c: Any, v: Any) -> Any:
+        t, h = c
+        first = put(h, t, np.tanh(h[t - 1]) + v)
+        return (t + 1, put(first, t - 1, first[t] * 0.5)), first
+
+    (_, h), y = tg.scan(step, (1, x * 1.0), x[1:])
+    return h + np.sum(np.sin(y), axis=0)
+
+
+def kept_before(x: Any) -> Any:
+    """The old array is a result of each step, and so is the new one."""
+
+    def step(c: Any, v: Any) -> Any:
+        t, h = c
+        new = put(h, t, np.tanh(h[t - 1]) + v)
+        return (t + 1, new), (h, new)
+
+    (_, h), (old, new) = tg.scan(step, (1, x * 1.0), x[1:])
+    return h + np.sum(old * np.cos(new), axis=0)
+
+
+def as_far_as(x: Any) -> Any:
+    """Triangular loops: the inner ones have lengths that depend on the step."""
+    n = x.shape[0]
+
+    def step(k: Any, h: Any) -> Any:
+        def inner(i: Any, h: Any) -> Any:
+            h = put(h, i, h[i] * np.cos(h[k]))
+            return tg.fori_loop(i + 1, tg.minimum(i + 3, n), lambda j, h: put(h, j, h[j] + 0.1 * h[i] * h[k]), h)
+
+        return tg.fori_loop(k + 1, n, inner, h)
+
+    return tg.fori_loop(0, 3, step, x * 1.0)
+
+
 def changed_places(x: Any) -> Any:
     """The carries change places as well."""
 
@@ -213,7 +251,10 @@ def changed_places(x: Any) -> Any:
     return a * b + a
 
 
-ANY: list[Function] = [*LINEAR, all_of_it, rolled, whole_and_part, places, two_carries_one_array, changed_places]
+ANY: list[Function] = [
+    *LINEAR, all_of_it, rolled, whole_and_part, places, two_carries_one_array,
+    changed_places, kept_between, kept_before, as_far_as,
+]  # fmt: skip
 X = np.random.default_rng(0).normal(size=16)
 V = np.cos(np.arange(16.0))
 

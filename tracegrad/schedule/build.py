@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -33,6 +33,8 @@ BLOCK_OF_THREADS = 2048
 """The same where a block is the work of 256 threads: a GPU has room for thousands of them."""
 LONG = 64
 """A serial phase of more statements is ended."""
+
+NOWHERE: Mapping[Var, Storage] = {}
 
 
 def schedule(graph: Graph, layouts: tuple[str, ...], device: bool = False) -> kernel.Program:
@@ -236,8 +238,8 @@ class Builder:
 
     # --- tasks -------------------------------------------------------------------------------------------------------------
 
-    def tasks(self, graph: Graph, outputs: Sequence[Storage]) -> list[Task]:
-        """What must be run for a graph, its results written to `outputs`."""
+    def tasks(self, graph: Graph, outputs: Sequence[Storage], elsewhere: Mapping[Var, Storage] = NOWHERE) -> list[Task]:
+        """What must be run for a graph, its results written to `outputs`; some values have places of their own."""
         e = self.emitter
         for node in graph.nodes:
             for k, var in enumerate(node.outputs):
@@ -251,7 +253,7 @@ class Builder:
         copies: list[tuple[Atom, Storage]] = []
         direct: dict[Var, Storage] = {}
         for atom, dest in zip(graph.outputs, outputs, strict=True):
-            if isinstance(atom, Var) and atom in analysis.stored and atom not in direct:
+            if isinstance(atom, Var) and atom in analysis.stored and atom not in direct and elsewhere.get(atom, dest) == dest:
                 direct[atom] = dest
             else:
                 copies.append((atom, dest))

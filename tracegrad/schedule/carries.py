@@ -73,13 +73,13 @@ def passed(node: Node) -> dict[Var, int]:
         found = {v: fixed + k for k, v in enumerate(node.outputs[: node.params["carries"]])}
     elif rule == lowering.Region("while"):
         found = {v: fixed + k for k, v in enumerate(node.outputs[: len(node.inputs) - fixed])}
-    elif rule == lowering.Region("switch"):
-        for k, v in enumerate(node.outputs):
-            for branch in node.params["branches"]:
-                chain = chain_of(branch.outputs[k], {o: n for n in branch.nodes for o in n.outputs})
-                if chain and chain[0] in branch.inputs:
-                    found[v] = 1 + branch.inputs.index(chain[0])
-                    break
+    elif rule in (lowering.Region("switch"), lowering.Region("sized")):
+        for graph in node.subgraphs():
+            made = {o: n for n in graph.nodes for o in n.outputs}
+            for v, result in zip(node.outputs, graph.outputs, strict=True):
+                chain = chain_of(result, made)
+                if chain and chain[0] in graph.inputs:
+                    found.setdefault(v, 1 + graph.inputs.index(chain[0]))
     return {v: k for v, k in found.items() if node.inputs[k].type == v.type}
 
 

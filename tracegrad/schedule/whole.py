@@ -257,19 +257,18 @@ class Whole:
     def body(self, graph: Graph, outputs: Sequence[Storage], plan: Plan | None = None, places: Sequence[Storage] = ()) -> None:
         """A sub-graph's statements in the innermost open scope; `plan` says what is written in the places of carries, and when."""
         e = self.emitter
-        tasks = self.builder.tasks(graph, outputs)
+        own = {v: places[k] for v, k in plan.versions.items()} if plan else {}
+        tasks = self.builder.tasks(graph, outputs, own)
         # A carry that stays as it is lies where it shall be.
         tasks = [t for t in tasks if not (t.copy and isinstance(t.var, Var) and e.storage.get(t.var) == t.dest)]
         if plan is None or not plan.writes:
             self.run_all(tasks)
             return
         writes = {t.var: t for t in tasks if t.node in plan.writes}
-        others = [t for t in tasks if t.var not in writes and (t.node is not None or t.copy)]
+        others = [t for t in tasks if t.copy or (t.var not in writes and t.node is not None)]
         for n, node in enumerate(plan.writes):
             self.step(others, plan, n)
-            for v in node.outputs:
-                if v in plan.versions:
-                    e.storage[v] = places[plan.versions[v]]
+            e.storage.update({v: own[v] for v in node.outputs if v in own})
             task = writes[node.outputs[0]]
             task.dest = e.storage[node.outputs[0]]
             self.run(task)
@@ -366,20 +365,9 @@ class Whole:
         index = e.element(node.inputs[0], ())
         where = [self.operand(a) for a in node.inputs[1:]]
         bodies = []
-        outputs = [e.storage[v] for v in node.outputs]
-        # The results that lie where an operand lies.
-        kept = {node.outputs.index(v): k - 1 for v, k in passed(node).items() if e.storage[v] == where[k - 1]}
         for branch in node.params["branches"]:
             with e.scope(barrier=True) as inner:
-                for var, storage in zip(branch.inputs, where, strict=True):
-                    e.storage[var] = storage
-                changed = {k: n for k, n in kept.items() if branch.outputs[k] is not branch.inputs[n]}
-                before, after = [branch.inputs[n] for n in changed.values()], [branch.outputs[k] for k in changed]
-                places = [outputs[k] for k in changed]
-                following, plan = self.following([node.outputs[k] for k in changed], branch, before, after, places)
-                beside = dict(zip(changed, following, strict=True))
-                self.body(branch, [beside.get(k, place) for k, place in enumerate(outputs)], plan, places)
-                self.advance(places, following)
+                self.within(node, branch, where)
             bodies.append(tuple(inner.statements))
         if node.inputs[0].type.dtype == BOOL:
             e.emit(kernel.If(index, bodies[1], bodies[0]))
@@ -394,6 +382,21 @@ class Whole:
             chain = (kernel.If(kernel.Apply(f"{{x}} == {k}", (("x", number),), BOOL), bodies[k], chain),)
         for s in chain:
             e.emit(s)
+
+    def within(self, node: Node, graph: Graph, where: Sequence[Storage]) -> None:
+        """One of a node's graphs, of operands that lie there; results that lie where an operand does are written in place."""
+        e = self.emitter
+        outputs = [e.storage[v] for v in node.outputs]
+        kept = {node.outputs.index(v): k - 1 for v, k in passed(node).items() if e.storage[v] == where[k - 1]}
+        for var, storage in zip(graph.inputs, where, strict=True):
+            e.storage[var] = storage
+        changed = {k: n for k, n in kept.items() if graph.outputs[k] is not graph.inputs[n]}
+        before, after = [graph.inputs[n] for n in changed.values()], [graph.outputs[k] for k in changed]
+        places = [outputs[k] for k in changed]
+        following, plan = self.following([node.outputs[k] for k in changed], graph, before, after, places)
+        beside = dict(zip(changed, following, strict=True))
+        self.body(graph, [beside.get(k, place) for k, place in enumerate(outputs)], plan, places)
+        self.advance(places, following)
 
     def while_loop(self, node: Node) -> None:
         fixed = node.params["constants"]
@@ -465,12 +468,7 @@ class Whole:
         count = converted(e.element(node.inputs[0], ()), kernel.INT64)
         where = [self.operand(a) for a in node.inputs[1:]]
 
-        def written() -> None:
-            for var, storage in zip(graph.inputs, where, strict=True):
-                e.storage[var] = storage
-            self.body(graph, [e.storage[v] for v in node.outputs])
-
-        self.with_size(node.params["symbol"], count, written)
+        self.with_size(node.params["symbol"], count, lambda: self.within(node, graph, where))
 
     def with_size(self, symbol: str, count: kernel.Expression, written: Callable[[], None]) -> None:
         """What is written for a size that is known only now, which needs memory of its own."""
