@@ -87,6 +87,11 @@ def real_of(dtype: DType) -> DType:
     return found
 
 
+def is_flag(value: Any) -> bool:
+    """Whether a value is true or false: NumPy computes powers and remainders of two such ones in 8 bits."""
+    return type(value) is bool or getattr(value, "dtype", None) == BOOL
+
+
 def is_differentiable(dtype: DType) -> bool:
     """Whether values of this dtype carry gradients."""
     return dtype.kind in "fc"

@@ -165,6 +165,8 @@ def _piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw:
     result = values.pop() if len(functions) == len(conditions) + 1 else 0.0
     for condition, value in zip(conditions, values, strict=True):
         result = ops.where(condition, value, result)
+    if _result_type(result).kind == "c" and x.dtype.kind != "c":
+        raise unsupported("np.piecewise", " with complex values over a real array")
     return ops.convert(ops.broadcast_to(result, x.shape), x.dtype)
 
 
@@ -177,15 +179,18 @@ def _polyval(p: Any, x: Any) -> Any:
 
 def _vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
     count = shape_of(x)[0] if N is None else N
+    x = ops.convert(x, np.promote_types(x.dtype, int))
     columns = [ops.power(x, k) for k in range(count)]
     return ops.stack(columns if increasing else columns[::-1], 1)
 
 
 def _cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None) -> Any:
     rows = array_of(m)
+    rows = ops.convert(rows, np.promote_types(rows.dtype, np.float64))
     rows = ops.reshape(rows, (1, -1)) if ndim_of(rows) <= 1 else rows if rowvar else ops.transpose(rows)
     if y is not None:
         other = array_of(y)
+        rows = ops.convert(rows, np.promote_types(rows.dtype, other.dtype))
         other = ops.reshape(other, (1, -1)) if ndim_of(other) <= 1 else other if rowvar else ops.transpose(other)
         rows = ops.concatenate([rows, other], 0)
     count = shape_of(rows)[1] - ((0 if bias else 1) if ddof is None else ddof)
@@ -257,8 +262,13 @@ def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> A
     steps = list(varargs) * (len(axes) if len(varargs) == 1 else 1) or [1.0] * len(axes)
     if edge_order != 1 or any(ndim_of(h) for h in steps):
         raise unsupported("np.gradient", " with edge_order=2 or with coordinates")
+    # Differences of integers could wrap around.
+    f = f if f.dtype.kind in "fc" else ops.convert(f, np.float64)
+    if f.dtype.kind == "f" and any(_result_type(h).kind == "c" for h in steps):
+        raise unsupported("np.gradient", " with a complex spacing of real values")
     results = []
     for k, h in zip(axes, steps, strict=True):
+        h = ops.convert(h, f.dtype) if isinstance(h, (Value, np.ndarray, np.generic)) else h
         x = ops.moveaxis(f, k, 0)
         inner = (x[2:] - x[:-2]) / (2.0 * h)
         results.append(ops.moveaxis(ops.concatenate([(x[1:2] - x[:1]) / h, inner, (x[-1:] - x[-2:-1]) / h]), 0, k))

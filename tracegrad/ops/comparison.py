@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dtypes import is_flag
 from ..ir.dispatch import bind
 from .arithmetic import add, convert, div, equal, imag, less, less_equal, mul, real, where
 from .elementary import sign
@@ -302,7 +303,7 @@ heaviside_op = pointwise(
 
 def _counted(x: Any, y: Any) -> Any:
     """`x`, as int8 where both operands are booleans: NumPy divides them so."""
-    return convert(x, np.int8) if getattr(x, "dtype", None) == np.bool_ == getattr(y, "dtype", None) else x
+    return convert(x, np.int8) if is_flag(x) and is_flag(y) else x
 
 
 def floor_divide(x: Any, y: Any) -> Any:

@@ -17,14 +17,14 @@ from .._codegen import integers
 from .._codegen import lowering as lower
 from ..checks import describe
 from ..devices import to_host
-from ..dtypes import INT64, check, is_differentiable
+from ..dtypes import INT64, check, is_differentiable, kind_of, promote
 from ..errors import ConcretizationError, ShapeError
 from ..ir.dispatch import STATE, Value, bind
 from ..ir.graph import Var
 from ..ir.op import op
 from ..types import ArrayType, Int
 from .arithmetic import add, convert, equal, greater_equal, mul, sub, where
-from .define import ndim_of, shape_of
+from .define import as_array, ndim_of, shape_of
 from .elementary import power
 from .shape import broadcast_to, expand_dims, moveaxis, reshape
 
@@ -231,8 +231,9 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retste
     """
     if not STATE.traces and not isinstance(start, Value) and not isinstance(stop, Value):
         return NUMPY.linspace(start, stop, num, endpoint, retstep, dtype, axis)
+    start, stop = (v if isinstance(v, (int, float, complex)) or hasattr(v, "dtype") else as_array(v) for v in (start, stop))
     gaps = num - 1 if endpoint else num
-    span = sub(mul(stop, 1.0), start)
+    span = sub(mul(stop, 1.0) if hasattr(stop, "dtype") else stop * 1.0, start)
     step = mul(span, 1.0 / gaps) if isinstance(gaps, int) and gaps > 0 else mul(span, float("nan"))
     ndim = ndim_of(span)
     index = iota(num)
@@ -242,8 +243,7 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retste
     result = add(mul(span, real_fraction), start)
     if endpoint and not (isinstance(num, int) and num <= 1):
         result = where(equal(column, num - 1), stop, result)
-    if dtype is not None:
-        result = convert(result, dtype)
+    result = convert(result, promote(kind_of(start), kind_of(stop), float) if dtype is None else dtype)
     result = moveaxis(result, 0, axis)
     return (result, step) if retstep else result
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import INT64, promote
+from ..dtypes import INT64, is_flag, promote
 from ..ir.dispatch import bind
 from ..ir.op import Op, elementwise
 from .arithmetic import add, conj, convert, equal, mul, not_equal, real, strong_mul, strong_mul_op, where
@@ -242,13 +242,13 @@ def power(x: Any, y: Any) -> Any:
     """
     dtype = getattr(x, "dtype", None)
     if dtype is None or type(y) not in (int, float):
-        if dtype is not None and dtype.kind == "b" and getattr(y, "dtype", None) == dtype:
+        if (dtype is None or dtype.kind == "b") and is_flag(x) and is_flag(y):
             x = convert(x, np.int8)
         return bind(pow_op, [x, y])
     if dtype.kind in "biu":
         if type(y) is int and y < 0:
             raise ValueError(f"integers to the negative integer power {y} are not allowed. Write x ** {y}.0, or use float_power.")
-        x = convert(x, promote(dtype, int if type(y) is int else float))
+        x = convert(x, np.int8 if dtype.kind == "b" and type(y) is int else promote(dtype, int if type(y) is int else float))
     if y == 0.5:
         return sqrt(x)
     if math.isfinite(y) and y == int(y):

@@ -12,7 +12,7 @@ import numpy as np
 from .._codegen import integers
 from .._codegen import lowering as lower
 from ..devices import to_host
-from ..errors import ConcretizationError, ShapeError
+from ..errors import ConcretizationError, DTypeError, ShapeError
 from ..ir.dispatch import STATE, Value, bind
 from ..ir.graph import Var
 from ..ir.op import Op, Types, op
@@ -403,6 +403,8 @@ def getitem(x: Any, key: Any) -> Any:
 
 def as_value(value: Any, like: Any, shape: Shape) -> Any:
     """What is to be written, in the dtype of the target and broadcast to the written places."""
+    if type(value) is complex and like.dtype.kind != "c":
+        raise DTypeError(f"the complex number {value} cannot be written into an array of {like.dtype}; write its real part")
     value = convert(as_array(value), like.dtype)
     while ndim_of(value) > len(shape) and same(shape_of(value)[0], 1):
         value = reshape(value, shape_of(value)[1:])

@@ -101,7 +101,7 @@ def sum(x: Any, axis: Axis = None, keepdims: bool = False, dtype: Any = None, *,
     result = keep(result, x, axes, keepdims) if keepdims else result
     # NumPy sums small integers in 64 bits unless told a dtype.
     result = convert(result, dtype) if dtype is not None else result
-    return result if initial is None else add(result, initial)
+    return result if initial is None else add(result, convert(initial, result.dtype))
 
 
 def select_or(mask: Any, x: Any, otherwise: Any) -> Any:
@@ -181,7 +181,7 @@ def prod(x: Any, axis: Axis = None, keepdims: bool = False, dtype: Any = None, *
     axes = reduced_axes(axis, ndim_of(x))
     result = keep(bind(prod_op, [x], {"axes": axes}), x, axes, keepdims)
     result = convert(result, dtype) if dtype is not None else result
-    return result if initial is None else mul(result, initial)
+    return result if initial is None else mul(result, convert(initial, result.dtype))
 
 
 # --- extremes ------------------------------------------------------------------------------------------------------------------
@@ -254,13 +254,14 @@ def _extreme_of(primitive: Op, x: Any, axis: Axis, keepdims: bool, initial: Any,
     if mask is not None:
         if initial is None:
             raise ShapeError(f"{primitive.name} with where= needs initial=, the result where nothing is selected")
-        x = where(mask, x, x.dtype.type(initial))
+        x = where(mask, x, convert(initial, x.dtype))
     if initial is not None:
         # One more element per result: flattened, because the reduced axes may be several.
         order = moved_axes(axes, len(shape))
         moved = transpose(x, order)
         lead = tuple(shape_of(moved)[: len(shape) - len(axes)])
-        extra = broadcast_to(x.dtype.type(initial), (*lead, 1))
+        initial = convert(initial, x.dtype)
+        extra = broadcast_to(initial if ndim_of(initial) == 0 else reshape(initial, (1,)), (*lead, 1))
         flat = concatenate([reshape(moved, (*lead, count(shape, axes))), extra], len(lead))
         result = bind(primitive, [flat], {"axes": (len(lead),)})
         return reshape(result, kept(shape, axes)) if keepdims else result

@@ -172,6 +172,8 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any
     15.0
     """
     x, xp, fp = as_array(x), as_array(xp), as_array(fp)
+    if "c" in (x.dtype.kind, xp.dtype.kind):
+        raise DTypeError("interp needs real places; complex numbers have no order")
     n = shape_of(xp)[0]
     if not same(n, shape_of(fp)[0]):
         raise ShapeError(f"interp needs as many values as points, got {show(shape_of(xp))} points and {show(shape_of(fp))} values")

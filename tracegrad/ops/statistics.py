@@ -8,6 +8,7 @@ import numpy as np
 
 from .._codegen import integers
 from .._codegen import lowering as lower
+from ..dtypes import promote
 from ..errors import ShapeError
 from ..ir.dispatch import bind
 from ..ir.op import Op, elementwise, op
@@ -108,6 +109,8 @@ def mean(x: Any, axis: Axis = None, keepdims: bool = False, dtype: Any = None, *
     >>> float(tg.mean([1, 2, 6]))
     3.0
     """
+    if dtype is not None and np.dtype(dtype).kind in "iu":
+        return convert(mean(convert(as_array(x), dtype), axis, keepdims, where=where), dtype)
     x = _inexact(x if dtype is None else convert(as_array(x), dtype))
     axes = normalize_axes(axis, ndim_of(x))
     if where is not None:
@@ -130,6 +133,7 @@ def average(x: Any, axis: Axis = None, weights: Any = None, keepdims: bool = Fal
     if weights is None:
         return mean(x, axis, keepdims)
     x, weights = _inexact(x), as_array(weights)
+    weights = convert(weights, promote(x.dtype, weights.dtype))
     shape = shape_of(x)
     axes = normalize_axes(axis, len(shape))
     if ndim_of(weights) != len(shape):
@@ -143,7 +147,10 @@ def average(x: Any, axis: Axis = None, weights: Any = None, keepdims: bool = Fal
 
 
 def _degrees(total: Int, ddof: Any) -> Any:
-    return integers.maximum(total - ddof, 0) if isinstance(ddof, int) else np.maximum(int(total) - ddof, 0)
+    if isinstance(ddof, int):
+        return integers.maximum(total - ddof, 0)
+    # A number without a dtype: it takes no part in that of the result.
+    return max(int(total) - float(ddof), 0.0) if isinstance(ddof, (float, np.number)) else np.maximum(int(total) - ddof, 0)
 
 
 def var(x: Any, axis: Axis = None, ddof: Any = 0, keepdims: bool = False, *, correction: Any = None) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..ir.dispatch import bind
 from ..ir.op import Op
-from .arithmetic import equal, mul, where
+from .arithmetic import convert, equal, mul, where
 from .elementary import sqrt
 from .pointwise import pointwise
 
@@ -173,6 +173,8 @@ def sinc(x: Any) -> Any:
     >>> float(tg.sinc(0.0))
     1.0
     """
+    if hasattr(x, "dtype") and x.dtype.kind in "biu":
+        x = convert(x, np.float64)
     return bind(sinc_op, [x], {"n": 0})
 
 
