@@ -222,7 +222,7 @@ def test_reductions_of_nothing_and_bad_arguments() -> None:
     for bad in (np.less.reduce, np.less_equal.reduce, lambda v: np.logical_and.reduce(v, dtype=float)):
         with pytest.raises(TypeError):
             bad(X)
-        with pytest.raises(DTypeError, match="No loop matching"):
+        with pytest.raises(DTypeError, match=r"test_ufuncs.py:\d+: np\.\w+\.reduce: "):
             jit(bad)(X)
     with pytest.raises(DTypeError, match="complex"):
         jit(np.maximum.accumulate)(X * 1j)

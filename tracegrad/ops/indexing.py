@@ -35,9 +35,8 @@ def _put_evaluate(x: Any, y: Any, *, start: tuple[int, ...]) -> Any:
 
 def _put_infer(x: Any, y: Any, *, start: Shape) -> Types:
     if len(x.type.shape) != len(y.type.shape):
-        raise ShapeError(
-            f"values of shape {show(y.type.shape)} cannot be written into an array of shape {show(x.type.shape)}: the ranks differ"
-        )
+        shapes = f"{show(y.type.shape)} cannot be written into an array of shape {show(x.type.shape)}"
+        raise ShapeError(f"values of shape {shapes}: the ranks differ")
     return (x.type,)
 
 
