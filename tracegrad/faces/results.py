@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import ops
 from ..ir.dispatch import Value
+from ..ops.gathering import Placed
 from ..ops.shape import reshape_op
 
 Function = Callable[..., Any]
@@ -89,6 +90,48 @@ def index_update(x: Any, key: Any, value: Any) -> Any:
     return own_memory(value, own_memory(x, ops.index_update(x, key, value)))
 
 
+class Part(Placed):
+    """The real or the imaginary part of a complex array, as what a view shows of it."""
+
+    __slots__ = ("name", "of")
+
+    def __init__(self, name: str) -> None:
+        self.name, self.of = name, getattr(ops, name)
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    def shown(self, x: Any, params: Any) -> Any:
+        return self.of(x)
+
+    def put(self, x: Any, y: Any, params: Any) -> Any:
+        real, imag = (y, ops.imag(x)) if self.name == "real" else (ops.real(x), y)
+        return ops.add(ops.convert(real, x.dtype), ops.mul(1j, ops.convert(imag, x.dtype)))
+
+    def view(self, x: Any) -> Any:
+        """The part of `x` on its memory; a real array is its own real part."""
+        result = self.of(x)
+        if not isinstance(x, Value) or x.dtype.kind != "c":  # type: ignore[attr-defined]
+            return getattr(x, self.name) if isinstance(x, np.ndarray) and x.dtype.kind == "c" else result
+        box: Any = result
+        if type(x._data) is np.ndarray and isinstance(box, Value):
+            box._data = getattr(x._data, self.name)
+        return x._viewed(self, x, {}, result)  # type: ignore[attr-defined]
+
+
+@functools.wraps(ops.real)
+def real(x: Any) -> Any:
+    return REAL.view(x)
+
+
+@functools.wraps(ops.imag)
+def imag(x: Any) -> Any:
+    return IMAG.view(x)
+
+
+REAL, IMAG = Part("real"), Part("imag")
+
+
 def conjugate(x: Any) -> Any:
     """Complex conjugate, in a new array also where `x` is real (`conj` gives a real array itself).
 
@@ -119,6 +162,7 @@ RESULTS: dict[str, Function] = {
         reshape, ravel, squeeze, expand_dims, transpose, permute, moveaxis, swapaxes, broadcast_to,
         expand, slice_array, getitem, flip, fliplr, flipud, rot90, split, array_split, hsplit, vsplit,
         tile, repeat, roll, pad, clip, index_add_at, slice_put, index_update, conjugate, einsum, meshgrid,
+        real, imag,
     )
 }  # fmt: skip
 """By name."""
@@ -136,6 +180,7 @@ __all__: Sequence[str] = [
     "flipud",
     "getitem",
     "hsplit",
+    "imag",
     "index_add_at",
     "index_update",
     "meshgrid",
@@ -143,6 +188,7 @@ __all__: Sequence[str] = [
     "pad",
     "permute",
     "ravel",
+    "real",
     "repeat",
     "reshape",
     "roll",

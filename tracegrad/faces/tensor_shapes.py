@@ -199,13 +199,23 @@ class TensorShapes(Value):
 
     @property
     def real(self: Any) -> Any:
-        """Real part."""
-        return ops.real(self)
+        """Real part: a view."""
+        return results.real(self)
+
+    @real.setter
+    def real(self: Any, value: Any) -> None:
+        self.real[...] = value
 
     @property
     def imag(self: Any) -> Any:
-        """Imaginary part."""
-        return ops.imag(self)
+        """Imaginary part: a view of a complex array's."""
+        return results.imag(self)
+
+    @imag.setter
+    def imag(self: Any, value: Any) -> None:
+        if self.dtype.kind != "c":
+            raise TypeError(f"an array of {self.dtype} has no imaginary part to set; make it complex first")
+        self.imag[...] = value
 
     @property
     def nbytes(self: Any) -> Any:
