@@ -121,3 +121,34 @@ def test_every_name_of_the_page_exists() -> None:
     prose = PAGE.partition("\n## Every name\n")[0]
     for module, name in re.findall(r"`(?:autograd\.)?(functional|graph|forward_ad|profiler)\.(\w+)", prose):
         assert hasattr(getattr(tg.autograd, module), name), f"{module}.{name}"
+
+
+def test_what_the_page_says_of_the_namespace() -> None:
+    """Names that are said to be absent there, and those of the sections on nn and optim."""
+    torch = importlib.import_module("tracegrad.torch")
+    said = PAGE.partition("## The namespace")[2].partition("\n## ")[0]
+    for name in ("as_strided", "compile", "fft", "stft", "svd", "qr", "HalfTensor", "float16", "bfloat16", "distributed"):
+        assert not hasattr(torch, name), name
+        assert name in said
+    for name in ("as_strided", "set_", "resize_", "storage"):
+        assert not hasattr(torch.Tensor, name), name
+        assert name in said
+    assert not hasattr(torch.Generator, "no_such_method")
+    assert {"Normal", "Uniform", "Categorical", "Bernoulli"} < set(torch.distributions.__all__)
+    of_nn = PAGE.partition("## nn and optim")[2].partition("\n## ")[0]
+    for name in ("EmbeddingBag", "CTCLoss"):
+        assert not hasattr(torch.nn, name), name
+        assert name in of_nn
+    assert not any(hasattr(torch.nn, name) for name in ("MaxPool3d", "MaxUnpool2d", "LazyLinear"))
+    assert not hasattr(torch.nn.functional, "grid_sample")
+    assert not hasattr(torch.nn.utils.rnn, "pack_padded_sequence")
+    with pytest.raises(NotImplementedError, match="antialias"):
+        torch.nn.functional.interpolate(torch.ones(1, 1, 2, 2), 3, mode="bilinear", antialias=True)
+    assert torch.get_default_dtype() is torch.float64
+    torch.set_default_dtype(torch.float32)
+    try:
+        integers = torch.arange(3)
+        assert (integers * 1.5).dtype is (integers / 2).dtype is integers.exp().dtype is torch.float64
+        assert torch.where(integers > 0, 1.0, 0.0).dtype is torch.float32
+    finally:
+        torch.set_default_dtype(torch.float64)

@@ -97,10 +97,25 @@ def is_differentiable(dtype: DType) -> bool:
     return dtype.kind in "fc"
 
 
+def of_another_library(x: Any) -> str:
+    """Of an array of torch, JAX, CuPy ...: what it is, and how it becomes one of ours; else ""."""
+    library = type(x).__module__.partition(".")[0]
+    if library in ("numpy", "tracegrad") or not hasattr(type(x), "__dlpack__"):
+        return ""
+    given = "x.detach()" if hasattr(type(x), "detach") else "x"
+    return (
+        f"a {type(x).__name__} of {library}: tracegrad.from_dlpack({given}) makes a Tensor on its memory, tracegrad.tensor({given}) a copy"
+    )
+
+
 @lru_cache(maxsize=64)
 def check(dtype: DType) -> DType:
     """`dtype` in native byte order, or a DTypeError that lists the supported ones. It is NumPy's own object for that dtype, so that those
     who look whether two are the same need not compare them."""
+    if not isinstance(dtype, np.dtype):
+        raise DTypeError(  # type: ignore[unreachable]
+            f"{dtype} is a dtype of another library, as its arrays have; tracegrad.from_dlpack(x) or tracegrad.tensor(x) makes a Tensor of one"
+        )
     if dtype.name not in SHORT:
         raise DTypeError(f"dtype {dtype} is not supported; the supported dtypes are {', '.join(SHORT)}. Convert with .astype first.")
     return np.dtype(dtype.name)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dtypes import SHORT
+from ..dtypes import SHORT, of_another_library
 
 # --- what a thing is called in messages ------------------------------------------------------------------------------------------
 
@@ -42,7 +42,7 @@ def describe(value: Any) -> str:
         inside = {type(x).__name__ for x in value}
         of = f" of {inside.pop()}" if len(inside) == 1 else ""
         return f"{_article(type(value).__name__)} of length {len(value)}{of}" if value else f"an empty {type(value).__name__}"
-    return _article(type(value).__name__)
+    return of_another_library(value) or _article(type(value).__name__)
 
 
 _WORDS = {int: "integer", float: "number", complex: "complex number", str: "string"}

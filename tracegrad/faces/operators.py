@@ -11,6 +11,7 @@ from .. import ops
 from .._codegen import integers
 from ..autograd.written import REFLECTED, write_out
 from ..checks import array
+from ..dtypes import of_another_library
 from ..ir.dispatch import SPECIAL, STATE, Value
 from ..ir.op import Op
 from ..ir.operands import PLAIN, plain_operand
@@ -51,13 +52,22 @@ def ufunc_of(function: Function | None) -> np.ufunc | None:
     return op.evaluate if op is not None and len(op.inputs) == 2 and isinstance(op.evaluate, np.ufunc) else None
 
 
+def _unknown(other: Any) -> Any:
+    """What an operator answers to an operand that it does not know: an array of another library would be asked next, and could only say that
+    two classes called Tensor do not go together."""
+    foreign = of_another_library(other)
+    if foreign:
+        raise TypeError(f"an operand is {foreign}")
+    return NotImplemented
+
+
 def _binary(function: Function) -> Any:
     def method(self: Any, other: Any) -> Any:
         if isinstance(other, OPERANDS):
             return function(self, other)
         if isinstance(other, (list, tuple)):
             return function(self, array_of(other))
-        return NotImplemented
+        return _unknown(other)
 
     method.__name__ = function.__name__
     return method if function not in ops.PLAIN else Direct(ops.PLAIN[function], lambda x, y, params: method(x, y))
@@ -74,7 +84,7 @@ def _reflected(function: Function) -> Any:
             return result
         if isinstance(other, (list, tuple)):
             return function(array_of(other), self)
-        return NotImplemented
+        return _unknown(other)
 
     method.__name__ = function.__name__
     return method if function not in ops.PLAIN else Direct(ops.PLAIN[function], lambda x, y, params: method(x, y), swapped=True)

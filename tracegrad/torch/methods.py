@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import ops
 from ..autograd.grad_mode import is_grad_enabled
+from ..dtypes import of_another_library
 from ..ir.dispatch import Value
 from ..tensor import Boxed, Tensor
 
@@ -87,6 +88,9 @@ def tensor_of(name: str, x: Any) -> Any:
         return x
     if isinstance(x, Boxed):
         return x._as(Tensor)
+    foreign = of_another_library(x)
+    if foreign:
+        raise TypeError(f"torch.{name}(): argument 'input' (position 1) is {foreign}")
     advice = "make a tensor of it with torch.tensor(...) or torch.from_numpy(...)"
     raise TypeError(f"torch.{name}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}; {advice}")
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..autograd.tape import End, Node, next_number
 from ..devices import Device, DeviceArray
-from ..dtypes import SHORT, SUPPORTED, is_differentiable
+from ..dtypes import SHORT, SUPPORTED, is_differentiable, of_another_library
 from ..errors import DTypeError, TracegradError
 from ..faces.writing import CHANGING
 from ..ir.dispatch import STATE, current
@@ -303,6 +303,9 @@ def check_leaf(x: Any, who: str) -> None:
     elif hasattr(x, "__index__") and type(x).__name__ == "Integer":
         return
     else:
+        foreign = of_another_library(x)
+        if foreign:
+            raise TypeError(f"{who} {foreign}. Functions of tracegrad cannot follow that library's operations.")
         raise TypeError(
             f"{who} a {type(x).__name__} ({x!r:.60}), which is neither an array nor a number. Pass arrays, numbers, and tuples, lists, dicts or "
             "dataclasses of them; name other arguments in static_argnames."
