@@ -113,7 +113,7 @@ def check(dtype: DType) -> DType:
     """`dtype` in native byte order, or a DTypeError that lists the supported ones. It is NumPy's own object for that dtype, so that those
     who look whether two are the same need not compare them."""
     if not isinstance(dtype, np.dtype):
-        raise DTypeError(  # type: ignore[unreachable]
+        raise DTypeError(
             f"{dtype} is a dtype of another library, as its arrays have; tracegrad.from_dlpack(x) or tracegrad.tensor(x) makes a Tensor of one"
         )
     if dtype.name not in SHORT:
