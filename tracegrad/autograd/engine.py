@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Container, Sequence
+from functools import partial
 from heapq import heappop, heappush
 from sys import getrefcount
 from typing import Any, TypeAlias
@@ -14,6 +15,7 @@ from ..ir.dispatch import PROFILES, SPECIAL, STATE, Value
 from ..ir.recording import OFF, span
 from ..ops import add, broadcast_to
 from .anomaly_mode import ANOMALY, watched
+from .deep import IN_ONE_THREAD, elsewhere
 from .grad_mode import set_grad_enabled
 from .hooks import run_posthooks, run_prehooks, run_tensor_hooks
 from .mode import MODE
@@ -25,10 +27,10 @@ from .tape import AccumulateGrad, Edge, End, Node, Producer
 class Task:
     """What is known about a sweep while it runs."""
 
-    __slots__ = ("callbacks", "needed", "notes", "roots")
+    __slots__ = ("callbacks", "depth", "needed", "notes", "roots")
 
-    def __init__(self, roots: Sequence[tuple[Edge, Any]], needed: dict[int, bool] | None) -> None:
-        self.roots, self.needed = roots, needed
+    def __init__(self, roots: Sequence[tuple[Edge, Any]], needed: dict[int, bool] | None, depth: int) -> None:
+        self.roots, self.needed, self.depth = roots, needed, depth
         self.callbacks: list[Callable[[], Any]] = []
         """What runs when the sweep is through."""
         self.notes: dict[Any, Any] = {}
@@ -45,6 +47,8 @@ class _Running(threading.local):
     """The innermost sweep of this thread."""
 
     task: Task | None = None
+    fresh = False
+    """Whether this thread was made for the sweep that comes next."""
 
 
 RUNNING = _Running()
@@ -72,6 +76,9 @@ def sweep(
 
     Visits nodes in the reverse of their creation order, which is a topological order, with a heap instead of recursion.
     """
+    outer = RUNNING.task
+    if outer is not None and outer.depth % IN_ONE_THREAD == 0 and not STATE.traces and not RUNNING.fresh:
+        return elsewhere(partial(_inside, outer, roots, targets, create_graph, retain_graph, accumulate, whole), outer.depth)
     needed = None if whole or targets is None else _needed(roots, targets)
     # What has received cotangents by its number, and a heap whose first entry is minus the latest of them.
     pending: dict[int, tuple[End, dict[int, Any]]] = {}
@@ -90,8 +97,8 @@ def sweep(
     if special and ANOMALY.enabled:
         apply = watched(apply)
     quick = not (create_graph or special or PROFILES or IN_USE)
-    task = Task(roots, needed)
-    outer, RUNNING.task = RUNNING.task, task
+    RUNNING.task = task = Task(roots, needed, 1 if outer is None else outer.depth + 1)
+    RUNNING.fresh = False
     previous = MODE.enabled
     MODE.enabled = create_graph
     try:
@@ -158,6 +165,12 @@ def sweep(
         if trace is not None:
             trace.keep_lines, trace.where, trace.note = lines
     return results
+
+
+def _inside(outer: Task, *given: Any) -> dict[Place, Any]:
+    """A sweep inside of one that waits in another thread."""
+    RUNNING.task, RUNNING.fresh = outer, True
+    return sweep(*given)
 
 
 def release(roots: Sequence[tuple[Edge, Any]], targets: Collection[Place]) -> None:

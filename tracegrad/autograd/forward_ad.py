@@ -16,6 +16,7 @@ from ..dtypes import is_differentiable
 from ..ir.dispatch import STATE, Value
 from ..ir.levels import close_level, open_level
 from ..types import same
+from .deep import MODES
 from .hooks import FACE
 
 
@@ -27,6 +28,7 @@ class _Open(threading.local):
 
 
 _OPEN = _Open()
+MODES.append(_OPEN)
 
 
 class UnpackedDualTensor(NamedTuple):

@@ -68,7 +68,13 @@ class _Run:
         if self.random is not None:
             DEFAULT.key[...], DEFAULT.counter[...] = self.random
         try:
-            with self.context, as_of(self.levels), enable_grad(), saved_tensors_hooks(collect, found.__getitem__), contextlib.suppress(_Enough):
+            with (
+                self.context,
+                as_of(self.levels),
+                enable_grad(),
+                saved_tensors_hooks(collect, found.__getitem__),
+                contextlib.suppress(_Enough),
+            ):
                 self.call()
         finally:
             if self.random is not None:
