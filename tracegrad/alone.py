@@ -16,7 +16,7 @@ from ._codegen import locks
 from .errors import TracegradError
 
 TRACING = locks.lock()
-PATIENCE = 30.0
+PATIENCE = 2.0
 """Seconds that a thread waits at most: who traces for longer may be waiting for this very thread."""
 MOST_NESTED = 16
 """How often a function may be traced for the same types while it is traced for them."""

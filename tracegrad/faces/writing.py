@@ -23,6 +23,7 @@ from ..errors import DTypeError, ShapeError
 from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
 from ..ir.op import Op
+from ..ir.trace import is_left_over, left_over
 from ..ops.gathering import Placed
 from ..ops.statistics import overwritten_op
 from ..ops.transfer import fill
@@ -147,6 +148,9 @@ class Writes(Value):
         the trace is finished, and carried out at each call."""
         if STATE.traces:
             trace = STATE.traces[-1]
+            if type(self._data) is Var and is_left_over(self._data):
+                # Another thread is tracing a change of it, and would put back what it found in the middle of this one.
+                raise left_over(self._data)
             if id(self) not in trace.touched and not (type(self._data) is Var and self._data.trace is trace):
                 trace.touched[id(self)] = self, ([getattr(self, name) for name in CHANGING], list(self._version_counter))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from threading import get_ident
 from typing import Any, Self
 
 import numpy as np
@@ -33,6 +34,7 @@ class Trace:
     def __init__(self, name: str, sizes: Sizes | None = None, keep_lines: bool = True, aside: bool = False) -> None:
         self.name = name
         self.aside = aside
+        self.thread = get_ident()
         self.level = 0
         """Of a trace aside: the level of forward mode whose tangents it records, if that is all it is for."""
         self.finished = False
@@ -197,13 +199,19 @@ def _number(value: Any) -> Any:
 
 
 def is_left_over(var: Var) -> bool:
-    """Whether a variable belongs to a trace that is closed."""
+    """Whether a variable belongs to a trace that is closed, or that another thread has open."""
     trace = var.trace
-    return trace is None or (trace.finished and trace.level not in STATE.levels)
+    return trace is None or trace.thread != get_ident() or (trace.finished and trace.level not in STATE.levels)
 
 
 def left_over(var: Var) -> EscapedValueError:
-    """The error of using a variable of a trace that is closed."""
+    """The error of using a variable of a trace that is closed, or that another thread has open."""
+    if var.trace is not None and var.trace.thread != get_ident():
+        return EscapedValueError(
+            f"{user_line()}: a traced value ({var.type}) of {var.trace.name!r}, which another thread is tracing, is used in this "
+            "thread. A traced function runs in one thread: let it compute there, or hand arrays to other threads outside of it. If it "
+            "is a Tensor that the function changes (a parameter that is trained), call the function once before other threads use it."
+        )
     name, op, where = var.origin or ("a function", "", "")
     what = f"made by {op}{f' at {where}' if where else ''} in {name!r}" if op else f"an argument of {name!r}"
     return EscapedValueError(
