@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
 import tracegrad as tg
+from tracegrad import entries
+
+
+@contextlib.contextmanager
+def counted_traces() -> Iterator[list[str]]:
+    """The names of the functions that `jit` traces in this block. (A list of the function's own would grow at each call.)"""
+    names: list[str] = []
+    trace = entries.trace_function
+
+    def counted(function: Any, *args: Any, **options: Any) -> Any:
+        names.append(getattr(function, "__name__", ""))
+        return trace(function, *args, **options)
+
+    with mock.patch.object(entries, "trace_function", counted):
+        yield names
 
 
 def as_tuple(x: Any) -> tuple[Any, ...]:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import traceback
+import types
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 import tracegrad as tg
-from tests.checks import assert_same
+from tests.checks import assert_same, counted_traces
 from tracegrad.ir.dispatch import STATE
 
 
@@ -24,29 +25,21 @@ def tracer_is_clean() -> Any:
     assert STATE.levels == ()
 
 
-def counting(function: Any) -> tuple[Any, list[int]]:
-    calls: list[int] = []
-
-    def counted(*args: Any, **kwargs: Any) -> Any:
-        calls.append(1)
-        return function(*args, **kwargs)
-
-    return tg.jit(counted), calls
-
-
 def test_many_sizes_trace_twice() -> None:
-    g, calls = counting(lambda x: np.sum(np.sin(x[1:]) * x[:-1]) / x.shape[0])
-    for n in range(5, 55):
-        x = np.linspace(0, 1, n)
-        np.testing.assert_allclose(g(x), np.sum(np.sin(x[1:]) * x[:-1]) / n, rtol=1e-13)
-    assert len(calls) == 2
+    g = tg.jit(lambda x: np.sum(np.sin(x[1:]) * x[:-1]) / x.shape[0])
+    with counted_traces() as traces:
+        for n in range(5, 55):
+            x = np.linspace(0, 1, n)
+            np.testing.assert_allclose(g(x), np.sum(np.sin(x[1:]) * x[:-1]) / n, rtol=1e-13)
+    assert len(traces) == 2
 
 
 def test_sizes_in_python_conditions_are_guards() -> None:
-    g, calls = counting(lambda x: x * 2.0 if x.shape[0] > 10 else x * 3.0)
-    for n in (4, 5, 6, 12, 13, 7):
-        np.testing.assert_allclose(g(np.ones(n)), np.full(n, 2.0 if n > 10 else 3.0))
-    assert len(calls) <= 4
+    g = tg.jit(lambda x: x * 2.0 if x.shape[0] > 10 else x * 3.0)
+    with counted_traces() as traces:
+        for n in (4, 5, 6, 12, 13, 7):
+            np.testing.assert_allclose(g(np.ones(n)), np.full(n, 2.0 if n > 10 else 3.0))
+    assert len(traces) <= 4
 
 
 def test_range_over_a_size() -> None:
@@ -243,16 +236,16 @@ class TestConcretization:
 
 
 def test_escaped_value() -> None:
-    kept: list[Any] = []
+    class Kept:
+        value: Any = None
 
-    @tg.jit
     def g(x: Any) -> Any:
-        kept.append(x)
+        Kept.value = types.SimpleNamespace(x=x)
         return x * 2
 
-    g(np.ones(2))
-    with pytest.raises((RuntimeError, TypeError), match="traced"):
-        tg.jit(lambda x: x + kept[0])(np.ones(2))
+    with pytest.raises(tg.EscapedValueError, match=r"a traced value .* is kept in Kept\.value"):
+        tg.jit(g)(np.ones(2))
+    assert Kept.value is None
 
 
 def test_threads() -> None:

@@ -15,13 +15,24 @@ from .autograd.saved import before_write
 from .captures import Entry
 from .errors import TracegradError
 from .ir.dispatch import STATE
+from .ir.graph import Var
 from .runtime.memory import POOL
-from .tensor import Boxed
+from .tensor import Boxed, Tensor
 from .transforms.tracing import Change
 from .tree import flatten, unflatten
 
 CHANGING = locks.lock()
 """Held by calls that read and change Tensors around their functions: several threads may train the same weights."""
+
+
+class Waited(Exception):
+    """Raised where a trace finds that the function changes Python's state, and other threads may look at that: it is traced again alone."""
+
+
+def undisturbed() -> None:
+    """Go on only where no other call changes anything meanwhile."""
+    if not STATE.traces and not CHANGING._is_owned():
+        raise Waited
 
 
 def one_at_a_time(call: Callable[..., Any]) -> Callable[..., Any]:
@@ -108,6 +119,15 @@ def set_flags(changes: Sequence[tuple[Change, Any]]) -> None:
     for change, box in changes:
         if change.what == "flag":
             box.requires_grad_(change.value)
+
+
+def result_of(x: Any) -> Any:
+    """A result as the function itself would give it: without a box where it needs none, a NumPy scalar for a number."""
+    if isinstance(x, np.ndarray) and x.ndim == 0:
+        return x[()]
+    if isinstance(x, Boxed) and not isinstance(x, Tensor) and not isinstance(x._data, Var) and not x._requires_grad and not x._tangents:
+        return x._data[()] if x._data.ndim == 0 else x._data
+    return x
 
 
 def carry_out(changes: Sequence[tuple[Change, Any]], new: Sequence[Any]) -> None:

@@ -26,6 +26,7 @@ from .placed import run
 from .runtime.execute import SCRATCH, Compiled, executable_for
 from .runtime.memory import LARGE, POOL
 from .runtime.threads import NO_PHASE
+from .stored import ITEM, Output
 from .tensor import Boxed, Tensor
 from .transforms.tracing import NOWHERE, Standing, Traced, device_of
 from .tree import flatten, unflatten
@@ -105,6 +106,7 @@ class Writer:
         sizes = self.shapes()
         operands = [*[f"z{k}" if k in self.numbers else f"x{k}" for k in range(self.count)], *self.surroundings()]
         self.changed()
+        self.holders()
         self.overlaps(operands)
         for k, layout in enumerate(self.compiled.layouts):
             if layout == "A" and k not in self.numbers:
@@ -239,6 +241,9 @@ class Writer:
         captured = []
         for k, (where, old) in enumerate(zip(self.entry.places, self.entry.traced.captures, strict=True)):
             boxed = isinstance(old, Boxed)
+            if where is not None and (type(old) in (int, float, complex) or isinstance(old, np.generic)):
+                captured.append(self.number(k, self.at(where, read), type(old)))
+                continue
             if type(old) is not np.ndarray and not boxed:
                 raise Unfit(f"a captured value is a {type(old).__name__}")
             if where is None and not boxed:
@@ -255,6 +260,16 @@ class Writer:
             if k in self.entry.contents:
                 self.wrong(f"{variable}.tobytes() != {self.name(self.entry.contents[k])}")
         return captured
+
+    def number(self, k: int, variable: str, kind: type) -> str:
+        """A captured Python number that calls change, which goes in as an argument would."""
+        operand = self.count + k
+        self.numbers[operand] = kind
+        self.line(2, f"x{operand} = {variable}")
+        self.wrong(f"type(x{operand}) is not {self.name(kind)}")
+        if (bound := self.entry.bounds.get(k)) is not None:
+            self.wrong(f"not -{bound} <= x{operand} <= {bound}")
+        return f"z{operand}"
 
     def at(self, place: Place, read: dict[Place, str]) -> str:
         """The variable that holds what is at a place; each place is read once."""
@@ -384,6 +399,7 @@ class Writer:
                 value = f"fresh(Tensor, {copied})" if change.what == "grad" else value
                 out += 1
             self.line(1, f"t{j}._grad = {value}" if change.what == "grad" else f"store(t{j}, {value})")
+        self.store(out)
         for j, generator in enumerate(traced.generators):
             self.line(1, f"{self.name(generator)}.store(o{len(traced.history) + j})")
         leaves = []
@@ -397,6 +413,41 @@ class Writer:
                 self.line(1, f"r{k} = o{k}[()]")
         self.line(1, "free.append(w)")
         self.line(1, f"return {self.together(unflatten(traced.out_spec, range(count)), leaves)}")
+
+    def holders(self) -> None:
+        """Where the call stores something in Python's variables: what holds them, each under its name h0 and so on."""
+        read: dict[Place, str] = {}
+        for j, stored in enumerate(self.entry.stored):
+            if stored.into_argument(self.entry.holder):
+                raise Unfit("a change of a container among the arguments")
+            if stored.simple and stored.place.before is not None:
+                held = self.at(stored.place.before, read)
+                self.line(2, f"h{j} = {held}")
+                if stored.place.code == ITEM:
+                    self.wrong(f"type(h{j}) is not {self.name(type(stored.place.before()))}")
+
+    def store(self, out: int) -> None:
+        """What the function does to Python's variables, from result number `out` on."""
+        for j, stored in enumerate(self.entry.stored):
+            leaves = []
+            for x in stored.fixed:
+                if type(x) is not Output:
+                    leaves.append(self.name(x))
+                    continue
+                scalar = self.compiled.out_shapes[out] == ()
+                if x.kind is Tensor:
+                    leaves.append(f"Tensor(o{out}.copy())" if scalar else f"Tensor(o{out})")
+                elif x.kind is None:
+                    leaves.append(f"o{out}[()]" if scalar else f"o{out}")
+                else:
+                    leaves.append(f"{self.name(x.kind)}(o{out})")
+                out += 1
+            if stored.simple:
+                value = self.together(unflatten(stored.spec, range(len(leaves))), leaves)
+                key = repr(stored.place.key) if type(stored.place.key) in (str, int) else self.name(stored.place.key)
+                self.line(1, f"{stored.place.code.format(it=f'h{j}', key=key)} = {value}")
+            else:
+                self.line(1, f"{self.name(stored)}.carry_out(iter(({''.join(f'o{k}, ' for k in range(out - stored.results, out))})))")
 
     def together(self, part: Any, leaves: Sequence[str]) -> str:
         """The expression of a tree with these expressions at its leaves."""

@@ -6,6 +6,7 @@ import dataclasses
 import dis
 import functools
 import inspect
+import random
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,11 +25,14 @@ from .transforms.tracing import Change, Standing, Traced, leaf_type, standing_of
 
 Fact = tuple["Place", Any]
 _SCALARS = (bool, int, float, complex, str, type(None), np.generic)
+_NUMBERS = (int, float, complex, np.generic)
 _LIMIT = 5000
+_DEEPEST = 20
 _DYNAMIC = {"__dict__", "__getattribute__", "attrgetter", "getattr", "vars"}
 """Names in code which reads attributes that it does not name."""
 _MOST_CODE = 300
 """Functions searched for the names of attributes; where there are more, every attribute counts."""
+_CONSTRUCTORS = frozenset(("__init__", "__new__", "__post_init__", "__repr__", "__init_subclass__", "__class_getitem__"))
 _LIBRARIES = ("numpy", "scipy", "tracegrad")
 STATEFUL = (Module, Optimizer)
 """Arguments that are passed as they are, and whose arrays are read and written by reference."""
@@ -100,6 +104,21 @@ class Entry:
     """Where the captured values stood on the tape."""
     changes: tuple[tuple[Change, Place | None], ...] = ()
     """What a call changes besides its arguments' elements, and where the changed boxes are found."""
+    stored: tuple[Any, ...] = ()
+    """What a call stores in Python's variables (`state.Stored`); the values are outputs behind the changes."""
+    holder: list[Any] = field(default_factory=list)
+    """Where what is stored finds the arguments of the call."""
+    bounds: dict[int, int] = field(default_factory=dict)
+    """Of captured Python integers up to what they may grow before the function is traced again."""
+
+    def store(self, outs: Sequence[Any], given: Sequence[Any]) -> None:
+        """Store in Python's variables what a call computed, whose arguments are `given` as (args, kwargs)."""
+        self.holder[:] = given
+        end = len(self.traced.history)
+        results = iter(outs[end - sum(s.results for s in self.stored) : end])
+        for stored in self.stored:
+            stored.carry_out(results)
+        self.holder.clear()
 
     def holds(self) -> bool:
         """Whether the scalars and functions around the traced function are what they were."""
@@ -107,14 +126,18 @@ class Entry:
 
     def captured(self) -> list[Any] | None:
         """The captured values as they are now; None where one is gone or changed its type."""
-        values = []
+        values: list[Any] = []
         for place, old, standing in zip(self.places, self.traced.captures, self.standing, strict=True):
             try:
                 new = old if place is None else place()
             except UNREADABLE:
                 return None
             if new is not old:
-                if type(new) is not type(old) or leaf_type(new) != leaf_type(old):
+                # In an enclosing trace a traced number may stand for a number.
+                kinds = type(new) is type(old) or (isinstance(new, Boxed) and isinstance(old, _NUMBERS))
+                if not kinds or leaf_type(new) != leaf_type(old):
+                    return None
+                if len(values) in self.bounds and isinstance(new, int) and abs(new) > self.bounds[len(values)]:
                     return None
             if isinstance(new, Boxed) and standing_of(new)[:2] != standing[:2]:
                 return None
@@ -196,7 +219,7 @@ class Surroundings:
     def __init__(self, function: Any, given: Sequence[tuple[Any, type, Any]] = ()) -> None:
         self.arrays: dict[int, Place] = {}
         self.facts: list[Fact] = []
-        self._foreign_generators: list[Any] = []
+        self._generators: list[tuple[Place, Any]] = []
         self._whole: set[Place | None] = set()
         """Dataclasses: as trees they are read field by field."""
         self._seen: set[int] = set()
@@ -206,8 +229,7 @@ class Surroundings:
         self._function(function)
         for place, _, value in given:
             # A model among the arguments is read like one around the function.
-            if isinstance(value, STATEFUL):
-                self._value(value, root(place if isinstance(place, str) else f"argument {place}", value), 0, _names(function))
+            self._value(value, root(place if isinstance(place, str) else f"argument {place}", value), 0, _names(function))
         if not self._mentioned & _DYNAMIC and len(self._scanned) < _MOST_CODE:
             # Arrays may be large, and are compared at each call.
             self.facts = [(p, value) for p, value in self.facts if not isinstance(value, (np.ndarray, Boxed)) or self._read(p)]
@@ -237,10 +259,13 @@ class Surroundings:
         """Of these boxes those that are found again, and where."""
         return ((x, self.arrays[id(x)]) for x in boxes if id(x) in self.arrays)
 
-    def drawn(self) -> list[str]:
-        """The states of NumPy's generators that the function may draw from."""
-        states = [g.bit_generator.state if isinstance(g, np.random.Generator) else g.get_state() for g in self._foreign_generators]
-        return [repr(state) for state in [*states, np.random.get_state()]]  # noqa: NPY002
+    def drawn(self) -> dict[str, Any]:
+        """The states of the generators of NumPy and Python that the function may draw from, by what they are called."""
+        states: dict[str, Any] = {p.path: repr(g.bit_generator.state) for p, g in self._generators if isinstance(g, np.random.Generator)}
+        legacy: dict[str, Any] = {p.path: g for p, g in self._generators if isinstance(g, np.random.RandomState)} | {"np.random": np.random}
+        states |= {path: [*map(bytes, map(np.asarray, g.get_state()[1:]))] for path, g in legacy.items()}
+        own = [(place.path, g) for place, g in self._generators if isinstance(g, random.Random) and g is not random._inst]
+        return states | {path: g.getstate() for path, g in own} | {"random": random.getstate()}
 
     def _function(self, function: Any) -> None:
         if isinstance(function, types.MethodType):
@@ -261,9 +286,14 @@ class Surroundings:
             self._function(wrapped)
         code = getattr(function, "__code__", None)
         if code is None:
-            if not isinstance(function, (type, types.BuiltinFunctionType, np.ufunc)) and _foreign(type(function).__module__):
-                self._value(function, root("self", function), 0, _names(type(function).__call__))
-                self._function(type(function).__call__)
+            kind = type(function)
+            if isinstance(function, STATEFUL) or (
+                not isinstance(function, (type, types.BuiltinFunctionType, np.ufunc)) and _foreign(kind.__module__)
+            ):
+                if wrapped is None or isinstance(function, Module):
+                    self._seen.discard(id(function))
+                self._value(function, root("self", function), 0, _names(kind.__call__))
+                self._function(kind.__call__)
             return
         names = tuple(dict.fromkeys(_names(function)))
         self._mentioned.update(names)
@@ -299,8 +329,8 @@ class Surroundings:
             # Its arrays change at each call, and the trace reads them as captures only.
             for name in ("key", "counter"):
                 self.arrays[id(getattr(value, name))] = place.then(f".{name}", ATTRIBUTE, name)
-        elif isinstance(value, (np.random.Generator, np.random.RandomState)):
-            self._foreign_generators.append(value)
+        elif isinstance(value, (np.random.Generator, np.random.RandomState, random.Random)):
+            self._generators.append((place, value))
         elif isinstance(value, (types.FunctionType, types.MethodType)):
             if isinstance(value, types.FunctionType):
                 self.facts.append((place, value))
@@ -316,7 +346,7 @@ class Surroundings:
                 for name in names:
                     if name in vars(value) and not isinstance(vars(value)[name], types.ModuleType):
                         self._value(vars(value)[name], place.then(f".{name}", "{it}.__dict__[{key}]", name), depth + 1, names)
-        elif isinstance(value, (types.BuiltinFunctionType, np.ufunc)) or id(value) in self._seen or depth > 4:
+        elif isinstance(value, (types.BuiltinFunctionType, np.ufunc)) or id(value) in self._seen or depth > _DEEPEST:
             return
         elif isinstance(value, functools.partial) or _wrapped(value) is not None or type(value).__name__ == "Jitted":
             self.facts.append((place, value))
@@ -331,12 +361,15 @@ class Surroundings:
             if dataclasses.is_dataclass(value):
                 self._whole.add(place)
             model = isinstance(value, Module)
+            own = _foreign(type(value).__module__) and type(value).__module__ != "builtins"
+            if model:
+                names = (*names, "forward")
+            if own:
+                names = _with_methods(type(value), names)
             for child, where in _children(value, place):
                 # Modules hold modules in dicts, as deep as the model is: what they hold is no deeper than they are.
                 self._value(child, where, depth - 1 if model else depth + 1, names)
-            if model:
-                names = (*names, "forward")
-            if _foreign(type(value).__module__) and type(value).__module__ != "builtins":
+            if own:
                 self._methods(type(value), place, names, getattr(value, "__dict__", {}))
                 for method in [m for c in type(value).__mro__ for m in vars(c).values() if _foreign(c.__module__)]:
                     for function in (method, getattr(method, "fget", None), getattr(method, "function", None)):
@@ -399,6 +432,21 @@ def _globals(code: types.CodeType) -> Iterator[str]:
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from _globals(constant)
+
+
+def _with_methods(cls: type, names: tuple[str, ...]) -> tuple[str, ...]:
+    """These names, those of methods that Python's syntax calls (`__call__`), and those in the methods that these name, and so on."""
+    implied = [n for c in cls.__mro__ if _foreign(c.__module__) for n in vars(c) if n[:2] == n[-2:] == "__" and n not in _CONSTRUCTORS]
+    found = dict.fromkeys((*names, *implied))
+    todo = list(found)
+    while todo:
+        member = inspect.getattr_static(cls, todo.pop(), None)
+        for function in (member, *[getattr(member, a, None) for a in ("fget", "__func__", "function")]):
+            if isinstance(function, types.FunctionType) and _foreign(function.__module__):
+                new = [n for n in _names(function) if n not in found]
+                found.update(dict.fromkeys(new))
+                todo += new
+    return tuple(found)
 
 
 def _children(value: Any, place: Place) -> Iterator[tuple[Any, Place]]:

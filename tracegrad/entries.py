@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
+import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from .arguments import check_found
+from .arguments import check_found, undisturbed
 from .autograd.mode import MODE
 from .captures import STATEFUL, Content, Entry, Place, Surroundings, content, unchanged
 from .devices import Device
-from .errors import TracegradError
+from .errors import EscapedValueError, TracegradError
+from .growth import Outgrown, bound_of, grown
 from .ir.graph import Graph, Literal
 from .ir.recording import span
-from .transforms.tracing import Standing, standing_of, trace_function
+from .state import Watch
+from .stored import Number
+from .transforms.tracing import Standing, Traced, standing_of, trace_function
 from .types import ArrayType, Sizes
 
 SMALL = 8192
@@ -51,22 +56,39 @@ def make_entry(
     """Trace `function` for arguments of these types, and find what it reads and changes around it."""
     around = Surroundings(function, static)
     drawn = around.drawn()
-    name = getattr(function, "__name__", "function")
+    name = getattr(function, "__name__", type(function).__name__)
     called = _with_static(function, static) if static else function
-    with span(f"{name}: trace"):
-        traced = trace_function(called, spec, types, faces, names, name, sizes, standing=standing, changing=True, device=device)
-    if around.drawn() != drawn:
-        raise TracegradError(
-            f"jit: {name} draws from a random generator of NumPy, so every call would repeat the numbers drawn while tracing. Use "
-            "tg.Generator, or draw outside and pass the numbers as an argument."
-        )
-    arrays = around.arrays
+    watch = Watch(name, function, static)
+
+    def trace() -> Traced:
+        try:
+            with span(f"{name}: trace"):
+                return trace_function(called, spec, types, faces, names, name, sizes, None, standing, True, device, watch)
+        except ValueError as error:
+            if (better := watch.locked(error)) is not None:
+                raise better from error
+            raise
+
+    traced = trace()
+    if watch.wanted:
+        undisturbed()
+        traced = _with_state(watch, trace)
+    if (now := around.drawn()) != drawn:
+        source = next(path for path, state in now.items() if state != drawn[path])
+        if source != "random" or watch.reach.names(random):
+            raise TracegradError(
+                f"{watch.drawn_at()}: jit: {name} draws from a random generator of NumPy or Python ({source}), so every call would repeat the numbers "
+                "drawn while tracing. Use tg.Generator, or draw outside and pass the numbers as an argument."
+            )
+    arrays = {**around.arrays, **watch.places}
     if any(not isinstance(c.target, int) and id(c.target) not in arrays for c in traced.changes):
         # What the function made and kept while it was traced, as optimizers do with their state, is found by a second look.
-        arrays = Surroundings(function, static).arrays
+        arrays = {**Surroundings(function, static).arrays, **watch.places}
     places: list[Place | None] = []
     for k, x in enumerate(traced.captures):
         place = arrays.get(id(x))
+        if place is None and (node := watch.reach.found.get(id(x))) is not None:
+            place = node.place()
         places.append(place)
         var = traced.graph.inputs[len(types) + len(traced.grads) + k]
         path = place.path if place else ""
@@ -80,13 +102,16 @@ def make_entry(
     # What the function itself changed while it was traced (a counter, a log) is its result, not something it relied on.
     facts = [
         (p, Content(v) if id(v) in around.arrays else v)
-        for p, v in around.facts
+        for p, v in watch.unread(around.facts)
         if id(v) not in captured and id(v) not in changing and unchanged(p, v)
     ]
+    facts += watch.facts
     facts += [(place.then(".grad is None", "{it}._grad is None"), x._grad is None) for x, place in around.asked(traced.asked)]
     known = {captured[id(v)]: v for _, v in around.facts if isinstance(v, np.ndarray) and id(v) in captured}
     constants = [x for x, place in zip(traced.captures, places, strict=True) if place is None]
     literal = any(isinstance(a, Literal) and isinstance(a.value, np.generic) for node in traced.graph.nodes for a in node.inputs)
+    bounds = {k: bound_of(x.old) for k, x in enumerate(traced.captures) if type(x) is Number and type(x.old) is int}
+    traced.captures[:] = [x.old if type(x) is Number else x for x in traced.captures]
     return Entry(
         traced,
         traced.graph if checked else traced.graph.replace(checked=False),
@@ -99,6 +124,48 @@ def make_entry(
         mode=MODE.enabled,
         standing=tuple(standing_of(x) for x in traced.captures),
         changes=changes,
+        stored=tuple(watch.stored),
+        holder=watch.holder,
+        bounds=bounds,
+    )
+
+
+def _with_state(watch: Watch, trace: Callable[[], Traced]) -> Traced:
+    """The function traced again with traced values in the places of what it changes: a TracegradError where it needs values of now."""
+    while watch.wanted:
+        before = list(watch.slots)
+        watch.again()
+        slots = list(watch.slots)
+        try:
+            traced = trace()
+        except EscapedValueError:
+            raise
+        except Exception as error:
+            for slot in slots[len(before) :]:
+                watch.slots = [slot]
+                try:
+                    trace()
+                except Exception as cause:
+                    raise watch.refusal(cause, [slot]) from cause
+            raise watch.refusal(error, slots) from error
+    return _without_unread(traced, watch)
+
+
+def _without_unread(traced: Traced, watch: Watch) -> Traced:
+    """The graph without inputs for what the function only writes, so that calls need not look at it; the numbers in place of what stood
+    for them."""
+    graph = traced.graph
+    read = {a for node in graph.nodes for a in node.inputs} | set(graph.outputs)
+    first = len(graph.inputs) - len(traced.captures)
+    pairs = list(zip(graph.inputs[first:], traced.captures, strict=True))
+    starts = {v: bound_of(x.old) for v, x in pairs if type(x) is Number and type(x.old) is int}
+    try:
+        grown(graph, starts)
+    except Outgrown as error:
+        raise watch.unbounded(str(error)) from None
+    pairs = [(v, x) for v, x in pairs if v in read or id(x) not in watch.places]
+    return dataclasses.replace(
+        traced, graph=graph.replace(inputs=(*graph.inputs[:first], *[v for v, _ in pairs])), captures=[x for _, x in pairs]
     )
 
 

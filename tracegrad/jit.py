@@ -13,7 +13,19 @@ import numpy as np
 
 from ._codegen import integers
 from .alone import alone, nested
-from .arguments import CHANGING, as_they_are, carry_out, check_donated, check_overlap, given_up, one_at_a_time, set_flags, write_back
+from .arguments import (
+    CHANGING,
+    Waited,
+    as_they_are,
+    carry_out,
+    check_donated,
+    check_overlap,
+    given_up,
+    one_at_a_time,
+    result_of,
+    set_flags,
+    write_back,
+)
 from .autograd.grad_mode import set_grad_enabled
 from .autograd.mode import MODE
 from .calls import MISS, Caller, Unfit
@@ -67,23 +79,15 @@ class Jitted:
             self._signature: inspect.Signature | None = inspect.signature(function)
         except (TypeError, ValueError):
             self._signature = None
-        names = list(self._signature.parameters) if self._signature else []
-        unknown = [
-            n
-            for n in self.static_argnames
-            if self._signature and n not in names and not any(p.kind is p.VAR_KEYWORD for p in self._signature.parameters.values())
-        ]
-        if unknown:
+        parameters = dict(self._signature.parameters) if self._signature else {}
+        self._names = names = list(parameters)
+        unknown = [n for n in self.static_argnames if self._signature and n not in names]
+        if unknown and not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
             raise TypeError(
                 f"jit: static_argnames names {unknown}, but {getattr(function, '__name__', function)} has the parameters {names}"
             )
         self.static_argnames += tuple(names[k] for k in static_argnums)
-        self._names = names
-        self._positional = (
-            [n for n, p in self._signature.parameters.items() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-            if self._signature
-            else []
-        )
+        self._positional = [n for n, p in parameters.items() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         if any(not 0 <= k < len(self._positional) for k in donate_argnums):
             raise TypeError(f"jit: donate_argnums is {tuple(donate_argnums)}, but there are the positional parameters {self._positional}")
         self.donated = tuple(self._positional[k] for k in donate_argnums)
@@ -106,6 +110,7 @@ class Jitted:
         self._owner: type | None = None
         """The class through which this method was looked up, as in `Model.loss(model, x)`."""
         functools.update_wrapper(self, function)
+        self.__name__ = getattr(function, "__name__", type(function).__name__)
 
     def __repr__(self) -> str:
         return f"<jitted {getattr(self.function, '__qualname__', self.function)}>"
@@ -120,7 +125,7 @@ class Jitted:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if PROFILES and STATE.recorder is not None and STATE.recorder.takes():
-            with span(f"{self.__name__} (compiled)", "call") as entry:  # type: ignore[attr-defined]
+            with span(f"{self.__name__} (compiled)", "call") as entry:
                 result = self(*args, **kwargs)
                 entry.produced(flatten(result)[0])
                 return result
@@ -141,7 +146,7 @@ class Jitted:
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any], alone: bool) -> Any:
         entry, leaves, spec, static = self._entry(args, kwargs)
-        if entry.changes and not alone and not STATE.traces:
+        if (entry.changes or entry.stored) and not alone and not STATE.traces:
             # Known only since it was traced.
             self._changes = True
             return self._call(args, kwargs)
@@ -184,9 +189,11 @@ class Jitted:
             write_back(leaves[k], new)
         if changes:
             carry_out(changes, outs[count + len(traced.writes) :])
+        if entry.stored:
+            entry.store(outs, split_static(args, kwargs, self.static_argnames, self._positional, "jit")[:2])
         for generator, counter in zip(traced.generators, outs[len(traced.history) :], strict=True):
             generator.store(counter)
-        return unflatten(traced.out_spec, [_result(o) for o in outs[:count]])
+        return unflatten(traced.out_spec, [result_of(o) for o in outs[:count]])
 
     def _remember(self, entry: Entry, spec: Any, static: Any, leaves: Sequence[Any], values: Sequence[Any]) -> None:
         """Write the caller of a signature that was called for the first time."""
@@ -198,8 +205,7 @@ class Jitted:
             return
         try:
             made = caller_of(entry, compiled, unflatten(spec, range(len(leaves))), static, leaves, values)
-            if entry.changes:
-                made = one_at_a_time(made)
+            made = one_at_a_time(made) if entry.changes or entry.stored else made
         except Unfit:
             self._known[key] = None
             return
@@ -211,7 +217,14 @@ class Jitted:
     # --- signatures --------------------------------------------------------------------------------------------------------------
 
     def _entry(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry, list[Any], Any, Any]:
-        args, kwargs, static = split_static(args, kwargs, self.static_argnames, self._positional, self.__name__)  # type: ignore[attr-defined]
+        with contextlib.suppress(Waited):
+            return self._find(args, kwargs)
+        self._changes = True
+        with CHANGING:
+            return self._find(args, kwargs)
+
+    def _find(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry, list[Any], Any, Any]:
+        args, kwargs, static = split_static(args, kwargs, self.static_argnames, self._positional, self.__name__)
         leaves, spec = flatten((args, kwargs))
         for x in leaves:
             check_leaf(x, f"jit: an argument of {getattr(self.function, '__name__', 'the function')} is")
@@ -256,7 +269,7 @@ class Jitted:
                 self._keep((*key[:-1], standing) if entry.traced.reads_grads else key, entry)
                 if reason is not None and rank_key not in self._concrete:
                     self._concrete[rank_key] = reason
-                    LOG.info("%s is compiled for each size by itself: %s", self.__name__, reason)  # type: ignore[attr-defined]
+                    LOG.info("%s is compiled for each size by itself: %s", self.__name__, reason)
                 return entry, leaves, spec, static
             entry = generic
             if entry.traced.reads_grads:
@@ -313,7 +326,7 @@ class Jitted:
         self, spec: Any, types: Sequence[ArrayType], faces: Any, static: Any, sizes: Sizes | None, standing: Any, device: Device | None
     ) -> Entry:
         names = input_names(self._names, spec, static)
-        with nested(self, tuple(types), self.__name__):  # type: ignore[attr-defined]
+        with nested(self, tuple(types), self.__name__):
             return make_entry(self.function, names, spec, types, faces, static, sizes, standing, device, self.checked)
 
     def _renew(self, entry: Entry, changed: Sequence[int]) -> Entry:
@@ -426,7 +439,7 @@ class Jitted:
 
 def _bound(jitted: Jitted, instance: Any) -> Any:
     """A jitted method: one compiled function per instance, which it keeps while the instance lives."""
-    name = f"_jitted_{jitted.__name__}"  # type: ignore[attr-defined]
+    name = f"_jitted_{jitted.__name__}"
     own = vars(instance).get(name) if hasattr(instance, "__dict__") else None
     if own is None:
         own = Jitted(jitted.function.__get__(instance), jitted.static_argnames, checked=jitted.checked)
@@ -434,14 +447,6 @@ def _bound(jitted: Jitted, instance: Any) -> Any:
         if hasattr(instance, "__dict__"):
             object.__setattr__(instance, name, own)
     return own
-
-
-def _result(x: Any) -> Any:
-    if isinstance(x, np.ndarray) and x.ndim == 0:
-        return x[()]
-    if isinstance(x, Boxed) and not isinstance(x, Tensor) and not isinstance(x._data, Var) and not x._requires_grad and not x._tangents:
-        return x._data[()] if x._data.ndim == 0 else x._data
-    return x
 
 
 def jit(

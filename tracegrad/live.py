@@ -53,7 +53,15 @@ def caller_of(
 class _Live(Writer):
     def check_tape(self, leaves: Sequence[Any]) -> None:
         traced = self.entry.traced
-        if traced.writes or traced.grads or traced.reads_grads or traced.changes or traced.generators or self.entry.given_up:
+        if (
+            traced.writes
+            or traced.grads
+            or traced.reads_grads
+            or traced.changes
+            or traced.generators
+            or self.entry.given_up
+            or self.entry.stored
+        ):
             raise Unfit("a call that changes something, or reads gradients")
         if not self.entry.mode or "spent" in traced.history or traced.device is not None:
             raise Unfit("a call that is not simply recorded")

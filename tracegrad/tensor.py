@@ -254,6 +254,13 @@ class Array(ArrayNumbers, ArrayMethods, Boxed):
     type = Boxed.array_type
 
 
+class ZeroDimensional(Array):
+    """What an ndarray without axes becomes: unlike a number it can be written into."""
+
+    __slots__ = ()
+    writes_numbers = True
+
+
 class Tensor(TensorMethods, Differentiable, Boxed):
     """A boxed value with torch's methods.
 

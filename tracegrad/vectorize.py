@@ -64,7 +64,14 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
         sizes = STATE.traces[-1].sizes if STATE.traces else None
         standing = [standing_of(x)._replace(grad=False) for x in leaves]
         traced = trace_function(
-            function, spec, types, [face_of(x) for x in leaves], sizes=sizes, standing=standing, device=device_of(leaves)
+            function,
+            spec,
+            types,
+            [face_of(x) for x in leaves],
+            sizes=sizes,
+            standing=standing,
+            device=device_of(leaves),
+            repeated=True,
         )
         outs, out_places = evaluate_batched(traced.graph, [*leaves, *traced.captures], [*places, *[None] * len(traced.captures)], size)
         count = len(traced.out_boxed)

@@ -53,7 +53,7 @@ def region(function: Callable[..., Any], args: tuple[Any, ...], types: Sequence[
     sizes = STATE.traces[-1].sizes if STATE.traces else None
     # A step may be differentiated whatever its first operands are; where a rule is being run, its own graph stays open to derivatives.
     standing = [Standing(MODE.enabled and is_differentiable(t.dtype)) for t in types]
-    traced = trace_function(function, spec, types, [face_of(x) for x in leaves], name=name, sizes=sizes, standing=standing)
+    traced = trace_function(function, spec, types, [face_of(x) for x in leaves], name=name, sizes=sizes, standing=standing, repeated=True)
     if traced.generators:
         raise TracegradError(f"{user_line()}: {who} draws random numbers; draw them before, and pass them in")
     count = len(traced.out_boxed)

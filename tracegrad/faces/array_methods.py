@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import builtins
+import operator
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from ..ir.dispatch import Value
 from ..ir.operands import plain_array
 from . import results
 from .dispatch import call_numpy
-from .operators import operand
+from .operators import Operators, operand
 from .printing import array_repr
 
 
@@ -34,10 +35,29 @@ def _shape_arguments(args: tuple[Any, ...]) -> Any:
     return args[0] if len(args) == 1 and not isinstance(args[0], (int, np.integer, integers.Integer)) else args
 
 
+def _augmented(function: Callable[[Any, Any], Any]) -> Any:
+    """`x += y`: written into an array. What has no axes is a number in NumPy, which is replaced, and stays what it was under other names."""
+    write = getattr(Operators, f"__i{function.__name__.strip('_')}__")
+
+    def method(self: Any, other: Any) -> Any:
+        return write(self, other) if self.writes_numbers or self.shape else function(self, other)
+
+    method.__name__ = write.__name__
+    return method
+
+
 class ArrayMethods(Value):
     """NumPy's names."""
 
     __slots__ = ()
+    writes_numbers: ClassVar[bool] = False
+    """Whether `+=` writes into one without axes, as into an ndarray that was given."""
+
+    __iadd__, __isub__, __imul__ = _augmented(operator.add), _augmented(operator.sub), _augmented(operator.mul)
+    __itruediv__, __ifloordiv__ = _augmented(operator.truediv), _augmented(operator.floordiv)
+    __imod__, __ipow__ = _augmented(operator.mod), _augmented(operator.pow)
+    __iand__, __ior__, __ixor__ = _augmented(operator.and_), _augmented(operator.or_), _augmented(operator.xor)
+    __ilshift__, __irshift__ = _augmented(operator.lshift), _augmented(operator.rshift)
 
     # reductions and running sums
     sum, mean, std, var, prod = _method(np.sum), _method(np.mean), _method(np.std), _method(np.var), _method(np.prod)

@@ -51,7 +51,7 @@ def _scaled(name: str) -> Callable[..., Any]:
 
     def method(self: Any, other: Any, *, alpha: Any = 1) -> Any:
         try:
-            return getattr(ops, name)(self, operand(other) if alpha == 1 else ops.mul(alpha, operand(other)))
+            return getattr(ops, name)(self, operand(other) if isinstance(alpha, int) and alpha == 1 else ops.mul(alpha, operand(other)))
         except REFUSED as error:
             raise explained_here(error) from error.__cause__
 

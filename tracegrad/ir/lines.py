@@ -41,6 +41,11 @@ def _user_frame(frame: FrameType | None) -> FrameType | None:
     return inner
 
 
+def asked_by_user() -> bool:
+    """Whether the method that calls this was called by the user's code, not by the library or NumPy."""
+    return not sys._getframe(2).f_code.co_filename.startswith(FOREIGN)
+
+
 def user_line() -> str:
     """`model.py:12`, the innermost line outside the library, NumPy and other installed packages."""
     frame = _user_frame(sys._getframe(1))

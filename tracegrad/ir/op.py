@@ -164,7 +164,7 @@ def operand_kinds(operands: Sequence[Any]) -> list[Any]:
     return kinds
 
 
-PYTHON_OPERATORS = frozenset({"add", "sub", "mul", "div", "neg", "identity"})
+PYTHON_OPERATORS = frozenset({"add", "sub", "mul", "div", "neg", "identity", "floor_divide", "mod"})
 """Of Python scalars these give Python scalars, which stay weak; a named NumPy function gives a NumPy scalar."""
 
 WEAK = {"b": bool, "i": int, "f": float, "c": complex}

@@ -54,6 +54,8 @@ class Trace:
         """Boxes whose `grad` was set, so that what it was before does not matter from then on."""
         self.entries: dict[Any, dict[Any, Any]] = {}
         """By jitted function, what was traced of it for sizes that are symbols of this trace."""
+        self.watch: Any = None
+        """Who looks at the Python state that the function changes (state.py)."""
         self.keep_lines = keep_lines
         self.where = ""
         self.note = ""

@@ -20,7 +20,7 @@ from ..ir.operands import plain_array
 from ..ir.trace import Trace, user_line
 from ..ops.random import draws
 from ..ops.statistics import no_grad_op
-from ..tensor import Array, Boxed, Tensor, unbox
+from ..tensor import Array, Boxed, Tensor, ZeroDimensional, unbox
 from ..tree import flatten, unflatten
 from ..types import ArrayType, Sizes
 from .constants import fold_constants
@@ -78,18 +78,23 @@ def trace_function(
     standing: Sequence[Standing] = (),
     changing: bool = False,
     device: Device | None = None,
+    watch: Any = None,
+    repeated: bool = False,
 ) -> Traced:
     """Trace `function(*args, **kwargs)` where `spec` is the structure of (args, kwargs) and `types` its leaves.
 
     `standing` says where the arguments stand on the tape (nowhere, by default). What the function does to boxes from outside is undone, and
     handed over as `changes` where the caller is ready to carry it out (`changing`); else it is an error. `device` is where the arguments lie,
-    if that is no host.
+    if that is no host. `watch` looks at the Python state around the function (state.py); what has to be
+    stored of it at each call are further outputs. What is traced once and `repeated`, as a loop's body
+    is, must not change any.
     """
     trace = Trace(name or getattr(function, "__name__", "function").replace("<lambda>", "lambda_"), sizes)
     if device is not None:
         trace.settle(device)
     standing = standing or [NOWHERE] * len(types)
     born = next_number()
+    outer = [(t.watch, t.watch.mark()) for t in STATE.traces if t.watch is not None] if repeated else []
     with trace:
         variables = [trace.input(t, names[k] if names else "") for k, t in enumerate(types)]
         boxes = [face(v, s.tracked) for face, v, s in zip(faces, variables, standing, strict=True)]
@@ -102,6 +107,8 @@ def trace_function(
         trace.live.update(v for v, s in zip(variables, standing, strict=True) if s.tracked)
         args, kwargs = unflatten(spec, boxes)
         try:
+            if watch is not None:
+                watch.open(trace, args, kwargs)
             result = function(*args, **kwargs, **(static or {}))
             leaves, out_spec = flatten(result)
             for leaf in leaves:
@@ -116,9 +123,12 @@ def trace_function(
                     f"{user_line()}: {trace.name} changes a Tensor that it was not given ({done[0][0].what}), which vmap, loops and custom derivatives "
                     "cannot carry out. Return the new value instead."
                 )
+            for other, mark in outer:
+                other.check(mark, trace.name)
             drawn = draws(trace)
             changed = [v for _, v in done if v is not None]
-            results = [refreshed(x) if isinstance(x, Boxed) else x for x in [*leaves, *[boxes[k] for k in written], *changed]]
+            kept = watch.close(trace) if watch is not None else []
+            results = [refreshed(x) if isinstance(x, Boxed) else x for x in [*leaves, *[boxes[k] for k in written], *changed, *kept]]
             check_hooks(boxes, results, trace, born)
             reads = any(id(b) in trace.asked for b in boxes)
             if grads and not reads:
@@ -128,15 +138,19 @@ def trace_function(
                 *[history_of(x, trace) for x in leaves],
                 *["" if boxes[k]._grad_fn is None else history_of(boxes[k], trace) for k in written],
                 *["" if c.what == "data" and _stays(c.target, trace) else history_of(v, trace) for c, v in done if v is not None],
+                *[history_of(x, trace) for x in kept],
             )
             graph, captures = trace.finish([*results, *[counter for _, counter in drawn]])
         finally:
+            if watch is not None:
+                watch.restore()
+                trace.watch = None
             for box, was in trace.touched.values():
                 box._restore(was)
     asked = tuple(trace.asked.values())
     boxed = tuple(isinstance(x, Tensor) for x in leaves)
     # What only the trace itself held is now held by the captures alone.
-    del boxes, args, kwargs, result, leaves, results, before, changed
+    del boxes, args, kwargs, result, leaves, results, before, changed, kept
     trace.captures.clear()
     if trace.live and (any(s.tracked for s in standing) or any(isinstance(x, Boxed) and x._on_tape() for x in captures)):
         graph = cut_history(graph, trace.live, history)
@@ -337,7 +351,9 @@ def leaf_type(x: Any) -> ArrayType:
 
 def face_of(x: Any) -> type[Boxed]:
     """Tensors stay Tensors; all else is traced with NumPy's face."""
-    return Tensor if isinstance(x, Tensor) else Array
+    if isinstance(x, Tensor):
+        return Tensor
+    return ZeroDimensional if isinstance(x, ZeroDimensional) or (isinstance(x, np.ndarray) and not x.ndim) else Array
 
 
 def plain(x: Any) -> Any:

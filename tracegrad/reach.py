@@ -1,0 +1,486 @@
+"""What a function can reach of Python's state: all that is found from its variables, with what it held before the function ran.
+
+A walk over objects by identity, without a limit of depth. Functions of the user are entered through their closures, defaults and the
+globals that their code names, objects through their attributes and the methods of their classes, containers through what they hold.
+What belongs to Python's own library, NumPy, SciPy and this library is not entered, but for modules, optimizers and containers.
+"""
+
+from __future__ import annotations
+
+import collections
+import functools
+import gc
+import itertools
+import operator
+import random
+import sys
+import threading
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .captures import ATTRIBUTE, Place, root
+from .nn.modules.module import Module
+from .optim.lr_scheduler import LRScheduler
+from .optim.optimizer import Group, Optimizer
+from .tensor import Boxed
+
+MISSING: Any = type("Missing", (), {"__repr__": lambda self: "nothing"})()
+"""What stands for the value of a variable that does not exist."""
+ITEM, ENTRY, CELL = "{it}[{key}]", "{it}.__dict__[{key}]", "{key}.cell_contents"
+_ATOMS = frozenset(
+    (int, float, bool, complex, str, bytes, range, slice, type(None), type(...), np.dtype, types.CodeType, np.ufunc, np.bool_)
+)
+_FRAMEWORKS = ("numpy", "scipy", "tracegrad", "numba", "llvmlite", "optree", "torch", "jax", "pandas", "matplotlib")
+_TOOLS = ("pytest", "_pytest", "IPython", "ipykernel", "pluggy", "coverage", "hypothesis")
+_LIBRARIES = frozenset(sys.stdlib_module_names) | {*_FRAMEWORKS, *_TOOLS, "builtins"}
+_CLOSED = frozenset(
+    ("logging", "threading", "_thread", "asyncio", "concurrent", "multiprocessing", "unittest", "io", "_io", "re", "importlib", "warnings")
+)
+"""Modules whose objects change by themselves, or hold nothing that a function computes with."""
+SMALL = 1 << 16
+"""Arrays up to this size in bytes are compared; larger ones are locked while the function runs."""
+
+
+def library(module: Any) -> bool:
+    """Whether a module belongs to a library, whose variables are no state of the user's program."""
+    return isinstance(module, str) and module.split(".")[0] in _LIBRARIES
+
+
+class Node:
+    """An object that was found, and the way to it; written down as a Place only where that is asked for."""
+
+    __slots__ = ("before", "code", "key", "made", "path", "value")
+
+    def __init__(self, value: Any, before: Node | None, path: str, code: str = "{key}", key: Any = None) -> None:
+        self.value, self.before, self.path, self.code, self.key = value, before, path, code, key
+        self.made: Place | None = None
+
+    def place(self) -> Place:
+        """Where the object is found again."""
+        if self.made is None:
+            if self.code == CELL or self.before is None:
+                self.made = Place(self.path, self.code, self.key) if self.code == CELL else root(self.path, self.value)
+            else:
+                self.made = self.before.place().then(self.path, self.code, self.key)
+        return self.made
+
+    def then(self, value: Any, path: str, code: str, key: Any) -> Node:
+        return Node(value, self, path, code, key)
+
+
+class Variables:
+    """Named values that a function may bind anew: the items of a dict, attributes, globals, a closure's variable, elements of a list."""
+
+    __slots__ = ("before", "code", "node", "read")
+
+    def __init__(self, node: Node, code: str, read: Callable[[], Mapping[Any, Any]]) -> None:
+        self.node, self.code, self.read = node, code, read
+        self.before = read()
+
+    def place(self, key: Any) -> Place:
+        """Where one of them is found again."""
+        return self.child(key, None).place()
+
+    def child(self, key: Any, value: Any) -> Node:
+        """The value that one of them has, as what is visited next."""
+        if self.code == CELL:
+            return Node(value, None, self.node.path, CELL, self.node.value)
+        shown = f".{key}" if self.code in (ENTRY, ATTRIBUTE) else f"[{key!r:.40}]" if self.node.path else str(key)
+        return self.node.then(value, shown, self.code, key)
+
+    def put(self, key: Any, value: Any) -> None:
+        """Bind one of them, past methods of the user's that would do more."""
+        holder = self.node.value
+        if isinstance(holder, Group):
+            holder[key] = value  # which keeps its rate, too
+        elif self.code == ITEM:
+            base = dict if isinstance(holder, dict) else list if isinstance(holder, list) else collections.deque
+            if value is MISSING:
+                base.__delitem__(holder, key)
+            else:
+                base.__setitem__(holder, key, value)
+        elif self.code == ENTRY:
+            if value is MISSING:
+                del holder.__dict__[key]
+            else:
+                holder.__dict__[key] = value
+        elif self.code == CELL:
+            if value is MISSING:
+                del holder.cell_contents
+            else:
+                holder.cell_contents = value
+        elif value is MISSING:
+            (type.__delattr__ if isinstance(holder, type) else object.__delattr__)(holder, key)
+        else:
+            (type.__setattr__ if isinstance(holder, type) else object.__setattr__)(holder, key, value)
+
+    def changes(self) -> Iterator[tuple[Any, Any, Any]]:
+        """(key, what it was, what it is) of each that is bound anew."""
+        now, before = self.read(), self.before
+        for key, value in now.items():
+            if (old := before.get(key, MISSING)) is not value:
+                yield key, old, value
+        if len(now) < len(before) or any(key not in now for key in before):
+            for key, old in before.items():
+                if key not in now:
+                    yield key, old, MISSING
+
+
+class Contents:
+    """What an object holds that is changed as a whole: the length of a list, a set, an array's elements, where an iterator stands."""
+
+    __slots__ = ("before", "node", "read", "reset", "what")
+
+    def __init__(self, node: Node, what: str, read: Callable[[], Any], reset: Callable[[Any], None] | None) -> None:
+        self.node, self.what, self.read, self.reset = node, what, read, reset
+        self.before = read()
+
+    def changed(self) -> bool:
+        now, before = self.read(), self.before
+        if isinstance(now, list):
+            # The elements of a list are variables.
+            same = isinstance(self.node.value, list) or all(map(operator.is_, now, before))
+            return len(now) != len(before) or not same
+        return bool(now != before)
+
+
+class Reach:
+    """The walk. `variables` and `contents` are what the function may change, `codes` the code that it may run."""
+
+    def __init__(self, function: Any, given: Sequence[tuple[Any, type, Any]] = ()) -> None:
+        self.seen: dict[int, Any] = {}
+        """By their ids the objects that were there before; holding them keeps the ids theirs."""
+        self.found: dict[int, Node] = {}
+        """By their ids the arrays and Tensors."""
+        self.variables: list[Variables] = []
+        self.contents: list[Contents] = []
+        self.arrays: list[Node] = []
+        self.codes: dict[types.CodeType, None] = {}
+        self._names: set[str] = set()
+        self._modules: list[tuple[Node, set[str]]] = []
+        self._todo: list[Node] = [
+            Node(value, None, str(place) if isinstance(place, str) else f"argument {place}") for place, _, value in given
+        ]
+        self._todo.append(Node(function, None, function.__name__ if isinstance(function, types.FunctionType) else "self"))
+        while self._todo:
+            while self._todo:
+                self._visit(self._todo.pop())
+            for node, taken in self._modules:
+                if names := self._names - taken:
+                    taken |= names
+                    self._variables(node, ENTRY, _named(vars(node.value), tuple(names)))
+
+    def holding(self, node: Node) -> tuple[Variables, Any] | None:
+        """The variable that an object was found in; None where that cannot be bound anew."""
+        for v in self.variables:
+            if v.code == node.code and (v.node.value is node.key if v.code == CELL else v.node is node.before):
+                return v, "" if v.code == CELL else node.key
+        return None
+
+    def names(self, module: types.ModuleType) -> bool:
+        """Whether the code that may run names a module: what it makes may be changed by other threads meanwhile."""
+        return id(module) in self.seen or id(getattr(module, "_inst", None)) in self.seen or module.__name__ in self._names
+
+    def _push(self, node: Node) -> None:
+        if type(node.value) not in _ATOMS:
+            self._todo.append(node)
+
+    def _variables(self, node: Node, code: str, read: Callable[[], Mapping[Any, Any]]) -> None:
+        found = Variables(node, code, read)
+        self.variables.append(found)
+        for key, value in found.before.items():
+            if type(value) not in _ATOMS:
+                self._todo.append(found.child(key, value))
+
+    def _visit(self, node: Node) -> None:
+        value = node.value
+        kind = type(value)
+        if kind in _ATOMS or id(value) in self.seen:
+            return
+        self.seen[id(value)] = value
+        visit = self._KINDS.get(kind)
+        if visit is not None:
+            visit(self, node)
+        elif isinstance(value, Boxed):
+            self.found[id(value)] = node
+        elif isinstance(value, np.ndarray):
+            self._array(node)
+        elif isinstance(value, type):
+            self._class(node)
+        elif kind.__name__ == "Jitted" and library(kind.__module__):
+            self._jitted(node)
+        else:
+            self._object(node)
+
+    # --- code --------------------------------------------------------------------------------------------------------------------
+
+    def _function(self, node: Node) -> None:
+        function = node.value
+        module = function.__globals__.get("__name__")
+        code = function.__code__
+        wrapped = function.__dict__.get("__wrapped__")
+        if wrapped is not None:
+            self._push(node.then(wrapped, "", ATTRIBUTE, "__wrapped__"))
+        for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+            if id(cell) not in self.seen:
+                self.seen[id(cell)] = cell
+                self._variables(Node(cell, None, name), CELL, _cell(cell))
+        if library(module):
+            return
+        self._code(code)
+        for defaults in (function.__defaults__, function.__kwdefaults__):
+            if defaults:
+                self._push(Node(defaults, None, "default"))
+        if function.__dict__:
+            self._variables(node, ENTRY, _copy(function.__dict__))
+        names = tuple(dict.fromkeys(_names(code)))
+        self._names.update(names)
+        for name in names:
+            # What is imported inside of a function is found by its name.
+            for full in (name, f"{function.__globals__.get('__package__') or ''}.{name}"):
+                if name not in function.__globals__ and full in sys.modules and not library(full):
+                    self._push(Node(sys.modules[full], None, full))
+        self._variables(Node(function.__globals__, None, ""), ITEM, _named(function.__globals__, names))
+
+    def _code(self, code: types.CodeType) -> None:
+        self.codes.setdefault(code)
+        for constant in code.co_consts:
+            if isinstance(constant, types.CodeType):
+                self._code(constant)
+
+    def _method(self, node: Node) -> None:
+        self._push(node.then(node.value.__self__, "", ATTRIBUTE, "__self__") if node.before else Node(node.value.__self__, None, "self"))
+        self._push(node.then(node.value.__func__, "", ATTRIBUTE, "__func__"))
+
+    def _builtin(self, node: Node) -> None:
+        owner = getattr(node.value, "__self__", None)
+        if owner is not None and not isinstance(owner, (types.ModuleType, type)):
+            self._push(node.then(owner, "", ATTRIBUTE, "__self__"))
+
+    def _partial(self, node: Node) -> None:
+        for name in ("func", "args", "keywords"):
+            self._push(node.then(getattr(node.value, name), "", ATTRIBUTE, name))
+
+    def _jitted(self, node: Node) -> None:
+        self._push(node.then(node.value.function, "", ATTRIBUTE, "function"))
+        own = vars(node.value)
+        hidden = _JITTED
+
+        def read() -> dict[str, Any]:
+            return {key: own[key] for key in own if key[0] != "_" and key not in hidden}
+
+        self._variables(node, ENTRY, read)
+
+    def _module(self, node: Node) -> None:
+        if not library(node.value.__name__):
+            self._modules.append((node, set()))
+
+    def _class(self, node: Node) -> None:
+        for cls in node.value.__mro__:
+            if library(cls.__module__) or (cls is not node.value and id(cls) in self.seen):
+                continue
+            self.seen[id(cls)] = cls
+            here = node if cls is node.value else Node(cls, None, cls.__name__)
+            for member in list(vars(cls).values()):
+                for function in (
+                    member,
+                    *[getattr(member, name, None) for name in ("fget", "fset", "fdel", "func", "__func__", "function")],
+                ):
+                    if isinstance(function, types.FunctionType):
+                        self._todo.append(Node(function, None, function.__name__))
+            self._variables(here, ATTRIBUTE, _class_attributes(cls))
+
+    # --- objects -----------------------------------------------------------------------------------------------------------------
+
+    def _object(self, node: Node) -> None:
+        value = node.value
+        kind = type(value)
+        top = (kind.__module__ or "").split(".")[0]
+        if top in _CLOSED and not isinstance(value, threading.local):
+            return
+        if top in _FRAMEWORKS and not isinstance(value, (Module, Optimizer, LRScheduler, dict)):
+            self._generator(node)
+            return
+        if isinstance(value, random.Random):
+            return  # compared as NumPy's generators are (`Surroundings.drawn`)
+        if isinstance(value, dict):
+            self._variables(node, ITEM, _copy(value))
+        elif isinstance(value, (list, collections.deque)):
+            self._elements(node)
+        elif isinstance(value, (set, frozenset)):
+            self._set(node)
+        elif isinstance(value, tuple):
+            self._tuple(node)
+        elif isinstance(value, bytearray) or kind.__name__ == "array":
+            self.contents.append(
+                Contents(node, "changes the elements of", lambda: value[:], lambda before: value.__setitem__(slice(None), before))
+            )
+        if not library(kind.__module__):
+            self._push(node.then(kind, "", "type({it})", None))
+        own = _dict_of(value)
+        if own is not None:
+            hidden = "state" if isinstance(value, Optimizer) and library(type(value).step.__module__) else None
+            self._variables(node, ENTRY, _attributes(own, hidden))
+        slots = [n for c in kind.__mro__ if not library(c.__module__) for n in _slots(c)]
+        if slots:
+            self._variables(node, ATTRIBUTE, _slotted(value, tuple(slots)))
+        if own is None and not slots and hasattr(kind, "__next__"):
+            self._iterator(node)
+
+    def _generator(self, node: Node) -> None:
+        """NumPy's: their states are compared by themselves (`Surroundings.drawn`)."""
+
+    def _iterator(self, node: Node) -> None:
+        value = node.value
+        self.contents.append(Contents(node, "advances", _standing(value), None))
+        for k, child in enumerate(gc.get_referents(value)):
+            if not isinstance(child, (type, types.ModuleType, types.FrameType)):
+                self._push(Node(child, None, f"{node.path} ({k})"))
+
+    def _dict(self, node: Node) -> None:
+        self._variables(node, ITEM, _copy(node.value))
+
+    def _elements(self, node: Node) -> None:
+        value = node.value
+
+        def reset(before: list[Any]) -> None:
+            value.clear()
+            value.extend(before)
+
+        self.contents.append(Contents(node, "changes the length of", lambda: list(value), reset))
+        if isinstance(value, list):
+            self._variables(node, ITEM, lambda: dict(enumerate(value)))
+        else:
+            for k, child in enumerate(value):
+                self._push(node.then(child, f"[{k}]", ITEM, k))
+
+    def _set(self, node: Node) -> None:
+        value = node.value
+        if type(value) is not frozenset:
+
+            def reset(before: frozenset[Any]) -> None:
+                value.clear()
+                value.update(before)
+
+            self.contents.append(Contents(node, "changes", lambda: frozenset(value), reset))
+        for child in value:
+            self._push(Node(child, None, node.path))
+
+    def _tuple(self, node: Node) -> None:
+        for k, child in enumerate(node.value):
+            self._push(node.then(child, f"[{k}]", ITEM, k))
+
+    def _array(self, node: Node) -> None:
+        value = node.value
+        self.found[id(value)] = node
+        if value.dtype.hasobject:
+            for k, child in enumerate(value.ravel().tolist()):
+                self._push(Node(child, None, f"{node.path}[{k}]"))
+        elif value.flags.writeable:
+            if value.nbytes <= SMALL:
+
+                def reset(before: bytes) -> None:
+                    value[...] = np.frombuffer(before, value.dtype).reshape(value.shape)
+
+                self.contents.append(Contents(node, "changes the elements of", value.tobytes, reset))
+            else:
+                self.arrays.append(node)
+
+    _KINDS: ClassVar[dict[type, Callable[[Reach, Node], None]]] = {
+        types.FunctionType: _function,
+        types.MethodType: _method,
+        types.BuiltinFunctionType: _builtin,
+        functools.partial: _partial,
+        types.ModuleType: _module,
+        dict: _dict,
+        list: _elements,
+        tuple: _tuple,
+        np.ndarray: _array,
+    }
+
+
+_JITTED = frozenset(("function", "checked", "static_argnames", "donated"))
+
+
+def _names(code: types.CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _names(constant)
+
+
+def _copy(own: dict[Any, Any]) -> Callable[[], dict[Any, Any]]:
+    return lambda: dict(own)
+
+
+def _attributes(own: dict[str, Any], hidden: str | None) -> Callable[[], dict[str, Any]]:
+    return lambda: {key: x for key, x in own.items() if key != hidden and key[:8] != "_jitted_"}
+
+
+def _named(space: Mapping[str, Any], names: Sequence[str]) -> Callable[[], dict[str, Any]]:
+    return lambda: {name: space[name] for name in names if name in space}
+
+
+def _cell(cell: Any) -> Callable[[], dict[str, Any]]:
+    def read() -> dict[str, Any]:
+        try:
+            return {"": cell.cell_contents}
+        except ValueError:
+            return {}
+
+    return read
+
+
+def _class_attributes(cls: type) -> Callable[[], dict[str, Any]]:
+    return lambda: {
+        name: x
+        for name, x in vars(cls).items()
+        if name[:2] != "__" and name[:4] != "_abc" and not isinstance(x, (types.FunctionType, *_DESCRIPTORS))
+    }
+
+
+_DESCRIPTORS = (
+    property,
+    classmethod,
+    staticmethod,
+    functools.cached_property,
+    types.MemberDescriptorType,
+    types.GetSetDescriptorType,
+)
+
+
+def _slots(cls: type) -> Sequence[str]:
+    names = cls.__dict__.get("__slots__", ())
+    return [n for n in ((names,) if isinstance(names, str) else names) if not n.startswith("__")]
+
+
+def _slotted(value: Any, names: Sequence[str]) -> Callable[[], dict[str, Any]]:
+    return lambda: {n: x for n in names if (x := getattr(value, n, MISSING)) is not MISSING}
+
+
+def _dict_of(value: Any) -> dict[str, Any] | None:
+    try:
+        own = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return None
+    return own if isinstance(own, dict) else None
+
+
+def _standing(value: Any) -> Callable[[], Any]:
+    """Where an iterator stands, as far as it tells."""
+    if isinstance(value, types.GeneratorType):
+
+        def frame() -> Any:
+            now = value.gi_frame
+            return None if now is None else (now.f_lasti, {name: id(x) for name, x in dict(now.f_locals).items()})
+
+        return frame
+    if isinstance(value, (itertools.count, itertools.repeat)):
+        return lambda: repr(value)
+    return lambda: operator.length_hint(value, -1)
+
+
+__all__ = ["ATTRIBUTE", "CELL", "ENTRY", "ITEM", "MISSING", "Contents", "Node", "Reach", "Variables", "library"]

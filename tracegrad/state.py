@@ -1,0 +1,472 @@
+"""Python state: what a function that is traced binds anew or changes around it, besides Tensors.
+
+`Watch` looks at everything that the function can reach before and after it is traced (reach.py). What was changed is put back, and becomes
+a result of the graph that each call stores (`Stored`). A number or an array that is replaced (`self.n += 1`) is an input as well: the
+function is traced once more with a traced value in its place. Any other value is what it was while tracing, which later calls
+check, and what was written then is written again. What cannot be done in this way is refused, with the line that does it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import dis
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from ._codegen import integers
+from .captures import ATTRIBUTE, Fact, Place
+from .errors import TracegradError
+from .escapes import escaped, traced_in
+from .ir.dispatch import STATE
+from .ir.graph import Var
+from .ir.trace import Trace, is_left_over, user_line
+from .optim.optimizer import Group
+from .reach import CELL, ENTRY, MISSING, Contents, Node, Reach, Variables
+from .stored import ITEM, Log, Number, Output, Stored
+from .tensor import Array, Boxed, Tensor, inside
+from .transforms.tracing import leaf_type
+from .tree import flatten
+
+_OUT = (
+    "Make it a 0-d Tensor (tracegrad.tensor(0), which a compiled function reads and writes at each call), pass it as an argument and "
+    "return the new value, name it in static_argnames, or change it outside of the compiled function."
+)
+
+
+class Slot(NamedTuple):
+    """A variable that the function binds anew, and what it was."""
+
+    variables: Variables
+    key: Any
+    old: Any
+    grows: bool = False
+    """Whether it is a list that something is appended to."""
+
+
+class Watch:
+    """What a function changes around it while it is traced."""
+
+    def __init__(self, name: str, function: Any, given: Sequence[tuple[Any, type, Any]] = ()) -> None:
+        self.name = name
+        self.reach = Reach(function, given)
+        self.slots: list[Slot] = []
+        """Those in whose place a traced value stands while the function is traced."""
+        self.wanted: list[Slot] = []
+        """Those which need one: the function has to be traced again."""
+        self.logs: list[tuple[Slot, Log]] = []
+        self.stored: list[Stored] = []
+        self.facts: list[Fact] = []
+        """What the surroundings were where the function changed them, and could not be given a traced value."""
+        self.places: dict[int, Place] = {}
+        """By their ids what stands for captured values, and where those are read."""
+        self.boxes: dict[int, Any] = {}
+        self.holder: list[Any] = []
+        """The arguments of the call that is being made, as (args, kwargs); where they hold containers, these are changed."""
+        self.given: list[Variables | Contents] = []
+        self._kinds: dict[tuple[int, Any], list[type]] = {}
+        self._locked: list[np.ndarray[Any, Any]] = []
+
+    # --- around a trace ----------------------------------------------------------------------------------------------------------
+
+    def open(self, trace: Trace, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+        """Put traced values in the places of what changes, before the function runs with these arguments."""
+        trace.watch = self
+        self.holder[:] = args, kwargs
+        self.given = []
+        at = Node(self.holder, None, "")
+        for k, tree in enumerate((args, kwargs)):
+            self._take(at.then(tree, "args" if k == 0 else "", ITEM, k))
+        self.stored, self.facts, self.places, self.boxes = [], [], {}, {}
+        for node in self.reach.arrays:
+            node.value.flags.writeable = False
+            self._locked.append(node.value)
+        self.logs = []
+        for slot in self.slots:
+            place = slot.variables.place(slot.key)
+            if slot.grows:
+                box: Any = Log(place.path)
+                self.logs.append((slot, box))
+            else:
+                box = self._boxed(slot.old, place, trace)
+            self.boxes[id(box)] = box
+            slot.variables.put(slot.key, box)
+
+    def _take(self, node: Node) -> None:
+        """Look at the containers among the arguments, which stand for those of each call."""
+        tree = node.value
+        if isinstance(tree, (tuple, list)):
+            if isinstance(tree, list):
+                self.given.append(Contents(node, "changes the length of", lambda: list(tree), None))
+                self.given.append(Variables(node, ITEM, lambda: dict(enumerate(tree))))
+            for k, x in enumerate(tree):
+                self._take(node.then(x, f"[{k}]", ITEM, k))
+        elif isinstance(tree, dict):
+            if node.path:
+                self.given.append(Variables(node, ITEM, lambda: dict(tree)))
+            for key, x in tree.items():
+                self._take(node.then(x, f"[{key!r:.40}]" if node.path else str(key), ITEM, key))
+        elif dataclasses.is_dataclass(tree) and not isinstance(tree, type):
+            names = [f.name for f in dataclasses.fields(tree)]
+            self.given.append(Variables(node, ATTRIBUTE, lambda: {n: x for n in names if (x := getattr(tree, n, MISSING)) is not MISSING}))
+            for name in names:
+                self._take(node.then(getattr(tree, name, None), f".{name}", ATTRIBUTE, name))
+
+    def _boxed(self, old: Any, place: Place, trace: Trace) -> Any:
+        kind = type(old)
+        if kind in (tuple, list):
+            return kind([self._boxed(x, place.then(f"[{k}]", ITEM, k), trace) for k, x in enumerate(old)])
+        if kind is dict:
+            return {key: self._boxed(x, place.then(f"[{key!r:.40}]", ITEM, key), trace) for key, x in old.items()}
+        if isinstance(old, (np.ndarray, Boxed)):
+            self.places[id(old)] = place
+            return inside(old)
+        type_ = leaf_type(old)
+        var = Var(type_, "", trace)
+        box = Number(var)
+        box.kind, box.old, box.path = kind, old, place.path
+        # Kept as what is captured, until its place takes over.
+        trace.captures["state", id(box)] = var, (box, var)
+        self.places[id(box)] = place
+        return box
+
+    def close(self, trace: Trace) -> list[Any]:
+        """What the function changed, after it ran: the values that the graph has to compute for it."""
+        self.wanted = []
+        outputs: list[Any] = []
+        boxed = {(id(s.variables), s.key) for s in self.slots}
+        found: list[Slot] = []
+        for held in self.reach.contents:
+            if held.changed():
+                found += self._whole(held)
+        for v, key, _, _ in self._changes():
+            self._refuse_group(v, key)
+        lists = {id(s.old) for s in found}
+        found += [
+            Slot(v, key, old)
+            for v, key, old, _ in self._changes()
+            if (id(v), key) not in boxed and _replaceable(old) and id(v.node.value) not in lists
+        ]
+        if found:
+            self.wanted = found
+            for v, key, _, new in self._changes():
+                self._kinds[id(v), key] = [*map(type, flatten(new)[0])]
+            return []
+        for slot, log in self.logs:
+            leaves, spec = flatten(log.items)
+            kinds = [self._leaf(x, None, slot.variables, slot.key, trace) for x in leaves]
+            outputs += [x for x, f in zip(leaves, kinds, strict=True) if type(f) is Output]
+            self.stored.append(Stored(slot.variables.place(slot.key), spec, tuple(kinds), "extend"))
+        for v, key, old, new in self._changes():
+            if (id(v), key) not in boxed:
+                self._rely_on(v, key, old)
+            outputs += self._store(v, key, new, trace)
+        grown = {id(c.node.value) for c in self.given if isinstance(c, Contents) and c.changed()}
+        for given in self.given:
+            if isinstance(given, Variables) and id(given.node.value) not in grown:
+                for key, _, new in given.changes():
+                    outputs += self._store(given, key, new, trace)
+            elif isinstance(given, Contents) and given.changed():
+                at = Variables(given.node, ITEM, dict)
+                leaves, spec = flatten(given.read())
+                fixed = tuple([self._leaf(x, None, at, slice(None), trace) for x in leaves])
+                outputs += [x for x, f in zip(leaves, fixed, strict=True) if type(f) is Output]
+                self.stored.append(Stored(given.node.place(), spec, fixed, "replace"))
+        return outputs
+
+    def _store(self, v: Variables, key: Any, new: Any, trace: Trace) -> list[Any]:
+        """Note that each call binds a variable anew; the values for that which the graph has to compute."""
+        if new is MISSING:
+            self.stored.append(Stored(v.place(key), None, ()))
+            return []
+        whole = id(new) in self.reach.seen and not isinstance(new, (Boxed, np.ndarray, np.generic))
+        leaves, spec = ([new], flatten(0)[1]) if whole else flatten(new)
+        kinds = self._kinds.get((id(v), key), [])
+        fixed = tuple([self._leaf(x, kinds[k] if len(kinds) == len(leaves) else None, v, key, trace) for k, x in enumerate(leaves)])
+        self.stored.append(Stored(v.place(key), spec, fixed))
+        return [x for x, f in zip(leaves, fixed, strict=True) if type(f) is Output]
+
+    def restore(self) -> None:
+        """Let everything be what it was before the function ran."""
+        for held in self.reach.contents:
+            if held.reset is not None and held.changed():
+                held.reset(held.before)
+        for v in self.reach.variables:
+            for key, old, _ in list(v.changes()):
+                v.put(key, old)
+        waiting, self._locked = self._locked, []
+        while waiting:
+            # A view can be unlocked only after what it is a view of.
+            left = []
+            for x in waiting:
+                try:
+                    x.flags.writeable = True
+                except ValueError:
+                    left.append(x)
+            if len(left) == len(waiting):
+                break
+            waiting = left
+
+    def _changes(self) -> Iterator[tuple[Variables, Any, Any, Any]]:
+        for v in self.reach.variables:
+            for key, old, new in v.changes():
+                if id(new) not in self.boxes or self.boxes[id(new)] is not new:
+                    yield v, key, old, new
+
+    def again(self) -> None:
+        """Trace with traced values in the places that the last trace found changed."""
+        self.slots += self.wanted
+
+    def unread(self, facts: Sequence[Fact]) -> list[Fact]:
+        """Those facts that are not about variables which the graph reads and writes at each call."""
+        if not self.slots:
+            return list(facts)
+        mark = Array(np.zeros(()))
+        for s in self.slots:
+            s.variables.put(s.key, mark)
+        try:
+            return [(place, x) for place, x in facts if not _leads_to(place, mark)]
+        finally:
+            for s in self.slots:
+                s.variables.put(s.key, s.old)
+
+    # --- regions -----------------------------------------------------------------------------------------------------------------
+
+    def mark(self) -> list[Any]:
+        """What everything is now, to be compared when the body of a loop, a branch or a rule has been traced."""
+        return [[v.read() for v in self.reach.variables], [c.read() for c in self.reach.contents]]
+
+    def check(self, mark: list[Any], name: str) -> None:
+        """An error where the function has changed state since: a body is traced once, and runs as often as the loop says."""
+        for v, before in zip(self.reach.variables, mark[0], strict=True):
+            now = v.read()
+            for key in now.keys() | before.keys():
+                if now.get(key, MISSING) is not before.get(key, MISSING):
+                    self._refuse_region(v.place(key).path, now.get(key), name, key, v.code)
+        for held, before in zip(self.reach.contents, mark[1], strict=True):
+            now = held.read()
+            if len(now) != len(before) if isinstance(now, list) else now != before and not isinstance(now, frozenset):
+                self._refuse_region(held.node.path, now, name, None, "")
+
+    def _refuse_region(self, path: str, new: Any, name: str, key: Any, code: str) -> NoReturn:
+        where = self._written_at(key, code)
+        if (var := traced_in(new)) is not None:
+            raise escaped(var, where, path, name)
+        raise TracegradError(
+            f"{where}: jit: {self.name} changes {path} inside {name!r}, which is traced once whatever number of times it runs. Make it part of the "
+            "loop's carry or of the branches' results, or change it outside."
+        )
+
+    # --- what was changed --------------------------------------------------------------------------------------------------------
+
+    def _rely_on(self, v: Variables, key: Any, old: Any) -> None:
+        """Note that a variable was what it was, or was not there."""
+        if isinstance(old, (Boxed, np.ndarray)):
+            return
+        if old is not MISSING:
+            self.facts.append((v.place(key), old))
+        elif v.code != CELL:
+            self.facts.append((v.node.place().then(v.place(key).path[len(v.node.path) :], ABSENT[v.code], key), False))
+
+    def _leaf(self, x: Any, kind: Any, v: Variables, key: Any, trace: Trace) -> Any:
+        """A leaf of a new value: an `Output`, or what is stored as it is."""
+        path = v.place(key).path
+        if isinstance(x, integers.Integer):
+            raise TracegradError(f"jit: {self.name} stores a size in {path}, which has to be known for that")
+        if isinstance(x, Boxed):
+            data = x._data
+            if isinstance(data, Var) and data.trace is not trace and (is_left_over(data) or data.trace not in STATE.traces):
+                raise escaped(data, self._written_at(key, v.code), path, self.name)
+            if isinstance(x, Number):
+                return Output(x.kind)
+            if isinstance(x, Tensor):
+                return Output(Tensor)
+            if kind in (int, float, bool, complex):
+                if np.dtype(kind).kind != x.dtype.kind:
+                    self._refuse(path, v, key, f"as a number it is a Python {kind.__name__}, computed as an array a {x.dtype}")
+                return Output(kind)
+            return Output(_PYTHON[x.dtype.kind] if isinstance(data, Var) and data.type.weak else None)
+        if isinstance(x, (np.ndarray, np.generic)):
+            if x.dtype.hasobject or x.dtype.kind not in "biufc":
+                self._refuse(path, v, key, f"it becomes an array of dtype {x.dtype}")
+            return Output(None)
+        if id(x) not in self.reach.seen and (var := traced_in(x)) is not None:
+            raise escaped(var, self._written_at(key, v.code), path, self.name)
+        return x
+
+    def _whole(self, held: Contents) -> list[Slot]:
+        """A change of an object as a whole: of a set it is carried out, and so are appends to a list, once it is known that these are all."""
+        now, before = held.read(), held.before
+        where = self._written_at(None, ITEM if "elements" in held.what else "")
+        if isinstance(now, frozenset):
+            if (var := traced_in(tuple(now - before))) is not None:
+                raise escaped(var, where, held.node.path, self.name)
+            place = held.node.place()
+            self.facts.append((place.then("", "frozenset({it})"), before))
+            self.stored.append(Stored(place, None, tuple(now), "refill"))
+            return []
+        if isinstance(now, list):
+            grows = len(now) > len(before) and all(x is y for x, y in zip(now, before, strict=False))
+            at = self.reach.holding(held.node)
+            if grows and at is not None and (id(at[0]), at[1]) not in {(id(s.variables), s.key) for s in self.slots}:
+                return [Slot(*at, held.node.value, True)]
+            if (var := traced_in(now[len(before) :])) is not None:
+                raise escaped(var, where, held.node.path, self.name)
+        raise TracegradError(
+            f"{where}: jit: {self.name} {held.what} {held.node.path}, which happens once, while the function is traced, and not at each call. "
+            + (_RANDOM if held.what == "draws from" else _ARRAY if "elements" in held.what else _LIST)
+        )
+
+    def _refuse(self, path: str, v: Variables, key: Any, why: str) -> NoReturn:
+        raise TracegradError(
+            f"{self._written_at(key, v.code)}: jit: {self.name} changes {path}, which cannot be carried out at each call: {why}. {_OUT}"
+        )
+
+    def _refuse_group(self, v: Variables, key: Any) -> None:
+        if isinstance(v.node.value, Group):
+            self._refuse(
+                v.place(key).path,
+                v,
+                key,
+                "the options of an optimizer, as a scheduler sets them, are read when a step is traced; "
+                "step the scheduler between the calls",
+            )
+
+    def refusal(self, error: Exception, tried: Sequence[Slot]) -> TracegradError:
+        """The error of a function that needs the value of what it changes."""
+        paths = [s.variables.place(s.key).path for s in tried]
+        where = self._written_at(tried[0].key, "" if tried[0].grows else tried[0].variables.code)
+        return TracegradError(
+            f"{where}: jit: {self.name} changes {' and '.join(paths)} at each call, and asks for what it is now: {error} "
+            + (_LIST if tried[0].grows else _OUT)
+        )
+
+    def locked(self, error: ValueError) -> TracegradError | None:
+        """The error of a write into an array that is locked while the function runs; None of any other ValueError."""
+        if "read-only" not in str(error) or not self.reach.arrays:
+            return None
+        paths = " or ".join(node.path for node in self.reach.arrays)
+        return TracegradError(
+            f"{self._written_at(None, ITEM)}: jit: {self.name} changes the elements of {paths}, which happens once, while the function is traced, "
+            f"and not at each call. {_ARRAY}"
+        )
+
+    def drawn_at(self) -> str:
+        """The line that draws random numbers."""
+        return self._written_at(None, "draws")
+
+    def unbounded(self, node: str) -> TracegradError:
+        """The error of arithmetic that leaves the integers of arrays, where Python's go on."""
+        paths = [s.variables.place(s.key).path for s in self.slots]
+        return TracegradError(
+            f"jit: {self.name} computes with the integers {' and '.join(paths)}, which it changes at each call, and {node} may leave 64 bits, "
+            f"where Python's integers go on. Make it a float. {_OUT}"
+        )
+
+    def _written_at(self, key: Any, code: str) -> str:
+        """The line that writes: the first in the code that may run which binds this name, or calls a method that changes a container."""
+        # Constructors bind what others change.
+        for function in sorted(self.reach.codes, key=lambda c: c.co_name[:2] == "__" and c.co_name != "__call__"):
+            line, before = function.co_firstlineno, None
+            for i in dis.get_instructions(function):
+                if i.starts_line is not None:
+                    line = i.positions.lineno if i.positions is not None and i.positions.lineno else line
+                if _writes(i, before, key, code):
+                    return f"{os.path.basename(function.co_filename)}:{line}"
+                before = i
+        first = next(iter(self.reach.codes), None)
+        return user_line() if first is None else f"{os.path.basename(first.co_filename)}:{first.co_firstlineno}"
+
+
+_PYTHON = {"b": bool, "i": int, "f": float, "c": complex}
+ABSENT = {ITEM: "{key} in {it}", ENTRY: "{key} in {it}.__dict__", ATTRIBUTE: "hasattr({it}, {key})"}
+_MUTATORS = frozenset(
+    [
+        "append",
+        "extend",
+        "insert",
+        "pop",
+        "remove",
+        "clear",
+        "add",
+        "update",
+        "discard",
+        "popleft",
+        "appendleft",
+        "setdefault",
+        "sort",
+        "reverse",
+        "popitem",
+        "fill",
+        "put",
+        "next",
+        "__next__",
+        "send",
+    ]
+)
+_DRAWS = frozenset(
+    [
+        "random",
+        "gauss",
+        "uniform",
+        "randint",
+        "randrange",
+        "choice",
+        "choices",
+        "sample",
+        "shuffle",
+        "normalvariate",
+        "betavariate",
+        "expovariate",
+    ]
+)
+_RANDOM = "Use tg.Generator, or draw outside and pass the numbers as an argument."
+_ARRAY = "Make it a Tensor (tracegrad.tensor(x)), which a compiled function writes at each call, or return the new array."
+_LIST = "Return what is to be kept, and keep it outside of the compiled function."
+
+
+def _writes(i: dis.Instruction, before: dis.Instruction | None, key: Any, code: str) -> bool:
+    if code == ITEM:
+        if i.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
+            return bool(i.argval == key)
+        return i.opname in ("STORE_SUBSCR", "DELETE_SUBSCR") and before is not None and (before.argval == key or not isinstance(key, str))
+    if code in (ENTRY, ATTRIBUTE):
+        return i.opname in ("STORE_ATTR", "DELETE_ATTR") and i.argval == key
+    if code == CELL:
+        return i.opname == "STORE_DEREF"
+    return i.opname.startswith("LOAD_") and isinstance(i.argval, str) and i.argval in (_DRAWS if code == "draws" else _MUTATORS)
+
+
+def _leads_to(place: Place | None, mark: Any) -> bool:
+    """Whether what is at a place is found through an object."""
+    while place is not None:
+        if _read(place) is mark:
+            return True
+        place = place.before
+    return False
+
+
+def _read(place: Place) -> Any:
+    try:
+        return place()
+    except (AttributeError, KeyError, IndexError, ValueError, TypeError):
+        return None
+
+
+def _replaceable(x: Any) -> bool:
+    """Whether a traced value may stand for it: numbers, arrays, Tensors that are not tracked, and trees of them."""
+    kind = type(x)
+    if kind in (tuple, list):
+        return bool(x) and all(map(_replaceable, x))
+    if kind is dict:
+        return bool(x) and all(map(_replaceable, x.values()))
+    if kind in (int, float, complex):
+        return not (kind is int and abs(x) >= 1 << 62)
+    if isinstance(x, Boxed):
+        return not isinstance(x._data, Var) and not x.requires_grad and not x._tangents
+    return isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "biufc"
+
+
+__all__ = ["Slot", "Watch"]

@@ -1,0 +1,180 @@
+"""What each call stores in Python's variables, and what stands in their places while a function is traced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, NoReturn, Self
+
+import numpy as np
+
+from .captures import Place
+from .errors import ConcretizationError
+from .ir.graph import Var
+from .ir.lines import asked_by_user, user_line
+from .reach import CELL, ENTRY, ITEM, MISSING
+from .tensor import Array, Boxed, Tensor
+from .tree import unflatten
+
+
+class Stored(NamedTuple):
+    """What each call stores in a variable, or as the contents of a set."""
+
+    place: Place
+    spec: Any
+    """The structure of the value; None where the variable goes."""
+    fixed: tuple[Any, ...]
+    """Its leaves: `Output`s, and whatever is the same at each call."""
+    how: str = "bind"
+    """"bind" a variable (or unbind it), "refill" a set, "extend" a list, or "replace" what a list holds."""
+
+    @property
+    def simple(self) -> bool:
+        """Whether it is stored by an assignment: in a plain dict, an attribute, a closure's variable."""
+        if self.how != "bind" or self.spec is None:
+            return False
+        if self.place.code == ITEM:
+            assert self.place.before is not None
+            return type(self.place.before()) in (dict, list)
+        return self.place.code in (ENTRY, CELL)
+
+    def into_argument(self, holder: list[Any]) -> bool:
+        """Whether it goes into a container among the arguments."""
+        place: Place | None = self.place
+        while place is not None and place.before is not None:
+            place = place.before
+        return place is not None and place.key is holder
+
+    @property
+    def results(self) -> int:
+        """How many results of the graph it takes."""
+        return sum(type(x) is Output for x in self.fixed)
+
+    def value(self, outputs: Iterator[Any]) -> Any:
+        """The value of one call."""
+        leaves = [x.shown(next(outputs)) if type(x) is Output else x for x in self.fixed]
+        return unflatten(self.spec, leaves)
+
+    def carry_out(self, outputs: Iterator[Any]) -> None:
+        """Store the next results."""
+        if self.how == "bind":
+            put(self.place, MISSING if self.spec is None else self.value(outputs))
+        elif self.how == "extend":
+            self.place().extend(self.value(outputs))
+        elif self.how == "replace":
+            self.place()[:] = self.value(outputs)
+        else:
+            held = self.place()
+            held.clear()
+            held.update(self.fixed)
+
+
+class Output(NamedTuple):
+    """A leaf that the graph computes, as which type of Python's or NumPy's it is stored."""
+
+    kind: Any
+
+    def shown(self, x: Any) -> Any:
+        """A result as it is stored: a Python number, or as the function itself would return it."""
+        data = x._data if isinstance(x, Boxed) else x
+        if isinstance(data, Var):
+            return x
+        if self.kind in (int, float, bool, complex):
+            return self.kind(data)
+        if self.kind is Tensor:
+            return x if isinstance(x, Tensor) else Tensor(np.array(data))
+        data = np.asarray(data)
+        return data[()] if data.ndim == 0 else np.array(data)
+
+
+def put(place: Place, value: Any) -> None:
+    """Bind the variable at a place, or unbind it."""
+    it = place.before() if place.before is not None else None
+    if place.code == ITEM:
+        base: Any = dict if isinstance(it, dict) else list if isinstance(it, list) else type(it)
+        _bind(base.__setitem__, base.__delitem__, it, place.key, value)
+    elif place.code == ENTRY:
+        _bind(dict.__setitem__, dict.__delitem__, it.__dict__, place.key, value)
+    elif place.code == CELL:
+        _bind(setattr, delattr, place.key, "cell_contents", value)
+    else:
+        base = type if isinstance(it, type) else object
+        _bind(base.__setattr__, base.__delattr__, it, place.key, value)
+
+
+def _bind(bind: Callable[..., Any], unbind: Callable[..., Any], it: Any, key: Any, value: Any) -> None:
+    if value is not MISSING:
+        bind(it, key, value)
+    else:
+        unbind(it, key)
+
+
+class Number(Array):
+    """A traced number in the place of a Python number: what would go wrong without a word because it is none is an error."""
+
+    __slots__ = ("kind", "old", "path")
+    kind: type
+    old: Any
+    path: str
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        # To the user's `isinstance` it is what it stands for.
+        return self.kind if asked_by_user() else type(self)
+
+    __hash__ = Array.__hash__
+
+    def __repr__(self) -> str:
+        if asked_by_user():
+            self._concrete("a text (print, str, format)", "Print it outside of the function.")
+        return f"<traced {self.path}>"
+
+    def __str__(self) -> str:
+        if asked_by_user():
+            self._concrete("a text (print, str, format)", "Print it outside of the function.")
+        return f"<traced {self.path}>"
+
+    def __format__(self, spec: str) -> str:
+        return (
+            self.__str__()
+            if not asked_by_user()
+            else str(self._concrete("a text (print, str, format)", "Print it outside of the function."))
+        )
+
+
+class Log:
+    """In the place of a list to which the function appends: what is appended. Whatever else is asked of it is an error."""
+
+    __slots__ = ("items", "path")
+
+    def __init__(self, path: str) -> None:
+        self.items: list[Any] = []
+        self.path = path
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return list if asked_by_user() else Log
+
+    def append(self, x: Any) -> None:
+        self.items.append(x)
+
+    def extend(self, xs: Any) -> None:
+        self.items.extend(xs)
+
+    def __iadd__(self, xs: Any) -> Self:  # type: ignore[misc]
+        self.items.extend(xs)
+        return self
+
+    def _refuse(self, *_: Any) -> NoReturn:
+        raise ConcretizationError(
+            f"{user_line()}: {self.path}, to which the function appends at each call, is read; while it is traced, it is not known what it holds."
+        )
+
+    __len__ = __getitem__ = __setitem__ = __delitem__ = __iter__ = __bool__ = __contains__ = __reversed__ = __add__ = __radd__ = _refuse
+    __mul__ = __rmul__ = __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __repr__ = __str__ = __array__ = _refuse
+    __hash__ = None  # type: ignore[assignment]
+
+    def __getattr__(self, name: str) -> Any:
+        self._refuse()
+
+
+__all__ = ["ITEM", "Log", "Number", "Output", "Stored", "put"]
