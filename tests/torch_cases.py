@@ -122,6 +122,12 @@ CASES: dict[str, Case] = {
     "unique_consecutive": (lambda t, x: t.unique_consecutive(x, True, True), (whole(0, 2, 9),)),
     "histc": (lambda t, x: t.histc(x, bins=4, min=-1, max=1), (real(20),)),
     "bincount": (lambda t, x: t.bincount(x, minlength=6), (whole(0, 4, 9),)),
+    "method sum axis": (lambda t, x: x.sum(axis=0), (M,)),
+    "method mean keepdims": (lambda t, x: x.mean(axis=1, keepdims=True), (M,)),
+    "method max axis": (lambda t, x: x.max(axis=0), (M,)),
+    "method argmax axis": (lambda t, x: x.argmax(axis=1), (M,)),
+    "method std axis": (lambda t, x: x.std(axis=1, unbiased=False), (M,)),
+    "method all axis": (lambda t, x: x.all(axis=0), (flags(3, 4),)),
     # --- shapes
     "split": (lambda t, x: t.split(x, 2), (real(5, 2),)),
     "split sizes dim": (lambda t, x: t.split(x, [1, 3], dim=1), (M,)),

@@ -18,7 +18,7 @@ from .operators import operand
 from .printing import tensor_repr
 from .tensor_casts import TensorCasts, titled
 from .tensor_indexing import TensorIndexing
-from .tensor_orders import TensorOrders
+from .tensor_orders import TensorOrders, _numpys
 from .tensor_pieces import TensorPieces
 from .tensor_products import TensorProducts
 from .tensor_shapes import TensorShapes
@@ -184,13 +184,17 @@ class TensorMethods(TensorOrders, TensorPieces, TensorUpdates, TensorProducts, T
         x = self if dtype is None else ops.convert(self, dtype)
         return titled(ops.log_softmax(x, axis=dim), "LogSoftmaxBackward0", x)
 
-    def logsumexp(self: Any, dim: Any, keepdim: bool = False) -> Any:
+    def logsumexp(self: Any, dim: Any, keepdim: bool = False, *, axis: Any = None, keepdims: Any = None) -> Any:
         """log(sum(exp(x)))."""
+        if axis is not None or keepdims is not None:
+            dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
         return titled(ops.logsumexp(self, axis=dim, keepdims=keepdim), "LogsumexpBackward0", self)
 
     # reductions
-    def sum(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    def sum(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None, keepdims: Any = None) -> Any:
         """Sum over all or some dimensions."""
+        if axis is not None or keepdims is not None:
+            dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
         try:
             if dtype is None and not keepdim:
                 if (dim is None or type(dim) is int) and sum_op.eager is not None:
@@ -201,21 +205,45 @@ class TensorMethods(TensorOrders, TensorPieces, TensorUpdates, TensorProducts, T
         except REFUSED as error:
             raise explained_here(error) from error.__cause__
 
-    def mean(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    def mean(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None, keepdims: Any = None) -> Any:
         """Mean over all or some dimensions."""
+        if axis is not None or keepdims is not None:
+            dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
         try:
             x = self if dtype is None else ops.convert(self, dtype)
             return titled(ops.mean(x, axis=dim, keepdims=keepdim), "MeanBackward0" if dim is None else "MeanBackward1", x)
         except REFUSED as error:
             raise explained_here(error) from error.__cause__
 
-    def var(self: Any, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None) -> Any:
+    def var(
+        self: Any,
+        dim: Any = None,
+        unbiased: bool = True,
+        keepdim: bool = False,
+        *,
+        correction: Any = None,
+        axis: Any = None,
+        keepdims: Any = None,
+    ) -> Any:
         """Variance; with Bessel's correction by default, as torch has it: the sum of squares is divided by
         their number minus `correction`."""
+        if axis is not None or keepdims is not None:
+            dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
         return self._spread(ops.var, "VarBackward0", dim, unbiased, keepdim, correction)
 
-    def std(self: Any, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None) -> Any:
+    def std(
+        self: Any,
+        dim: Any = None,
+        unbiased: bool = True,
+        keepdim: bool = False,
+        *,
+        correction: Any = None,
+        axis: Any = None,
+        keepdims: Any = None,
+    ) -> Any:
         """Standard deviation; with Bessel's correction by default, as torch has it."""
+        if axis is not None or keepdims is not None:
+            dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
         return self._spread(ops.std, "StdBackward0", dim, unbiased, keepdim, correction)
 
     def _spread(self: Any, function: Any, title: str, dim: Any, unbiased: bool, keepdim: bool, correction: Any) -> Any:
@@ -224,32 +252,46 @@ class TensorMethods(TensorOrders, TensorPieces, TensorUpdates, TensorProducts, T
         ddof = int(unbiased) if correction is None else correction
         return titled(function(self, axis=dim, ddof=ddof, keepdims=keepdim), title, self)
 
-    def prod(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    def prod(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None, keepdims: Any = None) -> Any:
         """Product over all dimensions or one."""
+        if axis is not None or keepdims is not None:
+            dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
         return ops.prod(self if dtype is None else ops.convert(self, dtype), axis=dim, keepdims=keepdim)
 
-    def amax(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    def amax(self: Any, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: Any = None) -> Any:
         """Largest element; ties share the gradient."""
+        if axis is not None or keepdims is not None:
+            dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
         return titled(ops.max(self, axis=dim, keepdims=keepdim), "AmaxBackward0", self)
 
-    def amin(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    def amin(self: Any, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: Any = None) -> Any:
         """Smallest element; ties share the gradient."""
+        if axis is not None or keepdims is not None:
+            dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
         return titled(ops.min(self, axis=dim, keepdims=keepdim), "AminBackward0", self)
 
-    def argmax(self: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+    def argmax(self: Any, dim: int | None = None, keepdim: bool = False, *, axis: Any = None, keepdims: Any = None) -> Any:
         """Position of the largest element."""
+        if axis is not None or keepdims is not None:
+            dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
         return ops.argmax(self, axis=dim, keepdims=keepdim)
 
-    def argmin(self: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+    def argmin(self: Any, dim: int | None = None, keepdim: bool = False, *, axis: Any = None, keepdims: Any = None) -> Any:
         """Position of the smallest element."""
+        if axis is not None or keepdims is not None:
+            dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
         return ops.argmin(self, axis=dim, keepdims=keepdim)
 
-    def all(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    def all(self: Any, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: Any = None) -> Any:
         """Whether all elements are true."""
+        if axis is not None or keepdims is not None:
+            dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
         return ops.all(self, axis=dim, keepdims=keepdim)
 
-    def any(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    def any(self: Any, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: Any = None) -> Any:
         """Whether some element is true."""
+        if axis is not None or keepdims is not None:
+            dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
         return ops.any(self, axis=dim, keepdims=keepdim)
 
     def norm(self: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False) -> Any:
@@ -261,12 +303,16 @@ class TensorMethods(TensorOrders, TensorPieces, TensorUpdates, TensorProducts, T
             result = ops.reshape(result, (1,) * self.ndim)
         return titled(result, "LinalgVectorNormBackward0", self)
 
-    def nansum(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    def nansum(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None, keepdims: Any = None) -> Any:
         """Sum, NaN counting as 0."""
+        if axis is not None or keepdims is not None:
+            dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
         return ops.nansum(self if dtype is None else ops.convert(self, dtype), axis=dim, keepdims=keepdim)
 
-    def nanmean(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    def nanmean(self: Any, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: Any = None) -> Any:
         """Mean of what is not NaN."""
+        if axis is not None or keepdims is not None:
+            dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
         return ops.nanmean(self, axis=dim, keepdims=keepdim)
 
     def count_nonzero(self: Any, dim: Any = None) -> Any:

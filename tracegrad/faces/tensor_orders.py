@@ -40,17 +40,28 @@ def _without_dimensions(x: Any, *dims: int) -> bool:
     return True
 
 
+def _numpys(dim: Any, keepdim: Any, axis: Any, keepdims: Any) -> tuple[Any, Any]:
+    """`dim` and `keepdim`, where NumPy's words were said for them, as torch allows."""
+    if (dim is not None and axis is not None) or (keepdim and keepdims is not None):
+        raise TypeError("dim and axis mean the same, and so do keepdim and keepdims: give one of them")
+    return dim if axis is None else axis, bool(keepdim) if keepdims is None else keepdims
+
+
 class TensorOrders(Value):
     """Methods that ask for the order of elements. NaN counts as largest, except where it is said."""
 
     __slots__ = ()
 
-    def max(self: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
+    def max(self: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None, axis: Any = None, keepdims: Any = None) -> Any:
         """The largest element; with `dim` (values, indices), with another tensor the elementwise maximum."""
+        if axis is not None or keepdims is not None:
+            dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
         return self._extreme(ops.max, ops.argmax, ops.maximum, other if dim is None else dim, keepdim)
 
-    def min(self: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
+    def min(self: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None, axis: Any = None, keepdims: Any = None) -> Any:
         """The smallest element; with `dim` (values, indices), with another tensor the elementwise minimum."""
+        if axis is not None or keepdims is not None:
+            dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
         return self._extreme(ops.min, ops.argmin, ops.minimum, other if dim is None else dim, keepdim)
 
     def _extreme(self: Any, reduce: Any, position: Any, between: Any, dim: Any, keepdim: bool) -> Any:
@@ -103,7 +114,7 @@ class TensorOrders(Value):
         order = ops.argsort(self, axis)
         return _picked(self, order.narrow(axis, k - 1, 1), axis, keepdim, "KthvalueBackward0")
 
-    def median(self: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+    def median(self: Any, dim: int | None = None, keepdim: bool = False, *, axis: Any = None, keepdims: Any = None) -> Any:
         """The middle element, the lower of two, as torch has it; NaN where one element is. With `dim`
         (values, indices) along it; without, equal elements share the gradient.
 
@@ -111,10 +122,14 @@ class TensorOrders(Value):
         >>> tg.tensor([[1.0, 4.0, 2.0, 3.0]]).median(1).values
         tensor([2.])
         """
+        if axis is not None or keepdims is not None:
+            dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
         return self._middle(dim, keepdim, "MedianBackward", skip_nan=False)
 
-    def nanmedian(self: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+    def nanmedian(self: Any, dim: int | None = None, keepdim: bool = False, *, axis: Any = None, keepdims: Any = None) -> Any:
         """The middle one of the elements that are not NaN, the lower of two; as `median` otherwise."""
+        if axis is not None or keepdims is not None:
+            dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
         return self._middle(dim, keepdim, "NanmedianBackward", skip_nan=True)
 
     def _middle(self: Any, dim: int | None, keepdim: bool, title: str, skip_nan: bool) -> Any:

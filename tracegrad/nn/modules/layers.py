@@ -166,6 +166,7 @@ class _Convolution(Module):
         dilation: Sizes = 1,
         groups: int = 1,
         bias: bool = True,
+        padding_mode: str = "zeros",
         device: Any = None,
         dtype: Any = None,
     ) -> None:
@@ -179,6 +180,9 @@ class _Convolution(Module):
         self.kernel_size, self.stride = per_axis(name, "kernel_size", kernel_size, axes), per_axis(name, "stride", stride, axes)
         self.padding = padding if isinstance(padding, str) else per_axis(name, "padding", padding, axes)
         self.dilation = per_axis(name, "dilation", dilation, axes)
+        if padding_mode not in ("zeros", "reflect", "replicate", "circular"):
+            raise ValueError(f"padding_mode must be one of zeros, reflect, replicate, circular, but got padding_mode='{padding_mode}'")
+        self.padding_mode = padding_mode
         if self.padding == "same" and any(s != 1 for s in self.stride):
             raise ValueError("padding='same' is not supported for strided convolutions")
         self.weight = Parameter(tg.empty(out_channels, in_channels // groups, *self.kernel_size, dtype=dtype))
@@ -190,6 +194,14 @@ class _Convolution(Module):
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         _uniform_bias(self.bias, math.prod(self.weight.shape[1:]))
 
+    def _convolved(self, function: Any, input: Any) -> Any:
+        padding: Any = self.padding
+        if self.padding_mode != "zeros" and padding != "valid":
+            sums = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size, strict=True)]
+            sides = [(n // 2, n - n // 2) for n in sums] if padding == "same" else [(int(n), int(n)) for n in padding]
+            input, padding = F.pad(input, [n for pair in reversed(sides) for n in pair], self.padding_mode), 0
+        return function(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+
     def extra_repr(self) -> str:
         text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
         if self.padding != (0,) * self.axes:
@@ -198,7 +210,8 @@ class _Convolution(Module):
             text += f", dilation={self.dilation}"
         if self.groups != 1:
             text += f", groups={self.groups}"
-        return text if self.bias is not None else text + ", bias=False"
+        text = text if self.bias is not None else text + ", bias=False"
+        return text if self.padding_mode == "zeros" else text + f", padding_mode={self.padding_mode}"
 
 
 class Conv1d(_Convolution):
@@ -207,7 +220,7 @@ class Conv1d(_Convolution):
     axes = 1
 
     def forward(self, input: Any) -> Any:
-        return F.conv1d(input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
+        return self._convolved(F.conv1d, input)
 
 
 class Conv2d(_Convolution):
@@ -221,7 +234,7 @@ class Conv2d(_Convolution):
     axes = 2
 
     def forward(self, input: Any) -> Any:
-        return F.conv2d(input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
+        return self._convolved(F.conv2d, input)
 
 
 class Conv3d(_Convolution):
@@ -230,7 +243,7 @@ class Conv3d(_Convolution):
     axes = 3
 
     def forward(self, input: Any) -> Any:
-        return F.conv3d(input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
+        return self._convolved(F.conv3d, input)
 
 
 class _BatchNorm(Module):

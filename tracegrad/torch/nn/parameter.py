@@ -1,0 +1,7 @@
+"""torch.nn.parameter: `Parameter`."""
+
+from __future__ import annotations
+
+from ...nn.modules.module import Parameter
+
+__all__ = ["Parameter"]
