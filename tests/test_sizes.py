@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tracegrad as tg
+from tests.checks import counted_traces
 from tracegrad.bench import WORKLOADS, disagreement
 from tracegrad.bench.with_tracegrad import flat, own, transformed
 from tracegrad.bench.workload import direction
@@ -89,14 +90,11 @@ def test_what_needs_a_plain_number(name: str) -> None:
 
 
 def test_why_sizes_are_compiled_one_by_one(caplog: pytest.LogCaptureFixture) -> None:
-    traces: list[int] = []
-
     def needs_int(x: Any) -> Any:
-        traces.append(1)
         return x * (2 if type(x.shape[0]) is int else int("a size is no int"))
 
     f = tg.jit(needs_int)
-    with caplog.at_level(logging.INFO, "tracegrad"):
+    with caplog.at_level(logging.INFO, "tracegrad"), counted_traces() as traces:
         for n in (5, 6, 7, 8):
             np.testing.assert_array_equal(f(np.ones(n)), np.full(n, 2.0))
     assert [r.getMessage() for r in caplog.records if "by itself" in r.getMessage()] == [
