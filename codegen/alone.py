@@ -8,23 +8,53 @@ import importlib
 import logging  # noqa: F401 - what waits at a fork waits in the order opposite to that of registration, and compiling logs
 import os
 import sys
+import threading
+from collections.abc import Callable
 from functools import cache
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 from .locks import lock
 
+T = TypeVar("T")
 COMPILING = lock()
 PATIENCE = 120.0
 """Seconds that a fork waits at most; what then still compiles is waiting for something itself."""
 _HELD: list[list[Any]] = []
 
 
+def uninterrupted(run: Callable[[], T]) -> T:
+    """`run()` in a thread of its own. KeyboardInterrupt reaches the main thread only, which stops waiting at once, while the work is done
+    to its end: neither Numba nor its import could go on from the middle of it."""
+    if COMPILING._is_owned():
+        return run()
+    found: list[T] = []
+    failed: list[BaseException] = []
+
+    def work() -> None:
+        with COMPILING:
+            try:
+                found.append(run())
+            except BaseException as error:
+                failed.append(error)
+
+    thread = threading.Thread(target=work, name="tracegrad: compiler")
+    try:
+        thread.start()
+    except RuntimeError:
+        # The system has no more threads, or the process is ending.
+        work()
+    else:
+        thread.join()
+    if failed:
+        raise failed[0]
+    return found[0]
+
+
 @cache
 def imported(name: str, package: str | None = None) -> ModuleType:
     """A module that is loaded at its first use, whichever thread needs it first."""
-    with COMPILING:
-        return importlib.import_module(name, package)
+    return uninterrupted(lambda: importlib.import_module(name, package))
 
 
 def _wait() -> None:
@@ -42,4 +72,4 @@ def _go_on() -> None:
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_wait, after_in_parent=_go_on, after_in_child=_go_on)
 
-__all__ = ["COMPILING", "imported"]
+__all__ = ["COMPILING", "imported", "uninterrupted"]
