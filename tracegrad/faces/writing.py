@@ -256,6 +256,9 @@ class Writes(Value):
                 root._adopt(whole)
                 counter[1] += 1
         else:
+            # What was written may be the user's own array, which holds something else tomorrow.
+            if type(new) is np.ndarray:
+                new = self.face(STATE.traces[-1].lift(new.copy())) if STATE.traces else new.copy()
             root._take(new if self is root else self._through(root, new))
             counter.written()
             counter[1] += 1

@@ -13,7 +13,7 @@ import numpy as np
 from .._codegen import integers
 from ..devices import DeviceArray
 from ..dtypes import check
-from ..errors import EscapedValueError
+from ..errors import EscapedValueError, TracegradError
 from ..types import SIZES, ArrayType, Sizes, type_of
 from .dispatch import STATE, Value
 from .forms import Forms
@@ -22,6 +22,10 @@ from .lines import FOREIGN as FOREIGN
 from .lines import user_line as user_line
 from .op import Op
 from .operands import plain_array
+
+
+COMPARED = 1 << 16
+"""Up to so many bytes a trace looks whether an array was written to after it was used."""
 
 
 class Trace:
@@ -42,6 +46,8 @@ class Trace:
         self.nodes: list[Node] = []
         self.sizes: Sizes = sizes or (STATE.traces[-1].sizes if STATE.traces else Sizes())
         self.captures: dict[Any, tuple[Var, Any]] = {}
+        self.contents: dict[Any, tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], str]] = {}
+        """Of captured arrays that are not large: what they held at their first use, and where that was."""
         self.live: set[Var] = set()
         """The variables that the tape knows to depend on something that requires grad."""
         self.made: dict[int, Any] = {}
@@ -125,7 +131,22 @@ class Trace:
             found = self.captures[key] = (Var(type, getattr(data, "name", ""), self), (x, data))
             if isinstance(x, Value) and x._on_tape():
                 self.live.add(found[0])
+        if x.__class__ is np.ndarray and x.nbytes <= COMPARED and x.flags.writeable:
+            self.unchanged(key, x)
         return found[0]
+
+    def unchanged(self, key: Any, x: np.ndarray[Any, Any]) -> None:
+        """A TracegradError where a captured array does not hold what it held at its first use: the graph
+        reads it once, when it is called."""
+        known = self.contents.get(key)
+        if known is None:
+            self.contents[key] = x, x.copy(), user_line() if self.keep_lines else self.where
+        elif x.tobytes() != known[1].tobytes():
+            raise TracegradError(
+                f"{known[2]}: an array of shape {x.shape} is used here, and written to later in {self.name}, which is traced: all that "
+                "used it would see what it holds in the end. Make a new array in place of writing into this one, or write into a "
+                "traced array: np.zeros_like(v) of a traced v, or tg.zeros(n)."
+            )
 
     def emit(self, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> tuple[Var, ...]:
         """Append an application of `op`; the new variables."""
@@ -139,6 +160,8 @@ class Trace:
 
     def finish(self, outputs: Sequence[Any], made_by: str = "trace") -> tuple[Graph, list[Any]]:
         """The graph, whose inputs are the declared ones and then the captures, and the captured objects in that order."""
+        for key, (x, _, _) in self.contents.items():
+            self.unchanged(key, x)
         atoms = tuple([self.lift(x) for x in outputs])
         captured = list(self.captures.values())
         graph = Graph(self.name, (*self.inputs, *[v for v, _ in captured]), tuple(self.nodes), atoms, self.sizes, made_by)
