@@ -10,6 +10,7 @@ import numpy as np
 
 from .autograd.engine import gradient, zeros
 from .autograd.grad_mode import enable_grad
+from .checks import argument_numbers, describe
 from .dtypes import is_differentiable
 from .ir.dispatch import STATE, bind
 from .ir.evaluate import evaluate, evaluate_batched
@@ -48,7 +49,7 @@ class _Custom:
 
     def __init__(self, function: Callable[..., Any], nondiff_argnums: Sequence[int] = ()) -> None:
         self.function = function
-        self.nondiff = tuple(nondiff_argnums)
+        self.nondiff = tuple(argument_numbers(tuple(nondiff_argnums), type(self).__name__, "nondiff_argnums"))
         functools.update_wrapper(self, function)
 
     def _check(self) -> None:
@@ -212,7 +213,10 @@ def jvp_of(tangents: Any, inputs: Any, outs: Any, *, graph: Any, rule: Any) -> l
 def _vjp_of_vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, rule: Any) -> list[Any]:
     name = rule.custom.__name__
     full = [zeros(type_of_value(o)) if ct is None else ct for ct, o in zip(cts, outs, strict=True)]
-    _, residuals = rule.custom.forward(*rule.arguments(inputs))
+    given = rule.custom.forward(*rule.arguments(inputs))
+    if not isinstance(given, (tuple, list)) or len(given) != 2:
+        raise TypeError(f"{name}: the forward rule must return a pair (result, residuals), it returned {describe(given)}")
+    residuals = given[1]
     found = rule.custom.backward(*rule.static, residuals, unflatten(rule.out_spec, full))
     if not isinstance(found, (tuple, list)):
         raise TypeError(

@@ -15,6 +15,7 @@ from .autograd.engine import gradient, zeros
 from .autograd.grad_mode import enable_grad
 from .autograd.hooks import boxed
 from .autograd.tape import AccumulateGrad, End, Node
+from .checks import argument_numbers, pair_of
 from .devices import DeviceArray
 from .dtypes import is_differentiable
 from .errors import ConcretizationError, DTypeError, ShapeError
@@ -207,7 +208,7 @@ def value_and_grad(function: Function, argnums: int | Sequence[int] = 0, has_aux
             inputs = _Inputs(args, argnums, "grad")
             with enable_grad():
                 result = f(*inputs.args, **kwargs)
-                out, aux = result if has_aux else (result, None)
+                out, aux = pair_of(result, "grad") if has_aux else (result, None)
                 _scalar(out, "grad")
                 reach = _reach([out], inputs.leaves)
                 seed = out.dtype.type(1) if hasattr(out, "dtype") else 1.0
@@ -219,7 +220,7 @@ def value_and_grad(function: Function, argnums: int | Sequence[int] = 0, has_aux
 
         return value_and_gradient
 
-    return _derived(function, ("value_and_grad", _hashable(argnums), has_aux), make)
+    return _derived(function, ("value_and_grad", argument_numbers(argnums, "value_and_grad"), has_aux), make)
 
 
 def grad(function: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Function:
@@ -242,11 +243,7 @@ def grad(function: Function, argnums: int | Sequence[int] = 0, has_aux: bool = F
 
         return gradient_of
 
-    return _derived(function, ("grad", _hashable(argnums), has_aux), make)
-
-
-def _hashable(argnums: int | Sequence[int]) -> Any:
-    return argnums if isinstance(argnums, (int, np.integer)) else tuple(argnums)
+    return _derived(function, ("grad", argument_numbers(argnums, "grad"), has_aux), make)
 
 
 def vjp(function: Function, *primals: Any, has_aux: bool = False) -> Any:
@@ -263,7 +260,7 @@ def vjp(function: Function, *primals: Any, has_aux: bool = False) -> Any:
     inputs = _Inputs(primals, range(len(primals)), "vjp")
     with enable_grad():
         result = function(*inputs.args)
-    result, aux = result if has_aux else (result, None)
+    result, aux = pair_of(result, "vjp") if has_aux else (result, None)
     outs, out_spec = flatten(result)
     keep, _ = _reach(outs, inputs.leaves)
     inputs.done()
@@ -376,10 +373,12 @@ def jacobian(function: Function, argnums: int | Sequence[int] = 0, mode: str = "
 
         return jacobian_of
 
-    return _derived(function, ("jacobian", _hashable(argnums), mode, chunk_size), make)
+    return _derived(function, ("jacobian", argument_numbers(argnums, "jacobian"), mode, chunk_size), make)
 
 
 def _forward_jacobian(of_leaves: Function, inputs: _Inputs, chunk_size: int | None) -> Any:
+    if not inputs.originals:
+        raise ValueError("jacobian: the arguments to differentiate hold no arrays")
     columns: list[list[Any]] = []
     out_spec: Any = None
     for k, x in enumerate(inputs.originals):
@@ -468,5 +467,7 @@ def hessian(function: Function, argnums: int | Sequence[int] = 0, chunk_size: in
            [2., 0.]])
     """
     return _derived(
-        function, ("hessian", _hashable(argnums), chunk_size), lambda f: jacobian(grad(f, argnums), argnums, "forward", chunk_size)
+        function,
+        ("hessian", argument_numbers(argnums, "hessian"), chunk_size),
+        lambda f: jacobian(grad(f, argnums), argnums, "forward", chunk_size),
     )

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .checks import pair_of
 from .dtypes import is_differentiable
 from .errors import DTypeError, ShapeError
 from .ir.dispatch import STATE
@@ -55,7 +56,7 @@ def _push(
             box = _primal(x)
             duals.append(box.face._dual(box, _direction(t, box), level))
         result = function(*unflatten(spec, duals))
-        result, aux = result if has_aux else (result, None)
+        result, aux = pair_of(result, "jvp") if has_aux else (result, None)
         outs, out_spec = flatten(result)
         primal_outs, tangent_outs = [], []
         for o in outs:

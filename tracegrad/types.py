@@ -36,7 +36,7 @@ class ArrayType:
         return integers.product(self.shape)
 
     def __str__(self) -> str:
-        return f"{SHORT[self.dtype.name]}[{', '.join(map(str, self.shape))}]{'~' if self.weak else ''}"
+        return f"{SHORT.get(self.dtype.name, self.dtype.name)}[{', '.join(map(str, self.shape))}]{'~' if self.weak else ''}"
 
     def with_shape(self, shape: Shape) -> ArrayType:
         return ArrayType(self.dtype, shape)

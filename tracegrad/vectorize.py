@@ -9,6 +9,7 @@ import numpy as np
 import optree
 
 from .autograd.hooks import boxed
+from .checks import describe
 from .errors import ShapeError
 from .ir.dispatch import STATE
 from .ir.evaluate import evaluate_batched
@@ -103,7 +104,8 @@ def prefix_axes(prefix: Any, tree: Any) -> list[int | None]:
     """A tree prefix of axes as one axis per leaf of `tree`."""
     if prefix is None or isinstance(prefix, int):
         return [prefix] * len(flatten(tree)[0])
-    flatten(tree)
     spec = flatten(tree)[1]
+    if not all(x is None or isinstance(x, int) for x in optree.tree_leaves(prefix, is_leaf=lambda x: x is None, namespace="tracegrad")):
+        raise TypeError(f"vmap: in_axes and out_axes are integers, None, or trees of them, not {describe(prefix)}")
     whole = optree.tree_broadcast_prefix(prefix, unflatten(spec, [0] * spec.num_leaves), is_leaf=lambda x: x is None, namespace="tracegrad")
     return optree.tree_leaves(whole, is_leaf=lambda x: x is None, namespace="tracegrad")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from .failures import REFUSED, array, at_fault, called, explained, explained_here, named
+from .failures import REFUSED, argument_numbers, array, at_fault, called, explained, explained_here, named, pair_of
 from .kinds import describe, fault_of_array
 from .publish import check_methods, checked, has_failure_path, publish, quick
 
 __all__ = [
     "REFUSED",
+    "argument_numbers",
     "array",
     "at_fault",
     "called",
@@ -19,6 +20,7 @@ __all__ = [
     "fault_of_array",
     "has_failure_path",
     "named",
+    "pair_of",
     "publish",
     "quick",
 ]

@@ -85,9 +85,12 @@ def explained(error: Exception, name: str, function: Callable[..., Any], args: t
     origin = _Origin(error)
     if origin.users or isinstance(error, _SPEAKING):
         return error
+    if getattr(error, "found_at_fault", False):
+        # By a public function that this one calls: it may have been an argument of ours.
+        return at_fault(error, name, function, args, kwargs) or named(error, name)
     if origin.said and not origin.converting and (type(error) in _NAMED or isinstance(error, RuntimeError)):
         return named(error, name)
-    return at_fault(error, name, function, args, kwargs) or named(error, name)
+    return at_fault(error, name, function, args, kwargs) or _unfit(error, name, function, args, kwargs)
 
 
 def at_fault(error: Exception, name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception | None:
@@ -97,18 +100,32 @@ def at_fault(error: Exception, name: str, function: Callable[..., Any], args: tu
         return None
     try:
         given = list(arguments_of(signature, args, kwargs))
-    except TypeError as wrong:
-        return TypeError(f"{name}: {wrong}. It is called as {name.rpartition('.')[2]}{_spelled(signature)}")
+    except TypeError as mismatch:
+        return TypeError(f"{name}: {mismatch}. It is called as {name.rpartition('.')[2]}{_spelled(signature)}")
     # What looked for an attribute of an array or a Tensor, or calculated with one, was given something else: a number, a list.
     levels = {AttributeError: (ARRAY, SHAPED, TENSOR), TypeError: (ARRAY, SHAPED, REALS)}
     for least in levels.get(type(error), (ARRAY,)):
         for parameter, value in given:
             found = fault(parameter, value, least)
             if found:
-                return TypeError(f"{name}: {parameter.name} {found}")
+                wrong = TypeError(f"{name}: {parameter.name} {found}")
+                wrong.found_at_fault = True  # type: ignore[attr-defined]
+                return wrong
     if _TOO_LARGE.search(str(error)):
         return ValueError(f"{name}: {_list_of(given)} would make an array of more elements than memory can hold")
     return None
+
+
+def _unfit(error: Exception, name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception:
+    """The error of arguments of which each is what it must be, but which do not go together."""
+    signature = signature_of(function)
+    if signature is None or not isinstance(error, (TypeError, ValueError, LookupError, AttributeError, ArithmeticError)):
+        return named(error, name)
+    given = ", ".join(f"{p.name} is {describe(value)}" for p, value in arguments_of(signature, args, kwargs))
+    kind = next((kind for kind in (ShapeError, IndexError, ValueError) if isinstance(error, kind)), TypeError)
+    made = kind(f"{name}: the arguments do not fit together: {given} ({type(error).__name__}: {error})")
+    made.__cause__ = error
+    return made
 
 
 _TOO_LARGE = re.compile("Maximum allowed|array is too big|too large to convert|Unable to allocate|maximum supported dimension")
@@ -182,6 +199,21 @@ def _arguments(frame: FrameType) -> tuple[tuple[Any, ...], dict[str, Any]]:
 def register(function: types.FunctionType, name: str) -> None:
     """Let shared checks know a public function that has no failure path."""
     _CALLED.setdefault(function.__code__, []).append((name, function))
+
+
+def pair_of(result: Any, who: str) -> tuple[Any, Any]:
+    """What a function gives with `has_aux`: its result and something besides."""
+    if not isinstance(result, (tuple, list)) or len(result) != 2:
+        raise TypeError(f"{who}: with has_aux the function must return a pair (result, aux), not {describe(result)}")
+    return result[0], result[1]
+
+
+def argument_numbers(given: Any, who: str, what: str = "argnums") -> Any:
+    """The numbers of arguments: an integer, or a tuple of them."""
+    numbers = given if isinstance(given, (list, tuple, range)) else (given,)
+    if not all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in numbers):
+        raise TypeError(f"{who}: {what} is {describe(given)}; it must be an integer or a sequence of integers")
+    return tuple(numbers) if numbers is given else given
 
 
 def array(x: Any) -> np.ndarray[Any, Any]:

@@ -42,7 +42,7 @@ def checked(function: F, name: str = "") -> F:
             found = explained(error, known, function, args, kwargs)
             if found is error:
                 raise
-            raise found from None
+            raise found from found.__cause__
 
     return has_failure_path(call)  # type: ignore[return-value]
 
@@ -101,7 +101,7 @@ def _construct(function: Callable[..., None]) -> Callable[..., None]:
             found = explained(error, type(self).__name__, function, (self, *args), kwargs)
             if found is error:
                 raise
-            raise found from None
+            raise found from found.__cause__
 
     return has_failure_path(construct)
 

@@ -12,6 +12,7 @@ from .. import ops
 from .._codegen import integers
 from ..autograd.mode import MODE
 from ..autograd.tape import record
+from ..checks import REFUSED, explained_here
 from ..devices import share_memory
 from ..errors import ShapeError
 from ..ir.dispatch import STATE, Value, bind
@@ -120,16 +121,19 @@ class TensorShapes(Value):
 
     def view(self: Any, *shape: Any) -> Any:
         """The same memory under another shape."""
-        sizes = sizes_of(shape)
-        data = self._data
-        result = results.reshape(self, sizes)
-        if not isinstance(data, Var) and data.size and not share_memory(result._data, data):
-            raise RuntimeError(
-                "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
-                "contiguous "
-                "subspaces). Use .reshape(...) instead."
-            )
-        return result
+        try:
+            sizes = sizes_of(shape)
+            data = self._data
+            result = results.reshape(self, sizes)
+            if not isinstance(data, Var) and data.size and not share_memory(result._data, data):
+                raise RuntimeError(
+                    "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+                    "contiguous "
+                    "subspaces). Use .reshape(...) instead."
+                )
+            return result
+        except REFUSED as error:
+            raise explained_here(error) from error.__cause__
 
     def view_as(self: Any, other: Any) -> Any:
         """The same memory under the shape of `other`."""
@@ -137,15 +141,18 @@ class TensorShapes(Value):
 
     def reshape(self: Any, *shape: Any) -> Any:
         """The same elements under another shape."""
-        sizes = sizes_of(shape)
-        if self._base is not None:
-            self._refresh()
-        data = self._data
-        if type(data) is np.ndarray and reshape_op.eager is not None:
-            params = reshaped(data.shape, sizes)
-            params = {"shape": data.shape} if params is None else params
-            return reshape_op.eager(self, params, data.reshape(params["shape"]))
-        return results.reshape(self, sizes)
+        try:
+            sizes = sizes_of(shape)
+            if self._base is not None:
+                self._refresh()
+            data = self._data
+            if type(data) is np.ndarray and reshape_op.eager is not None:
+                params = reshaped(data.shape, sizes)
+                params = {"shape": data.shape} if params is None else params
+                return reshape_op.eager(self, params, data.reshape(params["shape"]))
+            return results.reshape(self, sizes)
+        except REFUSED as error:
+            raise explained_here(error) from error.__cause__
 
     def reshape_as(self: Any, other: Any) -> Any:
         """The same elements under the shape of `other`."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from .._codegen import integers
 from .._codegen import lowering as lower
-from ..checks import describe
+from ..checks import REFUSED, describe, explained_here
 from ..devices import to_host
 from ..dtypes import INT64, check, is_differentiable, kind_of, promote
 from ..errors import ConcretizationError, ShapeError
@@ -63,7 +63,10 @@ def _shape(shape: Any) -> tuple[Int, ...]:
         if isinstance(shape, (int, np.integer, integers.Integer)) or (ndim_of(shape) == 0 and hasattr(shape, "__index__"))
         else shape
     )
-    result = tuple(_size(s) for s in sizes)
+    try:
+        result = tuple(_size(s) for s in sizes)
+    except REFUSED as error:
+        raise explained_here(error) from error.__cause__
     for s in result:
         if isinstance(s, int) and s < 0:
             raise ShapeError(f"sizes cannot be negative, got the shape {result}")

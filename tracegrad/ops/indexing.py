@@ -148,7 +148,7 @@ def _entry(item: Any) -> Any:
         return int(item)
     if isinstance(item, (list, tuple, range)):
         # An empty list means no elements, of integer kind; boxed entries are joined by the caller's own stack.
-        item = np.asarray(item)
+        item = as_array(item)
         item = item.astype(np.int64) if item.size == 0 else item
     if not hasattr(item, "dtype"):
         if hasattr(item, "__index__"):

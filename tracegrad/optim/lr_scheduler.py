@@ -6,6 +6,7 @@ A jitted training step reads the rate at each call, so a schedule between the ca
 from __future__ import annotations
 
 import math
+import operator
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -111,7 +112,7 @@ class MultiStepLR(LRScheduler):
     """The rate times `gamma` at each of the milestones."""
 
     def __init__(self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1) -> None:
-        self.milestones, self.gamma = Counter(milestones), gamma
+        self.milestones, self.gamma = Counter([operator.index(m) for m in milestones]), gamma
         super().__init__(optimizer, last_epoch)
 
     def rates(self) -> list[Any]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..autograd.tape import End, Node, next_number
+from ..checks import array
 from ..devices import Device, DeviceArray
 from ..dtypes import SHORT, SUPPORTED, is_differentiable, of_another_library
 from ..errors import DTypeError, TracegradError
@@ -312,6 +313,8 @@ def check_leaf(x: Any, who: str) -> None:
     current(x)
     if isinstance(x, (Boxed, bool, int, float, complex, np.generic)):
         dtype = getattr(x, "dtype", None)
+        if isinstance(x, int) and not -(2**63) <= x < 2**64:
+            raise OverflowError(f"{who} the integer {x}, which fits none of the dtypes of arrays")
     elif isinstance(x, np.ndarray):
         dtype = plain_array(x, who).dtype
     elif hasattr(x, "__index__") and type(x).__name__ == "Integer":
@@ -343,9 +346,7 @@ def leaf_type(x: Any) -> ArrayType:
         return refreshed(x).array_type
     if isinstance(x, (np.ndarray, np.generic)):
         return ArrayType(x.dtype.newbyteorder("="), x.shape)
-    dtype = np.asarray(x).dtype
-    if dtype.hasobject:
-        raise OverflowError(f"the integer {x} fits none of the dtypes of arrays")
+    dtype = array(x).dtype
     return ArrayType(dtype, (), weak=True)
 
 

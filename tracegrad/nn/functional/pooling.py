@@ -189,6 +189,8 @@ def _adaptive(name: str, axes: int, input: Any, output_size: Any, combine: Calla
     if len(input.shape) not in (axes + 1, axes + 2):
         raise RuntimeError(f"{name}: expected an input of {axes + 1} or {axes + 2} axes, but its shape is {show(input.shape)}")
     wanted: Sequence[Any] = (output_size,) * axes if output_size is None or isinstance(output_size, int) else tuple(output_size)
+    if any(isinstance(m, int) and m >= 2**31 for m in wanted):
+        raise RuntimeError(f"{name}: output_size {output_size} is more than memory can hold")
     x = input
     for k, m in enumerate(wanted):
         axis = len(x.shape) - axes + k
