@@ -116,7 +116,7 @@ def test_backward_errors() -> None:
         y.backward(tg.ones(2))
     with pytest.raises(RuntimeError, match="does not require grad and does not have a grad_fn"):
         tg.ones(1).backward()
-    with pytest.raises(TypeError, match="a sequence of them is wanted, not the number 3.0"):
+    with pytest.raises(TypeError, match=r"a sequence of them is wanted, not the number 3\.0"):
         y.backward(3.0)
     with pytest.raises(TypeError, match="either Tensors or None, but got float"):
         backward([y], [3.0])

@@ -23,7 +23,6 @@ from .lines import user_line as user_line
 from .op import Op
 from .operands import plain_array
 
-
 COMPARED = 1 << 16
 """Up to so many bytes a trace looks whether an array was written to after it was used."""
 
