@@ -153,6 +153,7 @@ def trace_function(
     # What only the trace itself held is now held by the captures alone.
     del boxes, args, kwargs, result, leaves, results, before, changed, kept
     trace.captures.clear()
+    trace.contents.clear()
     if trace.live and (any(s.tracked for s in standing) or any(isinstance(x, Boxed) and x._on_tape() for x in captures)):
         graph = cut_history(graph, trace.live, history)
     graph, kept = fold_constants(graph, captures)
