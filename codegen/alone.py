@@ -21,6 +21,8 @@ COMPILING = lock()
 PATIENCE = 120.0
 """Seconds that a fork waits at most; what then still compiles is waiting for something itself."""
 _HELD: list[list[Any]] = []
+ASKED = threading.local()
+"""`frame`: in a thread that works for another one, where that one waits."""
 
 
 def uninterrupted(run: Callable[[], T]) -> T:
@@ -30,8 +32,10 @@ def uninterrupted(run: Callable[[], T]) -> T:
         return run()
     found: list[T] = []
     failed: list[BaseException] = []
+    waiting = sys._getframe(1)
 
     def work() -> None:
+        ASKED.frame = waiting
         with COMPILING:
             try:
                 found.append(run())
@@ -72,4 +76,4 @@ def _go_on() -> None:
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_wait, after_in_parent=_go_on, after_in_child=_go_on)
 
-__all__ = ["COMPILING", "imported", "uninterrupted"]
+__all__ = ["ASKED", "COMPILING", "imported", "uninterrupted"]

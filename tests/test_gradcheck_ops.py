@@ -27,7 +27,7 @@ from tracegrad.registry import ALL_OPS
 ROWS = [case for case in CASES if case.order >= 2]
 PIECEWISE_CONSTANT = {"ceil", "floor", "floor_divide", "rint", "sign", "trunc", "half_turn"}
 """Their rules say that the derivative is zero: see test_zero_derivatives, and test_angle for half_turn (the angle of a real number)."""
-WITH_A_GRAPH = {"call", "custom_function", "custom_jvp", "custom_vjp", "identity", "implicit"}
+WITH_A_GRAPH = {"call", "custom_function", "custom_jvp", "custom_vjp", "implicit"}
 """They stand above the op table, since their parameter is a function of the user's: see test_operations_with_a_graph."""
 NOT_BY_THE_NUMBERS = {"once_differentiable", "overwritten"}
 """The one refuses second derivatives (test_once_differentiable); the other stands for a write that was not recorded: its rule follows the

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any
 
 import llvmlite
@@ -25,6 +25,7 @@ import numpy as np
 import scipy
 from numba.core import config
 
+from ..alone import ASKED
 from .cache_entry import DamagedError, Entry, pack, unpack
 from .cache_folder import opened
 
@@ -131,10 +132,19 @@ def _tell(root: Path, error: OSError) -> None:
     if root in _TOLD:
         return
     _TOLD.add(root)
-    level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("tracegrad", "contextlib"):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(f"tracegrad cannot use the folder {root} for compiled code: {error}. {ADVICE}", RuntimeWarning, stacklevel=level)
+    text = f"tracegrad cannot use the folder {root} for compiled code: {error}. {ADVICE}"
+    frame: FrameType | None = sys._getframe()
+    # What compiles has a thread of its own, which somebody waits for.
+    waiting = getattr(ASKED, "frame", None)
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("tracegrad", "contextlib", "threading"):
+        frame = frame.f_back
+        if frame is None:
+            frame, waiting = waiting, None
+    if frame is None:
+        warnings.warn(text, RuntimeWarning, stacklevel=1)
+    else:
+        registry = frame.f_globals.setdefault("__warningregistry__", {})
+        warnings.warn_explicit(text, RuntimeWarning, frame.f_code.co_filename, frame.f_lineno, registry=registry)
 
 
 def cache_info(root: Path) -> dict[str, int]:
