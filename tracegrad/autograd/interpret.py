@@ -19,7 +19,7 @@ from .mode import MODE
 from .saved import SAVING
 from .tape import Node, record, resave
 from .versions import born
-from .written import fits, write_out
+from .written import fits, fresh, write_out
 
 
 def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -139,8 +139,9 @@ def _boxed(face: Any, data: Any, node: Node | None, nr: int) -> Any:
         if kind is not np.ndarray and kind is not DeviceArray:
             data = np.asarray(data)
         differentiable = node is not None and data.dtype.kind in "fc"
-    box = face(data, differentiable)
+    box = fresh(face, data)
     if differentiable:
+        box._requires_grad = True
         box._grad_fn = node
         box._output_nr = nr
     return box
