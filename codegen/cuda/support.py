@@ -73,9 +73,38 @@ class _Here:
 
 
 if SIMULATED:
+    import threading
+
     from numba.cuda.simulator.kernel import _get_kernel_context as _context
+    from numba.cuda.simulator.kernelapi import FakeCUDAShared
 
     cuda = _Here()
+
+    class _Allocations(dict[Any, Any]):
+        """The shared arrays of a block. The simulator looks for one and then makes it, and two threads that did so at once would each have
+        their own: who finds none keeps the others waiting until it has made one."""
+
+        def __init__(self) -> None:
+            self.making = threading.Lock()
+
+        def get(self, key: Any, default: Any = None) -> Any:
+            if key not in self:
+                self.making.acquire()
+                if key in self:
+                    self.making.release()
+            return super().get(key, default)
+
+        def __setitem__(self, key: Any, value: Any) -> None:
+            super().__setitem__(key, value)
+            self.making.release()
+
+    _made = FakeCUDAShared.__init__
+
+    def _with_one_array_each(self: Any, size: Any) -> None:
+        _made(self, size)
+        self._allocations = _Allocations()
+
+    FakeCUDAShared.__init__ = _with_one_array_each
 
 
 def on_device(function: Any) -> Any:
