@@ -5,12 +5,53 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 # Before anything imports the package, and for the subprocesses that tests start.
 _FOLDER = tempfile.mkdtemp(prefix="tracegrad-tests-")
 os.environ["TRACEGRAD_CACHE_DIR"] = _FOLDER
+
+
+def settings() -> dict[str, Any]:
+    """What of the process and the thread every test must find and leave as a fresh process has it."""
+    import tracegrad as tg
+    from tracegrad.config import deterministic
+    from tracegrad.ir.dispatch import STATE
+
+    return {
+        "default dtype": tg.default_dtype().name,
+        "recording": tg.is_grad_enabled(),
+        "inference": tg.is_inference_mode_enabled(),
+        "anomaly detection": tg.autograd.is_anomaly_enabled(),
+        "deterministic": deterministic(),
+        "open traces": len(STATE.traces),
+        "open hooks and modes": STATE.special,
+    }
+
+
+FRESH = {
+    "default dtype": "float64",
+    "recording": True,
+    "inference": False,
+    "anomaly detection": False,
+    "deterministic": True,
+    "open traces": 0,
+    "open hooks and modes": 0,
+}
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    assert settings() == FRESH, "importing a test module changed settings of the process"
+
+
+@pytest.fixture(autouse=True)
+def settings_stay() -> Iterator[None]:
+    """A test that leaves a setting changed fails itself, not those that come after it."""
+    yield
+    assert settings() == FRESH
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
