@@ -90,7 +90,10 @@ def explained(error: Exception, name: str, function: Callable[..., Any], args: t
         return at_fault(error, name, function, args, kwargs) or named(error, name)
     if origin.said and not origin.converting and (type(error) in _NAMED or isinstance(error, RuntimeError)):
         return named(error, name)
-    return at_fault(error, name, function, args, kwargs) or _unfit(error, name, function, args, kwargs)
+    found = at_fault(error, name, function, args, kwargs)
+    if found is None and isinstance(error, np.linalg.LinAlgError):
+        return named(error, name)  # about the numbers, and callers catch it
+    return found or _unfit(error, name, function, args, kwargs)
 
 
 def at_fault(error: Exception, name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception | None:

@@ -147,6 +147,8 @@ def _entry(item: Any) -> Any:
     if isinstance(item, (int, np.integer)):
         return int(item)
     if isinstance(item, (list, tuple, range)):
+        if any(part is None or part is Ellipsis or isinstance(part, slice) for part in item):
+            raise IndexError("an index must be an integer, a slice, None, ..., or an array. Several indices are a tuple, not a list.")
         # An empty list means no elements, of integer kind; boxed entries are joined by the caller's own stack.
         item = as_array(item)
         item = item.astype(np.int64) if item.size == 0 else item
@@ -155,8 +157,7 @@ def _entry(item: Any) -> Any:
             return operator.index(item)
         raise IndexError(f"an index must be an integer, a slice, None, ..., or an array of integers or booleans, not {type(item).__name__}")
     if item.dtype.kind not in "biu":
-        advice = "Several indices are a tuple, not a list." if item.dtype.kind == "O" else "Convert with .astype(int)."
-        raise IndexError(f"arrays used as indices must be of integer or boolean dtype, not {item.dtype}. {advice}")
+        raise IndexError(f"arrays used as indices must be of integer or boolean dtype, not {item.dtype}. Convert with .astype(int).")
     if ndim_of(item) == 0 and item.dtype.kind != "b" and not (isinstance(item, Value) and (STATE.traces or isinstance(item._data, Var))):
         return int(concrete(item, "", ""))
     return item
