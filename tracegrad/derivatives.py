@@ -19,7 +19,7 @@ from .checks import argument_numbers, pair_of
 from .devices import DeviceArray
 from .dtypes import is_differentiable
 from .errors import ConcretizationError, DTypeError, ShapeError
-from .forward import jvp
+from .forward import apart, jvp
 from .ir.dispatch import STATE
 from .ir.trace import user_line
 from .jit import Jitted
@@ -249,7 +249,8 @@ def grad(function: Function, argnums: int | Sequence[int] = 0, has_aux: bool = F
 def vjp(function: Function, *primals: Any, has_aux: bool = False) -> Any:
     """`(result, pullback)`: the result, and a function from a cotangent of the result to a tuple of cotangents, one per argument.
 
-    The pullback may be called any number of times. With `has_aux`: `(result, pullback, aux)`.
+    The pullback may be called any number of times, and keeps what it needs: arguments and results may be written to.
+    With `has_aux`: `(result, pullback, aux)`.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -257,7 +258,7 @@ def vjp(function: Function, *primals: Any, has_aux: bool = False) -> Any:
     >>> pullback(np.array([1.0, 3.0]))
     (array([1., 3.]),)
     """
-    inputs = _Inputs(primals, range(len(primals)), "vjp")
+    inputs = _Inputs(apart(primals), range(len(primals)), "vjp")
     with enable_grad():
         result = function(*inputs.args)
     result, aux = pair_of(result, "vjp") if has_aux else (result, None)
@@ -280,8 +281,10 @@ def vjp(function: Function, *primals: Any, has_aux: bool = False) -> Any:
         found = gradient(outs, inputs.leaves, cts, create_graph=track, retain_graph=True)
         return unflatten(inputs.spec, [_own(zeros(x.array_type) if g is None else g, x) for g, x in zip(found, inputs.leaves, strict=True)])
 
-    value = unflatten(out_spec, [_release(o, keep) for o in outs])
-    return (value, pullback, map_leaves(lambda a: _release(a, keep), aux)) if has_aux else (value, pullback)
+    value = unflatten(out_spec, [apart(_release(o, keep), tracked=False) for o in outs])
+    if not has_aux:
+        return value, pullback
+    return value, pullback, map_leaves(lambda a: apart(_release(a, keep), tracked=False) if isinstance(a, Boxed) else a, aux)
 
 
 def hvp(function: Function, primals: Any, tangents: Any, *rest: Any, **kwargs: Any) -> Any:

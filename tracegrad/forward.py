@@ -12,10 +12,11 @@ from .dtypes import is_differentiable
 from .errors import DTypeError, ShapeError
 from .ir.dispatch import STATE
 from .ir.evaluate import evaluate
+from .ir.graph import Var
 from .ir.levels import forward_level
 from .ir.trace import Trace, user_line
 from .ops import convert
-from .tensor import Array, Boxed, inside
+from .tensor import Array, Boxed, Tensor, inside
 from .transforms.tracing import check_leaf, cut_history, history_of, plain
 from .tree import flatten, map_leaves, unflatten
 from .types import ArrayType
@@ -85,6 +86,18 @@ def _direction(t: Any, x: Boxed) -> Any:
     return convert(t if isinstance(t, Boxed) else np.asarray(t), x.dtype)
 
 
+def apart(tree: Any, tracked: bool = True) -> Any:
+    """A tree whose arrays, and Tensors (`tracked`: also those with a history), are copies, so that what is kept of them for later stays as it
+    is; in a trace, itself."""
+
+    def copied(x: Any) -> Any:
+        if isinstance(x, np.ndarray):
+            return np.array(x)
+        return x.clone() if isinstance(x, Tensor) and not isinstance(x._data, Var) and (tracked or not x._requires_grad) else x
+
+    return tree if STATE.traces else map_leaves(copied, tree)
+
+
 def _zero_like(x: Any) -> Any:
     dtype = x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
     return np.zeros(getattr(x, "shape", ()), dtype if is_differentiable(dtype) else np.float64)
@@ -93,7 +106,8 @@ def _zero_like(x: Any) -> Any:
 def linearize(function: Function, *primals: Any) -> Any:
     """`(result, pushforward)`: the result, and the derivative at `primals` as a linear function of tangents.
 
-    The function runs once; what depends on the tangents is kept as a graph, which the pushforward evaluates.
+    The function runs once; what depends on the tangents is kept as a graph, which the pushforward evaluates. Arrays that the function
+    got, read or returned may be written to afterwards.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -104,13 +118,14 @@ def linearize(function: Function, *primals: Any) -> Any:
     if STATE.traces or STATE.levels:
         # An enclosing trace merges what is computed twice; the tangents of an enclosing jvp must reach the pushforward.
         return function(*primals), lambda *tangents: jvp(function, primals, tangents)[1]
-    values, spec = flatten(primals)
+    values, spec = flatten(apart(primals))
     boxes = [_primal(x) for x in values]
     trace = Trace("linear", aside=True)
     directions = [Array(trace.input(ArrayType(b.dtype, b.shape))) for b in boxes]
     outs, tangents_of_outs, out_spec, _ = _push(function, boxes, directions, spec, aside=trace)
     history = [history_of(t, trace) for t in tangents_of_outs]
-    graph, known = trace.finish(tangents_of_outs, "linearize")
+    graph, captured = trace.finish(tangents_of_outs, "linearize")
+    known = apart(captured)
     # What a derivative inside read without recording it has no history for the pushforward either.
     graph = cut_history(graph, trace.live, history)
 
@@ -121,4 +136,4 @@ def linearize(function: Function, *primals: Any) -> Any:
         found = evaluate(graph, [*[_direction(t, b) for t, b in zip(given, boxes, strict=True)], *known])
         return unflatten(out_spec, [plain(t) for t in found])
 
-    return unflatten(out_spec, [plain(o) for o in outs]), pushforward
+    return unflatten(out_spec, [apart(plain(o), tracked=False) for o in outs]), pushforward

@@ -217,7 +217,7 @@ def test_words_of_programs(first: str) -> None:
 def test_a_checkpoint_in_a_forward_rule() -> None:
     """What the rule was differentiated by is done when the function runs again: an error, no wrong number."""
     word = ("tensors", "custom_jvp", "derivative of a checkpoint", "cond")
-    with pytest.raises(CheckpointError, match="different number of tensors"):
+    with pytest.raises(CheckpointError):
         spelled(word, MORE, field)(X)
 
 

@@ -7,15 +7,19 @@ time one is needed the function runs again, on the same arguments and random num
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..ir.dispatch import STATE
+import numpy as np
+
+from ..ir.contents import digest
+from ..ir.dispatch import STATE, Value
 from ..ir.levels import as_of
+from ..ir.lines import user_line
 from ..ops.random import DEFAULT
 from ..types import show
 from .grad_mode import enable_grad
-from .saved import saved_tensors_hooks
+from .saved import SAVING, saved_tensors_hooks
 
 
 class CheckpointError(RuntimeError):
@@ -36,6 +40,8 @@ class _Run:
         """What is dual in the first run is dual in the second, though the derivative's forward mode has ended."""
         self.saved: list[tuple[Any, Any]] = []
         """Shape and dtype of each saved tensor."""
+        self.constants: list[int] = []
+        """Digests of what operations read that was not computed on the tape."""
         self.again: dict[int, Any] = {}
         """Tensors of the second run that were not handed out yet."""
         self.over = False
@@ -44,6 +50,11 @@ class _Run:
     def pack(self, tensor: Any) -> tuple[_Run, int]:
         self.saved.append((tuple(tensor.shape), tensor.dtype))
         return self, len(self.saved) - 1
+
+    def note(self, operand: Any) -> None:
+        found = _constant(operand)
+        if found is not None:
+            self.constants.append(found)
 
     @staticmethod
     def unpack(handle: tuple[_Run, int]) -> Any:
@@ -64,6 +75,17 @@ class _Run:
                 raise _Enough
             return len(found) - 1
 
+        expected = iter(self.constants)
+
+        def compare(operand: Any) -> None:
+            found = _constant(operand)
+            if found is not None and found != next(expected, found):
+                raise CheckpointError(
+                    f"{user_line()}: an array of shape {show(operand.shape)} that the function reads here holds something else than when "
+                    "it ran first: it was written to before backward, or is computed in another way each time. What is computed again "
+                    "must be the same: write into another array, or give the function a copy."
+                )
+
         now = DEFAULT.key.copy(), DEFAULT.counter.copy()
         if self.random is not None:
             DEFAULT.key[...], DEFAULT.counter[...] = self.random
@@ -73,6 +95,7 @@ class _Run:
                 as_of(self.levels),
                 enable_grad(),
                 saved_tensors_hooks(collect, found.__getitem__),
+                _watched(compare),
                 contextlib.suppress(_Enough),
             ):
                 self.call()
@@ -105,6 +128,24 @@ class _Run:
         found.clear()
 
 
+def _constant(operand: Any) -> int | None:
+    """A digest of an operand that was not computed on the tape; None of one that was, and of numbers."""
+    data = operand
+    if isinstance(operand, Value):
+        box: Any = operand
+        data = None if box._grad_fn is not None or box._tangents else box._data
+    return digest(data) if type(data) is np.ndarray else None
+
+
+@contextlib.contextmanager
+def _watched(watch: Callable[[Any], None]) -> Iterator[None]:
+    before, SAVING.watched = SAVING.watched, watch
+    try:
+        yield
+    finally:
+        SAVING.watched = before
+
+
 def rerun(
     call: Callable[[], Any],
     again: contextlib.AbstractContextManager[Any] | None = None,
@@ -119,7 +160,7 @@ def rerun(
     random      draw the same numbers from the shared generator
     """
     run = _Run(call, again or contextlib.nullcontext(), check, early_stop, random)
-    with saved_tensors_hooks(run.pack, run.unpack):
+    with saved_tensors_hooks(run.pack, run.unpack), _watched(run.note):
         result = call()
     run.over = True
     return result

@@ -17,11 +17,12 @@ from ..ir.trace import outside
 from ..types import show
 from .anomaly_mode import ANOMALY
 from .hooks import FACE, boxed
+from .lent import Lent
 from .mode import MODE
 
 Saved: TypeAlias = tuple[Any, Any, int]
-"""A value kept for a rule: its box (None where it has none, or is a result of the node itself; a `Packed` where a hook took it), its
-data, and the version that the box had (of a result: which one it is)."""
+"""A value kept for a rule: its box (None where it has none, or is a result of the node itself; a `Packed` where a hook took it; a `Lent`
+for a large array of the user's), its data, and the version that the box had (of a result: which one it is)."""
 
 BOX: list[Callable[..., Any]] = []
 """Makes a boxed value of raw data: BOX[0](data, grad_fn, output_nr); set by tensor.py, which stands above."""
@@ -36,6 +37,7 @@ MODIFYING = (
     "operations as this can lead to unexpected side-effects. Pack a modified copy of it instead."
 )
 Pair: TypeAlias = tuple[Callable[[Any], Any], Callable[[Any], Any]]
+"""A pack hook and its unpack hook."""
 
 
 class _Saving(threading.local):
@@ -43,6 +45,8 @@ class _Saving(threading.local):
 
     def __init__(self) -> None:
         self.pairs: tuple[Pair, ...] = ()
+        self.watched: Callable[[Any], None] | None = None
+        """Who wants to see the operands of recorded operations that nothing computed on the tape."""
         self.refused: str | None = None
         self.mutable: Mutations | None = None
 
@@ -60,6 +64,8 @@ def unpack(saved: Saved, create_graph: bool) -> Any:
         return data
     if isinstance(box, Packed):
         return box.opened(create_graph, box.edge)
+    if isinstance(box, Lent):
+        return box.opened()
     boxed: Any = box
     if boxed._base is not None:
         # A view whose base was written to since must not be taken for what it was when it was saved.
@@ -188,7 +194,7 @@ def packed(saved: Saved, pair: Pair) -> Saved:
     if not isinstance(data, (np.ndarray, DeviceArray)) or isinstance(box, Packed):
         return saved
     edge = None
-    if box is None:
+    if box is None or isinstance(box, Lent):
         tensor = FACE[0](data)
     else:
         # The box itself only where what it holds stays in its memory; others may hold something else tomorrow.

@@ -16,8 +16,9 @@ from ..ir.graph import Var
 from ..ir.op import Op, Rest
 from ..types import ArrayType, type_of
 from .hooks import NodeHooks, RemovableHandle, add_hook, hooks_of, leaf_hooks
+from .lent import lend
 from .names import SavedAttributes, name_of_node
-from .saved import Saved, pack_all
+from .saved import SAVING, Saved, pack_all
 
 next_number: Callable[[], int] = itertools.count(1).__next__
 """The tape's clock: producers were made before consumers. 0 is no number."""
@@ -270,6 +271,9 @@ def record(op: Op, inputs: Sequence[Any], params: dict[str, Any], outs: Sequence
             edges = [None if rule is None else e for rule, e in zip(vjp, edges, strict=True)]
     if plan is None or not wanted:
         return None
+    if STATE.special and SAVING.watched is not None and not STATE.traces:
+        for x in inputs:
+            SAVING.watched(x)
     # A box that will be replaced by a write remembers what it was when it was saved.
     saved: list[Saved] = []
     known = op.types_only
@@ -284,7 +288,8 @@ def record(op: Op, inputs: Sequence[Any], params: dict[str, Any], outs: Sequence
             versions = box._versions
             saved.append((box, box._data, 0 if versions is None else versions[0]))
         else:
-            saved.append((None, x, 0))
+            # A trace looks after what it captures itself.
+            saved.append((None, x, 0) if STATE.traces else lend(x))
     for k in plan.outputs:
         out = outs[k] if "out" not in known else None
         saved.append((None, np.asarray(out) if isinstance(out, np.generic) else out, k))

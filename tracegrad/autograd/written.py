@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 
 from ..checks import REFUSED
+from ..ir.contents import SMALL
 from ..ir.dispatch import NO_PARAMS, SPECIAL, STATE, Value
 from ..ir.op import Op
 from ..ir.operands import NUMBERS, STRANGE
 from .hooks import FACE
+from .lent import lend
 from .mode import MODE, OFF
 from .tape import NODE, Node, mark, next_number, plan_for
 from .versions import Uncounted, Versions
@@ -80,6 +82,7 @@ def write_out(op: Op, otherwise: Written, swapped: bool = False) -> Written:
         "NUMBERS": NUMBERS,
         "STRANGE": STRANGE,
         "mark": mark,
+        "lend": lend,
         "Versions": Versions,
         "Uncounted": Uncounted,
         "Node": Node,
@@ -169,13 +172,14 @@ def _text(op: Op, wanted: Sequence[int], swapped: bool) -> list[str]:
             saved = []
             for k in plan.inputs:
                 x = names[k]
+                private = f"type({x}) is ndarray and {x}.nbytes <= {SMALL}"
                 marked = [f"if {x}._past is None: mark({x})", f"v{k} = {x}._versions"]
                 triple = f"({x}, d{k}, 0 if v{k} is None else v{k}[0])"
                 if k in which:
                     put(depth, *marked)
                     saved.append(triple)
                 else:
-                    put(depth, f"if d{k} is {x}: s{k} = (None, {x}, 0)", "else:")
+                    put(depth, f"if d{k} is {x}: s{k} = (None, {x}.copy(), 0) if {private} else lend({x})", "else:")
                     put(depth + 1, *marked, f"s{k} = {triple}")
                     saved.append(f"s{k}")
             saved.extend("(None, out, 0)" for _ in plan.outputs)

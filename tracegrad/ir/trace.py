@@ -15,6 +15,7 @@ from ..devices import DeviceArray
 from ..dtypes import check
 from ..errors import EscapedValueError, TracegradError
 from ..types import SIZES, ArrayType, Sizes, type_of
+from .contents import SMALL, digest
 from .dispatch import STATE, Value
 from .forms import Forms
 from .graph import Atom, Graph, Literal, Node, Var
@@ -22,9 +23,6 @@ from .lines import FOREIGN as FOREIGN
 from .lines import user_line as user_line
 from .op import Op
 from .operands import plain_array
-
-COMPARED = 1 << 16
-"""Up to so many bytes a trace looks whether an array was written to after it was used."""
 
 
 class Trace:
@@ -45,8 +43,8 @@ class Trace:
         self.nodes: list[Node] = []
         self.sizes: Sizes = sizes or (STATE.traces[-1].sizes if STATE.traces else Sizes())
         self.captures: dict[Any, tuple[Var, Any]] = {}
-        self.contents: dict[Any, tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], str]] = {}
-        """Of captured arrays that are not large: what they held at their first use, and where that was."""
+        self.contents: dict[Any, tuple[np.ndarray[Any, Any], int, str]] = {}
+        """Of captured arrays: what they held at their first use, and where that was."""
         self.live: set[Var] = set()
         """The variables that the tape knows to depend on something that requires grad."""
         self.made: dict[int, Any] = {}
@@ -130,7 +128,8 @@ class Trace:
             found = self.captures[key] = (Var(type, getattr(data, "name", ""), self), (x, data))
             if isinstance(x, Value) and x._on_tape():
                 self.live.add(found[0])
-        if x.__class__ is np.ndarray and x.nbytes <= COMPARED and x.flags.writeable:
+        if x.__class__ is np.ndarray and x.flags.writeable and (x.nbytes <= SMALL or key not in self.contents):
+            # Large ones at their first use and at the end only: to look through them takes a while.
             self.unchanged(key, x)
         return found[0]
 
@@ -139,8 +138,8 @@ class Trace:
         reads it once, when it is called."""
         known = self.contents.get(key)
         if known is None:
-            self.contents[key] = x, x.copy(), user_line() if self.keep_lines else self.where
-        elif x.tobytes() != known[1].tobytes():
+            self.contents[key] = x, digest(x), user_line() if self.keep_lines else self.where
+        elif digest(x) != known[1]:
             raise TracegradError(
                 f"{known[2]}: an array of shape {x.shape} is used here, and written to later in {self.name}, which is traced: all that "
                 "used it would see what it holds in the end. Make a new array in place of writing into this one, or write into a "
