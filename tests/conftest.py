@@ -59,4 +59,5 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--golden", action="store_true", help="write the texts of tests/golden anew")
     parser.addoption("--soak", type=int, default=0, metavar="N", help="run N further random programs (tests/test_random_programs.py)")

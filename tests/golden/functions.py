@@ -1,0 +1,217 @@
+"""Functions whose graphs, programs and source are kept as text: between them they use every lowering, region and pass.
+
+Sizes are what decides between ways to run, so they are named here and not drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import tracegrad as tg
+
+
+class Golden(NamedTuple):
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    again: tuple[Any, ...] = ()
+    """Arguments of other sizes, called with before, so that what is kept is the code for all sizes."""
+
+
+def zeros(*shape: int, dtype: Any = np.float64) -> Any:
+    return np.zeros(shape, dtype)
+
+
+def logistic(w: Any, X: Any, y: Any) -> Any:
+    return np.mean(np.logaddexp(0.0, -y * (X @ w)))
+
+
+def softmax(a: Any) -> Any:
+    e = np.exp(a - np.max(a, 1, keepdims=True))
+    return e / np.sum(e, 1, keepdims=True)
+
+
+def cross_entropy(a: Any, label: Any) -> Any:
+    return -np.mean(np.log(softmax(a)[np.arange(label.shape[0]), label]))
+
+
+def rosenbrock(x: Any) -> Any:
+    return np.sum((1 - x[:-1]) ** 2 + 100 * (x[1:] - x[:-1] ** 2) ** 2)
+
+
+def lennard_jones(p: Any) -> Any:
+    d = p[:, None, :] - p[None, :, :]
+    r2 = np.sum(d * d, -1) + np.eye(p.shape[0])
+    inverse = 1 / r2**3
+    return np.sum(np.triu(inverse * inverse - inverse, 1))
+
+
+def pieces(x: Any, a: Any) -> Any:
+    return np.concatenate([x, a[0], x * 2]), np.pad(a, ((1, 0), (0, 2))), np.roll(x, 2), a[::-1, ::2]
+
+
+def ordered(x: Any, a: Any) -> Any:
+    return np.sort(x), np.argmax(a, 0), np.argmin(a), np.cumsum(a, 1), np.cumprod(x), np.median(x)
+
+
+def gathered(x: Any, k: Any) -> Any:
+    return np.sum(np.sin(x[k]) * np.arange(1.0, k.size + 1)) + np.sum(np.take_along_axis(x, np.argsort(x), 0)[:3] ** 2)
+
+
+def scattered(x: Any, k: Any, v: Any) -> Any:
+    y = x * 1
+    np.add.at(y, k, v * v)
+    y[1:3] = np.sin(v[:2])
+    return np.sum(y * y)
+
+
+def recurrent(w: Any, x: Any) -> Any:
+    return np.sum(tg.scan(lambda c, v: (np.tanh(w @ c + v), c), x[0], x)[0] ** 2)
+
+
+def newton(a: Any) -> Any:
+    return tg.while_loop(lambda c: np.abs(c * c - a) > 1e-12, lambda c: 0.5 * (c + a / c), a)
+
+
+def escape(c: Any) -> Any:
+    return tg.while_loop(lambda s: (s[0] * s[0] < 4.0) & (s[1] < 50), lambda s: (s[0] * s[0] + c, s[1] + 1), (c, 0))[0]
+
+
+def collatz(x: Any, n: Any) -> Any:
+    return tg.fori_loop(0, n, lambda k, c: tg.cond(c > 1.0, lambda c: np.sqrt(c) * x, lambda c: c * c + x, c), x)
+
+
+def chosen(i: Any, x: Any) -> Any:
+    return np.sum(tg.switch(i, [np.sin, lambda v: v * v, lambda v: np.cumsum(v)], x))
+
+
+def oscillator(p: Any) -> Any:
+    def step(k: Any, s: Any) -> Any:
+        q, v = s
+        v = v - 0.01 * p * np.sin(q)
+        return q + 0.01 * v, v
+
+    return tg.fori_loop(0, 100, step, (p, p * 0.5))[0]
+
+
+def many_oscillators(p: Any) -> Any:
+    return np.sum(tg.vmap(oscillator)(p) ** 2)
+
+
+def mixed_steps(x: Any, n: Any) -> Any:
+    return tg.vmap(collatz)(x, n)
+
+
+def filled(x: Any) -> Any:
+    h = np.zeros_like(x)
+    h[0] = x[0]
+    return np.sum(tg.fori_loop(1, x.size, lambda k, h: tg.index_update(h, k, np.sin(h[k - 1]) * x[k]), h))
+
+
+def eliminated(a: Any, b: Any) -> Any:
+    return np.sum(np.linalg.solve(a, b) ** 2) + np.linalg.slogdet(a)[1] + np.sum(np.linalg.cholesky(a @ a.T + np.eye(a.shape[0])))
+
+
+def filtered(y: Any, q: Any) -> Any:
+    a = np.array([[1.0, 1.0], [0.0, 1.0]])
+
+    def step(s: Any, y: Any) -> Any:
+        m, p = a @ s[0], a @ s[1] @ a.T + q * np.eye(2)
+        gain = np.linalg.solve(p + np.eye(2), p)
+        return (m + gain @ (y - m), p - gain @ p), None
+
+    m, p = tg.scan(step, (y[0], np.eye(2)), y)[0]
+    return np.sum(m * m) + np.trace(p)
+
+
+def checkpointed(x: Any) -> Any:
+    layer = tg.checkpoint(lambda x: np.tanh(np.sin(x) * 2.0))
+    return np.sum(layer(layer(x)))
+
+
+def crosswise(a: Any, b: Any) -> Any:
+    return a + np.sin(b.T), np.sum(a * b.T, 0)
+
+
+def narrow(X: Any, w: Any) -> Any:
+    return np.sum(np.exp(X @ w)) + np.sum(X[:, 0] * X[:, 2]) + np.sum(np.max(X, 1))
+
+
+def convolved(x: Any, w: Any) -> Any:
+    return np.sum(np.convolve(x, w, "same") ** 2)
+
+
+def window(x: Any, i: Any) -> Any:
+    return np.sum(x[i - 1 : i + 2] * np.array([1.0, -2.0, 1.0])) * x[i]
+
+
+def waves(z: Any) -> Any:
+    return np.real(np.sum(np.exp(1j * z) * np.conj(z)))
+
+
+def noisy(x: Any) -> Any:
+    return np.sum(x * tg.randn(x.size))
+
+
+def behind_a_loop(x: Any) -> Any:
+    return tg.fori_loop(0, 10, lambda k, c: c + np.sum(np.sin(x * k)), 0.0)
+
+
+def two_loops(x: Any) -> Any:
+    one = tg.scan(lambda c, v: (c * 0.5 + v, c), 0.0, x)[1]
+    two = tg.scan(lambda c, v: (c * 0.25 - v, c), 0.0, x)[1]
+    return one, two
+
+
+def products(a: Any, b: Any, v: Any) -> Any:
+    return a @ b @ v, np.einsum("ij,jk->", a, b), np.outer(v, v), np.sum(a @ b)
+
+
+def equations(a: Any) -> Any:
+    return np.sum(tg.root(lambda x: np.stack([x[0] ** 2 + x[1] - a, x[1] ** 3 - x[0]]), np.ones(2)))
+
+
+WHEN = np.array([0, 2, 2, 5])
+GOLDEN: dict[str, Golden] = {
+    "logistic_value_and_grad": Golden(tg.value_and_grad(logistic), (zeros(5), zeros(20, 5), zeros(20))),
+    "logistic_of_many_rows": Golden(tg.grad(logistic), (zeros(3), zeros(20_000, 3), zeros(20_000))),
+    "logistic_of_all_sizes": Golden(
+        tg.grad(logistic), (zeros(4), zeros(30, 4), zeros(30)), ((zeros(5), zeros(20, 5), zeros(20)), (zeros(6), zeros(25, 6), zeros(25)))
+    ),
+    "softmax": Golden(softmax, (zeros(4, 5),)),
+    "cross_entropy_grad": Golden(tg.grad(cross_entropy), (zeros(40, 10), zeros(40, dtype=np.int64))),
+    "rosenbrock_hessian": Golden(tg.hessian(rosenbrock), (zeros(7),)),
+    "rosenbrock_in_blocks": Golden(tg.value_and_grad(rosenbrock), (zeros(20_000),)),
+    "lennard_jones_value_and_grad": Golden(tg.value_and_grad(lennard_jones), (zeros(6, 3),)),
+    "pieces": Golden(pieces, (zeros(6), zeros(3, 4))),
+    "pieces_adjoint": Golden(tg.grad(lambda x, a: sum(np.sum(y * y) for y in pieces(x, a)), (0, 1)), (zeros(6), zeros(3, 4))),
+    "ordered": Golden(ordered, (zeros(9), zeros(4, 5))),
+    "gathered_grad": Golden(tg.grad(gathered), (zeros(8), WHEN)),
+    "scattered_grad": Golden(tg.grad(scattered, (0, 2)), (zeros(8), WHEN, zeros(4))),
+    "recurrent_grad": Golden(tg.grad(recurrent), (zeros(3, 3), zeros(20, 3))),
+    "newton_grad": Golden(tg.grad(newton), (2.0,)),
+    "newton_over_items": Golden(tg.vmap(tg.grad(newton)), (zeros(1000),)),
+    "escape_over_items": Golden(tg.vmap(escape), (zeros(1000),)),
+    "branches_in_a_loop_grad": Golden(tg.grad(collatz), (2.0, 10)),
+    "branches_over_items": Golden(mixed_steps, (zeros(500), zeros(500, dtype=np.int64))),
+    "chosen_grad": Golden(tg.grad(chosen, 1), (1, zeros(6))),
+    "many_oscillators_grad": Golden(tg.grad(many_oscillators), (zeros(5000),)),
+    "filled_grad": Golden(tg.grad(filled), (zeros(50),)),
+    "eliminated_grad": Golden(tg.grad(eliminated, (0, 1)), (zeros(6, 6), zeros(6))),
+    "filtered_grad": Golden(tg.grad(filtered), (zeros(30, 2), 0.1)),
+    "checkpointed_grad": Golden(tg.grad(checkpointed), (zeros(10),)),
+    "crosswise": Golden(crosswise, (zeros(300, 200), zeros(200, 300))),
+    "fortran_order": Golden(lambda a: np.sum(np.exp(a), 0) * 2, (np.asfortranarray(zeros(6, 4)),)),
+    "narrow_grad": Golden(tg.grad(narrow, (0, 1)), (zeros(10_000, 3), zeros(3))),
+    "convolved_grad": Golden(tg.grad(convolved, (0, 1)), (zeros(30), zeros(3))),
+    "window_grad": Golden(tg.grad(window), (zeros(9), 4)),
+    "waves_grad": Golden(tg.grad(waves), (zeros(5, dtype=np.complex128),)),
+    "single_precision": Golden(tg.value_and_grad(lambda x: np.sum(np.tanh(x) ** 2)), (zeros(9, dtype=np.float32),)),
+    "noisy_grad": Golden(tg.grad(noisy), (zeros(12),)),
+    "behind_a_loop_grad": Golden(tg.value_and_grad(behind_a_loop), (zeros(20),)),
+    "two_loops": Golden(two_loops, (zeros(25),)),
+    "products": Golden(products, (zeros(8, 8), zeros(8, 8), zeros(8))),
+    "equations_over_items": Golden(tg.vmap(equations), (zeros(1000),)),
+}
