@@ -179,6 +179,8 @@ class Integer:
         return getattr(ufunc, method)(*[BOX(x) if isinstance(x, Integer) else x for x in inputs], **options)
 
     def __str__(self) -> str:
+        if SHOWN is not None and SHOWN():
+            return str(self.__index__())
         text = ""
         for monomial, coefficient in self.terms:
             factors = [
@@ -234,6 +236,8 @@ RELATIONS: dict[str, Callable[[int], bool]] = {"==": lambda d: d == 0, "<": lamb
 # Who answers questions about symbolic sizes; set by the tracer (tracegrad/types.py), which records what it answered.
 DECIDE: Callable[[str, Int], bool] | None = None
 PIN: Callable[[Integer], int] | None = None
+SHOWN: Callable[[], bool] | None = None
+"""Whether a text is being made for the program that is traced, which pins the size; set by tracegrad/ir/trace.py."""
 BOX: Callable[[Integer], Any] | None = None
 """Makes a traced number of a size; set by tracegrad/tensor.py."""
 

@@ -279,7 +279,7 @@ class Watch:
             data = x._data
             if isinstance(data, Var) and data.trace is not trace and (is_left_over(data) or data.trace not in STATE.traces):
                 raise escaped(data, self._written_at(key, v.code), path, self.name)
-            if isinstance(x, Number):
+            if isinstance(x, Number) and x.old is not None:
                 return Output(x.kind)
             if isinstance(x, Tensor):
                 return Output(Tensor)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, NoReturn, Self
 
 import numpy as np
 
 from .captures import Place
 from .errors import ConcretizationError
+from .ir.dispatch import STATE
 from .ir.graph import Var
 from .ir.lines import asked_by_user, user_line
+from .ir.op import Op
+from .ir.operands import NUMBERS
+from .ir.trace import inside_of
 from .reach import CELL, ENTRY, ITEM, MISSING
 from .tensor import Array, Boxed, Tensor
 from .tree import unflatten
@@ -109,7 +113,8 @@ def _bind(bind: Callable[..., Any], unbind: Callable[..., Any], it: Any, key: An
 
 
 class Number(Array):
-    """A traced number in the place of a Python number: what would go wrong without a word because it is none is an error."""
+    """A traced number in the place of a Python number, or computed from such ones alone. That happens in the trace in which they are
+    inputs, also while the body of another one is traced: a counter that a mapped function raises is raised once."""
 
     __slots__ = ("kind", "old", "path")
     kind: type
@@ -123,22 +128,21 @@ class Number(Array):
 
     __hash__ = Array.__hash__
 
-    def __repr__(self) -> str:
-        if asked_by_user():
-            self._concrete("a text (print, str, format)", "Print it outside of the function.")
-        return f"<traced {self.path}>"
+    def _bind(self, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
+        trace = self._data.trace
+        own = all(x._data.trace is trace if type(x) is Number else type(x) in NUMBERS for x in inputs)
+        if not own or trace not in STATE.traces:
+            return super()._bind(op, inputs, params)
+        with inside_of(trace):
+            made = super()._bind(op, inputs, params)
+        if type(made) is Array and isinstance(made._data, Var) and made._data.type.weak and made.dtype.kind in _KINDS:
+            number = Number(made._data, made._requires_grad)
+            number.kind, number.old, number.path = _KINDS[made.dtype.kind], None, self.path
+            return number
+        return made
 
-    def __str__(self) -> str:
-        if asked_by_user():
-            self._concrete("a text (print, str, format)", "Print it outside of the function.")
-        return f"<traced {self.path}>"
 
-    def __format__(self, spec: str) -> str:
-        return (
-            self.__str__()
-            if not asked_by_user()
-            else str(self._concrete("a text (print, str, format)", "Print it outside of the function."))
-        )
+_KINDS: dict[str, type] = {"b": bool, "i": int, "f": float, "c": complex}
 
 
 class Log:

@@ -115,7 +115,7 @@ def _seen_by(trace: Trace, x: Any) -> Any:
 def _in_general(op: Op, *given: Any) -> Any:
     inputs = given[:-1]
     box: Any = next(x for x in inputs if isinstance(x, Value))
-    return interpret(box, op, inputs, given[-1])
+    return box._bind(op, inputs, given[-1])
 
 
 def results_of(node: Node | None, face: Any, outs: Sequence[Any], rest: Rest | None) -> tuple[Any, ...]:

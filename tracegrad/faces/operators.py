@@ -61,12 +61,20 @@ def _unknown(other: Any) -> Any:
     return NotImplemented
 
 
+def counts(x: Any) -> bool:
+    """Whether a list times this value is the list repeated, as it is for integers of Python, NumPy and torch, and is
+    not for NumPy's arrays."""
+    return x.shape == () and x.dtype.kind in "iu" and (x.boxes_everything or not x.writes_numbers)
+
+
 def _binary(function: Function) -> Any:
+    times = function is ops.mul
+
     def method(self: Any, other: Any) -> Any:
         if isinstance(other, OPERANDS):
             return function(self, other)
         if isinstance(other, (list, tuple)):
-            return function(self, array_of(other))
+            return other * self.__index__() if times and counts(self) else function(self, array_of(other))
         return _unknown(other)
 
     method.__name__ = function.__name__
@@ -74,7 +82,7 @@ def _binary(function: Function) -> Any:
 
 
 def _reflected(function: Function) -> Any:
-    title = REFLECTED.get(function.__name__)
+    title, times = REFLECTED.get(function.__name__), function is ops.mul
 
     def method(self: Any, other: Any) -> Any:
         if isinstance(other, OPERANDS):
@@ -83,7 +91,7 @@ def _reflected(function: Function) -> Any:
                 result._grad_fn.title = title
             return result
         if isinstance(other, (list, tuple)):
-            return function(array_of(other), self)
+            return other * self.__index__() if times and counts(self) else function(array_of(other), self)
         return _unknown(other)
 
     method.__name__ = function.__name__

@@ -14,6 +14,7 @@ from ..config import default_dtype
 from ..devices import to_host
 from ..ir.dispatch import STATE
 from ..ir.graph import Var
+from ..ir.trace import shown
 
 
 @dataclass
@@ -188,7 +189,7 @@ def tensor_repr(tensor: Any) -> str:
     suffixes: list[str] = []
     usual: tuple[Any, ...] = (default_dtype(), np.dtype(np.int64), np.dtype(np.bool_), np.result_type(default_dtype(), np.complex64))
     if isinstance(data, Var):
-        body = f"<traced {data.type}>"
+        body = shown(data)
     else:
         body = _body(data, len(prefix))
         if data.size == 0:
@@ -223,6 +224,4 @@ def array_repr(array: Any) -> str:
     """An ndarray's text, marked as traced or differentiated."""
     array._refresh()
     data = to_host(array._data)
-    if isinstance(data, Var):
-        return f"<traced {data.type}>"
-    return repr(data)
+    return shown(data) if isinstance(data, Var) else repr(data)

@@ -41,6 +41,29 @@ def _user_frame(frame: FrameType | None) -> FrameType | None:
     return inner
 
 
+TOOLS = frozenset(("pdb", "bdb", "cmd", "code", "reprlib", "traceback", "unittest", "pytest", "_pytest", "pluggy", "hypothesis")) | {
+    "IPython",
+    "ipykernel",
+    "debugpy",
+    "pydevd",
+    "_pydevd_bundle",
+    "coverage",
+}
+"""Modules that show values to whoever looks into a program that is running."""
+_TEXT = frozenset(("__repr__", "__str__", "__format__", "array_repr", "tensor_repr", "shown", "<lambda>"))
+
+
+def text_for_program() -> bool:
+    """Whether the text of a value that is being written is for the program, and not for a message of the library or
+    for somebody who looks at the program."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_name in _TEXT and frame.f_code.co_filename.startswith(OURS):
+        frame = frame.f_back
+    if frame is None or frame.f_code.co_filename.startswith(OURS):
+        return False
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0] not in TOOLS
+
+
 def asked_by_user() -> bool:
     """Whether the method that calls this was called by the user's code, not by the library or NumPy."""
     return not sys._getframe(2).f_code.co_filename.startswith(FOREIGN)

@@ -13,13 +13,14 @@ import numpy as np
 from .._codegen import integers
 from ..devices import DeviceArray
 from ..dtypes import check
-from ..errors import EscapedValueError, TracegradError
+from ..errors import ConcretizationError, EscapedValueError, TracegradError
 from ..types import SIZES, ArrayType, Sizes, type_of
 from .contents import SMALL, digest
 from .dispatch import STATE, Value
 from .forms import Forms
 from .graph import Atom, Graph, Literal, Node, Var
 from .lines import FOREIGN as FOREIGN
+from .lines import text_for_program
 from .lines import user_line as user_line
 from .op import Op
 from .operands import plain_array
@@ -59,6 +60,8 @@ class Trace:
         """By jitted function, what was traced of it for sizes that are symbols of this trace."""
         self.watch: Any = None
         """Who looks at the Python state that the function changes (state.py)."""
+        self.text = ""
+        """Where the program made a text of a value whose elements are not known, and of which type it is."""
         self.keep_lines = keep_lines
         self.where = ""
         self.note = ""
@@ -160,6 +163,8 @@ class Trace:
         """The graph, whose inputs are the declared ones and then the captures, and the captured objects in that order."""
         for key, (x, _, _) in self.contents.items():
             self.unchanged(key, x)
+        if self.text:
+            raise ConcretizationError(self.text)
         atoms = tuple([self.lift(x) for x in outputs])
         captured = list(self.captures.values())
         graph = Graph(self.name, (*self.inputs, *[v for v, _ in captured]), tuple(self.nodes), atoms, self.sizes, made_by)
@@ -185,6 +190,20 @@ def outside() -> Iterator[None]:
     if traces:
         STATE.traces, STATE.levels = [], traces[0].outer_levels
         SIZES.open.clear()
+    try:
+        yield
+    finally:
+        STATE.traces, STATE.levels, SIZES.open[:] = traces, levels, sizes
+
+
+@contextmanager
+def inside_of(trace: Trace) -> Iterator[None]:
+    """What runs in this block is recorded by this trace, which is open, and not by those that were opened inside of it."""
+    traces, levels, sizes = STATE.traces, STATE.levels, SIZES.open[:]
+    inner = traces[traces.index(trace) + 1 :]
+    if inner:
+        STATE.traces, STATE.levels = traces[: -len(inner)], inner[0].outer_levels
+        del SIZES.open[len(sizes) - len(inner) :]
     try:
         yield
     finally:
@@ -221,6 +240,19 @@ def _number(value: Any) -> Any:
     return operator.index(value) if isinstance(value, integers.Integer) else value
 
 
+def shown(var: Var) -> str:
+    """The text of a traced value. It would be the same at each call, so a trace in which the program makes one
+    ends in an error, unless it ends in one anyway: the text may stand in that."""
+    trace: Trace | None = var.trace
+    if trace is not None and not trace.text and trace in STATE.traces and text_for_program():
+        trace.text = (
+            f"{user_line()}: a text (print, str, an f-string) needs the value of a traced array ({var.type}), which is not known "
+            "while the function is traced, so that each call would have the same text. Return the value and print it outside of "
+            "the compiled function; its shape and dtype can be printed inside."
+        )
+    return f"<traced {var.type}>"
+
+
 def is_left_over(var: Var) -> bool:
     """Whether a variable belongs to a trace that is closed, or that another thread has open."""
     trace = var.trace
@@ -242,3 +274,6 @@ def left_over(var: Var) -> EscapedValueError:
         "list, an attribute or a global inside a loop's body, a branch or a function given to jit or vmap, where it stands for the values of "
         "all calls. Return it from that function: as its result, as part of a loop's carry, or as what tg.scan stacks."
     )
+
+
+integers.SHOWN = lambda: bool(STATE.traces) and text_for_program()
