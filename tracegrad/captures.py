@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .autograd.function import Function
+from .custom import Custom
 from .ir.graph import Graph
 from .nn.modules.module import Module
 from .ops.random import Generator
@@ -219,7 +220,6 @@ class Surroundings:
     def __init__(self, function: Any, given: Sequence[tuple[Any, type, Any]] = ()) -> None:
         self.arrays: dict[int, Place] = {}
         self.facts: list[Fact] = []
-        self._generators: list[tuple[Place, Any]] = []
         self._whole: set[Place | None] = set()
         """Dataclasses: as trees they are read field by field."""
         self._seen: set[int] = set()
@@ -259,14 +259,6 @@ class Surroundings:
         """Of these boxes those that are found again, and where."""
         return ((x, self.arrays[id(x)]) for x in boxes if id(x) in self.arrays)
 
-    def drawn(self) -> dict[str, Any]:
-        """The states of the generators of NumPy and Python that the function may draw from, by what they are called."""
-        states: dict[str, Any] = {p.path: repr(g.bit_generator.state) for p, g in self._generators if isinstance(g, np.random.Generator)}
-        legacy: dict[str, Any] = {p.path: g for p, g in self._generators if isinstance(g, np.random.RandomState)} | {"np.random": np.random}
-        states |= {path: [*map(bytes, map(np.asarray, g.get_state()[1:]))] for path, g in legacy.items()}
-        own = [(place.path, g) for place, g in self._generators if isinstance(g, random.Random) and g is not random._inst]
-        return states | {path: g.getstate() for path, g in own} | {"random": random.getstate()}
-
     def _function(self, function: Any) -> None:
         if isinstance(function, types.MethodType):
             owner = function.__self__
@@ -277,6 +269,9 @@ class Surroundings:
             self._function(function.func)
             given = (function.args, function.keywords)
             self._value(given, root("partial", given), 0, ())
+            return
+        if isinstance(function, Custom):
+            self._value(function, root(function.__name__, function), 0, ())  # type: ignore[attr-defined]
             return
         if id(function) in self._seen:
             return
@@ -323,6 +318,8 @@ class Surroundings:
             self.facts.append((place, value))
             if isinstance(value, Boxed) and value._grad is not None:
                 self.arrays[id(value._grad)] = place.then(".grad", ATTRIBUTE, "_grad")
+            for hook in value._hooks.functions() if isinstance(value, Boxed) and value._hooks is not None else ():
+                self._function(hook)
         elif isinstance(value, _SCALARS):
             self.facts.append((place, value))
         elif isinstance(value, Generator):
@@ -330,12 +327,18 @@ class Surroundings:
             for name in ("key", "counter"):
                 self.arrays[id(getattr(value, name))] = place.then(f".{name}", ATTRIBUTE, name)
         elif isinstance(value, (np.random.Generator, np.random.RandomState, random.Random)):
-            self._generators.append((place, value))
+            return  # whose states are compared (outside.py)
         elif isinstance(value, (types.FunctionType, types.MethodType)):
             if isinstance(value, types.FunctionType):
                 self.facts.append((place, value))
             if _foreign(getattr(value, "__module__", "")) or isinstance(_wrapped(value), Module):
                 self._function(value)
+        elif isinstance(value, Custom):
+            self.facts.append((place, value))
+            for name in ("function", "forward", "backward", "rule"):
+                if (rule := getattr(value, name, None)) is not None:
+                    self.facts.append((place.then(f".{name}", ATTRIBUTE, name), rule))
+                    self._function(rule)
         elif isinstance(value, type) and issubclass(value, Function):
             self.facts.append((place, value))
             for method in ("forward", "setup_context", "backward", "vjp", "jvp", "vmap"):

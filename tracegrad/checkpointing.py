@@ -17,6 +17,8 @@ from .tensor import Boxed
 from .transforms.tracing import face_of, leaf_type, plain, standing_of, trace_function
 from .tree import flatten, unflatten
 
+_REPEATED = "which the backward pass runs again. Change it outside of the function that is checkpointed."
+
 
 def checkpoint(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, of which a derivative in reverse mode keeps no intermediate value: it computes them again from the arguments.
@@ -75,6 +77,7 @@ def traced_again(function: Callable[..., Any], args: tuple[Any, ...], kwargs: di
         sizes=STATE.traces[-1].sizes,
         standing=[standing_of(x)._replace(grad=False) for x in boxes],
         changing=True,
+        repeated=_REPEATED,
     )
     changed = [(c, boxes[c.target] if isinstance(c.target, int) else c.target) for c in traced.changes]
     changes = [(c, box._grad if c.what == "grad data" else box) for c, box in changed]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,17 @@ def stop_gradient(x: Any) -> Any:
     return bind(stop_gradient_op, [x]) if isinstance(x, Boxed) else x
 
 
-class _Custom:
+RULED: list[Callable[[Any], AbstractContextManager[None]]] = []
+"""Refuses changes of Python's state while a rule of the user's is traced (state.py)."""
+
+
+def ruled(owner: Any) -> AbstractContextManager[None]:
+    """A block in which a rule of the user's runs. Where that is while a graph is derived, which is kept, the rule runs once, and not
+    at each call: it must not change anything of Python's state."""
+    return RULED[0](owner) if any(t.derived for t in STATE.traces) else nullcontext()
+
+
+class Custom:
     """What custom_vjp and custom_jvp share: calling the function through one operation that carries the user's rule.
 
     Eagerly the operation runs the Python function; in a trace its parameter is the traced graph, which is inlined when compiled.
@@ -50,7 +61,7 @@ class _Custom:
     def __init__(self, function: Callable[..., Any], nondiff_argnums: Sequence[int] = ()) -> None:
         self.function = function
         self.nondiff = tuple(argument_numbers(tuple(nondiff_argnums), type(self).__name__, "nondiff_argnums"))
-        functools.update_wrapper(self, function)
+        functools.update_wrapper(self, function, updated=())
 
     def _check(self) -> None:
         raise NotImplementedError
@@ -102,10 +113,12 @@ class _Call:
         return tuple(map(raw, outs))
 
     def vjp(self, cts: Any, inputs: Any, outs: Any, wanted: Any) -> list[Any]:
-        return self.custom.of_reverse(cts, inputs, outs, wanted, self)  # type: ignore[no-any-return]
+        with ruled(self.custom):
+            return self.custom.of_reverse(cts, inputs, outs, wanted, self)  # type: ignore[no-any-return]
 
     def jvp(self, tangents: Any, inputs: Any, outs: Any) -> list[Any]:
-        return self.custom.of_forward(tangents, inputs, outs, self)  # type: ignore[no-any-return]
+        with ruled(self.custom):
+            return self.custom.of_forward(tangents, inputs, outs, self)  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
         return self.custom.__name__  # type: ignore[no-any-return]
@@ -290,7 +303,7 @@ _jvp_op = _of_graph("custom_jvp", _vjp_by_jvp, "A function with the user's forwa
 implicit_op = _of_graph("implicit", vjp_of, "The first input, as the function of the others that equations make it.")
 
 
-class custom_vjp(_Custom):
+class custom_vjp(Custom):
     """A function with its own reverse rule: decorate it, then give the rule with `defvjp(forward, backward)`.
 
     `forward(*args)` returns `(result, residuals)`; `backward(residuals, cotangent)` a tuple with one cotangent (or None for zero) per
@@ -321,7 +334,7 @@ class custom_vjp(_Custom):
             raise TypeError(f"{self.__name__}: no rule was given; call {self.__name__}.defvjp(forward, backward) first")  # type: ignore[attr-defined]
 
 
-class custom_jvp(_Custom):
+class custom_jvp(Custom):
     """A function with its own forward rule, from which reverse mode follows: decorate it, then use `defjvp(rule)`.
 
     `rule(primals, tangents)` returns `(result, tangent of the result)` and must be linear in the tangents.

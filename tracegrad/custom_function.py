@@ -19,7 +19,7 @@ from .autograd.grad_mode import set_grad_enabled
 from .autograd.hooks import boxed
 from .autograd.mode import MODE
 from .control.call import settled
-from .custom import batch_of, evaluate_graph, infer_graph, jvp_of, vjp_of
+from .custom import batch_of, evaluate_graph, infer_graph, jvp_of, ruled, vjp_of
 from .dtypes import is_differentiable
 from .ir.dispatch import STATE, Value, bind
 from .ir.graph import Graph
@@ -153,12 +153,14 @@ class Applied:
         full: list[Any] = [None] * len(use.outputs)
         for k, ct in zip(self.places, cts, strict=False):
             full[k] = None if k in self.left.constant else ct
-        found = use.backward(full)
+        with ruled(self.cls):
+            found = use.backward(full)
         return [*[g if w else None for g, w in zip(found, wanted, strict=False)], *[None] * (len(inputs) - len(found))]
 
     def jvp(self, tangents: Any, inputs: Any, outs: Any) -> list[Any]:
         use = self.context(inputs, outs, [is_differentiable(t.dtype) for t in self.use.types], True)
-        found = use.forward(list(tangents)[: len(self.tensors)])
+        with ruled(self.cls):
+            found = use.forward(list(tangents)[: len(self.tensors)])
         return [*[found[k] for k in self.places], *[None] * (len(outs) - len(self.places))]
 
 

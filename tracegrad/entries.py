@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,12 +10,13 @@ import numpy as np
 
 from .arguments import check_found, undisturbed
 from .autograd.mode import MODE
-from .captures import STATEFUL, Content, Entry, Place, Surroundings, content, unchanged
+from .captures import STATEFUL, Content, Entry, Fact, Place, Surroundings, content, unchanged
 from .devices import Device
-from .errors import EscapedValueError, TracegradError
+from .errors import EscapedValueError
 from .growth import Outgrown, bound_of, grown
 from .ir.graph import Graph, Literal
 from .ir.recording import span
+from .outside import check_drawn, states, watching
 from .state import Watch
 from .stored import Number
 from .transforms.tracing import Standing, Traced, standing_of, trace_function
@@ -55,14 +55,15 @@ def make_entry(
 ) -> Entry:
     """Trace `function` for arguments of these types, and find what it reads and changes around it."""
     around = Surroundings(function, static)
-    drawn = around.drawn()
     name = getattr(function, "__name__", type(function).__name__)
     called = _with_static(function, static) if static else function
     watch = Watch(name, function, static)
+    drawn = states(watch.reach)
+    asked: list[Fact] = []
 
     def trace() -> Traced:
         try:
-            with span(f"{name}: trace"):
+            with span(f"{name}: trace"), watching(name, watch.reach, asked):
                 return trace_function(called, spec, types, faces, names, name, sizes, None, standing, True, device, watch)
         except ValueError as error:
             if (better := watch.locked(error)) is not None:
@@ -73,13 +74,7 @@ def make_entry(
     if watch.wanted:
         undisturbed()
         traced = _with_state(watch, trace)
-    if (now := around.drawn()) != drawn:
-        source = next(path for path, state in now.items() if state != drawn[path])
-        if source != "random" or watch.reach.names(random):
-            raise TracegradError(
-                f"{watch.drawn_at()}: jit: {name} draws from a random generator of NumPy or Python ({source}), so every call would repeat the numbers "
-                "drawn while tracing. Use tg.Generator, or draw outside and pass the numbers as an argument."
-            )
+    check_drawn(name, watch, drawn)
     arrays = {**around.arrays, **watch.places}
     if any(not isinstance(c.target, int) and id(c.target) not in arrays for c in traced.changes):
         # What the function made and kept while it was traced, as optimizers do with their state, is found by a second look.
@@ -105,7 +100,7 @@ def make_entry(
         for p, v in watch.unread(around.facts)
         if id(v) not in captured and id(v) not in changing and unchanged(p, v)
     ]
-    facts += watch.facts
+    facts += [*watch.facts, *asked]
     facts += [(place.then(".grad is None", "{it}._grad is None"), x._grad is None) for x, place in around.asked(traced.asked)]
     known = {captured[id(v)]: v for _, v in around.facts if isinstance(v, np.ndarray) and id(v) in captured}
     constants = [x for x, place in zip(traced.captures, places, strict=True) if place is None]

@@ -22,6 +22,10 @@ from .tree import flatten, map_leaves, unflatten
 from .types import ArrayType
 
 Function = Callable[..., Any]
+_TWICE = (
+    "in a function that is linearized, which a compiled function runs once for the result and once for the pushforward. Call tg.jvp, "
+    "or change it outside."
+)
 
 
 def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> Any:
@@ -117,7 +121,11 @@ def linearize(function: Function, *primals: Any) -> Any:
     """
     if STATE.traces or STATE.levels:
         # An enclosing trace merges what is computed twice; the tangents of an enclosing jvp must reach the pushforward.
-        return function(*primals), lambda *tangents: jvp(function, primals, tangents)[1]
+        watches = [(t.watch, t.watch.mark()) for t in STATE.traces if t.watch is not None]
+        result = function(*primals)
+        for watch, mark in watches:
+            watch.check(mark, _TWICE)
+        return result, lambda *tangents: jvp(function, primals, tangents)[1]
     values, spec = flatten(apart(primals))
     boxes = [_primal(x) for x in values]
     trace = Trace("linear", aside=True)

@@ -57,7 +57,7 @@ MOST_FORMER = 3
 MOST_GENERIC = 64
 """Size-generic entries per signature, where each holds for a few sizes only."""
 MOST_CALLERS = 32
-"""Callers that are tried in turn, 0.1 us each; further signatures of fixed sizes take the long way, 20 us."""
+"""Callers that are tried in turn, 0.1 us each; more signatures of fixed sizes take the long way, 20 us."""
 
 
 class Jitted:
@@ -109,7 +109,8 @@ class Jitted:
         """Whether signatures differ by which arguments have a `.grad`: only for functions that were seen to look."""
         self._owner: type | None = None
         """The class through which this method was looked up, as in `Model.loss(model, x)`."""
-        functools.update_wrapper(self, function)
+        functools.update_wrapper(self, function, updated=())
+        vars(self).update({**getattr(function, "__dict__", {}), **vars(self)})
         self.__name__ = getattr(function, "__name__", type(function).__name__)
 
     def __repr__(self) -> str:
@@ -255,8 +256,7 @@ class Jitted:
                 entry = self._trace(spec, types, faces, static, None, standing, device)
                 self._keep((*key[:-1], standing) if entry.traced.reads_grads else key, entry)
                 return entry, leaves, spec, static
-            symbolic, sizes = generalize(types, first)
-            generic: Entry | None = None
+            (symbolic, sizes), generic = generalize(types, first), None
             reason = self._concrete.get(rank_key)
             if symbolic != types and reason is None:
                 try:

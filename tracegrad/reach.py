@@ -22,6 +22,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .captures import ATTRIBUTE, Place, root
+from .custom import Custom
 from .nn.modules.module import Module
 from .optim.lr_scheduler import LRScheduler
 from .optim.optimizer import Group, Optimizer
@@ -159,7 +160,10 @@ class Reach:
         self.contents: list[Contents] = []
         self.arrays: list[Node] = []
         self.codes: dict[types.CodeType, None] = {}
-        self._names: set[str] = set()
+        self.generators: list[Node] = []
+        """Where random numbers may come from; their states are compared (outside.py)."""
+        self.mentioned: set[str] = set()
+        """The names in that code."""
         self._modules: list[tuple[Node, set[str]]] = []
         self._todo: list[Node] = [
             Node(value, None, str(place) if isinstance(place, str) else f"argument {place}") for place, _, value in given
@@ -169,7 +173,7 @@ class Reach:
             while self._todo:
                 self._visit(self._todo.pop())
             for node, taken in self._modules:
-                if names := self._names - taken:
+                if names := self.mentioned - taken:
                     taken |= names
                     self._variables(node, ENTRY, _named(vars(node.value), tuple(names)))
 
@@ -182,7 +186,7 @@ class Reach:
 
     def names(self, module: types.ModuleType) -> bool:
         """Whether the code that may run names a module: what it makes may be changed by other threads meanwhile."""
-        return id(module) in self.seen or id(getattr(module, "_inst", None)) in self.seen or module.__name__ in self._names
+        return id(module) in self.seen or id(getattr(module, "_inst", None)) in self.seen or module.__name__ in self.mentioned
 
     def _push(self, node: Node) -> None:
         if type(node.value) not in _ATOMS:
@@ -206,6 +210,8 @@ class Reach:
             visit(self, node)
         elif isinstance(value, Boxed):
             self.found[id(value)] = node
+            for hook in value._hooks.functions() if value._hooks is not None else ():
+                self._push(Node(hook, None, getattr(hook, "__name__", "hook")))
         elif isinstance(value, np.ndarray):
             self._array(node)
         elif isinstance(value, type):
@@ -237,7 +243,7 @@ class Reach:
         if function.__dict__:
             self._variables(node, ENTRY, _copy(function.__dict__))
         names = tuple(dict.fromkeys(_names(code)))
-        self._names.update(names)
+        self.mentioned.update(names)
         for name in names:
             # What is imported inside of a function is found by its name.
             for full in (name, f"{function.__globals__.get('__package__') or ''}.{name}"):
@@ -301,11 +307,13 @@ class Reach:
         top = (kind.__module__ or "").split(".")[0]
         if top in _CLOSED and not isinstance(value, threading.local):
             return
-        if top in _FRAMEWORKS and not isinstance(value, (Module, Optimizer, LRScheduler, dict)):
-            self._generator(node)
+        if top in _FRAMEWORKS and not isinstance(value, (Module, Optimizer, LRScheduler, Custom, dict)):
+            if top == "numpy":
+                self.generators.append(node)
             return
         if isinstance(value, random.Random):
-            return  # compared as NumPy's generators are (`Surroundings.drawn`)
+            self.generators.append(node)
+            return
         if isinstance(value, dict):
             self._variables(node, ITEM, _copy(value))
         elif isinstance(value, (list, collections.deque)):
@@ -329,9 +337,6 @@ class Reach:
             self._variables(node, ATTRIBUTE, _slotted(value, tuple(slots)))
         if own is None and not slots and hasattr(kind, "__next__"):
             self._iterator(node)
-
-    def _generator(self, node: Node) -> None:
-        """NumPy's: their states are compared by themselves (`Surroundings.drawn`)."""
 
     def _iterator(self, node: Node) -> None:
         value = node.value

@@ -12,19 +12,21 @@ import dataclasses
 import dis
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from ._codegen import integers
 from .captures import ATTRIBUTE, Fact, Place
+from .custom import RULED
 from .errors import TracegradError
 from .escapes import escaped, traced_in
 from .ir.dispatch import STATE
 from .ir.graph import Var
 from .ir.trace import Trace, is_left_over, user_line
 from .optim.optimizer import Group
-from .reach import CELL, ENTRY, MISSING, Contents, Node, Reach, Variables
+from .reach import CELL, ENTRY, MISSING, Contents, Node, Reach, Variables, library
 from .stored import ITEM, Log, Number, Output, Stored
 from .tensor import Array, Boxed, Tensor, inside
 from .transforms.tracing import leaf_type
@@ -36,6 +38,12 @@ _OUT = (
 )
 
 
+_IN_RULE = (
+    "in a derivative that the user gives, which is traced once for the derivative of a compiled function, and not run at each call. "
+    "Compute what is to be kept from the arguments and results of the function, or compile the whole: tg.jit(tg.grad(f))."
+)
+
+
 class Slot(NamedTuple):
     """A variable that the function binds anew, and what it was."""
 
@@ -44,6 +52,25 @@ class Slot(NamedTuple):
     old: Any
     grows: bool = False
     """Whether it is a list that something is appended to."""
+
+
+@contextmanager
+def unchanged(owner: Any) -> Iterator[None]:
+    """A block that must not change what a class or an object of the user's can reach."""
+    name = owner.__name__
+    if library(getattr(owner, "__module__", "")):
+        yield
+        return
+    watch = Watch(name, owner)
+    mark = watch.mark()
+    try:
+        yield
+        watch.check(mark, _IN_RULE)
+    finally:
+        watch.restore()
+
+
+RULED.append(unchanged)
 
 
 class Watch:
@@ -238,26 +265,23 @@ class Watch:
         """What everything is now, to be compared when the body of a loop, a branch or a rule has been traced."""
         return [[v.read() for v in self.reach.variables], [c.read() for c in self.reach.contents]]
 
-    def check(self, mark: list[Any], name: str) -> None:
-        """An error where the function has changed state since: a body is traced once, and runs as often as the loop says."""
+    def check(self, mark: list[Any], where: str) -> None:
+        """An error where the function has changed state since the mark, which says `where` and what to do."""
         for v, before in zip(self.reach.variables, mark[0], strict=True):
             now = v.read()
             for key in now.keys() | before.keys():
                 if now.get(key, MISSING) is not before.get(key, MISSING):
-                    self._refuse_region(v.place(key).path, now.get(key), name, key, v.code)
+                    self._refuse_region(v.place(key).path, now.get(key), where, key, v.code)
         for held, before in zip(self.reach.contents, mark[1], strict=True):
             now = held.read()
             if len(now) != len(before) if isinstance(now, list) else now != before and not isinstance(now, frozenset):
-                self._refuse_region(held.node.path, now, name, None, "")
+                self._refuse_region(held.node.path, now, where, None, "")
 
-    def _refuse_region(self, path: str, new: Any, name: str, key: Any, code: str) -> NoReturn:
+    def _refuse_region(self, path: str, new: Any, inside: str, key: Any, code: str) -> NoReturn:
         where = self._written_at(key, code)
-        if (var := traced_in(new)) is not None:
-            raise escaped(var, where, path, name)
-        raise TracegradError(
-            f"{where}: jit: {self.name} changes {path} inside {name!r}, which is traced once whatever number of times it runs. Make it part of the "
-            "loop's carry or of the branches' results, or change it outside."
-        )
+        if (var := traced_in(new)) is not None and not (isinstance(new, Number) and var.trace in STATE.traces):
+            raise escaped(var, where, path, self.name)
+        raise TracegradError(f"{where}: jit: {self.name} changes {path} {inside}")
 
     # --- what was changed --------------------------------------------------------------------------------------------------------
 

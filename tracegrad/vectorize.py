@@ -72,7 +72,6 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
             sizes=sizes,
             standing=standing,
             device=device_of(leaves),
-            repeated=True,
         )
         outs, out_places = evaluate_batched(traced.graph, [*leaves, *traced.captures], [*places, *[None] * len(traced.captures)], size)
         count = len(traced.out_boxed)

@@ -805,13 +805,6 @@ def test_derivatives_count_their_calls(transform: Any, inside: bool) -> None:
     assert counts.n == plain.n == 4
 
 
-def test_a_batch_is_refused() -> None:
-    counts = Counts()
-    with pytest.raises(tg.TracegradError, match=r"changes .*\.n inside"):
-        tg.vmap(tg.jit(counts))(np.ones((3, 2)))
-    assert counts.n == 0
-
-
 def test_each_signature_counts_on() -> None:
     counts = Counts()
     compiled = tg.jit(counts)

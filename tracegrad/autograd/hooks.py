@@ -47,6 +47,11 @@ class TensorHooks:
         self.accumulated: Hooks = {}
         self.retains = False
 
+    def functions(self) -> list[Callable[..., Any]]:
+        """The hooks that a sweep may call."""
+        places = (self.accumulated, self.node.pre, self.node.post, *self.node.tensor.values())
+        return [f for place in places for f in place.values()]
+
     def leaves(self, tensor: Any) -> None:
         """The tensor is about to get another history."""
         hooks = None if tensor._grad_fn is None else tensor._grad_fn.hooks

@@ -23,6 +23,10 @@ from ..transforms.tracing import Standing, check_leaf, face_of, leaf_type, trace
 from ..tree import flatten, map_leaves, unflatten
 from ..types import ArrayType, Int
 
+_REPEATED = (
+    "which is traced once whatever number of times it runs. Make it part of the loop's carry or of the branches' results, or "
+    "change it outside."
+)
 NUMBERS = (bool, int, float, complex)
 ARRAYS = (Boxed, np.generic, np.ndarray)
 VALUES: tuple[type[Any], ...] = (*ARRAYS, *NUMBERS)
@@ -53,7 +57,9 @@ def region(function: Callable[..., Any], args: tuple[Any, ...], types: Sequence[
     sizes = STATE.traces[-1].sizes if STATE.traces else None
     # A step may be differentiated whatever its first operands are; where a rule is being run, its own graph stays open to derivatives.
     standing = [Standing(MODE.enabled and is_differentiable(t.dtype)) for t in types]
-    traced = trace_function(function, spec, types, [face_of(x) for x in leaves], name=name, sizes=sizes, standing=standing, repeated=True)
+    traced = trace_function(
+        function, spec, types, [face_of(x) for x in leaves], name=name, sizes=sizes, standing=standing, repeated=_REPEATED
+    )
     if traced.generators:
         raise TracegradError(f"{user_line()}: {who} draws random numbers; draw them before, and pass them in")
     count = len(traced.out_boxed)

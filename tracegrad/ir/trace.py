@@ -36,6 +36,8 @@ class Trace:
     def __init__(self, name: str, sizes: Sizes | None = None, keep_lines: bool = True, aside: bool = False) -> None:
         self.name = name
         self.aside = aside
+        self.derived = False
+        """Whether it makes a derivative or a batch of a graph, which is kept with that."""
         self.thread = get_ident()
         self.level = 0
         """Of a trace aside: the level of forward mode whose tangents it records, if that is all it is for."""

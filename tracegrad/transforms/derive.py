@@ -18,11 +18,17 @@ from ..tensor import Array, Boxed, fresh_leaf
 from ..types import ArrayType, Int
 
 
+def _trace(name: str, graph: Graph) -> Trace:
+    trace = Trace(name, graph.sizes)
+    trace.derived = True
+    return trace
+
+
 def joint(graph: Graph, wanted: Sequence[bool], given: Sequence[bool]) -> Graph:
     """(inputs..., cotangents of the given outputs...) -> outputs..., cotangents of the wanted inputs."""
     key = ("joint", tuple(wanted), tuple(given))
     if key not in graph.derived:
-        trace = Trace(f"{graph.name}_adjoint", graph.sizes)
+        trace = _trace(f"{graph.name}_adjoint", graph)
         with span(f"{trace.name}: derive"), trace, enable_grad():
             boxes: list[Any] = [Array(trace.input(v.type, v.name)) for v in graph.inputs]
             leaves = [fresh_leaf(b) if w else b for b, w in zip(boxes, wanted, strict=True)]
@@ -73,7 +79,7 @@ def tangent(graph: Graph, given: Sequence[bool]) -> Graph:
     """(inputs..., tangents of the given inputs...) -> tangents of all outputs."""
     key = ("tangent", tuple(given))
     if key not in graph.derived:
-        trace = Trace(f"{graph.name}_tangent", graph.sizes)
+        trace = _trace(f"{graph.name}_tangent", graph)
         with span(f"{trace.name}: derive"), trace:
             boxes = [Array(trace.input(v.type, v.name)) for v in graph.inputs]
             ts = iter(
@@ -97,7 +103,7 @@ def batched(graph: Graph, axes: Sequence[int | None], size: Int) -> tuple[Graph,
     """The graph over one more axis (at `axes[k]` of input k), and where the outputs have it."""
     key = ("batched", tuple(axes), size)
     if key not in graph.derived:
-        trace = Trace(f"{graph.name}_batched", graph.sizes)
+        trace = _trace(f"{graph.name}_batched", graph)
         with span(f"{trace.name}: derive"), trace:
             boxes = []
             for v, axis in zip(graph.inputs, axes, strict=True):

@@ -80,15 +80,15 @@ def trace_function(
     changing: bool = False,
     device: Device | None = None,
     watch: Any = None,
-    repeated: bool = False,
+    repeated: str = "",
 ) -> Traced:
     """Trace `function(*args, **kwargs)` where `spec` is the structure of (args, kwargs) and `types` its leaves.
 
     `standing` says where the arguments stand on the tape (nowhere, by default). What the function does to boxes from outside is undone, and
     handed over as `changes` where the caller is ready to carry it out (`changing`); else it is an error. `device` is where the arguments lie,
     if that is no host. `watch` looks at the Python state around the function (state.py); what has to be
-    stored of it at each call are further outputs. What is traced once and `repeated`, as a loop's body
-    is, must not change any.
+    stored of it at each call are further outputs. What is traced once and runs as often as it may, as a loop's body
+    does, must not change any: `repeated` says what to do.
     """
     trace = Trace(name or getattr(function, "__name__", "function").replace("<lambda>", "lambda_"), sizes)
     if device is not None:
@@ -125,7 +125,7 @@ def trace_function(
                     "cannot carry out. Return the new value instead."
                 )
             for other, mark in outer:
-                other.check(mark, trace.name)
+                other.check(mark, f"inside {trace.name!r}, {repeated}")
             drawn = draws(trace)
             changed = [v for _, v in done if v is not None]
             kept = watch.close(trace) if watch is not None else []
