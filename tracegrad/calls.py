@@ -15,7 +15,7 @@ import numpy as np
 
 from ._codegen import integers
 from .arguments import owned, store, write_back
-from .autograd.mode import MODE, OFF
+from .autograd.mode import OFF, RECORDS
 from .autograd.written import fresh
 from .captures import ATTRIBUTE, UNREADABLE, Content, Entry, Place, same
 from .control.call import EXECUTE, spent
@@ -123,8 +123,8 @@ class Writer:
         self.line(0, "def call(args, kwargs):")
         self.line(1, "try:")
         if self.entry.mode is not None:
-            self.space.update(mode=MODE, off=OFF)
-            self.wrong("off and not mode.enabled" if self.entry.mode else "not off or mode.enabled")
+            self.space.update(records=RECORDS, off=OFF)
+            self.wrong("off and not records()" if self.entry.mode else "not off or records()")
         if self.tensors:
             self.space.update(state=STATE, special=SPECIAL)
             self.wrong("special and state.special")

@@ -18,16 +18,18 @@ import numpy as np
 from ..devices import to_host
 from ..ir.dispatch import STATE, Value
 from ..ir.trace import FOREIGN
+from .mode import OfTask
 
 NOTICE = "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging."
 
 
 class _Anomaly(threading.local):
-    """Whether the mode is on in this thread, whether it looks for NaN, and the node whose rule runs."""
+    """Whether the mode is on in this task, whether it looks for NaN, and the node whose rule runs."""
+
+    enabled = OfTask(False)
+    check_nan = OfTask(True)
 
     def __init__(self) -> None:
-        self.enabled = False
-        self.check_nan = True
         self.running: Any = None
 
 
@@ -35,7 +37,7 @@ ANOMALY = _Anomaly()
 
 
 def is_anomaly_enabled() -> bool:
-    """Whether anomaly detection is on in this thread.
+    """Whether anomaly detection is on in this task.
 
     >>> import tracegrad as tg
     >>> with tg.autograd.set_detect_anomaly(True):
@@ -61,7 +63,7 @@ def _switch(enabled: bool, check_nan: bool) -> None:
 
 
 class set_detect_anomaly:
-    """Turn anomaly detection on or off in this thread: at once when called as a function, for a block as a context manager.
+    """Turn anomaly detection on or off in this task: at once when called as a function, for a block as a context manager.
 
     With `check_nan`, a gradient with a NaN is an error that names the operation.
 

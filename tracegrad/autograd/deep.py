@@ -5,6 +5,7 @@ That is how torch's engine does it, too. The thread has the modes of the one tha
 
 from __future__ import annotations
 
+import contextvars
 import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -20,7 +21,7 @@ IN_ONE_THREAD = 25
 """So many passes, one inside of the other, run in one thread: some eight frames each, and those of the hooks between them."""
 MOST = 10_000
 """More are taken for a recursion without end."""
-MODES: list[Any] = [STATE, MODE, SIZES, SAVING, ANOMALY]
+MODES: list[Any] = [STATE, SIZES, SAVING, ANOMALY]
 """What is kept for each thread."""
 
 
@@ -31,23 +32,25 @@ def elsewhere(run: Callable[[], T], depth: int) -> T:
             f"backward: more than {MOST:,} backward passes are open, each started inside of the one before. A hook or the backward of an "
             "autograd.Function calls backward on what leads to itself."
         )
-    modes = [dict(vars(local)) for local in MODES]
+    modes, context, inference = [dict(vars(local)) for local in MODES], contextvars.copy_context(), MODE.inference
+    hooks, anomaly = (SAVING.pairs, SAVING.refused), (ANOMALY.enabled, ANOMALY.check_nan)
     found: list[T] = []
     failed: list[BaseException] = []
 
     def work() -> None:
         for local, mode in zip(MODES, modes, strict=True):
             vars(local).update(mode)
-        # These are noted for all threads to see.
-        STATE.special, MODE.enabled = STATE.special, MODE.enabled
+        # This is noted for all threads to see, and what is the task's is this thread's as well.
+        STATE.special, MODE.inference = STATE.special, inference
+        (SAVING.pairs, SAVING.refused), (ANOMALY.enabled, ANOMALY.check_nan) = hooks, anomaly
         try:
             found.append(run())
         except BaseException as error:
             failed.append(error)
         finally:
-            STATE.special, MODE.enabled = 0, True
+            STATE.special = 0
 
-    thread = threading.Thread(target=work, name="tracegrad: nested backward")
+    thread = threading.Thread(target=context.run, args=(work,), name="tracegrad: nested backward")
     thread.start()
     thread.join()
     if failed:

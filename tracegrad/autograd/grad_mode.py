@@ -1,4 +1,4 @@
-"""Whether operations are recorded: thread-local modes as context managers and decorators."""
+"""Whether operations are recorded: modes of the task as context managers and decorators."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import inspect
 import types
 import warnings
 from collections.abc import AsyncGenerator, Callable, Generator
+from threading import get_ident
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from ..checks import describe
 from ..ir.dispatch import STATE
-from .mode import MODE
+from .mode import INFERENCE, MODE, RECORDING, RECORDS, not_recording
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -24,7 +25,7 @@ DECORATED_CLASS = (
 
 
 def is_grad_enabled() -> bool:
-    """Whether operations on tensors that require grad are recorded in this thread.
+    """Whether operations on tensors that require grad are recorded in this task, or in this thread where there are no tasks.
 
     >>> import tracegrad as tg
     >>> with tg.no_grad():
@@ -35,7 +36,7 @@ def is_grad_enabled() -> bool:
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether this thread is in `inference_mode`.
+    """Whether this task, or this thread where there are no tasks, is in `inference_mode`.
 
     >>> import tracegrad as tg
     >>> with tg.inference_mode():
@@ -111,14 +112,18 @@ class _FixedMode(_Decorator):
         return mode if function is None else mode(function)
 
     def __init__(self, function: Any = None) -> None:
-        self.previous: list[bool] = []
+        self.previous: list[Any] = []
 
     def __enter__(self) -> None:
-        self.previous.append(MODE.enabled)
-        MODE.enabled = self.mode
+        before = RECORDS()
+        self.previous.append(before)
+        if self.mode:
+            RECORDING.set(True)
+        elif before:
+            RECORDING.set(not_recording())
 
     def __exit__(self, *exception: object) -> None:
-        MODE.enabled = self.previous.pop()
+        RECORDING.set(self.previous.pop())
 
     def __repr__(self) -> str:
         return f"tracegrad.autograd.grad_mode.{type(self).__name__}()"
@@ -175,17 +180,23 @@ class inference_mode(_Decorator):
 
     def __init__(self, mode: bool = True) -> None:
         self.mode = mode
-        self.previous: list[tuple[bool, bool]] = []
+        self.previous: list[tuple[Any, int, int]] = []
 
     def __enter__(self) -> None:
-        self.previous.append((MODE.enabled, MODE.inference))
-        STATE.special += self.mode - MODE.inference
-        MODE.enabled, MODE.inference = not self.mode, self.mode
+        before, mode, thread = RECORDS(), INFERENCE.get(), get_ident()
+        more = self.mode - (mode == thread)
+        self.previous.append((before, mode, more))
+        if more:
+            STATE.special += more
+        INFERENCE.set(thread if self.mode else 0)
+        RECORDING.set(not_recording() if self.mode else True)
 
     def __exit__(self, *exception: object) -> None:
-        enabled, inference = self.previous.pop()
-        STATE.special += inference - MODE.inference
-        MODE.enabled, MODE.inference = enabled, inference
+        before, mode, more = self.previous.pop()
+        if more:
+            STATE.special -= more
+        RECORDING.set(before)
+        INFERENCE.set(mode)
 
     def _again(self) -> inference_mode:
         return type(self)(self.mode)

@@ -18,7 +18,7 @@ from ..types import show
 from .anomaly_mode import ANOMALY
 from .hooks import FACE, boxed
 from .lent import Lent
-from .mode import MODE
+from .mode import MODE, OfTask
 
 Saved: TypeAlias = tuple[Any, Any, int]
 """A value kept for a rule: its box (None where it has none, or is a result of the node itself; a `Packed` where a hook took it; a `Lent`
@@ -41,13 +41,14 @@ Pair: TypeAlias = tuple[Callable[[Any], Any], Callable[[Any], Any]]
 
 
 class _Saving(threading.local):
-    """The open pairs of hooks of this thread, innermost last, or why there may be none."""
+    """The open pairs of hooks of this task, innermost last, or why there may be none."""
+
+    pairs = OfTask[tuple[Pair, ...]](())
+    refused = OfTask[str | None](None)
 
     def __init__(self) -> None:
-        self.pairs: tuple[Pair, ...] = ()
         self.watched: Callable[[Any], None] | None = None
         """Who wants to see the operands of recorded operations that nothing computed on the tape."""
-        self.refused: str | None = None
         self.mutable: Mutations | None = None
 
 

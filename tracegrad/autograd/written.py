@@ -20,7 +20,7 @@ from ..ir.op import Op
 from ..ir.operands import NUMBERS, STRANGE
 from .hooks import FACE
 from .lent import lend
-from .mode import MODE, OFF
+from .mode import OFF, RECORDS
 from .tape import NODE, Node, mark, next_number, plan_for
 from .versions import Uncounted, Versions
 
@@ -76,7 +76,7 @@ def write_out(op: Op, otherwise: Written, swapped: bool = False) -> Written:
         "SPECIAL": SPECIAL,
         "STATE": STATE,
         "OFF": OFF,
-        "MODE": MODE,
+        "records": RECORDS,
         "Tensor": FACE[0],
         "Value": Value,
         "NUMBERS": NUMBERS,
@@ -147,13 +147,11 @@ def _text(op: Op, wanted: Sequence[int], swapped: bool) -> list[str]:
     put(1, "elif face is not Tensor and out.dtype.kind not in 'fc': return out")
     put(1, "box = new(face)", "box._data = out", *[f"box.{name} = {value!r}" for name, value in BOX.items()])
     # Its place on the tape.
-    enabled = "enabled" if op.view else "(not OFF or MODE.enabled)"
+    enabled = "enabled" if op.view else "(not OFF or records())"
     if wanted:
         # Of numbers that a derivative reaches, promotion makes numbers that have one; other operations may give integers.
         floats = "" if op.compute is not None else " and out.dtype.kind in 'fc'"
-        put(
-            1, "enabled = not OFF or MODE.enabled" if op.view else "", f"if ({' or '.join(f't{k}' for k in wanted)}) and {enabled}{floats}:"
-        )
+        put(1, "enabled = not OFF or records()" if op.view else "", f"if ({' or '.join(f't{k}' for k in wanted)}) and {enabled}{floats}:")
         put(2, "node = new(Node)", "node.op = op", "node.params = params", "node.dtype = out.dtype", "node.shape = out.shape")
         put(2, *[f"node.{name} = {value!r}" for name, value in NODE.items()])
         for k in wanted:
