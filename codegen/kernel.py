@@ -221,6 +221,8 @@ class Program:
     """What status code k (1-based) means; `{value}` in it is the recorded value."""
     arena: Int = 0
     """The bytes that the temporaries need."""
+    made_by: str = ""
+    """The passes that it went through."""
 
     @property
     def checked(self) -> bool:

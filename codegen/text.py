@@ -1,15 +1,15 @@
 """A program as text, for people and for files that are compared: every buffer, phase and statement, one a line, of no target.
 
-    program f
-        size n = x.shape[0]
-        in x: float64[n]
-        out out_t1: float64[n]
-        temp t0: float64[n] at 0
-        arena 8 n bytes
-    serial:
-        for i in 0 .. n:
-            let t2: float64 = exp(x[i])  # exp, model.py:12
-            t0[i] = t2
+program f:  # after prune, tile
+    size n = x.shape[0]
+    in x: float64[n]
+    out out_t1: float64[n]
+    temp t0: float64[n] at 0
+    arena 8 n bytes
+serial:
+    for i in 0 .. n:
+        let t2: float64 = exp(x[i])  # exp, model.py:12
+        t0[i] = t2
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _EXPRESSIONS = (kernel.Name, kernel.Literal, kernel.Load, kernel.Index, kernel.A
 
 def program_text(program: kernel.Program) -> str:
     """All of a program but the graph that it was made from."""
-    lines = [f"program {program.name}"]
+    lines = [f"program {program.name}:" + (f"  # after {program.made_by}" if program.made_by else "")]
     lines += [f"    size {name} = {buffer}.shape[{axis}]" for name, (buffer, axis) in program.sizes]
     lines += [f"    {_buffer(b)}" for b in program.buffers]
     lines += [f"    error {k}: {text}" for k, text in enumerate(program.errors, 1)]

@@ -13,10 +13,12 @@ if TYPE_CHECKING:
     from codegen import locks as locks
     from codegen import lowering as lowering
     from codegen import syntax as syntax
+    from codegen import text as text
     from codegen import traversal as traversal
+    from codegen import verify as verify
     from codegen import work as work
 else:
     from tracegrad import codegen
-    from tracegrad.codegen import alone, inplace, integers, kernel, locks, lowering, syntax, traversal, work
+    from tracegrad.codegen import alone, inplace, integers, kernel, locks, lowering, syntax, text, traversal, verify, work
 
-__all__ = ["alone", "codegen", "inplace", "integers", "kernel", "locks", "lowering", "syntax", "traversal", "work"]
+__all__ = ["alone", "codegen", "inplace", "integers", "kernel", "locks", "lowering", "syntax", "text", "traversal", "verify", "work"]

@@ -159,6 +159,17 @@ def behind_a_loop(x: Any) -> Any:
     return tg.fori_loop(0, 10, lambda k, c: c + np.sum(np.sin(x * k)), 0.0)
 
 
+def shared(p: Any, starts: Any) -> Any:
+    return np.sum(tg.vmap(lambda q: tg.fori_loop(0, 50, lambda k, q: q + 0.1 * p * np.cos(q), q))(starts) ** 2)
+
+
+def in_groups(x: Any) -> Any:
+    def group(t: Any, h: Any) -> Any:
+        return tg.fori_loop(0, 4, lambda k, h: tg.index_update(h, 4 * t + k, np.tanh(h[4 * t + k - 1] * x[4 * t + k]) + x[t]), h)
+
+    return np.sum(tg.fori_loop(1, x.size // 4, group, x * 1.0))
+
+
 def two_loops(x: Any) -> Any:
     one = tg.scan(lambda c, v: (c * 0.5 + v, c), 0.0, x)[1]
     two = tg.scan(lambda c, v: (c * 0.25 - v, c), 0.0, x)[1]
@@ -211,6 +222,8 @@ GOLDEN: dict[str, Golden] = {
     "single_precision": Golden(tg.value_and_grad(lambda x: np.sum(np.tanh(x) ** 2)), (zeros(9, dtype=np.float32),)),
     "noisy_grad": Golden(tg.grad(noisy), (zeros(12),)),
     "behind_a_loop_grad": Golden(tg.value_and_grad(behind_a_loop), (zeros(20),)),
+    "shared_grad": Golden(tg.grad(shared), (0.5, zeros(4000))),
+    "in_groups_grad": Golden(tg.grad(in_groups), (zeros(16),)),
     "two_loops": Golden(two_loops, (zeros(25),)),
     "products": Golden(products, (zeros(8, 8), zeros(8, 8), zeros(8))),
     "equations_over_items": Golden(tg.vmap(equations), (zeros(1000),)),

@@ -6,16 +6,17 @@ import re
 from dataclasses import replace
 from typing import Any
 
-import tracegrad as tg
-from tracegrad._codegen import inplace
 from tracegrad.codegen.printer import print_program
 from tracegrad.codegen.text import program_text
+
+import tracegrad as tg
+from tracegrad._codegen import inplace
 from tracegrad.schedule import schedule
 from tracegrad.types import SIZES
 
 from .functions import Golden
 
-_LINE = re.compile(r"(?:# |; )?\w+\.py:\d+(?:, |; )?")
+_LINE = re.compile(r"\w+\.py:\d+(?:, |; )?")
 
 
 def texts_of(golden: Golden) -> str:
@@ -41,8 +42,8 @@ def texts_of(golden: Golden) -> str:
 
 def layouts_of(args: tuple[Any, ...], graph: Any) -> tuple[str, ...]:
     given = ["F" if getattr(a, "flags", None) is not None and not a.flags.c_contiguous else "C" for a in args]
-    return tuple([*given, *["C"] * (len(graph.inputs) - len(given))])
+    return (*given, *["C"] * (len(graph.inputs) - len(given)))
 
 
 def without_lines(text: str) -> str:
-    return "\n".join(line.rstrip().removesuffix("  #") for line in _LINE.sub("", text).splitlines())
+    return "\n".join(line if line == (bare := _LINE.sub("", line)) else bare.rstrip(" ,#") for line in text.splitlines())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,16 +15,11 @@ from .analysis import Analysis
 from .bounds import Facts
 from .fission import NOTHING, Own, by_lane, in_blocks, in_turn
 from .indices import is_one
-from .joining import join
-from .lanes import lanes
 from .lower import Emitter, Storage
-from .memory import plan, prune, seen_through
 from .names import Names, templates
 from .nests import Nests
-from .packing import pack
-from .registers import promote
+from .pipeline import Draft, run_pipeline
 from .tasks import Task, bundles, loops, map_task, parts, probe_task, reduce_task, stages
-from .tiling import tile
 from .whole import Whole
 
 BLOCK = 8192
@@ -37,10 +32,13 @@ LONG = 64
 NOWHERE: Mapping[Var, Storage] = {}
 
 
-def schedule(graph: Graph, layouts: tuple[str, ...], device: bool = False) -> kernel.Program:
+def schedule(
+    graph: Graph, layouts: tuple[str, ...], device: bool = False, seen: Callable[[kernel.Program], None] | None = None
+) -> kernel.Program:
     """The kernel program of a graph whose inputs have these memory layouts ("C", "F" or "A").
 
     device      whether a GPU runs it: then batches of loops do not go block by block, which is for few threads with caches of their own
+    seen        is shown the program after each pass
     """
     SIZES.open.append(Facts(graph.sizes.hints, graph.sizes.guards))
     try:
@@ -49,10 +47,13 @@ def schedule(graph: Graph, layouts: tuple[str, ...], device: bool = False) -> ke
         split, own = (graph, NOTHING) if device else by_lane(graph)
         if own.all:
             builder = Builder(split, layouts, sizes, own=own)
-            program = builder.program()
+            stages: list[kernel.Program] = []
+            program = builder.program(stages.append if seen is not None else None)
             if in_blocks(program, [where.buffer for v, where in builder.emitter.storage.items() if v in own.all]):
+                for stage in stages:
+                    seen(stage)  # type: ignore[misc]
                 return program
-        return Builder(graph, layouts, sizes, device).program()
+        return Builder(graph, layouts, sizes, device).program(seen)
     finally:
         SIZES.open.pop()
 
@@ -128,19 +129,13 @@ class Builder:
         root.statements = []
         root.memo = {}
 
-    def program(self) -> kernel.Program:
+    def program(self, seen: Callable[[kernel.Program], None] | None = None) -> kernel.Program:
         self.run(self.graph, self.outputs)
         self.flush()
-        buffers, fresh = self.emitter.buffers, self.names.fresh
-        phases = pack(prune(seen_through(self.phases, buffers), buffers), buffers, fresh)
-        if not self.device:
-            joined = join(phases)
-            phases = prune(lanes(phases if joined == phases else prune(joined, buffers), buffers, fresh), buffers)
-        phases = tile(promote(phases, buffers, fresh), fresh)
-        used, arena = plan(phases, self.emitter.buffers)
         by_input = [self.emitter.storage[v].buffer for v in self.graph.inputs]
         sizes = tuple((name, (by_input[k], axis)) for name, (k, axis) in self.sizes.items())
-        return kernel.Program(self.name, str(self.graph), sizes, tuple(used), tuple(phases), tuple(self.emitter.errors), arena)
+        head = kernel.Program(self.name, str(self.graph), sizes, (), (), tuple(self.emitter.errors))
+        return run_pipeline(Draft(head, self.phases, self.emitter.buffers, self.names.fresh), self.device, seen)
 
     def run(self, graph: Graph, outputs: Sequence[Storage]) -> None:
         """A graph as phases, its results written to `outputs`."""

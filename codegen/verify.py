@@ -1,0 +1,245 @@
+"""The verifier of programs: names stand once and before they are used, accesses fit their buffers, ranges that are known are kept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from . import integers, kernel
+from .integers import Binary, Int, Integer, Symbol
+
+Ranges: TypeAlias = Mapping[str, tuple[Int, Int] | None]
+"""The loop indices that are seen, [lo, hi); None where no more is known."""
+_PLACE = re.compile(r"\{(\w+)\}")
+
+
+class ProgramError(AssertionError):
+    """A program does not keep the rules of the kernel language; a defect of the library, not of the user's code."""
+
+
+def verify_program(program: kernel.Program) -> kernel.Program:
+    """The program itself, or a ProgramError that says what is wrong where."""
+    _Verifier(program).run()
+    return program
+
+
+class _Verifier:
+    def __init__(self, program: kernel.Program) -> None:
+        self.program = program
+        self.buffers: dict[str, kernel.Buffer] = {}
+        self.taken: set[str] = set()
+        """Names of sizes and buffers, which no local may have."""
+        self.where = ""
+
+    def wrong(self, what: str) -> ProgramError:
+        return ProgramError(f"{self.program.name}, after {self.program.made_by}: {self.where}{what}")
+
+    def run(self) -> None:
+        program = self.program
+        for name, (source, axis) in program.sizes:
+            self.take(name)
+            given = next((b for b in program.buffers if b.name == source and b.role == "in"), None)
+            # An input in Fortran order has the shape of its transpose here, and its own axes for its caller.
+            shape = () if given is None else given.shape[::-1] if given.layout == "F" else given.shape
+            if not axis < len(shape) or shape[axis] != integers.symbol(name):
+                raise self.wrong(f"size {name} is not axis {axis} of an input {source}")
+        for b in program.buffers:
+            self.take(b.name)
+            self.buffers[b.name] = b
+        for b in program.buffers:
+            if b.of:
+                self.shown(b.name, b.dtype, b.shape, b.of)
+            for size in b.shape:
+                for name in set() if isinstance(size, int) else integers.symbols(size):
+                    if name not in self.taken:
+                        raise self.wrong(f"buffer {b.name} has the size {name}, which nobody knows")
+        for number, phase in enumerate(program.phases):
+            self.where = f"phase {number}: "
+            if phase.kind == "parallel" and not (len(phase.body) == 1 and isinstance(phase.body[0], kernel.Loop)):
+                raise self.wrong("a parallel phase is one loop")
+            local = dict(self.buffers)
+            self.body((*phase.local, *phase.body), {}, {}, local)
+
+    def take(self, name: str) -> None:
+        if name in self.taken:
+            raise self.wrong(f"the name {name} stands twice")
+        self.taken.add(name)
+
+    def shown(self, name: str, dtype: np.dtype[Any], shape: tuple[Int, ...], of: str) -> None:
+        base = self.buffers.get(of)
+        if base is None:
+            raise self.wrong(f"{name} shows {of}, which is not there")
+        count, there = integers.product(shape), integers.product(base.shape)
+        if base.dtype != dtype or (isinstance(count, int) and isinstance(there, int) and count != there):
+            raise self.wrong(f"{name}, {dtype}{shape}, shows other memory than that of {of}, {base.dtype}{base.shape}")
+
+    # --- statements ------------------------------------------------------------------------------------------------------------------
+
+    def body(
+        self,
+        body: Iterable[kernel.Statement],
+        names: dict[str, tuple[np.dtype[Any], bool]],
+        ranges: Ranges,
+        buffers: dict[str, kernel.Buffer],
+    ) -> None:
+        """Statements that see these locals (dtype, whether it may be updated), loop indices [lo, hi) and buffers."""
+        names = dict(names)
+        for s in body:
+            self.statement(s, names, ranges, buffers)
+
+    def define(self, name: str, names: Mapping[str, Any], ranges: Ranges) -> None:
+        if name in self.taken or name in names or name in ranges:
+            raise self.wrong(f"the name {name} is given again where it is still seen")
+
+    def statement(
+        self,
+        s: kernel.Statement,
+        names: dict[str, tuple[np.dtype[Any], bool]],
+        ranges: Ranges,
+        buffers: dict[str, kernel.Buffer],
+    ) -> None:
+        def read(e: Any) -> None:
+            self.expression(e, names, ranges, buffers)
+
+        match s:
+            case kernel.Let(name, value) | kernel.Declare(name, value):
+                read(value)
+                self.define(name, names, ranges)
+                names[name] = value.dtype, isinstance(s, kernel.Declare)
+            case kernel.Update(name, value):
+                read(value)
+                if name not in names or not names[name][1]:
+                    raise self.wrong(f"{name} is updated and was not declared")
+                if names[name][0] != value.dtype:
+                    raise self.wrong(f"{name} is {names[name][0]} and gets a {value.dtype}")
+            case kernel.Store(buffer, index, value):
+                read(value)
+                self.access(buffer, index, value.dtype, ranges, names, buffers)
+                if buffers[buffer].role == "in":
+                    raise self.wrong(f"the input {buffer} is written to")
+            case kernel.Loop(index, lo, hi, inner):
+                for end in (lo, hi):
+                    self.integer(end, names, ranges)
+                self.define(index, names, ranges)
+                self.body(inner, names, {**ranges, index: (lo, hi)}, dict(buffers))
+            case kernel.While(condition, inner):
+                read(condition)
+                self.body(inner, names, ranges, dict(buffers))
+            case kernel.If(condition, then, otherwise):
+                read(condition)
+                # The condition may say more of an index than its loop does.
+                unknown = dict.fromkeys(ranges)
+                self.body(then, names, unknown, dict(buffers))
+                self.body(otherwise, names, unknown, dict(buffers))
+            case kernel.Allocate(name, dtype, shape, of):
+                for size in shape:
+                    self.integer(size, names, ranges)
+                if of and (of not in buffers or buffers[of].dtype != dtype):
+                    raise self.wrong(f"{name} shows {of}, which is not there or of another dtype")
+                if name in self.taken:
+                    raise self.wrong(f"the name {name} stands twice")
+                buffers[name] = kernel.Buffer(name, dtype, shape, "local", of=of)
+            case kernel.Grow(name, length):
+                read(length)
+                if name not in buffers or buffers[name].role != "local":
+                    raise self.wrong(f"{name} grows and was not allocated")
+            case kernel.Call(_, arguments):
+                for a in arguments:
+                    if isinstance(a, str):
+                        if a not in buffers and a != "status":
+                            raise self.wrong(f"a routine gets {a}, which is not there")
+                    elif isinstance(a, (int, Integer)):
+                        self.integer(a, names, ranges)
+                    else:
+                        read(a)
+            case kernel.Check(condition, code, value):
+                read(condition)
+                read(value)
+                if not 1 <= code <= len(self.program.errors):
+                    raise self.wrong(f"error {code} has no text")
+
+    # --- what they read --------------------------------------------------------------------------------------------------------------
+
+    def expression(self, e: Any, names: Mapping[str, Any], ranges: Ranges, buffers: Mapping[str, kernel.Buffer]) -> None:
+        match e:
+            case kernel.Name(name, dtype):
+                if name not in names:
+                    raise self.wrong(f"{name} is read where nobody has given it")
+                if names[name][0] != dtype:
+                    raise self.wrong(f"{name} is {names[name][0]} and is read as {dtype}")
+            case kernel.Load(buffer, index, dtype):
+                self.access(buffer, index, dtype, ranges, names, buffers)
+            case kernel.Index(value):
+                self.integer(value, names, ranges)
+            case kernel.Apply(code, arguments):
+                if not {m[1] for m in _PLACE.finditer(code)} <= {"dtype", *[name for name, _ in arguments]}:
+                    raise self.wrong(f"{code!r} is applied to {[name for name, _ in arguments]}")
+                for _, a in arguments:
+                    self.expression(a, names, ranges, buffers)
+
+    def integer(self, value: Int, names: Mapping[str, Any], ranges: Ranges) -> None:
+        for name in set() if isinstance(value, int) else integers.symbols(value):
+            if name not in ranges and name not in names and not any(name == size for size, _ in self.program.sizes):
+                raise self.wrong(f"the integer {value} holds {name}, which nobody knows here")
+
+    def access(
+        self,
+        buffer: str,
+        index: tuple[Any, ...],
+        dtype: np.dtype[Any],
+        ranges: Ranges,
+        names: Mapping[str, Any],
+        buffers: Mapping[str, kernel.Buffer],
+    ) -> None:
+        known = buffers.get(buffer)
+        if known is None:
+            raise self.wrong(f"{buffer} is not there")
+        if known.dtype != dtype:
+            raise self.wrong(f"{buffer} holds {known.dtype} and is taken for {dtype}")
+        if len(index) != len(known.shape):
+            raise self.wrong(f"{buffer} of shape {known.shape} has the index {index}")
+        for i, size in zip(index, known.shape, strict=True):
+            if not isinstance(i, (int, Integer)):
+                self.expression(i, names, ranges, buffers)
+                continue
+            self.integer(i, names, ranges)
+            ends = _ends(i, ranges)
+            if ends is not None and isinstance(size, int) and known.role != "local" and not (ends[0] >= 0 and ends[1] < size):
+                raise self.wrong(f"{buffer} of shape {known.shape} is read or written at {index}, where {i} is in {list(ends)}")
+
+
+def _ends(value: Int, ranges: Ranges) -> tuple[int, int] | None:
+    """The least and the largest that an integer may be where that is known by intervals; None otherwise, and in loops without passes."""
+    if isinstance(value, int):
+        return value, value
+    low = high = 0
+    for monomial, factor in value.terms:
+        one: tuple[int, int] | None = (1, 1)
+        for atom in monomial:
+            found = _of_atom(atom, ranges)
+            if found is None or one is None or found[0] < 0:
+                return None
+            one = one[0] * found[0], one[1] * found[1]
+        assert one is not None
+        low += factor * one[0] if factor > 0 else factor * one[1]
+        high += factor * one[1] if factor > 0 else factor * one[0]
+    # Several terms may depend on each other (`min(n, 4 b + 4) - 4 b`), which intervals do not see.
+    return (low, high) if len(value.terms) - any(not m for m, _ in value.terms) <= 1 else None
+
+
+def _of_atom(atom: Any, ranges: Ranges) -> tuple[int, int] | None:
+    known = ranges.get(atom.name) if isinstance(atom, Symbol) else None
+    if known is not None:
+        lo, hi = known
+        first, last = _ends(lo, ranges), _ends(hi, ranges)
+        return (first[0], last[1] - 1) if first is not None and last is not None and last[1] > first[0] else None
+    if isinstance(atom, Binary) and atom.op in ("min", "max"):
+        left, right = _ends(atom.left, ranges), _ends(atom.right, ranges)
+        if left is None or right is None:
+            return None
+        pick = min if atom.op == "min" else max
+        return pick(left[0], right[0]), pick(left[1], right[1])
+    return None

@@ -1,0 +1,81 @@
+"""The passes over programs: from what the nests have written to what is printed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from .._codegen import kernel, verify
+from ..ir.verify import EVERY_PASS
+from .joining import join
+from .lanes import lanes
+from .memory import mentioned, plan, prune, seen_through
+from .packing import pack
+from .registers import promote
+from .tiling import tile
+
+
+@dataclass
+class Draft:
+    """A program that is being made: what passes read and change."""
+
+    program: kernel.Program
+    """Its head: name, sizes, errors; the rest is empty until the end."""
+    phases: list[kernel.Phase]
+    buffers: dict[str, kernel.Buffer]
+    """All buffers, those that nothing mentions any more among them."""
+    fresh: Callable[[str], str]
+    """A name that nothing has yet, like the one given."""
+
+    def stage(self, made_by: str) -> kernel.Program:
+        """The program as it is now; temporaries have no places yet."""
+        used = set().union(*[mentioned((*p.local, *p.body)) for p in self.phases])
+        used |= {self.buffers[name].of for name in used if name in self.buffers}
+        buffers = tuple([b for b in self.buffers.values() if b.role in ("in", "out") or (b.name in used and b.role != "local")])
+        return replace(self.program, buffers=buffers, phases=tuple(self.phases), made_by=made_by)
+
+
+PIPELINE: tuple[tuple[str, Callable[[Draft], list[kernel.Phase]]], ...] = (
+    ("resolve views", lambda d: seen_through(d.phases, d.buffers)),  # first, so that later passes see who meets in memory
+    ("pack", lambda d: pack(d.phases, d.buffers, d.fresh)),  # narrow arrays that long loops cross
+    ("join copies", lambda d: join(d.phases)),  # before blocks are cut, which take whole loops
+    ("prune", lambda d: prune(d.phases, d.buffers)),
+    ("blocks of lanes", lambda d: lanes(d.phases, d.buffers, d.fresh)),
+    ("prune", lambda d: prune(d.phases, d.buffers)),
+    ("registers", lambda d: promote(d.phases, d.buffers, d.fresh)),  # when it is known which small arrays are left
+    ("tile", lambda d: tile(d.phases, d.fresh)),  # last: it cuts loops that other passes read
+)
+HOST_ONLY = frozenset({"join copies", "blocks of lanes"})
+"""What is for few threads with caches of their own."""
+
+
+def run_pipeline(draft: Draft, device: bool, seen: Callable[[kernel.Program], None] | None = None) -> kernel.Program:
+    """The finished program: after the passes, with places in the arena. `seen` is shown the program after each step."""
+    watching = seen is not None or EVERY_PASS[0]
+
+    def show(program: kernel.Program) -> None:
+        if EVERY_PASS[0]:
+            verify.verify_program(program)
+        if seen is not None:
+            seen(program)
+
+    if watching:
+        show(draft.stage("nests"))
+    names: list[str] = []
+    for name, apply in PIPELINE:
+        if device and name in HOST_ONLY:
+            continue
+        draft.phases = apply(draft)
+        names.append(name)
+        if watching:
+            show(draft.stage(name))
+    used, arena = plan(draft.phases, draft.buffers)
+    program = replace(
+        draft.program, buffers=tuple(used), phases=tuple(draft.phases), arena=arena, made_by=", ".join([*names, "places in the arena"])
+    )
+    if watching:
+        show(program)
+    return program
+
+
+__all__ = ["HOST_ONLY", "PIPELINE", "Draft", "run_pipeline"]
