@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from typing import Any
@@ -51,10 +52,16 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 @pytest.fixture(autouse=True)
-def settings_stay() -> Iterator[None]:
-    """A test that leaves a setting changed fails itself, not those that come after it."""
+def settings_stay(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A test that leaves a setting changed fails itself, not those that come after it; so does one that makes code which the translator
+    does not cover, unless it is marked `falls_back`."""
     yield
     assert settings() == FRESH
+    direct = sys.modules.get("tracegrad.codegen.native.direct")
+    if direct is not None and direct.FALLBACKS:
+        found = list(direct.FALLBACKS)
+        direct.FALLBACKS.clear()
+        assert request.node.get_closest_marker("falls_back"), found
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:

@@ -190,6 +190,7 @@ def test_nothing_follows_branches_that_all_return(fallbacks: list[str]) -> None:
     assert fallbacks == []
 
 
+@pytest.mark.falls_back
 def test_what_is_not_covered_goes_to_numba(fallbacks: list[str]) -> None:
     def sorting(x: Any, out: Any) -> None:
         out[:] = np.sort(x)
@@ -200,6 +201,7 @@ def test_what_is_not_covered_goes_to_numba(fallbacks: list[str]) -> None:
     assert fallbacks
 
 
+@pytest.mark.falls_back
 def test_a_printed_kernel_that_is_not_covered_gets_its_instructions(fallbacks: list[str]) -> None:
     """The one pass reads the tree of what is printed; for Numba's pipeline the function is made after all."""
     text = """import numpy as np
@@ -231,6 +233,7 @@ def test_kernels_that_are_declared_together_keep_their_own_instructions() -> Non
     assert sources.tree_of(made[0].__code__) is first
 
 
+@pytest.mark.falls_back
 def test_a_name_for_two_things_goes_to_numba(fallbacks: list[str]) -> None:
     def changing(x: Any, out: Any) -> None:
         for i in range(2):

@@ -197,6 +197,8 @@ def self_test(verbose: bool) -> bool:
             print("          (doctor --verbose shows the traceback)")
         return False
     print(f"  ok      a compiled gradient is right: first call {first:.2f} s, later calls {later * 1e6:.1f} us")
+    for text in native("direct").FALLBACKS:
+        print(f"  slow    compiled by Numba's own pipeline, 3 to 10 times as slowly: {text}")
     return True
 
 

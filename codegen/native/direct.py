@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -14,6 +15,11 @@ from .borrowed import BorrowedArray
 from .sources import complete
 from .unit import Unit
 from .values import UntranslatableError
+
+
+LOG = logging.getLogger("tracegrad")
+FALLBACKS: list[str] = []
+"""What the one pass did not cover, each with the reason: to be covered, since nobody waits gladly."""
 
 
 class Alone(codegen.JITCodeLibrary):  # type: ignore[misc]
@@ -160,7 +166,9 @@ class DirectCompiler(compiler.Compiler):  # type: ignore[misc]
         self.state.lifted, self.state.lifted_from = (), None
         try:
             return self._compile_core()
-        except UntranslatableError:
+        except UntranslatableError as error:
+            FALLBACKS.append(f"{func.__qualname__}: {error}")
+            LOG.info("%s is compiled by Numba's own pipeline, which takes 3 to 10 times as long: %s", func.__qualname__, error)
             self.direct, self.state.status.fail_reason = False, None
             self.state.library = Alone(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
             self.state.library.enable_object_caching()
