@@ -16,7 +16,6 @@ from .sources import complete
 from .unit import Unit
 from .values import UntranslatableError
 
-
 LOG = logging.getLogger("tracegrad")
 FALLBACKS: list[str] = []
 """What the one pass did not cover, each with the reason: to be covered, since nobody waits gladly."""
