@@ -422,7 +422,7 @@ def _of_code(code: types.CodeType) -> Iterator[str]:
             yield from _of_code(constant)
 
 
-@functools.cache
+@functools.lru_cache(maxsize=4096)
 def _loaded(code: types.CodeType) -> frozenset[str]:
     """The names that code reads: unlike `_of_code` without those that it only stores, as constructors do."""
     own = {i.argval for i in dis.get_instructions(code) if i.opname.startswith("LOAD_") and isinstance(i.argval, str)}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,12 +12,14 @@ import numpy as np
 
 from .arguments import check_found, undisturbed
 from .autograd.mode import MODE
-from .captures import STATEFUL, Content, Entry, Fact, Place, Surroundings, content, unchanged
+from .captures import STATEFUL, UNREADABLE, Content, Entry, Fact, Place, Surroundings, content, unchanged
 from .devices import Device
 from .errors import EscapedValueError
 from .growth import Outgrown, bound_of, grown
 from .ir.graph import Graph, Literal
+from .ir.lines import user_line
 from .ir.recording import span
+from .kept import RETRACED
 from .outside import check_drawn, states, watching
 from .state import Watch
 from .stored import Number
@@ -164,6 +168,32 @@ def _without_unread(traced: Traced, watch: Watch) -> Traced:
     )
 
 
+def warn_of_changes(function: Any, entry: Entry, count: int) -> None:
+    """Say once of a signature that it is traced again and again, since what it reads differs at each call."""
+    found = next(((place, old) for place, old in entry.facts if not unchanged(place, old)), None)
+    if count != RETRACED or found is None:
+        return
+    place, old = found
+    if place.code.startswith(("{key} in", "hasattr")):
+        differs = f"{place.path} is {'gone' if old else 'new'}"
+    else:
+        try:
+            now = f"is {place()!r:.60}"
+        except UNREADABLE:
+            now = "is gone"
+        shown = place.code.replace("{it}", place.path) if place.code[:3] in ("len", "typ", "fro") else place.path
+        differs = f"{shown} was {old!r:.60} and {now}"
+    code = getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None)
+    defined = "" if code is None else f" ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
+    warnings.warn(
+        f"{user_line()}: jit: {getattr(function, '__name__', type(function).__name__)}{defined} was traced anew {count} times for arguments of the "
+        f"same types, since what it finds around it differs at each call: {differs}. A trace and its compilation take milliseconds to seconds. "
+        "Keep what changes in a Tensor or an ndarray, pass it as an argument, or change it outside of the compiled function.",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
+
 def input_names(parameters: Sequence[str], spec: Any, static: Any) -> list[str]:
     """The names of a graph's inputs, from those of the function's parameters and the structure of the arguments."""
     taken = {place for place, _, _ in static}
@@ -220,4 +250,4 @@ def _with_static(function: Callable[..., Any], static: Sequence[tuple[Any, type,
     return called
 
 
-__all__ = ["SMALL", "Graphs", "input_names", "make_entry", "split_static"]
+__all__ = ["SMALL", "Graphs", "input_names", "make_entry", "split_static", "warn_of_changes"]

@@ -32,12 +32,13 @@ from .calls import MISS, Caller, Unfit
 from .captures import Entry
 from .control.call import call_op, settled
 from .devices import IN_USE, Device
-from .entries import Graphs, input_names, make_entry, split_static
+from .entries import Graphs, input_names, make_entry, split_static, warn_of_changes
 from .errors import TracegradError
 from .generic import fits, generalize
 from .ir.dispatch import PROFILES, SPECIAL, STATE, bind
 from .ir.graph import Var
 from .ir.recording import span
+from .kept import MOST_CALLERS, MOST_DERIVED, MOST_ENTRIES, MOST_FORMER, MOST_GENERIC, Kept
 from .live import caller_of, kernel_of
 from .placed import Placed, operands, placed, run
 from .runtime.execute import Executable, executable_for
@@ -49,15 +50,7 @@ from .transforms.tracing import check_leaf, device_of, face_of, leaf_type, stand
 from .tree import flatten, unflatten
 from .types import ArrayType, Sizes
 
-MOST_ENTRIES = 1024
-"""Signatures of one function that are kept in memory."""
 LOG = logging.getLogger("tracegrad")
-MOST_FORMER = 3
-"""Entries per signature that are kept for when the surroundings come back, as where gradients are there at every second call."""
-MOST_GENERIC = 64
-"""Size-generic entries per signature, where each holds for a few sizes only."""
-MOST_CALLERS = 32
-"""Callers that are tried in turn, 0.1 us each; more signatures of fixed sizes take the long way, 20 us."""
 
 
 class Jitted:
@@ -94,15 +87,17 @@ class Jitted:
         if fixed := set(self.donated) & set(self.static_argnames):
             raise TypeError(f"jit: {sorted(fixed)} cannot be both static and donated")
         self._entries: dict[Any, Entry] = {}
-        self._former: dict[Any, list[Entry]] = {}
+        self._former: dict[Any, list[Entry]] = Kept()
         """Entries that other surroundings replaced, latest last."""
-        self._symbolic: dict[Any, list[Entry]] = {}
-        self._first: dict[Any, tuple[tuple[Any, ...], ...]] = {}
-        self._concrete: dict[Any, str] = {}
+        self._symbolic: dict[Any, list[Entry]] = Kept()
+        self._first: dict[Any, tuple[tuple[Any, ...], ...]] = Kept()
+        self._retraced: dict[Any, int] = Kept()
+        """How often the surroundings of a signature were others."""
+        self._concrete: dict[Any, str] = Kept()
         """Signatures whose function cannot be traced with symbolic sizes, and why."""
         self._callers: tuple[Caller, ...] = ()
-        self._known: dict[Any, Caller | None] = {}
-        self._derived: dict[Any, Jitted] = {}
+        self._known: dict[Any, Caller | None] = Kept()
+        self._derived: dict[Any, Jitted] = Kept(MOST_DERIVED)
         self._changes = False
         """Whether calls change what is around the function, so that one at a time may run."""
         self._reads_grads = False
@@ -199,7 +194,7 @@ class Jitted:
     def _remember(self, entry: Entry, spec: Any, static: Any, leaves: Sequence[Any], values: Sequence[Any]) -> None:
         """Write the caller of a signature that was called for the first time."""
         compiled = kernel_of(entry, values)
-        if compiled is None or (len(self._callers) >= MOST_CALLERS and not compiled.symbols):
+        if compiled is None or len(self._callers) >= (4 * MOST_CALLERS if compiled.symbols else MOST_CALLERS):
             return
         key = (entry, compiled.layouts, tuple(entry.contents))
         if key in self._known:
@@ -253,6 +248,9 @@ class Jitted:
             first = self._first.get(rank_key)
             if first is None or entry is not None:
                 self._first.setdefault(rank_key, tuple(t.shape for t in types))
+                if entry is not None:
+                    self._retraced[key] = self._retraced.get(key, 0) + 1
+                    warn_of_changes(self.function, entry, self._retraced[key])
                 entry = self._trace(spec, types, faces, static, None, standing, device)
                 self._keep((*key[:-1], standing) if entry.traced.reads_grads else key, entry)
                 return entry, leaves, spec, static
@@ -307,7 +305,8 @@ class Jitted:
             former.remove(found)
             self._entries[key] = found
         former.append(entry)
-        del former[:-MOST_FORMER]
+        while len(former) > MOST_FORMER:
+            self._drop_callers(former.pop(0))
         return found or entry
 
     def _keep(self, key: Any, entry: Entry) -> None:
@@ -318,9 +317,10 @@ class Jitted:
 
     def _make_room(self) -> None:
         if len(self._entries) > MOST_ENTRIES:
-            gone = self._entries.pop(next(iter(self._entries)))
-            if gone not in self._entries.values() and not any(gone in found for found in self._symbolic.values()):
-                self._drop_callers(gone)
+            key = next(iter(self._entries))
+            for gone in (self._entries.pop(key), *self._former.pop(key, ())):
+                if gone not in self._entries.values() and not any(gone in found for found in self._symbolic.values()):
+                    self._drop_callers(gone)
 
     def _trace(
         self, spec: Any, types: Sequence[ArrayType], faces: Any, static: Any, sizes: Sizes | None, standing: Any, device: Device | None

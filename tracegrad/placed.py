@@ -24,6 +24,7 @@ from .ir.dispatch import Value, bind
 from .ir.graph import Graph
 from .ir.op import Op
 from .ir.trace import Trace, user_line
+from .kept import MOST_GENERIC, Kept
 from .ops.gathering import OPERATIONS
 from .ops.shape import broadcast_to_op, reshape_op
 from .ops.transfer import transfer, transfer_op
@@ -115,9 +116,9 @@ class OneOperation(NamedTuple):
     pattern: tuple[Shape, ...]
 
 
-_KNOWN: dict[Any, OneOperation] = {}
-_GENERIC: dict[Any, list[OneOperation]] = {}
-_FIRST: dict[Any, tuple[Shape, ...]] = {}
+_KNOWN: dict[Any, OneOperation] = Kept(MOST_OPERATIONS)
+_GENERIC: dict[Any, list[OneOperation]] = Kept(MOST_OPERATIONS)
+_FIRST: dict[Any, tuple[Shape, ...]] = Kept(MOST_OPERATIONS)
 _LOCK = locks.lock()
 
 
@@ -144,15 +145,15 @@ def one_operation(op: Op, data: Sequence[Any], params: dict[str, Any]) -> OneOpe
             if symbolic != types:
                 try:
                     found = _trace(op, data, given, symbolic, params, sizes)
-                    _GENERIC.setdefault(rank, []).append(found)
+                    generic = _GENERIC.setdefault(rank, [])
+                    generic.append(found)
+                    del generic[:-MOST_GENERIC]
                 except (TypeError, ValueError, NotImplementedError):
                     found = None  # NumPy or a composition wants numbers
         if found is None:
             found = _trace(op, data, given, types, params, None)
         _FIRST.setdefault(rank, tuple([t.shape for t in types]))
         _KNOWN[key] = found
-        if len(_KNOWN) > MOST_OPERATIONS:
-            del _KNOWN[next(iter(_KNOWN))]
         return found
 
 

@@ -142,6 +142,9 @@ def trace_function(
                 *[history_of(x, trace) for x in kept],
             )
             graph, captures = trace.finish([*results, *[counter for _, counter in drawn]])
+        except BaseException:
+            draws(trace)  # generators forget it
+            raise
         finally:
             if watch is not None:
                 watch.restore()
