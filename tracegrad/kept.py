@@ -32,7 +32,7 @@ class Kept(dict[K, V]):
         if len(self) > self.most:
             del self[next(iter(self))]
 
-    def setdefault(self, key: K, default: V) -> V:  # type: ignore[override]
+    def setdefault(self, key: K, default: V) -> V:
         """The value of a key, which is made where there is none."""
         if key not in self:
             self[key] = default
