@@ -27,6 +27,7 @@ X = np.array([1.0, 2.0])
 RNG = np.random.default_rng(0)
 NESTED: Any = {"a": [{"b": np.random.RandomState(0)}]}
 DRAW, SOME = RNG.normal, functools.partial(RNG.uniform, 1, 2)
+GAUSS = random.gauss
 BITS, SEEDS = np.random.PCG64(1), np.random.SeedSequence(2)
 
 
@@ -74,6 +75,7 @@ ENTROPY: dict[str, Callable[[], Any]] = {
 }
 DRAWN: dict[str, Callable[[], Any]] = {
     "random": lambda: random.random(),
+    "another name of gauss": lambda: GAUSS(0, 1),
     "np.random": lambda: np.random.uniform(),  # noqa: NPY002
     "a generator": lambda: RNG.normal(),
     "its method": lambda: DRAW(),

@@ -6,7 +6,6 @@ import collections
 import dataclasses
 import functools
 import itertools
-import random
 import re
 import threading
 import types
@@ -560,16 +559,6 @@ def is_a_key() -> Made:
     return f, lambda: held.n
 
 
-def is_shown() -> Made:
-    held = Holder()
-
-    def f(x: Any) -> Any:
-        held.n, text = held.n + 1, f"{held.n}"
-        return x * len(text)
-
-    return f, lambda: held.n
-
-
 def is_a_size() -> Made:
     held = Holder()
 
@@ -656,29 +645,9 @@ def traced_value_in_a_closure() -> Made:
     return f, lambda: held
 
 
-def in_a_loop() -> Made:
-    held = Holder()
-
-    def body(carry: Any, y: Any) -> Any:
-        held.n += 1
-        return carry + y * held.n, None
-
-    return lambda x: tg.scan(body, 0.0, x)[0], lambda: held.n
-
-
 def appended_in_a_loop() -> Made:
     held: list[Any] = []
     return lambda x: tg.fori_loop(0, 3, lambda i, s: (held.append(s), s + 1.0)[1], x), lambda: held
-
-
-def in_a_branch() -> Made:
-    held: dict[str, Any] = {"taken": None}
-
-    def down(x: Any) -> Any:
-        held["taken"] = "down"
-        return -x
-
-    return lambda x: tg.cond(np.sum(x) > 0, lambda y: y, down, x), lambda: held
 
 
 def iterator() -> Made:
@@ -702,33 +671,9 @@ def generator() -> Made:
     return lambda x: x * next(numbers), lambda: 0
 
 
-def python_random() -> Made:
-    return lambda x: x * random.random(), lambda: 0
-
-
-def python_gauss_by_another_name() -> Made:
-    draw = random.gauss
-    return lambda x: x * draw(0, 1), lambda: 0
-
-
-def python_random_instance() -> Made:
-    source = random.Random(1)
-    return lambda x: x * source.uniform(1, 2), lambda: 0
-
-
-def numpy_legacy_random() -> Made:
-    return lambda x: x * np.random.uniform(), lambda: 0  # noqa: NPY002
-
-
-def numpy_generator() -> Made:
-    source = np.random.default_rng(1)
-    return lambda x: x * source.uniform(), lambda: 0
-
-
 REFUSED: dict[Callable[[], Made], str] = {
     decides_a_branch: r"changes held\.n at each call, and asks for what it is now: .* a Python condition",
     is_a_key: r"changes held\.n at each call.* cannot be hashed",
-    is_shown: r"changes held\.n at each call.* a text",
     is_a_size: r"changes held\.n at each call",
     leaves_64_bits: r"held\.n, which it changes at each call, and pow at test_python_state\.py:\d+ may leave 64 bits",
     becomes_a_float_where_an_array_would_not: r"held\.n, which it changes at each call",
@@ -738,17 +683,10 @@ REFUSED: dict[Callable[[], Made], str] = {
     list_shrinks: r"changes the length of held",
     traced_value_in_an_object: r"a traced value \(f64\[\]\), made by sum at test_python_state\.py:\d+ in 'f', is kept in held\.out",
     traced_value_in_a_closure: r"a traced value .* made by mul .* is kept in held\['again'\]",
-    in_a_loop: r"changes held\.n inside 'body', which is traced once",
     appended_in_a_loop: r"a traced value .* is kept in held",
-    in_a_branch: r"changes held\['taken'\] inside",
     iterator: r"advances numbers",
     counter: r"advances numbers",
     generator: r"advances numbers",
-    python_random: r"draws from a random generator of NumPy or Python \(random\)",
-    python_gauss_by_another_name: r"draws from a random generator of NumPy or Python \(random\)",
-    python_random_instance: r"draws from a random generator of NumPy or Python \(source\)",
-    numpy_legacy_random: r"draws from a random generator of NumPy or Python \(np\.random\)",
-    numpy_generator: r"draws from a random generator of NumPy or Python \(source\)",
 }
 
 
