@@ -109,8 +109,10 @@ def make_entry(
     known = {captured[id(v)]: v for _, v in around.facts if isinstance(v, np.ndarray) and id(v) in captured}
     constants = [x for x, place in zip(traced.captures, places, strict=True) if place is None]
     literal = any(isinstance(a, Literal) and isinstance(a.value, np.generic) for node in traced.graph.nodes for a in node.inputs)
-    bounds = {k: bound_of(x.old) for k, x in enumerate(traced.captures) if type(x) is Number and type(x.old) is int}
-    traced.captures[:] = [x.old if type(x) is Number else x for x in traced.captures]
+    # A number that stands in the trace around this one is captured as it is.
+    own = {k: x for k, x in enumerate(traced.captures) if type(x) is Number and id(x) in watch.places}
+    bounds = {k: bound_of(x.old) for k, x in own.items() if type(x.old) is int}
+    traced.captures[:] = [x.old if k in own else x for k, x in enumerate(traced.captures)]
     return Entry(
         traced,
         traced.graph if checked else traced.graph.replace(checked=False),

@@ -78,6 +78,8 @@ TRANSFORMS: dict[str, tuple[Any, Any]] = {
     "vmap of vmap": (vector, lambda f: lambda x: tg.vmap(tg.vmap(f))(np.ones((2, 3, 2)))),
     "vmap of hessian": (scalar, lambda f: batch(tg.hessian(f))),
     "vmap that appends": (logged, batch),
+    "jit in vmap": (vector, lambda f: batch(tg.jit(f))),
+    "jit in hessian": (scalar, lambda f: tg.hessian(tg.jit(f))),
 }
 
 
@@ -275,3 +277,19 @@ def test_jit_of_a_custom_function_keeps_its_rule() -> None:
     h = tg.custom_vjp(tg.jit(g))
     h.defvjp(lambda x: (h.function(x), x), lambda x, ct: (ct * 7.0 * x,))
     assert tg.grad(h)(X)[1] == 14.0
+
+
+def test_a_number_that_a_jitted_function_inside_reads() -> None:
+    held = Holder()
+    reads = tg.jit(lambda x: x * held.n)
+
+    def f(x: Any) -> Any:
+        before = reads(x)
+        held.n += 1
+        return before + 10 * reads(x) + tg.vmap(reads)(x[None])[0]
+
+    compiled = tg.jit(f)
+    for k in range(4):
+        assert compiled(X)[0] == k + 11 * (k + 1)
+        assert held.n == k + 1
+    assert reads(X)[0] == 4.0
