@@ -95,7 +95,7 @@ def apart(tree: Any, tracked: bool = True) -> Any:
     is; in a trace, itself."""
 
     def copied(x: Any) -> Any:
-        if isinstance(x, np.ndarray):
+        if type(x) in (np.ndarray, np.memmap):  # what is refused, is refused as it is
             return np.array(x)
         return x.clone() if isinstance(x, Tensor) and not isinstance(x._data, Var) and (tracked or not x._requires_grad) else x
 

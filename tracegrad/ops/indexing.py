@@ -142,10 +142,8 @@ def _entry(item: Any) -> Any:
     """One part of a key as None, Ellipsis, slice, integer, or an index array (with dtype)."""
     if item is None or item is Ellipsis or isinstance(item, (slice, integers.Integer)):
         return item
-    if isinstance(item, (bool, np.bool_)):
-        return np.asarray(item)
-    if isinstance(item, (int, np.integer)):
-        return int(item)
+    if isinstance(item, (bool, np.bool_, int, np.integer)):
+        return np.asarray(item) if isinstance(item, (bool, np.bool_)) else int(item)
     if isinstance(item, (list, tuple, range)):
         if any(part is None or part is Ellipsis or isinstance(part, slice) for part in item):
             raise IndexError("an index must be an integer, a slice, None, ..., or an array. Several indices are a tuple, not a list.")
