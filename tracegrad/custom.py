@@ -11,6 +11,8 @@ import numpy as np
 
 from .autograd.engine import gradient, zeros
 from .autograd.grad_mode import enable_grad
+from .autograd.leaves import end
+from .autograd.modes import restoring
 from .checks import argument_numbers, describe
 from .dtypes import is_differentiable
 from .ir.dispatch import STATE, bind
@@ -135,6 +137,7 @@ def infer_graph(*values: Any, graph: Graph | None, rule: Any) -> Types:
     return graph.output_types
 
 
+@restoring
 def batch_of(values: Any, axes: Any, size: Any, *, graph: Graph, rule: Any) -> Any:
     """A use over one more axis: its graph batched, with the rule of a single item."""
     derived, out_axes = batched(graph, axes, size)
@@ -273,6 +276,7 @@ def _vjp_by_jvp(cts: Any, inputs: Any, outs: Any, wanted: Any, *, graph: Any, ru
     return _vjp_of_jvp(cts, inputs, outs, wanted, rule)
 
 
+@restoring
 def _vjp_of_jvp(cts: Any, inputs: Any, outs: Any, wanted: Any, rule: Any) -> list[Any]:
     # The rule is linear in the tangents: its transpose is the gradient of <ct, rule(t)> with respect to t.
     with enable_grad():
@@ -283,7 +287,7 @@ def _vjp_of_jvp(cts: Any, inputs: Any, outs: Any, wanted: Any, rule: Any) -> lis
     for leaf in leaves:
         if leaf is not None:
             # Nobody else differentiates by a direction that the rule was asked for.
-            leaf._requires_grad = False
+            end(leaf)
     result = []
     for x, w in zip(inputs, wanted, strict=True):
         g = next(found) if w else None

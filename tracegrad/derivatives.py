@@ -14,6 +14,7 @@ import numpy as np
 from .autograd.engine import gradient, zeros
 from .autograd.grad_mode import enable_grad
 from .autograd.hooks import boxed
+from .autograd.leaves import end
 from .autograd.tape import AccumulateGrad, End, Node
 from .checks import argument_numbers, pair_of
 from .devices import DeviceArray
@@ -77,10 +78,9 @@ class _Inputs:
             self.args[n] = value
 
     def done(self) -> None:
-        """What else depends on the leaves, as results of a derivative that go into an enclosing one, is not for anybody to differentiate by them."""
+        """Nobody else differentiates by the leaves."""
         for x in self.leaves:
-            if x._grad_fn is None:
-                x._requires_grad = False
+            end(x)
 
     def tree(self, values: Sequence[Any]) -> Any:
         """One entry per leaf, in the structure of the differentiated arguments."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .autograd.modes import restoring
 from .checks import pair_of
 from .dtypes import is_differentiable
 from .errors import DTypeError, ShapeError
@@ -49,6 +50,7 @@ def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any], has
     return (*made, map_leaves(plain, aux)) if has_aux else made
 
 
+@restoring
 def _push(
     function: Function, values: Sequence[Any], directions: Sequence[Any], spec: Any, has_aux: bool = False, aside: Trace | None = None
 ) -> Any:

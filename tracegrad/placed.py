@@ -16,6 +16,7 @@ import numpy as np
 from ._codegen import locks
 from .autograd.grad_mode import set_grad_enabled
 from .autograd.hooks import boxed
+from .autograd.modes import restoring
 from .control.call import call_op
 from .devices import APPLY, CPU, Device, DeviceArray, from_host, later
 from .devices.pool import pool_of
@@ -161,6 +162,7 @@ def _type(x: Any) -> ArrayType:
     return type_of(x) if hasattr(x, "dtype") else ArrayType(np.asarray(x).dtype, (), weak=True)
 
 
+@restoring
 def _trace(
     op: Op, data: Sequence[Any], given: Sequence[bool], types: Sequence[ArrayType], params: dict[str, Any], sizes: Sizes | None
 ) -> OneOperation:

@@ -122,7 +122,7 @@ class _Opened(threading.local):
 
     def __init__(self) -> None:
         self.open: list[Sizes] = []
-        """The sizes of the traces, innermost last."""
+        """The sizes of the traces, innermost last; opening one makes another list."""
 
 
 SIZES = _Opened()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import gc
 import linecache
 from collections.abc import Callable, Iterator, Sequence
@@ -36,8 +35,8 @@ class Executable:
     """Where the native function is, which takes its arrays as `borrowed` structures; 0 where there is none."""
     strict: bool = False
     """Whether `call` raises TypeError for arrays of another class, dtype, rank or layout."""
-    from_disk: bool = False
-    """Whether the disk cache had it."""
+    at_hand: bool = False
+    """Whether the disk cache had it, or this process."""
 
 
 def signature(arrays: Sequence[tuple[np.dtype[Any], int, str]]) -> Any:
@@ -62,6 +61,12 @@ def _function(file: str, name: str, source: str, key: str, make: Callable[..., C
     return made
 
 
+def _key(source: str, name: str, inputs: Any, outputs: Any) -> tuple[str, Any]:
+    """The key of a kernel, and its signature."""
+    sig = signature([*inputs, *[(dtype, ndim, "C") for dtype, ndim in outputs]])
+    return cache.key_of(source, name, sig, sorted(FLAGS.items())), sig
+
+
 @contextmanager
 def _uncollected() -> Iterator[None]:
     """No garbage is collected meanwhile: with all of Numba's objects alive a collection takes 0.13 s, and compiling small programs less."""
@@ -72,6 +77,25 @@ def _uncollected() -> Iterator[None]:
     finally:
         if was:
             gc.enable()
+
+
+KERNELS: dict[tuple[str, Path | None], Executable] = {}
+"""What this process has compiled or loaded. LLVM keeps machine code as long as the process lives, so what is
+made anew of the same text, as by `jit` in a loop, must be the same code."""
+
+
+def kernel(*given: Any) -> Executable:
+    """`compile_source`, where this process does not have the kernel."""
+
+    def made() -> Executable:
+        *_, cache_dir = given
+        key = _key(*given[:-1])[0], cache_dir
+        if key in KERNELS:
+            return replace(KERNELS[key], at_hand=True)
+        KERNELS[key] = compiled(*given)
+        return KERNELS[key]
+
+    return uninterrupted(made)
 
 
 def compile_source(*given: Any) -> Executable:
@@ -89,8 +113,7 @@ def compiled(
 ) -> Executable:
     """Compile function `name` of `source` for these array types, or take it from the disk cache below `cache_dir` (None: memory only)."""
     cache.FOLDER[0] = cache_dir
-    sig = signature([*inputs, *[(dtype, ndim, "C") for dtype, ndim in outputs]])
-    key = cache.key_of(source, name, sig, sorted(FLAGS.items()))
+    key, sig = _key(source, name, inputs, outputs)
     if config.DISABLE_JIT:
         cache.COUNTERS.compiled += 1
         return Executable(_function(f"<{key}>", name, source, key, generated), source)
@@ -102,12 +125,14 @@ def compiled(
         dispatcher = njit(**FLAGS, pipeline_class=KernelCompiler)(_function(f"<{key}>", name, source, key, declared))
         dispatcher.compile(sig)
         (result,) = dispatcher.overloads.values()
-        address = functools.partial(result.library.get_pointer_to_function, result.fndesc.llvm_func_name)
-        return executable(result.entry_point, address), stored.saved(result)
+        entry, native = result.entry_point, result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
+        kept = stored.saved(result)
+        stored.forget(result.library)
+        return executable(entry, lambda: int(native)), kept
 
     def load(entry: Entry) -> Executable:
         loaded = stored.load(entry)
-        return replace(executable(loaded.entry, loaded.address), from_disk=True)
+        return replace(executable(loaded.entry, loaded.address), at_hand=True)
 
     if cache_dir is None:
         cache.COUNTERS.compiled += 1

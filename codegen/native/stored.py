@@ -57,6 +57,13 @@ def object_code(library: Any) -> bytes:
         raise KeyboardInterrupt from None
 
 
+def forget(library: Any) -> None:
+    """Let go of the text that LLVM has made a library's code of: a hundred kB for a small kernel. The code stays."""
+    module = library._final_module
+    library._codegen._engine._ee.remove_module(module)
+    module.close()
+
+
 def library_of(name: str, code: bytes, defined: Sequence[str]) -> Any:
     """A library of Numba's with such object code, in which these names are looked up. The linker knows what the code calls."""
     codegen = registry.cpu_target.target_context.codegen()

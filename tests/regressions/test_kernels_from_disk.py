@@ -60,7 +60,7 @@ def test_kernels_of_one_name_and_type_are_not_exchanged(pipeline: str, later: in
     for factor in (2.0, 3.0)[: 2 - later]:
         made(factor, tmp_path, monkeypatch)
     kernels = {factor: made(factor, tmp_path, monkeypatch) for factor in (2.0, 3.0)}
-    assert [k.from_disk for k in kernels.values()] == [later < 2, later < 1]
+    assert [k.at_hand for k in kernels.values()] == [later < 2, later < 1]
     # The address is what threads call by; it was once looked up by a name that both had.
     assert kernels[2.0].address() != kernels[3.0].address() != 0
     assert all(multiplies(kernel, factor) for factor, kernel in kernels.items())
@@ -68,18 +68,19 @@ def test_kernels_of_one_name_and_type_are_not_exchanged(pipeline: str, later: in
 
 def test_what_a_kernel_calls_is_its_own(pipeline: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """No function that another kernel's code could be linked to, or that could be taken for another's."""
-    libraries: list[Any] = []
+    kinds: list[type] = []
+    shared: list[str] = []
     optimize = direct.Alone._optimize_final_module
 
     def watched(library: Any) -> None:
         optimize(library)
-        libraries.append(library)
+        kinds.append(type(library))
+        functions = library._final_module.functions
+        shared.extend(f.name for f in functions if not f.is_declaration and f.linkage.name != "internal")
 
     monkeypatch.setattr(direct.Alone, "_optimize_final_module", watched)
     assert multiplies(made(2.0, None, monkeypatch), 2.0)
-    (library,) = libraries
-    assert type(library) is (direct.Library if pipeline == "direct" else direct.Alone)
-    shared = [f.name for f in library._final_module.functions if not f.is_declaration and f.linkage.name != "internal"]
+    assert kinds == [direct.Library if pipeline == "direct" else direct.Alone]
     assert len(shared) == 2
     assert all("kernel_" in name for name in shared), "the entry for Python and the native function"
 

@@ -13,9 +13,11 @@ from ..ir.trace import Trace
 from ..ops.random import draws
 from ..types import ArrayType
 from .anomaly_mode import ANOMALY
+from .modes import restoring
 from .saved import BOX
 
 
+@restoring
 def over_rows(function: Callable[[list[Any]], Sequence[Any]], stacked: Sequence[Any], aside: bool = False) -> list[Any]:
     """`function` of a list of rows for every row of the arrays in `stacked`; its results stacked along a new first axis.
 

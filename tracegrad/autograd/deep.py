@@ -8,12 +8,12 @@ from __future__ import annotations
 import contextvars
 import threading
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ..ir.dispatch import STATE
-from ..types import SIZES
 from .anomaly_mode import ANOMALY
 from .mode import MODE
+from .modes import MODES
 from .saved import SAVING
 
 T = TypeVar("T")
@@ -21,8 +21,6 @@ IN_ONE_THREAD = 25
 """So many passes, one inside of the other, run in one thread: some eight frames each, and those of the hooks between them."""
 MOST = 10_000
 """More are taken for a recursion without end."""
-MODES: list[Any] = [STATE, SIZES, SAVING, ANOMALY]
-"""What is kept for each thread."""
 
 
 def elsewhere(run: Callable[[], T], depth: int) -> T:
@@ -58,4 +56,4 @@ def elsewhere(run: Callable[[], T], depth: int) -> T:
     return found[0]
 
 
-__all__ = ["IN_ONE_THREAD", "MODES", "elsewhere"]
+__all__ = ["IN_ONE_THREAD", "elsewhere"]

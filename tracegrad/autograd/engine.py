@@ -18,7 +18,7 @@ from .anomaly_mode import ANOMALY, watched
 from .deep import IN_ONE_THREAD, elsewhere
 from .grad_mode import set_grad_enabled
 from .hooks import run_posthooks, run_prehooks, run_tensor_hooks
-from .mode import MODE
+from .mode import MODE, RECORDING, RECORDS
 from .pulled import pull_of
 from .saved import BOX, FREED, unpack, unpack_result
 from .tape import AccumulateGrad, Edge, End, Node, Producer
@@ -97,11 +97,11 @@ def sweep(
     if special and ANOMALY.enabled:
         apply = watched(apply)
     quick = not (create_graph or special or PROFILES or IN_USE)
-    RUNNING.task = task = Task(roots, needed, 1 if outer is None else outer.depth + 1)
-    RUNNING.fresh = False
-    previous = MODE.enabled
-    MODE.enabled = create_graph
+    task = Task(roots, needed, 1 if outer is None else outer.depth + 1)
+    previous = RECORDS()
     try:
+        RUNNING.task, RUNNING.fresh = task, False
+        MODE.enabled = create_graph
         edges: Sequence[Edge | None] = [edge for edge, _ in roots]
         gradients: Sequence[Any] = [ct for _, ct in roots]
         while True:
@@ -160,8 +160,9 @@ def sweep(
         for function in task.callbacks:  # which may queue more
             function()
     finally:
+        # No function of Python's is called first: an interrupt would come between.
         RUNNING.task = outer
-        MODE.enabled = previous
+        RECORDING.set(previous)
         if trace is not None:
             trace.keep_lines, trace.where, trace.note = lines
     return results

@@ -16,8 +16,8 @@ from ..dtypes import is_differentiable
 from ..ir.dispatch import STATE, Value
 from ..ir.levels import close_level, open_level
 from ..types import same
-from .deep import MODES
 from .hooks import FACE
+from .modes import MODES
 
 
 class _Open(threading.local):

@@ -20,6 +20,7 @@ from .batched import over_rows
 from .engine import gradient
 from .grad_mode import enable_grad, set_grad_enabled
 from .hooks import boxed
+from .modes import restoring
 
 Function = Callable[..., Any]
 STRATEGIES = ("forward-mode", "reverse-mode")
@@ -238,6 +239,7 @@ def _forward_jacobian(func: Function, items: tuple[Tensor, ...], single_in: bool
     outs: tuple[Any, ...] = ()
     single_out = True
 
+    @restoring
     def push(tangents: list[Any]) -> list[Any]:
         nonlocal outs, single_out
         with forward_level() as level:

@@ -21,6 +21,7 @@ from .batched import over_rows
 from .engine import Place, like_of, place, receive, release, sweep
 from .grad_mode import set_grad_enabled
 from .hooks import FACE, boxed
+from .modes import restoring
 from .tape import AccumulateGrad, Edge, GradientEdge
 from .written import fresh
 
@@ -322,6 +323,7 @@ def _swept(outs: Sequence[Any], targets: Sequence[Place], cts: Sequence[Any], ke
     return [found.get(target) for target in targets]
 
 
+@restoring
 def _batched(outs: Sequence[Any], targets: Sequence[Place], cts: Sequence[Any], keep: bool, create_graph: bool) -> list[Any]:
     """The sweep over all rows of the cotangents at once."""
 

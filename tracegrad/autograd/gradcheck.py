@@ -20,6 +20,7 @@ from ..tensor import Tensor
 from .batched import over_rows
 from .functions import grad
 from .grad_mode import enable_grad
+from .modes import restoring
 
 Function = Callable[..., Any]
 Matrix = np.ndarray[Any, Any]
@@ -355,6 +356,7 @@ class _Check:
 
     # --- forward mode ---
 
+    @restoring
     def pushed(self, tangents: Sequence[Any]) -> list[Any]:
         """The tangents of the differentiable results, None where there is none; a tangent that is None is left out."""
         with forward_level() as level:

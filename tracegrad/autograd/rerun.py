@@ -19,6 +19,8 @@ from ..ir.lines import user_line
 from ..ops.random import DEFAULT
 from ..types import show
 from .grad_mode import enable_grad
+from .leaves import Rerun
+from .modes import restoring
 from .saved import SAVING, saved_tensors_hooks
 
 
@@ -30,10 +32,11 @@ class _Enough(BaseException):
     """All tensors of the first run were saved again; the rest of the function need not run."""
 
 
-class _Run:
+class _Run(Rerun):
     """One call of a checkpointed function: how to repeat it, and what the first run saved."""
 
     def __init__(self, call: Callable[[], Any], context: Any, check: bool, early_stop: bool, random: bool) -> None:
+        super().__init__()
         self.call, self.context, self.check, self.early_stop = call, context, check, early_stop
         self.random = (DEFAULT.key.copy(), DEFAULT.counter.copy()) if random else None
         self.levels = STATE.levels
@@ -63,6 +66,7 @@ class _Run:
             self.repeat()
         return self.again.pop(k)
 
+    @restoring
     def repeat(self) -> None:
         """Run the function again, and keep what it saves."""
         found: list[Any] = []
@@ -94,6 +98,7 @@ class _Run:
                 self.context,
                 as_of(self.levels),
                 enable_grad(),
+                self.leaves_as_before(),
                 saved_tensors_hooks(collect, found.__getitem__),
                 _watched(compare),
                 contextlib.suppress(_Enough),
@@ -146,6 +151,7 @@ def _watched(watch: Callable[[Any], None]) -> Iterator[None]:
         SAVING.watched = before
 
 
+@restoring
 def rerun(
     call: Callable[[], Any],
     again: contextlib.AbstractContextManager[Any] | None = None,

@@ -18,7 +18,7 @@ from ..types import show
 from .anomaly_mode import ANOMALY
 from .hooks import FACE, boxed
 from .lent import Lent
-from .mode import MODE, OfTask
+from .mode import MODE, RECORDING, RECORDS, OfTask
 
 Saved: TypeAlias = tuple[Any, Any, int]
 """A value kept for a rule: its box (None where it has none, or is a result of the node itself; a `Packed` where a hook took it; a `Lent`
@@ -158,8 +158,8 @@ class Packed:
     def opened(self, create_graph: bool, edge: Any) -> Any:
         """The value, with its place on the tape where that is wanted."""
         # It was packed as running code, and is unpacked as such also where a trace looks at it (a batched sweep).
-        with _unhooked(), outside():
-            value = self.hook(self.content)
+        with outside():
+            value = _unhooked(self.hook, self.content)
         if not isinstance(value, Value):
             raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(value).__name__}")
         found: Any = value
@@ -177,15 +177,15 @@ class Packed:
         return box
 
 
-@contextlib.contextmanager
-def _unhooked() -> Iterator[None]:
+def _unhooked(hook: Callable[[Any], Any], given: Any) -> Any:
     """Hooks run outside of what is recorded, and are not called for what they do themselves."""
-    before = MODE.enabled, SAVING.pairs
-    MODE.enabled, SAVING.pairs = False, ()
+    recording, pairs = RECORDS(), SAVING.pairs
     try:
-        yield
+        MODE.enabled, SAVING.pairs = False, ()
+        return hook(given)
     finally:
-        MODE.enabled, SAVING.pairs = before
+        RECORDING.set(recording)
+        SAVING.pairs = pairs
 
 
 def packed(saved: Saved, pair: Pair) -> Saved:
@@ -204,8 +204,7 @@ def packed(saved: Saved, pair: Pair) -> Saved:
         edge = box._edge() if box._requires_grad else None
     pack, unpack = pair
     before = tensor._version_counter[0]
-    with _unhooked():
-        content = pack(tensor)
+    content = _unhooked(pack, tensor)
     if tensor._version_counter[0] != before:
         raise RuntimeError(MODIFYING)
     return Packed(content, unpack, data, edge), PACKED, nr
@@ -250,8 +249,8 @@ class saved_tensors_hooks:
 
     def __enter__(self) -> Any:
         _refuse_hooks()
-        SAVING.pairs = *SAVING.pairs, (self.pack_hook, self.unpack_hook)
         STATE.special += 1
+        SAVING.pairs = *SAVING.pairs, (self.pack_hook, self.unpack_hook)
         return None
 
     def __exit__(self, *exception: object) -> None:

@@ -48,19 +48,34 @@ def _checked(index: int, count: int) -> int:
 def _vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, *, branches: tuple[Graph, ...]) -> list[Any]:
     index, *operands = inputs
     given = [ct is not None for ct in cts]
-    derived = tuple(adjoint(b, wanted[1:], given) for b in branches)
-    for graph in derived:
-        captures_of(graph, "a branch")
-    found = iter(bind(switch_op, [index, *operands, *[ct for ct in cts if ct is not None]], {"branches": derived}))
+    derived, around = _alike([adjoint(b, wanted[1:], given) for b in branches])
+    found = iter(bind(switch_op, [index, *operands, *[ct for ct in cts if ct is not None], *around], {"branches": derived}))
     return [None, *[next(found) if w else None for w in wanted[1:]]]
 
 
 def _jvp(tangents: Any, inputs: Any, outs: Any, *, branches: tuple[Graph, ...]) -> list[Any]:
     given = [t is not None for t in tangents[1:]]
-    derived = tuple(tangent(b, given) for b in branches)
-    for graph in derived:
-        captures_of(graph, "a branch")
-    return list(bind(switch_op, [*inputs, *[t for t in tangents[1:] if t is not None]], {"branches": derived}))
+    derived, around = _alike([tangent(b, given) for b in branches])
+    return list(bind(switch_op, [*inputs, *[t for t in tangents[1:] if t is not None], *around], {"branches": derived}))
+
+
+def _alike(graphs: Sequence[Graph]) -> tuple[tuple[Graph, ...], list[Any]]:
+    """Derived branches that all take what the rules of the user's in any of them read around them, and these values."""
+    captures = [captures_of(g, "a branch") for g in graphs]
+    around = [x for found in captures for x in found]
+    if not around:
+        return tuple(graphs), []
+    made, start = [], 0
+    for graph, found in zip(graphs, captures, strict=True):
+        count, own = len(graph.inputs) - len(found), slice(start, start + len(found))
+
+        def branch(*v: Any, graph: Graph = graph, count: int = count, own: slice = own) -> list[Any]:
+            return evaluate(graph, [*v[:count], *v[count:][own]])
+
+        types = [*[x.type for x in graph.inputs[:count]], *map(strong, around)]
+        made.append(closed(graph.name, branch, types, graph))
+        start += len(found)
+    return tuple(made), around
 
 
 def _batch(values: Any, axes: Any, size: Any, *, branches: tuple[Graph, ...]) -> Any:

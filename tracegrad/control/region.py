@@ -9,6 +9,7 @@ import numpy as np
 
 from ..autograd.engine import zeros
 from ..autograd.mode import MODE
+from ..autograd.modes import restoring
 from ..dtypes import INT64, is_differentiable
 from ..errors import TracegradError
 from ..ir.dispatch import STATE, bind
@@ -74,6 +75,7 @@ def operands_of(tree: Any, who: str) -> list[Any]:
     return [inside(x) for x in leaves]
 
 
+@restoring
 def closed(name: str, function: Callable[..., Any], types: Sequence[ArrayType], like: Graph) -> Graph:
     """The graph of `function` over values of these types; that it captures anything is a defect of a rule."""
     trace = Trace(name, like.sizes)

@@ -106,7 +106,7 @@ def _vjp(
         )
     derived = adjoint(body.derived[key], wanted, [ct is not None for ct in cts[:-1]])
     given = [ct for ct in cts[:-1] if ct is not None]
-    found = iter(bind(sized_op, [outs[-1], *inputs, *given], {"graph": derived, "symbol": symbol}))
+    found = iter(bind(sized_op, [outs[-1], *inputs, *given, *captures_of(derived, "a loop")], {"graph": derived, "symbol": symbol}))
     return [next(found) if w else None for w in wanted]
 
 
@@ -128,7 +128,8 @@ def _jvp(
     # Whether a carry gets a tangent depends on the whole loop; a zero one does no harm.
     directions = [zero(x) if t is None else t for t, x, m in zip(tangents[constants:], start, moving, strict=True) if m]
     derived = tangent(body, [*[t is not None for t in tangents[:constants]], *moving])
-    captures_of(derived, "a loop")
+    # What a rule of the user's reads around it is the same in every step.
+    given, fixed = len(fixed), [*fixed, *captures_of(derived, "a loop")]
     n, f, c = constants, len(fixed), len(start)
 
     def going(*v: Any) -> Any:
@@ -136,7 +137,7 @@ def _jvp(
 
     def step(*v: Any) -> Any:
         primal = [*v[:n], *v[n + f : n + f + c]]
-        ds = evaluate(derived, [*primal, *v[n : n + f], *v[n + f + c :]])
+        ds = evaluate(derived, [*primal, *v[n : n + given], *v[n + f + c :], *v[n + given : n + f]])
         return [*evaluate(body, primal), *[d for d, m in zip(ds, moving, strict=True) if m]]
 
     operands = [*consts, *fixed, *start, *directions]

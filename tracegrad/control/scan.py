@@ -174,20 +174,24 @@ def _jvp(tangents: Any, inputs: Any, outs: Any, *, body: Graph, constants: int, 
     start = [zero(x) if d is None else d for d, x, m in zip(t.carries, p.carries, moving, strict=True) if m]
     fixed, sliced = [d is not None for d in t.constants], [d is not None for d in t.xs]
     derived = tangent(body, [*fixed, *moving, False, *sliced])
-    captures_of(derived, "a loop")
+    # What a rule of the user's reads around it is the same in every step.
+    captured = captures_of(derived, "a loop")
     counts = constants, carries, len(p.xs)
+    last_fixed = constants + sum(fixed)
 
     def step(consts: Any, state: Any, number: Any, slices: Any) -> Any:
         primal = [*consts[: counts[0]], *state[: counts[1]], number, *slices[: counts[2]]]
-        directions = [*consts[counts[0] :], *state[counts[1] :], *slices[counts[2] :]]
-        results, ds = evaluate(body, primal), evaluate(derived, [*primal, *directions])
+        directions = [*consts[counts[0] : last_fixed], *state[counts[1] :], *slices[counts[2] :]]
+        results, ds = evaluate(body, primal), evaluate(derived, [*primal, *directions, *consts[last_fixed:]])
         return (
             [*results[:carries], *[d for d, m in zip(ds[:carries], moving, strict=True) if m]],
             [*results[carries:], *ds[carries:]],
         )
 
     both = Parts(
-        [*p.constants, *[d for d in t.constants if d is not None]], [*p.carries, *start], [*p.xs, *[d for d in t.xs if d is not None]]
+        [*p.constants, *[d for d in t.constants if d is not None], *captured],
+        [*p.carries, *start],
+        [*p.xs, *[d for d in t.xs if d is not None]],
     )
     last, stacked = loop("scan_tangent", step, both, body, length, reverse)
     found = iter(last[carries:])
@@ -204,7 +208,7 @@ def _vjp(
     given = [ct is not None for ct in cts[carries:]]
     # Of a step the forward loop keeps what the adjoint reads and cannot get from constants, slices and results.
     known = [*[True] * constants, *[False] * carries, True, *[True] * len(p.xs)], [*[False] * carries, *[True] * len(given)]
-    captures_of(joint(body, [*fixed, *moving, False, *sliced], [*moving, *given]), "a loop")
+    captured = captures_of(joint(body, [*fixed, *moving, False, *sliced], [*moving, *given]), "a loop")
     both = partition(body, [*fixed, *moving, False, *sliced], [*moving, *given], known)
     _, kept = bound(both.forward, p, length, reverse)
     ys, residuals = kept[: len(given)], kept[len(given) :]
@@ -216,15 +220,15 @@ def _vjp(
     def step(consts: Any, state: Any, number: Any, slices: Any) -> Any:
         d_carries, sums = state[: sum(moving)], state[sum(moving) :]
         at = len(read[1])
-        values = [*consts, *[number] * numbered, *slices[:at], *slices[at : at + len(results) + len(residuals)]]
-        found = evaluate(both.backward, [*values, *d_carries, *slices[at + len(results) + len(residuals) :]])
+        values = [*consts[: len(read[0])], *[number] * numbered, *slices[:at], *slices[at : at + len(results) + len(residuals)]]
+        found = evaluate(both.backward, [*values, *d_carries, *slices[at + len(results) + len(residuals) :], *consts[len(read[0]) :]])
         f, m = sum(fixed), sum(moving)
         return [*found[f : f + m], *map(add, sums, found[:f])], found[f + m :]
 
     start = [zero(x) if ct is None else ct for ct, x, m in zip(cts[:carries], p.carries, moving, strict=True) if m]
     sums = [zero(x) for x, f in zip(p.constants, fixed, strict=True) if f]
     taken = Parts(
-        [inputs[k] for k in read[0]],
+        [*[inputs[k] for k in read[0]], *captured],
         [*start, *sums],
         [*[inputs[k - 1] for k in read[1]], *results, *residuals, *[ct for ct in cts[carries:] if ct is not None]],
     )

@@ -63,8 +63,12 @@ class State(threading.local):
         """The log of a profile that is open in this thread."""
 
     def _set_special(self, count: int) -> None:
+        # An interrupt may come between the lines: a thread that is noted in vain only looks at its state.
+        if count:
+            SPECIAL.add(threading.get_ident())
         self._special = count
-        (SPECIAL.add if count else SPECIAL.discard)(threading.get_ident())
+        if not count:
+            SPECIAL.discard(threading.get_ident())
 
     special = property(attrgetter("_special"), _set_special)
     """How many modes are open in which an operation is more than its value and a node: each counts itself while it is open (traces,

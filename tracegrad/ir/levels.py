@@ -14,15 +14,17 @@ _numbers = itertools.count(1)
 def open_level() -> int:
     """Open a level; its number is larger than that of every enclosing one, and no level ever gets it again."""
     level = next(_numbers)
-    STATE.levels = (*STATE.levels, level)
     STATE.special += 1
+    STATE.levels = (*STATE.levels, level)
     return level
 
 
 def close_level(level: int) -> None:
     """Close a level; tangents that values still have at it count no more."""
-    STATE.levels = tuple([k for k in STATE.levels if k != level])
-    STATE.special -= 1
+    # After an interrupt it may be closed already.
+    if level in STATE.levels:
+        STATE.levels = tuple([k for k in STATE.levels if k != level])
+        STATE.special -= 1
 
 
 @contextmanager
@@ -38,10 +40,9 @@ def forward_level() -> Iterator[int]:
 @contextmanager
 def as_of(levels: tuple[int, ...]) -> Iterator[None]:
     """What runs in this block runs as when these levels were open: code that is repeated later."""
-    before, STATE.levels = STATE.levels, levels
-    STATE.special += len(levels)
+    before, special = STATE.levels, STATE.special
     try:
+        STATE.levels, STATE.special = levels, special + len(levels)
         yield
     finally:
-        STATE.levels = before
-        STATE.special -= len(levels)
+        STATE.levels, STATE.special = before, special

@@ -68,7 +68,8 @@ class Trace:
         self.where = ""
         self.note = ""
         """What a node is for, where a transform records it: `adjoint of mul`."""
-        self.outer_levels: tuple[int, ...] = ()
+        self.outer: tuple[list[Trace], tuple[int, ...], list[Sizes], int] = ([], (), [], 0)
+        """What was open around it: traces, levels of forward mode, sizes, modes."""
         self.forms = Forms()
         self.device: Any = STATE.traces[-1].device if STATE.traces else None
         """Where the graph will run, as far as what it was given tells; None stands for the CPU or not known."""
@@ -83,18 +84,15 @@ class Trace:
         self.device = device
 
     def __enter__(self) -> Self:
-        STATE.traces.append(self)
+        self.outer = STATE.traces, STATE.levels, SIZES.open, STATE.special
         STATE.special += 1
         # To this trace, what is dual at an enclosing level is an opaque input.
-        self.outer_levels, STATE.levels = STATE.levels, ()
-        SIZES.open.append(self.sizes)
+        STATE.traces, STATE.levels, SIZES.open = [*STATE.traces, self], (), [*SIZES.open, self.sizes]
         return self
 
     def __exit__(self, *exception: object) -> None:
-        assert STATE.traces.pop() is self
-        STATE.special -= 1
-        STATE.levels = self.outer_levels
-        SIZES.open.pop()
+        assert STATE.traces[-1] is self
+        STATE.traces, STATE.levels, SIZES.open, STATE.special = self.outer
         if exception and exception[0] is not None:
             self.close()
 
@@ -188,28 +186,26 @@ class Trace:
 @contextmanager
 def outside() -> Iterator[None]:
     """What runs in this block runs as if no trace were open: it sees values, and its operations are carried out."""
-    traces, levels, sizes = STATE.traces, STATE.levels, SIZES.open[:]
-    if traces:
-        STATE.traces, STATE.levels = [], traces[0].outer_levels
-        SIZES.open.clear()
+    traces, levels, sizes = STATE.traces, STATE.levels, SIZES.open
     try:
+        if traces:
+            STATE.traces, STATE.levels, SIZES.open = [], traces[0].outer[1], []
         yield
     finally:
-        STATE.traces, STATE.levels, SIZES.open[:] = traces, levels, sizes
+        STATE.traces, STATE.levels, SIZES.open = traces, levels, sizes
 
 
 @contextmanager
 def inside_of(trace: Trace) -> Iterator[None]:
     """What runs in this block is recorded by this trace, which is open, and not by those that were opened inside of it."""
-    traces, levels, sizes = STATE.traces, STATE.levels, SIZES.open[:]
+    traces, levels, sizes = STATE.traces, STATE.levels, SIZES.open
     inner = traces[traces.index(trace) + 1 :]
-    if inner:
-        STATE.traces, STATE.levels = traces[: -len(inner)], inner[0].outer_levels
-        del SIZES.open[len(sizes) - len(inner) :]
     try:
+        if inner:
+            STATE.traces, STATE.levels, SIZES.open = traces[: -len(inner)], inner[0].outer[1], sizes[: -len(inner)]
         yield
     finally:
-        STATE.traces, STATE.levels, SIZES.open[:] = traces, levels, sizes
+        STATE.traces, STATE.levels, SIZES.open = traces, levels, sizes
 
 
 def of_sizes(var: Var) -> np.ndarray[Any, Any] | None:

@@ -45,26 +45,27 @@ class Compiled:
         with span("import the compiler"):
             printing = alone.imported("..codegen.printer", __package__)
             native = alone.imported("..codegen.native.compile", __package__)
-        SIZES.open.append(graph.sizes)
+        outer = SIZES.open
         try:
+            SIZES.open = [*outer, graph.sizes]
             with span(f"{graph.name}: schedule"):
                 program = schedule(graph, layouts)
                 self.program, self.reused = inplace.reuse(program, given_up)
             with span(f"{graph.name}: print"):
                 self.printed = printing.print_program(self.program)
         finally:
-            SIZES.open.pop()
+            SIZES.open = outer
         inputs = [b for b in self.program.buffers if b.role == "in"]
         outputs = [b for b in program.buffers if b.role == "out"]
         with span(f"{graph.name}: compile") as stage:
-            made = native.compile_source(
+            made = native.kernel(
                 self.printed.source,
                 self.program.name,
                 [(b.dtype, len(b.shape), b.layout) for b in inputs],
                 [(b.dtype, len(b.shape)) for k, b in enumerate(outputs) if k not in self.reused],
                 config.cache_dir(),
             )
-            if made.from_disk:
+            if made.at_hand:
                 stage.rename(f"{graph.name}: load")
         self.entry, self.strict = made.call, made.strict
         self.symbols = tuple(graph.sizes.hints)

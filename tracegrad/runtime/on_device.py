@@ -21,14 +21,15 @@ def planned(graph: Graph, layouts: tuple[str, ...]) -> Any:
     The graph was optimised without tapes: while a kernel runs, no memory grows."""
     with span("import the compiler"):
         kernels = alone.imported("..codegen.cuda.kernels", __package__)
-    SIZES.open.append(graph.sizes)
+    outer = SIZES.open
     try:
+        SIZES.open = [*outer, graph.sizes]
         with span(f"{graph.name}: schedule"):
             program = schedule(graph, layouts, device=True)
         with span(f"{graph.name}: print"):
             return kernels.plan(program, config.deterministic())
     finally:
-        SIZES.open.pop()
+        SIZES.open = outer
 
 
 class CompiledOnDevice:

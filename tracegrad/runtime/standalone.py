@@ -55,8 +55,9 @@ def device_function(graph: Graph, captures: bool) -> Any:
     alone.imported("..codegen.cuda.driver", __package__).target()  # says what is missing
     module = alone.imported("..codegen.cuda.device_function", __package__)
     graph = optimize(graph, tapes=False)
-    SIZES.open.append(graph.sizes)
+    outer = SIZES.open
     try:
+        SIZES.open = [*outer, graph.sizes]
         return module.make_device_function(schedule(graph, ("A",) * len(graph.inputs), device=True))
     finally:
-        SIZES.open.pop()
+        SIZES.open = outer

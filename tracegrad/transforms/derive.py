@@ -7,7 +7,10 @@ from typing import Any
 
 from ..autograd.engine import gradient, zeros
 from ..autograd.grad_mode import enable_grad
+from ..autograd.mode import MODE
+from ..autograd.modes import restoring
 from ..errors import ShapeError, TracegradError
+from ..ir.dispatch import STATE
 from ..ir.evaluate import evaluate, evaluate_batched
 from ..ir.graph import Graph, Var
 from ..ir.levels import forward_level
@@ -24,6 +27,7 @@ def _trace(name: str, graph: Graph) -> Trace:
     return trace
 
 
+@restoring
 def joint(graph: Graph, wanted: Sequence[bool], given: Sequence[bool]) -> Graph:
     """(inputs..., cotangents of the given outputs...) -> outputs..., cotangents of the wanted inputs."""
     key = ("joint", tuple(wanted), tuple(given))
@@ -54,13 +58,14 @@ def _finished(trace: Trace, outs: Sequence[Any], made_by: str) -> Graph:
 
 def captures_of(derived: Graph, who: str = "") -> list[Any]:
     """The values that rules of the user (of custom Functions and the like) read from their surroundings while a graph was derived: its last
-    inputs. An error where `who` could not pass them."""
+    inputs. An error where `who` is derived without recording, and one of them is tracked: its history would be lost."""
     found: list[Any] = derived.derived.get("captures", [])
-    if found and who:
-        raise TracegradError(
-            f"{derived.name}: a derivative given by the user reads an array from its surroundings, which {who} cannot pass to it. Make the "
-            "array an argument of the function, or save it in forward."
-        )
+    if who and not MODE.enabled and not (STATE.traces and STATE.traces[-1].derived):
+        if any(isinstance(x, Boxed) and x._on_tape() for x in found):
+            raise TracegradError(
+                f"{derived.name}: a derivative given by the user reads something that is differentiated by, or that requires grad, around "
+                f"{who} in which it is used. Make that an argument of the function, save it in forward, or detach it."
+            )
     return found
 
 
@@ -75,6 +80,7 @@ def adjoint(graph: Graph, wanted: Sequence[bool], given: Sequence[bool]) -> Grap
     return derived
 
 
+@restoring
 def tangent(graph: Graph, given: Sequence[bool]) -> Graph:
     """(inputs..., tangents of the given inputs...) -> tangents of all outputs."""
     key = ("tangent", tuple(given))
@@ -99,6 +105,7 @@ def tangent(graph: Graph, given: Sequence[bool]) -> Graph:
     return derived
 
 
+@restoring
 def batched(graph: Graph, axes: Sequence[int | None], size: Int) -> tuple[Graph, tuple[int | None, ...]]:
     """The graph over one more axis (at `axes[k]` of input k), and where the outputs have it."""
     key = ("batched", tuple(axes), size)

@@ -34,8 +34,9 @@ from .totals import totals
 
 def rewrite(graph: Graph, rule: Callable[[Rewriter, Node, tuple[Atom, ...]], Sequence[Atom] | None]) -> Graph:
     """Rebuild a graph node by node; `rule` returns replacements for a node's outputs, or None to keep it."""
-    SIZES.open.append(graph.sizes)
+    outer = SIZES.open
     try:
+        SIZES.open = [*outer, graph.sizes]
         builder = Rewriter()
         values: dict[Var, Atom] = {}
         for node in graph.nodes:
@@ -47,7 +48,7 @@ def rewrite(graph: Graph, rule: Callable[[Rewriter, Node, tuple[Atom, ...]], Seq
         outputs = tuple([values.get(a, a) if isinstance(a, Var) else a for a in graph.outputs])
         return graph.replace(nodes=tuple(builder.nodes), outputs=outputs)
     finally:
-        SIZES.open.pop()
+        SIZES.open = outer
 
 
 class Rewriter:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..autograd.modes import restoring
 from ..autograd.tape import End, Node, next_number
 from ..checks import array
 from ..devices import Device, DeviceArray
@@ -67,6 +68,7 @@ class Change(NamedTuple):
     """Of a flag: the new one. Of others: whether there is an output (else the gradient was set to None)."""
 
 
+@restoring
 def trace_function(
     function: Callable[..., Any],
     spec: Any,
