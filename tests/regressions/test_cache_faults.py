@@ -363,16 +363,17 @@ print("killed in the middle:", len(left))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
-def test_processes_may_write_damage_clear_and_die_at_once(tmp_path: Path) -> None:
-    """Eight at a time; then two that are killed at random moments."""
+def test_processes_may_write_damage_clear_and_die_at_once(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """Eight at a time; then two that are killed at random moments. `--soak N` makes N times as many rounds and kills."""
+    soak = max(1, request.config.getoption("--soak"))
     variables = {
         "PYTHONPATH": str(Path(tg.__file__).parent.parent),
         "OMP_NUM_THREADS": "1",
         "PYTHONWARNINGS": "error",
     }
-    command = [sys.executable, "-c", CROWD, str(tmp_path / "cache"), "60", "12"]
+    command = [sys.executable, "-c", CROWD, str(tmp_path / "cache"), str(60 * soak), str(12 * soak)]
     environment = {**os.environ, **variables}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240 * soak)
     assert done.returncode == 0, done.stderr
     assert "killed in the middle" in done.stdout
 
