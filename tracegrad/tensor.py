@@ -21,6 +21,7 @@ from .autograd.mode import MODE
 from .autograd.tape import AccumulateGrad, Edge, Node, Producer, filler, next_number, record
 from .autograd.versions import Versions
 from .autograd.written import BOX
+from .checks import describe
 from .devices import DeviceArray
 from .dtypes import is_differentiable
 from .errors import ConcretizationError
@@ -71,8 +72,18 @@ class Boxed(Operators, Writes, NumpyDispatch):
     _hooks: TensorHooks | None
     _borrowed: bool
 
-    def __init__(self, data: Any, requires_grad: bool = False) -> None:
+    def __init__(self, data: Any = ..., requires_grad: bool = False) -> None:
         _fill_box(self)
+        try:
+            _ = data.dtype
+        except AttributeError:
+            # Placeholders without data are made by the library.
+            if data is not None:
+                raise TypeError(
+                    "tracegrad.Array is what an ndarray becomes while a function of it is traced or differentiated. It is there for "
+                    f"isinstance, and is not made of {'nothing' if data is ... else describe(data)}: pass np.asarray(x) to your function, "
+                    "or make a Tensor with tracegrad.tensor(x)."
+                ) from None
         self._data = data
         self._requires_grad = requires_grad
 

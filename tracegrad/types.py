@@ -148,7 +148,7 @@ integers.DECIDE, integers.PIN = _decide, _pin
 def axis_number(axis: Any) -> int:
     """The integer that an axis is. A float is no axis, and neither is an array that has axes itself:
     it was meant as an operand (`max(x, y)`), and one element must not make an axis of it."""
-    if hasattr(axis, "__index__") and not getattr(axis, "shape", ()):
+    if hasattr(axis, "__index__") and not getattr(axis, "shape", ()) and not isinstance(axis, (bool, np.bool_)):
         try:
             return operator.index(axis)
         except TypeError:

@@ -101,10 +101,17 @@ def argument_axes(in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
 def prefix_axes(prefix: Any, tree: Any) -> list[int | None]:
     """A tree prefix of axes as one axis per leaf of `tree`."""
-    if prefix is None or isinstance(prefix, int):
+    if prefix is None or (isinstance(prefix, int) and not isinstance(prefix, bool)):
         return [prefix] * len(flatten(tree)[0])
     spec = flatten(tree)[1]
     if not all(x is None or isinstance(x, int) for x in optree.tree_leaves(prefix, is_leaf=lambda x: x is None, namespace="tracegrad")):
         raise TypeError(f"vmap: in_axes and out_axes are integers, None, or trees of them, not {describe(prefix)}")
-    whole = optree.tree_broadcast_prefix(prefix, unflatten(spec, [0] * spec.num_leaves), is_leaf=lambda x: x is None, namespace="tracegrad")
+    if any(isinstance(x, bool) for x in optree.tree_leaves(prefix, is_leaf=lambda x: x is None, namespace="tracegrad")):
+        raise TypeError("vmap: in_axes and out_axes are integers, None, or trees of them, not True or False")
+    try:
+        whole = optree.tree_broadcast_prefix(
+            prefix, unflatten(spec, [0] * spec.num_leaves), is_leaf=lambda x: x is None, namespace="tracegrad"
+        )
+    except ValueError as error:
+        raise ValueError(f"vmap: in_axes or out_axes ({prefix!r:.60}) is no prefix of the tree that it is for: {error}") from None
     return optree.tree_leaves(whole, is_leaf=lambda x: x is None, namespace="tracegrad")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import REFUSED
+from ..checks import REFUSED, explained_here
 from ..devices import APPLY, DeviceArray
 from ..ir.dispatch import PROFILES, STATE, Value, explained
 from ..ir.graph import Var
@@ -49,7 +49,10 @@ def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) 
             elif kind is DeviceArray:
                 placed = True
         elif type(x) not in NUMBERS and (type(x) is not np.ndarray or x.dtype.char in STRANGE):
-            x = plain_operand(x)
+            try:
+                x = plain_operand(x)
+            except REFUSED as error:
+                raise explained_here(error, op.name) from error.__cause__
         data.append(x)
     if dual and STATE.traces:
         trace = STATE.traces[-1]

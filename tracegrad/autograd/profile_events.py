@@ -305,14 +305,14 @@ class EventList(list[Any]):
                     link = {"cat": "fwdbwd", "name": "fwdbwd", "id": e.sequence_nr, **place}
                     out.append({"ph": "s", **link, "ts": forward[e.sequence_nr].time_range.start})
                     out.append({"ph": "f", "bp": "e", **link, "ts": start})
-        with open(path, "w", encoding="utf-8") as file:
+        with open(os.fspath(path), "w", encoding="utf-8") as file:
             json.dump({**metadata, "displayTimeUnit": "ms", "traceEvents": out}, file)
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
         """Write `outer;inner 12` lines, in whole microseconds, as drawers of flame graphs read them; the profile needs with_stack=True."""
         if metric not in self.STACKS:
             raise ValueError(f"metric is {metric!r}; stacks can be exported with {' or '.join(self.STACKS)}")
-        with open(path, "w", encoding="utf-8") as file:
+        with open(os.fspath(path), "w", encoding="utf-8") as file:
             for e in self:
                 value = int(getattr(e, metric))
                 if e.stack and value > 0:

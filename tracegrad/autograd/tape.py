@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from inspect import Signature
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias
 
@@ -69,6 +70,13 @@ class Producer:
         if self._metadata is None:
             self._metadata = {}
         return self._metadata  # type: ignore[no-any-return]
+
+    __signature__ = Signature()
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        raise TypeError(
+            "autograd.graph.Node is there for isinstance: nodes are made by the operations that are recorded. A tensor's is x.grad_fn"
+        )
 
     @property
     def next_functions(self) -> tuple[tuple[Producer | None, int], ...]:

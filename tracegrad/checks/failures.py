@@ -38,10 +38,25 @@ _RAISE = opmap["RAISE_VARARGS"]
 @functools.cache
 def signature_of(function: Callable[..., Any]) -> inspect.Signature | None:
     """The signature with its annotations as text."""
+    if isinstance(function, np.ufunc):
+        return _of_ufunc(function)
     try:
         return inspect.signature(function)
     except (TypeError, ValueError):
         return None
+
+
+def _of_ufunc(function: Any) -> inspect.Signature:
+    """A ufunc's operands and options, which NumPy does not tell."""
+    operands = ["x"] if function.nin == 1 else [f"x{k + 1}" for k in range(function.nin)]
+    options = ("out", "where", "casting", "order", "dtype", "subok", "signature")
+    of = inspect.Parameter
+    return inspect.Signature(
+        [
+            *[of(name, of.POSITIONAL_ONLY) for name in operands],
+            *[of(name, of.KEYWORD_ONLY, default=None) for name in options],
+        ]
+    )
 
 
 def arguments_of(signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[inspect.Parameter, Any]]:
@@ -90,10 +105,12 @@ def explained(error: Exception, name: str, function: Callable[..., Any], args: t
         return at_fault(error, name, function, args, kwargs) or named(error, name)
     if origin.said and not origin.converting and (type(error) in _NAMED or isinstance(error, RuntimeError)):
         return named(error, name)
-    found = at_fault(error, name, function, args, kwargs)
-    if found is None and isinstance(error, np.linalg.LinAlgError):
+    wrong = at_fault(error, name, function, args, kwargs)
+    if wrong is None and isinstance(error, np.linalg.LinAlgError):
         return named(error, name)  # about the numbers, and callers catch it
-    return found or _unfit(error, name, function, args, kwargs)
+    if wrong is None and origin.said and not origin.converting:
+        return error
+    return wrong or _unfit(error, name, function, args, kwargs)
 
 
 def at_fault(error: Exception, name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception | None:
@@ -141,9 +158,10 @@ def _list_of(given: Iterable[tuple[inspect.Parameter, Any]]) -> str:
 def named(error: Exception, name: str) -> Exception:
     """An error whose message begins with the name of the public function (behind the place in the user's code, if it has one)."""
     text = str(error)
-    if type(error) in _NAMED and error.args and not re.search(rf"\b{re.escape(name.rpartition('.')[2])}\b", text):
-        place = _PLACE.match(text)
-        at = place.end() if place else 0
+    place = _PLACE.match(text)
+    at = place.end() if place else 0
+    last = re.escape(name.rpartition(".")[2])
+    if type(error) in _NAMED and error.args and not re.search(rf"^(\w+[.:] ?)*{last}\b|\b{last}(\(\))?:", text[at:]):
         error.args = (f"{text[:at]}{name}: {text[at:]}", *error.args[1:])
     return error
 

@@ -183,7 +183,10 @@ MAPPING = Kind(lambda x: isinstance(x, Mapping), "a dict")
 OPTIMIZER = Kind(lambda x: hasattr(x, "param_groups"), "an Optimizer")
 MODULE = Kind(lambda x: hasattr(x, "named_parameters"), "a Module")
 MODULES = Kind(lambda x: _is_iterable(x) and all(hasattr(m, "named_parameters") for m in x), "an iterable of Modules")
-ANYTHING = Kind(lambda x: True, "anything")
+OUT = Kind(
+    lambda x: x is None or all(part is None or SHAPED.accepts(part) for part in (x if isinstance(x, tuple) else (x,))),
+    "an array or a Tensor",
+)
 
 _BY_ANNOTATION = {
     "int": (INT,),
@@ -307,6 +310,19 @@ _BY_NAME = {
     "tol": (ARRAY,),
     "rtol": (ARRAY,),
     "generators": (ITERABLE,),
+    # NumPy's words.
+    **dict.fromkeys(("array", "ar", "ary", "arr", "m", "a1", "a2", "f", "to_begin", "to_end"), (ARRAY,)),
+    **dict.fromkeys(("axis1", "axis2", "axisa", "axisb", "axisc", "decimals", "k", "N", "num", "offset"), (INT,)),
+    **dict.fromkeys(("increasing", "equal_nan", "rowvar", "bias", "hermitian", "stable", "full_matrices", "return_index"), (BOOL,)),
+    "out": (OUT,),
+    "casting": (STR,),
+    "shift": (INT, INTS),
+    "tup": (ARRAYS,),
+    "arys": (ARRAYS,),
+    "condlist": (ARRAYS,),
+    "choicelist": (ARRAYS,),
+    "ind": (INDEX,),
+    "val": (ARRAY,),
 }
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Container, Iterable
 from typing import Any, TypeVar
 
 from .failures import REFUSED, explained, register
-from .kinds import OPERANDS
+from .kinds import BOOL, OPERANDS, describe
 
 F = TypeVar("F", bound=Callable[..., Any])
 _OPERANDS = frozenset(("self", *OPERANDS))
@@ -33,6 +33,10 @@ def quick(function: F) -> F:
 def checked(function: F, name: str = "") -> F:
     """`function` with `explained` on its failure path: one more Python call, so not for what is called a million times a second."""
     known = name or getattr(function, "__name__", "function")
+    code = getattr(function, "__code__", None)
+    if code is not None and not code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
+        exact: F = _exactly(function, known)
+        return has_failure_path(exact)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -45,6 +49,71 @@ def checked(function: F, name: str = "") -> F:
             raise found from found.__cause__
 
     return has_failure_path(call)  # type: ignore[return-value]
+
+
+@functools.cache
+def _template(count: int, named: int, flags: tuple[int, ...]) -> Callable[..., types.FunctionType]:
+    """Makes a function of so many parameters by place and so many by name that looks at the flags among them and hands all over."""
+    placed, by_name = [f"a{k}" for k in range(count)], [f"a{k}" for k in range(count, count + named)]
+    parameters = ", ".join([*placed, *(["*"] if by_name else []), *by_name])
+    handed = ", ".join([*placed, *[f"{a}={a}" for a in by_name]])
+    looks = "".join(f"            if a{k} is not False and a{k} is not True: look({k}, a{k})\n" for k in flags)
+    text = f"""
+def make(function, look, failed):
+    def call({parameters}):
+        try:
+{looks}            return function({handed})
+        except REFUSED as error_:
+            found_ = failed(error_, ({"".join(f"{a}, " for a in (*placed, *by_name))}))
+            if found_ is error_:
+                raise
+            raise found_ from found_.__cause__
+    return call
+"""
+    space: dict[str, Any] = {"REFUSED": REFUSED}
+    exec(compile(text, __file__, "exec"), space)
+    make: Callable[..., types.FunctionType] = space["make"]
+    return make
+
+
+def _exactly(function: Any, known: str) -> Any:
+    """`checked` for a function of fixed parameters: handing over each one costs a third of what packing and unpacking them does."""
+    code = function.__code__
+    count, named = code.co_argcount, code.co_kwonlyargcount
+    names = code.co_varnames[: count + named]
+    defaults = function.__defaults__ or ()
+    usual = {**dict(zip(names[count - len(defaults) : count], defaults, strict=True)), **(function.__kwdefaults__ or {})}
+    flags = tuple(k for k, name in enumerate(names) if function.__annotations__.get(name) == "bool")
+
+    def look(k: int, value: Any) -> None:
+        if not BOOL.accepts(value):
+            raise TypeError(f"{known}: {names[k]} is {describe(value)}; it must be {BOOL.wants}")
+
+    def failed(error: Exception, args: tuple[Any, ...]) -> Exception:
+        if code.co_posonlyargcount:
+            return explained(error, known, function, args[:count], dict(zip(names[count:], args[count:], strict=True)))
+        # What was left out is none of the caller's arguments.
+        given = {name: x for name, x in zip(names, args, strict=True) if name not in usual or x is not usual[name]}
+        return explained(error, known, function, (), given)
+
+    made = _template(count, named, flags)(function, look, failed)
+    template = made.__code__
+    by_name = template.co_varnames[count : count + named]
+    call = types.FunctionType(
+        template.replace(
+            co_varnames=(*names, *template.co_varnames[count + named :]),
+            co_consts=tuple(names[count:] if by_name and c == by_name else c for c in template.co_consts),
+            co_posonlyargcount=code.co_posonlyargcount,
+            co_name=code.co_name,
+            co_qualname=function.__qualname__,
+        ),
+        made.__globals__,
+        function.__name__,
+        function.__defaults__,
+        made.__closure__,
+    )
+    call.__kwdefaults__ = function.__kwdefaults__
+    return functools.wraps(function)(call)
 
 
 def _applies_an_operation(function: types.FunctionType) -> bool:
@@ -78,6 +147,7 @@ def publish(names: dict[str, Any], which: Iterable[str], often: Container[str] =
         value = names[name]
         if isinstance(value, type):
             check_constructor(value, often)
+            check_own_methods(value, often)
         else:
             names[name] = _published(value, name, often)
 
@@ -104,6 +174,21 @@ def _construct(function: Callable[..., None]) -> Callable[..., None]:
             raise found from found.__cause__
 
     return has_failure_path(construct)
+
+
+def check_own_methods(cls: type, often: Container[str] = ()) -> None:
+    """The same for the public methods of the library that objects of a class have, but for `forward`, which is called by the module's call."""
+    for base in cls.__mro__:
+        if base.__name__ in often:
+            return
+        if not base.__module__.startswith(_PACKAGE):
+            continue
+        for name, value in list(vars(base).items()):
+            own = isinstance(value, types.FunctionType) and value.__qualname__ == f"{base.__name__}.{name}"
+            if own and not name.startswith("_") and name != "forward":
+                made = _published(value, f"{base.__name__}.{name}", often)
+                if made is not value:
+                    setattr(base, name, made)
 
 
 def check_methods(cls: type, often: Container[str] = ()) -> None:

@@ -6,6 +6,7 @@ import functools
 from typing import Any, Self
 
 from .._codegen import alone
+from ..checks import describe
 
 KINDS = ("cpu", "cuda")
 
@@ -34,7 +35,7 @@ class Device(str):
         if isinstance(type, int) and not isinstance(type, bool):
             type, index = "cuda", type
         if not isinstance(type, str):
-            raise TypeError(f"a device is named by a string ('cpu', 'cuda', 'cuda:0') or the number of a GPU, not by {type!r}")
+            raise TypeError(f"a device is named by a string ('cpu', 'cuda', 'cuda:0') or the number of a GPU; device is {describe(type)}")
         kind, colon, number = type.partition(":")
         if kind not in KINDS:
             raise RuntimeError(f"Expected one of {', '.join(KINDS)} device type at start of device string: {kind}")

@@ -16,17 +16,18 @@ import numpy as np
 
 from .. import ops
 from ..autograd.mode import MODE
+from ..checks import REFUSED, explained
 from ..errors import ConcretizationError
 from ..ir.dispatch import Value
 from ..ir.graph import Var
 from ..ir.operands import PLAIN
 from ..ir.trace import is_left_over, left_over, user_line
-from .lookup import boxes_in, counterpart_of, store, unsupported
+from .lookup import boxes_in, counterpart_of, shown, store_exactly, unsupported
 from .numpy_functions import FUNCTIONS
 from .operators import operand
 from .refusals import inside_library
-from .ufunc_methods import apply_method
-from .ufuncs import KNOWN, NO_VALUE, by_numpy, call
+from .ufunc_methods import SPELLED, apply_method
+from .ufuncs import KNOWN, NO_VALUE, by_numpy, call, name_of
 
 IGNORED = {"order", "kind", "subok", "casting", "like", "sorter", "check_finite", "signature", "extobj", "device"}
 """Parameters that change nothing about values."""
@@ -108,7 +109,7 @@ def apply_function(function: Callable[..., Any], target: Callable[..., Any], nam
     if mapping is None or theirs is None:
         given = {k: v for k, v in kwargs.items() if not (k == "out" or k in IGNORED or v is None or v is np._NoValue)}
         result = target(*args, **given)
-        return result if out is None else store(out, result)
+        return result if out is None else store_exactly(out, result)
     places = mapping[0]
     bound = theirs.bind(*args, **kwargs)
     positional: dict[int, Any] = {}
@@ -139,7 +140,7 @@ def apply_function(function: Callable[..., Any], target: Callable[..., Any], nam
         ahead += 1
     named.update({mine[k]: v for k, v in positional.items() if k >= ahead})
     result = target(*[positional[k] for k in range(ahead)], *more, **named)
-    return result if out is None else store(out, result)
+    return result if out is None else store_exactly(out, result)
 
 
 def _is_default(parameter: inspect.Parameter, value: Any) -> bool:
@@ -174,23 +175,30 @@ class NumpyDispatch(Value):
     __array_priority__ = 1000.0
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        if method == "__call__" and not kwargs:
-            target = KNOWN.get(ufunc)
-            if target is not None:
-                op = ops.PLAIN.get(target)
-                if op is not None and op.eager is not None:
-                    if len(inputs) == 1:
-                        return op.eager(self)
-                    x, y = inputs
-                    if type(y if x is self else x) in PLAIN:
-                        return op.eager(x, y)
-                return target(*[operand(x) for x in inputs])
-        return call(ufunc, inputs, kwargs) if method == "__call__" else apply_method(ufunc, method, inputs, kwargs)
+        try:
+            if method == "__call__" and not kwargs:
+                target = KNOWN.get(ufunc)
+                if target is not None:
+                    op = ops.PLAIN.get(target)
+                    if op is not None and op.eager is not None:
+                        if len(inputs) == 1:
+                            return op.eager(self)
+                        x, y = inputs
+                        if type(y if x is self else x) in PLAIN:
+                            return op.eager(x, y)
+                    return target(*[operand(x) for x in inputs])
+            return call(ufunc, inputs, dict(kwargs)) if method == "__call__" else apply_method(ufunc, method, inputs, dict(kwargs))
+        except REFUSED as error:
+            known = SPELLED.get(method, ufunc)
+            raise explained(error, name_of(ufunc, method), known, inputs, kwargs) from error.__cause__
 
     def __array_function__(self, function: Callable[..., Any], types: Sequence[type], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         if not all(issubclass(t, (Value, np.ndarray)) for t in types):
             return NotImplemented
-        return call_numpy(function, args, kwargs)
+        try:
+            return call_numpy(function, args, kwargs)
+        except REFUSED as error:
+            raise explained(error, shown(function), function, tuple(args), kwargs) from error.__cause__
 
     def __array__(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         self._refresh()

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..errors import ConcretizationError
+from ..checks import describe
+from ..errors import ConcretizationError, ShapeError
 from ..ir.dispatch import Value
 from ..ir.graph import Var
 from ..ir.lines import user_line
@@ -66,6 +67,11 @@ def counterpart_of(function: Callable[..., Any]) -> tuple[Callable[..., Any] | N
     return None, f"{module_name}.{name}"
 
 
+def shown(function: Callable[..., Any]) -> str:
+    """What messages call a NumPy function: `np.linalg.norm`."""
+    return counterpart_of(function)[1]
+
+
 def tracked(x: Any) -> bool:
     """Whether converting a boxed value to an ndarray would lose a trace, a gradient or a tangent."""
     if isinstance(x, Value):
@@ -92,6 +98,15 @@ def boxes_in(x: Any) -> list[Value]:
     return [b for item in x.values() for b in boxes_in(item)] if isinstance(x, dict) else []
 
 
+def store_exactly(out: Any, value: Any) -> Any:
+    """`store` for functions whose `out=` must have the shape of the result."""
+    if isinstance(out, tuple) and len(out) == 1:
+        (out,) = out
+    if not isinstance(out, tuple) and hasattr(out, "shape") and tuple(out.shape) != tuple(np.shape(value)):
+        raise ShapeError(f"{user_line()}: out has the shape {tuple(out.shape)}, and the result {tuple(np.shape(value))}")
+    return store(out, value)
+
+
 def store(out: Any, value: Any, where: Any = True) -> Any:
     """Write a result into what the caller gave as `out=`."""
     if isinstance(out, tuple):
@@ -108,5 +123,7 @@ def store(out: Any, value: Any, where: Any = True) -> Any:
             "ndarray. "
             "Use the returned value instead: a = a + x."
         )
+    if not isinstance(out, np.ndarray):
+        raise TypeError(f"out is {describe(out)}; it must be an array or a Tensor")
     np.copyto(out, plain(value), casting="same_kind", where=plain(where))
     return out

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import ops
+from ..checks import describe
 from ..dtypes import promote
+from ..errors import ShapeError
 from ..ir.dispatch import Value
 from ..ops.define import ndim_of, shape_of
 from ..ops.transfer import place_of
@@ -84,11 +87,15 @@ def _array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
 
 
 def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+    if mode != "raise":
+        raise unsupported("np.put", f" with mode={mode!r}")
     flat = a.reshape(-1)
     flat[np.asarray(ind)] = v
 
 
 def _fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+    if wrap is not False:
+        raise unsupported("np.fill_diagonal", " with wrap=")
     index = np.arange(min(int(s) for s in a.shape))
     a[(index,) * a.ndim] = val
 
@@ -153,6 +160,11 @@ def _unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
 
 def _select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
     result = operand(default)
+    if len(condlist) != len(choicelist):
+        raise ValueError(f"condlist has {len(condlist)} entries, and choicelist {len(choicelist)}")
+    for k, condition in enumerate(condlist):
+        if _result_type(operand(condition)).kind != "b":
+            raise TypeError(f"condlist[{k}] is {describe(condition)}; it must be an array of booleans")
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
         result = ops.where(condition, operand(choice), result)
     return result
@@ -177,8 +189,18 @@ def _polyval(p: Any, x: Any) -> Any:
     return result
 
 
+def column_count(count: Any) -> int:
+    """So many columns, each an operation: no more than anybody can mean."""
+    number = -1 if isinstance(count, bool) else operator.index(count)
+    if not 0 <= number <= 1 << 16:
+        raise ValueError(f"N is {number}; it must be a number of columns from 0 to {1 << 16}")
+    return number
+
+
 def _vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
-    count = shape_of(x)[0] if N is None else N
+    if ndim_of(x) != 1:
+        raise ShapeError(f"x must be a vector, not an array of shape {shape_of(x)}")
+    count = shape_of(x)[0] if N is None else column_count(N)
     x = ops.convert(x, np.promote_types(x.dtype, int))
     columns = [ops.power(x, k) for k in range(count)]
     return ops.stack(columns if increasing else columns[::-1], 1)
@@ -207,6 +229,8 @@ def _corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Any:
 
 
 def _convolve(a: Any, v: Any, mode: str = "full") -> Any:
+    if ndim_of(array_of(a)) > 1 or ndim_of(array_of(v)) > 1:
+        raise ShapeError(f"convolve takes vectors, not arrays of shapes {_shape(array_of(a))} and {_shape(array_of(v))}")
     x, kernel = ops.reshape(array_of(a), -1), ops.reshape(array_of(v), -1)
     if shape_of(kernel)[0] > shape_of(x)[0]:
         x, kernel = kernel, x
@@ -297,8 +321,16 @@ def _chosen(condition: Any, a: Any, axis: int | None = None, out: Any = None) ->
     return result if out is None else store(out, result)
 
 
+def _compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Any:
+    if np.ndim(plain(condition)) != 1:
+        raise ShapeError(f"condition must be a vector, not of shape {np.shape(plain(condition))}")
+    return _chosen(condition, a, axis, out)
+
+
 def _putmask(a: Any, mask: Any, values: Any) -> None:
     chosen = operand(values)
+    if _size(mask) != _size(a):
+        raise ShapeError(f"mask has {_size(mask)} elements, and the array {_size(a)}")
     if ndim_of(chosen) and shape_of(chosen) != shape_of(a):
         raise unsupported("np.putmask", " with values of another shape than the array's")
     a._update(lambda x: ops.where(mask, ops.convert(chosen, x.dtype), x))
@@ -351,10 +383,10 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.isreal: _isreal,
     np.flatnonzero: _flatnonzero,
     np.argwhere: _argwhere,
-    np.compress: _chosen,
+    np.compress: _compress,
     np.extract: _chosen,
     np.putmask: _putmask,
-    np.linalg.trace: lambda x, /, *, offset=0, dtype=None: ops.trace(x, offset, -2, -1),
+    np.linalg.trace: lambda x, /, *, offset=0, dtype=None: ops.trace(x if dtype is None else ops.convert(x, dtype), offset, -2, -1),
     np.linalg.diagonal: lambda x, /, *, offset=0: ops.diagonal(x, offset, -2, -1),
 }
 """By NumPy's function."""

@@ -10,7 +10,7 @@ import numpy as np
 from .. import ops
 from .._codegen import integers
 from ..autograd.written import REFLECTED, write_out
-from ..checks import array
+from ..checks import REFUSED, array, describe, explained, fault_of_array
 from ..dtypes import of_another_library
 from ..ir.dispatch import SPECIAL, STATE, Value
 from ..ir.op import Op
@@ -67,6 +67,16 @@ def counts(x: Any) -> bool:
     return x.shape == () and x.dtype.kind in "iu" and (x.boxes_everything or not x.writes_numbers)
 
 
+def _of_list(function: Function, other: Any) -> Any:
+    """The operand that a list or a tuple stands for."""
+    try:
+        return array_of(other)
+    except REFUSED as error:
+        raise TypeError(
+            f"{function.__name__}: an operand is {describe(other)}{fault_of_array(other).rstrip()}; it must be an array, a Tensor or a number"
+        ) from error
+
+
 def _binary(function: Function) -> Any:
     times = function is ops.mul
 
@@ -74,7 +84,7 @@ def _binary(function: Function) -> Any:
         if isinstance(other, OPERANDS):
             return function(self, other)
         if isinstance(other, (list, tuple)):
-            return other * self.__index__() if times and counts(self) else function(self, array_of(other))
+            return other * self.__index__() if times and counts(self) else function(self, _of_list(function, other))
         return _unknown(other)
 
     method.__name__ = function.__name__
@@ -91,7 +101,7 @@ def _reflected(function: Function) -> Any:
                 result._grad_fn.title = title
             return result
         if isinstance(other, (list, tuple)):
-            return other * self.__index__() if times and counts(self) else function(array_of(other), self)
+            return other * self.__index__() if times and counts(self) else function(_of_list(function, other), self)
         return _unknown(other)
 
     method.__name__ = function.__name__
@@ -104,7 +114,12 @@ def _in_place(function: Function) -> Function:
     def augmented(self: Any, other: Any) -> Any:
         if ufunc is not None and self._update_at_once(ufunc, other):
             return self
-        return self._update(function, operand(other))
+        if not isinstance(other, (*OPERANDS, list, tuple)):
+            return _unknown(other)
+        try:
+            return self._update(function, operand(other))
+        except REFUSED as error:
+            raise explained(error, function.__name__, function, (self, other), {}) from error.__cause__
 
     augmented.__name__ = function.__name__
     return augmented
@@ -135,6 +150,10 @@ class Direct:
 _matmul = _binary(ops.matmul)
 
 
+def assigned(x: Any, index: Any, /, value: Any) -> None:
+    """`x[index] = value` as a function, for messages; what an index may be is said where it is read."""
+
+
 class Operators(Value):
     """Operators as methods. In-place forms go through `_update`, which each face defines by its own rules of writing."""
 
@@ -161,10 +180,10 @@ class Operators(Value):
     __hash__ = object.__hash__
 
     def __divmod__(self: Any, other: Any) -> Any:
-        return self // other, self % other
+        return (self // other, self % other) if isinstance(other, (*OPERANDS, list, tuple)) else _unknown(other)
 
     def __rdivmod__(self: Any, other: Any) -> Any:
-        return other // self, other % self
+        return (other // self, other % self) if isinstance(other, (*OPERANDS, list, tuple)) else _unknown(other)
 
     def __matmul__(self: Any, other: Any) -> Any:
         if isinstance(other, Value):
@@ -191,7 +210,10 @@ class Operators(Value):
     def __setitem__(self: Any, index: Any, value: Any) -> None:
         if isinstance(value, Value) and self._holds(index, value):
             return  # the second half of `x[index] += y`, whose first half has written through the view already
-        self._update(ops.index_update, index, value if isinstance(value, Value) else plain_operand(operand(value)))
+        try:
+            self._update(ops.index_update, index, value if isinstance(value, Value) else plain_operand(operand(value)))
+        except REFUSED as error:
+            raise explained(error, "x[index] = value", assigned, (self, index, value), {}) from error.__cause__
 
     def __delitem__(self, index: Any) -> None:
         raise TypeError("elements of an array cannot be deleted; build a new one with np.delete or by indexing")

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import ops
 from .._codegen import integers
+from ..checks import REFUSED, explained
 from ..devices import to_host
 from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
@@ -16,7 +17,7 @@ from ..ir.operands import plain_operand
 from ..ops.indexing import as_value
 from ..ops.transfer import place_of, transfer
 from ..types import broadcast_shapes, normalize_axis
-from .operators import operand
+from .operators import assigned, operand
 from .tensor_casts import titled
 
 
@@ -121,26 +122,29 @@ class TensorIndexing(Value):
     def __setitem__(self: Any, index: Any, value: Any) -> None:
         if isinstance(value, Value) and self._holds(index, value):
             return  # the second half of `x[index] += y`, whose first half has written through the view already
-        value = operand(value)
-        if type(value) is np.ndarray:
-            plain_operand(value)
-        memory = self._plain(value)
-        if memory is not None and _set(memory, index, value):
-            self._count()
-            return
-        key = index if isinstance(index, tuple) else (index,)
-        if not STATE.traces and not isinstance(self._data, Var) and all(isinstance(k, BASIC) and not isinstance(k, bool) for k in key):
-            # What is written is a view: so the rest of a large tensor is not touched.
-            view = ops.getitem(self, index)
-            new = as_value(value, view, view.shape)
-            if view.numel() == self.numel():
-                view._put(new, "Copy")
-            else:
-                # What lies in the memory that is about to change is copied first.
-                view._write(new.clone() if getattr(new, "_versions", None) is view._versions else new, kept=False)
-            self._refresh()
-            return
-        self._update(lambda x, value: titled(ops.index_update(x, index, value), "IndexPutBackward0", x, value), value)
+        try:
+            value = operand(value)
+            if type(value) is np.ndarray:
+                plain_operand(value)
+            memory = self._plain(value)
+            if memory is not None and _set(memory, index, value):
+                self._count()
+                return
+            key = index if isinstance(index, tuple) else (index,)
+            if not STATE.traces and not isinstance(self._data, Var) and all(isinstance(k, BASIC) and not isinstance(k, bool) for k in key):
+                # What is written is a view: so the rest of a large tensor is not touched.
+                view = ops.getitem(self, index)
+                new = as_value(value, view, view.shape)
+                if view.numel() == self.numel():
+                    view._put(new, "Copy")
+                else:
+                    # What lies in the memory that is about to change is copied first.
+                    view._write(new.clone() if getattr(new, "_versions", None) is view._versions else new, kept=False)
+                self._refresh()
+                return
+            self._update(lambda x, value: titled(ops.index_update(x, index, value), "IndexPutBackward0", x, value), value)
+        except REFUSED as error:
+            raise explained(error, "x[index] = value", assigned, (self, index, value), {}) from error.__cause__
 
 
 def _bare(x: Any) -> Any:

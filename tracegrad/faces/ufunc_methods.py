@@ -19,7 +19,7 @@ from ..ops.define import ndim_of, shape_of
 from ..ops.elementary import LN2
 from ..ops.reductions import kept, normalize_axes
 from ..types import normalize_axis, show
-from .lookup import boxes_in, plain, store, tracked, unsupported
+from .lookup import boxes_in, plain, store_exactly, tracked, unsupported
 from .operators import operand
 from .ufuncs import NO_VALUE, by_numpy, call, counterpart, kind_of, name_of, resolved, unknown
 
@@ -75,7 +75,7 @@ def apply_method(ufunc: Any, method: str, inputs: Sequence[Any], options: dict[s
     x, kind = _converted(ufunc, name, x, options.pop("dtype", None), out)
     result = _METHODS[method](_Combining(ufunc, name, target), x, **options)
     result = ops.convert(result, kind)
-    return result if out is None else store(out, result)
+    return result if out is None else store_exactly(out, result)
 
 
 _POSITIONAL = {
@@ -209,6 +209,14 @@ def _reduceat(self: _Combining, x: Any, indices: Any, axis: Any = 0) -> Any:
     return ops.stack([_reduce(self, x[(*ahead, slice(int(a), int(b)))], place) for a, b in zip(starts, ends, strict=True)], place)
 
 
+SPELLED: dict[str, Callable[..., Any]] = {
+    "reduce": lambda array, axis=0, dtype=None, out=None, keepdims=False, initial=NO_VALUE, where=True: None,
+    "accumulate": lambda array, axis=0, dtype=None, out=None: None,
+    "reduceat": lambda array, indices, axis=0, dtype=None, out=None: None,
+    "outer": lambda x1, x2, /, *, out=None, where=True, casting="same_kind", order="K", dtype=None, subok=True: None,
+    "at": lambda a, indices, b=None, /: None,
+}
+"""How NumPy spells the methods of every ufunc."""
 _METHODS: dict[str, Callable[..., Any]] = {"reduce": _reduce, "accumulate": _accumulate, "reduceat": _reduceat}
 
 

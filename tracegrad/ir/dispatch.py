@@ -83,12 +83,17 @@ NO_PARAMS: dict[str, Any] = {}
 
 def bind(op: Op, inputs: Sequence[Any], params: dict[str, Any] = NO_PARAMS) -> Any:
     """Apply `op`; returns one value, or a tuple for an operation with several (or a variable number of) outputs."""
+    odd = False
     for x in inputs:
         if type(x) not in PLAIN:
             if isinstance(x, Value):
                 return x._bind(op, inputs, params) if op.eager is None else op.eager(*inputs, params)
+            odd = True
             if isinstance(x, np.ndarray):
-                inputs = [plain_operand(y) for y in inputs]
+                try:
+                    inputs = [plain_operand(y) for y in inputs]
+                except REFUSED as error:
+                    raise explained_here(error, op.name) from error.__cause__
     if SPECIAL and STATE.traces:
         # Inside a trace everything is recorded: what is built from scalars or captured arrays must be fresh at every call.
         return op.composed(*inputs, **params) if op.composed is not None else STATE.traces[-1].boxed(op, inputs, params)
@@ -99,6 +104,11 @@ def bind(op: Op, inputs: Sequence[Any], params: dict[str, Any] = NO_PARAMS) -> A
         if better is None:
             raise
         raise better from error
+    if odd:
+        # NumPy makes arrays of anything.
+        wrong = no_operand(op, inputs)
+        if wrong is not None:
+            raise wrong
     if type(result) is np.ndarray:
         return result if result.shape else result[()]
     return tuple([scalar(r) for r in result]) if op.outputs != 1 else result
@@ -118,17 +128,25 @@ def scalar(x: Any) -> Any:
 
 def explained(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Exception | None:
     """Where NumPy refused the operands: the error that says which operand is none, or what the type rule says of them."""
+    wrong = no_operand(op, inputs)
+    if wrong is not None:
+        return wrong
+    try:
+        op.infer(*[Operand(x) for x in inputs], **params)
+    except (ValueError, TypeError, IndexError) as error:
+        return explained_here(error, op.name)
+    return None
+
+
+def no_operand(op: Op, inputs: Sequence[Any]) -> TypeError | None:
+    """The error that says which operand is none, if one is not."""
     for name, x in zip(op.inputs * len(inputs) if op.variadic else op.inputs, inputs, strict=False):
-        why = fault_of_array(x)
+        why = "" if isinstance(x, Value) else fault_of_array(x)
         if why:
             known = called()
             return TypeError(
                 f"{known[0] if known else op.name}: {name} is {describe(x)}{why.rstrip()}; it must be an array, a Tensor or a number"
             )
-    try:
-        op.infer(*[Operand(x) for x in inputs], **params)
-    except (ValueError, TypeError, IndexError) as error:
-        return explained_here(error, op.name)
     return None
 
 

@@ -11,12 +11,13 @@ from typing import Any, Self
 import numpy as np
 
 from .._codegen import integers
+from ..checks import explained_here
 from ..devices import DeviceArray
 from ..dtypes import check
 from ..errors import ConcretizationError, EscapedValueError, TracegradError
 from ..types import SIZES, ArrayType, Sizes, type_of
 from .contents import SMALL, digest
-from .dispatch import STATE, Value
+from .dispatch import STATE, Value, no_operand
 from .forms import Forms
 from .graph import Atom, Graph, Literal, Node, Var
 from .lines import FOREIGN as FOREIGN
@@ -123,12 +124,12 @@ class Trace:
             key = (key, id(x._grad_fn), x._output_nr, id(x._tangents))  # type: ignore[attr-defined]
         found = self.captures.get(key)
         if found is None:
-            type = data.type if isinstance(data, Var) else type_of(data)
+            kind = data.type if isinstance(data, Var) else type_of(data)
             if isinstance(data, DeviceArray):
                 self.settle(data.device)
             elif not isinstance(data, (np.ndarray, Var)):
                 x = np.asarray(x)
-            found = self.captures[key] = (Var(type, getattr(data, "name", ""), self), (x, data))
+            found = self.captures[key] = (Var(kind, getattr(data, "name", ""), self), (x, data))
             if isinstance(x, Value) and x._on_tape():
                 self.live.add(found[0])
         if x.__class__ is np.ndarray and x.flags.writeable and (x.nbytes <= SMALL or key not in self.contents):
@@ -151,8 +152,11 @@ class Trace:
 
     def emit(self, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> tuple[Var, ...]:
         """Append an application of `op`; the new variables."""
-        atoms = tuple([self.lift(x) for x in inputs])
-        types = op.infer(*atoms, **params)
+        try:
+            atoms = tuple([self.lift(x) for x in inputs])
+            types = op.infer(*atoms, **params)
+        except (ValueError, TypeError, IndexError) as error:
+            raise no_operand(op, inputs) or explained_here(error, op.name) from error.__cause__
         outputs = tuple([Var(t, "", self) for t in types])
         self.nodes.append(Node(op, atoms, params, outputs, user_line() if self.keep_lines else self.where, self.note))
         return outputs

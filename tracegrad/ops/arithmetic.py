@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._codegen import lowering as lower
-from ..checks import REFUSED, explained_here
+from ..checks import REFUSED, array, explained_here
 from ..dtypes import DType, check
 from ..ir.dispatch import bind
 from ..ir.op import Op, elementwise
@@ -163,7 +163,7 @@ def conj(x: Any) -> Any:
     """Complex conjugate; a real array as it is."""
     dtype = getattr(x, "dtype", None)
     if dtype is None:
-        return x.conjugate() if isinstance(x, complex) else x
+        return x.conjugate() if isinstance(x, complex) else x if hasattr(x, "__index__") or isinstance(x, float) else conj(array(x))
     return bind(conj_op, (x,)) if dtype.kind == "c" else x
 
 
@@ -171,7 +171,7 @@ def real(x: Any) -> Any:
     """Real part."""
     dtype = getattr(x, "dtype", None)
     if dtype is None:
-        return x.real if isinstance(x, complex) else x
+        return x.real if isinstance(x, complex) else x if hasattr(x, "__index__") or isinstance(x, float) else real(array(x))
     return bind(real_op, (x,)) if dtype.kind == "c" else x
 
 

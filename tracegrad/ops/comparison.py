@@ -9,6 +9,7 @@ import numpy as np
 from ..dtypes import is_flag
 from ..ir.dispatch import bind
 from .arithmetic import add, convert, div, equal, imag, less, less_equal, mul, real, where
+from .define import as_array
 from .elementary import sign
 from .logic import isnan, logical_or
 from .pointwise import pointwise
@@ -161,7 +162,7 @@ def clip(x: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: 
         x = bind(clip_min_op, [x, low])
     if high is not None:
         x = bind(clip_max_op, [x, high])
-    return x
+    return x if low is not None or high is not None else as_array(x)
 
 
 def relu(x: Any) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,8 @@ def iota(size: Int, dtype: Any = INT64) -> Any:
 
 
 def _size(value: Any) -> Int:
+    if value is True or value is False:
+        raise TypeError(f"a size is an integer, not {value}")
     return value if isinstance(value, integers.Integer) else operator.index(value)
 
 
@@ -64,6 +66,8 @@ def _shape(shape: Any) -> tuple[Int, ...]:
         else shape
     )
     try:
+        if isinstance(sizes, (set, dict, Iterator)):
+            raise TypeError(f"sizes have an order, and are read more than once: pass a tuple of integers, not {describe(sizes)}")
         result = tuple(_size(s) for s in sizes)
     except REFUSED as error:
         raise explained_here(error) from error.__cause__
@@ -277,6 +281,13 @@ def tri(n: Int, m: Int | None = None, k: int = 0, dtype: Any = float) -> Any:
 
 
 def _below(n: Int, m: Int, k: int) -> Any:
+    if (
+        isinstance(k, complex)
+        or (isinstance(k, float) and not math.isfinite(k))
+        or ndim_of(k)
+        or getattr(getattr(k, "dtype", None), "kind", "") == "c"
+    ):
+        raise explained_here(TypeError(f"k is {describe(k)}; it must be the number of a diagonal"))
     return greater_equal(add(expand_dims(iota(n), 1), k), iota(m))
 
 
@@ -288,7 +299,7 @@ def eye(n: Int, m: Int | None = None, k: int = 0, dtype: Any = float) -> Any:
     array([[1., 0.],
            [0., 1.]])
     """
-    rows, columns = _size(n), _size(n if m is None else m)
+    rows, columns = _shape((n, n if m is None else m))
     return convert(equal(add(expand_dims(iota(rows), 1), k), iota(columns)), dtype)
 
 

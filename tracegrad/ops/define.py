@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from .._codegen import lowering as lower
-from ..checks import array
+from ..checks import array, describe, explained_here
 from ..ir.dispatch import Value, bind
 from ..ir.op import Op, Rule, Types, op
 
@@ -58,6 +58,13 @@ def shape_of(x: Any) -> Any:
 def as_array(x: Any) -> Any:
     """`x` itself where it has a dtype and a shape, else (numbers, lists) an ndarray."""
     return x if isinstance(x, (Value, np.ndarray)) or (hasattr(x, "dtype") and hasattr(x, "shape")) else array(x)
+
+
+def in_order(arrays: Any) -> list[Any]:
+    """The arrays of a sequence; a TypeError for sets, dicts and generators, which NumPy refuses too."""
+    if isinstance(arrays, (set, frozenset, Mapping, Iterator)):
+        raise explained_here(TypeError(f"arrays are given as a list or a tuple, not as {describe(arrays)}"))
+    return list(arrays)
 
 
 def ndim_of(x: Any) -> int:

@@ -22,7 +22,7 @@ from .arithmetic import add, convert, where
 from .define import as_array, front, ndim_of, shape_of
 from .gathering import MOST, Placed, Places, Window, Windows, add_at, gather_at, put_at, result_shape
 from .shape import broadcast_to, embed, flip, reshape, reshape_op, select_op, slice_array, slice_op
-from .spans import has_traced_ends, span
+from .spans import has_traced_ends, slice_part, span
 
 # --- writing a box -------------------------------------------------------------------------------------------------------------
 
@@ -165,15 +165,14 @@ def _bound(value: Any, size: Int, default: Int, low: Int, high: Int) -> Int:
     """One end of a slice, clipped to [low, high]."""
     if value is None:
         return default
-    place: Int = value if isinstance(value, integers.Integer) else operator.index(value)
-    if place < 0:
-        place = place + size
+    place: Int = value if isinstance(value, integers.Integer) else slice_part(value)
+    place = place + size if place < 0 else place
     return low if place < low else high if place > high else place
 
 
 def _slice_range(item: slice, size: Int) -> tuple[Int, Int, int]:
     """start, number of elements, step."""
-    step = 1 if item.step is None else operator.index(item.step)
+    step = 1 if item.step is None else slice_part(item.step)
     if step == 0:
         raise ValueError("slice step cannot be zero")
     if step > 0:

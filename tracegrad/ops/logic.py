@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import real_of
+from ..errors import DTypeError
 from ..ir.dispatch import bind
 from .arithmetic import add, convert, equal, imag, less_equal, mul, real, sub, where
+from .define import as_array
 from .elementary import absolute
 from .pointwise import pointwise
 
@@ -54,6 +56,13 @@ def isfinite(x: Any) -> Any:
     return bind(isfinite_op, [x])
 
 
+def _ordered(x: Any, name: str) -> Any:
+    x = as_array(x)
+    if x.dtype.kind == "c":
+        raise DTypeError(f"{name} is not defined for complex numbers, which have no sign; use their real and imaginary parts")
+    return x
+
+
 def isposinf(x: Any) -> Any:
     """Where `x` is +inf.
 
@@ -61,7 +70,7 @@ def isposinf(x: Any) -> Any:
     >>> bool(tg.isposinf(float("inf")))
     True
     """
-    return equal(x, float("inf"))
+    return equal(_ordered(x, "isposinf"), float("inf"))
 
 
 def isneginf(x: Any) -> Any:
@@ -71,7 +80,7 @@ def isneginf(x: Any) -> Any:
     >>> bool(tg.isneginf(float("-inf")))
     True
     """
-    return equal(x, float("-inf"))
+    return equal(_ordered(x, "isneginf"), float("-inf"))
 
 
 def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
@@ -100,6 +109,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
         return add(parts[0], mul(parts[1], 1j))
     if dtype.kind in "biu":
         return x
+    nan, posinf, neginf = (None if v is None else as_array(v) if not isinstance(v, (int, float)) else v for v in (nan, posinf, neginf))
     limits = np.finfo(real_of(dtype))
     x = where(isnan(x), nan, x)
     x = where(isposinf(x), float(limits.max) if posinf is None else posinf, x)

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._codegen import integers
 from .._codegen import lowering as lower
-from ..checks import array
+from ..checks import array, explained_here
 from ..dtypes import kind_of, promote
 from ..errors import DTypeError, ShapeError
 from ..ir.dispatch import Value, bind
@@ -28,7 +28,10 @@ def operand(x: Any) -> Any:
 
 def alike(*xs: Any) -> list[Any]:
     """The operands in the dtype that NumPy computes their product in."""
-    dtype = promote(*[kind_of(x) for x in xs])
+    try:
+        dtype = promote(*[kind_of(x) for x in xs])
+    except TypeError as error:
+        raise explained_here(error, "matmul") from error.__cause__
     return [convert(x, dtype) for x in xs]
 
 

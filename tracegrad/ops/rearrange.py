@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from .._codegen import integers
-from ..checks import REFUSED, explained_here
+from ..checks import REFUSED, describe, explained_here
 from ..errors import ShapeError
 from ..types import Int, axes_of, normalize_axis, same, show
 from .along import take
 from .arithmetic import convert, equal, where
 from .creation import iota
-from .define import as_array, ndim_of, shape_of
+from .define import as_array, in_order, ndim_of, shape_of
 from .diagonals import diagonal
 from .indexing import concrete
 from .shape import broadcast_to, concatenate, cut, embed, expand_dims, flip, reshape, swapaxes, transpose
@@ -281,7 +281,7 @@ def hstack(arrays: Sequence[Any]) -> Any:
     >>> tg.hstack([[1, 2], [3]])
     array([1, 2, 3])
     """
-    parts = [atleast_1d(x) for x in arrays]
+    parts = [atleast_1d(x) for x in in_order(arrays)]
     return concatenate(parts, 0 if parts and ndim_of(parts[0]) == 1 else 1)
 
 
@@ -293,7 +293,7 @@ def vstack(arrays: Sequence[Any]) -> Any:
     array([[1, 2],
            [3, 4]])
     """
-    return concatenate([atleast_2d(x) for x in arrays], 0)
+    return concatenate([atleast_2d(x) for x in in_order(arrays)], 0)
 
 
 def dstack(arrays: Sequence[Any]) -> Any:
@@ -303,7 +303,7 @@ def dstack(arrays: Sequence[Any]) -> Any:
     >>> tg.dstack([[1, 2], [3, 4]]).shape
     (1, 2, 2)
     """
-    return concatenate([atleast_3d(x) for x in arrays], 2)
+    return concatenate([atleast_3d(x) for x in in_order(arrays)], 2)
 
 
 def column_stack(arrays: Sequence[Any]) -> Any:
@@ -314,7 +314,7 @@ def column_stack(arrays: Sequence[Any]) -> Any:
     array([[1, 3],
            [2, 4]])
     """
-    parts = [atleast_1d(x) for x in arrays]
+    parts = [atleast_1d(x) for x in in_order(arrays)]
     return concatenate([expand_dims(x, 1) if ndim_of(x) == 1 else x for x in parts], 1)
 
 
@@ -436,4 +436,6 @@ def one_hot(indices: Any, num_classes: int, dtype: Any = float) -> Any:
            [1., 0., 0.]])
     """
     indices = as_array(indices)
+    if not hasattr(num_classes, "__index__"):
+        raise TypeError(f"one_hot: num_classes is {describe(num_classes)}; it must be an integer")
     return convert(equal(expand_dims(indices, ndim_of(indices)), iota(num_classes)), dtype)

@@ -11,6 +11,7 @@ import numpy as np
 
 from .._codegen import integers
 from .._codegen import lowering as lower
+from ..checks import describe, explained_here
 from ..dtypes import BOOL, INT64, UINT64
 from ..errors import DTypeError, ShapeError
 from ..ir.dispatch import bind
@@ -64,8 +65,12 @@ def spread(x: Any, shape: Sequence[Int], axes: Sequence[int]) -> Any:
     return broadcast_to(reshape(x, kept(shape, axes)), tuple(shape))
 
 
-def keep(result: Any, x: Any, axes: Sequence[int], keepdims: bool) -> Any:
+def keep(result: Any, x: Any, axes: Sequence[int], keepdims: Any) -> Any:
     """The reduced axes put back with size 1, where asked."""
+    if keepdims is False:
+        return result
+    if not (isinstance(keepdims, (int, np.bool_)) or getattr(keepdims, "shape", None) == ()):
+        raise explained_here(TypeError(f"keepdims is {describe(keepdims)}; it must be True or False"))
     return reshape(result, kept(shape_of(x), axes)) if keepdims else result
 
 
@@ -91,22 +96,38 @@ def sum(x: Any, axis: Axis = None, keepdims: bool = False, dtype: Any = None, *,
     array([3., 5., 7.])
     """
     x = as_array(x)
-    if not keepdims and dtype is None and where is None and initial is None:
+    if keepdims is False and dtype is None and where is None and initial is None:
         return bind(sum_op, (x,), over(axis if axis is None or type(axis) is int else reduced_axes(axis, ndim_of(x)), ndim_of(x)))
     if dtype is not None:
         x = convert(x, dtype)
     x = x if where is None else select_or(where, x, 0)
     axes = reduced_axes(axis, ndim_of(x))
     result = sum_axes(x, axes)
-    result = keep(result, x, axes, keepdims) if keepdims else result
+    result = keep(result, x, axes, keepdims)
     # NumPy sums small integers in 64 bits unless told a dtype.
     result = convert(result, dtype) if dtype is not None else result
-    return result if initial is None else add(result, convert(initial, result.dtype))
+    return result if initial is None else add(result, start_of(initial, result.dtype))
 
 
 def select_or(mask: Any, x: Any, otherwise: Any) -> Any:
     """`x` where the mask holds, else a neutral value of x's own dtype."""
-    return where(mask, x, x.dtype.type(otherwise))
+    return where(flags_of(mask), x, x.dtype.type(otherwise))
+
+
+def flags_of(mask: Any) -> Any:
+    """What `where=` selects, as booleans: as in NumPy, no other numbers are taken for them."""
+    mask = as_array(mask)
+    if mask.dtype.kind != "b":
+        raise explained_here(TypeError(f"where is {describe(mask)}; it must be True, False or an array of them"))
+    return mask
+
+
+def start_of(initial: Any, dtype: np.dtype[Any]) -> Any:
+    """`initial=` in the dtype of the result: one number, and a real one for a real result."""
+    if ndim_of(as_array(initial)) or (as_array(initial).dtype.kind == "c" and dtype.kind != "c"):
+        wanted = "number" if dtype.kind == "c" else "real number"
+        raise explained_here(TypeError(f"initial is {describe(initial)}; it must be a {wanted}"))
+    return convert(initial, dtype)
 
 
 # --- products ------------------------------------------------------------------------------------------------------------------
@@ -181,7 +202,7 @@ def prod(x: Any, axis: Axis = None, keepdims: bool = False, dtype: Any = None, *
     axes = reduced_axes(axis, ndim_of(x))
     result = keep(bind(prod_op, [x], {"axes": axes}), x, axes, keepdims)
     result = convert(result, dtype) if dtype is not None else result
-    return result if initial is None else mul(result, convert(initial, result.dtype))
+    return result if initial is None else mul(result, start_of(initial, result.dtype))
 
 
 # --- extremes ------------------------------------------------------------------------------------------------------------------
@@ -254,17 +275,16 @@ def _extreme_of(primitive: Op, x: Any, axis: Axis, keepdims: bool, initial: Any,
     if mask is not None:
         if initial is None:
             raise ShapeError(f"{primitive.name} with where= needs initial=, the result where nothing is selected")
-        x = where(mask, x, convert(initial, x.dtype))
+        x = where(flags_of(mask), x, start_of(initial, x.dtype))
     if initial is not None:
         # One more element per result: flattened, because the reduced axes may be several.
         order = moved_axes(axes, len(shape))
         moved = transpose(x, order)
         lead = tuple(shape_of(moved)[: len(shape) - len(axes)])
-        initial = convert(initial, x.dtype)
-        extra = broadcast_to(initial if ndim_of(initial) == 0 else reshape(initial, (1,)), (*lead, 1))
+        extra = broadcast_to(start_of(initial, x.dtype), (*lead, 1))
         flat = concatenate([reshape(moved, (*lead, count(shape, axes))), extra], len(lead))
         result = bind(primitive, [flat], {"axes": (len(lead),)})
-        return reshape(result, kept(shape, axes)) if keepdims else result
+        return keep(result, x, axes, keepdims)
     return keep(bind(primitive, [x], {"axes": axes}), x, axes, keepdims)
 
 

@@ -300,7 +300,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     >>> float(tg.trapezoid([1.0, 2.0, 3.0]))
     4.0
     """
-    y, place = _along(y, axis)
+    y, place = _along(as_array(y), axis)
     n = shape_of(y)[place]
     if x is not None:
         if ndim_of(x if hasattr(x, "dtype") else np.asarray(x)) == 1:

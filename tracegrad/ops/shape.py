@@ -17,7 +17,7 @@ from ..errors import ShapeError
 from ..ir.dispatch import bind
 from ..ir.op import Types, op, operand_kinds
 from ..types import SIZES, ArrayType, Int, Shape, axes_of, broadcast_shapes, normalize_axis, same, show
-from .define import MOVEAXIS, front, linear, ndim_of, shape_of
+from .define import MOVEAXIS, as_array, front, in_order, linear, ndim_of, shape_of
 
 # --- reshape -------------------------------------------------------------------------------------------------------------------
 
@@ -391,6 +391,7 @@ def embed(x: Any, shape: Sequence[Int], start: Sequence[Int], step: Sequence[int
 
 def flip(x: Any, axis: int | Sequence[int] | None = None) -> Any:
     """The elements in reverse order along one, several or all axes."""
+    x = as_array(x)
     shape = shape_of(x)
     axes = range(len(shape)) if axis is None else [normalize_axis(a, len(shape)) for a in axes_of(axis)]
     start = tuple(s - 1 if k in axes else 0 for k, s in enumerate(shape))
@@ -474,7 +475,7 @@ concatenate_op = op(
 
 def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> Any:
     """Arrays joined along an existing axis (flattened first where `axis` is None)."""
-    parts = list(arrays)
+    parts = list(arrays) if type(arrays) is list else in_order(arrays)
     if not parts:
         raise ShapeError("concatenate needs at least one array")
     if axis is None:
@@ -486,7 +487,7 @@ def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> Any:
 
 def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
     """Arrays of one shape joined along a new axis."""
-    parts = list(arrays)
+    parts = list(arrays) if type(arrays) is list else in_order(arrays)
     if not parts:
         raise ShapeError("stack needs at least one array")
     shapes = [shape_of(x) for x in parts]

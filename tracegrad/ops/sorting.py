@@ -174,11 +174,16 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any
     x, xp, fp = as_array(x), as_array(xp), as_array(fp)
     if "c" in (x.dtype.kind, xp.dtype.kind):
         raise DTypeError("interp needs real places; complex numbers have no order")
+    if ndim_of(xp) != 1 or ndim_of(fp) != 1:
+        raise ShapeError(f"interp needs vectors of points and values, got shapes {show(shape_of(xp))} and {show(shape_of(fp))}")
     n = shape_of(xp)[0]
     if not same(n, shape_of(fp)[0]):
         raise ShapeError(f"interp needs as many values as points, got {show(shape_of(xp))} points and {show(shape_of(fp))} values")
     if isinstance(n, int) and n == 0:
         raise ShapeError("interp needs at least one point")
+    left, right = (end if end is None else as_array(end) for end in (left, right))
+    if any(end is not None and ndim_of(end) for end in (left, right)):
+        raise ShapeError("interp needs one number as left and as right")
     first, last = (gather_at(fp, [np.int64(k)], (0,), 0, (), True) for k in (0, -1))
     low, high = (gather_at(xp, [np.int64(k)], (0,), 0, (), True) for k in (0, -1))
     if isinstance(n, int) and n == 1:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._codegen import integers
+from ..checks import describe
 from ..errors import ConcretizationError, ShapeError
 from ..ir.dispatch import STATE, Value
 from ..ir.forms import form_of, unknown
@@ -145,3 +146,11 @@ def dynamic_update_slice(x: Any, values: Any, start: Any, axis: int | None = Non
 
 
 __all__ = ["dynamic_slice", "dynamic_update_slice", "has_traced_ends", "span"]
+
+
+def slice_part(value: Any) -> int:
+    """An end or the step of a slice as an integer; a TypeError for what is none."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"the ends and the step of a slice index are integers or None, not {describe(value)}") from None

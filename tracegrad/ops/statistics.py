@@ -8,7 +8,8 @@ import numpy as np
 
 from .._codegen import integers
 from .._codegen import lowering as lower
-from ..dtypes import promote
+from ..checks import describe, explained_here
+from ..dtypes import check, promote
 from ..errors import ShapeError
 from ..ir.dispatch import bind
 from ..ir.op import Op, elementwise, op
@@ -19,7 +20,7 @@ from .define import as_array, front, linear, ndim_of, shape_of
 from .elementary import abs as abs_
 from .elementary import exp, log, power, sqrt, square
 from .logic import isfinite, isnan, logical_not
-from .reductions import Axis, count, keep, normalize_axes, reduced_axes, spread
+from .reductions import Axis, count, flags_of, keep, normalize_axes, reduced_axes, spread
 from .reductions import all as all_
 from .reductions import max as max_
 from .reductions import min as min_
@@ -74,7 +75,7 @@ def stop_gradient(x: Any) -> Any:
 def _inexact(x: Any) -> Any:
     """x as floating-point numbers, as NumPy averages them: integers and booleans in float64."""
     x = as_array(x)
-    return x if x.dtype.kind in "fc" else convert(x, np.float64)
+    return x if x.dtype.kind in "fc" else convert(x, np.float64 if x.dtype.kind in "biu" else check(x.dtype))
 
 
 # --- means ---------------------------------------------------------------------------------------------------------------------
@@ -114,7 +115,7 @@ def mean(x: Any, axis: Axis = None, keepdims: bool = False, dtype: Any = None, *
     x = _inexact(x if dtype is None else convert(as_array(x), dtype))
     axes = normalize_axes(axis, ndim_of(x))
     if where is not None:
-        chosen = broadcast_to(as_array(where), shape_of(x))
+        chosen = broadcast_to(flags_of(where), shape_of(x))
         return div(sum_(x, axes, keepdims, where=chosen), convert(sum_(chosen, axes, keepdims), _real_dtype(x)))
     return keep(bind(mean_op, (x,), {"axes": axes}), x, axes, keepdims)
 
@@ -149,6 +150,10 @@ def average(x: Any, axis: Axis = None, weights: Any = None, keepdims: bool = Fal
 def _degrees(total: Int, ddof: Any) -> Any:
     if isinstance(ddof, int):
         return integers.maximum(total - ddof, 0)
+    if (not isinstance(ddof, (float, np.number)) and (ndim_of(ddof) or np.iscomplexobj(ddof))) or isinstance(
+        ddof, (complex, np.complexfloating)
+    ):
+        raise explained_here(TypeError(f"ddof is {describe(ddof)}; it must be a real number"))
     # A number without a dtype: it takes no part in that of the result.
     return max(int(total) - float(ddof), 0.0) if isinstance(ddof, (float, np.number)) else np.maximum(int(total) - ddof, 0)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import DTypeError
 from ..ir.dispatch import bind
 from ..ir.op import Op
 from .arithmetic import convert, equal, mul, where
@@ -336,6 +337,12 @@ def angle(x: Any, deg: bool = False) -> Any:
     return mul(result, 180 / math.pi) if deg else result
 
 
+def _real(x: Any, name: str) -> Any:
+    if isinstance(x, complex) or getattr(getattr(x, "dtype", None), "kind", "") == "c":
+        raise DTypeError(f"{name} is not defined for complex numbers, only for real ones; use their real part or angle")
+    return x
+
+
 def deg2rad(x: Any) -> Any:
     """Degrees to radians.
 
@@ -343,7 +350,7 @@ def deg2rad(x: Any) -> Any:
     >>> round(float(tg.deg2rad(180.0)), 6)
     3.141593
     """
-    return mul(x, math.pi / 180)
+    return mul(_real(x, "deg2rad"), math.pi / 180)
 
 
 def rad2deg(x: Any) -> Any:
@@ -354,7 +361,7 @@ def rad2deg(x: Any) -> Any:
     >>> float(tg.rad2deg(math.pi))
     180.0
     """
-    return mul(x, 180 / math.pi)
+    return mul(_real(x, "rad2deg"), 180 / math.pi)
 
 
 arcsin, arccos, arctan, arctan2 = asin, acos, atan, atan2

@@ -8,10 +8,26 @@ from __future__ import annotations
 import math
 import operator
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from .optimizer import Optimizer
+from ..checks import describe
+from .optimizer import Optimizer, check_like
+
+BY_GROUP = ("base_lrs", "_last_lr", "min_lrs")
+"""What of a schedule's state has a number for each group."""
+
+
+def check_schedule(schedule: Any, state_dict: Any) -> None:
+    """A TypeError for a state that is none of this schedule."""
+    who = f"{type(schedule).__name__}.load_state_dict"
+    if not isinstance(state_dict, Mapping) or not all(isinstance(key, str) for key in state_dict):
+        raise TypeError(f"{who}: state_dict is {describe(state_dict)}; it must be what state_dict() gave")
+    for key, value in state_dict.items():
+        present = schedule.__dict__.get(key)
+        check_like(f"{who}: {key}", value, present)
+        if key in BY_GROUP and len(value) != len(present):
+            raise ValueError(f"{who}: {key} has {len(value)} numbers, and the optimizer {len(present)} groups")
 
 
 class LRScheduler:
@@ -61,6 +77,7 @@ class LRScheduler:
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what `state_dict` gave."""
+        check_schedule(self, state_dict)
         self.__dict__.update(state_dict)
 
 
@@ -347,6 +364,7 @@ class ReduceLROnPlateau:
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what `state_dict` gave."""
+        check_schedule(self, state_dict)
         self.__dict__.update(state_dict)
 
 

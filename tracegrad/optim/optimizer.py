@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import ops
 from ..autograd.grad_mode import enable_grad, no_grad
+from ..checks import describe
 from ..devices import CPU, DeviceArray, from_host
 from ..ir.dispatch import STATE
 from ..ops.transfer import place_of
@@ -202,13 +203,29 @@ class Optimizer:
 
         Values are copied into Tensors that are there, so that steps that are compiled already see them.
         """
+        who = f"{type(self).__name__}.load_state_dict"
+        if not isinstance(state_dict, Mapping) or not {"state", "param_groups"} <= state_dict.keys():
+            raise TypeError(
+                f"{who}: state_dict is {describe(state_dict)}; it must be what state_dict() gave, with 'state' and 'param_groups'"
+            )
         groups, saved = self.param_groups, state_dict["param_groups"]
+        check_like(f"{who}: param_groups", saved, [])
+        check_like(f"{who}: state", state_dict["state"], {})
         if len(groups) != len(saved):
             raise ValueError("loaded state dict has a different number of parameter groups")
+        for group, options in zip(groups, saved, strict=True):
+            check_like(f"{who}: a group", options, {})
+            if not isinstance(options.get("params"), (list, tuple)):
+                raise TypeError(f"{who}: a group has no list of numbers of parameters under 'params'")
+            for key in (options.keys() & group.keys()) - {"params"}:
+                check_like(f"{who}: {key}", options[key], group[key])
         if any(len(g["params"]) != len(s["params"]) for g, s in zip(groups, saved, strict=True)):
             raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
         places = {k: p for g, s in zip(groups, saved, strict=True) for k, p in zip(s["params"], g["params"], strict=True)}
         for k, entries in state_dict["state"].items():
+            if k not in places:
+                raise ValueError(f"{who}: state has an entry for the parameter {k!r}, and there are {len(places)} parameters")
+            check_like(f"{who}: the state of parameter {k}", entries, {})
             p = places[k]
             mine = self.state[p]
             if not mine:
@@ -221,9 +238,36 @@ class Optimizer:
                     with no_grad():
                         old.copy_(value)
                 else:
+                    if old is not None:
+                        check_like(f"{who}: {key} of parameter {k}", value, old)
                     mine[key] = Tensor(deepcopy(value._data)) if isinstance(value, Tensor) else deepcopy(value)
         for group, options in zip(groups, saved, strict=True):
             group.update({key: deepcopy(value) for key, value in options.items() if key != "params"})
+
+
+NUMBERS = (int, float, np.number, np.ndarray, Tensor)
+
+
+def check_like(what: str, value: Any, present: Any) -> None:
+    """A TypeError for a loaded value that is not of the kind of the one in whose place it comes."""
+    if isinstance(present, Mapping):
+        fits, wanted = isinstance(value, Mapping), "a dict"
+    elif isinstance(present, str):
+        fits, wanted = isinstance(value, str), "a string"
+    elif isinstance(present, (list, tuple)):
+        fits, wanted = isinstance(value, (list, tuple)), "a list"
+        if fits and present:
+            for part in value:
+                check_like(f"a part of {what}", part, present[0])
+    elif isinstance(present, NUMBERS) and not isinstance(present, bool):
+        shape = np.shape(present)
+        kind = getattr(getattr(value, "dtype", None), "kind", "f")
+        fits = isinstance(value, NUMBERS) and np.shape(value) == shape and kind in "biuf"
+        wanted = f"an array of real numbers of shape {tuple(shape)}" if shape else "a real number"
+    else:
+        return
+    if not fits:
+        raise TypeError(f"{what} is {describe(value)}; it must be {wanted}")
 
 
 def write(place: Tensor, value: Any) -> None:

@@ -20,9 +20,9 @@ def numba_function(
     traced: Any, graph: Graph, names: Sequence[str], leaves: Sequence[Any], captured: Sequence[Any], captures: str | None, target: str
 ) -> Any:
     """What `Jitted.njit` returns, for what was traced: `captured` are the values of what it reads around it, `names` what those are called."""
-    if target not in ("cpu", "cuda"):
+    if not isinstance(target, str) or target not in ("cpu", "cuda"):
         raise ValueError(f"njit: target is 'cpu' or 'cuda', not {target!r}")
-    if captures not in (None, "freeze", "arguments"):
+    if not isinstance(captures, (str, type(None))) or captures not in (None, "freeze", "arguments"):
         raise ValueError(f"njit: captures is 'freeze' or 'arguments', not {captures!r}")
     if traced.captures and captures is None:
         raise TracegradError(

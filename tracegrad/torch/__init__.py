@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import checks as _checks
 from .. import cuda
 from ..autograd.grad_mode import (
     enable_grad,
@@ -145,3 +146,10 @@ __all__ = [
     "utils",
     "vmap",
 ]
+
+_often = frozenset(["Size", "Tensor", "as_tensor", "cat", "concat", "concatenate", "device", "dtype", "full", "stack", "tensor", "where"])
+for _module in (
+    creation, distributions, joining, linalg, numbers, random, special, typed, utils.data,
+):  # fmt: skip
+    _checks.publish(vars(_module), _module.__all__, _often)
+_checks.publish(globals(), __all__, _often)

@@ -12,6 +12,7 @@ import numpy as np
 from .. import ops
 from ..config import default_dtype
 from ..faces import results
+from ..faces.numpy_functions import column_count
 from ..faces.tensor_casts import titled
 from ..ir.dispatch import Value
 from ..tensor import Tensor
@@ -278,7 +279,7 @@ def diagflat(input: Any, offset: int = 0) -> Any:
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     """Powers of a vector's elements as the columns of a matrix, by default from the highest on."""
     x = tensor_of("vander", x)
-    count = int(x.shape[0]) if N is None else N
+    count = int(x.shape[0]) if N is None else column_count(N)
     powers = [ops.ones_like(x) if k == 0 else x**k for k in builtins.range(count)]
     return ops.stack(powers if increasing else powers[::-1], 1)
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import ops
 from ..autograd.grad_mode import is_grad_enabled
+from ..checks import has_failure_path
 from ..dtypes import of_another_library
 from ..ir.dispatch import Value
 from ..tensor import Boxed, Tensor
@@ -156,7 +157,7 @@ def of_method(name: str) -> Callable[..., Any]:
     own = [p.replace(name=back.get(p.name, p.name), annotation=Any) for p in list(parameters.values())[1:]]
     given = inspect.Parameter(first, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Any)
     function.__signature__ = inspect.Signature([given, *own])  # type: ignore[attr-defined]
-    return function
+    return has_failure_path(function)  # the method's
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {name: of_method(name) for name in _NAMES.split()}

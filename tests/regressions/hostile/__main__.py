@@ -1,6 +1,6 @@
 """The sweep of one group, in a process of its own: what it calls may change settings of the process.
 
-Usage: python -m tests.regressions.hostile GROUP   (prints a JSON object)
+Usage: python -m tests.regressions.hostile GROUP [--full]   (prints a JSON object)
 """
 
 from __future__ import annotations
@@ -12,27 +12,29 @@ import warnings
 
 import numpy as np
 
-from .targets import calls, targets
-from .verdict import outcome, shown
+from .target import calls
+from .targets import targets
+from .verdict import BAD, outcome, shown
 
 
-def sweep(group: str) -> dict[str, object]:
-    """The group's names, those without arguments that work, how often each verdict came, and the internal errors."""
-    names, lame, internal = [], [], []
+def sweep(group: str, full: bool) -> dict[str, object]:
+    """The group's names, those without arguments that work, how often each verdict came, and the calls of each bad one."""
+    names, lame = [], []
+    found: dict[str, list[tuple[str, str]]] = {kind: [] for kind in BAD}
     seen = collections.Counter[str]()
-    for target in targets(group):
-        names.append(target.name)
-        if not target.works:
-            lame.append(target.name)
-        for what, args, kwargs in calls(target):
-            kind, error = outcome(target, args, kwargs)
+    for t in targets(group):
+        names.append(t.name)
+        if not t.works:
+            lame.append(t.name)
+        for what, args, kwargs in calls(t, full):
+            kind, result = outcome(t, what, args, kwargs)
             seen[kind] += 1
-            if kind == "internal":
-                internal.append((target.name, f"{what}: {shown(error)}"))
-    return {"names": names, "lame": lame, "seen": seen, "internal": internal}
+            if kind in found:
+                found[kind].append((t.name, f"{what}: {shown(result)}"))
+    return {"names": names, "lame": lame, "seen": seen, **found}
 
 
 with warnings.catch_warnings(), np.errstate(all="ignore"):
     warnings.simplefilter("ignore")
-    found = sweep(sys.argv[1])
+    found = sweep(sys.argv[1], "--full" in sys.argv)
 print(json.dumps(found))

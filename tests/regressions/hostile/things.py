@@ -13,6 +13,10 @@ import tracegrad as tg
 Maker = Callable[[], Any]
 
 
+class Nothing(Exception):
+    """The wrong thing has taken the place of the array that was to be traced, so that there is no call."""
+
+
 class Thing:
     """A class that is no array."""
 
@@ -205,3 +209,15 @@ def with_rule(forward: Any, backward: Any) -> Any:
 
 CALLBACKS = {"total", "sine", "gives_none", "gives_text", "gives_pair", "step", "grows", "small", "counted", "decay", "half", "shifted"}
 """The functions of this file that are handed over: what fails in them is the caller's own."""
+
+
+def boxed(args: Any, of: Callable[[Any], Any]) -> tuple[bool, Any]:
+    """Arguments of which the first array has become `of(array)`, and whether there was one."""
+    if isinstance(args, np.ndarray) and args.dtype.kind in "biufc":
+        return True, of(args)
+    if isinstance(args, (list, tuple)) and type(args) in (list, tuple):
+        for k, part in enumerate(args):
+            found, new = boxed(part, of)
+            if found:
+                return True, type(args)([*args[:k], new, *args[k + 1 :]])
+    return False, args

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
 import re
 from opcode import opmap
 from typing import Any
 
-import tracegrad as tg
+import numpy as np
 
-from . import things
-from .targets import Target
+import tracegrad as tg
+import tracegrad.torch as torch
+
+from . import inside, things
+from .target import Target
 
 INTERNAL_TYPES = (
     AttributeError,
@@ -42,58 +47,146 @@ def shown(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}"
 
 
-NAMES = {*tg.ops.__all__, *dir(tg), *dir(tg.Tensor), *(op.name for op in tg.ops.OPS)}
+BAD = ("internal", "nameless", "lost", "lenient", "differs")
+NAMES = {*tg.ops.__all__, *dir(tg), *dir(tg.Tensor), *dir(torch), *dir(torch.linalg), *(op.name for op in tg.ops.OPS)}
 
 
-def raised(error: BaseException) -> tuple[bool, bool]:
-    """Whether an error went through a function that was handed over, and whether the library said it in words of its own."""
-    through, said, trace = False, True, error.__traceback__
+def raised(error: BaseException) -> tuple[bool, bool, bool, bool]:
+    """Whether an error went through a function that was handed over; whether the library said it in words of its own; whether it came from
+    the library at all; and whether a line of the traced function is in its traceback."""
+    through, said, reached, line, trace = False, True, False, False, error.__traceback__
     while trace is not None:
         code = trace.tb_frame.f_code
         through = through or (code.co_filename == things.__file__ and code.co_name in things.CALLBACKS)
+        line = line or (code.co_filename == inside.__file__ and code.co_name == "users")
+        # What the sweep's own code says last (an operator that nobody takes, a number that is none) is Python's.
+        reached = code.co_filename.startswith(LIBRARY) or (reached and not code.co_filename.startswith(HERE))
         if trace.tb_next is None:
             said = code.co_filename.startswith(LIBRARY) and code.co_code[trace.tb_lasti] == opmap["RAISE_VARARGS"]
         trace = trace.tb_next
-    return through, said
+    return through, said, reached, line
 
 
+HERE = os.path.dirname(things.__file__)
 LIBRARY = (os.path.dirname(tg.__file__), os.path.join(os.path.dirname(os.path.dirname(tg.__file__)), "codegen"))
 
 
-def verdict(name: str, outcome: Any) -> str:
-    """What a call did.
+INSIDE = tuple(f" in {transform}" for transform in inside.TRANSFORMS)
 
-    fine      it gave a result
+
+def verdict(t: Target, error: BaseException, argument: str = "") -> str:
+    """What sort of error a call gave.
+
+    skipped   nothing was called
     users     the function that was handed over failed by itself
     clear     an error that names the function, or what it was made of
     torch's   an error in torch's own words
-    nameless  an error in the library's words that does not name the function
+    theirs    Python's own words about an operator, or NumPy's about a call that never reached the library
+    lost      an error in a traced function that shows no line of it
+    nameless  an error in the library's words that names neither the function nor the argument
     internal  an error in the words of Python or NumPy about the library's inside
     """
-    if not isinstance(outcome, BaseException):
-        return "fine"
-    through, said = raised(outcome)
+    name = t.name
+    if isinstance(error, things.Nothing):
+        return "skipped"
+    through, said, reached, line = raised(error)
     if through:
         return "users"
-    text = str(outcome)
-    if "do not fit together" in text and isinstance(outcome.__cause__, (AssertionError, NameError, RecursionError)):
+    text = str(error)
+    if name.endswith(INSIDE) and not line and "inside.py:" not in text:
+        return "lost"
+    if not reached or isinstance(error, MemoryError) or (".__" in name and (isinstance(error, LookupError) or INTERNAL_WORDS.search(text))):
+        # Containers answer as Python's do.
+        return "theirs"
+    if "do not fit together" in text and isinstance(error.__cause__, (AssertionError, NameError, RecursionError)):
         return "internal"
     last = name.split()[0].split(".")[-1]
     signature = re.match(r"(?:\w+\.)*?(\w+)(?:\.__init__)?\(\) (missing|takes|got)", text)
     if signature is not None and (signature[1] == last or signature[1] in NAMES):
         return "clear"
-    if not said and (isinstance(outcome, INTERNAL_TYPES) or INTERNAL_WORDS.search(text) or not isinstance(outcome, Exception)):
+    if not said and (isinstance(error, INTERNAL_TYPES) or INTERNAL_WORDS.search(text) or not isinstance(error, Exception)):
         return "internal"
-    known = re.match(r"(?:[^\s:]+:\d+: )?(?:Tensor\.|tracegrad\.)?(\w+): ", text)
-    if re.search(rf"\b{re.escape(last)}\b", text) or (known is not None and known[1] in NAMES):
+    alias = re.match(r"(?:[^\s:]+:\d+: )?(\w+) is not defined for", text)
+    if alias is not None and alias[1] in NAMES:
         return "clear"
-    return "torch's" if said and type(outcome) in (RuntimeError, AssertionError, KeyError) else "nameless"
+    known = re.match(r"(?:[^\s:]+:\d+: )?(?:Tensor\.|tracegrad\.|torch\.|np\.|linalg\.)*(\w+)(?:\(\))?: ", text)
+    if re.search(rf"\b({'|'.join((re.escape(last), *t.words, *([argument] if len(argument) > 3 else [])))})\b", text) or (
+        known is not None and known[1] in NAMES
+    ):
+        return "clear"
+    return "torch's" if said and type(error) in (RuntimeError, AssertionError, KeyError) else "nameless"
 
 
-def outcome(t: Target, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, Any]:
-    """What a call did, in one word, and the error."""
+def outcome(t: Target, what: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, Any]:
+    """What a call did, in one word, and the error or result.
+
+    fine     it gave a result, and NumPy's function, where there is one, the same
+    lenient  it gave a result where NumPy's function refuses the arguments
+    differs  it gave another result than NumPy's function
+    """
     try:
-        t.make()(*args, **kwargs)
+        result = t.make()(*args, **kwargs)
     except Exception as error:
-        return verdict(t.name, error), error
-    return "fine", None
+        found = verdict(t, error, re.split(r" |=", what)[0])
+        # What NumPy says of its own arrays, word by word, is said of ours.
+        if found in BAD and t.reference is not None and said_by(t.reference, args, kwargs) == shown(error):
+            return "theirs", error
+        return found, error
+    return ("fine", None) if t.reference is None else compared(t.reference, result, args, kwargs)
+
+
+def said_by(reference: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    try:
+        reference(*plain(args), **plain(kwargs))
+    except Exception as error:
+        return shown(error)
+    return ""
+
+
+def compared(reference: Any, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, Any]:
+    try:
+        args, kwargs = plain(args), plain(kwargs)
+        if signature_of(reference) is not None:
+            signature_of(reference).bind(*args, **kwargs)
+    except TypeError:
+        return "fine", None
+    try:
+        expected = reference(*args, **kwargs)
+    except TypeError as error:
+        # What NumPy's function has no argument for.
+        return ("fine" if re.search(r"unexpected keyword|positional arg", str(error)) else "lenient"), error
+    except Exception as error:
+        return "lenient", error
+    try:
+        same = alike(plain(result), expected)
+    except TypeError:  # a Tensor of things that are no numbers
+        same = False
+    return ("fine", None) if same else ("differs", f"{type(result).__name__} but {expected!r:.80}")
+
+
+def alike(x: Any, y: Any) -> bool:
+    if isinstance(y, (tuple, list)) and not isinstance(x, np.ndarray):
+        return isinstance(x, (tuple, list)) and len(x) == len(y) and all(map(alike, x, y))
+    try:
+        a, b = np.asarray(x), np.asarray(y)
+        if a.dtype.kind not in "biufc" or b.dtype.kind not in "biufc":
+            return True
+        return a.shape == b.shape and np.allclose(a, b, rtol=1e-6, atol=1e-12, equal_nan=True)
+    except Exception:
+        return True
+
+
+def plain(x: Any) -> Any:
+    if isinstance(x, tg.Tensor):
+        return np.array(x.detach())
+    if type(x) in (list, tuple):
+        return type(x)(map(plain, x))
+    return {k: plain(v) for k, v in x.items()} if type(x) is dict else x
+
+
+@functools.cache
+def signature_of(function: Any) -> inspect.Signature | None:
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        return None

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...autograd.grad_mode import no_grad
 from ...autograd.hooks import RemovableHandle, add_hook
+from ...checks import REFUSED, explained
 from ...devices import Device, DeviceArray
 from ...dtypes import is_differentiable
 from ...faces.tensor_casts import dtype_and_device
@@ -254,7 +255,10 @@ class Module:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not self._forward_hooks and not self._forward_pre_hooks:
-            return self.forward(*args, **kwargs)
+            try:
+                return self.forward(*args, **kwargs)
+            except REFUSED as error:
+                raise explained(error, type(self).__name__, type(self).forward, (self, *args), kwargs) from error.__cause__
         for hook, with_kwargs in tuple(self._forward_pre_hooks.values()):
             changed = hook(self, args, kwargs) if with_kwargs else hook(self, args)
             if changed is not None:

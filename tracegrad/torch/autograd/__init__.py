@@ -24,6 +24,7 @@ from ...autograd import (
     set_detect_anomaly,
     set_grad_enabled,
 )
+from ...checks import describe
 from ...dtypes import is_differentiable
 from ...tensor import Tensor
 from . import functional
@@ -38,6 +39,8 @@ class _OfTensors(type):
     def __call__(cls, data: Any = (), requires_grad: bool = False, volatile: bool | None = None) -> Any:
         if not isinstance(data, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}; make one with torch.tensor(...)")
+        if not isinstance(requires_grad, bool):
+            raise TypeError(f"Variable: requires_grad is {describe(requires_grad)}; it must be True or False")
         if requires_grad and not is_differentiable(data.dtype):
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         found = data.detach()
