@@ -13,6 +13,7 @@ from .autograd.engine import gradient, zeros
 from .autograd.grad_mode import enable_grad
 from .autograd.leaves import end
 from .autograd.modes import restoring
+from .autograd.rule_reads import ASK_THE_USER, by_rule
 from .checks import argument_numbers, describe
 from .dtypes import is_differentiable
 from .ir.dispatch import STATE, bind
@@ -218,7 +219,7 @@ def _fit(g: Any, x: Any, who: str) -> Any:
 
 def vjp_of(cts: Any, inputs: Any, outs: Any, wanted: Any, *, graph: Any, rule: Any) -> list[Any]:
     """The user's reverse rule."""
-    return rule.vjp(cts, inputs, outs, wanted)  # type: ignore[no-any-return]
+    return by_rule(lambda: rule.vjp(cts, inputs, outs, wanted))
 
 
 def jvp_of(tangents: Any, inputs: Any, outs: Any, *, graph: Any, rule: Any) -> list[Any]:
@@ -273,7 +274,7 @@ def _jvp_of_jvp(tangents: Any, inputs: Any, outs: Any, rule: Any) -> list[Any]:
 
 
 def _vjp_by_jvp(cts: Any, inputs: Any, outs: Any, wanted: Any, *, graph: Any, rule: Any) -> list[Any]:
-    return _vjp_of_jvp(cts, inputs, outs, wanted, rule)
+    return by_rule(lambda: _vjp_of_jvp(cts, inputs, outs, wanted, rule))
 
 
 @restoring
@@ -305,6 +306,7 @@ def _of_graph(name: str, vjp: Any, doc: str) -> Any:
 _vjp_op = _of_graph("custom_vjp", vjp_of, "A function with the user's reverse rule.")
 _jvp_op = _of_graph("custom_jvp", _vjp_by_jvp, "A function with the user's forward rule.")
 implicit_op = _of_graph("implicit", vjp_of, "The first input, as the function of the others that equations make it.")
+ASK_THE_USER |= {_vjp_op, _jvp_op}
 
 
 class custom_vjp(Custom):

@@ -18,6 +18,7 @@ from .autograd.function import TRACED, once_op
 from .autograd.grad_mode import set_grad_enabled
 from .autograd.hooks import boxed
 from .autograd.mode import MODE
+from .autograd.rule_reads import ASK_THE_USER
 from .control.call import settled
 from .custom import batch_of, evaluate_graph, infer_graph, jvp_of, ruled, vjp_of
 from .dtypes import is_differentiable
@@ -204,6 +205,9 @@ function_op = op(
     outputs=0,
     doc="An application of a user's Function.",
 )
+
+
+ASK_THE_USER.add(function_op)
 
 
 def apply_traced(cls: Any, args: Sequence[Any]) -> Any:

@@ -15,6 +15,7 @@ from .autograd.engine import gradient, zeros
 from .autograd.grad_mode import enable_grad
 from .autograd.hooks import boxed
 from .autograd.leaves import end
+from .autograd.rule_reads import ASK_THE_USER, asking
 from .autograd.tape import AccumulateGrad, End, Node
 from .checks import argument_numbers, pair_of
 from .devices import DeviceArray
@@ -95,6 +96,8 @@ class _Reach(NamedTuple):
     """On something tracked: then their gradient must itself be differentiable."""
     whole: bool
     """On nothing at all, not even on leaves of derivatives that are done."""
+    rules: bool = False
+    """Whether a rule of the user's is on the way, which may read what is tracked."""
 
 
 def _reach(outputs: Sequence[Any], leaves: Sequence[Boxed]) -> _Reach:
@@ -102,7 +105,7 @@ def _reach(outputs: Sequence[Any], leaves: Sequence[Boxed]) -> _Reach:
         return _Reach(True, False)
     seen = {x._order for x in leaves}
     stack: list[End] = [x._end()[0] for o in outputs for x in _tracked_parts(o)]
-    whole = True
+    whole, rules = True, False
     while stack:
         node = stack.pop()
         if node._order in seen:
@@ -113,13 +116,14 @@ def _reach(outputs: Sequence[Any], leaves: Sequence[Boxed]) -> _Reach:
                 return _Reach(True, False)
             whole = False
             continue
+        rules = rules or node.op in ASK_THE_USER
         for e in node.edges:
             if e is not None:
                 stack.append(e[0])  # noqa: PERF401 - a comprehension costs a function call
     # A trace does not see the tangents of what it captures, so it cannot tell which results they reach.
     if STATE.traces and any(_of_tangents(x) for _, (x, _) in STATE.traces[-1].captures.values()):
         return _Reach(True, False)
-    return _Reach(False, whole)
+    return _Reach(False, whole, rules)
 
 
 def _tracked_parts(x: Any) -> list[Boxed]:
@@ -172,8 +176,18 @@ def _scalar(out: Any, what: str) -> Any:
 def _gradients(out: Any, leaves: Sequence[Any], ct: Any, reach: _Reach, retain: bool = False) -> list[Any]:
     if not isinstance(out, Boxed) or not out._requires_grad:
         return [zeros(x.array_type) for x in leaves]
-    found = gradient([out], leaves, [ct], create_graph=reach.keep, retain_graph=reach.keep or retain, whole=reach.whole)
+    found = _swept([out], leaves, [ct], reach, retain)
     return [zeros(x.array_type) if g is None else g for g, x in zip(found, leaves, strict=True)]
+
+
+def _swept(outs: Sequence[Any], leaves: Sequence[Any], cts: Sequence[Any], reach: _Reach, retain: bool) -> list[Any]:
+    """The gradient, differentiable where it depends on something tracked."""
+    if reach.keep or not reach.rules:
+        return gradient(outs, leaves, cts, create_graph=reach.keep, retain_graph=reach.keep or retain, whole=reach.whole)
+    with asking() as reads:
+        found = gradient(outs, leaves, cts, retain_graph=True)
+        again = reads.tracked
+    return gradient(outs, leaves, cts, create_graph=True) if again else found
 
 
 def _own(g: Any, leaf: Boxed) -> Any:
@@ -263,7 +277,8 @@ def vjp(function: Function, *primals: Any, has_aux: bool = False) -> Any:
         result = function(*inputs.args)
     result, aux = pair_of(result, "vjp") if has_aux else (result, None)
     outs, out_spec = flatten(result)
-    keep, _ = _reach(outs, inputs.leaves)
+    reach = _reach(outs, inputs.leaves)
+    keep = reach.keep
     inputs.done()
 
     def pullback(cotangent: Any) -> Any:
@@ -278,7 +293,7 @@ def vjp(function: Function, *primals: Any, has_aux: bool = False) -> Any:
                 )
         cts = [convert(ct, o.dtype) if hasattr(o, "dtype") else ct for ct, o in zip(cts, outs, strict=True)]
         track = keep or any(_tracked_parts(ct) for ct in cts)
-        found = gradient(outs, inputs.leaves, cts, create_graph=track, retain_graph=True)
+        found = _swept(outs, inputs.leaves, cts, reach._replace(keep=track, whole=False), retain=True)
         return unflatten(inputs.spec, [_own(zeros(x.array_type) if g is None else g, x) for g, x in zip(found, inputs.leaves, strict=True)])
 
     value = unflatten(out_spec, [apart(_release(o, keep), tracked=False) for o in outs])

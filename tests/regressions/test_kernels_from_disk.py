@@ -43,7 +43,7 @@ def multiplies(kernel: Executable, factor: float) -> bool:
     return out.tolist() == [factor * 2.0, factor * 3.0, factor * 12.0]
 
 
-@pytest.fixture(params=["direct", "numba"])
+@pytest.fixture(params=["direct", pytest.param("numba", marks=pytest.mark.falls_back)])
 def pipeline(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """The translator, or Numba's own pipeline, which stands in for it."""
     if request.param == "numba":

@@ -20,6 +20,7 @@ from ..types import ArrayType, same, show
 from .grad_mode import set_grad_enabled
 from .hooks import FACE, boxed
 from .mode import MODE
+from .rule_reads import ASK_THE_USER, by_rule
 from .saved import FREED, SAVING, Packed, Saved, modified, packed, unpack
 from .tape import Edge, Node, Plan, mark
 
@@ -265,7 +266,7 @@ def check_dirty(left: Left, args: Sequence[Any], outputs: Sequence[Any]) -> None
 
 
 def _vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, *, use: Use) -> list[Any]:
-    return use.backward(cts)
+    return by_rule(lambda: use.backward(cts))
 
 
 def _no_graph(*_: Any, **__: Any) -> Any:
@@ -276,6 +277,7 @@ applied_op: Op = op(
     "function", ["inputs"], evaluate=_no_graph, infer=_no_graph, vjp=_vjp, variadic=True, outputs=0, doc="A Function's node."
 )
 """What nodes of Functions have as their operation; it is never applied."""
+ASK_THE_USER.add(applied_op)
 
 
 class FunctionNode(Node):

@@ -128,7 +128,7 @@ def at_fault(error: Exception, name: str, function: Callable[..., Any], args: tu
         for parameter, value in given:
             found = fault(parameter, value, least)
             if found:
-                wrong = TypeError(f"{name}: {parameter.name} {found}")
+                wrong = (DTypeError if isinstance(error, DTypeError) else TypeError)(f"{name}: {parameter.name} {found}")
                 wrong.found_at_fault = True  # type: ignore[attr-defined]
                 return wrong
     if _TOO_LARGE.search(str(error)):

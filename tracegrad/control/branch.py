@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._codegen import lowering
-from ..checks import array
+from ..checks import array, describe
 from ..devices import to_host
 from ..errors import ConcretizationError, ShapeError
 from ..ir.dispatch import STATE, bind
@@ -152,9 +152,12 @@ def cond(predicate: Any, true_function: Callable[..., Any], false_function: Call
 
 def _known(value: Any, who: str, kinds: str) -> Any:
     """The value, where it is no traced one (then None): a Python number."""
-    dtype = leaf_type(value).dtype if isinstance(value, Boxed) else array(value).dtype
+    wanted = "an integer" if "f" not in kinds else "a bool or a number"
+    try:
+        dtype = leaf_type(value).dtype if isinstance(value, Boxed) else array(value).dtype
+    except TypeError:
+        raise TypeError(f"{user_line()}: {who} must be {wanted}, not {describe(value)}") from None
     if dtype.kind not in kinds:
-        wanted = "an integer" if "f" not in kinds else "a bool or a number"
         raise TypeError(f"{user_line()}: {who} must be {wanted}, not of dtype {dtype}")
     shape = leaf_type(value).shape if isinstance(value, Boxed) else np.shape(value)
     if shape != ():

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..checks import REFUSED, called, describe, explained_here, fault_of_array
+from ..errors import DTypeError
 from ..types import type_of
 from .operands import PLAIN, plain_operand
 
@@ -88,7 +89,8 @@ def bind(op: Op, inputs: Sequence[Any], params: dict[str, Any] = NO_PARAMS) -> A
         if type(x) not in PLAIN:
             if isinstance(x, Value):
                 return x._bind(op, inputs, params) if op.eager is None else op.eager(*inputs, params)
-            odd = True
+            # Half precision stands beside other floats as in NumPy.
+            odd = odd or not (isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "biufc")
             if isinstance(x, np.ndarray):
                 try:
                     inputs = [plain_operand(y) for y in inputs]
@@ -144,7 +146,8 @@ def no_operand(op: Op, inputs: Sequence[Any]) -> TypeError | None:
         why = "" if isinstance(x, Value) else fault_of_array(x)
         if why:
             known = called()
-            return TypeError(
+            kind = DTypeError if isinstance(getattr(x, "dtype", None), np.dtype) else TypeError
+            return kind(
                 f"{known[0] if known else op.name}: {name} is {describe(x)}{why.rstrip()}; it must be an array, a Tensor or a number"
             )
     return None

@@ -1,0 +1,59 @@
+"""Whether a rule of the user's reads something tracked that its operation was not given.
+
+The value of such an operation does not depend on it, so the tape does not lead there, and only its derivative does. A transform that
+meets such an operation asks while it sweeps, and sweeps once more, recording, where a rule did.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ..ir.dispatch import Value
+from .grad_mode import enable_grad
+
+ASK_THE_USER: set[Any] = set()
+"""The operations whose rules are the user's."""
+
+
+class Reads(threading.local):
+    """Whether somebody wants to know, and what was seen."""
+
+    asked = False
+    tracked = False
+
+
+READS = Reads()
+
+
+@contextmanager
+def asking() -> Iterator[Reads]:
+    """A block in which it is noted whether rules read something tracked."""
+    before = READS.asked, READS.tracked
+    READS.asked, READS.tracked = True, False
+    try:
+        yield READS
+    finally:
+        READS.asked, READS.tracked = before
+
+
+def by_rule(run: Callable[[], list[Any]]) -> list[Any]:
+    """The cotangents that a rule of the user's gives, `run()`. In a sweep that does not record, they are tracked where the rule reads
+    something that is."""
+    if not READS.asked:
+        return run()
+    READS.asked = False  # sweeps of the rule's own are its own
+    try:
+        with enable_grad():
+            found = run()
+    finally:
+        READS.asked = True
+    for k, g in enumerate(found):
+        if isinstance(g, Value) and g._requires_grad:  # type: ignore[attr-defined]
+            READS.tracked, found[k] = True, g._untracked()  # type: ignore[attr-defined]
+    return found
+
+
+__all__ = ["ASK_THE_USER", "asking", "by_rule"]
