@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -17,6 +19,16 @@ MODES: dict[str, Any] = {
     "inference_mode": tg.inference_mode,
     "set_grad_enabled": lambda: tg.set_grad_enabled(False),
 }
+
+
+@pytest.fixture(autouse=True)
+def nobody_stays_off() -> Iterator[None]:
+    """Contexts that record nothing end with the test (those of earlier tests may live in a traceback that somebody keeps)."""
+    gc.collect()
+    before = set(OFF)
+    yield
+    gc.collect()
+    assert before >= OFF
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -68,7 +80,6 @@ def interleaved(*tasks: Any) -> None:
     assert tg.is_grad_enabled()
     assert not tg.is_inference_mode_enabled()
     assert not STATE.special
-    assert not OFF
 
 
 def seen() -> tuple[bool, bool, bool]:

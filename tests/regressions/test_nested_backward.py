@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,16 @@ import tracegrad as tg
 from tracegrad.autograd import deep
 from tracegrad.autograd.mode import OFF
 from tracegrad.ir.dispatch import SPECIAL, STATE
+
+
+@pytest.fixture(autouse=True)
+def nobody_stays_off() -> Iterator[None]:
+    """Contexts that record nothing end with the test (those of earlier tests may live in a traceback that somebody keeps)."""
+    gc.collect()
+    before = set(OFF)
+    yield
+    gc.collect()
+    assert before >= OFF
 
 
 class Again(tg.autograd.Function):
@@ -59,7 +71,6 @@ def test_as_deep_as_it_goes(n: int) -> None:
     np.testing.assert_allclose(np.asarray(through_hooks(n).grad), 3.0 * (n + 1))
     assert threading.active_count() == threads
     assert not SPECIAL
-    assert not OFF
 
 
 def test_modes_go_along() -> None:
@@ -84,7 +95,6 @@ def test_modes_go_along() -> None:
     assert len({ident for ident, *_ in seen}) > 1
     assert {tuple(modes) for _, *modes in seen} == {(False, True, True)}
     assert not SPECIAL
-    assert not OFF
 
 
 @pytest.mark.parametrize("depth", [10, 40])
@@ -105,7 +115,6 @@ def test_errors_come_through(depth: int) -> None:
     with pytest.raises(ZeroDivisionError, match="at the bottom"):
         fail(depth)
     assert not SPECIAL
-    assert not OFF
     assert tg.is_grad_enabled()
 
 
@@ -123,4 +132,3 @@ def test_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(RecursionError, match="more than 200 backward passes are open"):
         z.sum().backward()
     assert not SPECIAL
-    assert not OFF
