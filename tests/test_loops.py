@@ -205,3 +205,14 @@ def test_rules_of_the_user_hold_in_loops_at_every_order(inner: Any) -> None:
     np.testing.assert_allclose(tg.jit(tg.grad(looped))(s), tg.grad(plain)(s), rtol=1e-13)
     second = tg.jacobian(tg.grad(plain), mode="reverse")(s)
     np.testing.assert_allclose(tg.jit(tg.jacobian(tg.grad(looped), mode="reverse"))(s), second, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("shape", [(7, 2), (2, 2), (5, 3)])
+def test_a_step_that_reads_its_carry_in_another_shape(shape: tuple[int, int]) -> None:
+    """`np.roll` reads the flat array: the new carry must not be written over the old one while that is read."""
+    x = np.random.default_rng(0).normal(size=(3, *shape))
+
+    def f(x: Any) -> Any:
+        return tg.scan(lambda c, v: (np.roll(c, 1) * 0.5 + v, None), x[0], x)[0]
+
+    np.testing.assert_array_equal(tg.jit(f)(x), f(x))

@@ -6,10 +6,10 @@ of its own place only, as in a batch, there is nothing to wait for.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import Any
+from typing import Any, TypeAlias
 
 from .._codegen import integers, kernel, traversal
 
@@ -17,21 +17,24 @@ UNROLLED = 8
 """Inner loops of so many passes are written out."""
 
 
-def join(phases: Sequence[kernel.Phase]) -> list[kernel.Phase]:
+Buffers: TypeAlias = Mapping[str, kernel.Buffer]
+
+
+def join(phases: Sequence[kernel.Phase], buffers: Buffers) -> list[kernel.Phase]:
     """The phases with such loops joined."""
-    return [replace(p, body=_joined(p.body)) for p in phases]
+    return [replace(p, body=_joined(p.body, buffers)) for p in phases]
 
 
-def _joined(body: Sequence[kernel.Statement]) -> tuple[kernel.Statement, ...]:
+def _joined(body: Sequence[kernel.Statement], buffers: Buffers) -> tuple[kernel.Statement, ...]:
     result: list[kernel.Statement] = []
     for s in body:
         match s:
             case kernel.Loop() | kernel.While():
-                s = replace(s, body=_joined(s.body))
+                s = replace(s, body=_joined(s.body, buffers))
             case kernel.If():
-                s = replace(s, then=_joined(s.then), otherwise=_joined(s.otherwise))
+                s = replace(s, then=_joined(s.then, buffers), otherwise=_joined(s.otherwise, buffers))
         before = result[-1] if result else None
-        both = _both(before, s) if isinstance(before, kernel.Loop) and isinstance(s, kernel.Loop) else None
+        both = _both(before, s, buffers) if isinstance(before, kernel.Loop) and isinstance(s, kernel.Loop) else None
         if both is None:
             result.append(s)
         else:
@@ -39,7 +42,7 @@ def _joined(body: Sequence[kernel.Statement]) -> tuple[kernel.Statement, ...]:
     return tuple(result)
 
 
-def _both(first: kernel.Loop, second: kernel.Loop) -> kernel.Loop | None:
+def _both(first: kernel.Loop, second: kernel.Loop, buffers: Buffers) -> kernel.Loop | None:
     """One loop for two; None where the second does more than copy, or needs more of the first than its own place."""
     if first.sequential or second.sequential or first.own is not None or (first.lo, first.hi) != (second.lo, second.hi):
         return None
@@ -57,6 +60,10 @@ def _both(first: kernel.Loop, second: kernel.Loop) -> kernel.Loop | None:
         if isinstance(s, kernel.Store):
             accesses.setdefault(s.buffer, []).append(s.index)
             written.add(s.buffer)
+    # What is read of the same memory in another shape stands at places that these indices do not tell.
+    memory = [buffers[name].of or name if name in buffers else name for name in accesses]
+    if any(memory.count(buffers[name].of or name if name in buffers else name) > 1 for name in written):
+        return None
     here = integers.symbol(first.index)
     if not all(set.intersection(*[{d for d, i in enumerate(at) if i == here} for at in accesses[name]]) for name in written):
         return None

@@ -38,7 +38,7 @@ class Draft:
 PIPELINE: tuple[tuple[str, Callable[[Draft], list[kernel.Phase]]], ...] = (
     ("resolve views", lambda d: seen_through(d.phases, d.buffers)),  # first, so that later passes see who meets in memory
     ("pack", lambda d: pack(d.phases, d.buffers, d.fresh)),  # narrow arrays that long loops cross
-    ("join copies", lambda d: join(d.phases)),  # before blocks are cut, which take whole loops
+    ("join copies", lambda d: join(d.phases, d.buffers)),  # before blocks are cut, which take whole loops
     ("prune", lambda d: prune(d.phases, d.buffers)),
     ("blocks of lanes", lambda d: lanes(d.phases, d.buffers, d.fresh)),
     ("prune", lambda d: prune(d.phases, d.buffers)),
