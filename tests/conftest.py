@@ -70,4 +70,6 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--golden", action="store_true", help="write the texts of tests/golden anew")
-    parser.addoption("--soak", type=int, default=0, metavar="N", help="N times as much of what is drawn at random: programs, loops, moments, threads")
+    parser.addoption(
+        "--soak", type=int, default=0, metavar="N", help="N times as much of what is drawn at random: programs, loops, moments, threads"
+    )
