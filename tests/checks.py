@@ -10,7 +10,7 @@ from unittest import mock
 import numpy as np
 
 import tracegrad as tg
-from tracegrad import entries
+from tracegrad.compiled import entries
 
 
 @contextlib.contextmanager

@@ -16,7 +16,7 @@ import pytest
 
 import tracegrad as tg
 from tests.checks import assert_same
-from tracegrad.jit import Jitted
+from tracegrad.compiled.jitted import Jitted
 
 Pair = namedtuple("Pair", "a b")  # noqa: PYI024
 X = np.arange(1.0, 5.0)
@@ -358,7 +358,7 @@ def test_many_signatures() -> None:
 
 
 def test_signatures_are_kept_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["tracegrad.jit"], "MOST_ENTRIES", 4)
+    monkeypatch.setattr(sys.modules["tracegrad.compiled.jitted"], "MOST_ENTRIES", 4)
     f = tg.jit(lambda x: sum((x[k] for k in range(x.shape[0])), 0.0))
     for n in (2, 3, 4, 5, 6, 7, 8, 2, 8, 3):
         assert f(np.ones(n)) == n

@@ -11,7 +11,7 @@ import pytest
 
 import tracegrad as tg
 from tracegrad import autograd
-from tracegrad.jit import Jitted
+from tracegrad.compiled.jitted import Jitted
 
 RNG = np.random.default_rng(5)
 

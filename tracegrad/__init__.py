@@ -16,25 +16,25 @@ if not (_pathlib.Path(__file__).parent / "codegen").is_dir():
 
 from . import autograd, cuda, nn, ops, optim, utils
 from . import checks as _checks
-from . import custom_function as custom_function
 from . import func as func
 from .autograd import functional as functional
 from .autograd.grad_mode import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
-from .checkpointing import checkpoint
+from .derivatives.checkpoint import checkpoint
 from .config import default_dtype, set_default_dtype, use_deterministic_algorithms
 from .control.associative import associative_scan
 from .control.branch import cond, switch
 from .control.mapping import map
 from .control.repeat import fori_loop, while_loop
 from .control.scan import scan
-from .custom import custom_jvp, custom_vjp, stop_gradient
-from .derivatives import grad, hessian, hvp, jacfwd, jacobian, jacrev, value_and_grad, vjp
+from .custom import function as _function  # noqa: F401  (sets what autograd.Function does inside of a trace)
+from .custom.rules import custom_jvp, custom_vjp, stop_gradient
+from .derivatives.reverse import grad, hessian, hvp, jacfwd, jacobian, jacrev, value_and_grad, vjp
 from .dtypes import bool_, complex64, complex128, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64
 from .devices import Device as device  # noqa: N813 - used as a function, as in torch
 from .errors import ConcretizationError, DTypeError, EscapedValueError, ShapeError, TracegradError, UnsupportedFunctionError
 from .faces.printing import get_printoptions, printoptions, set_printoptions
-from .forward import jvp, linearize
-from .jit import jit
+from .derivatives.forward import jvp, linearize
+from .compiled.jitted import jit
 from .picture import graph_picture
 from .runtime.threads import get_num_threads, set_num_threads
 from .ops import *  # noqa: F403  (the public functions, listed in ops.__all__)
@@ -49,7 +49,7 @@ from .tensor import Array, Tensor
 # Constructors of Tensors, listed in tensors.__all__; they take the place of their namesakes in ops.
 from .tensors import *  # type: ignore[assignment]  # noqa: F403
 from .torch_names import *  # noqa: F403
-from .vectorize import vmap
+from .derivatives.vmap import vmap
 
 # The failure paths. What an eager program calls all the time has them in the checks that such functions share, and no call more.
 _often = frozenset(

@@ -22,9 +22,9 @@ from . import __version__, config
 from .bench import command
 from .bench.machine import cpu_name, installed
 from .bench.measure import seconds_per_call, usable_cores
-from .derivatives import value_and_grad
+from .compiled.jitted import jit
+from .derivatives.reverse import value_and_grad
 from .devices import driver
-from .jit import jit
 from .runtime.threads import get_num_threads
 
 THREAD_VARIABLES = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")

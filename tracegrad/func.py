@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from .derivatives import grad, jacobian, value_and_grad, vjp
-from .forward import jvp as _jvp
-from .forward import linearize
+from .derivatives.forward import jvp as _jvp
+from .derivatives.forward import linearize
+from .derivatives.reverse import grad, jacobian, value_and_grad, vjp
+from .derivatives.vmap import argument_axes, prefix_axes
+from .derivatives.vmap import vmap as _vmap
 from .ir.dispatch import STATE
 from .nn.modules.module import Module
 from .ops import concatenate, moveaxis, stack
 from .ops.random import has_drawn
 from .tensor import Boxed
 from .tree import flatten, map_leaves, unflatten
-from .vectorize import argument_axes, prefix_axes
-from .vectorize import vmap as _vmap
 
 Function = Callable[..., Any]
 

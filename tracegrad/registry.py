@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from . import custom, custom_function
 from .control import block, branch, call, repeat, scan, sized
+from .custom import function as custom_function
+from .custom import rules as custom
 from .ir.op import Op
 from .ops import OPS
 from .transforms import taping

@@ -15,7 +15,9 @@ import pytest
 
 import tracegrad as tg
 from tests.checks import counted_traces
-from tracegrad import captures, kept, placed
+from tracegrad.compiled import kept
+from tracegrad.compiled import on_device as placed
+from tracegrad.surroundings import captures
 
 X = np.array([1.0, 2.0])
 Made = tuple[Callable[[Any], Any], Callable[[], Any]]
@@ -110,7 +112,7 @@ def test_tables_of_a_function_keep_the_newest_signatures(monkeypatch: pytest.Mon
     for table in (f._first, f._concrete, f._former, f._symbolic, f._known, f._retraced):
         assert isinstance(table, kept.Kept)
         monkeypatch.setattr(table, "most", 3)
-    monkeypatch.setattr(sys.modules["tracegrad.jit"], "MOST_ENTRIES", 4)
+    monkeypatch.setattr(sys.modules["tracegrad.compiled.jitted"], "MOST_ENTRIES", 4)
     for count in range(1, 6):
         for n in (2, 3):
             assert f(*[np.ones(n)] * count) == n * count

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tracegrad as tg
-from tracegrad import alone
+from tracegrad.compiled import alone
 from tracegrad.errors import EscapedValueError, TracegradError
 
 USES: dict[str, Callable[[Any], Any]] = {

@@ -1,7 +1,7 @@
 """Functions with derivatives written by the user, as torch.autograd.Function.
 
 Eagerly each application is one node of the tape (application.py); in a trace it becomes an operation that holds the traced graph
-(custom_function.py, which stands above).
+(custom/function.py, which stands above).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LEGACY = (
 TWICE = "trying to differentiate twice a function that was marked with @once_differentiable"
 
 TRACED: list[Callable[[Any, Sequence[Any]], Any]] = []
-"""Applies a Function while a trace is open; set by custom_function.py, which stands above."""
+"""Applies a Function while a trace is open; set by custom/function.py, which stands above."""
 
 
 # --- the class ---------------------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from time import perf_counter
 
-from ..jit import jit
+from ..compiled.jitted import jit
 from ..runtime.on_device import planned
 from ..transforms.rewrite import optimize
 from . import SIZES, WORKLOADS, Workload

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from ..compiled.jitted import jit
 from ..control.scan import Checkpoint, scan
-from ..derivatives import grad
-from ..jit import jit
+from ..derivatives.reverse import grad
 from . import lorenz
 from .measure import PeakMemory
 

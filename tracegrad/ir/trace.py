@@ -62,7 +62,7 @@ class Trace:
         self.entries: dict[Any, dict[Any, Any]] = {}
         """By jitted function, what was traced of it for sizes that are symbols of this trace."""
         self.watch: Any = None
-        """Who looks at the Python state that the function changes (state.py)."""
+        """Who looks at the Python state that the function changes (surroundings/state.py)."""
         self.text = ""
         """Where the program made a text of a value whose elements are not known, and of which type it is."""
         self.keep_lines = keep_lines

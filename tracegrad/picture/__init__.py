@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..checks import describe
+from ..compiled.jitted import Graphs, Jitted
 from ..ir.graph import Graph
-from ..jit import Graphs, Jitted
 from ..nn import Module
 from ..tensor import Tensor
 from .draw import to_dot, to_svg

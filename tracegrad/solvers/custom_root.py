@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ..custom import stop_gradient
+from ..custom.rules import stop_gradient
 from ..tensor import Boxed
 from ..transforms.tracing import plain
 from ..tree import map_leaves

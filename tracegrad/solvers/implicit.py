@@ -18,11 +18,12 @@ from .. import ops
 from ..autograd.engine import zeros
 from ..autograd.mode import MODE
 from ..control.region import closed, strong
-from ..custom import implicit_op, stop_gradient
-from ..derivatives import vjp
+from ..custom.rules import implicit_op, stop_gradient
+from ..derivatives.forward import jvp
+from ..derivatives.reverse import vjp
+from ..derivatives.vmap import vmap
 from ..dtypes import is_differentiable
 from ..errors import ShapeError
-from ..forward import jvp
 from ..ir.dispatch import STATE, bind
 from ..ir.evaluate import evaluate
 from ..ir.graph import Graph
@@ -32,7 +33,6 @@ from ..tensor import Boxed
 from ..transforms.tracing import leaf_type
 from ..tree import flatten, unflatten
 from ..types import Int
-from ..vectorize import vmap
 from .krylov import METHODS, Product
 from .vectors import Closed, Layout, over_vectors, traced
 

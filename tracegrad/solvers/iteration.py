@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import ops
 from ..control.repeat import loop_while
-from ..custom import stop_gradient
+from ..custom.rules import stop_gradient
 from ..ir.trace import user_line
 from ..transforms.tracing import plain
 from .implicit import implicit, tolerance

@@ -10,8 +10,8 @@ import numpy as np
 from .. import ops
 from ..control.region import closed
 from ..control.repeat import while_loop
-from ..derivatives import value_and_grad
-from ..forward import jvp
+from ..derivatives.forward import jvp
+from ..derivatives.reverse import value_and_grad
 from ..ir.evaluate import evaluate
 from ..ir.trace import user_line
 from ..transforms.tracing import leaf_type

@@ -10,7 +10,7 @@ import numpy as np
 from .. import ops
 from ..control.repeat import while_loop
 from ..control.scan import scan
-from ..custom import stop_gradient
+from ..custom.rules import stop_gradient
 from ..errors import DTypeError, ShapeError
 from ..transforms.tracing import leaf_type
 from ..tree import flatten, unflatten

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import ops
 from ..control.region import Region, closed, region, strong
-from ..custom import stop_gradient
+from ..custom.rules import stop_gradient
 from ..dtypes import FLOAT64, real_of
 from ..errors import DTypeError, ShapeError
 from ..ir.evaluate import evaluate

@@ -88,7 +88,7 @@ def trace_function(
 
     `standing` says where the arguments stand on the tape (nowhere, by default). What the function does to boxes from outside is undone, and
     handed over as `changes` where the caller is ready to carry it out (`changing`); else it is an error. `device` is where the arguments lie,
-    if that is no host. `watch` looks at the Python state around the function (state.py); what has to be
+    if that is no host. `watch` looks at the Python state around the function (surroundings/state.py); what has to be
     stored of it at each call are further outputs. What is traced once and runs as often as it may, as a loop's body
     does, must not change any: `repeated` says what to do.
     """

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..autograd.mode import MODE
 from ..autograd.rerun import CheckpointError, rerun
-from ..checkpointing import traced_again
+from ..derivatives.checkpoint import traced_again
 from ..ir.dispatch import STATE
 
 Contexts = tuple[contextlib.AbstractContextManager[Any], contextlib.AbstractContextManager[Any]]

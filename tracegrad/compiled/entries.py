@@ -10,21 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from .arguments import check_found, undisturbed
-from .autograd.mode import MODE
-from .captures import STATEFUL, UNREADABLE, Content, Entry, Fact, Place, Surroundings, content, unchanged
-from .devices import Device
-from .errors import EscapedValueError
-from .growth import Outgrown, bound_of, grown
-from .ir.graph import Graph, Literal
-from .ir.lines import user_line
-from .ir.recording import span
+from ..autograd.mode import MODE
+from ..devices import Device
+from ..errors import EscapedValueError
+from ..ir.graph import Graph, Literal
+from ..ir.lines import user_line
+from ..ir.recording import span
+from ..surroundings.captures import STATEFUL, UNREADABLE, Content, Entry, Fact, Place, Surroundings, content, unchanged
+from ..surroundings.growth import Outgrown, bound_of, grown
+from ..surroundings.outside import check_drawn, states, watching
+from ..surroundings.state import Watch
+from ..surroundings.stored import Number
+from ..transforms.tracing import Standing, Traced, standing_of, trace_function
+from ..types import ArrayType, Sizes
+from .effects import check_found, undisturbed
 from .kept import RETRACED
-from .outside import check_drawn, states, watching
-from .state import Watch
-from .stored import Number
-from .transforms.tracing import Standing, Traced, standing_of, trace_function
-from .types import ArrayType, Sizes
 
 SMALL = 8192
 """Up to so many bytes every captured array is compared at each call (0.3 us), until a change shows that the graph does not depend on it."""

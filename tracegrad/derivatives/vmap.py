@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import optree
 
-from .autograd.hooks import boxed
-from .checks import describe
-from .errors import ShapeError
-from .ir.dispatch import STATE
-from .ir.evaluate import evaluate_batched
-from .jit import Jitted
-from .tensor import Tensor
-from .transforms.derive import with_axis
-from .transforms.tracing import check_leaf, device_of, face_of, leaf_type, plain, standing_of, trace_function
-from .tree import flatten, unflatten
-from .types import ArrayType, same
+from ..autograd.hooks import boxed
+from ..checks import describe
+from ..compiled.jitted import Jitted
+from ..errors import ShapeError
+from ..ir.dispatch import STATE
+from ..ir.evaluate import evaluate_batched
+from ..tensor import Tensor
+from ..transforms.derive import with_axis
+from ..transforms.tracing import check_leaf, device_of, face_of, leaf_type, plain, standing_of, trace_function
+from ..tree import flatten, unflatten
+from ..types import ArrayType, same
 
 
 def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:

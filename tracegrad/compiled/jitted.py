@@ -11,9 +11,27 @@ from typing import Any
 
 import numpy as np
 
-from ._codegen import integers
+from .._codegen import integers
+from ..autograd.grad_mode import set_grad_enabled
+from ..autograd.mode import MODE
+from ..control.call import call_op, settled
+from ..devices import IN_USE, Device
+from ..errors import TracegradError
+from ..ir.dispatch import PROFILES, SPECIAL, STATE, bind
+from ..ir.graph import Var
+from ..ir.recording import span
+from ..runtime.execute import Executable, executable_for
+from ..runtime.plan import Memory
+from ..runtime.standalone import numba_function
+from ..surroundings.captures import Entry
+from ..tensor import Boxed, Tensor
+from ..transforms.rewrite import optimize
+from ..transforms.tracing import check_leaf, device_of, face_of, leaf_type, standing_of
+from ..tree import flatten, unflatten
+from ..types import ArrayType, Sizes
 from .alone import alone, nested
-from .arguments import (
+from .callers import MISS, Caller, Unfit
+from .effects import (
     CHANGING,
     Waited,
     as_they_are,
@@ -26,29 +44,11 @@ from .arguments import (
     set_flags,
     write_back,
 )
-from .autograd.grad_mode import set_grad_enabled
-from .autograd.mode import MODE
-from .calls import MISS, Caller, Unfit
-from .captures import Entry
-from .control.call import call_op, settled
-from .devices import IN_USE, Device
 from .entries import Graphs, input_names, make_entry, split_static, warn_of_changes
-from .errors import TracegradError
-from .generic import fits, generalize
-from .ir.dispatch import PROFILES, SPECIAL, STATE, bind
-from .ir.graph import Var
-from .ir.recording import span
 from .kept import MOST_CALLERS, MOST_DERIVED, MOST_ENTRIES, MOST_FORMER, MOST_GENERIC, Kept
-from .live import caller_of, kernel_of
-from .placed import Placed, operands, placed, run
-from .runtime.execute import Executable, executable_for
-from .runtime.plan import Memory
-from .runtime.standalone import numba_function
-from .tensor import Boxed, Tensor
-from .transforms.rewrite import optimize
-from .transforms.tracing import check_leaf, device_of, face_of, leaf_type, standing_of
-from .tree import flatten, unflatten
-from .types import ArrayType, Sizes
+from .on_device import Placed, operands, placed, run
+from .symbolic_sizes import fits, generalize
+from .tape_callers import caller_of, kernel_of
 
 LOG = logging.getLogger("tracegrad")
 

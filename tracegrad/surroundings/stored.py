@@ -7,17 +7,17 @@ from typing import Any, NamedTuple, NoReturn, Self
 
 import numpy as np
 
+from ..errors import ConcretizationError
+from ..ir.dispatch import STATE
+from ..ir.graph import Var
+from ..ir.lines import asked_by_user, user_line
+from ..ir.op import Op
+from ..ir.operands import NUMBERS
+from ..ir.trace import inside_of
+from ..tensor import Array, Boxed, Tensor
+from ..tree import unflatten
 from .captures import Place
-from .errors import ConcretizationError
-from .ir.dispatch import STATE
-from .ir.graph import Var
-from .ir.lines import asked_by_user, user_line
-from .ir.op import Op
-from .ir.operands import NUMBERS
-from .ir.trace import inside_of
 from .reach import CELL, ENTRY, ITEM, MISSING
-from .tensor import Array, Boxed, Tensor
-from .tree import unflatten
 
 
 class Stored(NamedTuple):

@@ -7,20 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from .autograd.modes import restoring
-from .checks import pair_of
-from .dtypes import is_differentiable
-from .errors import DTypeError, ShapeError
-from .ir.dispatch import STATE
-from .ir.evaluate import evaluate
-from .ir.graph import Var
-from .ir.levels import forward_level
-from .ir.trace import Trace, user_line
-from .ops import convert
-from .tensor import Array, Boxed, Tensor, inside
-from .transforms.tracing import check_leaf, cut_history, history_of, plain
-from .tree import flatten, map_leaves, unflatten
-from .types import ArrayType
+from ..autograd.modes import restoring
+from ..checks import pair_of
+from ..dtypes import is_differentiable
+from ..errors import DTypeError, ShapeError
+from ..ir.dispatch import STATE
+from ..ir.evaluate import evaluate
+from ..ir.graph import Var
+from ..ir.levels import forward_level
+from ..ir.trace import Trace, user_line
+from ..ops import convert
+from ..tensor import Array, Boxed, Tensor, inside
+from ..transforms.tracing import check_leaf, cut_history, history_of, plain
+from ..tree import flatten, map_leaves, unflatten
+from ..types import ArrayType
 
 Function = Callable[..., Any]
 _TWICE = (

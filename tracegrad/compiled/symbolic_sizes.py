@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from ._codegen import integers
-from .ir.graph import Graph
-from .types import ArrayType, Sizes
+from .._codegen import integers
+from ..ir.graph import Graph
+from ..types import ArrayType, Sizes
 
 
 class Fitting(Protocol):

@@ -13,23 +13,23 @@ from typing import Any
 
 import numpy as np
 
-from ._codegen import integers
-from .arguments import owned, store, write_back
-from .autograd.mode import OFF, RECORDS
-from .autograd.written import fresh
-from .captures import ATTRIBUTE, UNREADABLE, Content, Entry, Place, same
-from .control.call import EXECUTE, spent
-from .devices import IN_USE
-from .ir.dispatch import SPECIAL, STATE
-from .ir.graph import Graph
-from .placed import run
-from .runtime.execute import SCRATCH, Compiled, executable_for
-from .runtime.memory import LARGE, POOL
-from .runtime.threads import NO_PHASE
-from .stored import ITEM, Output
-from .tensor import Boxed, Tensor
-from .transforms.tracing import NOWHERE, Standing, Traced, device_of
-from .tree import flatten, unflatten
+from .._codegen import integers
+from ..autograd.mode import OFF, RECORDS
+from ..autograd.written import fresh
+from ..control.call import EXECUTE, spent
+from ..devices import IN_USE
+from ..ir.dispatch import SPECIAL, STATE
+from ..ir.graph import Graph
+from ..runtime.execute import SCRATCH, Compiled, executable_for
+from ..runtime.memory import LARGE, POOL
+from ..runtime.threads import NO_PHASE
+from ..surroundings.captures import ATTRIBUTE, UNREADABLE, Content, Entry, Place, same
+from ..surroundings.stored import ITEM, Output
+from ..tensor import Boxed, Tensor
+from ..transforms.tracing import NOWHERE, Standing, Traced, device_of
+from ..tree import flatten, unflatten
+from .effects import owned, store, write_back
+from .on_device import run
 
 MISS = object()
 """What a caller gives where it does not fit."""

@@ -11,27 +11,27 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .autograd.engine import gradient, zeros
-from .autograd.grad_mode import enable_grad
-from .autograd.hooks import boxed
-from .autograd.leaves import end
-from .autograd.rule_reads import ASK_THE_USER, asking
-from .autograd.tape import AccumulateGrad, End, Node
-from .checks import argument_numbers, pair_of
-from .devices import DeviceArray
-from .dtypes import is_differentiable
-from .errors import ConcretizationError, DTypeError, ShapeError
+from ..autograd.engine import gradient, zeros
+from ..autograd.grad_mode import enable_grad
+from ..autograd.hooks import boxed
+from ..autograd.leaves import end
+from ..autograd.rule_reads import ASK_THE_USER, asking
+from ..autograd.tape import AccumulateGrad, End, Node
+from ..checks import argument_numbers, pair_of
+from ..compiled.jitted import Jitted
+from ..devices import DeviceArray
+from ..dtypes import is_differentiable
+from ..errors import ConcretizationError, DTypeError, ShapeError
+from ..ir.dispatch import STATE
+from ..ir.trace import user_line
+from ..ops import conj, convert, moveaxis, reshape
+from ..ops.creation import eye
+from ..ops.transfer import place_of, transfer
+from ..tensor import Boxed, Tensor, fresh_leaf
+from ..transforms.tracing import check_leaf, plain
+from ..tree import flatten, map_leaves, unflatten
 from .forward import apart, jvp
-from .ir.dispatch import STATE
-from .ir.trace import user_line
-from .jit import Jitted
-from .ops import conj, convert, moveaxis, reshape
-from .ops.creation import eye
-from .ops.transfer import place_of, transfer
-from .tensor import Boxed, Tensor, fresh_leaf
-from .transforms.tracing import check_leaf, plain
-from .tree import flatten, map_leaves, unflatten
-from .vectorize import vmap
+from .vmap import vmap
 
 Function = Callable[..., Any]
 

@@ -13,29 +13,29 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._codegen import locks
-from .autograd.grad_mode import set_grad_enabled
-from .autograd.hooks import boxed
-from .autograd.modes import restoring
-from .control.call import call_op
-from .devices import APPLY, CPU, Device, DeviceArray, from_host, later
-from .devices.pool import pool_of
-from .generic import fits, generalize
-from .ir.dispatch import Value, bind
-from .ir.graph import Graph
-from .ir.op import Op
-from .ir.trace import Trace, user_line
+from .._codegen import locks
+from ..autograd.grad_mode import set_grad_enabled
+from ..autograd.hooks import boxed
+from ..autograd.modes import restoring
+from ..control.call import call_op
+from ..devices import APPLY, CPU, Device, DeviceArray, from_host, later
+from ..devices.pool import pool_of
+from ..ir.dispatch import Value, bind
+from ..ir.graph import Graph
+from ..ir.op import Op
+from ..ir.trace import Trace, user_line
+from ..ops.gathering import OPERATIONS
+from ..ops.shape import broadcast_to_op, reshape_op
+from ..ops.transfer import transfer, transfer_op
+from ..runtime.execute import executable_for, failure, layout_of
+from ..runtime.on_device import CompiledOnDevice
+from ..runtime.plan import Memory, planned
+from ..tensor import Array, Tensor
+from ..transforms.rewrite import optimize
+from ..transforms.tracing import device_of
+from ..types import ArrayType, Shape, Sizes, type_of
 from .kept import MOST_GENERIC, Kept
-from .ops.gathering import OPERATIONS
-from .ops.shape import broadcast_to_op, reshape_op
-from .ops.transfer import transfer, transfer_op
-from .runtime.execute import executable_for, failure, layout_of
-from .runtime.on_device import CompiledOnDevice
-from .runtime.plan import Memory, planned
-from .tensor import Array, Tensor
-from .transforms.rewrite import optimize
-from .transforms.tracing import device_of
-from .types import ArrayType, Shape, Sizes, type_of
+from .symbolic_sizes import fits, generalize
 
 INDICES = {op: 1 if kind == "gather" else 2 for kind, ops in OPERATIONS.items() for op in ops}
 """The number of the first index of operations that have some: as in torch, these may lie on the host."""

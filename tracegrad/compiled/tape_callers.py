@@ -1,6 +1,6 @@
 """Live calls: a jitted function of Tensors through which a backward pass will go is one compiled call and one node of the tape.
 
-As in `calls.py` a signature has a small function, written as text, that compares what must be as it was while tracing. What follows is
+As in `callers.py` a signature has a small function, written as text, that compares what must be as it was while tracing. What follows is
 what `interpret` does with the operation `call`: the forward graph is run, and the node keeps what the backward graph reads.
 """
 
@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from .autograd.interpret import results_of
-from .autograd.tape import record
-from .calls import Caller, Unfit, Writer, make_caller
-from .captures import Entry
-from .control.call import call_op, forward_of, staged_for
-from .ir.dispatch import SPECIAL, STATE
-from .runtime.execute import Compiled, executable_for
-from .tensor import Boxed, Tensor, unbox
-from .transforms.tracing import standing_of
-from .tree import unflatten
+from ..autograd.interpret import results_of
+from ..autograd.tape import record
+from ..control.call import call_op, forward_of, staged_for
+from ..ir.dispatch import SPECIAL, STATE
+from ..runtime.execute import Compiled, executable_for
+from ..surroundings.captures import Entry
+from ..tensor import Boxed, Tensor, unbox
+from ..transforms.tracing import standing_of
+from ..tree import unflatten
+from .callers import Caller, Unfit, Writer, make_caller
 
 
 def _wanted(values: Sequence[Any]) -> list[bool]:

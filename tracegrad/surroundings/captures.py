@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from .autograd.function import Function
-from .custom import Custom
-from .ir.graph import Graph
-from .nn.modules.module import Module
-from .ops.random import Generator
-from .optim.optimizer import Group, Optimizer
-from .runtime.execute import Executable
-from .tensor import Boxed
-from .transforms.tracing import Change, Standing, Traced, leaf_type, standing_of
+from ..autograd.function import Function
+from ..custom.rules import Custom
+from ..ir.graph import Graph
+from ..nn.modules.module import Module
+from ..ops.random import Generator
+from ..optim.optimizer import Group, Optimizer
+from ..runtime.execute import Executable
+from ..tensor import Boxed
+from ..transforms.tracing import Change, Standing, Traced, leaf_type, standing_of
 
 Fact = tuple["Place", Any]
 _SCALARS = (bool, int, float, complex, str, type(None), np.generic)
@@ -70,7 +70,7 @@ READERS: dict[str, Callable[[Any, Any], Any]] = {
     "frozenset({it})": lambda it, key: frozenset(it),
     "{it}._grad is None": lambda it, key: it._grad is None,
 }
-"""The ways to read, as code for the callers that are compiled (calls.py) and as functions."""
+"""The ways to read, as code for the callers that are compiled (compiled/callers.py) and as functions."""
 
 
 def root(path: str, value: Any) -> Place:

@@ -6,10 +6,10 @@ import gc
 import types
 from typing import Any
 
-from .errors import EscapedValueError
-from .ir.graph import Var
-from .ir.trace import is_left_over
-from .tensor import Boxed
+from ..errors import EscapedValueError
+from ..ir.graph import Var
+from ..ir.trace import is_left_over
+from ..tensor import Boxed
 
 
 def traced_in(x: Any) -> Var | None:

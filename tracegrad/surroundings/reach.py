@@ -21,12 +21,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..custom.rules import Custom
+from ..nn.modules.module import Module
+from ..optim.lr_scheduler import LRScheduler
+from ..optim.optimizer import Group, Optimizer
+from ..tensor import Boxed
 from .captures import ATTRIBUTE, Place, root
-from .custom import Custom
-from .nn.modules.module import Module
-from .optim.lr_scheduler import LRScheduler
-from .optim.optimizer import Group, Optimizer
-from .tensor import Boxed
 
 MISSING: Any = type("Missing", (), {"__repr__": lambda self: "nothing"})()
 """What stands for the value of a variable that does not exist."""

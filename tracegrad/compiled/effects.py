@@ -7,19 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from ._codegen import locks
-from .autograd.functions import backward
-from .autograd.grad_mode import set_grad_enabled
-from .autograd.mode import MODE
-from .autograd.saved import before_write
-from .captures import Entry
-from .errors import TracegradError
-from .ir.dispatch import STATE
-from .ir.graph import Var
-from .runtime.memory import POOL
-from .tensor import Boxed, Tensor
-from .transforms.tracing import Change
-from .tree import flatten, unflatten
+from .._codegen import locks
+from ..autograd.functions import backward
+from ..autograd.grad_mode import set_grad_enabled
+from ..autograd.mode import MODE
+from ..autograd.saved import before_write
+from ..errors import TracegradError
+from ..ir.dispatch import STATE
+from ..ir.graph import Var
+from ..runtime.memory import POOL
+from ..surroundings.captures import Entry
+from ..tensor import Boxed, Tensor
+from ..transforms.tracing import Change
+from ..tree import flatten, unflatten
 
 CHANGING = locks.lock()
 """Held by calls that read and change Tensors around their functions: several threads may train the same weights."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .control.call import call_op
-from .errors import TracegradError
-from .ir.graph import Graph, Literal, Node, Var
+from ..control.call import call_op
+from ..errors import TracegradError
+from ..ir.graph import Graph, Literal, Node, Var
 
 _BOUNDS = (1 << 31, 1 << 47, 1 << 62)
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ._codegen import locks
-from .errors import TracegradError
+from .._codegen import locks
+from ..errors import TracegradError
 
 TRACING = locks.lock()
 PATIENCE = 2.0

@@ -13,22 +13,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .autograd.application import LEAF, FunctionCtx, Left, Use, among, check_dirty, is_given, run_forward
-from .autograd.function import TRACED, once_op
-from .autograd.grad_mode import set_grad_enabled
-from .autograd.hooks import boxed
-from .autograd.mode import MODE
-from .autograd.rule_reads import ASK_THE_USER
-from .control.call import settled
-from .custom import batch_of, evaluate_graph, infer_graph, jvp_of, ruled, vjp_of
-from .dtypes import is_differentiable
-from .ir.dispatch import STATE, Value, bind
-from .ir.graph import Graph
-from .ir.op import op
-from .tensor import Tensor
-from .transforms.derive import batched
-from .transforms.tracing import face_of, leaf_type, standing_of, trace_function
-from .tree import flatten, unflatten
+from ..autograd.application import LEAF, FunctionCtx, Left, Use, among, check_dirty, is_given, run_forward
+from ..autograd.function import TRACED, once_op
+from ..autograd.grad_mode import set_grad_enabled
+from ..autograd.hooks import boxed
+from ..autograd.mode import MODE
+from ..autograd.rule_reads import ASK_THE_USER
+from ..control.call import settled
+from ..dtypes import is_differentiable
+from ..ir.dispatch import STATE, Value, bind
+from ..ir.graph import Graph
+from ..ir.op import op
+from ..tensor import Tensor
+from ..transforms.derive import batched
+from ..transforms.tracing import face_of, leaf_type, standing_of, trace_function
+from ..tree import flatten, unflatten
+from .rules import batch_of, evaluate_graph, infer_graph, jvp_of, ruled, vjp_of
 
 NO_VMAP = (
     "You tried to vmap over {0}, but it does not have vmap support. To use autograd.Function with vmap, you must either override the vmap "

@@ -6,16 +6,16 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .arguments import carry_out, set_flags, write_back
-from .autograd.grad_mode import set_grad_enabled
-from .autograd.mode import MODE
-from .autograd.rerun import rerun
-from .control.block import checkpointed
-from .control.call import settled
-from .ir.dispatch import STATE
-from .tensor import Boxed
-from .transforms.tracing import face_of, leaf_type, plain, standing_of, trace_function
-from .tree import flatten, unflatten
+from ..autograd.grad_mode import set_grad_enabled
+from ..autograd.mode import MODE
+from ..autograd.rerun import rerun
+from ..compiled.effects import carry_out, set_flags, write_back
+from ..control.block import checkpointed
+from ..control.call import settled
+from ..ir.dispatch import STATE
+from ..tensor import Boxed
+from ..transforms.tracing import face_of, leaf_type, plain, standing_of, trace_function
+from ..tree import flatten, unflatten
 
 _REPEATED = "which the backward pass runs again. Change it outside of the function that is checkpointed."
 

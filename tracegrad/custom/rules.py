@@ -9,26 +9,26 @@ from typing import Any
 
 import numpy as np
 
-from .autograd.engine import gradient, zeros
-from .autograd.grad_mode import enable_grad
-from .autograd.leaves import end
-from .autograd.modes import restoring
-from .autograd.rule_reads import ASK_THE_USER, by_rule
-from .checks import argument_numbers, describe
-from .dtypes import is_differentiable
-from .ir.dispatch import STATE, bind
-from .ir.evaluate import evaluate, evaluate_batched
-from .ir.graph import Graph
-from .ir.op import Op, Types, op
-from .ir.trace import Trace
-from .ops import convert
-from .ops.reductions import sum as sum_of
-from .ops.statistics import stop_gradient_op
-from .tensor import Array, Boxed, fresh_leaf, raw
-from .transforms.derive import batched, with_axis
-from .transforms.tracing import face_of, leaf_type, plain, trace_function
-from .tree import flatten, unflatten
-from .types import ArrayType
+from ..autograd.engine import gradient, zeros
+from ..autograd.grad_mode import enable_grad
+from ..autograd.leaves import end
+from ..autograd.modes import restoring
+from ..autograd.rule_reads import ASK_THE_USER, by_rule
+from ..checks import argument_numbers, describe
+from ..dtypes import is_differentiable
+from ..ir.dispatch import STATE, bind
+from ..ir.evaluate import evaluate, evaluate_batched
+from ..ir.graph import Graph
+from ..ir.op import Op, Types, op
+from ..ir.trace import Trace
+from ..ops import convert
+from ..ops.reductions import sum as sum_of
+from ..ops.statistics import stop_gradient_op
+from ..tensor import Array, Boxed, fresh_leaf, raw
+from ..transforms.derive import batched, with_axis
+from ..transforms.tracing import face_of, leaf_type, plain, trace_function
+from ..tree import flatten, unflatten
+from ..types import ArrayType
 
 
 def stop_gradient(x: Any) -> Any:
@@ -42,7 +42,7 @@ def stop_gradient(x: Any) -> Any:
 
 
 RULED: list[Callable[[Any], AbstractContextManager[None]]] = []
-"""Refuses changes of Python's state while a rule of the user's is traced (state.py)."""
+"""Refuses changes of Python's state while a rule of the user's is traced (surroundings/state.py)."""
 
 
 def ruled(owner: Any) -> AbstractContextManager[None]:

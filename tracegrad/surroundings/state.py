@@ -17,20 +17,20 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from ._codegen import integers
+from .._codegen import integers
+from ..custom.rules import RULED
+from ..errors import TracegradError
+from ..ir.dispatch import STATE
+from ..ir.graph import Var
+from ..ir.trace import Trace, is_left_over, user_line
+from ..optim.optimizer import Group
+from ..tensor import Array, Boxed, Tensor, inside
+from ..transforms.tracing import leaf_type
+from ..tree import flatten
 from .captures import ATTRIBUTE, Fact, Place
-from .custom import RULED
-from .errors import TracegradError
 from .escapes import escaped, traced_in
-from .ir.dispatch import STATE
-from .ir.graph import Var
-from .ir.trace import Trace, is_left_over, user_line
-from .optim.optimizer import Group
 from .reach import CELL, ENTRY, MISSING, Contents, Node, Reach, Variables, library
 from .stored import ITEM, Log, Number, Output, Stored
-from .tensor import Array, Boxed, Tensor, inside
-from .transforms.tracing import leaf_type
-from .tree import flatten
 
 _OUT = (
     "Make it a 0-d Tensor (tracegrad.tensor(0), which a compiled function reads and writes at each call), pass it as an argument and "

@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import TracegradError
+from ..ir.lines import OURS
 from .captures import Fact, root
-from .errors import TracegradError
-from .ir.lines import OURS
 from .reach import ITEM, Reach, library
 
 _CLOCK = (
