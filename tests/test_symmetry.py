@@ -124,3 +124,67 @@ def test_axes_in_other_places() -> None:
     loops = tg.jit(tg.vmap(tg.grad(lambda v: np.sum(np.exp(-distances(v))))))
     y = RNG.normal(size=(5, N, 3))
     assert_same(loops(y), np.stack([tg.grad(lambda v: np.sum(np.exp(-distances(v))))(v) for v in y]), 1e-12)
+
+
+# --- what is almost its negative -----------------------------------------------------------------------------------------------------
+# Each of pairs summed both ways: with the axes exchanged it is not the negative, because of a zero's sign or because integers wrap around.
+
+REPEATED = np.array([1.0, 2.0, 4.0, 2.0])
+UNSIGNED, NARROW = np.array([1, 5, 9], np.uint32), np.array([-128, 0, 9], np.int8)
+CUT = np.array([3.0, 0.0, -3.0, 0.5]) + 0j
+ALMOST = {
+    "1 / difference": (lambda a, b: 1 / (a - b), REPEATED),
+    "difference ** -1": (lambda a, b: (a - b) ** -1, REPEATED),
+    "difference ** -3": (lambda a, b: (a - b) ** -3, REPEATED),
+    "product / difference": (lambda a, b: a * b / (a - b), REPEATED),
+    "1 / product of differences": (lambda a, b: 1 / ((a - b) * (a * a - b * b + a - b)), REPEATED),
+    "atan(1 / difference)": (lambda a, b: np.arctan(1 / (a - b)), REPEATED),
+    "copysign": (lambda a, b: np.copysign(1.0, (a - b) * 2.0), REPEATED),
+    "atan2": (lambda a, b: np.arctan2((a - b) * 2.0, -1.0), REPEATED),
+    "unsigned": (lambda a, b: (a - b).astype(np.float64), UNSIGNED),
+    "sine of unsigned": (lambda a, b: np.sin(a - b), UNSIGNED),
+    "unsigned / 2": (lambda a, b: (a - b) / 2, UNSIGNED),
+    "overflow": (lambda a, b: (a - b).astype(np.float64), NARROW),
+    "sign of unsigned": (lambda a, b: np.sign(a - b) * 1.0, UNSIGNED),
+    "whether there is a difference": (lambda a, b: (a - b).astype(bool) * 1.0, REPEATED),
+    "asin on its cut": (lambda a, b: np.arcsin(a - b), CUT),
+    "atanh on its cut": (lambda a, b: np.arctanh(a - b), CUT),
+}
+
+
+@pytest.mark.parametrize("name", ALMOST)
+def test_what_is_almost_its_negative(name: str) -> None:
+    pairs, x = ALMOST[name]
+
+    def both(x: Any) -> Any:
+        p = pairs(x[:, None], x[None, :])
+        return np.sum(p, axis=0), np.sum(p, axis=1)
+
+    with np.errstate(all="ignore"):
+        assert_same(tg.jit(both)(x), both(x), 1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["u2", "u4", "u8", "i8", "f8", "c16"])
+@pytest.mark.parametrize("even", [np.abs, np.square, np.cos, np.cosh], ids=lambda f: f.__name__)
+def test_even_functions_of_both_differences(even: Any, dtype: str) -> None:
+    """One value for |x - y| and |y - x|, unless differences wrap around."""
+    x, y = np.array([1, 5, 9, 3], dtype), np.array([7, 2, 9, 4], dtype)
+
+    def both(x: Any, y: Any) -> Any:
+        return even(x - y) * 1.0 + 3.0 * even(y - x)
+
+    with np.errstate(over="ignore"):
+        assert_same(tg.jit(both)(x, y), both(x, y), 1e-5 if dtype == "u2" else 1e-12)
+
+
+def test_forces_are_still_summed_once() -> None:
+    """Opposite forces by a formula with products of a difference with itself, whose zeros are the same in both directions."""
+
+    def both(x: Any) -> Any:
+        d = x[:, None] - x
+        force = d / (d * d + 0.01) ** 1.5 + np.sin(d)
+        return np.sum(force, axis=0), np.sum(force, axis=1)
+
+    graph = tg.jit(both).graphs(A)[1]
+    assert sum(node.op.name == "sum" for node in graph.nodes) == 1
+    assert_same(tg.jit(both)(A), both(A), 1e-12)

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..dtypes import is_differentiable
 from ..ir.dispatch import PROFILES, STATE, Value, bind
-from ..ir.op import elementwise
+from ..ir.op import elementwise, odd
 from ..ir.recording import OFF, span
 from .application import FunctionCtx, FunctionNode, applied, is_given, missing
 from .grad_mode import set_grad_enabled
@@ -163,6 +163,7 @@ once_op = elementwise(
     code="{x}",
     partials=(_refuse,),
     result="promote",
+    parity=odd,
     doc="The value; no derivative of it is known.",
 )
 

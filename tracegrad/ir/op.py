@@ -9,6 +9,7 @@ Rules are written with operations, never with NumPy, so that eager, traced, batc
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -74,6 +75,13 @@ class Op:
     staged      `staged(arrays, wanted, **params) -> (results, Rest)`: the results on NumPy arrays, and how to get from their cotangents to
                 those of the wanted inputs without doing the forward work again. A shortcut: `vjp` says what the derivative is
     view        whether the result shares memory with the first input (when NumPy can do so): writes through it reach the input
+
+    Facts, which rewriting rules ask for in place of names:
+
+    parity      the sign of the result when real operands change theirs: `parity(*signs, **params)` of 1 and -1 for each operand is
+                1, -1, or None where the result is another number. Zeros count as equal: 1/x is not odd, since 1/0 is not -(1/0).
+                `odd` and `even` are the usual ones
+    commutes    whether f(x, y) = f(y, x), but for the sign of a zero
     """
 
     name: str
@@ -100,11 +108,27 @@ class Op:
     """The operation on boxed operands as the tape has written it out, at its first use."""
     types_only: frozenset[str] = frozenset()
     """The inputs (and `out`) of which a `vjp` for all inputs reads dtype and shape only: the tape keeps their types in their place."""
+    parity: Callable[..., int | None] | None = None
+    commutes: bool = False
     plans: dict[int, Any] = field(default_factory=dict, repr=False)
     """What the tape has worked out about the VJP rules, by the set of inputs that want a gradient."""
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
+
+    def is_even(self, params: dict[str, Any]) -> bool:
+        """Whether it takes -x to what it takes x to, a real number."""
+        return len(self.inputs) == 1 and self.parity is not None and self.parity(1, **params) == self.parity(-1, **params) == 1
+
+
+def odd(*signs: int, **_: Any) -> int:
+    """The parity of f(-x) = -f(x); of several operands each one changes the result's sign."""
+    return math.prod(signs)
+
+
+def even(*_: int, **__: Any) -> int:
+    """The parity of f(-x) = f(x)."""
+    return 1
 
 
 def op(
@@ -126,8 +150,9 @@ def op(
     staged: Callable[..., tuple[Sequence[Any], Rest]] | None = None,
     composed: Callable[..., Any] | None = None,
     types_only: Sequence[str] = (),
+    **facts: Any,
 ) -> Op:
-    """An operation with every rule given explicitly; see `Op`."""
+    """An operation with every rule given explicitly, and its `facts`; see `Op`."""
     rules: Any = vjp
     if vjp is not None and not callable(vjp):
         rules = tuple(None if r is None else read_names(r) for r in vjp)
@@ -150,6 +175,7 @@ def op(
         staged,
         composed,
         types_only=frozenset(types_only),
+        **facts,
     )
 
 
@@ -196,8 +222,8 @@ def elementwise(
     result: str = "float",
     domain: str = "finite",
     cost: int = 1,
-    params: Sequence[str] = (),
     doc: str = "",
+    **facts: Any,
 ) -> Op:
     """An operation that acts element by element, with broadcasting.
 
@@ -209,6 +235,7 @@ def elementwise(
                 operand is a condition)
     domain      "finite" where every partial is finite on the domain; "singular" where one can be infinite or NaN: then a zero
                 cotangent gives exactly zero (`strong_mul`)
+    facts       those of `Op`
     """
 
     def compute(*operands: Any, **_: Any) -> tuple[np.dtype[Any], ...]:
@@ -251,9 +278,8 @@ def elementwise(
         None,
         lowering.Pointwise(code, cost),
         compute,
-        False,
-        1,
-        doc,
+        doc=doc,
+        **facts,
     )
     object.__setattr__(this, "batch", lambda values, axes, size, **given: batch_elementwise(this, values, axes, given))
     return this

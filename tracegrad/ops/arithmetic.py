@@ -11,7 +11,7 @@ from .._codegen import lowering as lower
 from ..checks import REFUSED, array, explained_here
 from ..dtypes import DType, check
 from ..ir.dispatch import bind
-from ..ir.op import Op, elementwise
+from ..ir.op import Op, elementwise, odd
 from ..types import ArrayType
 from .define import front, linear
 
@@ -24,10 +24,37 @@ def _inverse(y: Any) -> Any:
         return bind(div_op, [1.0, y])
 
 
-add_op = elementwise("add", ("x", "y"), numpy=np.add, code="{x} + {y}", partials=(1, 1), result="promote", doc="Sum.")
-sub_op = elementwise("sub", ("x", "y"), numpy=np.subtract, code="{x} - {y}", partials=(1, -1), result="promote", doc="Difference.")
+add_op = elementwise(
+    "add",
+    ("x", "y"),
+    numpy=np.add,
+    code="{x} + {y}",
+    partials=(1, 1),
+    result="promote",
+    parity=lambda x, y: x if x == y else None,
+    commutes=True,
+    doc="Sum.",
+)
+sub_op = elementwise(
+    "sub",
+    ("x", "y"),
+    numpy=np.subtract,
+    code="{x} - {y}",
+    partials=(1, -1),
+    result="promote",
+    parity=lambda x, y: x if x == y else None,
+    doc="Difference.",
+)
 mul_op = elementwise(
-    "mul", ("x", "y"), numpy=np.multiply, code="{x} * {y}", partials=(lambda y: y, lambda x: x), result="promote", doc="Product."
+    "mul",
+    ("x", "y"),
+    numpy=np.multiply,
+    code="{x} * {y}",
+    partials=(lambda y: y, lambda x: x),
+    result="promote",
+    parity=odd,
+    commutes=True,
+    doc="Product.",
 )
 div_op = elementwise(
     "div",
@@ -37,9 +64,10 @@ div_op = elementwise(
     partials=(lambda y: _inverse(y), lambda x, y: -(x / y * (1 / y))),
     result="quotient",
     cost=4,
+    parity=lambda x, y: x if y == 1 else None,
     doc="Quotient.",
 )
-neg_op = elementwise("neg", ("x",), numpy=np.negative, code="-{x}", partials=(-1,), result="promote", doc="Negation.")
+neg_op = elementwise("neg", ("x",), numpy=np.negative, code="-{x}", partials=(-1,), result="promote", parity=odd, doc="Negation.")
 
 
 def _strong_mul(x: Any, y: Any) -> Any:
@@ -57,6 +85,7 @@ strong_mul_op = elementwise(
         lambda d, y, *, adjoint: strong_mul(d, conj(y) if adjoint else y),
         lambda d, x, *, adjoint: strong_mul(conj(x) if adjoint else x, d),
     ),
+    parity=odd,
     doc="Product that is 0 where x is 0, whatever y is: a cotangent of zero stays zero beside an infinite partial.",
 )
 
@@ -68,6 +97,7 @@ convert_op = linear(
     adjoint=lambda ct, *, like: convert(ct, like.dtype),
     batch=lambda values, axes, size, *, dtype: ([convert(front(values[0], axes[0]), dtype)], [0]),
     lowering=lower.Pointwise("{x}"),
+    parity=odd,
     doc="The same numbers in another dtype.",
 )
 
@@ -100,13 +130,34 @@ def compose_real(ct: Any, like: ArrayType) -> Any:
 
 
 conj_op = elementwise(
-    "conj", ("x",), numpy=np.conjugate, code="conj({x})", partials=(lambda d: conj(d),), result="promote", doc="Complex conjugate."
+    "conj",
+    ("x",),
+    numpy=np.conjugate,
+    code="conj({x})",
+    partials=(lambda d: conj(d),),
+    result="promote",
+    parity=odd,
+    doc="Complex conjugate.",
 )
 real_op = elementwise(
-    "real", ("x",), numpy=lambda x: np.real(x) + 0, code="real({x})", partials=(lambda d: real(d),), result="real", doc="Real part."
+    "real",
+    ("x",),
+    numpy=lambda x: np.real(x) + 0,
+    code="real({x})",
+    partials=(lambda d: real(d),),
+    result="real",
+    parity=odd,
+    doc="Real part.",
 )
 imag_op = elementwise(
-    "imag", ("x",), numpy=lambda x: np.imag(x) + 0, code="imag({x})", partials=(lambda: -1j,), result="real", doc="Imaginary part."
+    "imag",
+    ("x",),
+    numpy=lambda x: np.imag(x) + 0,
+    code="imag({x})",
+    partials=(lambda: -1j,),
+    result="real",
+    parity=odd,
+    doc="Imaginary part.",
 )
 
 where_op = elementwise(
@@ -116,6 +167,7 @@ where_op = elementwise(
     code="select({condition}, {x}, {y})",
     result="where",
     partials=(None, lambda d, condition: where(condition, d, 0), lambda d, condition: where(condition, 0, d)),
+    parity=lambda condition, x, y: x if condition == 1 and x == y else None,
     doc="x where the condition is true, else y.",
 )
 
@@ -125,8 +177,10 @@ greater_op = elementwise("greater", ("x", "y"), numpy=np.greater, code="{x} > {y
 greater_equal_op = elementwise(
     "greater_equal", ("x", "y"), numpy=np.greater_equal, code="{x} >= {y}", partials=None, result="bool", doc="x >= y."
 )
-equal_op = elementwise("equal", ("x", "y"), numpy=np.equal, code="{x} == {y}", partials=None, result="bool", doc="x == y.")
-not_equal_op = elementwise("not_equal", ("x", "y"), numpy=np.not_equal, code="{x} != {y}", partials=None, result="bool", doc="x != y.")
+equal_op = elementwise("equal", ("x", "y"), numpy=np.equal, code="{x} == {y}", partials=None, result="bool", commutes=True, doc="x == y.")
+not_equal_op = elementwise(
+    "not_equal", ("x", "y"), numpy=np.not_equal, code="{x} != {y}", partials=None, result="bool", commutes=True, doc="x != y."
+)
 
 
 def add(x: Any, y: Any) -> Any:

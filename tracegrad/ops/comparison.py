@@ -8,6 +8,7 @@ import numpy as np
 
 from ..dtypes import is_flag
 from ..ir.dispatch import bind
+from ..ir.op import odd
 from .arithmetic import add, convert, div, equal, imag, less, less_equal, mul, real, where
 from .define import as_array
 from .elementary import sign
@@ -37,6 +38,7 @@ maximum_op = pointwise(
     result="promote",
     kinds=REAL,
     partials=(lambda d, x, y: _maximum_part(d, x, y), lambda d, x, y: _maximum_part(d, y, x)),
+    commutes=True,
     doc="The larger; NaN where one is NaN. Ties share the derivative.",
 )
 minimum_op = pointwise(
@@ -47,6 +49,7 @@ minimum_op = pointwise(
     result="promote",
     kinds=REAL,
     partials=(lambda d, x, y: _minimum_part(d, x, y), lambda d, x, y: _minimum_part(d, y, x)),
+    commutes=True,
     doc="The smaller; NaN where one is NaN. Ties share the derivative.",
 )
 fmax_op = pointwise(
@@ -60,6 +63,7 @@ fmax_op = pointwise(
         lambda d, x, y: where(logical_or(less_equal(y, x), isnan(y)), d, 0),
         lambda d, x, y: where(logical_or(less_equal(y, x), isnan(y)), 0, d),
     ),
+    commutes=True,
     doc="The larger, ignoring NaN. The first takes the derivative of a tie.",
 )
 fmin_op = pointwise(
@@ -73,6 +77,7 @@ fmin_op = pointwise(
         lambda d, x, y: where(logical_or(less_equal(x, y), isnan(y)), d, 0),
         lambda d, x, y: where(logical_or(less_equal(x, y), isnan(y)), 0, d),
     ),
+    commutes=True,
     doc="The smaller, ignoring NaN. The first takes the derivative of a tie.",
 )
 clip_min_op = pointwise(
@@ -83,6 +88,7 @@ clip_min_op = pointwise(
     result="promote",
     kinds=REAL,
     partials=(lambda d, x, low: where(less(x, low), 0, d), lambda d, x, low: where(less(x, low), d, 0)),
+    commutes=True,
     doc="x, but not below `low`; at the bound x keeps the derivative.",
 )
 clip_max_op = pointwise(
@@ -93,6 +99,7 @@ clip_max_op = pointwise(
     result="promote",
     kinds=REAL,
     partials=(lambda d, x, high: where(less(high, x), 0, d), lambda d, x, high: where(less(high, x), d, 0)),
+    commutes=True,
     doc="x, but not above `high`; at the bound x keeps the derivative.",
 )
 relu_op = pointwise(
@@ -181,10 +188,10 @@ def relu(x: Any) -> Any:
 floor_op = pointwise("floor", ("x",), numpy=np.floor, code="floor({x})", partials=(0,), result="promote", kinds=REAL, doc="Rounded down.")
 ceil_op = pointwise("ceil", ("x",), numpy=np.ceil, code="ceil({x})", partials=(0,), result="promote", kinds=REAL, doc="Rounded up.")
 trunc_op = pointwise(
-    "trunc", ("x",), numpy=np.trunc, code="trunc({x})", partials=(0,), result="promote", kinds=REAL, doc="Rounded towards zero."
+    "trunc", ("x",), numpy=np.trunc, code="trunc({x})", partials=(0,), result="promote", kinds=REAL, parity=odd, doc="Rounded towards zero."
 )
 rint_op = pointwise(
-    "rint", ("x",), numpy=np.rint, code="round_({x})", partials=(0,), kinds=REAL, doc="Rounded to the nearest, halves to even."
+    "rint", ("x",), numpy=np.rint, code="round_({x})", partials=(0,), kinds=REAL, parity=odd, doc="Rounded to the nearest, halves to even."
 )
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from .._codegen import lowering as lower
 from ..checks import array, describe, explained_here
 from ..ir.dispatch import Value, bind
 from ..ir.op import Op, Rule, Types, op
@@ -20,15 +19,12 @@ def linear(
     infer: Callable[..., Types],
     adjoint: Rule,
     batch: Rule,
-    lowering: lower.Lowering | None = None,
-    composed: Callable[..., Any] | None = None,
     inputs: Sequence[str] = ("x",),
-    view: bool = False,
-    doc: str = "",
+    **more: Any,
 ) -> Op:
     """An operation linear in its first input; further inputs (indices) have no derivative. Its JVP is itself.
 
-    `adjoint` is the VJP rule of the first input; naming the keyword `like` gives it that input's type.
+    `adjoint` is the VJP rule of the first input; naming the keyword `like` gives it that input's type. `more`: what else `op` takes.
     """
 
     def jvp(tangents: Sequence[Any], values: Sequence[Any], outs: Sequence[Any], **params: Any) -> list[Any]:
@@ -42,10 +38,7 @@ def linear(
         vjp=[adjoint, *[None] * (len(inputs) - 1)],
         jvp=jvp,
         batch=batch,
-        lowering=lowering,
-        doc=doc,
-        view=view,
-        composed=composed,
+        **more,
     )
     return this
 

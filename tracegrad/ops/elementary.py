@@ -10,7 +10,7 @@ import numpy as np
 
 from ..dtypes import INT64, is_flag, promote
 from ..ir.dispatch import bind
-from ..ir.op import Op, elementwise
+from ..ir.op import Op, elementwise, even, odd
 from .arithmetic import add, conj, convert, equal, mul, not_equal, real, strong_mul, strong_mul_op, where
 from .pointwise import pointwise
 
@@ -66,10 +66,19 @@ cbrt_op = pointwise(
     domain="singular",
     cost=22,
     kinds="biuf",
+    parity=odd,
     doc="Cube root, negative for negative x.",
 )
 square_op = pointwise(
-    "square", ("x",), numpy=np.square, kinds="iufc", code="square({x})", partials=(lambda x: 2 * x,), result="promote", doc="x times x."
+    "square",
+    ("x",),
+    numpy=np.square,
+    kinds="iufc",
+    code="square({x})",
+    partials=(lambda x: 2 * x,),
+    result="promote",
+    parity=even,
+    doc="x times x.",
 )
 reciprocal_op = pointwise(
     "reciprocal",
@@ -90,10 +99,19 @@ abs_op = pointwise(
     code="abs_({x})",
     partials=(lambda x: conj(sign(x)),),
     result="real",
+    parity=even,
     doc="Absolute value; of a complex number its modulus. The derivative at 0 is 0.",
 )
 sign_op = pointwise(
-    "sign", ("x",), numpy=np.sign, code="sign({x})", partials=(0,), result="promote", kinds="iuf", doc="-1, 0 or 1 by the sign of x."
+    "sign",
+    ("x",),
+    numpy=np.sign,
+    code="sign({x})",
+    partials=(0,),
+    result="promote",
+    kinds="iuf",
+    parity=odd,
+    doc="-1, 0 or 1 by the sign of x.",
 )
 
 
@@ -112,6 +130,7 @@ sgn_op = pointwise(
     partials=(_sgn_differential,),
     result="promote",
     cost=8,
+    parity=odd,
     doc="x / |x| of a complex number; 0 at 0.",
 )
 
@@ -143,6 +162,7 @@ integer_pow_op: Op = pointwise(
     cost=2,
     kinds="iufc",
     partials=(lambda x, *, n: 2 * x if n == 2 else n * bind(integer_pow_op, [x], {"n": n - 1}),),
+    parity=lambda x, *, n: x**n,
     doc="x to a fixed integer power of at least 2.",
 )
 inverse_pow_op: Op = pointwise(
@@ -154,6 +174,7 @@ inverse_pow_op: Op = pointwise(
     result="float",
     domain="singular",
     cost=6,
+    parity=lambda x, *, n: 1 if x == 1 or n % 2 == 0 else None,
     doc="1 / x**n for a fixed positive integer n.",
 )
 pow_op = pointwise(
@@ -421,7 +442,7 @@ def _copied(x: Any) -> Any:
     return np.array(x) if np.asarray(x).dtype.kind == "b" else np.positive(x)
 
 
-identity_op = elementwise("identity", ("x",), numpy=_copied, code="{x}", partials=(1,), result="promote", doc="The same value.")
+identity_op = elementwise("identity", ("x",), numpy=_copied, code="{x}", partials=(1,), result="promote", parity=odd, doc="The same value.")
 object.__setattr__(identity_op, "on_reals", np.positive)
 
 

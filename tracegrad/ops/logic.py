@@ -9,6 +9,7 @@ import numpy as np
 from ..dtypes import real_of
 from ..errors import DTypeError
 from ..ir.dispatch import bind
+from ..ir.op import even
 from .arithmetic import add, convert, equal, imag, less_equal, mul, real, sub, where
 from .define import as_array
 from .elementary import absolute
@@ -19,10 +20,12 @@ INTEGRAL, WHOLE = "biu", "iu"
 
 # --- tests of values -----------------------------------------------------------------------------------------------------------
 
-isnan_op = pointwise("isnan", ("x",), numpy=np.isnan, code="isnan({x})", partials=None, result="bool", doc="Whether x is NaN.")
-isinf_op = pointwise("isinf", ("x",), numpy=np.isinf, code="isinf({x})", partials=None, result="bool", doc="Whether x is infinite.")
+isnan_op = pointwise("isnan", ("x",), numpy=np.isnan, code="isnan({x})", partials=None, result="bool", parity=even, doc="Whether x is NaN.")
+isinf_op = pointwise(
+    "isinf", ("x",), numpy=np.isinf, code="isinf({x})", partials=None, result="bool", parity=even, doc="Whether x is infinite."
+)
 isfinite_op = pointwise(
-    "isfinite", ("x",), numpy=np.isfinite, code="isfinite({x})", partials=None, result="bool", doc="Whether x is finite."
+    "isfinite", ("x",), numpy=np.isfinite, code="isfinite({x})", partials=None, result="bool", parity=even, doc="Whether x is finite."
 )
 
 
@@ -125,10 +128,18 @@ logical_and_op = pointwise(
     code="logical_and({x}, {y})",
     partials=None,
     result="bool",
+    commutes=True,
     doc="Whether both are nonzero.",
 )
 logical_or_op = pointwise(
-    "logical_or", ("x", "y"), numpy=np.logical_or, code="logical_or({x}, {y})", partials=None, result="bool", doc="Whether one is nonzero."
+    "logical_or",
+    ("x", "y"),
+    numpy=np.logical_or,
+    code="logical_or({x}, {y})",
+    partials=None,
+    result="bool",
+    commutes=True,
+    doc="Whether one is nonzero.",
 )
 logical_xor_op = pointwise(
     "logical_xor",
@@ -137,10 +148,11 @@ logical_xor_op = pointwise(
     code="logical_xor({x}, {y})",
     partials=None,
     result="bool",
+    commutes=True,
     doc="Whether exactly one is nonzero.",
 )
 logical_not_op = pointwise(
-    "logical_not", ("x",), numpy=np.logical_not, code="logical_not({x})", partials=None, result="bool", doc="Whether x is 0."
+    "logical_not", ("x",), numpy=np.logical_not, code="logical_not({x})", partials=None, result="bool", parity=even, doc="Whether x is 0."
 )
 bitwise_and_op = pointwise(
     "bitwise_and",
@@ -150,6 +162,7 @@ bitwise_and_op = pointwise(
     partials=None,
     result="promote",
     kinds=INTEGRAL,
+    commutes=True,
     doc="Bits set in both.",
 )
 bitwise_or_op = pointwise(
@@ -160,6 +173,7 @@ bitwise_or_op = pointwise(
     partials=None,
     result="promote",
     kinds=INTEGRAL,
+    commutes=True,
     doc="Bits set in one or both.",
 )
 bitwise_xor_op = pointwise(
@@ -170,6 +184,7 @@ bitwise_xor_op = pointwise(
     partials=None,
     result="promote",
     kinds=INTEGRAL,
+    commutes=True,
     doc="Bits set in exactly one.",
 )
 invert_op = pointwise(

@@ -41,6 +41,7 @@ def pointwise(
     cost: int = 1,
     kinds: str = "biufc",
     doc: str = "",
+    **facts: Any,
 ) -> Op:
     """`elementwise` for a function of numbers: evaluated in its compute dtype, and refused for dtypes outside `kinds`."""
     this = elementwise(
@@ -53,6 +54,7 @@ def pointwise(
         domain=domain,
         cost=cost,
         doc=doc,
+        **facts,
     )
     if "f" in kinds and len(inputs) == 1:
         object.__setattr__(this, "on_reals", numpy)

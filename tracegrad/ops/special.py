@@ -10,6 +10,7 @@ import numpy as np
 import scipy
 
 from ..ir.dispatch import bind
+from ..ir.op import odd
 from .arithmetic import add, div, equal, less, mul, neg, strong_mul, sub, where
 from .comparison import floor, remainder
 from .define import as_array
@@ -68,6 +69,7 @@ logaddexp_op = pointwise(
     cost=55,
     kinds=REAL,
     partials=(lambda x, y: _share(x, y), lambda x, y: _share(y, x)),
+    commutes=True,
     doc="log(exp(x) + exp(y)) without overflow.",
 )
 
@@ -144,6 +146,7 @@ erf_op = pointwise(
     partials=(lambda x: _TWO_OVER_ROOT_PI * exp(-(x * x)),),
     cost=30,
     kinds=REAL,
+    parity=odd,
     doc="Error function.",
 )
 erfc_op = pointwise(
@@ -165,6 +168,7 @@ erfinv_op = pointwise(
     domain="singular",
     cost=240,
     kinds=REAL,
+    parity=odd,
     doc="Inverse of the error function.",
 )
 

@@ -12,7 +12,7 @@ from ..checks import describe, explained_here
 from ..dtypes import check, promote
 from ..errors import ShapeError
 from ..ir.dispatch import bind
-from ..ir.op import Op, elementwise, op
+from ..ir.op import Op, elementwise, odd, op
 from ..types import ArrayType, Int, broadcast_shapes, normalize_axis, same, show
 from .arithmetic import add, convert, div, equal, imag, mul, not_equal, real, sub
 from .arithmetic import where as where_
@@ -27,7 +27,9 @@ from .reductions import min as min_
 from .reductions import sum as sum_
 from .shape import broadcast_to, reshape
 
-stop_gradient_op = elementwise("stop_gradient", ("x",), numpy=np.array, code="{x}", partials=None, result="promote", doc="The value alone.")
+stop_gradient_op = elementwise(
+    "stop_gradient", ("x",), numpy=np.array, code="{x}", partials=None, result="promote", parity=odd, doc="The value alone."
+)
 
 
 def _no_grad_types(x: Any) -> Any:
@@ -52,6 +54,7 @@ no_grad_op: Op = op(
     batch=_no_grad_batch,
     lowering=lower.Pointwise("{x}"),
     compute=lambda x: (x.type.dtype,),
+    parity=odd,
     doc="The value, through which only forward mode goes: where a graph was traced it left the tape.",
 )
 

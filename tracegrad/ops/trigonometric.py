@@ -9,16 +9,16 @@ import numpy as np
 
 from ..errors import DTypeError
 from ..ir.dispatch import bind
-from ..ir.op import Op
+from ..ir.op import Op, even, odd
 from .arithmetic import convert, equal, mul, where
 from .elementary import sqrt
 from .pointwise import pointwise
 
 REAL = "biuf"
 
-sin_op = pointwise("sin", ("x",), numpy=np.sin, code="sin({x})", partials=(lambda x: cos(x),), cost=17, doc="Sine.")
-cos_op = pointwise("cos", ("x",), numpy=np.cos, code="cos({x})", partials=(lambda x: -sin(x),), cost=17, doc="Cosine.")
-tan_op = pointwise("tan", ("x",), numpy=np.tan, code="tan({x})", partials=(lambda out: 1 + out * out,), cost=18, doc="Tangent.")
+sin_op = pointwise("sin", ("x",), numpy=np.sin, code="sin({x})", partials=(lambda x: cos(x),), cost=17, parity=odd, doc="Sine.")
+cos_op = pointwise("cos", ("x",), numpy=np.cos, code="cos({x})", partials=(lambda x: -sin(x),), cost=17, parity=even, doc="Cosine.")
+tan_op = pointwise("tan", ("x",), numpy=np.tan, code="tan({x})", partials=(lambda out: 1 + out * out,), cost=18, parity=odd, doc="Tangent.")
 
 
 def _circle(x: Any) -> Any:
@@ -27,7 +27,15 @@ def _circle(x: Any) -> Any:
 
 
 asin_op = pointwise(
-    "asin", ("x",), numpy=np.arcsin, code="asin({x})", partials=(lambda x: 1 / _circle(x),), domain="singular", cost=10, doc="Inverse sine."
+    "asin",
+    ("x",),
+    numpy=np.arcsin,
+    code="asin({x})",
+    partials=(lambda x: 1 / _circle(x),),
+    domain="singular",
+    cost=10,
+    parity=odd,
+    doc="Inverse sine.",
 )
 acos_op = pointwise(
     "acos",
@@ -40,7 +48,7 @@ acos_op = pointwise(
     doc="Inverse cosine.",
 )
 atan_op = pointwise(
-    "atan", ("x",), numpy=np.arctan, code="atan({x})", partials=(lambda x: 1 / (1 + x * x),), cost=16, doc="Inverse tangent."
+    "atan", ("x",), numpy=np.arctan, code="atan({x})", partials=(lambda x: 1 / (1 + x * x),), cost=16, parity=odd, doc="Inverse tangent."
 )
 atan2_op = pointwise(
     "atan2",
@@ -53,13 +61,24 @@ atan2_op = pointwise(
     partials=(lambda y, x: x / (x * x + y * y), lambda y, x: -y / (x * x + y * y)),
     doc="Angle of the point (x, y).",
 )
-sinh_op = pointwise("sinh", ("x",), numpy=np.sinh, code="sinh({x})", partials=(lambda x: cosh(x),), cost=13, doc="Hyperbolic sine.")
-cosh_op = pointwise("cosh", ("x",), numpy=np.cosh, code="cosh({x})", partials=(lambda x: sinh(x),), cost=10, doc="Hyperbolic cosine.")
+sinh_op = pointwise(
+    "sinh", ("x",), numpy=np.sinh, code="sinh({x})", partials=(lambda x: cosh(x),), cost=13, parity=odd, doc="Hyperbolic sine."
+)
+cosh_op = pointwise(
+    "cosh", ("x",), numpy=np.cosh, code="cosh({x})", partials=(lambda x: sinh(x),), cost=10, parity=even, doc="Hyperbolic cosine."
+)
 tanh_op = pointwise(
-    "tanh", ("x",), numpy=np.tanh, code="tanh({x})", partials=(lambda out: 1 - out * out,), cost=15, doc="Hyperbolic tangent."
+    "tanh", ("x",), numpy=np.tanh, code="tanh({x})", partials=(lambda out: 1 - out * out,), cost=15, parity=odd, doc="Hyperbolic tangent."
 )
 asinh_op = pointwise(
-    "asinh", ("x",), numpy=np.arcsinh, code="asinh({x})", partials=(lambda x: 1 / sqrt(x * x + 1),), cost=40, doc="Inverse hyperbolic sine."
+    "asinh",
+    ("x",),
+    numpy=np.arcsinh,
+    code="asinh({x})",
+    partials=(lambda x: 1 / sqrt(x * x + 1),),
+    cost=40,
+    parity=odd,
+    doc="Inverse hyperbolic sine.",
 )
 acosh_op = pointwise(
     "acosh",
@@ -79,6 +98,7 @@ atanh_op = pointwise(
     partials=(lambda x: 1 / ((1 - x) * (1 + x)),),
     domain="singular",
     cost=29,
+    parity=odd,
     doc="Inverse hyperbolic tangent.",
 )
 
@@ -96,6 +116,8 @@ hypot_op = pointwise(
     cost=7,
     kinds=REAL,
     partials=(lambda x, out: _direction(x, out), lambda y, out: _direction(y, out)),
+    parity=even,
+    commutes=True,
     doc="sqrt(x**2 + y**2) without overflow; its derivative at the origin is 0.",
 )
 
@@ -163,6 +185,7 @@ sinc_op: Op = pointwise(
     cost=22,
     kinds=REAL,
     partials=(lambda x, *, n: math.pi * bind(sinc_op, [x], {"n": n + 1}),),
+    parity=lambda x, *, n: 1 if x == 1 or n == 0 else None,
     doc="n-th derivative of sin(t)/t at t = pi*x.",
 )
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from .._codegen import integers, kernel, lowering, traversal
 from ..ir.graph import Atom, Literal, Node, Var
+from ..ops.arithmetic import sub_op
 from ..types import Int, Shape
 from .bounds import divides, nonnegative, reshape_index
 from .counts import counted_by
@@ -37,8 +38,6 @@ UNROLLED = 8
 """A reduction over at most this many elements is one expression."""
 SMALL = 4
 """Arrays of at most so many elements are written out inside loops, where they can live in registers."""
-EVEN = frozenset({"square", "abs"})
-"""Operations that take -x to what they take x to."""
 INT64 = np.dtype(np.int64)
 BOOL = np.dtype(np.bool_)
 INTP = np.dtype(np.uintp)
@@ -316,10 +315,11 @@ class Emitter:
         if self.probe is not None or not self.bound_once(value):
             return self.let(self.names.of(var), value, comment_of(node))
         key: tuple[Any, ...] = (traversal.written(value),)
-        x = value.arguments[0][1] if node.op.name in EVEN and isinstance(value, kernel.Apply) else None
-        if isinstance(x, kernel.Name) and x.name in self.differences:
-            # The square of y - x is that of x - y: a sum over pairs in both directions computes once what is symmetric.
-            key = (node.op.name, value.dtype, self.differences[x.name])
+        if isinstance(value, kernel.Apply) and node.op.is_even(node.params):
+            x = value.arguments[0][1]
+            if isinstance(x, kernel.Name) and x.name in self.differences and x.dtype.kind != "u":
+                # The square of y - x is that of x - y: a sum over pairs in both directions computes once what is symmetric.
+                key = (value.code, value.dtype, self.differences[x.name])
         for scope in reversed(self.scopes):
             if key in scope.memo:
                 found = scope.memo[key]
@@ -327,7 +327,7 @@ class Emitter:
                 return found
         name = self.let(self.names.of(var), value, comment_of(node))
         self.scopes[-1].memo[key] = name
-        if node.op.name == "sub" and isinstance(value, kernel.Apply):
+        if node.op is sub_op and isinstance(value, kernel.Apply):
             self.differences[name.name] = frozenset(a for _, a in value.arguments)
         return name
 

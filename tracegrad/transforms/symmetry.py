@@ -7,27 +7,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 from .._codegen import lowering
 from ..ir.graph import Atom, Literal, Node, Var
-from ..ops.arithmetic import neg_op
+from ..ops.arithmetic import convert_op, neg_op, sub_op
 from ..ops.shape import reshape_op, sum_op, transpose_op
 from ..types import Int, Shape
 
 if TYPE_CHECKING:
     from .rewrite import Rewriter
 
-ODD = frozenset({"neg", "sin", "tan", "asin", "atan", "sinh", "tanh", "asinh", "atanh", "cbrt", "erf", "sign", "reciprocal"})
-"""f(-x) = -f(x), to the last bit."""
-EVEN = frozenset({"abs", "square", "cos", "cosh"})
-"""f(-x) = f(x)."""
-COMMUTING = frozenset({"add", "mul", "maximum", "minimum", "equal", "not_equal", "bitwise_and", "bitwise_or", "bitwise_xor", "hypot"})
 DEEPEST = 100
 """How far back the rule looks."""
 
-Exchanged: TypeAlias = tuple[int, Atom]
-"""A sign, and the value that is there already."""
+
+class Exchanged(NamedTuple):
+    """What a value with two axes exchanged is: `sign` times one that is there already."""
+
+    sign: int
+    value: Atom
+    exact: bool = True
+    """Whether to the last bit. Where not, a zero may have the other sign: x - y and y - x are both 0.0 where x = y, and dividing by
+    them gives no opposite infinities."""
 
 
 def symmetric_sum(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
@@ -42,10 +44,10 @@ def symmetric_sum(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | N
             between = set(range(min(axis, other) + 1, max(axis, other)))
             if other in axes or not _equal(x.shape[axis], x.shape[other]) or _equal(x.shape[axis], 1) or between - set(axes):
                 continue
-            sign, y = exchange.of(x, axis - ndim, other - ndim) or (0, None)
-            known = None if y is None else b.known(sum_op, [y], {"axes": tuple(sorted({*axes, other} - {axis}))})
-            if known is not None:
-                return known if sign > 0 else b.emit(neg_op, [known], {}, node)
+            y = exchange.of(x, axis - ndim, other - ndim)
+            known = None if y is None else b.known(sum_op, [y.value], {"axes": tuple(sorted({*axes, other} - {axis}))})
+            if y is not None and known is not None:
+                return known if y.sign > 0 else b.emit(neg_op, [known], {}, node)
     return None
 
 
@@ -58,18 +60,18 @@ class _Exchange:
 
     def of(self, x: Atom, p: int, q: int, depth: int = 0) -> Exchanged | None:
         if isinstance(x, Literal):
-            return 1, x
+            return Exchanged(1, x)
         m, n = _size(x.shape, p), _size(x.shape, q)
         thin = [_equal(m, 1), _equal(n, 1)]
         if all(thin):
-            return 1, x
+            return Exchanged(1, x)
         if not (any(thin) or _equal(m, n)) or depth > DEEPEST:
             return None
         key = x, min(p, q), max(p, q)
         if key not in self.found:
             self.found[key] = None
             moved = self.moved(x, p, q) if any(thin) else None
-            self.found[key] = (1, moved) if moved is not None else self.made(x, p, q, depth + 1)
+            self.found[key] = Exchanged(1, moved) if moved is not None else self.made(x, p, q, depth + 1)
         return self.found[key]
 
     def moved(self, x: Var, p: int, q: int) -> Atom | None:
@@ -99,7 +101,7 @@ class _Exchange:
         node = self.b.definition.get(x)
         if node is None or len(node.outputs) != 1:
             return self.turned(x, p, q)
-        if isinstance(node.op.lowering, lowering.Pointwise) or node.op.name == "convert":
+        if isinstance(node.op.lowering, lowering.Pointwise) or node.op is convert_op:
             return self.pointwise(node, x, p, q, depth)
         source = node.inputs[0] if node.inputs else None
         if not isinstance(source, Var):
@@ -113,16 +115,17 @@ class _Exchange:
         else:
             return self.turned(x, p, q)
         found = None if a is None or c is None else self.of(source, a, c, depth)
-        return None if found is None else self.there(found[0], node, [found[1]], x, source)
+        return None if found is None else self.there(found.sign, node, [found.value], x, found.exact)
 
-    def there(self, sign: int, node: Node, inputs: Sequence[Atom], x: Var, *sources: Atom) -> Exchanged | None:
+    def there(self, sign: int, node: Node, inputs: Sequence[Atom], x: Var, exact: bool) -> Exchanged | None:
         """The application of a node's operation to other operands, if it is in the graph."""
+        sources = node.inputs
         if all(a is s for a, s in zip(inputs, sources, strict=True)):
-            return sign, x
+            return Exchanged(sign, x, exact)
         known = self.b.known(node.op, inputs, node.params)
-        if known is None and node.op.name in COMMUTING:
+        if known is None and node.op.commutes:
             known = x if inputs[0] is sources[1] and inputs[1] is sources[0] else self.b.known(node.op, inputs[::-1], node.params)
-        return None if known is None else (sign, known)
+        return None if known is None else Exchanged(sign, known, exact)
 
     def turned(self, x: Var, p: int, q: int) -> Exchanged | None:
         """A transposition, either way."""
@@ -132,9 +135,9 @@ class _Exchange:
         axes[p], axes[q] = axes[q], axes[p]
         node = self.b.made_by(x, "transpose")
         if node is not None and node.params["axes"] == tuple(axes):
-            return 1, node.inputs[0]
+            return Exchanged(1, node.inputs[0])
         known = self.b.known(transpose_op, [x], {"axes": tuple(axes)})
-        return None if known is None else (1, known)
+        return None if known is None else Exchanged(1, known)
 
     def pointwise(self, node: Node, x: Var, p: int, q: int, depth: int) -> Exchanged | None:
         rule = node.op.lowering
@@ -142,30 +145,27 @@ class _Exchange:
             r"\{\d+\}", rule.code if isinstance(rule.code, str) else rule.code(node.params)
         ):
             return None
-        found = [self.of(a, p, q, depth) for a in node.inputs]
-        if any(f is None for f in found):
+        found = [f for a in node.inputs if (f := self.of(a, p, q, depth)) is not None]
+        if len(found) < len(node.inputs):
             return None
-        signs, inputs = zip(*[f for f in found if f is not None], strict=True)
-        name = node.op.name
-        if name == "sub" and signs[0] == signs[1] and inputs[0] is node.inputs[1] and inputs[1] is node.inputs[0]:
-            return -signs[0], x
-        if name in ("mul", "div", "strong_mul"):
-            sign = signs[0] * signs[1]
-        elif name in ("add", "sub") and signs[0] == signs[1]:
-            sign = signs[0]
-        elif name == "where" and signs[0] == 1 and signs[1] == signs[2]:
-            sign = signs[1]
-        elif (
-            (name == "convert" and "b" not in (x.dtype.kind, node.inputs[0].type.dtype.kind))
-            or name in ODD
-            or (name == "integer_pow" and node.params["n"] % 2)
-        ):
-            sign = signs[0]
-        elif name in EVEN or name == "integer_pow" or all(s == 1 for s in signs):
-            sign = 1
-        else:
+        inputs = [f.value for f in found]
+        changed = [k for k, f in enumerate(found) if f.sign < 0 or not f.exact]
+        if node.op is sub_op and inputs[0] is node.inputs[1] and inputs[1] is node.inputs[0]:
+            # Integers wrap around: of unsigned ones no difference is negative.
+            swapped = found[0].sign == found[1].sign and x.dtype.kind == "f"
+            return Exchanged(-found[0].sign, x, False) if swapped else None
+        if not changed:
+            return self.there(1, node, inputs, x, True)
+        if node.op.parity is None or any(node.inputs[k].type.dtype.kind != "f" for k in changed):
             return None
-        return self.there(sign, node, inputs, x, *node.inputs)
+        sign = node.op.parity(*[f.sign for f in found], **node.params)
+        other = node.op.parity(*[-f.sign if k in changed else f.sign for k, f in enumerate(found)], **node.params)
+        # What has no parity for both signs may tell zeros apart.
+        if sign is None or other is None or (sign < 0 and x.dtype.kind != "f"):
+            return None
+        # The square of a difference is the same to the last bit.
+        exact = sign == other == 1 and all(node.inputs[k] is node.inputs[changed[0]] for k in changed)
+        return self.there(sign, node, inputs, x, exact)
 
 
 def _size(shape: Shape, axis: int) -> Int:
