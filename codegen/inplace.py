@@ -42,7 +42,8 @@ def reuse(program: kernel.Program, given_up: Sequence[int]) -> tuple[kernel.Prog
         return program, {}
     names = {outputs[k].name: inputs[j].name for k, j in taken.items()}
     phases = tuple(replace(p, body=moved(p.body, lambda buffer, at: (names.get(buffer, buffer), at))) for p in program.phases)
-    return replace(program, phases=phases, buffers=tuple(b for b in program.buffers if b.name not in names)), taken
+    kept = tuple(b for b in program.buffers if b.name not in names)
+    return replace(program, phases=phases, buffers=kept, made_by=f"{program.made_by}, results in inputs"), taken
 
 
 def _last_read(steps: Sequence[Statement], old: str, out: str, views: Sequence[str]) -> bool:

@@ -358,11 +358,11 @@ def test_many_signatures() -> None:
 
 
 def test_signatures_are_kept_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["tracegrad.compiled.jitted"], "MOST_ENTRIES", 4)
+    monkeypatch.setattr(sys.modules["tracegrad.compiled.signatures"], "MOST_ENTRIES", 4)
     f = tg.jit(lambda x: sum((x[k] for k in range(x.shape[0])), 0.0))
     for n in (2, 3, 4, 5, 6, 7, 8, 2, 8, 3):
         assert f(np.ones(n)) == n
-        assert len(f._entries) <= 4
+        assert len(f._signatures.entries) <= 4
 
 
 UNJITTED = """

@@ -195,7 +195,7 @@ def test_a_tensor_as_learning_rate() -> None:
     step()
     assert w.item() == -0.875
     assert rate.item() == 0.25
-    assert len(step._entries) == 1
+    assert len(step._signatures.entries) == 1
 
 
 def test_float32_parameters_stay_float32() -> None:

@@ -123,7 +123,7 @@ def test_no_residuals_without_gradients() -> None:
     with tg.no_grad():
         f(*xs)
     f(*[x.detach() for x in xs])
-    graphs = {id(e.graph): e.graph for e in f._entries.values()}
+    graphs = {id(e.graph): e.graph for e in f._signatures.entries.values()}
     assert graphs
     assert not any(key[0] == "partition" for g in graphs.values() for key in g.derived if isinstance(key, tuple))
 
@@ -180,7 +180,7 @@ def test_many_sizes() -> None:
         f(x, w).backward()
         h = np.tanh(x.detach().numpy() @ w.detach().numpy())
         np.testing.assert_allclose(w.grad.numpy(), x.detach().numpy().T @ (2 * h * (1 - h**2)), rtol=1e-9, atol=1e-12)
-    assert len({id(e.graph) for e in f._entries.values()}) == 2
+    assert len({id(e.graph) for e in f._signatures.entries.values()}) == 2
 
 
 @settings(max_examples=300, **COMMON)  # type: ignore[arg-type]

@@ -205,7 +205,7 @@ class TestFunctions:
         for n in (3, 5, 8):
             x = np.linspace(0, 1, n)
             close(sized(x), np.cos(x) * np.sum(x) + np.sum(np.sin(x)))
-        assert len({id(e.graph) for e in sized._entries.values()}) == 2
+        assert len({id(e.graph) for e in sized._signatures.entries.values()}) == 2
 
     def test_no_gradient_no_checkpoint(self) -> None:
         f = tg.checkpoint(np.sin)
@@ -305,7 +305,7 @@ class TestLoops:
             xs = np.cos(np.arange(3.0 * n)).reshape(n, 3)
             close(f(xs), tg.grad(make(None))(xs))
         # Whether there is a rest, and whether it is one step, are different programs.
-        assert len({id(e.graph) for e in f._entries.values()}) == 4
+        assert len({id(e.graph) for e in f._signatures.entries.values()}) == 4
         text = str(f.graphs(xs)[1])
         assert "int((n) ** 0.5)" in text
         assert str(parse_graph(text, OPS_BY_NAME)) == text

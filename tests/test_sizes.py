@@ -71,7 +71,7 @@ def agree(function: Any) -> int:
         found, want = np.asarray(compiled(x)), np.asarray(function(x))
         assert found.dtype == want.dtype
         np.testing.assert_allclose(found, want, rtol=1e-13)
-    return len(set(compiled._entries.values()))
+    return len(set(compiled._signatures.entries.values()))
 
 
 @pytest.mark.parametrize("name", FORMS)

@@ -69,7 +69,7 @@ def test_a_compiled_step_does_what_the_eager_one_does(name: str) -> None:
         for key, value in entries.items():
             np.testing.assert_allclose(mine["state"][k][key], value, rtol=1e-9, atol=1e-12)
     # The learning rate changed three times, and nothing was traced again.
-    assert len(compiled[4]._entries) == 1
+    assert len(compiled[4]._signatures.entries) == 1
 
 
 def test_zeroed_gradients_are_added_to_in_place() -> None:
@@ -118,7 +118,7 @@ def test_other_batch_sizes_share_one_program() -> None:
         step = way(step_of(model, optimizer))
         losses.append([step(X[:n], Y[:n]).item() for n in (20, 12, 7, 20)])
     np.testing.assert_allclose(losses[0], losses[1], rtol=1e-11)
-    assert len(set(step._entries.values())) == 2
+    assert len(set(step._signatures.entries.values())) == 2
 
 
 def test_clipping_and_accumulation_inside() -> None:

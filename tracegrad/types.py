@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import operator
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,6 +125,16 @@ class _Opened(threading.local):
     def __init__(self) -> None:
         self.open: list[Sizes] = []
         """The sizes of the traces, innermost last; opening one makes another list."""
+
+    @contextmanager
+    def opened(self, sizes: Sizes) -> Iterator[None]:
+        """Meanwhile these are the innermost."""
+        outer = self.open
+        try:
+            self.open = [*outer, sizes]
+            yield
+        finally:
+            self.open = outer
 
 
 SIZES = _Opened()

@@ -82,7 +82,7 @@ def test_what_is_traced_at_each_call_is_right_and_says_so_once(made: Any) -> Non
     )
     assert len(compiled._callers) <= kept.MOST_FORMER + 1
     assert len(compiled._known) <= kept.MOST_FORMER + 1
-    assert sum(map(len, compiled._former.values())) <= kept.MOST_FORMER
+    assert sum(map(len, compiled._signatures.former.values())) <= kept.MOST_FORMER
 
 
 def test_appending_is_compiled_once() -> None:
@@ -109,15 +109,22 @@ def test_after_many_changes_calls_take_the_short_way() -> None:
 
 def test_tables_of_a_function_keep_the_newest_signatures(monkeypatch: pytest.MonkeyPatch) -> None:
     f = tg.jit(lambda *xs: sum(np.sum(x) for x in xs))
-    for table in (f._first, f._concrete, f._former, f._symbolic, f._known, f._retraced):
+    for table in (
+        f._signatures.first,
+        f._signatures.concrete,
+        f._signatures.former,
+        f._signatures.symbolic,
+        f._known,
+        f._signatures.retraced,
+    ):
         assert isinstance(table, kept.Kept)
         monkeypatch.setattr(table, "most", 3)
-    monkeypatch.setattr(sys.modules["tracegrad.compiled.jitted"], "MOST_ENTRIES", 4)
+    monkeypatch.setattr(sys.modules["tracegrad.compiled.signatures"], "MOST_ENTRIES", 4)
     for count in range(1, 6):
         for n in (2, 3):
             assert f(*[np.ones(n)] * count) == n * count
-    assert [len(t) for t in (f._first, f._symbolic)] == [3, 3]  # type: ignore[arg-type]
-    assert len(f._entries) == 4
+    assert [len(t) for t in (f._signatures.first, f._signatures.symbolic)] == [3, 3]  # type: ignore[arg-type]
+    assert len(f._signatures.entries) == 4
     assert f(np.ones(2)) == 2.0
 
 

@@ -167,6 +167,12 @@ def test_signatures_that_are_kept() -> None:
     for n in range(1100):
         for size in (2, 3):
             assert pinned.graphs(X[:size], n=n)[0]
-    tables = (pinned._entries, pinned._former, pinned._symbolic, pinned._first, pinned._concrete)
+    tables = (
+        pinned._signatures.entries,
+        pinned._signatures.former,
+        pinned._signatures.symbolic,
+        pinned._signatures.first,
+        pinned._signatures.concrete,
+    )
     assert max(map(len, tables)) <= 1024
-    assert all(len(found) <= 64 for found in pinned._symbolic.values())
+    assert all(len(found) <= 64 for found in pinned._signatures.symbolic.values())

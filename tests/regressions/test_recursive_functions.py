@@ -166,5 +166,5 @@ def test_as_many_sizes_as_there_are_entries() -> None:
     f = tg.jit(lambda x: x * len(range(x.shape[0])))
     for n in range(2, 150):
         assert f.graphs(np.ones(n))[0]
-    assert max(map(len, f._symbolic.values()), default=0) <= 64
+    assert max(map(len, f._signatures.symbolic.values()), default=0) <= 64
     np.testing.assert_allclose(f(np.ones(3)), 3 * np.ones(3))

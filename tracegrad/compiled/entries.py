@@ -13,7 +13,7 @@ import numpy as np
 from ..autograd.mode import MODE
 from ..devices import Device
 from ..errors import EscapedValueError
-from ..ir.graph import Graph, Literal
+from ..ir.graph import Literal
 from ..ir.lines import user_line
 from ..ir.recording import span
 from ..surroundings.captures import STATEFUL, UNREADABLE, Content, Entry, Fact, Place, Surroundings, content, unchanged
@@ -28,21 +28,6 @@ from .kept import RETRACED
 
 SMALL = 8192
 """Up to so many bytes every captured array is compared at each call (0.3 us), until a change shows that the graph does not depend on it."""
-
-
-class Graphs:
-    """The graphs of one signature, stage by stage; prints as their text."""
-
-    def __init__(self, stages: Sequence[Graph]) -> None:
-        self.stages = tuple(stages)
-
-    def __str__(self) -> str:
-        return "\n\n".join(map(str, self.stages))
-
-    __repr__ = __str__
-
-    def __getitem__(self, k: int) -> Graph:
-        return self.stages[k]
 
 
 def make_entry(
@@ -252,4 +237,4 @@ def _with_static(function: Callable[..., Any], static: Sequence[tuple[Any, type,
     return called
 
 
-__all__ = ["SMALL", "Graphs", "input_names", "make_entry", "split_static", "warn_of_changes"]
+__all__ = ["SMALL", "input_names", "make_entry", "split_static", "warn_of_changes"]

@@ -11,21 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from .._codegen import integers
 from ..autograd.grad_mode import set_grad_enabled
 from ..autograd.mode import MODE
 from ..control.call import call_op, settled
-from ..devices import IN_USE, Device
-from ..errors import TracegradError
+from ..devices import IN_USE
 from ..ir.dispatch import PROFILES, SPECIAL, STATE, bind
 from ..ir.graph import Var
 from ..ir.recording import span
-from ..runtime.execute import Executable, executable_for
-from ..runtime.plan import Memory
-from ..runtime.standalone import numba_function
+from ..runtime.execute import executable_for
 from ..surroundings.captures import Entry
 from ..tensor import Boxed, Tensor
-from ..transforms.rewrite import optimize
 from ..transforms.tracing import check_leaf, device_of, face_of, leaf_type, standing_of
 from ..tree import flatten, unflatten
 from ..types import ArrayType, Sizes
@@ -44,16 +39,17 @@ from .effects import (
     set_flags,
     write_back,
 )
-from .entries import Graphs, input_names, make_entry, split_static, warn_of_changes
-from .kept import MOST_CALLERS, MOST_DERIVED, MOST_ENTRIES, MOST_FORMER, MOST_GENERIC, Kept
-from .on_device import Placed, operands, placed, run
-from .symbolic_sizes import fits, generalize
+from .entries import input_names, make_entry, split_static
+from .inspection import Shown
+from .kept import MOST_CALLERS, MOST_DERIVED, Kept
+from .on_device import operands, run
+from .signatures import Signature, Signatures
 from .tape_callers import caller_of, kernel_of
 
 LOG = logging.getLogger("tracegrad")
 
 
-class Jitted:
+class Jitted(Shown):
     """A compiled function; see `jit`."""
 
     def __init__(
@@ -86,22 +82,12 @@ class Jitted:
         self.donated = tuple(self._positional[k] for k in donate_argnums)
         if fixed := set(self.donated) & set(self.static_argnames):
             raise TypeError(f"jit: {sorted(fixed)} cannot be both static and donated")
-        self._entries: dict[Any, Entry] = {}
-        self._former: dict[Any, list[Entry]] = Kept()
-        """Entries that other surroundings replaced, latest last."""
-        self._symbolic: dict[Any, list[Entry]] = Kept()
-        self._first: dict[Any, tuple[tuple[Any, ...], ...]] = Kept()
-        self._retraced: dict[Any, int] = Kept()
-        """How often the surroundings of a signature were others."""
-        self._concrete: dict[Any, str] = Kept()
-        """Signatures whose function cannot be traced with symbolic sizes, and why."""
+        self._signatures = Signatures(function, self._trace, self._drop_callers)
         self._callers: tuple[Caller, ...] = ()
         self._known: dict[Any, Caller | None] = Kept()
         self._derived: dict[Any, Jitted] = Kept(MOST_DERIVED)
         self._changes = False
         """Whether calls change what is around the function, so that one at a time may run."""
-        self._reads_grads = False
-        """Whether signatures differ by which arguments have a `.grad`: only for functions that were seen to look."""
         self._owner: type | None = None
         """The class through which this method was looked up, as in `Model.loss(model, x)`."""
         functools.update_wrapper(self, function, updated=())
@@ -136,22 +122,24 @@ class Jitted:
         if self._owner is not None and args and isinstance(args[0], self._owner) and "self" not in self.static_argnames:
             return _bound(self, args[0])(*args[1:], **kwargs)
         # Never waited for inside of a trace, which holds locks of its own.
-        alone = self._changes and not STATE.traces
-        with CHANGING if alone else contextlib.nullcontext():
-            return self._run(args, kwargs, alone)
+        waited = self._changes and not STATE.traces
+        with CHANGING if waited else contextlib.nullcontext():
+            return self._run(args, kwargs, waited)
 
-    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any], alone: bool) -> Any:
+    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any], waited: bool) -> Any:
         entry, leaves, spec, static = self._entry(args, kwargs)
-        if (entry.changes or entry.stored) and not alone and not STATE.traces:
+        if (entry.changes or entry.stored) and not waited and not STATE.traces:
             # Known only since it was traced.
             self._changes = True
             return self._call(args, kwargs)
         captured = entry.captured()
         if captured is None:
-            self._forget(entry)
+            with alone():
+                self._signatures.forget(entry)
             return self._call(args, kwargs)
         if changed := entry.outdated(captured):
-            entry = self._renew(entry, changed)
+            with alone():
+                entry = self._signatures.renew(entry, changed)
             captured = entry.captured() or entry.traced.captures
         traced = entry.traced
         values = [*leaves, *[leaves[k]._grad for k in traced.grads], *captured]
@@ -225,199 +213,32 @@ class Jitted:
         for x in leaves:
             check_leaf(x, f"jit: an argument of {getattr(self.function, '__name__', 'the function')} is")
         leaves = [np.array(x, x.dtype.newbyteorder("=")) if isinstance(x, np.ndarray) and not x.dtype.isnative else x for x in leaves]
-        types = tuple(leaf_type(x) for x in leaves)
-        faces = tuple(face_of(x) for x in leaves)
-        standing = tuple(standing_of(x) for x in leaves)
-        shown = standing if self._reads_grads else tuple(s._replace(grad=False) for s in standing)
-        grad = MODE.enabled
-        device = device_of(leaves) if IN_USE else None
-        key = (spec, types, faces, static, device, grad, shown)
+        asked = Signature(
+            spec,
+            tuple(leaf_type(x) for x in leaves),
+            tuple(face_of(x) for x in leaves),
+            static,
+            device_of(leaves) if IN_USE else None,
+            MODE.enabled,
+            tuple(standing_of(x) for x in leaves),
+        )
         with alone():
-            if STATE.traces or any(isinstance(x, Boxed) and isinstance(x._data, Var) for x in leaves):
-                return self._inside(key, standing), leaves, spec, static
-            entry = self._entries.get(key)
-            if entry is not None and not entry.holds():
-                entry = self._former_entry(key, entry)
-            if entry is not None and entry.holds():
-                return entry, leaves, spec, static
-            rank_key = (spec, tuple((t.dtype, t.ndim, t.weak) for t in types), faces, static, device, grad, shown)
-            for candidate in self._symbolic.get(rank_key, ()):
-                if fits(candidate, types) and candidate.holds():
-                    self._keep(key, candidate)
-                    return candidate, leaves, spec, static
-            first = self._first.get(rank_key)
-            if first is None or entry is not None:
-                self._first.setdefault(rank_key, tuple(t.shape for t in types))
-                if entry is not None:
-                    self._retraced[key] = self._retraced.get(key, 0) + 1
-                    warn_of_changes(self.function, entry, self._retraced[key])
-                entry = self._trace(spec, types, faces, static, None, standing, device)
-                self._keep((*key[:-1], standing) if entry.traced.reads_grads else key, entry)
-                return entry, leaves, spec, static
-            (symbolic, sizes), generic = generalize(types, first), None
-            reason = self._concrete.get(rank_key)
-            if symbolic != types and reason is None:
-                try:
-                    generic = self._trace(spec, symbolic, faces, static, sizes, standing, device)
-                except (TypeError, ValueError, TracegradError, NotImplementedError) as error:
-                    # What NumPy or the function does with a size that is no plain int; an error of the function itself comes again.
-                    reason = f"{type(error).__name__}: {error}"
-            if generic is None:
-                entry = self._trace(spec, types, faces, static, None, standing, device)
-                self._keep((*key[:-1], standing) if entry.traced.reads_grads else key, entry)
-                if reason is not None and rank_key not in self._concrete:
-                    self._concrete[rank_key] = reason
-                    LOG.info("%s is compiled for each size by itself: %s", self.__name__, reason)
-                return entry, leaves, spec, static
-            entry = generic
-            if entry.traced.reads_grads:
-                key, rank_key = (*key[:-1], standing), (*rank_key[:-1], standing)
-            found = self._symbolic.setdefault(rank_key, [])
-            found.append(entry)
-            if len(found) > MOST_GENERIC:
-                self._drop_callers(found.pop(0))
-            self._keep(key, entry)
-            return entry, leaves, spec, static
+            inside = STATE.traces or any(isinstance(x, Boxed) and isinstance(x._data, Var) for x in leaves)
+            entry = self._signatures.inside(asked) if inside else self._signatures.find(asked)
+        return entry, leaves, spec, static
 
-    def _inside(self, key: Any, standing: Any) -> Entry:
-        """The entry for a call inside of a trace: for the very sizes that the values have there. What was traced with symbols of its own
-        does not do, and what is traced for symbols of that trace does nowhere else."""
-        spec, types, faces, static, device = key[:5]
-        outer = STATE.traces[-1] if STATE.traces else None
-        symbolic = any(isinstance(s, integers.Integer) for t in types for s in t.shape)
-        known = self._entries
-        if outer is not None and symbolic:
-            known = next(t for t in STATE.traces if t.sizes is outer.sizes).entries.setdefault(self, {})
-        entry = known.get((key, "inside"))
-        if entry is None or not entry.holds():
-            entry = self._trace(spec, types, faces, static, None, standing, device)
-            if entry.traced.reads_grads:
-                self._reads_grads, key = True, (*key[:-1], standing)
-            known[key, "inside"] = entry
-            self._make_room()
-        return entry
-
-    def _former_entry(self, key: Any, entry: Entry) -> Entry:
-        """The entry of a signature whose surroundings are again what they were, in the place of that in use; that itself where there is none."""
-        former = self._former.setdefault(key, [])
-        found = next((e for e in former if e.holds()), None)
-        if found is not None:
-            former.remove(found)
-            self._entries[key] = found
-        former.append(entry)
-        while len(former) > MOST_FORMER:
-            self._drop_callers(former.pop(0))
-        return found or entry
-
-    def _keep(self, key: Any, entry: Entry) -> None:
-        """Keep a signature; the oldest goes where there are too many."""
-        self._reads_grads |= entry.traced.reads_grads
-        self._entries[key] = entry
-        self._make_room()
-
-    def _make_room(self) -> None:
-        if len(self._entries) > MOST_ENTRIES:
-            key = next(iter(self._entries))
-            for gone in (self._entries.pop(key), *self._former.pop(key, ())):
-                if gone not in self._entries.values() and not any(gone in found for found in self._symbolic.values()):
-                    self._drop_callers(gone)
-
-    def _trace(
-        self, spec: Any, types: Sequence[ArrayType], faces: Any, static: Any, sizes: Sizes | None, standing: Any, device: Device | None
-    ) -> Entry:
-        names = input_names(self._names, spec, static)
+    def _trace(self, asked: Signature, types: Sequence[ArrayType], sizes: Sizes | None) -> Entry:
+        """The entry of a signature for these types, which may have symbolic sizes."""
+        names = input_names(self._names, asked.spec, asked.static)
         with nested(self, tuple(types), self.__name__):
-            return make_entry(self.function, names, spec, types, faces, static, sizes, standing, device, self.checked)
-
-    def _renew(self, entry: Entry, changed: Sequence[int]) -> Entry:
-        """What to call after captured arrays changed: the entry itself if its graph does not depend on them, else a new one."""
-        with alone():
-            fresh = entry.again()
-            self._drop_callers(entry)
-            if not entry.views and entry.same_graph(fresh):
-                # Compared from now on with what they are now.
-                entry.contents.update({k: fresh.contents[k] for k in changed if k in fresh.contents})
-                entry.trust(changed)
-                return entry
-            for key in [k for k, e in self._entries.items() if e is entry]:
-                self._entries[key] = fresh
-            for found in self._symbolic.values():
-                found[:] = [fresh if e is entry else e for e in found]
-            return fresh
-
-    def _forget(self, entry: Entry) -> None:
-        with alone():
-            for k in [k for k, e in self._entries.items() if e is entry]:
-                del self._entries[k]
-            self._drop_callers(entry)
-            for found in (*self._symbolic.values(), *self._former.values()):
-                if entry in found:
-                    found.remove(entry)
+            return make_entry(
+                self.function, names, asked.spec, types, asked.faces, asked.static, sizes, asked.standing, asked.device, self.checked
+            )
 
     def _drop_callers(self, entry: Entry) -> None:
         for key in [key for key in self._known if key[0] is entry]:
             made = self._known.pop(key)
             self._callers = tuple(c for c in self._callers if c is not made)
-
-    # --- what it was compiled to -------------------------------------------------------------------------------------------------
-
-    def graphs(self, *args: Any, **kwargs: Any) -> Graphs:
-        """The graph of this signature as traced, and after the passes.
-
-        >>> import numpy as np
-        >>> import tracegrad as tg
-        >>> print(tg.jit(lambda x: np.sum(x * x)).graphs(np.ones(3))[1].nodes[0].op.name)
-        mul
-        """
-        entry = self._entry(args, kwargs)[0]
-        return Graphs([entry.graph, optimize(entry.graph, tapes=entry.traced.device is None)])
-
-    def source(self, *args: Any, **kwargs: Any) -> str:
-        """The generated Python source for this signature; for arguments on a GPU that of the kernels, with what the host does in comments."""
-        made, values = self._executable(args, kwargs)
-        return made.source(values)
-
-    def memory(self, *args: Any, **kwargs: Any) -> Memory:
-        """What a call with these arguments takes of memory, in bytes, without making it.
-
-        >>> import numpy as np
-        >>> import tracegrad as tg
-        >>> f = tg.jit(tg.grad(lambda x: tg.scan(lambda c, x: (np.sin(c) * x, None), 0.5, x)[0]))
-        >>> f.memory(np.ones(1000)).temporaries // 1000, f.memory(np.ones(2000)).temporaries // 2000
-        (8, 8)
-        """
-        made, values = self._executable(args, kwargs)
-        return made.memory(values)
-
-    def _executable(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Executable | Placed, list[Any]]:
-        """What runs this signature where its arguments lie, and the operands."""
-        entry, leaves, _, _ = self._entry(args, kwargs)
-        device = entry.traced.device
-        values = [*leaves, *(entry.captured() or entry.traced.captures)]
-        return (executable_for(entry.graph) if device is None else placed(entry.graph, device)), values
-
-    def captures(self) -> dict[str, Any]:
-        """What the traced signatures read without being given it: path -> value."""
-        found: dict[str, Any] = {}
-        for entry in dict.fromkeys([*self._entries.values()]):
-            for k, (place, old) in enumerate(zip(entry.places, entry.traced.captures, strict=True)):
-                found[place.path if place else f"constant {k}"] = place() if place else old
-        return found
-
-    def njit(self, *args: Any, captures: str | None = None, target: str = "cpu", **kwargs: Any) -> Any:
-        """The compiled function as a Numba dispatcher, for arguments of these dtypes, ranks and sizes (docs/calling_convention.md).
-
-        The result is called from Python or from your own `@njit` code with the same arguments in the same order (a tree of arguments
-        is passed as its leaves): arrays in, arrays out; 0-d results are scalars; several results come as a tuple. It takes any memory
-        layout, allocates its results, is safe in `prange`, and raises where a check fails.
-        A function that reads arrays from its surroundings is refused unless `captures` is "freeze" (their present values become
-        constants) or "arguments" (they become further arguments, in the order of `f.captures()`).
-        With `target="cuda"` it is a device function, which your own `@cuda.jit` kernels call: it takes the same arguments, then an array for
-        each result that is one, which it fills, and returns the 0-d results; it does no checks.
-        """
-        entry, leaves, _, _ = self._entry(args, kwargs)
-        names = [p.path if p else "a constant array" for p in entry.places]
-        return numba_function(entry.traced, entry.graph, names, leaves, entry.captured() or [], captures, target)
 
     def named(self, args: Sequence[Any], first: int) -> dict[str, Any]:
         """Positional arguments from number `first` on, by their names."""
@@ -497,4 +318,4 @@ def jit(
     return Jitted(function, names, numbers, donated, checked)
 
 
-__all__ = ["Graphs", "Jitted", "jit"]
+__all__ = ["Jitted", "jit"]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._codegen import locks
+from .._codegen import kernel, locks
 from ..autograd.grad_mode import set_grad_enabled
 from ..autograd.hooks import boxed
 from ..autograd.modes import restoring
@@ -30,10 +30,11 @@ from ..ops.transfer import transfer, transfer_op
 from ..runtime.execute import executable_for, failure, layout_of
 from ..runtime.on_device import CompiledOnDevice
 from ..runtime.plan import Memory, planned
+from ..schedule import schedule
 from ..tensor import Array, Tensor
 from ..transforms.rewrite import optimize
 from ..transforms.tracing import device_of
-from ..types import ArrayType, Shape, Sizes, type_of
+from ..types import SIZES, ArrayType, Shape, Sizes, type_of
 from .kept import MOST_GENERIC, Kept
 from .symbolic_sizes import fits, generalize
 
@@ -211,6 +212,13 @@ class Placed:
         if status is not None:
             later(self.device, status, partial(failure, compiled.program))
         return [DeviceArray(self.device, out) for out in outs]
+
+    def programs(self, values: Sequence[Any]) -> list[kernel.Program]:
+        """The program for such values after each pass, made anew."""
+        seen: list[kernel.Program] = []
+        with SIZES.opened(self.graph.sizes):
+            schedule(self.graph, self.ready(values)[1].layouts, device=True, seen=seen.append)
+        return seen
 
     def source(self, values: Sequence[Any]) -> str:
         """The kernels for such values, and what the host does with them."""

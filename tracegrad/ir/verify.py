@@ -12,12 +12,8 @@ EVERY_PASS = [False]
 
 def verify(graph: Graph) -> Graph:
     """The graph itself, or a VerificationError that names the node."""
-    outer = SIZES.open
-    try:
-        SIZES.open = [*outer, graph.sizes]
+    with SIZES.opened(graph.sizes):
         _verify(graph)
-    finally:
-        SIZES.open = outer
     return graph
 
 

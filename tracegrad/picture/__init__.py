@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..checks import describe
-from ..compiled.jitted import Graphs, Jitted
+from ..compiled.inspection import Graphs
+from ..compiled.jitted import Jitted
 from ..ir.graph import Graph
 from ..nn import Module
 from ..tensor import Tensor

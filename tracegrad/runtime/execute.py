@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import config
-from .._codegen import alone, inplace, integers, locks
+from .._codegen import alone, inplace, integers, kernel, locks
 from ..ir.graph import Graph, Var
 from ..ir.recording import span
 from ..schedule import schedule
@@ -45,16 +45,11 @@ class Compiled:
         with span("import the compiler"):
             printing = alone.imported("..codegen.printer", __package__)
             native = alone.imported("..codegen.native.compile", __package__)
-        outer = SIZES.open
-        try:
-            SIZES.open = [*outer, graph.sizes]
+        with SIZES.opened(graph.sizes):
             with span(f"{graph.name}: schedule"):
-                program = schedule(graph, layouts)
-                self.program, self.reused = inplace.reuse(program, given_up)
+                program, self.program, self.reused = _scheduled(graph, layouts, given_up)
             with span(f"{graph.name}: print"):
                 self.printed = printing.print_program(self.program)
-        finally:
-            SIZES.open = outer
         inputs = [b for b in self.program.buffers if b.role == "in"]
         outputs = [b for b in program.buffers if b.role == "out"]
         with span(f"{graph.name}: compile") as stage:
@@ -104,6 +99,14 @@ class Compiled:
         code, value = int(status[0]), int(status[1])
         status[:] = 0
         raise failure(self.program, code, value)
+
+
+def _scheduled(
+    graph: Graph, layouts: tuple[str, ...], given_up: tuple[int, ...], seen: Callable[[kernel.Program], None] | None = None
+) -> tuple[kernel.Program, kernel.Program, dict[int, int]]:
+    """The program of a graph; the same with results in the memory of inputs; {output: input}."""
+    program = schedule(graph, layouts, seen=seen)
+    return program, *inplace.reuse(program, given_up)
 
 
 def failure(program: Any, code: int, value: int) -> Exception:
@@ -157,6 +160,14 @@ class Executable:
         """What a call with these values takes."""
         arrays = [np.asarray(unboxed, d) for unboxed, d in zip(map(_plain, values), self.dtypes, strict=True)]
         return planned(self.compiled(tuple(map(layout_of, arrays))), arrays, [arrays[k].shape[axis] for k, axis in self._where])
+
+    def programs(self, values: Sequence[Any]) -> list[kernel.Program]:
+        """The program for such values after each pass, made anew."""
+        seen: list[kernel.Program] = []
+        layouts = tuple([layout_of(np.asarray(_plain(x))) for x in values])
+        with SIZES.opened(self.graph.sizes):
+            _, last, reused = _scheduled(self.graph, layouts, self.given_up, seen.append)
+        return [*seen, last] if reused else seen
 
     def source(self, values: Sequence[Any]) -> str:
         arrays = [np.asarray(_plain(x)) for x in values]

@@ -21,15 +21,11 @@ def planned(graph: Graph, layouts: tuple[str, ...]) -> Any:
     The graph was optimised without tapes: while a kernel runs, no memory grows."""
     with span("import the compiler"):
         kernels = alone.imported("..codegen.cuda.kernels", __package__)
-    outer = SIZES.open
-    try:
-        SIZES.open = [*outer, graph.sizes]
+    with SIZES.opened(graph.sizes):
         with span(f"{graph.name}: schedule"):
             program = schedule(graph, layouts, device=True)
         with span(f"{graph.name}: print"):
             return kernels.plan(program, config.deterministic())
-    finally:
-        SIZES.open = outer
 
 
 class CompiledOnDevice:

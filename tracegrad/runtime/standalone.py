@@ -55,9 +55,5 @@ def device_function(graph: Graph, captures: bool) -> Any:
     alone.imported("..codegen.cuda.driver", __package__).target()  # says what is missing
     module = alone.imported("..codegen.cuda.device_function", __package__)
     graph = optimize(graph, tapes=False)
-    outer = SIZES.open
-    try:
-        SIZES.open = [*outer, graph.sizes]
+    with SIZES.opened(graph.sizes):
         return module.make_device_function(schedule(graph, ("A",) * len(graph.inputs), device=True))
-    finally:
-        SIZES.open = outer

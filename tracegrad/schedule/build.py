@@ -40,9 +40,7 @@ def schedule(
     device      whether a GPU runs it: then batches of loops do not go block by block, which is for few threads with caches of their own
     seen        is shown the program after each pass
     """
-    outer = SIZES.open
-    try:
-        SIZES.open = [*outer, Facts(graph.sizes.hints, graph.sizes.guards)]
+    with SIZES.opened(Facts(graph.sizes.hints, graph.sizes.guards)):
         graph = told_apart(graph)
         graph, sizes = in_memory_order(graph, layouts), Builder.find_sizes(graph)
         split, own = (graph, NOTHING) if device else by_lane(graph)
@@ -55,8 +53,6 @@ def schedule(
                     seen(stage)  # type: ignore[misc]
                 return program
         return Builder(graph, layouts, sizes, device).program(seen)
-    finally:
-        SIZES.open = outer
 
 
 def in_memory_order(graph: Graph, layouts: tuple[str, ...]) -> Graph:

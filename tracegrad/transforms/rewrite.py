@@ -34,9 +34,7 @@ from .totals import totals
 
 def rewrite(graph: Graph, rule: Callable[[Rewriter, Node, tuple[Atom, ...]], Sequence[Atom] | None]) -> Graph:
     """Rebuild a graph node by node; `rule` returns replacements for a node's outputs, or None to keep it."""
-    outer = SIZES.open
-    try:
-        SIZES.open = [*outer, graph.sizes]
+    with SIZES.opened(graph.sizes):
         builder = Rewriter()
         values: dict[Var, Atom] = {}
         for node in graph.nodes:
@@ -47,8 +45,6 @@ def rewrite(graph: Graph, rule: Callable[[Rewriter, Node, tuple[Atom, ...]], Seq
             values.update(zip(node.outputs, new, strict=True))
         outputs = tuple([values.get(a, a) if isinstance(a, Var) else a for a in graph.outputs])
         return graph.replace(nodes=tuple(builder.nodes), outputs=outputs)
-    finally:
-        SIZES.open = outer
 
 
 class Rewriter:

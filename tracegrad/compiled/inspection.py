@@ -1,0 +1,155 @@
+"""What a jitted function shows of itself: graphs, programs, source, memory, what it captured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from .._codegen import kernel, text
+from ..ir.graph import Graph
+from ..runtime.execute import Executable, executable_for
+from ..runtime.plan import Memory
+from ..runtime.standalone import numba_function
+from ..surroundings.captures import Entry
+from ..transforms.rewrite import optimize
+from .on_device import Placed, placed
+from .signatures import Signatures
+
+Stage = TypeVar("Stage")
+
+
+class Stages(Generic[Stage]):
+    """What one signature is made into, stage by stage; prints as their text."""
+
+    def __init__(self, stages: Sequence[Stage]) -> None:
+        self.stages = tuple(stages)
+
+    def __str__(self) -> str:
+        return "\n\n".join(map(str, self.stages))
+
+    __repr__ = __str__
+
+    def __getitem__(self, k: int) -> Stage:
+        return self.stages[k]
+
+    def __iter__(self) -> Iterator[Stage]:
+        return iter(self.stages)
+
+    def __len__(self) -> int:
+        return len(self.stages)
+
+
+class Graphs(Stages[Graph]):
+    """The graphs of one signature: as traced, and after the passes."""
+
+
+@dataclass(frozen=True)
+class AfterPass:
+    """A program as one pass left it; prints as its text."""
+
+    program: kernel.Program
+
+    @property
+    def name(self) -> str:
+        """The pass."""
+        return self.program.made_by.rpartition(", ")[2]
+
+    def __str__(self) -> str:
+        return text.program_text(self.program)
+
+
+class Programs(Stages[AfterPass]):
+    """The programs of one signature, after each pass over them."""
+
+
+class Shown:
+    """The methods of a jitted function that show what became of it."""
+
+    _signatures: Signatures
+
+    def _entry(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry, list[Any], Any, Any]:
+        raise NotImplementedError
+
+    def graphs(self, *args: Any, **kwargs: Any) -> Graphs:
+        """The graph of this signature as traced, and after the passes.
+
+        >>> import numpy as np
+        >>> import tracegrad as tg
+        >>> print(tg.jit(lambda x: np.sum(x * x)).graphs(np.ones(3))[1].nodes[0].op.name)
+        mul
+        """
+        entry = self._entry(args, kwargs)[0]
+        return Graphs([entry.graph, optimize(entry.graph, tapes=entry.traced.device is None)])
+
+    def programs(self, *args: Any, **kwargs: Any) -> Programs:
+        """The loops that this signature is compiled to, after each pass over them; the last is what `source` prints.
+
+        >>> import numpy as np
+        >>> import tracegrad as tg
+        >>> f = tg.jit(lambda x: np.sum(x * x))
+        >>> [stage.name for stage in f.programs(np.ones(3))][:3]
+        ['nests', 'resolve views', 'pack']
+        >>> print(f.programs(np.ones(3))[-1])  # doctest: +ELLIPSIS
+        program lambda_:  # after resolve views, ...
+            in x: float64[3]
+            out out_t1: float64[]
+            arena 0 bytes
+        serial:
+            var acc: float64 = 0.0
+            for i in 0 .. 3:
+                acc += x[i] * x[i]
+            out_t1[] = acc
+        """
+        made, values = self._executable(args, kwargs)
+        return Programs([AfterPass(program) for program in made.programs(values)])
+
+    def source(self, *args: Any, **kwargs: Any) -> str:
+        """The generated Python source for this signature; for arguments on a GPU that of the kernels, with what the host does in comments."""
+        made, values = self._executable(args, kwargs)
+        return made.source(values)
+
+    def memory(self, *args: Any, **kwargs: Any) -> Memory:
+        """What a call with these arguments takes of memory, in bytes, without making it.
+
+        >>> import numpy as np
+        >>> import tracegrad as tg
+        >>> f = tg.jit(tg.grad(lambda x: tg.scan(lambda c, x: (np.sin(c) * x, None), 0.5, x)[0]))
+        >>> f.memory(np.ones(1000)).temporaries // 1000, f.memory(np.ones(2000)).temporaries // 2000
+        (8, 8)
+        """
+        made, values = self._executable(args, kwargs)
+        return made.memory(values)
+
+    def _executable(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Executable | Placed, list[Any]]:
+        """What runs this signature where its arguments lie, and the operands."""
+        entry, leaves, _, _ = self._entry(args, kwargs)
+        device = entry.traced.device
+        values = [*leaves, *(entry.captured() or entry.traced.captures)]
+        return (executable_for(entry.graph, entry.given_up) if device is None else placed(entry.graph, device)), values
+
+    def captures(self) -> dict[str, Any]:
+        """What the traced signatures read without being given it: path -> value."""
+        found: dict[str, Any] = {}
+        for entry in dict.fromkeys([*self._signatures.entries.values()]):
+            for k, (place, old) in enumerate(zip(entry.places, entry.traced.captures, strict=True)):
+                found[place.path if place else f"constant {k}"] = place() if place else old
+        return found
+
+    def njit(self, *args: Any, captures: str | None = None, target: str = "cpu", **kwargs: Any) -> Any:
+        """The compiled function as a Numba dispatcher, for arguments of these dtypes, ranks and sizes (docs/calling_convention.md).
+
+        The result is called from Python or from your own `@njit` code with the same arguments in the same order (a tree of arguments
+        is passed as its leaves): arrays in, arrays out; 0-d results are scalars; several results come as a tuple. It takes any memory
+        layout, allocates its results, is safe in `prange`, and raises where a check fails.
+        A function that reads arrays from its surroundings is refused unless `captures` is "freeze" (their present values become
+        constants) or "arguments" (they become further arguments, in the order of `f.captures()`).
+        With `target="cuda"` it is a device function, which your own `@cuda.jit` kernels call: it takes the same arguments, then an array for
+        each result that is one, which it fills, and returns the 0-d results; it does no checks.
+        """
+        entry, leaves, _, _ = self._entry(args, kwargs)
+        names = [p.path if p else "a constant array" for p in entry.places]
+        return numba_function(entry.traced, entry.graph, names, leaves, entry.captured() or [], captures, target)
+
+
+__all__ = ["AfterPass", "Graphs", "Programs", "Shown", "Stages"]

@@ -1,0 +1,182 @@
+"""What is kept of a jitted function: one entry per signature, replaced where its surroundings are others."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from .._codegen import integers
+from ..devices import Device
+from ..errors import TracegradError
+from ..ir.dispatch import STATE
+from ..surroundings.captures import Entry
+from ..transforms.tracing import Standing
+from ..types import ArrayType, Sizes
+from .entries import warn_of_changes
+from .kept import MOST_ENTRIES, MOST_FORMER, MOST_GENERIC, Kept
+from .symbolic_sizes import fits, generalize
+
+LOG = logging.getLogger("tracegrad")
+
+
+class Signature(NamedTuple):
+    """What of a call decides which code it runs."""
+
+    spec: Any
+    types: tuple[ArrayType, ...]
+    faces: tuple[Any, ...]
+    static: Any
+    device: Device | None
+    grad: bool
+    """Whether gradients are recorded."""
+    standing: tuple[Standing, ...]
+
+    def key(self, reads_grads: bool) -> Signature:
+        """What entries are kept by: which arguments have a `.grad` tells only functions apart that look."""
+        return self if reads_grads else self._replace(standing=tuple([s._replace(grad=False) for s in self.standing]))
+
+    def by_rank(self) -> tuple[Any, ...]:
+        """The same for all sizes."""
+        return (self.spec, tuple([(t.dtype, t.ndim, t.weak) for t in self.types]), *self[2:])
+
+
+class Signatures:
+    """The entries of one jitted function.
+
+    function    the user's, for warnings
+    trace       makes the entry of a signature for these types, which may have symbolic sizes
+    drop        forgets what was written for an entry that is no longer kept
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        trace: Callable[[Signature, Sequence[ArrayType], Sizes | None], Entry],
+        drop: Callable[[Entry], None],
+    ) -> None:
+        self.function, self.trace, self.drop = function, trace, drop
+        self.entries: dict[Any, Entry] = {}
+        self.former: dict[Any, list[Entry]] = Kept()
+        """Entries that other surroundings replaced, latest last."""
+        self.symbolic: dict[Any, list[Entry]] = Kept()
+        """By rank: entries for all sizes."""
+        self.first: dict[Any, tuple[tuple[Any, ...], ...]] = Kept()
+        """By rank: the shapes of the first call."""
+        self.retraced: dict[Any, int] = Kept()
+        """How often the surroundings of a signature were others."""
+        self.concrete: dict[Any, str] = Kept()
+        """By rank: why the function cannot be traced with symbolic sizes."""
+        self.reads_grads = False
+        """Whether signatures differ by which arguments have a `.grad`: only for functions that were seen to look."""
+
+    def find(self, asked: Signature) -> Entry:
+        """The entry of a signature, traced where there is none that holds."""
+        key = asked.key(self.reads_grads)
+        entry = self.entries.get(key)
+        if entry is not None and not entry.holds():
+            entry = self._former_entry(key, entry)
+        if entry is not None and entry.holds():
+            return entry
+        rank = key.by_rank()
+        for candidate in self.symbolic.get(rank, ()):
+            if fits(candidate, asked.types) and candidate.holds():
+                return self._keep(asked, candidate)
+        first = self.first.get(rank)
+        if first is None or entry is not None:
+            self.first.setdefault(rank, tuple(t.shape for t in asked.types))
+            if entry is not None:
+                self.retraced[key] = self.retraced.get(key, 0) + 1
+                warn_of_changes(self.function, entry, self.retraced[key])
+            return self._keep(asked, self.trace(asked, asked.types, None))
+        (symbolic, sizes), generic = generalize(asked.types, first), None
+        reason = self.concrete.get(rank)
+        if symbolic != asked.types and reason is None:
+            try:
+                generic = self.trace(asked, symbolic, sizes)
+            except (TypeError, ValueError, TracegradError, NotImplementedError) as error:
+                # What NumPy or the function does with a size that is no plain int; an error of the function itself comes again.
+                reason = f"{type(error).__name__}: {error}"
+        if generic is None:
+            entry = self._keep(asked, self.trace(asked, asked.types, None))
+            if reason is not None and rank not in self.concrete:
+                self.concrete[rank] = reason
+                name = getattr(self.function, "__name__", type(self.function).__name__)
+                LOG.info("%s is compiled for each size by itself: %s", name, reason)
+            return entry
+        self._keep(asked, generic)
+        found = self.symbolic.setdefault(asked.key(self.reads_grads).by_rank(), [])
+        found.append(generic)
+        if len(found) > MOST_GENERIC:
+            self.drop(found.pop(0))
+        return generic
+
+    def inside(self, asked: Signature) -> Entry:
+        """The entry for a call inside of a trace: for the very sizes that the values have there. What was traced with symbols
+        of its own does not do, and what is traced for symbols of that trace does nowhere else."""
+        outer = STATE.traces[-1] if STATE.traces else None
+        symbolic = any(isinstance(s, integers.Integer) for t in asked.types for s in t.shape)
+        known = self.entries
+        if outer is not None and symbolic:
+            known = next(t for t in STATE.traces if t.sizes is outer.sizes).entries.setdefault(self, {})
+        entry = known.get((asked.key(self.reads_grads), "inside"))
+        if entry is None or not entry.holds():
+            entry = self.trace(asked, asked.types, None)
+            self.reads_grads |= entry.traced.reads_grads
+            known[asked.key(self.reads_grads), "inside"] = entry
+            self._make_room()
+        return entry
+
+    def renew(self, entry: Entry, changed: Sequence[int]) -> Entry:
+        """What to call after captured arrays changed: the entry itself if its graph does not depend on them, else a new one."""
+        fresh = entry.again()
+        self.drop(entry)
+        if not entry.views and entry.same_graph(fresh):
+            # Compared from now on with what they are now.
+            entry.contents.update({k: fresh.contents[k] for k in changed if k in fresh.contents})
+            entry.trust(changed)
+            return entry
+        for key in [k for k, e in self.entries.items() if e is entry]:
+            self.entries[key] = fresh
+        for found in self.symbolic.values():
+            found[:] = [fresh if e is entry else e for e in found]
+        return fresh
+
+    def forget(self, entry: Entry) -> None:
+        """Keep this entry no longer."""
+        for k in [k for k, e in self.entries.items() if e is entry]:
+            del self.entries[k]
+        self.drop(entry)
+        for found in (*self.symbolic.values(), *self.former.values()):
+            if entry in found:
+                found.remove(entry)
+
+    def _former_entry(self, key: Any, entry: Entry) -> Entry:
+        """The entry of a signature whose surroundings are again what they were, in the place of that in use; that itself
+        where there is none."""
+        former = self.former.setdefault(key, [])
+        found = next((e for e in former if e.holds()), None)
+        if found is not None:
+            former.remove(found)
+            self.entries[key] = found
+        former.append(entry)
+        while len(former) > MOST_FORMER:
+            self.drop(former.pop(0))
+        return found or entry
+
+    def _keep(self, asked: Signature, entry: Entry) -> Entry:
+        """Keep an entry; the oldest goes where there are too many."""
+        self.reads_grads |= entry.traced.reads_grads
+        self.entries[asked.key(self.reads_grads)] = entry
+        self._make_room()
+        return entry
+
+    def _make_room(self) -> None:
+        if len(self.entries) > MOST_ENTRIES:
+            key = next(iter(self.entries))
+            for gone in (self.entries.pop(key), *self.former.pop(key, ())):
+                if gone not in self.entries.values() and not any(gone in found for found in self.symbolic.values()):
+                    self.drop(gone)
+
+
+__all__ = ["Signature", "Signatures"]
