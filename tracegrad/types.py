@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -88,6 +88,11 @@ def show(shape: Shape) -> str:
 def same(a: Int, b: Int) -> bool:
     """Whether two sizes are equal: known from their form, or decided by the current trace, which records a guard."""
     return bool(a == b)
+
+
+def same_shape(a: Sequence[Any], b: Sequence[Any]) -> bool:
+    """Whether two shapes have equal sizes, axis by axis, as `same` says it."""
+    return len(a) == len(b) and all(same(m, n) for m, n in zip(a, b, strict=True))
 
 
 class Sizes:

@@ -15,7 +15,7 @@ from .. import ops
 from ..dtypes import is_differentiable
 from ..ir.dispatch import STATE, Value
 from ..ir.levels import close_level, open_level
-from ..types import same
+from ..types import same_shape
 from .hooks import FACE
 from .modes import MODES
 
@@ -102,7 +102,7 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
         if not is_differentiable(x.dtype):
             raise ValueError(f"Expected {what} to be floating point or complex, but got: tracegrad.{x.dtype.name}")
         x._refresh()
-    if len(primal.shape) != len(direction.shape) or not all(same(a, b) for a, b in zip(primal.shape, direction.shape, strict=True)):
+    if not same_shape(primal.shape, direction.shape):
         raise RuntimeError(
             "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
             f"Tensor is of size {list(primal.shape)} while the given forward gradient is of size {list(direction.shape)}."

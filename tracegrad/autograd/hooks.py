@@ -11,7 +11,7 @@ import numpy as np
 
 from ..devices import DeviceArray
 from ..ir.dispatch import Value
-from ..types import same
+from ..types import same_shape
 
 _keys = itertools.count()
 FACE: list[Any] = []
@@ -137,7 +137,7 @@ def checked(name: str, given: Any, result: Any) -> Any:
     if given is None:
         raise RuntimeError("can't replace a None gradient with a non-None value")
     box: Any = result
-    if len(box.shape) != len(given.shape) or not all(same(a, b) for a, b in zip(box.shape, given.shape, strict=True)):
+    if not same_shape(box.shape, given.shape):
         raise RuntimeError(f"hook {name!r} has changed the size of value")
     if box.dtype != given.dtype:
         raise RuntimeError(f"hook {name!r} has changed the type of value (was {given.dtype} got {box.dtype})")

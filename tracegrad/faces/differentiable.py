@@ -22,7 +22,7 @@ from ..ir.dispatch import SPECIAL, STATE, Value, bind
 from ..ir.graph import Var
 from ..ops.statistics import stop_gradient_op
 from ..ops.transfer import place_of, transfer
-from ..types import normalize_axis, same
+from ..types import normalize_axis, same_shape
 
 NOT_A_LEAF = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during "
@@ -183,7 +183,7 @@ class Differentiable(Value):
         box: Any = new
         if box is self:
             raise RuntimeError("can't assign Variable as its own grad")
-        if len(box.shape) != len(self.shape) or not all(same(a, b) for a, b in zip(box.shape, self.shape, strict=True)):
+        if not same_shape(box.shape, self.shape):
             raise RuntimeError(
                 f"attempting to assign a gradient of size '{list(box.shape)}' to a tensor of size '{list(self.shape)}'. "
                 "Please ensure that the "

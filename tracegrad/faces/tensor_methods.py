@@ -227,9 +227,7 @@ class TensorMethods(TensorOrders, TensorPieces, TensorUpdates, TensorProducts, T
     ) -> Any:
         """Variance; with Bessel's correction by default, as torch has it: the sum of squares is divided by
         their number minus `correction`."""
-        if axis is not None or keepdims is not None:
-            dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
-        return self._spread(ops.var, "VarBackward0", dim, unbiased, keepdim, correction)
+        return self._spread(ops.var, "VarBackward0", dim, unbiased, keepdim, correction, axis, keepdims)
 
     def std(
         self: Any,
@@ -242,11 +240,13 @@ class TensorMethods(TensorOrders, TensorPieces, TensorUpdates, TensorProducts, T
         keepdims: Any = None,
     ) -> Any:
         """Standard deviation; with Bessel's correction by default, as torch has it."""
+        return self._spread(ops.std, "StdBackward0", dim, unbiased, keepdim, correction, axis, keepdims)
+
+    def _spread(
+        self: Any, function: Any, title: str, dim: Any, unbiased: bool, keepdim: bool, correction: Any, axis: Any, keepdims: Any
+    ) -> Any:
         if axis is not None or keepdims is not None:
             dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
-        return self._spread(ops.std, "StdBackward0", dim, unbiased, keepdim, correction)
-
-    def _spread(self: Any, function: Any, title: str, dim: Any, unbiased: bool, keepdim: bool, correction: Any) -> Any:
         if isinstance(dim, bool):
             dim, unbiased = None, dim  # `x.std(False)` means `unbiased`
         ddof = int(unbiased) if correction is None else correction

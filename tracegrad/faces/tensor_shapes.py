@@ -19,7 +19,7 @@ from ..ir.dispatch import STATE, Value, bind
 from ..ir.graph import Var
 from ..ir.op import Op, Rules, op
 from ..ops.shape import backwards, broadcast_to_op, reshape_op, reshaped, transpose_op
-from ..types import axes_of, normalize_axis, same, show, type_of
+from ..types import axes_of, normalize_axis, same, same_shape, show, type_of
 from . import results
 from .tensor_casts import sizes_of, titled
 from .writing import ONE_OF_MANY, untracked
@@ -417,7 +417,7 @@ class TensorShapes(Value):
 
     def is_same_size(self: Any, other: Any) -> bool:
         """Whether both have the same shape."""
-        return len(self.shape) == len(other.shape) and all(same(a, b) for a, b in zip(self.shape, other.shape, strict=True))
+        return same_shape(self.shape, other.shape)
 
     def sum_to_size(self: Any, *size: Any) -> Any:
         """Summed over the dimensions that broadcasting `size` to this shape would repeat."""

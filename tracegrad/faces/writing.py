@@ -27,7 +27,7 @@ from ..ir.trace import is_left_over, left_over
 from ..ops.gathering import Placed
 from ..ops.statistics import overwritten_op
 from ..ops.transfer import fill
-from ..types import same, show
+from ..types import same_shape, show
 from .views import EXPANDED, copies, insert, note_write, shown
 
 LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
@@ -425,7 +425,7 @@ class Writes(Value):
         """A result that is to be written here, in this dtype."""
         if type(new.shape) is tuple and new.shape == self.shape and new.dtype == self.dtype:
             return new
-        if not (len(new.shape) == len(self.shape) and all(same(a, b) for a, b in zip(new.shape, self.shape, strict=True))):
+        if not same_shape(new.shape, self.shape):
             raise ShapeError(
                 f"the result of the in-place operation has shape {show(new.shape)}, which does not fit the written array's "
                 f"{show(self.shape)}. "

@@ -6,20 +6,22 @@ from collections.abc import Iterable
 from typing import Any
 
 from .. import ops
-from ..ir.dispatch import STATE
 from ..tensor import Tensor
-from .optimizer import Group, Optimizer, State, check, counter, fresh, not_negative, number
-
-
-def _sole(differentiable: bool) -> None:
-    if differentiable:
-        raise NotImplementedError("differentiable=True is not supported: write the update as a function of values and differentiate that")
-
-
-def _advanced(state: State) -> Any:
-    """The number of this step: a Python number, or inside a trace a 0-d Tensor."""
-    state["step"] = state["step"] + 1.0
-    return state["step"] if STATE.traces else float(state["step"])
+from .moments import Moments
+from .optimizer import Group, Optimizer, State
+from .rules import (
+    advanced,
+    averaged,
+    check,
+    counter,
+    decayed,
+    fresh,
+    mean_square,
+    not_differentiable,
+    not_negative,
+    number,
+    root,
+)
 
 
 class SGD(Optimizer):
@@ -51,7 +53,7 @@ class SGD(Optimizer):
         not_negative(lr=lr, momentum=momentum, weight_decay=weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        _sole(differentiable)
+        not_differentiable(differentiable)
         options = {"momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov}
         super().__init__(params, {"lr": lr, **options, "maximize": maximize})
 
@@ -60,8 +62,7 @@ class SGD(Optimizer):
         return {"momentum_buffer": fresh(p), "started": counter(p)} if group["momentum"] else {}
 
     def rule(self, p: Any, g: Any, state: State, group: Group) -> Any:
-        if group["weight_decay"]:
-            g = g + p * group["weight_decay"]
+        _, g = decayed(p, g, group)
         momentum = group["momentum"]
         if momentum:
             velocity = state["momentum_buffer"] * momentum
@@ -76,7 +77,7 @@ class SGD(Optimizer):
         return p - g * number(group.lr(), p)
 
 
-class Adam(Optimizer):
+class Adam(Moments):
     """Steps along the mean gradient over the root of the mean squared one (Kingma and Ba 2014); `amsgrad` keeps the largest of those.
 
     >>> import tracegrad as tg
@@ -104,30 +105,22 @@ class Adam(Optimizer):
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
-        not_negative(lr=lr, eps=eps, weight_decay=weight_decay)
-        check(**{f"beta parameter at index {k}": (b, 0.0 <= b < 1.0) for k, b in enumerate(betas)})
-        _sole(differentiable)
-        options = {"betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad, "maximize": maximize}
-        super().__init__(params, {"lr": lr, **options, "decoupled_weight_decay": decoupled_weight_decay})
+        options = {"amsgrad": amsgrad, "maximize": maximize, "decoupled_weight_decay": decoupled_weight_decay}
+        super().__init__(params, lr, betas, eps, weight_decay, differentiable, options)
 
     def make_state(self, p: Any, group: Group) -> State:
         largest = {"max_exp_avg_sq": fresh(p)} if group["amsgrad"] else {}
         return {"step": counter(p), "exp_avg": fresh(p), "exp_avg_sq": fresh(p), **largest}
 
     def rule(self, p: Any, g: Any, state: State, group: Group) -> Any:
-        lr, (beta1, beta2), count = group.lr(), group["betas"], _advanced(state)
-        if group["weight_decay"]:
-            if group["decoupled_weight_decay"]:
-                p = p * number(1 - lr * group["weight_decay"], p)
-            else:
-                g = g + p * group["weight_decay"]
-        mean = state["exp_avg"] = state["exp_avg"] + (g - state["exp_avg"]) * (1 - beta1)
-        square = state["exp_avg_sq"] = state["exp_avg_sq"] * beta2 + g * g * (1 - beta2)
+        lr, (beta1, beta2), count = group.lr(), group["betas"], advanced(state)
+        p, g = decayed(p, g, group)
+        mean, square = averaged(state, "exp_avg", g, beta1), mean_square(state, "exp_avg_sq", g, beta2)
         if group["amsgrad"]:
             square = state["max_exp_avg_sq"] = ops.maximum(state["max_exp_avg_sq"], square)
         length = lr / (1 - beta1**count)
-        scale = ops.sqrt(1 - beta2**count) if STATE.traces else (1 - beta2**count) ** 0.5
-        return p - number(length, p) * (mean / (ops.sqrt(square) / number(scale, p) + group["eps"]))
+        scale = number(root(1 - beta2**count), p)
+        return p - number(length, p) * (mean / (ops.sqrt(square) / scale + group["eps"]))
 
 
 class AdamW(Adam):
@@ -161,7 +154,7 @@ class AdamW(Adam):
         )
 
 
-class Adamax(Optimizer):
+class Adamax(Moments):
     """Adam with the largest gradient in place of the root mean square."""
 
     def __init__(
@@ -177,19 +170,15 @@ class Adamax(Optimizer):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        not_negative(lr=lr, eps=eps, weight_decay=weight_decay)
-        check(**{f"beta parameter at index {k}": (b, 0.0 <= b < 1.0) for k, b in enumerate(betas)})
-        _sole(differentiable)
-        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize})
+        super().__init__(params, lr, betas, eps, weight_decay, differentiable, {"maximize": maximize})
 
     def make_state(self, p: Any, group: Group) -> State:
         return {"step": counter(p), "exp_avg": fresh(p), "exp_inf": fresh(p)}
 
     def rule(self, p: Any, g: Any, state: State, group: Group) -> Any:
-        (beta1, beta2), count = group["betas"], _advanced(state)
-        if group["weight_decay"]:
-            g = g + p * group["weight_decay"]
-        mean = state["exp_avg"] = state["exp_avg"] + (g - state["exp_avg"]) * (1 - beta1)
+        (beta1, beta2), count = group["betas"], advanced(state)
+        _, g = decayed(p, g, group)
+        mean = averaged(state, "exp_avg", g, beta1)
         largest = state["exp_inf"] = ops.maximum(state["exp_inf"] * beta2, ops.absolute(g) + group["eps"])
         return p - number(group.lr() / (1 - beta1**count), p) * (mean / largest)
 
@@ -221,7 +210,7 @@ class RMSprop(Optimizer):
         differentiable: bool = False,
     ) -> None:
         not_negative(lr=lr, eps=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
-        _sole(differentiable)
+        not_differentiable(differentiable)
         options = {"alpha": alpha, "eps": eps, "weight_decay": weight_decay, "momentum": momentum, "centered": centered}
         super().__init__(params, {"lr": lr, **options, "maximize": maximize})
 
@@ -235,12 +224,11 @@ class RMSprop(Optimizer):
 
     def rule(self, p: Any, g: Any, state: State, group: Group) -> Any:
         alpha, lr = group["alpha"], number(group.lr(), p)
-        _advanced(state)
-        if group["weight_decay"]:
-            g = g + p * group["weight_decay"]
-        square = state["square_avg"] = state["square_avg"] * alpha + g * g * (1 - alpha)
+        advanced(state)
+        _, g = decayed(p, g, group)
+        square = mean_square(state, "square_avg", g, alpha)
         if group["centered"]:
-            mean = state["grad_avg"] = state["grad_avg"] + (g - state["grad_avg"]) * (1 - alpha)
+            mean = averaged(state, "grad_avg", g, alpha)
             square = square - mean * mean
         direction = g / (ops.sqrt(square) + group["eps"])
         if group["momentum"] > 0:
@@ -266,7 +254,7 @@ class Adagrad(Optimizer):
         fused: bool | None = None,
     ) -> None:
         not_negative(lr=lr, lr_decay=lr_decay, weight_decay=weight_decay, initial_accumulator_value=initial_accumulator_value, eps=eps)
-        _sole(differentiable)
+        not_differentiable(differentiable)
         options = {"lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay}
         super().__init__(params, {"lr": lr, **options, "initial_accumulator_value": initial_accumulator_value, "maximize": maximize})
 
@@ -274,9 +262,8 @@ class Adagrad(Optimizer):
         return {"step": counter(p), "sum": fresh(p, group["initial_accumulator_value"])}
 
     def rule(self, p: Any, g: Any, state: State, group: Group) -> Any:
-        count = _advanced(state)
-        if group["weight_decay"]:
-            g = g + p * group["weight_decay"]
+        count = advanced(state)
+        _, g = decayed(p, g, group)
         lr = group.lr() / (1 + (count - 1) * group["lr_decay"])
         total = state["sum"] = state["sum"] + g * g
         return p - number(lr, p) * (g / (ops.sqrt(total) + group["eps"]))
@@ -300,7 +287,7 @@ class Adadelta(Optimizer):
     ) -> None:
         not_negative(lr=lr, eps=eps, weight_decay=weight_decay)
         check(rho=(rho, 0.0 <= rho <= 1.0))
-        _sole(differentiable)
+        not_differentiable(differentiable)
         super().__init__(params, {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize})
 
     def make_state(self, p: Any, group: Group) -> State:
@@ -308,10 +295,9 @@ class Adadelta(Optimizer):
 
     def rule(self, p: Any, g: Any, state: State, group: Group) -> Any:
         rho, eps = group["rho"], group["eps"]
-        _advanced(state)
-        if group["weight_decay"]:
-            g = g + p * group["weight_decay"]
-        square = state["square_avg"] = state["square_avg"] * rho + g * g * (1 - rho)
+        advanced(state)
+        _, g = decayed(p, g, group)
+        square = mean_square(state, "square_avg", g, rho)
         delta = ops.sqrt(state["acc_delta"] + eps) / ops.sqrt(square + eps) * g
         state["acc_delta"] = state["acc_delta"] * rho + delta * delta * (1 - rho)
         return p - delta * number(group.lr(), p)

@@ -12,7 +12,8 @@ import numpy as np
 from ..autograd.grad_mode import enable_grad, no_grad
 from ..errors import ConcretizationError
 from ..ir.dispatch import STATE
-from .optimizer import Closure, Group, Optimizer, not_negative
+from .optimizer import Closure, Group, Optimizer
+from .rules import not_negative
 
 Vector = np.ndarray[Any, Any]
 

@@ -259,7 +259,8 @@ class OneCycleLR(LRScheduler):
             if not any(name in groups[0] for name in ("momentum", "betas")):
                 raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
             self.use_beta1 = "betas" in groups[0]
-            lows, highs = (self._for_each(groups, n, v) for n, v in (("base_momentum", base_momentum), ("max_momentum", max_momentum)))
+            lows = self._for_each(groups, "base_momentum", base_momentum)
+            highs = self._for_each(groups, "max_momentum", max_momentum)
             if last_epoch == -1:
                 for group, low, high in zip(groups, lows, highs, strict=True):
                     group["max_momentum"], group["base_momentum"] = high, low
@@ -297,7 +298,7 @@ class OneCycleLR(LRScheduler):
         return found
 
 
-class ReduceLROnPlateau:
+class ReduceLROnPlateau(LRScheduler):
     """The rate times `factor` where a number has not become better for more than `patience` epochs; call `step(number)`."""
 
     def __init__(
@@ -326,7 +327,7 @@ class ReduceLROnPlateau:
         self.threshold, self.threshold_mode, self.cooldown, self.eps = threshold, threshold_mode, cooldown, eps
         self.best = math.inf if mode == "min" else -math.inf
         self.num_bad_epochs = self.cooldown_counter = self.last_epoch = 0
-        self._last_lr = [group["lr"] for group in optimizer.param_groups]
+        self._last_lr = self._now()
 
     def _better(self, now: float) -> bool:
         sign = -1.0 if self.mode == "min" else 1.0
@@ -335,7 +336,7 @@ class ReduceLROnPlateau:
         limit = self.best * (1.0 + sign * self.threshold) if relative else self.best + sign * self.threshold
         return now < limit if self.mode == "min" else now > limit
 
-    def step(self, metrics: Any, epoch: int | None = None) -> None:
+    def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
         """Note the number of an epoch."""
         now = float(metrics)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
@@ -352,20 +353,7 @@ class ReduceLROnPlateau:
                 if group["lr"] - new > self.eps:
                     group["lr"] = new
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
-        self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
-
-    def get_last_lr(self) -> list[Any]:
-        """The rates that were set last."""
-        return self._last_lr
-
-    def state_dict(self) -> dict[str, Any]:
-        """All but the optimizer."""
-        return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` gave."""
-        check_schedule(self, state_dict)
-        self.__dict__.update(state_dict)
+        self._last_lr = self._now()
 
 
 __all__ = [

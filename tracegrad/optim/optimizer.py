@@ -6,7 +6,6 @@ the learning rate has a 0-d Tensor beside it, so that a jitted training step rea
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
@@ -14,13 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import ops
 from ..autograd.grad_mode import enable_grad, no_grad
 from ..checks import describe
-from ..devices import CPU, DeviceArray, from_host
+from ..devices import DeviceArray
 from ..ir.dispatch import STATE
-from ..ops.transfer import place_of
 from ..tensor import Tensor
+from .rules import number
 
 Closure = Callable[[], Any]
 State = dict[str, Any]
@@ -63,26 +61,6 @@ class Group(dict[str, Any]):
     def surroundings(self) -> Iterator[tuple[str, Any]]:
         """What a trace relies on besides arrays: all but the learning rate."""
         return ((key, value) for key, value in self.items() if key != "lr")
-
-
-def number(x: Any, like: Any) -> Any:
-    """A 0-d value as an operand that does not raise the dtype of `like`; Python numbers do not anyway."""
-    return ops.convert(x, like.dtype) if isinstance(x, Tensor) else float(x)
-
-
-def fresh(p: Any, value: float = 0.0) -> Tensor:
-    """State of p's shape and dtype. Inside a trace as well it is an array that is there, which the compiled step writes."""
-    return Tensor(_on(np.full(p.shape, value, p.dtype), p))
-
-
-def counter(p: Any) -> Tensor:
-    """A count of steps, on the device of the parameter: nothing has to wait for it there."""
-    return Tensor(_on(np.array(0.0), p))
-
-
-def _on(array: Any, p: Any) -> Any:
-    device = place_of(p)
-    return array if device == CPU else from_host(device, array)
 
 
 class Optimizer:
@@ -278,16 +256,4 @@ def write(place: Tensor, value: Any) -> None:
         place._write(np.asarray(value, place.dtype))
 
 
-def check(**ranges: tuple[Any, bool]) -> None:
-    """A ValueError for the first option that is out of its range."""
-    for name, (value, fits) in ranges.items():
-        if not fits:
-            raise ValueError(f"Invalid {name} value: {value}")
-
-
-def not_negative(**options: Any) -> None:
-    """A ValueError for the first of these options that is negative or NaN."""
-    check(**{name: (x, isinstance(x, Tensor) or (x >= 0.0 and not math.isnan(x))) for name, x in options.items()})
-
-
-__all__ = ["Closure", "Group", "Optimizer", "State", "check", "counter", "fresh", "not_negative", "number", "write"]
+__all__ = ["Closure", "Group", "Optimizer", "State", "check_like", "write"]

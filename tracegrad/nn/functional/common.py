@@ -12,7 +12,7 @@ from ... import ops
 from ...checks import REFUSED, explained_here
 from ...faces.tensor_casts import titled
 from ...ir.dispatch import Value
-from ...types import same, show
+from ...types import same_shape, show
 
 REDUCTIONS = ("none", "mean", "sum")
 
@@ -51,7 +51,7 @@ def reduced(losses: Any, reduction: str) -> Any:
 def alike(name: str, input: Any, target: Any) -> None:
     """A warning, as torch's, where two operands broadcast that were probably meant to have one shape."""
     a, b = np.shape(input) if known(input) is None and not isinstance(input, Value) else input.shape, target.shape
-    if len(a) != len(b) or not all(same(m, n) for m, n in zip(a, b, strict=True)):
+    if not same_shape(a, b):
         warnings.warn(
             f"{name}: the target's size {show(b)} differs from the input's size {show(a)}. They are broadcast, which is probably not meant; "
             "give them the same size.",

@@ -11,7 +11,7 @@ import numpy as np
 from ... import ops
 from ..._codegen import integers
 from ...ops.windows import windows
-from ...types import same, show
+from ...types import same, same_shape, show
 from .common import titled
 
 Sizes = int | Sequence[int]
@@ -27,6 +27,38 @@ def per_axis(name: str, what: str, value: Any, axes: int) -> tuple[int, ...]:
     if len(values) != axes:
         raise RuntimeError(f"{name}: {what} needs one number or {axes}, but it is {value}")
     return values
+
+
+def check_axes(name: str, axes: int, input: Any) -> None:
+    """An error for an input that is neither (N, C, *places) nor (C, *places)."""
+    if len(input.shape) not in (axes + 1, axes + 2):
+        raise RuntimeError(
+            f"Expected {axes + 1}D (unbatched) or {axes + 2}D (batched) input to {name}, but got input of size: {show(input.shape)}"
+        )
+
+
+def check_weight(name: str, axes: int, input: Any, weight: Any, layout: str) -> None:
+    """An error for an input or a weight of other axes than a convolution's, or of two dtypes."""
+    check_axes(name, axes, input)
+    if len(weight.shape) != axes + 2:
+        raise RuntimeError(f"{name}: weight must have {axes + 2} axes ({layout}, *kernel), but its shape is {show(weight.shape)}")
+    if input.dtype != weight.dtype:
+        raise RuntimeError(f"{name}: the input's dtype {input.dtype} and the weight's {weight.dtype} should be the same")
+
+
+def with_batch(x: Any, axes: int) -> Any:
+    """(N, C, *places), with N = 1 where there is none."""
+    return x if len(x.shape) == axes + 2 else ops.expand_dims(x, 0)
+
+
+def biased(name: str, result: Any, bias: Any, input: Any) -> Any:
+    """The result plus a number for each of its channels, with a batch axis where the input has one."""
+    if bias is not None:
+        channels, *places = result.shape[1:]
+        if not same_shape(bias.shape, (channels,)):
+            raise RuntimeError(f"{name}: bias must have shape ({channels},), not {show(bias.shape)}")
+        result = result + ops.reshape(bias, (channels, *[1] * len(places)))
+    return result if len(result.shape) == len(input.shape) else ops.squeeze(result, 0)
 
 
 def _padding(name: str, padding: Any, kernel: Sequence[Any], stride: Sequence[int], dilation: Sequence[int]) -> list[tuple[int, int]]:
@@ -75,17 +107,11 @@ def out_size(n: Any, kernel: int, stride: int, dilation: int) -> Any:
 def _convolution(
     name: str, axes: int, input: Any, weight: Any, bias: Any, stride: Sizes, padding: Sizes | str, dilation: Sizes, groups: int
 ) -> Any:
-    if len(input.shape) not in (axes + 1, axes + 2):
-        raise RuntimeError(
-            f"Expected {axes + 1}D (unbatched) or {axes + 2}D (batched) input to {name}, but got input of size: {show(input.shape)}"
-        )
-    if len(weight.shape) != axes + 2:
-        raise RuntimeError(f"{name}: weight must have {axes + 2} axes (out, in / groups, *kernel), but its shape is {show(weight.shape)}")
+    check_weight(name, axes, input, weight, "out, in / groups")
     steps, holes = per_axis(name, "stride", stride, axes), per_axis(name, "dilation", dilation, axes)
     if min(steps) < 1 or min(holes) < 1:
         raise RuntimeError(f"{name}: stride and dilation must be positive, but they are {steps} and {holes}")
-    batched = len(input.shape) == axes + 2
-    x = input if batched else ops.expand_dims(input, 0)
+    x = with_batch(input, axes)
     out_channels, per_group, *kernel = weight.shape
     batch, channels, *_ = x.shape
     if groups < 1 or not same(channels, per_group * groups) or (isinstance(out_channels, int) and out_channels % groups):
@@ -93,10 +119,6 @@ def _convolution(
             f"Given groups={groups}, weight of size {show(weight.shape)}, expected input{show(input.shape)} to have "
             f"{per_group * groups} channels, but got {channels} channels instead; groups must divide the channels of both sides"
         )
-    if bias is not None and not (len(bias.shape) == 1 and same(bias.shape[0], out_channels)):
-        raise RuntimeError(f"{name}: bias must have shape ({out_channels},), not {show(bias.shape)}")
-    if input.dtype != weight.dtype:
-        raise RuntimeError(f"{name}: the input's dtype {input.dtype} and the weight's {weight.dtype} should be the same")
     x = padded(x, _padding(name, padding, kernel, steps, holes))
     for n, k, d in zip(x.shape[2:], kernel, holes, strict=True):
         if isinstance(n, int) and n < d * (k - 1) + 1:
@@ -113,9 +135,7 @@ def _convolution(
     else:
         result = ops.matmul(ops.reshape(weight, (groups, out_channels // groups, inner)), ops.reshape(seen, (batch, groups, inner, places)))
     result = ops.reshape(result, (batch, out_channels, *sizes))
-    if bias is not None:
-        result = result + ops.reshape(bias, (out_channels, *[1] * axes))
-    return titled(result if batched else ops.squeeze(result, 0), "Convolution", input, weight)
+    return titled(biased(name, result, bias, input), "Convolution", input, weight)
 
 
 def conv1d(
@@ -153,11 +173,10 @@ def conv3d(
 
 def unfold(input: Any, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1) -> Any:
     """The windows of (N, C, H, W) as columns: (N, C * k1 * k2, number of windows)."""
-    if len(input.shape) not in (3, 4):
-        raise RuntimeError(f"unfold: expected an input (N, C, H, W) or (C, H, W), but its shape is {show(input.shape)}")
+    check_axes("unfold", 2, input)
     kernel, holes = per_axis("unfold", "kernel_size", kernel_size, 2), per_axis("unfold", "dilation", dilation, 2)
     steps, widths = per_axis("unfold", "stride", stride, 2), per_axis("unfold", "padding", padding, 2)
-    x = padded(input if len(input.shape) == 4 else ops.expand_dims(input, 0), [(w, w) for w in widths])
+    x = padded(with_batch(input, 2), [(w, w) for w in widths])
     sizes = [out_size(n, k, s, d) for n, k, s, d in zip(x.shape[2:], kernel, steps, holes, strict=True)]
     seen = ops.reshape(columns(x, kernel, steps, holes), (x.shape[0], x.shape[1] * kernel[0] * kernel[1], integers.product(sizes)))
     return titled(seen if len(input.shape) == 4 else ops.squeeze(seen, 0), "Im2Col", input)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import ops
-from ...types import same, show
+from ...types import same, same_shape, show
 from .common import alike, known, reduced, reduction_of, titled
 
 # --- differences --------------------------------------------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ def _checked_targets(name: str, input: Any, target: Any, axis: int, ignore_index
     expected = (*shape[:axis], *shape[axis + 1 :])
     if len(shape) > 1 and target.shape and not same(shape[0], target.shape[0]):
         raise ValueError(f"Expected input batch_size ({shape[0]}) to match target batch_size ({target.shape[0]}).")
-    if len(expected) != len(target.shape) or not all(same(a, b) for a, b in zip(expected, target.shape, strict=True)):
+    if not same_shape(expected, target.shape):
         raise RuntimeError(
             f"{name}: for an input of shape {show(shape)} the class indices must have shape {show(expected)}, not {show(target.shape)}"
         )
@@ -182,7 +182,7 @@ def cross_entropy(
 
 
 def _against_probabilities(input: Any, target: Any, weight: Any, axis: int, reduction: str, smoothing: float) -> Any:
-    if not all(same(a, b) for a, b in zip(input.shape, target.shape, strict=True)):
+    if not same_shape(input.shape, target.shape):
         raise RuntimeError(
             f"cross_entropy: probabilities as targets must have the input's shape {show(input.shape)}, not {show(target.shape)}"
         )
@@ -217,7 +217,7 @@ def binary_cross_entropy(
 ) -> Any:
     """Cross-entropy of probabilities of a binary choice; logarithms are limited to -100, as in torch."""
     kind = reduction_of(size_average, reduce, reduction)
-    if len(input.shape) != len(target.shape) or not all(same(a, b) for a, b in zip(input.shape, target.shape, strict=True)):
+    if not same_shape(input.shape, target.shape):
         raise ValueError(
             f"binary_cross_entropy: the target's size {show(target.shape)} differs from the input's size {show(input.shape)}. "
             "Give them the same size."
@@ -245,7 +245,7 @@ def binary_cross_entropy_with_logits(
     tensor(0.6931)
     """
     kind = reduction_of(size_average, reduce, reduction)
-    if len(input.shape) != len(target.shape) or not all(same(a, b) for a, b in zip(input.shape, target.shape, strict=True)):
+    if not same_shape(input.shape, target.shape):
         raise ValueError(f"Target size ({show(target.shape)}) must be the same as input size ({show(input.shape)})")
     if pos_weight is None:
         losses = ops.softplus(input) - input * target

@@ -12,7 +12,7 @@ from ..._codegen import integers
 from ...autograd.grad_mode import no_grad
 from ...ops.statistics import stop_gradient
 from ...ops.windows import windows
-from ...types import same, show
+from ...types import same, same_shape, show
 from .common import titled
 
 
@@ -23,6 +23,25 @@ def _normalized(x: Any, axes: tuple[int, ...], eps: float) -> Any:
     return away / ops.sqrt(variance + eps), mean, variance
 
 
+def _last_axes(input: Any, normalized_shape: Sequence[int] | int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The sizes that are normalised together, and the axes of the input that have them."""
+    sizes = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    ndim = len(input.shape)
+    if not sizes or not same_shape(sizes, input.shape[-len(sizes) :]):
+        raise RuntimeError(
+            f"Given normalized_shape={list(sizes)}, expected input with shape [*, {show(sizes)}], but got input of size{show(input.shape)}"
+        )
+    return sizes, tuple(range(ndim - len(sizes), ndim))
+
+
+def _averaged_over(input: Any, axes: Sequence[int], what: str) -> Any:
+    """How many elements a batch's own statistics are over, which must be more than one."""
+    count = integers.product([input.shape[k] for k in axes])
+    if isinstance(count, int) and count <= 1:
+        raise ValueError(f"Expected more than 1 {what} when training, got input size {show(input.shape)}")
+    return count
+
+
 def layer_norm(input: Any, normalized_shape: Sequence[int] | int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
     """The last axes, of sizes `normalized_shape`, at mean 0 and variance 1, then times `weight` plus `bias`.
 
@@ -30,16 +49,11 @@ def layer_norm(input: Any, normalized_shape: Sequence[int] | int, weight: Any = 
     >>> tg.nn.functional.layer_norm(tg.tensor([1.0, 3.0]), (2,))
     tensor([-1.0000,  1.0000])
     """
-    sizes = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-    if not sizes or len(sizes) > len(input.shape) or not all(same(a, b) for a, b in zip(sizes, input.shape[-len(sizes) :], strict=True)):
-        raise RuntimeError(
-            f"Given normalized_shape={list(sizes)}, expected input with shape [*, {show(sizes)}], but got input of size{show(input.shape)}"
-        )
+    sizes, axes = _last_axes(input, normalized_shape)
     for name, value in (("weight", weight), ("bias", bias)):
         if value is not None and tuple(value.shape) != sizes:
             raise RuntimeError(f"layer_norm: expected {name} to be of the shape {sizes} that is normalised, but got {show(value.shape)}")
-    ndim = len(input.shape)
-    result, _, _ = _normalized(input, tuple(range(ndim - len(sizes), ndim)), eps)
+    result, _, _ = _normalized(input, axes, eps)
     result = result if weight is None else result * weight
     return titled(result if bias is None else result + bias, "NativeLayerNorm", input)
 
@@ -89,9 +103,7 @@ def batch_norm(
         away = input - ops.reshape(running_mean, shape)
         return titled(_scaled(away / ops.sqrt(ops.reshape(running_var, shape) + eps), weight, bias), "NativeBatchNorm", input)
     axes = (0, *range(2, ndim))
-    count = integers.product([input.shape[k] for k in axes])
-    if isinstance(count, int) and count <= 1:
-        raise ValueError(f"Expected more than 1 value per channel when training, got input size {show(input.shape)}")
+    count = _averaged_over(input, axes, "value per channel")
     result, mean, variance = _normalized(input, axes, eps)
     if running_mean is not None or running_var is not None:
         with no_grad():
@@ -123,9 +135,7 @@ def instance_norm(
     if ndim < 3:
         raise ValueError(f"instance_norm: expected an input (N, C, ...) with places, but its shape is {show(input.shape)}")
     axes = tuple(range(2, ndim))
-    count = integers.product([input.shape[k] for k in axes])
-    if isinstance(count, int) and count <= 1:
-        raise ValueError(f"Expected more than 1 spatial element when training, got input size {show(input.shape)}")
+    count = _averaged_over(input, axes, "spatial element")
     result, mean, variance = _normalized(input, axes, eps)
     if running_mean is not None and running_var is not None:
         with no_grad():
@@ -139,14 +149,9 @@ def rms_norm(input: Any, normalized_shape: Sequence[int] | int, weight: Any = No
 
     `eps` is added to the mean square; None stands for the dtype's own.
     """
-    sizes = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-    if not sizes or len(sizes) > len(input.shape) or not all(same(a, b) for a, b in zip(sizes, input.shape[-len(sizes) :], strict=True)):
-        raise RuntimeError(
-            f"Given normalized_shape={list(sizes)}, expected input with shape [*, {show(sizes)}], but got input of size{show(input.shape)}"
-        )
-    ndim = len(input.shape)
+    _, axes = _last_axes(input, normalized_shape)
     least = float(np.finfo(input.dtype).eps) if eps is None else eps
-    square = ops.mean(ops.square(input), axis=tuple(range(ndim - len(sizes), ndim)), keepdims=True)
+    square = ops.mean(ops.square(input), axis=axes, keepdims=True)
     result = input / ops.sqrt(square + least)
     return titled(result if weight is None else result * weight, "RmsNorm", input)
 

@@ -11,17 +11,15 @@ import numpy as np
 
 from ... import ops
 from ...ops.windows import windows
-from ...types import show
 from .common import titled
-from .convolution import Sizes, out_size, padded, per_axis
+from .convolution import Sizes, check_axes, out_size, padded, per_axis
 
 
 def _layout(
     name: str, axes: int, input: Any, kernel_size: Sizes, stride: Sizes | None, padding: Sizes, dilation: Sizes, ceil_mode: bool
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...], list[int]]:
     """Sizes, steps, zeros and holes of the windows along each axis, and how far the last window reaches beyond the padded axis."""
-    if len(input.shape) not in (axes + 1, axes + 2):
-        raise RuntimeError(f"{name}: expected an input of {axes + 1} or {axes + 2} axes, but its shape is {show(input.shape)}")
+    check_axes(name, axes, input)
     kernel = per_axis(name, "kernel_size", kernel_size, axes)
     steps = kernel if stride is None or stride == () else per_axis(name, "stride", stride, axes)
     zeros, holes = per_axis(name, "padding", padding, axes), per_axis(name, "dilation", dilation, axes)
@@ -44,6 +42,14 @@ def _layout(
             extra = max((count - 1) * s - rest, 0)
         beyond.append(extra)
     return kernel, steps, zeros, holes, beyond
+
+
+def _along(x: Any, axis: int, start: Any, count: Any, step: int = 1) -> Any:
+    """`count` elements along an axis, every `step`-th one."""
+    ndim = len(x.shape)
+    starts = [start if k == axis else 0 for k in range(ndim)]
+    sizes = [count if k == axis else n for k, n in enumerate(x.shape)]
+    return ops.slice_array(x, starts, sizes, [step if k == axis else 1 for k in range(ndim)])
 
 
 def _max_pool(
@@ -70,19 +76,10 @@ def _max_pool(
 
 def _largest(x: Any, axis: int, size: int, step: int, hole: int) -> Any:
     """The first largest element (or NaN) of each window along an axis."""
-    count, ndim = out_size(x.shape[axis], size, step, hole), len(x.shape)
-
-    def at(offset: int) -> Any:
-        return ops.slice_array(
-            x,
-            [offset * hole if k == axis else 0 for k in range(ndim)],
-            [count if k == axis else n for k, n in enumerate(x.shape)],
-            [step if k == axis else 1 for k in range(ndim)],
-        )
-
-    best = at(0)
+    count = out_size(x.shape[axis], size, step, hole)
+    best = _along(x, axis, 0, count, step)
     for offset in range(1, size):
-        other = at(offset)
+        other = _along(x, axis, offset * hole, count, step)
         larger = ops.greater(other, best)
         if x.dtype.kind == "f":
             larger = ops.logical_or(larger, ops.isnan(other))
@@ -186,8 +183,7 @@ def avg_pool2d(
 
 def _adaptive(name: str, axes: int, input: Any, output_size: Any, combine: Callable[..., Any]) -> Any:
     """Windows whose sizes follow from how many there shall be."""
-    if len(input.shape) not in (axes + 1, axes + 2):
-        raise RuntimeError(f"{name}: expected an input of {axes + 1} or {axes + 2} axes, but its shape is {show(input.shape)}")
+    check_axes(name, axes, input)
     wanted: Sequence[Any] = (output_size,) * axes if output_size is None or isinstance(output_size, int) else tuple(output_size)
     if any(isinstance(m, int) and m >= 2**31 for m in wanted):
         raise RuntimeError(f"{name}: output_size {output_size} is more than memory can hold")
@@ -202,13 +198,7 @@ def _adaptive(name: str, axes: int, input: Any, output_size: Any, combine: Calla
         parts = []
         for i in range(m):
             start, end = i * n // m, -(-(i + 1) * n // m)
-            here = ops.slice_array(
-                x,
-                [start if a == axis else 0 for a in range(len(x.shape))],
-                [end - start if a == axis else s for a, s in enumerate(x.shape)],
-                [1] * len(x.shape),
-            )
-            parts.append(combine(here, axis))
+            parts.append(combine(_along(x, axis, start, end - start), axis))
         x = ops.concatenate(parts, axis)
     return x
 

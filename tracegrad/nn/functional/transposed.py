@@ -10,7 +10,7 @@ from ..._codegen import integers
 from ...ops.windows import overlap
 from ...types import same, show
 from .common import titled
-from .convolution import Sizes, per_axis
+from .convolution import Sizes, biased, check_weight, per_axis, with_batch
 
 
 def _overlapped(x: Any, sizes: Sequence[Any], stride: Sequence[int], dilation: Sequence[int]) -> Any:
@@ -45,19 +45,14 @@ def _transposed(
     groups: int,
     dilation: Sizes,
 ) -> Any:
-    if len(input.shape) not in (axes + 1, axes + 2) or len(weight.shape) != axes + 2:
-        raise RuntimeError(
-            f"{name}: expected an input of {axes + 1} (unbatched) or {axes + 2} axes and a weight (in, out / groups, *kernel), "
-            f"but got sizes {show(input.shape)} and {show(weight.shape)}"
-        )
+    check_weight(name, axes, input, weight, "in, out / groups")
     steps, holes = per_axis(name, "stride", stride, axes), per_axis(name, "dilation", dilation, axes)
     widths, more = per_axis(name, "padding", padding, axes), per_axis(name, "output_padding", output_padding, axes)
     if min(steps) < 1 or min(holes) < 1 or min(widths) < 0 or min(more) < 0:
         raise RuntimeError(f"{name}: stride and dilation must be positive, padding and output_padding not negative")
     if any(m >= max(s, d) for m, s, d in zip(more, steps, holes, strict=True)):
         raise RuntimeError(f"output padding must be smaller than either stride or dilation, but got output_padding {more}, stride {steps}")
-    batched = len(input.shape) == axes + 2
-    x = input if batched else ops.expand_dims(input, 0)
+    x = with_batch(input, axes)
     batch, channels, *places = x.shape
     in_channels, per_group, *kernel = weight.shape
     if groups < 1 or not same(channels, in_channels) or (isinstance(in_channels, int) and in_channels % groups):
@@ -65,8 +60,6 @@ def _transposed(
             f"Given transposed=1, weight of size {show(weight.shape)}, expected input{show(input.shape)} to have {in_channels} channels, "
             f"but got {channels} channels instead; groups ({groups}) must divide them"
         )
-    if input.dtype != weight.dtype:
-        raise RuntimeError(f"{name}: the input's dtype {input.dtype} and the weight's {weight.dtype} should be the same")
     inner, count = per_group * integers.product(kernel), integers.product(places)
     of_group = ops.reshape(weight, (groups, channels // groups, inner))
     product = ops.matmul(ops.swapaxes(of_group, 1, 2), ops.reshape(x, (batch, groups, channels // groups, count)))
@@ -75,9 +68,7 @@ def _transposed(
     if any(isinstance(n, int) and n <= 2 * w for n, w in zip(whole, widths, strict=True)):
         raise RuntimeError(f"{name}: the padding {widths} leaves nothing of an output of size {show(tuple(whole))}")
     result = _cropped(_overlapped(seen, whole, steps, holes), widths)
-    if bias is not None:
-        result = result + ops.reshape(bias, (groups * per_group, *[1] * axes))
-    return titled(result if batched else ops.squeeze(result, 0), "Convolution", input, weight)
+    return titled(biased(name, result, bias, input), "Convolution", input, weight)
 
 
 def conv_transpose1d(

@@ -213,7 +213,7 @@ class PReLU(Module):
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
         self.num_parameters, self.init = num_parameters, init
-        self.weight = Parameter(tg.full((num_parameters,), init, dtype=dtype))
+        self.weight = Parameter(tg.full((num_parameters,), init, dtype=dtype, device=device))
 
     def forward(self, input: Any) -> Any:
         return F.prelu(input, self.weight)
@@ -252,21 +252,28 @@ class Dropout2d(_Dropout):
     function = F.dropout2d
 
 
-def _default_stride(pool: Any) -> None:
-    if pool.stride is None:
-        pool.stride = pool.kernel_size
+class _Pool(_Fixed):
+    """A pooling whose windows lie side by side where no stride is given."""
 
-
-_MAX: dict[str, Any] = {"kernel_size": ..., "stride": None, "padding": 0, "dilation": 1, "return_indices": False, "ceil_mode": False}
-
-
-class _MaxPool(_Fixed):
-    options: ClassVar[dict[str, Any]] = _MAX
-    shown = "kernel_size={kernel_size}, stride={stride}, padding={padding}, dilation={dilation}, ceil_mode={ceil_mode}"
+    kernel_size: Sizes
+    stride: Sizes | None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        _default_stride(self)
+        if self.stride is None:
+            self.stride = self.kernel_size
+
+
+class _MaxPool(_Pool):
+    options: ClassVar[dict[str, Any]] = {
+        "kernel_size": ...,
+        "stride": None,
+        "padding": 0,
+        "dilation": 1,
+        "return_indices": False,
+        "ceil_mode": False,
+    }
+    shown = "kernel_size={kernel_size}, stride={stride}, padding={padding}, dilation={dilation}, ceil_mode={ceil_mode}"
 
 
 class MaxPool1d(_MaxPool):
@@ -281,19 +288,15 @@ class MaxPool2d(_MaxPool):
     function = F.max_pool2d
 
 
-class AvgPool1d(_Fixed):
+class AvgPool1d(_Pool):
     """`functional.avg_pool1d`."""
 
     function = F.avg_pool1d
     options: ClassVar[dict[str, Any]] = {"kernel_size": ..., "stride": None, "padding": 0, "ceil_mode": False, "count_include_pad": True}
     shown = "kernel_size=({kernel_size},), stride=({stride},), padding=({padding},)"
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        _default_stride(self)
 
-
-class AvgPool2d(_Fixed):
+class AvgPool2d(_Pool):
     """`functional.avg_pool2d`."""
 
     function = F.avg_pool2d
@@ -306,10 +309,6 @@ class AvgPool2d(_Fixed):
         "divisor_override": None,
     }
     shown = "kernel_size={kernel_size}, stride={stride}, padding={padding}"
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        _default_stride(self)
 
 
 class AdaptiveAvgPool1d(_Fixed):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -149,13 +149,15 @@ class MultiheadAttention(Module):
                 raise RuntimeError(f"key_padding_mask should have shape ({batch}, {k.shape[1]}), not {show(padding.shape)}")
         if mask is not None and len(mask.shape) == 3:
             mask = ops.reshape(mask, (batch, self.num_heads, *mask.shape[1:]))
-        for extra, more in ((self.bias_k, self.bias_v),) if self.bias_k is not None else ():
-            k = ops.concatenate([k, ops.broadcast_to(extra, (batch, 1, self.embed_dim))], 1)
-            v = ops.concatenate([v, ops.broadcast_to(more, (batch, 1, self.embed_dim))], 1)
-            mask, padding = _one_more(mask), _one_more(padding)
+        wide = (batch, 1, self.embed_dim)
+        extra = []
+        if self.bias_k is not None:
+            extra.append((ops.broadcast_to(self.bias_k, wide), ops.broadcast_to(self.bias_v, wide)))
         if self.add_zero_attn:
-            zeros = ops.zeros((batch, 1, self.embed_dim), k.dtype)
-            k, v = ops.concatenate([k, zeros], 1), ops.concatenate([v, zeros], 1)
+            zeros = ops.zeros(wide, k.dtype)
+            extra.append((zeros, zeros))
+        for one_key, one_value in extra:
+            k, v = ops.concatenate([k, one_key], 1), ops.concatenate([v, one_value], 1)
             mask, padding = _one_more(mask), _one_more(padding)
 
         def heads(x: Any) -> Any:
@@ -194,34 +196,56 @@ def _activation(activation: str | Callable[[Any], Any]) -> Callable[[Any], Any]:
 class _Layer(Module):
     """What the layers of encoders and decoders share: two maps with an activation, norms and dropout by number."""
 
-    norms: int
+    attentions: ClassVar[tuple[str, ...]]
+    """The names of the attentions, in the order in which they come; the two maps come last."""
 
-    def _build(
-        self, attentions: tuple[str, ...], d_model: int, nhead: int, dim_feedforward: int, dropout: float, activation: Any, eps: float,
-        batch_first: bool, norm_first: bool, bias: bool, options: dict[str, Any],
-    ) -> None:  # fmt: skip
-        for name in attentions:
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: str | Callable[[Any], Any] = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        options: Any = {"dtype": dtype, "device": device}
+        for name in self.attentions:
             setattr(self, name, MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **options))
         self.linear1 = Linear(d_model, dim_feedforward, bias, **options)
         self.dropout = Dropout(dropout)
         self.linear2 = Linear(dim_feedforward, d_model, bias, **options)
         self.norm_first, self.activation = norm_first, _activation(activation)
-        for k in range(1, self.norms + 1):
-            setattr(self, f"norm{k}", LayerNorm(d_model, eps, bias=bias, **options))
-        for k in range(1, self.norms + 1):
+        sublayers = range(1, len(self.attentions) + 2)
+        for k in sublayers:
+            setattr(self, f"norm{k}", LayerNorm(d_model, layer_norm_eps, bias=bias, **options))
+        for k in sublayers:
             setattr(self, f"dropout{k}", Dropout(dropout))
 
-    def _attended(self, name: str, dropout: str, x: Any, memory: Any, mask: Any, padding: Any) -> Any:
-        found = getattr(self, name)(x, memory, memory, key_padding_mask=padding, need_weights=False, attn_mask=mask)[0]
-        return getattr(self, dropout)(found)
+    def _run(self, x: Any, sources: tuple[tuple[Any, Any, Any], ...]) -> Any:
+        """Each attention, to a source (None: to what comes in itself) with its mask and padding, then the two maps:
+        each with dropout, a residual and a norm."""
 
-    def _fed_forward(self, x: Any, dropout: str) -> Any:
-        return getattr(self, dropout)(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+        def attend(name: str, memory: Any, mask: Any, padding: Any) -> Callable[[Any], Any]:
+            def attended(x: Any) -> Any:
+                source = x if memory is None else memory
+                attention = getattr(self, name)
+                return attention(x, source, source, key_padding_mask=padding, need_weights=False, attn_mask=mask)[0]
 
-    def _steps(self, x: Any, steps: list[Callable[[Any], Any]]) -> Any:
-        for k, step in enumerate(steps, 1):
-            norm = getattr(self, f"norm{k}")
-            x = x + step(norm(x)) if self.norm_first else norm(x + step(x))
+            return attended
+
+        def feed_forward(x: Any) -> Any:
+            return self.linear2(self.dropout(self.activation(self.linear1(x))))
+
+        attends = [attend(name, *source) for name, source in zip(self.attentions, sources, strict=True)]
+        for k, sublayer in enumerate([*attends, feed_forward], 1):
+            norm, dropout = getattr(self, f"norm{k}"), getattr(self, f"dropout{k}")
+            x = x + dropout(sublayer(norm(x))) if self.norm_first else norm(x + dropout(sublayer(x)))
         return x
 
 
@@ -233,57 +257,16 @@ class TransformerEncoderLayer(_Layer):
     (3, 5, 8)
     """
 
-    norms = 2
-
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: str | Callable[[Any], Any] = F.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        options = {"dtype": dtype, "device": device}
-        self._build(
-            ("self_attn",), d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias, options
-        )
+    attentions = ("self_attn",)
 
     def forward(self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False) -> Any:
-        def attend(x: Any) -> Any:
-            return self._attended("self_attn", "dropout1", x, x, src_mask, src_key_padding_mask)
-
-        return self._steps(src, [attend, lambda x: self._fed_forward(x, "dropout2")])
+        return self._run(src, ((None, src_mask, src_key_padding_mask),))
 
 
 class TransformerDecoderLayer(_Layer):
     """Self-attention, attention to `memory`, and two linear maps, each with a residual, dropout and a layer norm."""
 
-    norms = 3
-
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: str | Callable[[Any], Any] = F.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        names, options = ("self_attn", "multihead_attn"), {"dtype": dtype, "device": device}
-        self._build(names, d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias, options)
+    attentions = ("self_attn", "multihead_attn")
 
     def forward(
         self,
@@ -296,16 +279,26 @@ class TransformerDecoderLayer(_Layer):
         tgt_is_causal: bool = False,
         memory_is_causal: bool = False,
     ) -> Any:
-        def to_itself(x: Any) -> Any:
-            return self._attended("self_attn", "dropout1", x, x, tgt_mask, tgt_key_padding_mask)
-
-        def to_memory(x: Any) -> Any:
-            return self._attended("multihead_attn", "dropout2", x, memory, memory_mask, memory_key_padding_mask)
-
-        return self._steps(tgt, [to_itself, to_memory, lambda x: self._fed_forward(x, "dropout3")])
+        to_itself = None, tgt_mask, tgt_key_padding_mask
+        to_memory = memory, memory_mask, memory_key_padding_mask
+        return self._run(tgt, (to_itself, to_memory))
 
 
-class TransformerEncoder(Module):
+class _Stack(Module):
+    """`num_layers` copies of a layer one after the other, and a last norm."""
+
+    def __init__(self, layer: Module, num_layers: int, norm: Module | None) -> None:
+        super().__init__()
+        self.layers = ModuleList([copy.deepcopy(layer) for _ in range(num_layers)])
+        self.num_layers, self.norm = num_layers, norm
+
+    def _run(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        for layer in self.layers:
+            x = layer(x, *args, **kwargs)
+        return x if self.norm is None else self.norm(x)
+
+
+class TransformerEncoder(_Stack):
     """`num_layers` copies of a layer one after the other, and a last norm. All start from the same values, as in torch."""
 
     def __init__(
@@ -316,23 +309,17 @@ class TransformerEncoder(Module):
         enable_nested_tensor: bool = True,
         mask_check: bool = True,
     ) -> None:
-        super().__init__()
-        self.layers = ModuleList([copy.deepcopy(encoder_layer) for _ in range(num_layers)])
-        self.num_layers, self.norm = num_layers, norm
+        super().__init__(encoder_layer, num_layers, norm)
 
     def forward(self, src: Any, mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool | None = None) -> Any:
-        for layer in self.layers:
-            src = layer(src, src_mask=mask, src_key_padding_mask=src_key_padding_mask)
-        return src if self.norm is None else self.norm(src)
+        return self._run(src, src_mask=mask, src_key_padding_mask=src_key_padding_mask)
 
 
-class TransformerDecoder(Module):
+class TransformerDecoder(_Stack):
     """`num_layers` copies of a layer one after the other, and a last norm. All start from the same values, as in torch."""
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
-        super().__init__()
-        self.layers = ModuleList([copy.deepcopy(decoder_layer) for _ in range(num_layers)])
-        self.num_layers, self.norm = num_layers, norm
+        super().__init__(decoder_layer, num_layers, norm)
 
     def forward(
         self,
@@ -345,9 +332,7 @@ class TransformerDecoder(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Any:
-        for layer in self.layers:
-            tgt = layer(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)
-        return tgt if self.norm is None else self.norm(tgt)
+        return self._run(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)
 
 
 class Transformer(Module):

@@ -8,7 +8,8 @@ from typing import Any
 from ... import tensors as tg
 from .. import functional as F
 from .. import init
-from ..functional.convolution import Sizes, per_axis
+from ..functional.convolution import Sizes
+from .affine import Affine, Convolution
 from .module import Module, Parameter
 
 
@@ -22,12 +23,7 @@ class Identity(Module):
         return input
 
 
-def _uniform_bias(bias: Any, fan_in: int) -> None:
-    if bias is not None and fan_in > 0:
-        init.uniform_(bias, -1 / math.sqrt(fan_in), 1 / math.sqrt(fan_in))
-
-
-class Linear(Module):
+class Linear(Affine):
     """`input @ weight.T + bias`; weight (out, in) and bias (out) start uniform within 1 / sqrt(in).
 
     >>> import tracegrad as tg
@@ -38,14 +34,7 @@ class Linear(Module):
     def __init__(self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
-        self.weight = Parameter(tg.empty(out_features, in_features, dtype=dtype))
-        self.register_parameter("bias", Parameter(tg.empty(out_features, dtype=dtype)) if bias else None)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw new starting values."""
-        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
-        _uniform_bias(self.bias, self.in_features)
+        self._make((out_features, in_features), out_features, bias, device, dtype)
 
     def forward(self, input: Any) -> Any:
         return F.linear(input, self.weight, self.bias)
@@ -62,8 +51,8 @@ class Bilinear(Module):
     ) -> None:
         super().__init__()
         self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
-        self.weight = Parameter(tg.empty(out_features, in1_features, in2_features, dtype=dtype))
-        self.register_parameter("bias", Parameter(tg.empty(out_features, dtype=dtype)) if bias else None)
+        self.weight = Parameter(tg.empty(out_features, in1_features, in2_features, dtype=dtype, device=device))
+        self.register_parameter("bias", Parameter(tg.empty(out_features, dtype=dtype, device=device)) if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -153,8 +142,8 @@ class Embedding(Module):
         return f"{self.num_embeddings}, {self.embedding_dim}{padding}"
 
 
-class _Convolution(Module):
-    axes: int
+class _Convolution(Convolution):
+    padding_modes = ("zeros", "reflect", "replicate", "circular")
 
     def __init__(
         self,
@@ -171,56 +160,24 @@ class _Convolution(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        if groups < 1 or in_channels % groups or out_channels % groups:
-            raise ValueError(
-                f"in_channels and out_channels must be divisible by groups, but they are {in_channels}, {out_channels} and {groups}"
-            )
-        name, axes = type(self).__name__, self.axes
-        self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
-        self.kernel_size, self.stride = per_axis(name, "kernel_size", kernel_size, axes), per_axis(name, "stride", stride, axes)
-        self.padding = padding if isinstance(padding, str) else per_axis(name, "padding", padding, axes)
-        self.dilation = per_axis(name, "dilation", dilation, axes)
-        if padding_mode not in ("zeros", "reflect", "replicate", "circular"):
-            raise ValueError(f"padding_mode must be one of zeros, reflect, replicate, circular, but got padding_mode='{padding_mode}'")
-        self.padding_mode = padding_mode
+        self._build((in_channels, out_channels, groups), kernel_size, stride, padding, dilation, padding_mode)
         if self.padding == "same" and any(s != 1 for s in self.stride):
             raise ValueError("padding='same' is not supported for strided convolutions")
-        self.weight = Parameter(tg.empty(out_channels, in_channels // groups, *self.kernel_size, dtype=dtype))
-        self.register_parameter("bias", Parameter(tg.empty(out_channels, dtype=dtype)) if bias else None)
-        self.reset_parameters()
+        self._make((out_channels, in_channels // groups, *self.kernel_size), out_channels, bias, device, dtype)
 
-    def reset_parameters(self) -> None:
-        """Draw new starting values."""
-        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
-        _uniform_bias(self.bias, math.prod(self.weight.shape[1:]))
-
-    def _convolved(self, function: Any, input: Any) -> Any:
+    def forward(self, input: Any) -> Any:
         padding: Any = self.padding
         if self.padding_mode != "zeros" and padding != "valid":
             sums = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size, strict=True)]
             sides = [(n // 2, n - n // 2) for n in sums] if padding == "same" else [(int(n), int(n)) for n in padding]
             input, padding = F.pad(input, [n for pair in reversed(sides) for n in pair], self.padding_mode), 0
-        return function(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
-
-    def extra_repr(self) -> str:
-        text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
-        if self.padding != (0,) * self.axes:
-            text += f", padding={self.padding}"
-        if self.dilation != (1,) * self.axes:
-            text += f", dilation={self.dilation}"
-        if self.groups != 1:
-            text += f", groups={self.groups}"
-        text = text if self.bias is not None else text + ", bias=False"
-        return text if self.padding_mode == "zeros" else text + f", padding_mode={self.padding_mode}"
+        return type(self).function(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
 
 class Conv1d(_Convolution):
     """`functional.conv1d` with a weight (out, in / groups, k) and a bias (out)."""
 
-    axes = 1
-
-    def forward(self, input: Any) -> Any:
-        return self._convolved(F.conv1d, input)
+    axes, function = 1, F.conv1d
 
 
 class Conv2d(_Convolution):
@@ -231,19 +188,13 @@ class Conv2d(_Convolution):
     (2, 4, 5, 5)
     """
 
-    axes = 2
-
-    def forward(self, input: Any) -> Any:
-        return self._convolved(F.conv2d, input)
+    axes, function = 2, F.conv2d
 
 
 class Conv3d(_Convolution):
     """`functional.conv3d` with a weight (out, in / groups, k1, k2, k3) and a bias (out)."""
 
-    axes = 3
-
-    def forward(self, input: Any) -> Any:
-        return self._convolved(F.conv3d, input)
+    axes, function = 3, F.conv3d
 
 
 class _BatchNorm(Module):
@@ -262,11 +213,11 @@ class _BatchNorm(Module):
         super().__init__()
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
-        self.register_parameter("weight", Parameter(tg.ones(num_features, dtype=dtype)) if affine else None)
-        self.register_parameter("bias", Parameter(tg.zeros(num_features, dtype=dtype)) if affine else None)
-        self.register_buffer("running_mean", tg.zeros(num_features, dtype=dtype) if track_running_stats else None)
-        self.register_buffer("running_var", tg.ones(num_features, dtype=dtype) if track_running_stats else None)
-        self.register_buffer("num_batches_tracked", tg.tensor(0) if track_running_stats else None)
+        self.register_parameter("weight", Parameter(tg.ones(num_features, dtype=dtype, device=device)) if affine else None)
+        self.register_parameter("bias", Parameter(tg.zeros(num_features, dtype=dtype, device=device)) if affine else None)
+        self.register_buffer("running_mean", tg.zeros(num_features, dtype=dtype, device=device) if track_running_stats else None)
+        self.register_buffer("running_var", tg.ones(num_features, dtype=dtype, device=device) if track_running_stats else None)
+        self.register_buffer("num_batches_tracked", tg.tensor(0, device=device) if track_running_stats else None)
 
     def reset_running_stats(self) -> None:
         """Forget what was seen."""
@@ -389,8 +340,12 @@ class LayerNorm(Module):
         super().__init__()
         self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
-        self.register_parameter("weight", Parameter(tg.ones(self.normalized_shape, dtype=dtype)) if elementwise_affine else None)
-        self.register_parameter("bias", Parameter(tg.zeros(self.normalized_shape, dtype=dtype)) if elementwise_affine and bias else None)
+        self.register_parameter(
+            "weight", Parameter(tg.ones(self.normalized_shape, dtype=dtype, device=device)) if elementwise_affine else None
+        )
+        self.register_parameter(
+            "bias", Parameter(tg.zeros(self.normalized_shape, dtype=dtype, device=device)) if elementwise_affine and bias else None
+        )
 
     def forward(self, input: Any) -> Any:
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
@@ -413,7 +368,9 @@ class RMSNorm(Module):
         super().__init__()
         self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
-        self.register_parameter("weight", Parameter(tg.ones(self.normalized_shape, dtype=dtype)) if elementwise_affine else None)
+        self.register_parameter(
+            "weight", Parameter(tg.ones(self.normalized_shape, dtype=dtype, device=device)) if elementwise_affine else None
+        )
 
     def forward(self, input: Any) -> Any:
         return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
@@ -446,8 +403,8 @@ class GroupNorm(Module):
         if num_channels % num_groups:
             raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
-        self.register_parameter("weight", Parameter(tg.ones(num_channels, dtype=dtype)) if affine else None)
-        self.register_parameter("bias", Parameter(tg.zeros(num_channels, dtype=dtype)) if affine else None)
+        self.register_parameter("weight", Parameter(tg.ones(num_channels, dtype=dtype, device=device)) if affine else None)
+        self.register_parameter("bias", Parameter(tg.zeros(num_channels, dtype=dtype, device=device)) if affine else None)
 
     def forward(self, input: Any) -> Any:
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)

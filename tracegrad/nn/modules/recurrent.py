@@ -12,7 +12,7 @@ import numpy as np
 from ... import ops
 from ... import tensors as tg
 from ...control.scan import scan
-from ...types import same, show
+from ...types import same, same_shape, show
 from .. import functional as F
 from .. import init
 from .module import Module, Parameter
@@ -50,16 +50,30 @@ def _gru(given: Any, fed_back: Any, state: Any) -> Any:
 
 
 def _fitting(what: str, x: Any, expected: tuple[Any, ...]) -> None:
-    if len(x.shape) != len(expected) or not all(same(a, b) for a, b in zip(x.shape, expected, strict=True)):
+    if not same_shape(x.shape, expected):
         raise RuntimeError(f"Expected {what} size {show(expected)}, got {list(x.shape)}")
 
 
-class RNNBase(Module):
-    """What the recurrent layers share: weights by layer and direction, and the loop over time."""
+class _Recurrent(Module):
+    """What layers and cells share: a step of so many gates, which hands on (h), or (h, c)."""
 
     gates: ClassVar[int]
     states: ClassVar[int] = 1
-    """How many values are handed from step to step: (h), or (h, c)."""
+    hidden_size: int
+
+    def step(self, given: Any, fed_back: Any, state: Any) -> Any:
+        """The next state, from the gates of the input and those of the state."""
+        raise NotImplementedError
+
+    def reset_parameters(self) -> None:
+        """Draw new starting values, uniform within 1 / sqrt(hidden_size)."""
+        bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
+        for p in self.parameters():
+            init.uniform_(p, -bound, bound)
+
+
+class RNNBase(_Recurrent):
+    """What the recurrent layers share: weights by layer and direction, and the loop over time."""
 
     def __init__(
         self,
@@ -111,12 +125,6 @@ class RNNBase(Module):
     def _suffixes(self, layer: int) -> list[str]:
         return [f"_l{layer}", f"_l{layer}_reverse"] if self.bidirectional else [f"_l{layer}"]
 
-    def reset_parameters(self) -> None:
-        """Draw new starting values, uniform within 1 / sqrt(hidden_size)."""
-        bound = 1 / math.sqrt(self.hidden_size)
-        for p in self.parameters():
-            init.uniform_(p, -bound, bound)
-
     def flatten_parameters(self) -> None:
         """Nothing: torch gathers the weights in one block of memory for a library that is not used here."""
 
@@ -126,10 +134,6 @@ class RNNBase(Module):
         kinds = ("weight_ih", "weight_hh", *(("bias_ih", "bias_hh") if self.bias else ()), *(("weight_hr",) if self.proj_size else ()))
         suffixes = [s for layer in range(self.num_layers) for s in self._suffixes(layer)]
         return [[getattr(self, kind + s) for kind in kinds] for s in suffixes]
-
-    def step(self, given: Any, fed_back: Any, state: Any) -> Any:
-        """The next state, from the gates of the input and those of the state."""
-        raise NotImplementedError
 
     def _run(self, x: Any, state: Any, suffix: str, reverse: bool) -> tuple[Any, Any]:
         """One layer in one direction: (outputs, last state) of an input (L, N, size)."""
@@ -148,6 +152,10 @@ class RNNBase(Module):
 
     def _bias(self, kind: str, suffix: str) -> Any:
         return getattr(self, kind + suffix) if self.bias else None
+
+    def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
+        output, (h,) = self._forward(input, None if hx is None else (hx,))
+        return output, h
 
     def _forward(self, input: Any, state: tuple[Any, ...] | None) -> tuple[Any, tuple[Any, ...]]:
         name, batched = type(self).__name__, len(getattr(input, "shape", ())) == 3
@@ -228,10 +236,6 @@ class RNN(RNNBase):
         super().__init__(input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, 0, device, dtype)
         self.nonlinearity = nonlinearity
 
-    def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
-        output, (h,) = self._forward(input, None if hx is None else (hx,))
-        return output, h
-
 
 class GRU(RNNBase):
     """Gated recurrent units over time; shapes as for `RNN`.
@@ -259,10 +263,6 @@ class GRU(RNNBase):
         super().__init__(input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, 0, device, dtype)
 
     step = staticmethod(_gru)
-
-    def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
-        output, (h,) = self._forward(input, None if hx is None else (hx,))
-        return output, h
 
 
 class LSTM(RNNBase):
@@ -301,12 +301,10 @@ class LSTM(RNNBase):
         return output, (h, c)
 
 
-class _Cell(Module):
+class _Cell(_Recurrent):
     """One step of a recurrent layer: input (N, input_size) or (input_size)."""
 
-    gates: ClassVar[int]
-
-    def __init__(self, input_size: int, hidden_size: int, bias: bool, device: Any, dtype: Any) -> None:
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
         rows = self.gates * hidden_size
@@ -316,13 +314,10 @@ class _Cell(Module):
             self.register_parameter(name, Parameter(tg.empty(rows, dtype=dtype, device=device)) if bias else None)
         self.reset_parameters()
 
-    def reset_parameters(self) -> None:
-        """Draw new starting values, uniform within 1 / sqrt(hidden_size)."""
-        bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
-        for p in self.parameters():
-            init.uniform_(p, -bound, bound)
+    def forward(self, input: Any, hx: Any = None) -> Any:
+        return self._next(input, None if hx is None else (hx,))[0]
 
-    def _next(self, step: Step, input: Any, state: tuple[Any, ...] | None) -> Any:
+    def _next(self, input: Any, state: tuple[Any, ...] | None) -> Any:
         name = type(self).__name__
         if len(input.shape) not in (1, 2):
             raise ValueError(f"{name}: Expected input to be 1D or 2D, got {len(input.shape)}D instead")
@@ -331,11 +326,11 @@ class _Cell(Module):
         shape = (*input.shape[:-1], self.hidden_size)
         if state is None:
             zeros = tg.zeros(*shape, dtype=input.dtype, device=self.weight_ih.device)
-            state = (zeros,) * (2 if step is _lstm else 1)
+            state = (zeros,) * self.states
         for s in state:
             _fitting("hidden", s, shape)
         given, fed_back = F.linear(input, self.weight_ih, self.bias_ih), F.linear(state[0], self.weight_hh, self.bias_hh)
-        return step(given, fed_back, state)
+        return self.step(given, fed_back, state)
 
     def extra_repr(self) -> str:
         text = f"{self.input_size}, {self.hidden_size}"
@@ -350,12 +345,9 @@ class RNNCell(_Cell):
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh", device: Any = None, dtype: Any = None
     ) -> None:
-        self.step = _elman(nonlinearity)
+        self.step = _elman(nonlinearity)  # type: ignore[method-assign, assignment]
         super().__init__(input_size, hidden_size, bias, device, dtype)
         self.nonlinearity = nonlinearity
-
-    def forward(self, input: Any, hx: Any = None) -> Any:
-        return self._next(self.step, input, None if hx is None else (hx,))[0]
 
     def extra_repr(self) -> str:
         return super().extra_repr() + (f", nonlinearity={self.nonlinearity}" if self.nonlinearity != "tanh" else "")
@@ -365,12 +357,7 @@ class GRUCell(_Cell):
     """One step of `GRU`: h' of an input and h."""
 
     gates = 3
-
-    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
-        super().__init__(input_size, hidden_size, bias, device, dtype)
-
-    def forward(self, input: Any, hx: Any = None) -> Any:
-        return self._next(_gru, input, None if hx is None else (hx,))[0]
+    step = staticmethod(_gru)
 
 
 class LSTMCell(_Cell):
@@ -383,12 +370,11 @@ class LSTMCell(_Cell):
     """
 
     gates = 4
-
-    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
-        super().__init__(input_size, hidden_size, bias, device, dtype)
+    states = 2
+    step = staticmethod(_lstm)
 
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
-        h, c = self._next(_lstm, input, None if hx is None else tuple(hx))
+        h, c = self._next(input, None if hx is None else tuple(hx))
         return h, c
 
 

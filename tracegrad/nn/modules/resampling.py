@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, ClassVar
 
-from ... import tensors as tg
 from .. import functional as F
-from .. import init
 from ..functional.convolution import Sizes, per_axis
 from .activation import _Fixed
-from .layers import _uniform_bias
-from .module import Module, Parameter
+from .affine import Convolution
+from .module import Module
 
 
-class _Transposed(Module):
-    axes: ClassVar[int]
-    function: ClassVar[Any]
+class _Transposed(Convolution):
+    padding_modes = ("zeros",)
 
     def __init__(
         self,
@@ -34,25 +30,9 @@ class _Transposed(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        name, axes = type(self).__name__, self.axes
-        if padding_mode != "zeros":
-            raise ValueError(f'Only "zeros" padding mode is supported for {name}')
-        if groups < 1 or in_channels % groups or out_channels % groups:
-            raise ValueError(
-                f"in_channels and out_channels must be divisible by groups, but they are {in_channels}, {out_channels} and {groups}"
-            )
-        self.in_channels, self.out_channels, self.groups, self.padding_mode = in_channels, out_channels, groups, padding_mode
-        self.kernel_size, self.stride = per_axis(name, "kernel_size", kernel_size, axes), per_axis(name, "stride", stride, axes)
-        self.padding, self.dilation = per_axis(name, "padding", padding, axes), per_axis(name, "dilation", dilation, axes)
-        self.output_padding = per_axis(name, "output_padding", output_padding, axes)
-        self.weight = Parameter(tg.empty(in_channels, out_channels // groups, *self.kernel_size, dtype=dtype, device=device))
-        self.register_parameter("bias", Parameter(tg.empty(out_channels, dtype=dtype, device=device)) if bias else None)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw new starting values."""
-        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
-        _uniform_bias(self.bias, math.prod(self.weight.shape[1:]))
+        self._build((in_channels, out_channels, groups), kernel_size, stride, padding, dilation, padding_mode)
+        self.output_padding = per_axis(type(self).__name__, "output_padding", output_padding, self.axes)
+        self._make((in_channels, out_channels // groups, *self.kernel_size), out_channels, bias, device, dtype)
 
     def _more(self, input: Any, output_size: Any) -> tuple[int, ...]:
         """The output padding that gives `output_size`."""
@@ -73,14 +53,6 @@ class _Transposed(Module):
     def forward(self, input: Any, output_size: Any = None) -> Any:
         more = self._more(input, output_size)
         return type(self).function(input, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation)
-
-    def extra_repr(self) -> str:
-        text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
-        zeros, ones = (0,) * self.axes, (1,) * self.axes
-        for name, usual in (("padding", zeros), ("dilation", ones), ("output_padding", zeros), ("groups", 1)):
-            if getattr(self, name) != usual:
-                text += f", {name}={getattr(self, name)}"
-        return text if self.bias is not None else text + ", bias=False"
 
 
 class ConvTranspose1d(_Transposed):
