@@ -54,6 +54,8 @@ class Literal:
 
     value: bool | int | float | complex
     dtype: np.dtype
+    absent: bool = field(default=False, compare=False)
+    """Whether it stands where there is nothing: a sum leaves it out, and so keeps the sign of a zero."""
 
 
 @dataclass(frozen=True)

@@ -81,6 +81,8 @@ class Piecewise:
     """
 
     boxes: Callable[[tuple[tuple[Int, ...], ...], tuple[Int, ...], dict[str, Any]], tuple[Box, ...]]
+    absent: Callable[[dict[str, Any]], bool] = lambda params: False
+    """Whether, with these parameters, an element in no box is no number at all, so that adding it adds nothing."""
 
 
 @dataclass(frozen=True)

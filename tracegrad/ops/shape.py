@@ -292,7 +292,7 @@ slice_op = linear(
     "slice",
     evaluate=_slice_evaluate,
     infer=lambda x, *, start, size, step: (ArrayType(x.type.dtype, tuple(size)),),
-    adjoint=lambda ct, *, start, step, like: embed(ct, like.shape, start, step),
+    adjoint=lambda ct, *, start, step, like: embed(ct, like.shape, start, step, absent=True),
     batch=_slice_batch,
     lowering=lower.View(
         lambda index, i, o, params: tuple(b + k * s for b, k, s in zip(params["start"], index, params["step"], strict=True))
@@ -315,7 +315,7 @@ select_op = linear(
     "select",
     evaluate=lambda x, *, start, size, step, shape: slice_op.evaluate(x, start=start, size=size, step=step).reshape(shape),
     infer=lambda x, *, start, size, step, shape: (ArrayType(x.type.dtype, tuple(shape)),),
-    adjoint=lambda ct, *, start, size, step, like: embed(reshape(ct, size), like.shape, start, step),
+    adjoint=lambda ct, *, start, size, step, like: embed(reshape(ct, size), like.shape, start, step, absent=True),
     batch=_select_batch,
     composed=_select_composed,
     view=True,
@@ -341,7 +341,7 @@ def cut(x: Any, axis: int, start: Int, size: Int, step: int = 1) -> Any:
     )
 
 
-def _embed_evaluate(x: Any, *, shape: Shape, start: Shape) -> Any:
+def _embed_evaluate(x: Any, *, shape: Shape, start: Shape, absent: bool) -> Any:
     x = np.asarray(x)
     out = np.zeros(shape, x.dtype)
     out[tuple([slice(b, b + n) for b, n in zip(start, x.shape, strict=True)])] = x
@@ -354,25 +354,28 @@ def _embed_boxes(in_shapes: Any, out_shape: Shape, params: dict[str, Any]) -> tu
     return (lower.Box(start, hi, 0, lambda index: tuple(i - b for i, b in zip(index, start, strict=True))),)
 
 
-def _embed_batch(values: Any, axes: Any, n: Int, *, shape: Shape, start: Shape) -> Any:
-    return [bind(embed_op, [front(values[0], axes[0])], {"shape": (n, *shape), "start": (0, *start)})], [0]
+def _embed_batch(values: Any, axes: Any, n: Int, *, shape: Shape, start: Shape, absent: bool) -> Any:
+    return [bind(embed_op, [front(values[0], axes[0])], {"shape": (n, *shape), "start": (0, *start), "absent": absent})], [0]
 
 
 embed_op = linear(
     "embed",
     evaluate=_embed_evaluate,
-    infer=lambda x, *, shape, start: (ArrayType(x.type.dtype, tuple(shape)),),
+    infer=lambda x, *, shape, start, absent: (ArrayType(x.type.dtype, tuple(shape)),),
     adjoint=lambda ct, *, start, like: slice_array(ct, start, like.shape, (1,) * len(start)),
     batch=_embed_batch,
-    lowering=lower.Piecewise(_embed_boxes),
-    doc="Zeros of `shape` with x from `start` on: the adjoint of a slice.",
+    lowering=lower.Piecewise(_embed_boxes, absent=lambda params: bool(params["absent"])),
+    doc="Zeros of `shape` with x from `start` on. Where they are `absent`, as in the adjoint of a slice, adding one adds nothing.",
 )
 
 
-def embed(x: Any, shape: Sequence[Int], start: Sequence[Int], step: Sequence[int] | None = None) -> Any:
-    """Zeros of `shape`, with `out[start + i * step] = x[i]`."""
+def embed(x: Any, shape: Sequence[Int], start: Sequence[Int], step: Sequence[int] | None = None, absent: bool = False) -> Any:
+    """Zeros of `shape`, with `out[start + i * step] = x[i]`.
+
+    Where the zeros are `absent`, as in adjoints, a compiled sum leaves them out: -0.0 plus one of them stays -0.0.
+    """
     if step is None or all(s == 1 for s in step):
-        return bind(embed_op, [x], {"shape": tuple(shape), "start": tuple(start)})
+        return bind(embed_op, [x], {"shape": tuple(shape), "start": tuple(start), "absent": absent})
     # Other steps are built from unit ones: reverse for negative steps, spread by padding a new axis behind each element.
     begin = list(start)
     for axis, s in enumerate(step):
@@ -383,10 +386,10 @@ def embed(x: Any, shape: Sequence[Int], start: Sequence[Int], step: Sequence[int
         if abs(s) > 1 and not same(size, 0):
             old = shape_of(x)
             spread = expand_dims(x, axis + 1)
-            padded = bind(embed_op, [spread], {"shape": (*old[: axis + 1], abs(s), *old[axis + 1 :]), "start": (0,) * (len(old) + 1)})
+            padded = embed(spread, (*old[: axis + 1], abs(s), *old[axis + 1 :]), (0,) * (len(old) + 1), absent=absent)
             flat = reshape(padded, (*old[:axis], size * abs(s), *old[axis + 1 :]))
             x = slice_array(flat, (0,) * len(old), (*old[:axis], (size - 1) * abs(s) + 1, *old[axis + 1 :]), (1,) * len(old))
-    return bind(embed_op, [x], {"shape": tuple(shape), "start": tuple(b if n != 0 else 0 for b, n in zip(begin, shape_of(x), strict=True))})
+    return embed(x, shape, [b if n != 0 else 0 for b, n in zip(begin, shape_of(x), strict=True)], absent=absent)
 
 
 def flip(x: Any, axis: int | Sequence[int] | None = None) -> Any:

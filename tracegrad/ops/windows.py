@@ -38,7 +38,7 @@ def _shear_adjoint(ct: Any, *, axis: int, along: int, slope: int, start: Int, li
     reach = slope * (rows - 1)
     before = start + (reach if slope > 0 else 0)
     shape[along] = length + (reach if slope > 0 else -reach)
-    padded = embed(ct, shape, [before if k == along else 0 for k in range(len(shape))])
+    padded = embed(ct, shape, [before if k == along else 0 for k in range(len(shape))], absent=True)
     return _shear(padded, axis, along, -slope, before - start, length)
 
 
@@ -91,11 +91,10 @@ def overlap(x: Any, axis: int, length: Int, step: int = 1, dilation: int = 1) ->
     reach = length - dilation * (size - 1)
     whole = (*shape[: axis + 1], reach, *shape[axis + 2 :])
     if step != 1:
-        x = embed(x, whole, [0] * len(shape), [step if k == axis + 1 else 1 for k in range(len(shape))])
+        x = embed(x, whole, [0] * len(shape), [step if k == axis + 1 else 1 for k in range(len(shape))], absent=True)
     before = dilation * (size - 1)
-    padded = embed(
-        x, (*shape[: axis + 1], reach + 2 * before, *shape[axis + 2 :]), [before if k == axis + 1 else 0 for k in range(len(shape))]
-    )
+    around = (*shape[: axis + 1], reach + 2 * before, *shape[axis + 2 :])
+    padded = embed(x, around, [before if k == axis + 1 else 0 for k in range(len(shape))], absent=True)
     return sum_axes(_shear(padded, axis, axis + 1, -dilation, before, length), (axis,))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -18,7 +18,7 @@ import numpy as np
 
 from .._codegen import integers, kernel, lowering, traversal
 from ..ir.graph import Atom, Literal, Node, Var
-from ..ops.arithmetic import sub_op
+from ..ops.arithmetic import add_op, sub_op
 from ..types import Int, Shape
 from .bounds import divides, nonnegative, reshape_index
 from .counts import counted_by
@@ -100,7 +100,7 @@ def converted(value: kernel.Expression, dtype: np.dtype[Any]) -> kernel.Expressi
         return value
     if isinstance(value, kernel.Literal):
         number = np.asarray(value.value).astype(dtype) if dtype.kind in "fc" or isinstance(value.value, bool) else value.value
-        return kernel.Literal(number.item() if isinstance(number, np.ndarray) else number, dtype)
+        return kernel.Literal(number.item() if isinstance(number, np.ndarray) else number, dtype, value.absent)
     code = "{x} != 0" if dtype.kind == "b" else "{x}"
     return kernel.Apply(code, (("x", value),), dtype)
 
@@ -288,10 +288,9 @@ class Emitter:
             at = aligned(index, atom.type.shape)
             value = yield atom, at
             arguments.append((name, converted(value, dtype)))
-        if node.op.name == "add":
-            # Nothing is added where the adjoint of a slice has nothing.
-            for k, atom in enumerate(node.inputs):
-                if isinstance(atom, Var) and self.made_by(atom) in ("embed", "add") and arguments[k][1] == kernel.Literal(0, dtypes[k]):
+        if node.op is add_op:
+            for k, (_, value) in enumerate(arguments):
+                if isinstance(value, kernel.Literal) and value.absent:
                     return arguments[1 - k][1]
         number = counted_by(node.op.name, [x for _, x in arguments]) if var.type.dtype == INT64 else None
         if number is not None:
@@ -306,9 +305,6 @@ class Emitter:
         if counted and dtype != INT64:
             value = kernel.Apply("{x}", (("x", kernel.Apply(code, tuple(arguments), INT64)),), dtype)
         return self.shared(node, var, value)
-
-    def made_by(self, var: Var) -> str:
-        return self.definitions[var][0].op.name if var in self.definitions else ""
 
     def shared(self, node: Node, var: Var, value: kernel.Expression) -> kernel.Name:
         """A name for the value, the one it has already where it is computed from the same names."""
@@ -384,7 +380,7 @@ class Emitter:
             if known is None:
                 possible.append((box, unknown))
         dtype = var.type.dtype
-        zero = nothing(dtype)
+        zero = replace(nothing(dtype), absent=rule.absent(node.params))
         if not possible:
             return zero
         if self.probe is not None:

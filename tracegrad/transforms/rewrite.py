@@ -196,9 +196,9 @@ def _rule_double(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | No
     if name == "embed":
         if inputs[0].type.shape == node.outputs[0].type.shape:
             return inputs[0]
-        if inner:
+        if inner and inner.params["absent"] == node.params["absent"]:
             start = tuple(a + b for a, b in zip(inner.params["start"], node.params["start"], strict=True))
-            return b.emit(node.op, inner.inputs, {"shape": node.params["shape"], "start": start}, node)
+            return b.emit(node.op, inner.inputs, {**node.params, "start": start}, node)
     return None
 
 
