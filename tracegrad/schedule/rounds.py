@@ -42,6 +42,30 @@ Part: TypeAlias = Run | Rounds | kernel.Statement
 """A statement by itself is one for all items at once."""
 
 
+@dataclass
+class Level:
+    """What is being written of a body: its parts, and which items take part in them."""
+
+    mask: kernel.Expression | None
+    again: bool
+    """Whether they are gone through more than once."""
+    parts: list[Part] = field(default_factory=list)
+    longest: dict[Int, tuple[Int, kernel.Load]] = field(default_factory=dict)
+    """Of integers that each item has for itself: the largest, and where each is."""
+
+    @property
+    def run(self) -> Run:
+        """The run that is being written."""
+        if not self.parts or not isinstance(self.parts[-1], Run):
+            self.parts.append(Run(self.mask, self.again))
+        assert isinstance(self.parts[-1], Run)
+        return self.parts[-1]
+
+    def before(self, s: kernel.Statement) -> None:
+        """A statement for all items, which does not depend on the run that is being written."""
+        self.parts.insert(len(self.parts) - (1 if self.parts and isinstance(self.parts[-1], Run) else 0), s)
+
+
 class UnfitError(Exception):
     """Items that cannot go side by side, or would gain nothing by it."""
 
@@ -74,42 +98,40 @@ class Split:
         """The names that follow from the number of a pass, and from which."""
         self.tapes: dict[str, set[str]] = {}
         """What grows, and by the numbers of which passes: at its place for a pass, nothing of an item is lost that takes no part in it."""
-        self.known: dict[tuple[int, Int], tuple[Int, kernel.Load]] = {}
-        self.parts = self.split(_distinct(loop.body, fresh, set()), None, False)
+        self.parts = self.split(loop.body, Level(None, False))
         if not any(isinstance(p, Rounds) for p in self.parts):
             raise UnfitError
 
-    def split(self, body: Sequence[kernel.Statement], mask: kernel.Expression | None, again: bool) -> list[Part]:
-        parts: list[Part] = []
+    def split(self, body: Sequence[kernel.Statement], level: Level) -> list[Part]:
         zeros: set[str] = set()
         """The counters that are 0 here."""
         for s in body:
             match s:
                 case kernel.While() | kernel.Loop():
                     if isinstance(s, kernel.While):
-                        self.going(parts, s, mask, again, zeros)
+                        self.going(level, s, zeros)
                     else:
-                        self.counted(parts, s, mask, again)
+                        self.counted(level, s)
                     zeros = zeros - {t.buffer for t in traversal.within(s.body) if isinstance(t, kernel.Store)}
                 case kernel.Allocate(name, dtype, shape):
-                    longest = tuple(self.longest(parts, n, mask, again)[0] if self.varies(n) else n for n in shape)
-                    _before(parts, kernel.Allocate(name, dtype, longest))
+                    longest = tuple(self.longest(level, n)[0] if self.varies(n) else n for n in shape)
+                    level.before(kernel.Allocate(name, dtype, longest))
                 case kernel.Grow(name, length):
                     if self.varies(length):
                         raise UnfitError
                     self.tapes[name] = self.origin(length)
-                    _before(parts, s)
+                    level.before(s)
                 case kernel.Let(name, value) if not self.varies(value):
                     self.common.add(name)
                     self.origins[name] = self.origin(value)
-                    _before(parts, s)
+                    level.before(s)
                 case _:
                     if isinstance(s, (kernel.Let, kernel.Declare)):
                         self.varying.add(s.name)
                     if isinstance(s, kernel.Store):
                         zeros = zeros | {s.buffer} if s.value == ZERO and s.combine is None else zeros - {s.buffer}
-                    _run(parts, mask, again).body.append(s)
-        return parts
+                    level.run.body.append(s)
+        return level.parts
 
     def origin(self, e: Any) -> set[str]:
         return set().union(*[self.origins.get(name, {name}) for name in names_in(e)])
@@ -121,10 +143,10 @@ class Split:
         mentions(e, names, buffers)
         return bool(buffers or names & self.varying)
 
-    def total(self, parts: list[Part], hint: str, value: kernel.Literal) -> kernel.Name:
+    def total(self, level: Level, hint: str, value: kernel.Literal) -> kernel.Name:
         name = self.fresh(hint)
         self.totals.add(name)
-        _before(parts, kernel.Declare(name, value))
+        level.before(kernel.Declare(name, value))
         return kernel.Name(name, value.dtype)
 
     def flag(self, hint: str, dtype: Any) -> kernel.Load:
@@ -132,32 +154,31 @@ class Split:
         self.flags[name] = dtype
         return flag_at(name, dtype)
 
-    def going(self, parts: list[Part], loop: kernel.While, mask: kernel.Expression | None, again: bool, zeros: set[str]) -> None:
+    def going(self, level: Level, loop: kernel.While, zeros: set[str]) -> None:
         """Passes as long as one item goes on."""
         alive = self.flag("alive", BOOL)
-        some, passed = self.total(parts, "some", FALSE), self.total(parts, "passed", ZERO)
+        some, passed = self.total(level, "some", FALSE), self.total(level, "passed", ZERO)
 
-        def ask(run: Run, mask: kernel.Expression | None) -> None:
-            goes = loop.condition if mask is None else kernel.Apply("{x} & {y}", (("x", loop.condition), ("y", mask)), BOOL)
-            run.body += [kernel.Store(alive.buffer, alive.index, goes), kernel.Update(some.name, alive, "or")]
+        def ask(at: Level) -> None:
+            goes = loop.condition if at.mask is None else kernel.Apply("{x} & {y}", (("x", loop.condition), ("y", at.mask)), BOOL)
+            at.run.body += [kernel.Store(alive.buffer, alive.index, goes), kernel.Update(some.name, alive, "or")]
 
-        ask(_run(parts, mask, again), mask)
-        inner = self.split(_with_passes(loop.body, passed, zeros), alive, True)
-        ask(_run(inner, alive, True), alive)
-        # No list is made anew: `known` tells them apart.
-        inner.insert(0, kernel.Update(some.name, FALSE, None))
-        inner.append(kernel.Update(passed.name, ONE, "add"))
-        parts.append(Rounds(kernel.While(some, ()), inner))
+        ask(level)
+        inner = Level(alive, True)
+        self.split(_with_passes(loop.body, passed, zeros), inner)
+        ask(inner)
+        parts = [kernel.Update(some.name, FALSE, None), *inner.parts, kernel.Update(passed.name, ONE, "add")]
+        level.parts.append(Rounds(kernel.While(some, ()), parts))
 
-    def counted(self, parts: list[Part], loop: kernel.Loop, mask: kernel.Expression | None, again: bool) -> None:
+    def counted(self, level: Level, loop: kernel.Loop) -> None:
         """Passes for the item that has most of them."""
         if not self.varies(loop.hi) and not self.varies(loop.lo):
             self.common.add(loop.index)
-            parts.append(Rounds(replace(loop, body=(), sequential=True), self.split(loop.body, mask, True)))
+            level.parts.append(Rounds(replace(loop, body=(), sequential=True), self.split(loop.body, Level(level.mask, True))))
             return
         if loop.lo != 0:
             raise UnfitError
-        most, trips = self.longest(parts, loop.hi, mask, again)
+        most, trips = self.longest(level, loop.hi)
         index = self.fresh(loop.index)
         self.common.add(index)
         upwards = integers.symbol(index)
@@ -167,7 +188,7 @@ class Split:
         place, given = min(choices, key=lambda c: self.apart(loop.body, c[1]))
         takes_part = kernel.Apply("{x} < {y}", (("x", kernel.Index(place)), ("y", trips)), BOOL)
         body = traversal.mapped(loop.body, lambda e: integers.substitute(e, given) if isinstance(e, integers.Integer) else e)
-        parts.append(Rounds(kernel.Loop(index, 0, most, (), True), self.split(body, takes_part, True)))
+        level.parts.append(Rounds(kernel.Loop(index, 0, most, (), True), self.split(body, Level(takes_part, True))))
 
     def apart(self, body: Sequence[kernel.Statement], given: Mapping[str, Int]) -> int:
         """How many accesses to memory are at places that each item has for itself."""
@@ -178,51 +199,24 @@ class Split:
             count += sum(bool(names & (self.varying - {self.item})) for names in found)
         return count
 
-    def longest(self, parts: list[Part], n: Int, mask: kernel.Expression | None, again: bool) -> tuple[Int, kernel.Load]:
+    def longest(self, level: Level, n: Int) -> tuple[Int, kernel.Load]:
         """The largest value of an integer among the items that take part, and where the value of each is: 0 for the others."""
-        key = id(parts), n
-        if key not in self.known:
-            mine, trips, most = self.fresh("mine"), self.flag("trips", kernel.INT64), self.total(parts, "most", ZERO)
+        if n not in level.longest:
+            mine, trips, most = self.fresh("mine"), self.flag("trips", kernel.INT64), self.total(level, "most", ZERO)
             self.varying.add(mine)
             value: kernel.Expression = kernel.Name(mine, kernel.INT64)
-            if mask is not None:
-                value = kernel.Apply("{x} if {on} else 0", (("x", value), ("on", mask)), kernel.INT64)
-            _run(parts, mask, again).body += [
+            if level.mask is not None:
+                value = kernel.Apply("{x} if {on} else 0", (("x", value), ("on", level.mask)), kernel.INT64)
+            level.run.body += [
                 kernel.Let(mine, kernel.Index(n)),
                 kernel.Store(trips.buffer, trips.index, value),
                 kernel.Update(most.name, trips, "max"),
             ]
             longest = self.fresh("longest")
             self.common.add(longest)
-            parts.append(kernel.Let(longest, kernel.Apply("index({x})", (("x", most),), INTP)))
-            self.known[key] = integers.symbol(longest), trips
-        return self.known[key]
-
-
-def _distinct(body: Sequence[kernel.Statement], fresh: Callable[[str], str], made: set[str]) -> tuple[kernel.Statement, ...]:
-    """The statements with each name made once: two graphs of which one is the other's derivative call a size the same."""
-    result = list(body)
-    for k in range(len(result)):
-        if isinstance(s := result[k], kernel.Let):
-            name = s.name
-            if name in made:
-                result[k:] = traversal.renamed(result[k:], s.name, name := fresh(s.name))
-            made.add(name)
-        result[k] = traversal.with_bodies(result[k], lambda inner: _distinct(inner, fresh, made))
-    return tuple(result)
-
-
-def _run(parts: list[Part], mask: kernel.Expression | None, again: bool) -> Run:
-    """The run that is being written."""
-    if not parts or not isinstance(parts[-1], Run):
-        parts.append(Run(mask, again))
-    assert isinstance(parts[-1], Run)
-    return parts[-1]
-
-
-def _before(parts: list[Part], s: kernel.Statement) -> None:
-    """A statement for all items, which does not depend on the run that is being written."""
-    parts.insert(len(parts) - (1 if parts and isinstance(parts[-1], Run) else 0), s)
+            level.parts.append(kernel.Let(longest, kernel.Apply("index({x})", (("x", most),), INTP)))
+            level.longest[n] = integers.symbol(longest), trips
+        return level.longest[n]
 
 
 def _with_passes(body: Sequence[kernel.Statement], passed: kernel.Name, zeros: set[str]) -> list[kernel.Statement]:
