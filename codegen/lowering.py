@@ -156,4 +156,7 @@ class Region:
     kind: str
 
 
+SCAN, WHILE, SWITCH, SIZED, TAPED, BLOCK = map(Region, ("scan", "while", "switch", "sized", "taped", "block"))
+"""All kinds of regions: `op.lowering is SCAN` asks whether a node is such a loop."""
+
 Lowering: TypeAlias = Pointwise | Reduce | ArgReduce | Scan | View | Piecewise | Gather | Scatter | Library | Kernel | Region

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -132,3 +135,59 @@ def test_operations_on_integers_commute() -> None:
     for op in ALL_OPS:
         if op.commutes and len(op.inputs) == 2:
             assert equal(op.evaluate(x, y), op.evaluate(y, x)), op
+
+
+# --- nobody asks for names ---------------------------------------------------------------------------------------------------------------
+
+BY_NAME = {
+    "tracegrad/autograd/names.py": "a dictionary from our words to torch's",
+}
+
+
+def _asks(tree: ast.AST) -> Iterator[int]:
+    """Lines in which the name of an operation is compared, matched or looked up."""
+
+    def is_name(x: ast.AST) -> bool:
+        if isinstance(x, ast.Call):
+            return is_name(x.func)
+        if not isinstance(x, ast.Attribute):
+            return False
+        owner = x.value
+        ours = (isinstance(owner, ast.Attribute) and owner.attr in ("op", "operation")) or (
+            isinstance(owner, ast.Name) and owner.id == "op"
+        )
+        return (x.attr == "name" and ours) or is_name(x.value)
+
+    for node in ast.walk(tree):
+        asked: list[ast.AST] = []
+        if isinstance(node, ast.Compare):
+            asked = [node.left, *node.comparators]
+        elif isinstance(node, ast.Match):
+            asked = [node.subject]
+        elif isinstance(node, ast.Subscript):
+            asked = [node.slice]
+        elif isinstance(node, ast.Call):
+            looks_up = isinstance(node.func, ast.Attribute) and node.func.attr == "get"
+            asked = [node.func, *(node.args if looks_up else ())]
+        if any(map(is_name, asked)):
+            yield node.lineno
+
+
+def test_nobody_asks_for_the_name_of_an_operation() -> None:
+    """What is to be known of an operation is a fact on it, or a comparison with the operation itself."""
+    root = Path(tg.__file__).parent
+    found: dict[str, list[int]] = {}
+    for path in [*root.rglob("*.py"), *(root.parent / "codegen").rglob("*.py")]:
+        lines = list(_asks(ast.parse(path.read_text())))
+        if lines:
+            found[path.relative_to(root.parent).as_posix()] = lines
+    assert set(found) == set(BY_NAME), found
+
+
+def test_words_of_torch_are_those_of_operations() -> None:
+    from tracegrad.autograd import names
+
+    x = tg.ones(2, 2, requires_grad=True)
+    known = {op.name for op in ALL_OPS} | {x.unbind()[0].grad_fn.op.name, x.diagonal().grad_fn.op.name}
+    tables = (names.TITLES, names.ON_STACKS, names.OVERLOADS, names.INPUTS, names.RESULTS, names.SIZED, names.CONSTANTS)
+    assert {word for table in tables for word in table} <= known

@@ -164,6 +164,7 @@ once_op = elementwise(
     partials=(_refuse,),
     result="promote",
     parity=odd,
+    passes=0,
     doc="The value; no derivative of it is known.",
 )
 

@@ -1,6 +1,7 @@
 """What torch's users call nodes and what nodes have saved: `MulBackward0`, `_saved_self`.
 
-Both follow from the operation; tables hold the words that torch says differently.
+Both follow from the operation; tables hold the words that torch says differently. They are a dictionary, from our words to torch's, hence by
+name: some of the operations are defined above this module.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ import numpy as np
 from ..ir.dispatch import Value
 from ..ir.op import Op
 from ..ops import OPS
+from ..ops.powers import pow_op
+from ..ops.products import matmul_op
+from ..ops.shape import reshape_op
 from .hooks import FACE, boxed
 from .saved import FREED, Packed, packed, unpack, unpack_result
 
@@ -23,7 +27,6 @@ TITLES = {
     "broadcast_to": "Expand",
     "concatenate": "Cat",
     "convert": "ToCopy",
-    "absolute": "Abs",
     "square": "Pow",
     "integer_pow": "Pow",
     "inverse_pow": "Pow",
@@ -32,12 +35,9 @@ TITLES = {
     "identity": "Alias",
     "log1p": "Log1P",
     "mod": "Remainder",
-    "take": "IndexSelect",
     "gather": "Index",
-    "scatter": "IndexPut",
     "clip_min": "Clamp",
     "clip_max": "Clamp",
-    "clip": "Clamp",
     "solve": "LinalgSolveEx",
     "triangular_solve": "LinalgSolveTriangular",
     "inv": "LinalgInvEx",
@@ -65,9 +65,9 @@ def title_of(name: str) -> str:
 def name_of_node(node: Any) -> str:
     """The name of a node after its operation; the number tells which of several forms of the operation it was, as torch counts them."""
     op: Op = node.op
-    if op.name == "matmul":
+    if op is matmul_op:
         return f"{PRODUCTS[min(len(node.shape), 3)]}Backward0"
-    if op.name == "reshape":
+    if op is reshape_op:
         # What computes on stacks of matrices got a stack of one.
         producer, nr = node.edges[0]
         inner: Op | None = getattr(producer, "op", None)
@@ -126,7 +126,7 @@ RESULTS = {
 """The words for results where they are not `result`."""
 
 
-SIZED = frozenset(("sum", "mean", "reshape", "broadcast_to", "slice", "select", "gather", "diagonal", "pieces"))
+SIZED = dict.fromkeys(("sum", "mean", "reshape", "broadcast_to", "slice", "select", "gather", "diagonal", "pieces"), True)
 """Operations whose nodes tell the sizes of their input."""
 
 
@@ -138,8 +138,9 @@ def _shape(node: Any) -> tuple[Any, ...]:
 
 def input_words(op: Op) -> tuple[str, ...]:
     """What torch calls the inputs."""
-    if op.name in INPUTS:
-        return INPUTS[op.name]
+    known = INPUTS.get(op.name)
+    if known is not None:
+        return known
     first = ("self",) if not op.variadic else (op.inputs[0],)
     return (*first, *["other" if n in ("x", "y") else n for n in op.inputs[1:]])[: len(op.inputs)]
 
@@ -189,8 +190,9 @@ CONSTANTS: dict[str, Callable[[Any], dict[str, Any]]] = {
 
 def constants(node: Any) -> dict[str, Any]:
     """What a node knows besides tensors, by torch's words."""
-    found = CONSTANTS[node.op.name](node) if node.op.name in CONSTANTS else {}
-    return {**found, "self_sym_sizes": _shape(node)} if node.op.name in SIZED else found
+    of = CONSTANTS.get(node.op.name)
+    found = {} if of is None else of(node)
+    return {**found, "self_sym_sizes": _shape(node)} if SIZED.get(node.op.name) else found
 
 
 @cache
@@ -241,7 +243,7 @@ def saved_value(word: str, node: Any) -> Any:
     if place is not None:
         value = read(node, place)
         # torch keeps numbers beside tensors as tensors, but exponents and bounds as they are.
-        return value if isinstance(value, Value) or word not in ("self", "other") or node.op.name == "pow" else FACE[0](np.asarray(value))
+        return value if isinstance(value, Value) or word not in ("self", "other") or node.op is pow_op else FACE[0](np.asarray(value))
     if word in (known := constants(node)):
         return known[word]
     if word in readable(node.op):

@@ -18,6 +18,7 @@ from ..ir.contents import SMALL
 from ..ir.dispatch import NO_PARAMS, SPECIAL, STATE, Value
 from ..ir.op import Op
 from ..ir.operands import NUMBERS, STRANGE
+from ..ops.arithmetic import sub_op
 from .hooks import FACE
 from .lent import lend
 from .mode import OFF, RECORDS
@@ -58,7 +59,7 @@ def _blank(name: str, slots: dict[str, Any]) -> list[str]:
 fresh = _maker()
 """`fresh(face, data)`: a box of an ndarray, without history, in a third of the time that the class takes when it is called."""
 
-REFLECTED = {"sub": "RsubBackward1"}
+REFLECTED = {sub_op: "RsubBackward1"}
 """How torch calls an operation on a number and a tensor, where it is not what it calls it on two tensors."""
 
 
@@ -186,8 +187,8 @@ def _text(op: Op, wanted: Sequence[int], swapped: bool) -> list[str]:
             if plan.outputs:
                 put(depth, "if face is Tensor:", "    box._versions = counter = Versions((0, 0, 1))", "    node.counters = [counter]")
         # After its edges, which may have numbered leaves: consumers have higher numbers.
-        if swapped and op.name in REFLECTED:
-            put(2, "if type(x0) is int or type(x0) is float:", f"    node.title = {REFLECTED[op.name]!r}")
+        if swapped and op in REFLECTED:
+            put(2, "if type(x0) is int or type(x0) is float:", f"    node.title = {REFLECTED[op]!r}")
         put(2, "node._order = next_number()", "box._grad_fn = node", "box._requires_grad = True")
     if op.view:
         # As `_viewed` does it where NumPy has made a view of storage that may be written.

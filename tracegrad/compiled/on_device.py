@@ -85,7 +85,7 @@ def apply(op: Op, inputs: Sequence[Any], data: Sequence[Any], params: dict[str, 
         with set_grad_enabled(False):
             return op.evaluate(*[boxed(x.face, x._data) if isinstance(x, Value) else x for x in inputs], **params)
     made = one_operation(op, data, params)
-    outs = run(made.graph, [*[x for x, given in zip(data, made.given, strict=True) if given], *made.constants], device)
+    outs = run(made.graph, [*data, *made.constants], device)
     return outs[0] if op.outputs == 1 else tuple(outs)
 
 
@@ -110,10 +110,9 @@ def operands(graph: Graph, values: Sequence[Any], arguments: int, device: Device
 
 
 class OneOperation(NamedTuple):
-    """A graph of one operation; `given` tells which operands are its inputs, and `constants` are further ones."""
+    """A graph of one operation on its operands; `constants` are further inputs."""
 
     graph: Graph
-    given: tuple[bool, ...]
     constants: tuple[Any, ...]
     pattern: tuple[Shape, ...]
 
@@ -127,16 +126,14 @@ _LOCK = locks.lock()
 def one_operation(op: Op, data: Sequence[Any], params: dict[str, Any]) -> OneOperation:
     """The graph of an operation on operands like these: with symbols for sizes from the second shape on, where the operation can be traced
     so."""
-    # A number is an input, so that another one needs no new program; but powers with whole exponents are products.
-    given = tuple([op.name != "power" or hasattr(x, "dtype") for x in data])
-    types = tuple([_type(x) for x, g in zip(data, given, strict=True) if g])
-    literals = tuple([x for x, g in zip(data, given, strict=True) if not g])
+    # A number is an input, so that another one needs no new program.
+    types = tuple(map(_type, data))
     try:
-        what = (op, tuple(sorted(params.items())), given, literals, tuple(map(type, literals)))
+        what = (op, tuple(sorted(params.items())))
         key = (what, types)
         found = _KNOWN.get(key)
     except TypeError:  # a parameter that cannot be looked up
-        return _trace(op, data, given, types, params, None)
+        return _trace(op, types, params, None)
     if found is not None:
         return found
     with _LOCK:
@@ -146,14 +143,14 @@ def one_operation(op: Op, data: Sequence[Any], params: dict[str, Any]) -> OneOpe
             symbolic, sizes = generalize(types, _FIRST[rank])
             if symbolic != types:
                 try:
-                    found = _trace(op, data, given, symbolic, params, sizes)
+                    found = _trace(op, symbolic, params, sizes)
                     generic = _GENERIC.setdefault(rank, [])
                     generic.append(found)
                     del generic[:-MOST_GENERIC]
                 except (TypeError, ValueError, NotImplementedError):
                     found = None  # NumPy or a composition wants numbers
         if found is None:
-            found = _trace(op, data, given, types, params, None)
+            found = _trace(op, types, params, None)
         _FIRST.setdefault(rank, tuple([t.shape for t in types]))
         _KNOWN[key] = found
         return found
@@ -164,16 +161,12 @@ def _type(x: Any) -> ArrayType:
 
 
 @restoring
-def _trace(
-    op: Op, data: Sequence[Any], given: Sequence[bool], types: Sequence[ArrayType], params: dict[str, Any], sizes: Sizes | None
-) -> OneOperation:
+def _trace(op: Op, types: Sequence[ArrayType], params: dict[str, Any], sizes: Sizes | None) -> OneOperation:
     trace = Trace(op.name, sizes, keep_lines=False)
     with trace:
-        left = iter(types)
-        operands = [Array(trace.input(next(left))) if g else x for x, g in zip(data, given, strict=True)]
-        result = bind(op, operands, params)
+        result = bind(op, [Array(trace.input(t)) for t in types], params)
         graph, captured = trace.finish([result] if op.outputs == 1 else result, "one operation")
-    return OneOperation(graph, tuple(given), tuple(captured), tuple([t.shape for t in types]))
+    return OneOperation(graph, tuple(captured), tuple([t.shape for t in types]))
 
 
 # --- programs on a device ------------------------------------------------------------------------------------------------------------

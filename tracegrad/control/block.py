@@ -51,6 +51,7 @@ def _block(name: str, rule: lowering.Region | None, doc: str) -> Op:
         jvp=jvp,
         batch=batch,
         lowering=rule,
+        inlined=rule is None,
         variadic=True,
         outputs=0,
         doc=doc,
@@ -59,7 +60,7 @@ def _block(name: str, rule: lowering.Region | None, doc: str) -> Op:
 
 
 checkpoint_op = _block("checkpoint", None, "Apply a graph; the derivative computes again what it needs.")
-recompute_op = _block("recompute", lowering.Region("block"), "Apply a graph that shares no work with what is around it.")
+recompute_op = _block("recompute", lowering.BLOCK, "Apply a graph that shares no work with what is around it.")
 
 
 def checkpointed(graph: Graph, operands: Sequence[Any]) -> Any:

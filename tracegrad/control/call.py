@@ -97,6 +97,7 @@ def _staged(arrays: Sequence[Any], wanted: Sequence[bool], *, graph: Graph) -> t
 call_op = op(
     "call",
     ["inputs"],
+    inlined=True,
     evaluate=lambda *arrays, graph: tuple(EXECUTE[0](graph, arrays)),
     infer=_infer,
     vjp=_vjp,

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .._codegen import lowering
 from ..ir.graph import Graph, Node, Var
 from ..ir.op import Op
 from ..types import ArrayType
@@ -44,9 +45,9 @@ def _work_of(node: Node) -> float:
     inner = [work(g) for g in node.subgraphs()]
     if not inner:
         return NODE + sum(v.type.size for v in node.outputs if isinstance(v.type.size, int)) / ELEMENTS
-    if node.op.name == "switch":
+    if node.op.lowering is lowering.SWITCH:
         return NODE + max(inner)
-    length = node.params.get("length", UNKNOWN if node.op.name == "while_loop" else 1)
+    length = node.params.get("length", UNKNOWN if node.op.lowering is lowering.WHILE else 1)
     return (length if isinstance(length, int) else UNKNOWN) * (NODE + sum(inner))
 
 

@@ -65,7 +65,7 @@ sized_op = op(
     vjp=_vjp,
     jvp=_jvp,
     batch=_batch,
-    lowering=lowering.Region("sized"),
+    lowering=lowering.SIZED,
     variadic=True,
     outputs=0,
     doc="A graph over a size that is computed.",
@@ -82,7 +82,7 @@ def _depth(graph: Graph) -> int:
     for node in graph.nodes:
         inner = max(map(_depth, node.subgraphs()), default=0)
         own = int(node.params["symbol"].removeprefix(COUNT)) if node.op is sized_op else 0
-        deepest = max(deepest, own, inner + (node.op.name == "while_loop"))
+        deepest = max(deepest, own, inner + (node.op.lowering is lowering.WHILE))
     return deepest
 
 

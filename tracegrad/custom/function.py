@@ -196,6 +196,7 @@ def _batch(values: Any, axes: Any, size: Any, *, graph: Graph, rule: Any) -> Any
 function_op = op(
     "custom_function",
     ["inputs"],
+    inlined=True,
     evaluate=evaluate_graph,
     infer=infer_graph,
     vjp=vjp_of,

@@ -299,7 +299,17 @@ def _vjp_of_jvp(cts: Any, inputs: Any, outs: Any, wanted: Any, rule: Any) -> lis
 def _of_graph(name: str, vjp: Any, doc: str) -> Any:
     """An operation whose value is that of a graph."""
     return op(
-        name, ["inputs"], evaluate=evaluate_graph, infer=infer_graph, vjp=vjp, jvp=jvp_of, batch=batch_of, variadic=True, outputs=0, doc=doc
+        name,
+        ["inputs"],
+        inlined=True,
+        evaluate=evaluate_graph,
+        infer=infer_graph,
+        vjp=vjp,
+        jvp=jvp_of,
+        batch=batch_of,
+        variadic=True,
+        outputs=0,
+        doc=doc,
     )
 
 

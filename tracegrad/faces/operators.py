@@ -92,7 +92,7 @@ def _binary(function: Function) -> Any:
 
 
 def _reflected(function: Function) -> Any:
-    title, times = REFLECTED.get(function.__name__), function is ops.mul
+    title, times = REFLECTED.get(ops.PLAIN[function]) if function in ops.PLAIN else None, function is ops.mul
 
     def method(self: Any, other: Any) -> Any:
         if isinstance(other, OPERANDS):

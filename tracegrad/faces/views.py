@@ -12,6 +12,7 @@ from ..autograd.tape import record
 from ..ir.op import Op
 from ..ops.gathering import Placed
 from ..ops.indexing import slice_put_op
+from ..ops.shape import broadcast_to_op, reshape_op, select_op, slice_op, transpose_op
 
 EXPANDED = (
     "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor "
@@ -22,13 +23,11 @@ EXPANDED = (
 def note_write(op: Op, params: dict[str, Any], root: Any, y: Any) -> Any:
     """The base with `y` in the box that a slice shows, recorded and not computed: the box alone is written, and the rest of a large base is
     not read. None where it is no such box."""
-    if op.name not in ("slice", "select") or any(s != 1 for s in params["step"]) or root._tangents or 0 in params["size"]:
+    if op not in (slice_op, select_op) or any(s != 1 for s in params["step"]) or root._tangents or 0 in params["size"]:
         return None
     if params["size"] == root.shape or not (root._requires_grad or getattr(y, "_requires_grad", False)):
         return None
-    node = record(
-        slice_put_op, [root, ops.reshape(y, params["size"]) if op.name == "select" else y], {"start": params["start"]}, [root._data]
-    )
+    node = record(slice_put_op, [root, ops.reshape(y, params["size"]) if op is select_op else y], {"start": params["start"]}, [root._data])
     noted = root.face(root._data)
     noted._grad_fn, noted._requires_grad = node, node is not None
     return noted
@@ -43,19 +42,19 @@ def insert(op: Op | Placed, params: dict[str, Any], x: Any, y: Any) -> Any:
     """`x` with `y` written through the view `op`."""
     if isinstance(op, Placed):
         return op.put(x, y, params)
-    if op.name == "reshape":
+    if op is reshape_op:
         return ops.reshape(y, x.shape)
-    if op.name == "broadcast_to":
+    if op is broadcast_to_op:
         if params["shape"][len(params["shape"]) - len(x.shape) :] != x.shape or any(
             s != 1 for s in params["shape"][: -len(x.shape) or None]
         ):
             raise RuntimeError(EXPANDED)
         return ops.reshape(y, x.shape)
-    if op.name == "transpose":
+    if op is transpose_op:
         return ops.transpose(y, tuple(int(a) for a in np.argsort(params["axes"])))
-    if op.name == "slice":
+    if op is slice_op:
         return ops.slice_put(x, y, params["start"], params["step"])
-    if op.name == "select":
+    if op is select_op:
         return ops.slice_put(x, ops.reshape(y, params["size"]), params["start"], params["step"])
     # Any other view copies elements to places of their own: its adjoint says where they belong.
     assert isinstance(op.vjp, tuple)
@@ -74,7 +73,7 @@ def copies(shape: Sequence[Any], view: Sequence[tuple[Any, dict[str, Any]]]) -> 
     strides = [8 * int(np.prod(shape[k + 1 :], dtype=np.int64)) for k in range(len(shape))]
     memory = np.lib.stride_tricks.as_strided(np.empty(1), shape, strides)
     for op, params in view[:-1]:
-        if op.name not in ("reshape", "transpose", "slice"):
+        if op not in (reshape_op, transpose_op, slice_op):
             return False
         memory = op.evaluate(memory, **params)
     try:

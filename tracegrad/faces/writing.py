@@ -25,6 +25,7 @@ from ..ir.graph import Var
 from ..ir.op import Op
 from ..ir.trace import is_left_over, left_over
 from ..ops.gathering import Placed
+from ..ops.shape import reshape_op
 from ..ops.statistics import overwritten_op
 from ..ops.transfer import fill
 from ..types import same_shape, show
@@ -98,7 +99,7 @@ class Writes(Value):
             shared = box.boxes_everything and not root._borrowed and not isinstance(root._data, Var)
         else:
             shared = False
-            if op.name == "reshape" and copies(root.shape, (*shown._view, (op, params))):
+            if op is reshape_op and copies(root.shape, (*shown._view, (op, params))):
                 return box
         steps = (*shown._view, (op, params))
         if type(shown._view) is Untracked:

@@ -6,7 +6,6 @@ is not known. What is computed twice in the same way gets the same symbol.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -20,15 +19,6 @@ from .graph import Atom, Literal, Node, Var
 if TYPE_CHECKING:
     from .trace import Trace
 
-ARITHMETIC: dict[str, Callable[..., Int]] = {
-    "add": integers.add,
-    "sub": lambda x, y: x - y,
-    "mul": integers.mul,
-    "neg": lambda x: integers.mul(-1, x),
-    "identity": lambda x: x,
-    "convert": lambda x: x,
-}
-"""What operations on integers are in expressions. (That a narrow dtype may wrap around is left out of account.)"""
 UNKNOWN = "?"
 """What the names of symbols begin with that stand for what is not known."""
 
@@ -66,8 +56,9 @@ class Forms:
 
     def look(self, node: Node) -> None:
         out = node.outputs[0]
-        if node.op.name in ARITHMETIC and _integral(out) and all(_integral(a) for a in node.inputs):
-            self.known[out] = ARITHMETIC[node.op.name](*map(self.form, node.inputs))
+        # That a narrow dtype may wrap around is left out of account.
+        if node.op.symbolic is not None and _integral(out) and all(_integral(a) for a in node.inputs):
+            self.known[out] = node.op.symbolic(*map(self.form, node.inputs))
             return
         if node.op.effects:
             return
@@ -105,4 +96,4 @@ def unknown(form: Int) -> bool:
     return any(name.startswith(UNKNOWN) for name in integers.symbols(form))
 
 
-__all__ = ["ARITHMETIC", "form_of", "unknown"]
+__all__ = ["form_of", "unknown"]

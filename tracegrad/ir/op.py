@@ -82,6 +82,11 @@ class Op:
                 1, -1, or None where the result is another number. Zeros count as equal: 1/x is not odd, since 1/0 is not -(1/0).
                 `odd` and `even` are the usual ones
     commutes    whether f(x, y) = f(y, x), but for the sign of a zero
+    neutral     for each of two inputs the number (or None) that, standing there, leaves the other one as it is
+    passes      the input of which it shows all elements: where the result has that input's type, it is that input
+    symbolic    what it is of integers, on integer expressions: sizes and counts are followed through it
+    inlined     whether it stands for the nodes of `params["graph"]`, which take its place when a graph is compiled
+    flops       additions and multiplications, `flops(inputs, outs)` of shapes, as profiles count them
     """
 
     name: str
@@ -110,6 +115,11 @@ class Op:
     """The inputs (and `out`) of which a `vjp` for all inputs reads dtype and shape only: the tape keeps their types in their place."""
     parity: Callable[..., int | None] | None = None
     commutes: bool = False
+    neutral: tuple[float | None, ...] = ()
+    passes: int | None = None
+    symbolic: Callable[..., Any] | None = None
+    inlined: bool = False
+    flops: Callable[..., int] | None = None
     plans: dict[int, Any] = field(default_factory=dict, repr=False)
     """What the tape has worked out about the VJP rules, by the set of inputs that want a gradient."""
 
@@ -190,9 +200,6 @@ def operand_kinds(operands: Sequence[Any]) -> list[Any]:
     return kinds
 
 
-PYTHON_OPERATORS = frozenset({"add", "sub", "mul", "div", "neg", "identity", "floor_divide", "mod"})
-"""Of Python scalars these give Python scalars, which stay weak; a named NumPy function gives a NumPy scalar."""
-
 WEAK = {"b": bool, "i": int, "f": float, "c": complex}
 
 
@@ -222,6 +229,7 @@ def elementwise(
     result: str = "float",
     domain: str = "finite",
     cost: int = 1,
+    weak: bool = False,
     doc: str = "",
     **facts: Any,
 ) -> Op:
@@ -235,6 +243,8 @@ def elementwise(
                 operand is a condition)
     domain      "finite" where every partial is finite on the domain; "singular" where one can be infinite or NaN: then a zero
                 cotangent gives exactly zero (`strong_mul`)
+    weak        whether of Python scalars it gives a Python scalar, which stays weak, as Python's operators do; a named NumPy function
+                gives a NumPy scalar
     facts       those of `Op`
     """
 
@@ -249,8 +259,8 @@ def elementwise(
     def infer(*operands: Any, **_: Any) -> Types:
         dtype = compute(*operands)[-1]
         dtype = BOOL if result == "bool" else real_of(dtype) if result == "real" else dtype
-        weak = name in PYTHON_OPERATORS and all(o.type.weak or getattr(o, "weak", False) for o in operands)
-        return (ArrayType(dtype, broadcast_shapes(*[o.type.shape for o in operands]), weak),)
+        weakly = weak and all(o.type.weak or getattr(o, "weak", False) for o in operands)
+        return (ArrayType(dtype, broadcast_shapes(*[o.type.shape for o in operands]), weakly),)
 
     rules = (None,) * len(inputs) if partials is None else tuple(_rule_of_partial(p, domain) for p in partials)
 

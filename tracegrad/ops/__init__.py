@@ -10,7 +10,7 @@ from typing import Any
 
 from ..ir.op import Op, compose
 from . import (
-    arithmetic, comparison, creation, elementary, gathering, indexing, linalg, logic, products, random, reductions, scans, shape,
+    arithmetic, comparison, concatenation, creation, elementary, gathering, indexing, linalg, logic, powers, products, random, reductions, scans, shape,
     sorting, special, spectral, statistics, systems, triangular, trigonometric, windows,
 )
 from .along import (
@@ -34,7 +34,7 @@ from .einsum import (
     einsum,
 )
 from .elementary import (
-    abs, absolute, cbrt, exp, exp2, expm1, fabs, float_power, log, log10, log1p, log2, positive, pow, power, reciprocal, sign, sqrt,
+    abs, absolute, cbrt, exp, exp2, expm1, fabs, log, log10, log1p, log2, positive, reciprocal, sign, sqrt,
     square,
 )
 from .indexing import (
@@ -49,6 +49,9 @@ from .outer_products import (
 )
 from .padding import (
     pad,
+)
+from .powers import (
+    float_power, pow, power,
 )
 from .products import (
     bmm, dot, inner, matmul, matrix_transpose, mm, multi_dot, mv, tensordot, vdot, vecdot,
@@ -66,9 +69,8 @@ from .reductions import (
 from .scans import (
     cummax, cummin, cumprod, cumsum, diff, linear_recurrence, trapezoid,
 )
-from .shape import (
-    broadcast_to, concatenate, embed, expand_dims, flip, moveaxis, reshape, slice_array, squeeze, stack, sum_axes, sum_to, swapaxes, transpose,
-)
+from .concatenation import concatenate, stack
+from .shape import broadcast_to, embed, expand_dims, flip, moveaxis, reshape, slice_array, squeeze, sum_axes, sum_to, swapaxes, transpose
 from .sorting import (
     argsort, interp, median, percentile, quantile, searchsorted, sort, topk,
 )
@@ -90,13 +92,12 @@ from .trigonometric import (
 # Derived rules of `elementwise` need a few operations, which stand above it; this one call hands them down.
 compose.add, compose.mul, compose.strong_mul, compose.conj, compose.real, compose.convert = add, mul, strong_mul, conj, real, convert
 compose.sum_to, compose.broadcast_to, compose.expand_dims, compose.moveaxis = sum_to, broadcast_to, expand_dims, moveaxis
-shape.CONVERT.append(convert)
 
 PLAIN: dict[Callable[..., Any], Op] = {**arithmetic.PLAIN, **elementary.PLAIN, **trigonometric.PLAIN, **special.PLAIN}
 """Functions that do nothing but apply their operation: methods and operators of boxed values skip them."""
 
 OPS: tuple[Op, ...] = (
-    *arithmetic.OPS, *shape.OPS, *elementary.OPS, *trigonometric.OPS, *comparison.OPS, *special.OPS, *creation.OPS, *random.OPS,
+    *arithmetic.OPS, *shape.OPS, *concatenation.OPS, *elementary.OPS, *powers.OPS, *trigonometric.OPS, *comparison.OPS, *special.OPS, *creation.OPS, *random.OPS,
     *gathering.OPS, *reductions.OPS, *scans.OPS, *indexing.OPS, *products.OPS, *logic.OPS, *statistics.OPS, *sorting.OPS,
     *triangular.OPS, *spectral.OPS, *systems.OPS, *windows.OPS,
 )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from .._codegen import integers
 from .._codegen import lowering as lower
 from ..checks import REFUSED, array, explained_here
 from ..dtypes import DType, check
@@ -24,6 +26,10 @@ def _inverse(y: Any) -> Any:
         return bind(div_op, [1.0, y])
 
 
+def _one_each(inputs: Any, outs: Any) -> int:
+    return math.prod(outs[0])
+
+
 add_op = elementwise(
     "add",
     ("x", "y"),
@@ -33,6 +39,10 @@ add_op = elementwise(
     result="promote",
     parity=lambda x, y: x if x == y else None,
     commutes=True,
+    neutral=(-0.0, -0.0),
+    symbolic=integers.add,
+    flops=_one_each,
+    weak=True,
     doc="Sum.",
 )
 sub_op = elementwise(
@@ -43,6 +53,10 @@ sub_op = elementwise(
     partials=(1, -1),
     result="promote",
     parity=lambda x, y: x if x == y else None,
+    neutral=(None, 0.0),
+    symbolic=lambda x, y: x - y,
+    flops=_one_each,
+    weak=True,
     doc="Difference.",
 )
 mul_op = elementwise(
@@ -54,6 +68,10 @@ mul_op = elementwise(
     result="promote",
     parity=odd,
     commutes=True,
+    neutral=(1, 1),
+    symbolic=integers.mul,
+    flops=_one_each,
+    weak=True,
     doc="Product.",
 )
 div_op = elementwise(
@@ -65,9 +83,23 @@ div_op = elementwise(
     result="quotient",
     cost=4,
     parity=lambda x, y: x if y == 1 else None,
+    neutral=(None, 1),
+    flops=_one_each,
+    weak=True,
     doc="Quotient.",
 )
-neg_op = elementwise("neg", ("x",), numpy=np.negative, code="-{x}", partials=(-1,), result="promote", parity=odd, doc="Negation.")
+neg_op = elementwise(
+    "neg",
+    ("x",),
+    numpy=np.negative,
+    code="-{x}",
+    partials=(-1,),
+    result="promote",
+    parity=odd,
+    symbolic=lambda x: integers.mul(-1, x),
+    weak=True,
+    doc="Negation.",
+)
 
 
 def _strong_mul(x: Any, y: Any) -> Any:
@@ -86,6 +118,7 @@ strong_mul_op = elementwise(
         lambda d, x, *, adjoint: strong_mul(conj(x) if adjoint else x, d),
     ),
     parity=odd,
+    neutral=(1, 1),
     doc="Product that is 0 where x is 0, whatever y is: a cotangent of zero stays zero beside an infinite partial.",
 )
 
@@ -98,6 +131,8 @@ convert_op = linear(
     batch=lambda values, axes, size, *, dtype: ([convert(front(values[0], axes[0]), dtype)], [0]),
     lowering=lower.Pointwise("{x}"),
     parity=odd,
+    passes=0,
+    symbolic=lambda x: x,
     doc="The same numbers in another dtype.",
 )
 

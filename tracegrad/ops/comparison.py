@@ -263,6 +263,7 @@ floor_divide_op = pointwise(
     result="promote",
     kinds=REAL,
     cost=8,
+    weak=True,
     doc="Quotient rounded down.",
 )
 mod_op = pointwise(
@@ -275,6 +276,7 @@ mod_op = pointwise(
     kinds=REAL,
     cost=10,
     domain="singular",
+    weak=True,
     doc="Remainder with the sign of y.",
 )
 fmod_op = pointwise(

@@ -25,7 +25,7 @@ from ..ir.op import op
 from ..types import ArrayType, Int
 from .arithmetic import add, convert, equal, greater_equal, mul, sub, where
 from .define import as_array, ndim_of, shape_of
-from .elementary import power
+from .powers import power
 from .shape import broadcast_to, expand_dims, moveaxis, reshape
 
 NUMPY: Any = np

@@ -340,8 +340,18 @@ def _count(x: Any) -> Any:
     return reshape(iota(integers.product(shape_of(x))), shape_of(x))
 
 
-_MADE = [_make(n) for n in range(1, MOST + 1)]
-OPERATIONS: dict[str, list[Op]] = {"gather": [m[0] for m in _MADE], "add": [m[1] for m in _MADE], "put": [m[2] for m in _MADE]}
+class Family(NamedTuple):
+    """The three operations with one number of index arrays."""
+
+    gather: Op
+    add: Op
+    put: Op
+
+
+_MADE = [Family(*_make(n)) for n in range(1, MOST + 1)]
+OPERATIONS: dict[str, list[Op]] = {"gather": [m.gather for m in _MADE], "add": [m.add for m in _MADE], "put": [m.put for m in _MADE]}
+FAMILIES: dict[Op, Family] = {o: made for made in _MADE for o in made}
+ADDING = frozenset(OPERATIONS["add"])
 
 
 def _bind(kind: str, operands: Sequence[Any], params: Params) -> Any:

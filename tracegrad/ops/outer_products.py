@@ -7,9 +7,10 @@ from typing import Any
 from ..errors import ShapeError
 from ..types import same, show
 from .arithmetic import mul, neg, sub
+from .concatenation import stack
 from .define import ndim_of, shape_of
 from .products import operand
-from .shape import moveaxis, reshape, slice_array, stack
+from .shape import moveaxis, reshape, slice_array
 
 
 def outer(x: Any, y: Any) -> Any:

@@ -10,9 +10,10 @@ import numpy as np
 from ..errors import ShapeError
 from ..types import Int, normalize_axis, show
 from .along import take
+from .concatenation import concatenate
 from .define import as_array, ndim_of, shape_of
 from .indexing import as_value
-from .shape import broadcast_to, concatenate, cut, embed, flip
+from .shape import broadcast_to, cut, embed, flip
 
 
 def _widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:

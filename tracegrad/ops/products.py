@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -103,6 +104,11 @@ def _matmul_share(inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[Int, I
     return integers.floordiv(integers.maximum(*shape) + 95, 96), work
 
 
+def _flops(inputs: Any, outs: Any) -> int:
+    total: int = 2 * math.prod(outs[0]) * inputs[0][-1]
+    return total
+
+
 matmul_op = op(
     "matmul",
     ("x", "y"),
@@ -121,6 +127,7 @@ matmul_op = op(
         absorbs_scale=((0, -1), (1, -2)),
         share=_matmul_share,
     ),
+    flops=_flops,
     doc="Product of two matrices, or of two stacks of matrices of which one may hold a single matrix.",
 )
 

@@ -14,11 +14,12 @@ from ..errors import ShapeError
 from ..types import Int, axes_of, normalize_axis, same, show
 from .along import take
 from .arithmetic import convert, equal, where
+from .concatenation import concatenate
 from .creation import iota
 from .define import as_array, in_order, ndim_of, shape_of
 from .diagonals import diagonal
 from .indexing import concrete
-from .shape import broadcast_to, concatenate, cut, embed, expand_dims, flip, reshape, swapaxes, transpose
+from .shape import broadcast_to, cut, embed, expand_dims, flip, reshape, swapaxes, transpose
 
 # --- diagonals -----------------------------------------------------------------------------------------------------------------
 

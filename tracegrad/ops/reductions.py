@@ -18,10 +18,11 @@ from ..ir.dispatch import bind
 from ..ir.op import Op, Types, op
 from ..types import ArrayType, Int, axes_of, normalize_axis, show
 from .arithmetic import add, conj, convert, div, equal, mul, not_equal, sub, where
+from .concatenation import concatenate
 from .define import as_array, front, ndim_of, shape_of
 from .logic import logical_or
 from .scans import cumprod
-from .shape import broadcast_to, concatenate, expand_dims, reshape, slice_array, sum_axes, sum_op, transpose
+from .shape import broadcast_to, expand_dims, reshape, slice_array, sum_axes, sum_op, transpose
 
 Axis = int | Sequence[int] | None
 

@@ -14,10 +14,11 @@ from ..ir.op import Op, Types, op, operand_kinds
 from ..types import ArrayType, Int, normalize_axis, same, show
 from .along import take_along_axis
 from .arithmetic import add, conj, convert, div, equal, mul, not_equal, sub, where
+from .concatenation import concatenate
 from .creation import iota
 from .define import as_array, front, linear, ndim_of, shape_of
 from .logic import logical_or
-from .shape import broadcast_to, concatenate, cut, reshape, slice_array, sum_axes
+from .shape import broadcast_to, cut, reshape, slice_array, sum_axes
 
 
 def _running_type(x: Any, *, axis: int, reverse: bool) -> Types:

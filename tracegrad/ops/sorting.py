@@ -16,11 +16,12 @@ from ..types import ArrayType, Int, normalize_axis, same, show
 from .along import take_along_axis
 from .arithmetic import add, convert, div, equal, less, less_equal, mul, sub, where
 from .comparison import clip
+from .concatenation import stack
 from .define import as_array, front, ndim_of, shape_of
 from .gathering import gather_at
 from .logic import isnan, logical_and, logical_not, logical_or
 from .reductions import count, kept, moved_axes, normalize_axes
-from .shape import expand_dims, flip, reshape, slice_array, stack, sum_axes, transpose
+from .shape import expand_dims, flip, reshape, slice_array, sum_axes, transpose
 
 
 def _check_order(dtype: np.dtype[Any]) -> None:

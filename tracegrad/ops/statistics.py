@@ -18,8 +18,9 @@ from .arithmetic import add, convert, div, equal, imag, mul, not_equal, real, su
 from .arithmetic import where as where_
 from .define import as_array, front, linear, ndim_of, shape_of
 from .elementary import abs as abs_
-from .elementary import exp, log, power, sqrt, square
+from .elementary import exp, log, sqrt, square
 from .logic import isfinite, isnan, logical_not
+from .powers import power
 from .reductions import Axis, count, flags_of, keep, normalize_axes, reduced_axes, spread
 from .reductions import all as all_
 from .reductions import max as max_
@@ -28,7 +29,7 @@ from .reductions import sum as sum_
 from .shape import broadcast_to, reshape
 
 stop_gradient_op = elementwise(
-    "stop_gradient", ("x",), numpy=np.array, code="{x}", partials=None, result="promote", parity=odd, doc="The value alone."
+    "stop_gradient", ("x",), numpy=np.array, code="{x}", partials=None, result="promote", parity=odd, passes=0, doc="The value alone."
 )
 
 
@@ -55,6 +56,7 @@ no_grad_op: Op = op(
     lowering=lower.Pointwise("{x}"),
     compute=lambda x: (x.type.dtype,),
     parity=odd,
+    passes=0,
     doc="The value, through which only forward mode goes: where a graph was traced it left the tape.",
 )
 
@@ -66,6 +68,7 @@ overwritten_op = elementwise(
     code="{new}",
     partials=(1, None),
     result="promote",
+    passes=1,
     doc="A new value that a traced function wrote while nothing was recorded: the tape still leads to the old one.",
 )
 

@@ -13,11 +13,12 @@ from ..ir.dispatch import bind
 from ..ir.op import Op, Types, op
 from ..types import ArrayType, Int, show
 from .arithmetic import add, conj, imag, mul, neg, real, sub, where
+from .concatenation import stack
 from .creation import eye
 from .define import front, shape_of
 from .products import adjoint, product, swap
 from .reductions import product_of_others
-from .shape import broadcast_to, reshape, slice_array, stack, sum_axes, transpose
+from .shape import broadcast_to, reshape, slice_array, sum_axes, transpose
 from .spectral import svd_stack
 from .stacks import (
     NO_CONVERGENCE,

@@ -13,10 +13,11 @@ from ..ir.dispatch import bind
 from ..ir.op import Op, Types, op
 from ..types import ArrayType, same, show
 from .arithmetic import add, conj, convert, imag, mul, neg, sub, where
+from .concatenation import concatenate
 from .creation import eye, tril, triu
 from .define import shape_of
 from .products import adjoint, product, swap
-from .shape import concatenate, slice_array
+from .shape import slice_array
 from .stacks import SINGULAR, Values, batch_stacks, floating, right_hand_sides, routine, square_stack
 
 # --- triangular systems ----------------------------------------------------------------------------------------------------------

@@ -69,11 +69,11 @@ def passed(node: Node) -> dict[Var, int]:
     found: dict[Var, int] = {}
     if isinstance(rule, lowering.Scatter):
         found = {node.outputs[0]: 0}
-    elif rule == lowering.Region("scan"):
+    elif rule == lowering.SCAN:
         found = {v: fixed + k for k, v in enumerate(node.outputs[: node.params["carries"]])}
-    elif rule == lowering.Region("while"):
+    elif rule == lowering.WHILE:
         found = {v: fixed + k for k, v in enumerate(node.outputs[: len(node.inputs) - fixed])}
-    elif rule in (lowering.Region("switch"), lowering.Region("sized")):
+    elif rule in (lowering.SWITCH, lowering.SIZED):
         for graph in node.subgraphs():
             made = {o: n for n in graph.nodes for o in n.outputs}
             for v, result in zip(node.outputs, graph.outputs, strict=True):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .._codegen import integers, kernel
-from ..ir.forms import ARITHMETIC
+from ..ir.op import Op
 from ..types import Int
 
 
-def counted_by(name: str, operands: Sequence[kernel.Expression]) -> kernel.Index | None:
+def counted_by(op: Op, operands: Sequence[kernel.Expression]) -> kernel.Index | None:
     """The result of arithmetic on counts and numbers as an integer expression, of which more is known than of a value."""
-    if name not in ARITHMETIC or not any(isinstance(x, kernel.Index) for x in operands):
+    if op.symbolic is None or not any(isinstance(x, kernel.Index) for x in operands):
         return None
     values: list[Int] = []
     for x in operands:
@@ -19,4 +19,4 @@ def counted_by(name: str, operands: Sequence[kernel.Expression]) -> kernel.Index
         if not isinstance(value, (int, integers.Integer)) or isinstance(value, bool):
             return None
         values.append(value)
-    return kernel.Index(ARITHMETIC[name](*values))
+    return kernel.Index(op.symbolic(*values))

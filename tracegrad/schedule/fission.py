@@ -16,7 +16,7 @@ from ..types import ArrayType, Int
 from .lanes import FEWEST
 from .tasks import Task
 
-LOOPS = tuple([lowering.Region(kind) for kind in ("scan", "while", "sized", "taped")])
+LOOPS = (lowering.SCAN, lowering.WHILE, lowering.SIZED, lowering.TAPED)
 
 
 class Own(NamedTuple):

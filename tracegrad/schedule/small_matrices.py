@@ -11,6 +11,8 @@ import numpy as np
 
 from .._codegen import kernel, lowering
 from ..ir.graph import Node
+from ..ops.systems import det_op, inv_op, slogdet_op, solve_op
+from ..ops.triangular import cholesky_op, triangular_op
 from .lower import BOOL, converted
 from .names import comment_of, place_of
 
@@ -19,15 +21,15 @@ if TYPE_CHECKING:
 
 MOST = 20
 """The largest number of rows times columns, those of a right-hand side included: four unknowns and one right-hand side."""
-WRITTEN = frozenset({"solve", "inv", "det", "slogdet", "cholesky", "triangular_solve"})
+WRITTEN = (solve_op, inv_op, det_op, slogdet_op, cholesky_op, triangular_op)
 
 
 def is_small_matrix(node: Node) -> bool:
     """Whether this is an operation on one small real matrix that can be written out."""
-    if node.op.name not in WRITTEN or node.inputs[0].type.dtype.kind != "f":
+    if node.op not in WRITTEN or node.inputs[0].type.dtype.kind != "f":
         return False
     stack, n, _ = node.inputs[0].type.shape
-    k = node.outputs[0].type.shape[2] if node.op.name in ("solve", "inv", "triangular_solve") else 0
+    k = node.outputs[0].type.shape[2] if node.op in (solve_op, inv_op, triangular_op) else 0
     return stack == 1 and isinstance(n, int) and isinstance(k, int) and 0 < n * (n + k) <= MOST
 
 
@@ -44,28 +46,28 @@ class _Matrix:
         self.comment = comment_of(node)
 
     def write(self) -> None:
-        match self.node.op.name:
-            case "solve":
-                self.solve([self.row(1, i) for i in range(self.n)])
-            case "inv":
-                self.solve([[kernel.Literal(float(i == j), self.dtype) for j in range(self.n)] for i in range(self.n)])
-            case "det":
-                sign, pivots, _ = self.pivots([[] for _ in range(self.n)], False)
-                for pivot in pivots:
-                    sign = self.make("{x} * {y}", x=sign, y=pivot)
-                self.store((0,), sign)
-            case "slogdet":
-                sign, pivots, _ = self.pivots([[] for _ in range(self.n)], False)
-                logarithm: kernel.Expression = kernel.Literal(0.0, self.dtype)
-                for pivot in pivots:
-                    sign = self.make("{x} * {y}", x=sign, y=self.make("sign({x})", x=pivot))
-                    logarithm = self.make("{x} + {y}", x=logarithm, y=self.make("log({x})", x=self.make("abs_({x})", x=pivot)))
-                self.store((0,), sign)
-                self.store((0,), logarithm, 1)
-            case "cholesky":
-                self.cholesky()
-            case "triangular_solve":
-                self.triangular_solve()
+        op = self.node.op
+        if op is solve_op:
+            self.solve([self.row(1, i) for i in range(self.n)])
+        elif op is inv_op:
+            self.solve([[kernel.Literal(float(i == j), self.dtype) for j in range(self.n)] for i in range(self.n)])
+        elif op is det_op:
+            sign, pivots, _ = self.pivots([[] for _ in range(self.n)], False)
+            for pivot in pivots:
+                sign = self.make("{x} * {y}", x=sign, y=pivot)
+            self.store((0,), sign)
+        elif op is slogdet_op:
+            sign, pivots, _ = self.pivots([[] for _ in range(self.n)], False)
+            logarithm: kernel.Expression = kernel.Literal(0.0, self.dtype)
+            for pivot in pivots:
+                sign = self.make("{x} * {y}", x=sign, y=self.make("sign({x})", x=pivot))
+                logarithm = self.make("{x} + {y}", x=logarithm, y=self.make("log({x})", x=self.make("abs_({x})", x=pivot)))
+            self.store((0,), sign)
+            self.store((0,), logarithm, 1)
+        elif op is cholesky_op:
+            self.cholesky()
+        elif op is triangular_op:
+            self.triangular_solve()
 
     def make(self, code: str, kind: np.dtype[Any] | None = None, **arguments: kernel.Expression) -> kernel.Expression:
         name = self.e.names.of(self.node.outputs[0])

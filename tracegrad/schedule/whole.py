@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from .._codegen import integers, kernel, lowering
 from ..ir.graph import Atom, Graph, Literal, Node, Var
+from ..ops.arithmetic import mul_op
+from ..ops.shape import transpose_op
 from ..types import Int, Shape
 from .analysis import Analysis
 from .carries import Plan, in_place, passed
@@ -27,7 +29,7 @@ def swaps_last(node: Node) -> bool:
     """Whether a node is the transposition of the last two axes."""
     axes = node.params.get("axes")
     ndim = node.outputs[0].type.ndim
-    return node.op.name == "transpose" and ndim >= 2 and tuple(axes or ()) == (*range(ndim - 2), ndim - 1, ndim - 2)
+    return node.op is transpose_op and ndim >= 2 and tuple(axes or ()) == (*range(ndim - 2), ndim - 1, ndim - 2)
 
 
 def same_view(node: Node) -> bool:
@@ -55,7 +57,7 @@ def absorbed(node: Node, stored: Callable[[Var], bool], made: Callable[[Var], No
 
     for k, operand in enumerate(node.inputs):
         atom, turned = unturned(operand, False) if k in turns else (operand, False)
-        if scale is None and k in axes and isinstance(atom, Var) and not stored(atom) and made(atom).op.name == "mul":
+        if scale is None and k in axes and isinstance(atom, Var) and not stored(atom) and made(atom).op is mul_op:
             axis = -3 - axes[k] if turned else axes[k]
             for rest, factor in (made(atom).inputs, made(atom).inputs[::-1]):
                 if (
@@ -141,17 +143,17 @@ class Whole:
                 self.call(node)
             case lowering.Scatter():
                 self.scatter(node, task)
-            case lowering.Region("scan"):
+            case lowering.SCAN:
                 self.scan(node)
-            case lowering.Region("switch"):
+            case lowering.SWITCH:
                 self.switch(node)
-            case lowering.Region("while"):
+            case lowering.WHILE:
                 self.while_loop(node)
-            case lowering.Region("sized"):
+            case lowering.SIZED:
                 self.sized(node)
-            case lowering.Region("taped"):
+            case lowering.TAPED:
                 taped(self, node)
-            case lowering.Region("block"):
+            case lowering.BLOCK:
                 self.block(node)
             case other:
                 raise AssertionError(f"no code for {node.op.name} ({other})")

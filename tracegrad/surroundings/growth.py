@@ -8,6 +8,12 @@ from typing import Any
 from ..control.call import call_op
 from ..errors import TracegradError
 from ..ir.graph import Graph, Literal, Node, Var
+from ..ir.op import Op
+from ..ops.arithmetic import add_op, convert_op, mul_op, neg_op, sub_op, where_op
+from ..ops.comparison import clip_max_op, clip_min_op, floor_divide_op, maximum_op, minimum_op, mod_op
+from ..ops.elementary import abs_op, identity_op, sign_op, square_op
+from ..ops.powers import pow_op
+from ..ops.statistics import no_grad_op, stop_gradient_op
 
 _BOUNDS = (1 << 31, 1 << 47, 1 << 62)
 
@@ -43,7 +49,7 @@ def grown(graph: Graph, starts: Mapping[Var, int]) -> dict[Var, int]:
         operands = [of(a) for a in node.inputs if a.type.dtype.kind == "i"]
         if out.type.dtype.kind != "i" or out.type.shape != () or None in operands:
             continue
-        rule = _RULES.get(node.op.name)
+        rule = _RULES.get(node.op)
         size = None if rule is None else rule([s for s in operands if s is not None], node)
         if size is None or size >= 1 << 63:
             raise Outgrown(f"{node.op.name} at {node.where}")
@@ -56,20 +62,22 @@ def _power(sizes: list[int], node: Node) -> int | None:
     return sizes[0] ** sizes[1] if isinstance(exponent, int) and 0 <= exponent < 64 else None
 
 
-_RULES: dict[str, Callable[[list[int], Node], int | None]] = {
-    **dict.fromkeys(("add", "sub"), lambda s, node: sum(s)),
+_RULES: dict[Op, Callable[[list[int], Node], int | None]] = {
+    **dict.fromkeys((add_op, sub_op), lambda s, node: sum(s)),
     **dict.fromkeys(
-        ("neg", "abs", "identity", "convert", "where", "maximum", "minimum", "clip", "no_grad", "stop_gradient"), lambda s, node: max(s)
+        (
+            neg_op, abs_op, identity_op, convert_op, where_op, maximum_op, minimum_op, clip_min_op, clip_max_op, no_grad_op,
+            stop_gradient_op,
+        ),
+        lambda s, node: max(s),
     ),
-    "floor_divide": lambda s, node: s[0],
-    "mod": lambda s, node: s[1],
-    "remainder": lambda s, node: s[1],
-    "mul": lambda s, node: s[0] * s[1],
-    "square": lambda s, node: s[0] ** 2,
-    "sign": lambda s, node: 1,
-    "pow": _power,
-    "power": _power,
-}
-"""By the names of operations the size of the result, from those of the operands."""
+    floor_divide_op: lambda s, node: s[0],
+    mod_op: lambda s, node: s[1],
+    mul_op: lambda s, node: s[0] * s[1],
+    square_op: lambda s, node: s[0] ** 2,
+    sign_op: lambda s, node: 1,
+    pow_op: _power,
+}  # fmt: skip
+"""By operations the size of the result, from those of the operands."""
 
 __all__ = ["Outgrown", "bound_of", "grown"]

@@ -10,12 +10,14 @@ import numpy as np
 from .._codegen import integers
 from ..dtypes import INT64
 from ..ir.graph import Atom, Literal, Node, Var
-from ..ops.arithmetic import equal_op, mul_op, neg_op, not_equal_op, where_op
+from ..ops.arithmetic import add_op, convert_op, div_op, equal_op, mul_op, neg_op, not_equal_op, where_op
 from ..ops.creation import iota_op
-from ..ops.elementary import POWER_LIMITS, pow_below_op, square_op
+from ..ops.elementary import square_op
+from ..ops.gathering import ADDING, FAMILIES
 from ..ops.logic import logical_or_op
-from ..ops.reductions import max_op, min_op
-from ..ops.shape import reshape_op, sum_op
+from ..ops.powers import POWER_LIMITS, pow_below_op, pow_op
+from ..ops.reductions import argmax_op, argmin_op, max_op, min_op
+from ..ops.shape import broadcast_to_op, reshape_op, slice_op, sum_op, transpose_op
 from ..types import Int, Shape
 
 if TYPE_CHECKING:
@@ -24,15 +26,15 @@ if TYPE_CHECKING:
 
 def add_in_place(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
     """x + index_add(zeros, v, i) -> index_add(x, v, i): what a gradient collects at some places needs no array of its own."""
-    if node.op.name != "add":
+    if node.op is not add_op:
         return None
     for collected, other in (inputs, inputs[::-1]):
         chain: list[Node] = []
         atom = collected
-        while isinstance(atom, Var) and atom in b.definition and b.definition[atom].op.name.startswith("index_add"):
+        while isinstance(atom, Var) and atom in b.definition and b.definition[atom].op in ADDING:
             chain.insert(0, b.definition[atom])
             atom = chain[0].inputs[0]
-        zeros = b.made_by(atom, "broadcast_to") if chain else None
+        zeros = b.made_by(atom, broadcast_to_op) if chain else None
         zero = zeros.inputs[0] if zeros is not None else None
         if not isinstance(zero, Literal) or isinstance(zero.value, integers.Integer) or zero.value != 0 or other.type != collected.type:
             continue
@@ -47,7 +49,8 @@ def put_once(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
 
     The adjoint of a place that is read and written again: as one write it needs no copy of the array in a loop.
     """
-    if not node.op.name.startswith("index_") or not node.params["unique"]:
+    family = FAMILIES.get(node.op)
+    if family is None or node.op is family.gather or not node.params["unique"]:
         return None
 
     def same_places(other: Node | None) -> bool:
@@ -55,13 +58,13 @@ def put_once(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
             return False
         return other.inputs[len(other.inputs) - len(node.inputs) + 2 :] == inputs[2:]
 
-    if node.op.name.startswith("index_put"):
-        read = b.made_by(inputs[1], node.op.name.replace("index_put", "gather"))
+    if node.op is family.put:
+        read = b.made_by(inputs[1], family.gather)
         return inputs[0] if read is not None and read.inputs[0] is inputs[0] and same_places(read) else None
-    put = b.made_by(inputs[0], node.op.name.replace("add", "put"))
+    put = b.made_by(inputs[0], family.put)
     if put is None or not same_places(put):
         return None
-    zeros = b.made_by(put.inputs[1], "broadcast_to")
+    zeros = b.made_by(put.inputs[1], broadcast_to_op)
     zero = zeros.inputs[0] if zeros is not None else put.inputs[1]
     if not isinstance(zero, Literal) or isinstance(zero.value, integers.Integer) or zero.value != 0:
         return None
@@ -70,14 +73,14 @@ def put_once(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
 
 def factor_out_of_sum(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
     """sum(-x) -> -sum(x); sum(x * y) -> sum(x) * y where y is constant along the summed axes, and x has fewer elements or its sum is known."""
-    if node.op.name != "sum" or not node.params["axes"]:
+    if node.op is not sum_op or not node.params["axes"]:
         return None
     axes: tuple[int, ...] = node.params["axes"]
-    negated = b.made_by(inputs[0], "neg")
+    negated = b.made_by(inputs[0], neg_op)
     # Small integers are summed in a wider type, in which the negative may be another number.
     if negated is not None and inputs[0].type.dtype == node.outputs[0].type.dtype:
         return b.emit(neg_op, (b.emit(sum_op, negated.inputs, node.params, node),), {}, node)
-    product = b.made_by(inputs[0], "mul")
+    product = b.made_by(inputs[0], mul_op)
     if product is None:
         return None
     out = product.outputs[0].type
@@ -117,12 +120,12 @@ def _fewer(small: Shape, large: Shape) -> bool:
 def merge_factors(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
     """a * (c * x) -> (a * c) * x for numbers a and c of which one is a power of two, so that nothing is rounded otherwise; -(c * x) -> -c * x."""
     out = node.outputs[0].type
-    if out.dtype.kind != "f" or node.op.name not in ("mul", "neg"):
+    if out.dtype.kind != "f" or (node.op is not mul_op and node.op is not neg_op):
         return None
-    number, x = (-1.0, inputs[0]) if node.op.name == "neg" else _factor(out.dtype, inputs)
-    inner = b.made_by(x, "mul") if number is not None else None
+    number, x = (-1.0, inputs[0]) if node.op is neg_op else _factor(out.dtype, inputs)
+    inner = b.made_by(x, mul_op) if number is not None else None
     if inner is None:
-        negated = b.made_by(x, "neg") if number is not None and node.op.name == "mul" else None
+        negated = b.made_by(x, neg_op) if number is not None and node.op is mul_op else None
         return None if negated is None else _scaled(b, -number, negated.inputs[0], node)
     other, rest = _factor(out.dtype, inner.inputs)
     if other is None or rest.type.dtype != out.dtype or not (_power_of_two(number) or _power_of_two(other)):
@@ -151,7 +154,7 @@ def _scaled(b: Rewriter, number: Any, x: Atom, like: Node) -> Atom:
 
 def power_of_count(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
     """pow(x, iota(m)) -> pow_below(x, iota(m)), which needs a few products where `pow` needs a logarithm and an exponential."""
-    if node.op.name != "pow" or inputs[0].type.dtype.kind != "f" or inputs[0].type.dtype != node.outputs[0].type.dtype:
+    if node.op is not pow_op or inputs[0].type.dtype.kind != "f" or inputs[0].type.dtype != node.outputs[0].type.dtype:
         return None
     size = _count(b, inputs[1])
     if not isinstance(size, int):
@@ -164,21 +167,21 @@ def _count(b: Rewriter, atom: Atom) -> Int | None:
     """n where the atom holds integers in 0 <= i < n only."""
     if isinstance(atom, Literal):
         return None
-    for name in ("reshape", "broadcast_to", "convert", "transpose", "slice"):
-        made = b.made_by(atom, name)
+    for op in (reshape_op, broadcast_to_op, convert_op, transpose_op, slice_op):
+        made = b.made_by(atom, op)
         if made is not None:
             size = _count(b, made.inputs[0])
             kind = atom.type.dtype
             # In a type that does not hold them they become other numbers.
             fits = kind.kind not in "iu" or (isinstance(size, int) and size - 1 <= np.iinfo(kind).max)
             return size if fits else None
-    made = b.made_by(atom, "iota")
+    made = b.made_by(atom, iota_op)
     return None if made is None else made.params["size"]
 
 
 def divided_reciprocal(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
     """(1 / x) / x -> square(1 / x): what the derivative of a reciprocal computes, without a second division."""
-    inner = b.made_by(inputs[0], "div") if node.op.name == "div" else None
+    inner = b.made_by(inputs[0], div_op) if node.op is div_op else None
     if inner is None or inner.inputs[1] is not inputs[1] or inputs[0].type != node.outputs[0].type or inputs[0].type.dtype.kind != "f":
         return None
     one = inner.inputs[0]
@@ -187,7 +190,7 @@ def divided_reciprocal(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Ato
 
 def position_of_extreme(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
     """argmax(x) -> the smallest position where x equals max(x) or is NaN: two reductions that vectorise, in place of a comparison per element."""
-    extreme = {"argmax": max_op, "argmin": min_op}.get(node.op.name)
+    extreme = max_op if node.op is argmax_op else min_op if node.op is argmin_op else None
     if extreme is None or inputs[0].type.dtype.kind not in "iuf":
         return None
     x, axis = inputs[0], node.params["axis"]

@@ -24,7 +24,7 @@ def cut_choices(graph: Graph, late: set[Atom], free: set[Var], cut: Cut, bytes_o
     """The graph with such choices; `late` is what depends on cotangents, `free` what the adjoint has without keeping it."""
     nodes: list[Node] = []
     for node in graph.nodes:
-        waits = node.op.lowering == lowering.Region("switch") and any(a in late for a in node.inputs)
+        waits = node.op.lowering == lowering.SWITCH and any(a in late for a in node.inputs)
         found = _in_two(node, late, free, cut, bytes_of) if waits and node.inputs[0] not in late else None
         nodes.extend(found or [node])
     return graph.replace(nodes=tuple(nodes)) if len(nodes) > len(graph.nodes) else graph

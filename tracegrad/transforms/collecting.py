@@ -10,6 +10,9 @@ from collections import Counter
 
 from .._codegen import integers, lowering
 from ..ir.graph import Atom, Graph, Literal, Node, Var
+from ..ops.arithmetic import add_op
+from ..ops.gathering import ADDING
+from ..ops.shape import broadcast_to_op
 
 
 def collect(graph: Graph) -> Graph:
@@ -24,7 +27,7 @@ def _next(graph: Graph) -> Graph | None:
     uses = Counter([a for node in graph.nodes for a in node.inputs] + [*graph.outputs])
     place = {v: k for k, node in enumerate(graph.nodes) for v in node.outputs}
     for k, node in enumerate(graph.nodes):
-        if node.op.name != "add":
+        if node.op is not add_op:
             continue
         for part, total in (node.inputs, node.inputs[::-1]):
             if not isinstance(part, Var) or part not in made or uses[part] != 1 or total.type != part.type:
@@ -51,7 +54,7 @@ def _with_inputs(node: Node, inputs: list[Atom]) -> Node:
 def _beginning(node: Node, part: Var, total: Atom, made: dict[Var, Node]) -> Node | None:
     """The loop or branch whose result `part` has the total in it; None where it does not collect in zeros."""
     at = node.outputs.index(part)
-    if node.op.lowering == lowering.Region("scan"):
+    if node.op.lowering == lowering.SCAN:
         fixed = node.params["constants"]
         if at >= node.params["carries"] or not _is_zeros(node.inputs[fixed + at], made):
             return None
@@ -60,7 +63,7 @@ def _beginning(node: Node, part: Var, total: Atom, made: dict[Var, Node]) -> Nod
         if _root(body, body.outputs[at]) is not carry or (carry,) == (body.outputs[at],):
             return None
         return _with_inputs(node, [*node.inputs[: fixed + at], total, *node.inputs[fixed + at + 1 :]])
-    if node.op.lowering == lowering.Region("switch"):
+    if node.op.lowering == lowering.SWITCH:
         branches = [_collecting(branch, at, total) for branch in node.params["branches"]]
         known = [b for b in branches if b is not None]
         # Where no branch has places there is nothing to gain.
@@ -90,7 +93,7 @@ def _links(graph: Graph, atom: Atom) -> list[Node]:
     """The nodes that add to places of an array until it is `atom`, the first one first."""
     made = {v: node for node in graph.nodes for v in node.outputs}
     links: list[Node] = []
-    while isinstance(atom, Var) and atom in made and made[atom].op.name.startswith("index_add"):
+    while isinstance(atom, Var) and atom in made and made[atom].op in ADDING:
         links.insert(0, made[atom])
         atom = links[0].inputs[0]
     return links
@@ -107,7 +110,7 @@ def _root(graph: Graph, atom: Atom) -> Atom | None:
 
 
 def _is_zeros(atom: Atom, made: dict[Var, Node]) -> bool:
-    if isinstance(atom, Var) and atom in made and made[atom].op.name == "broadcast_to":
+    if isinstance(atom, Var) and atom in made and made[atom].op is broadcast_to_op:
         atom = made[atom].inputs[0]
     return isinstance(atom, Literal) and not isinstance(atom.value, integers.Integer) and bool(atom.value == 0)
 

@@ -11,6 +11,7 @@ import heapq
 import itertools
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
+from .._codegen import lowering
 from ..dtypes import INT64
 from ..ir.graph import Atom, Graph, Node, Var
 from ..types import ArrayType
@@ -19,6 +20,8 @@ TRIES = 2
 """How often carries that start alike but differ are matched with others that start so; each try costs some milliseconds."""
 COUNT = ArrayType(INT64, ())
 """The type of the number of a step."""
+
+LOOPS = (lowering.SCAN, lowering.WHILE)
 
 
 def fuse(graph: Graph, simplify: Callable[[Graph], Graph], apart: bool) -> Graph:
@@ -35,21 +38,22 @@ def fuse(graph: Graph, simplify: Callable[[Graph], Graph], apart: bool) -> Graph
         if pair is None:
             return graph
         tried.add(pair)
-        found = JOINED[pair[0].op.name](*pair, within)
+        join = joined if pair[0].op.lowering is lowering.SCAN else joined_whiles
+        found = join(*pair, within)
         if found is not None:
             both, same = found
             graph = in_order(graph, [both if n is pair[0] else n for n in graph.nodes if n is not pair[1]], same)
 
 
 def _pairs(graph: Graph, apart: bool) -> Iterable[tuple[Node, Node]]:
-    loops = [n for n in graph.nodes if n.op.name in JOINED]
+    loops = [n for n in graph.nodes if n.op.lowering in LOOPS]
     if len(loops) < 2:
         return
     needs: dict[Atom, frozenset[Node]] = {}
     for node in graph.nodes:
         found = frozenset().union(*[needs.get(a, frozenset()) for a in node.inputs])
         for v in node.outputs:
-            needs[v] = found | {node} if node.op.name in JOINED else found
+            needs[v] = found | {node} if node.op.lowering in LOOPS else found
     for k, second in enumerate(loops):
         for first in loops[:k]:
             if first.op is not second.op or _ends(first) != _ends(second):
@@ -198,9 +202,6 @@ def as_scan(loop: Node, **params: object) -> Node:
     counted = body.replace(inputs=(*body.inputs, Var(COUNT, "step")))
     params = {**params, "body": counted, "constants": n, "carries": len(loop.inputs) - n}
     return Node(loop.op, loop.inputs, params, loop.outputs[:-1], loop.where, loop.note)
-
-
-JOINED = {"scan": joined, "while_loop": joined_whiles}
 
 
 def _joined(values: dict[Atom, Atom], there: Sequence[Atom], inside: list[Var], more: Sequence[Atom], theirs: Sequence[Var]) -> list[Atom]:

@@ -111,7 +111,7 @@ def unstack(graph: Graph) -> Graph:
         return source if source is not None and source.type.ndim < atom.type.ndim else None
 
     def changed(node: Node) -> Node:
-        first = node.params["constants"] + node.params["carries"] if node.op.name == "scan" else len(node.inputs)
+        first = node.params["constants"] + node.params["carries"] if node.op.lowering is lowering.SCAN else len(node.inputs)
         sources = [None if k < first else repeated(a) for k, a in enumerate(node.inputs)]
         if not any(sources):
             return node

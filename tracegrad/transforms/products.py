@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..ir.graph import Atom, Literal, Node, Var
-from ..ops.arithmetic import mul_op
+from ..ops.arithmetic import convert_op, equal_op, mul_op, neg_op
+from ..ops.creation import iota_op
 from ..ops.products import matmul_op
 from ..ops.shape import reshape_op, sum_op
 from ..types import Int, Shape
@@ -20,7 +21,7 @@ SHORT, FEW = 4, 4
 
 def product_with_identity(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
     """matmul(eye, x) -> x; matmul(x, eye) -> x."""
-    if node.op.name != "matmul" or node.outputs[0].type.ndim != 2:
+    if node.op is not matmul_op or node.outputs[0].type.ndim != 2:
         return None
     return inputs[1] if _is_identity(b, inputs[0]) else inputs[0] if _is_identity(b, inputs[1]) else None
 
@@ -28,14 +29,14 @@ def product_with_identity(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> 
 def _is_identity(b: Rewriter, atom: Atom) -> bool:
     """Whether a matrix was made as `arange(n)[:, None] == arange(n)`."""
     n, m = atom.type.shape
-    converted = b.made_by(atom, "convert")
-    equal = b.made_by(converted.inputs[0] if converted is not None else atom, "equal")
+    converted = b.made_by(atom, convert_op)
+    equal = b.made_by(converted.inputs[0] if converted is not None else atom, equal_op)
     if equal is None or n != m:
         return False
     counted = set()
     for operand in equal.inputs:
-        column = b.made_by(operand, "reshape")
-        count = b.made_by(column.inputs[0] if column is not None else operand, "iota")
+        column = b.made_by(operand, reshape_op)
+        count = b.made_by(column.inputs[0] if column is not None else operand, iota_op)
         if count is None or count.params["size"] != n:
             return False
         counted.add(tuple(operand.type.shape[-2:]) == (n, 1))
@@ -44,9 +45,9 @@ def _is_identity(b: Rewriter, atom: Atom) -> bool:
 
 def sum_of_product(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
     """sum over the rows of x @ y -> (sum over the rows of x) @ y; sum over its columns -> x @ (sum over the columns of y)."""
-    if node.op.name != "sum" or len(node.params["axes"]) != 1:
+    if node.op is not sum_op or len(node.params["axes"]) != 1:
         return None
-    made = b.made_by(inputs[0], "matmul")
+    made = b.made_by(inputs[0], matmul_op)
     out = inputs[0].type
     if made is None or out.dtype != node.outputs[0].type.dtype or out.dtype.kind not in "fc":
         return None
@@ -66,7 +67,7 @@ def gather_factors(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | 
 
     Beside a vector the factor goes to the vector.
     """
-    if node.op.name != "matmul" or node.outputs[0].type.dtype.kind != "f":
+    if node.op is not matmul_op or node.outputs[0].type.dtype.kind != "f":
         return None
     for k, axis in ((0, -1), (1, -2)):
         rest, factors = _factors(b, inputs[k], axis)
@@ -93,7 +94,7 @@ def _factors(b: Rewriter, atom: Atom, axis: int) -> tuple[Atom, list[Atom]]:
     found: list[Atom] = []
     varies = False
     while True:
-        negated, product = b.made_by(atom, "neg"), b.made_by(atom, "mul")
+        negated, product = b.made_by(atom, neg_op), b.made_by(atom, mul_op)
         if negated is not None:
             atom = negated.inputs[0]
             found.append(Literal(whole.dtype.type(-1)))
@@ -133,7 +134,7 @@ def _product(b: Rewriter, factors: list[Atom], like: Node) -> Atom:
 
 def small_product(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
     """matmul(x, y) -> sum(x[..., None] * y[..., None, :, :], -2) where the sums are short or few: that fuses with what stands around it."""
-    if node.op.name != "matmul" or node.outputs[0].type.dtype.kind not in "fc":
+    if node.op is not matmul_op or node.outputs[0].type.dtype.kind not in "fc":
         return None
     x, y = inputs
     (m, k), n = x.type.shape[-2:], y.type.shape[-1]

@@ -11,7 +11,8 @@ from .._codegen import integers, lowering
 from ..ir.graph import Atom, Graph, Literal, Node, Var
 from ..ir.op import Op
 from ..ir.verify import EVERY_PASS, verify
-from ..ops.shape import broadcast_to_op
+from ..ops.arithmetic import neg_op, where_op
+from ..ops.shape import broadcast_to_op, embed_op, reshape_op, slice_op, sum_op, transpose_op
 from ..types import SIZES, ArrayType
 from .algebra import (
     add_in_place,
@@ -74,15 +75,12 @@ class Rewriter:
         found = self.seen.get(_application(op, inputs, params))
         return found[0] if found else None
 
-    def made_by(self, atom: Atom, name: str) -> Node | None:
+    def made_by(self, atom: Atom, op: Op) -> Node | None:
         node = self.definition.get(atom) if isinstance(atom, Var) else None
-        return node if node is not None and node.op.name == name else None
+        return node if node is not None and node.op is op else None
 
 
 # --- inline --------------------------------------------------------------------------------------------------------------------
-
-
-INLINED = frozenset({"call", "checkpoint", "custom_function", "custom_vjp", "custom_jvp", "implicit"})
 
 
 def inline_calls(graph: Graph) -> Graph:
@@ -94,7 +92,7 @@ def inline_calls(graph: Graph) -> Graph:
 
 
 def _calls(graph: Graph) -> bool:
-    return any(node.op.name in INLINED or any(map(_calls, node.subgraphs())) for node in graph.nodes)
+    return any(node.op.inlined or any(map(_calls, node.subgraphs())) for node in graph.nodes)
 
 
 def _inlined(graph: Graph) -> Graph:
@@ -103,7 +101,7 @@ def _inlined(graph: Graph) -> Graph:
         values: dict[Var, Atom] = dict(zip(inner.inputs, inputs, strict=True))
         for node in inner.nodes:
             operands = tuple([values[a] if isinstance(a, Var) else a for a in node.inputs])
-            if node.op.name in INLINED:
+            if node.op.inlined:
                 values.update(zip(node.outputs, expand(builder, node.params["graph"], operands), strict=True))
                 continue
             fresh = Node(node.op, operands, node.params, tuple([Var(v.type) for v in node.outputs]), node.where, node.note)
@@ -113,9 +111,7 @@ def _inlined(graph: Graph) -> Graph:
     def inside(builder: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Sequence[Atom]:
         return builder.keep(with_graphs(node, inputs, inline_calls) if any(map(_calls, node.subgraphs())) else node, inputs)
 
-    return rewrite(
-        graph, lambda b, node, inputs: expand(b, node.params["graph"], inputs) if node.op.name in INLINED else inside(b, node, inputs)
-    )
+    return rewrite(graph, lambda b, node, inputs: expand(b, node.params["graph"], inputs) if node.op.inlined else inside(b, node, inputs))
 
 
 def with_graphs(node: Node, inputs: tuple[Atom, ...], change: Callable[[Graph], Graph]) -> Node:
@@ -142,50 +138,40 @@ def _is(atom: Atom, number: float) -> bool:
     return value is not None and not isinstance(value, (integers.Integer, bool, np.bool_)) and value == number
 
 
-def _is_zero(atom: Atom, node: Node, sign: str) -> bool:
-    """Whether an operand is a zero of this sign, any zero among integers: -0.0 + 0.0 is 0.0, so of floats only -0.0 adds nothing."""
-    if not _is(atom, 0):
+def _is_neutral(atom: Atom, number: float | None, node: Node) -> bool:
+    """Whether an operand is this number; of zeros the sign counts, but among integers: -0.0 + 0.0 is 0.0, so of floats only -0.0 adds nothing."""
+    if number is None or not _is(atom, number):
         return False
-    return node.outputs[0].type.dtype.kind in "iu" or bool(np.signbit(np.real(_scalar(atom)))) == (sign == "-")
+    return number != 0 or node.outputs[0].type.dtype.kind in "iu" or np.signbit(np.real(_scalar(atom))) == np.signbit(number)
 
 
 def _rule_identity(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
     """x * 1, x / 1, x - 0, x + (-0), identity(x), convert, reshape, broadcast_to x's own type -> x."""
-    match node.op.name:
-        case "mul" | "strong_mul":
-            return inputs[0] if _is(inputs[1], 1) else inputs[1] if _is(inputs[0], 1) else None
-        case "add":
-            return inputs[0] if _is_zero(inputs[1], node, "-") else inputs[1] if _is_zero(inputs[0], node, "-") else None
-        case "sub":
-            return inputs[0] if _is_zero(inputs[1], node, "+") else None
-        case "div":
-            return inputs[0] if _is(inputs[1], 1) else None
-        case "identity" | "no_grad" | "once_differentiable" | "stop_gradient" | "convert" | "reshape" | "broadcast_to":
-            return inputs[0]
-        case "overwritten":
-            return inputs[1]
-        case "sum":
-            return inputs[0] if node.params["axes"] == () else None
-    return None
+    op = node.op
+    if op.passes is not None:
+        return inputs[op.passes]
+    if op.neutral:
+        return next((inputs[1 - k] for k in (1, 0) if _is_neutral(inputs[k], op.neutral[k], node)), None)
+    return inputs[0] if op is sum_op and node.params["axes"] == () else None
 
 
 def _rule_double(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
     """-(-x) -> x; reshape(reshape(x)) -> reshape(x); transpose(transpose(x)) -> transpose(x); slice(embed(x)) -> x;
     broadcast_to, slice and embed of their like -> one; slice that takes all -> x."""
-    name = node.op.name
-    inner = b.made_by(inputs[0], name) if inputs else None
-    if name == "neg" and inner:
+    op = node.op
+    inner = b.made_by(inputs[0], op) if inputs else None
+    if op is neg_op and inner:
         return inner.inputs[0]
-    if name in ("reshape", "broadcast_to") and inner:
+    if op in (reshape_op, broadcast_to_op) and inner:
         return b.emit(node.op, inner.inputs, node.params, node)
-    if name == "transpose" and inner:
+    if op is transpose_op and inner:
         axes = tuple(inner.params["axes"][a] for a in node.params["axes"])
         return inner.inputs[0] if axes == tuple(range(len(axes))) else b.emit(node.op, inner.inputs, {"axes": axes}, node)
-    if name == "slice":
+    if op is slice_op:
         own = node.params
         if own["size"] == inputs[0].type.shape and all(s == 1 for s in own["step"]):
             return inputs[0]
-        outer = b.made_by(inputs[0], "embed")
+        outer = b.made_by(inputs[0], embed_op)
         if outer and node.params["start"] == outer.params["start"] and all(s == 1 for s in node.params["step"]):
             return outer.inputs[0]
         if inner:
@@ -193,7 +179,7 @@ def _rule_double(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | No
             start = tuple(a + b * s for a, b, s in zip(outer_params["start"], own["start"], outer_params["step"], strict=True))
             step = tuple(a * b for a, b in zip(outer_params["step"], own["step"], strict=True))
             return b.emit(node.op, inner.inputs, {"start": start, "size": own["size"], "step": step}, node)
-    if name == "embed":
+    if op is embed_op:
         if inputs[0].type.shape == node.outputs[0].type.shape:
             return inputs[0]
         if inner and inner.params["absent"] == node.params["absent"]:
@@ -206,7 +192,7 @@ def _scalar_source(b: Rewriter, atom: Atom) -> Atom | None:
     """The 0-d value of which every element of `atom` is a copy."""
     if atom.type.shape == ():
         return atom
-    repeated = b.made_by(atom, "broadcast_to")
+    repeated = b.made_by(atom, broadcast_to_op)
     return repeated.inputs[0] if repeated is not None and repeated.inputs[0].type.shape == () else None
 
 
@@ -215,9 +201,9 @@ def _rule_constant(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | 
     out = node.outputs[0].type
     if out.shape == () or not inputs:
         return None
-    if node.op.name in ("reshape", "transpose", "slice", "broadcast_to"):
+    if node.op in (reshape_op, transpose_op, slice_op, broadcast_to_op):
         source = _scalar_source(b, inputs[0])
-        if source is None or (node.op.name == "broadcast_to" and source is inputs[0]):
+        if source is None or (node.op is broadcast_to_op and source is inputs[0]):
             return None
         return b.emit(broadcast_to_op, (source,), {"shape": out.shape}, node)
     if not isinstance(node.op.lowering, lowering.Pointwise) or "{0}" in str(node.op.lowering.code) or callable(node.op.lowering.code):
@@ -241,8 +227,8 @@ def _rule_repeated(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | 
     out = node.outputs[0].type
     operands = []
     for k, atom in enumerate(inputs):
-        repeated = b.made_by(atom, "broadcast_to")
-        kept = repeated is None or (k == 0 and node.op.name == "where") or atom.type.dtype != repeated.inputs[0].type.dtype
+        repeated = b.made_by(atom, broadcast_to_op)
+        kept = repeated is None or (k == 0 and node.op is where_op) or atom.type.dtype != repeated.inputs[0].type.dtype
         operands.append(atom if kept or repeated is None else repeated.inputs[0])
     if all(x is y for x, y in zip(operands, inputs, strict=True)):
         return None

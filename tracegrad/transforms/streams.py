@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from .._codegen import integers
 from ..ir.graph import Atom, Graph, Node, Var
 from ..ops.arithmetic import mul_op
-from ..ops.shape import reshape_op, sum_op
+from ..ops.products import matmul_op
+from ..ops.shape import reshape_op, sum_op, transpose_op
 
 if TYPE_CHECKING:
     from .rewrite import Rewriter
@@ -35,14 +36,14 @@ def streamed(graph: Graph) -> set[Node]:
 
 def _parts(node: Node, definition: dict[Var, Node]) -> tuple[Var, Atom, bool] | None:
     """The matrix, the vector, and whether the matrix is multiplied from the left, transposed."""
-    if node.op.name != "matmul" or node.outputs[0].type.ndim != 2 or node.outputs[0].type.dtype.kind != "f":
+    if node.op is not matmul_op or node.outputs[0].type.ndim != 2 or node.outputs[0].type.dtype.kind != "f":
         return None
     a, b = node.inputs
     for matrix, vector, transposed in ((a, b, False), (b, a, True)):
         if not isinstance(matrix, Var) or vector.type.shape[0 if transposed else 1] != 1:
             continue
         made = definition.get(matrix)
-        if made is not None and made.op.name == "transpose" and isinstance(made.inputs[0], Var):
+        if made is not None and made.op is transpose_op and isinstance(made.inputs[0], Var):
             matrix, transposed = made.inputs[0], not transposed
         size = integers.product(matrix.type.shape)
         if isinstance(size, int) and size >= LARGE and int(matrix.type.shape[1]) >= SHORTEST_ROW:

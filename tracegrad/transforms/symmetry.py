@@ -92,7 +92,7 @@ class _Exchange:
 
     def root(self, x: Var) -> Var:
         """What was given further axes of one element."""
-        while (node := self.b.made_by(x, "reshape")) is not None and isinstance(node.inputs[0], Var) and _same_but_ones(x, node.inputs[0]):
+        while (node := self.b.made_by(x, reshape_op)) is not None and isinstance(node.inputs[0], Var) and _same_but_ones(x, node.inputs[0]):
             x = node.inputs[0]
         return x
 
@@ -133,7 +133,7 @@ class _Exchange:
         if max(-p, -q) > len(axes):
             return None
         axes[p], axes[q] = axes[q], axes[p]
-        node = self.b.made_by(x, "transpose")
+        node = self.b.made_by(x, transpose_op)
         if node is not None and node.params["axes"] == tuple(axes):
             return Exchanged(1, node.inputs[0])
         known = self.b.known(transpose_op, [x], {"axes": tuple(axes)})

@@ -60,7 +60,7 @@ taped_op = op(
     ["inputs"],
     evaluate=_evaluate,
     infer=_infer,
-    lowering=lowering.Region("taped"),
+    lowering=lowering.TAPED,
     variadic=True,
     outputs=0,
     doc="A loop that ends when a condition does not hold, and a graph that reads what its steps have kept; made of others, never derived.",
@@ -69,8 +69,8 @@ taped_op = op(
 
 def tape(graph: Graph, prepared: Callable[[Graph], Graph], simplify: Callable[[Graph], Graph]) -> Graph:
     """The graph with each while_loop that keeps what its adjoint reads; `prepared` is how bodies of loops look where loops are joined."""
-    for loop in [n for n in graph.nodes if n.op.name == "while_loop"]:
-        for after in [n for n in graph.nodes if n.op.name == "sized" and n.inputs[0] is loop.outputs[-1]]:
+    for loop in [n for n in graph.nodes if n.op.lowering is lowering.WHILE]:
+        for after in [n for n in graph.nodes if n.op.lowering is lowering.SIZED and n.inputs[0] is loop.outputs[-1]]:
             found = _taped(graph, loop, after, prepared(after.params["graph"]), simplify)
             if found is not None:
                 graph = found
@@ -85,7 +85,7 @@ def _taped(graph: Graph, loop: Node, after: Node, inside: Graph, simplify: Calla
     symbol = after.params["symbol"]
     values: dict[Atom, Atom] = dict(zip(inside.inputs, after.inputs[1:], strict=True))
     for again in inside.nodes:
-        if again.op.name != "scan" or again.params["reverse"] or again.params["length"] != integers.symbol(symbol):
+        if again.op.lowering is not lowering.SCAN or again.params["reverse"] or again.params["length"] != integers.symbol(symbol):
             continue
         n, c = again.params["constants"], again.params["carries"]
         if len(again.inputs) > n + c or any(isinstance(a, Var) and a not in values for a in again.inputs):

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 from .._codegen import lowering
 from ..ir.graph import Atom, Graph, Literal, Node, Var
 from ..ops.arithmetic import add_op, mul_op, neg_op
-from ..ops.shape import broadcast_to_op, concatenate_op, embed_op, reshape_op, slice_op, sum_op, transpose_op
+from ..ops.concatenation import concatenate_op
+from ..ops.shape import broadcast_to_op, embed_op, reshape_op, slice_op, sum_op, transpose_op
 from ..types import Int
 from .loops import trim
 
@@ -33,14 +34,14 @@ class _Term(NamedTuple):
     @property
     def kind(self) -> Any:
         """Terms of one kind can be added before they are summed."""
-        return self.elements.type, tuple([(n.op.name, sorted(n.params.items()), n.outputs[0].type) for n in self.steps])
+        return self.elements.type, tuple([(n.op, sorted(n.params.items()), n.outputs[0].type) for n in self.steps])
 
 
 def totals(graph: Graph) -> Graph:
     """The graph with such sums behind its loops."""
     nodes: list[Node] = []
     for node in graph.nodes:
-        nodes.extend((_behind(node) if node.op.name == "scan" else None) or [node])
+        nodes.extend((_behind(node) if node.op.lowering is lowering.SCAN else None) or [node])
     return graph.replace(nodes=tuple(nodes)) if len(nodes) > len(graph.nodes) else graph
 
 
