@@ -35,7 +35,7 @@ TRACED = [w for w in WAYS if w.startswith(("jit", "hessian"))]
 
 EVERYWHERE: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "scan dtype": (
-        lambda x: tg.scan(lambda c, v: (c + v, None), 0, x),
+        lambda x: tg.scan(lambda c, v: (c + v, None), np.int64(0), x),
         TypeError,
         LINE + r"scan: the carry itself changes from i64\[\] to f64\[\]",
     ),

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .errors import DTypeError
+from .weak import WEAK
 
 DType = np.dtype[Any]
 
@@ -68,7 +69,7 @@ def kind_of(value: Any) -> Any:
     """The dtype of an array or NumPy scalar, or the Python type of a weak scalar."""
     dtype = getattr(value, "dtype", None)
     if dtype is not None:
-        return dtype
+        return value.python if isinstance(value, WEAK) else dtype
     kind = type(value)
     return np.asarray(value).dtype if kind is list or kind is tuple else kind
 

@@ -10,6 +10,7 @@ import numpy as np
 from tests.cases import Case
 from tracegrad import ops
 from tracegrad.errors import ShapeError
+from tracegrad.ops.arithmetic import number
 
 
 def pair(rng: np.random.Generator) -> tuple[Any, ...]:
@@ -98,5 +99,6 @@ CASES: tuple[Case, ...] = (
         0,
         special=((np.array([np.nan, 0.0, -0.0]),),),
     ),
+    Case("number", lambda x: x * number(ops.sum(x)), reals, lambda x: x * np.sum(x), ("number",)),
     Case("convert ints", lambda x: ops.convert(x, np.float64), lambda rng: (np.arange(3),), lambda x: x.astype(float), ("convert",), 0),
 )

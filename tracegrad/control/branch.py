@@ -13,14 +13,16 @@ from ..devices import to_host
 from ..errors import ConcretizationError, ShapeError
 from ..ir.dispatch import STATE, bind
 from ..ir.evaluate import evaluate
-from ..ir.graph import Graph, Literal, Var
+from ..ir.graph import Graph, Var
 from ..ir.op import Types, op
 from ..ir.trace import user_line
 from ..ops import convert
+from ..ops.arithmetic import number
 from ..tensor import Boxed, inside
 from ..transforms.derive import adjoint, batched, captures_of, tangent
 from ..transforms.tracing import leaf_type, plain
-from ..tree import unflatten
+from ..transforms.weak import agreed, as_array
+from ..tree import flatten, unflatten
 from ..types import ArrayType
 from .region import Region, aligned, captured, check_functions, closed, made_by, one_by_one, operands_of, path_of, region, strong
 from .scan import scan_op
@@ -173,7 +175,7 @@ def _chosen(index: Any, functions: Sequence[Callable[..., Any]], operands: tuple
     if not STATE.traces:
         raise ConcretizationError(f"{user_line()}: {who} got a traced value outside of the function that was traced")
     leaves = operands_of(operands, f"{who}: an operand")
-    types = [strong(x) for x in leaves]
+    types = list(map(leaf_type, flatten(operands)[0]))
     names = ["if_false", "if_true"] if who == "cond" else [f"branch_{k}" for k in range(len(functions))]
     regions = [region(f, operands, types, f"{who}: a branch", name) for f, name in zip(functions, names, strict=True)]
     kinds = _agreed(regions, who, names)
@@ -189,32 +191,27 @@ def _chosen(index: Any, functions: Sequence[Callable[..., Any]], operands: tuple
         return closed(r.graph.name, function, every, r.graph)
 
     found = bind(switch_op, [inside(index), *given], {"branches": tuple(map(whole, regions))})
-    return unflatten(regions[0].out_spec, [plain(o) for o in found])
+    return unflatten(regions[0].out_spec, [number(o) if t.weak else plain(o) for o, t in zip(found, kinds, strict=True)])
 
 
 def _agreed(regions: Sequence[Region], who: str, names: Sequence[str]) -> list[ArrayType]:
     """The types of the results, a TypeError where the branches differ. A Python number takes the dtype that the others have."""
     first = regions[0]
-    kinds = _kinds(first.graph)
+    kinds = list(first.kinds)
     for r, name in zip(regions[1:], names[1:], strict=True):
         if r.out_spec != first.out_spec:
             raise TypeError(
                 f"{user_line()}: {who}: {names[0]} returns {first.out_spec}, {name} returns {r.out_spec}; the structures must agree"
             )
-        for k, (path, a, b) in enumerate(zip(first.out_spec.paths(), kinds, _kinds(r.graph), strict=True)):
-            if a.shape != b.shape or (a.dtype != b.dtype and not a.weak and not b.weak):
+        for k, (path, a, b) in enumerate(zip(first.out_spec.paths(), kinds, r.kinds, strict=True)):
+            joined = agreed(a, b)
+            if joined is None:
                 raise TypeError(
-                    f"{user_line()}: {who}: the result {path_of(path)} is {a} from {names[0]} and {b} from {name}; make the shapes and dtypes "
-                    f"agree (np.broadcast_to, .astype){made_by(first.graph.outputs[k], r.graph.outputs[k])}"
+                    f"{user_line()}: {who}: the result {path_of(path)} is {as_array(a)} from {names[0]} and {as_array(b)} from {name}; "
+                    f"make the shapes and dtypes agree (np.broadcast_to, .astype){made_by(first.graph.outputs[k], r.graph.outputs[k])}"
                 )
-            if a.weak and (not b.weak or np.promote_types(a.dtype, b.dtype) == b.dtype):
-                kinds[k] = b
-    return [ArrayType(t.dtype, t.shape) for t in kinds]
-
-
-def _kinds(graph: Graph) -> list[ArrayType]:
-    """The types of the results, of which Python's numbers are weak."""
-    return [ArrayType(a.type.dtype, a.type.shape, a.type.weak or (isinstance(a, Literal) and a.weak)) for a in graph.outputs]
+            kinds[k] = joined
+    return kinds
 
 
 OPS = (switch_op,)

@@ -21,7 +21,8 @@ from ..ops import broadcast_to, logical_or, moveaxis, positive
 from ..tensor import Array, Boxed, inside
 from ..transforms.derive import with_axis
 from ..transforms.tracing import Standing, check_leaf, face_of, leaf_type, trace_function
-from ..tree import flatten, map_leaves, unflatten
+from ..transforms.weak import as_array, explicit, for_arrays, types_of
+from ..tree import flatten, map_leaves
 from ..types import ArrayType, Int
 
 _REPEATED = (
@@ -35,11 +36,16 @@ VALUES: tuple[type[Any], ...] = (*ARRAYS, *NUMBERS)
 
 
 class Region(NamedTuple):
-    """A traced function: its graph over (arguments..., captures...), what it captured, and the structure of its result."""
+    """A traced function: its graph over (arguments..., captures...), in which all are arrays, and what it captured."""
 
     graph: Graph
     captures: list[Any]
     out_spec: Any
+    """The structure of its result."""
+    kinds: tuple[ArrayType, ...]
+    """The types of its results, of which Python's numbers are weak."""
+    as_arrays: bool
+    """Whether it computes the same where its arguments are arrays in place of Python's numbers."""
 
     def run(self, arguments: Sequence[Any], captures: Sequence[Any], values: Sequence[Any]) -> list[Any]:
         """The results for these arguments, where `values` stand for `captures`, those of this region among them."""
@@ -64,7 +70,8 @@ def region(function: Callable[..., Any], args: tuple[Any, ...], types: Sequence[
     if traced.generators:
         raise TracegradError(f"{user_line()}: {who} draws random numbers; draw them before, and pass them in")
     count = len(traced.out_boxed)
-    return Region(traced.graph.replace(outputs=traced.graph.outputs[:count]), traced.captures, traced.out_spec)
+    graph = traced.graph.replace(outputs=traced.graph.outputs[:count])
+    return Region(explicit(graph), traced.captures, traced.out_spec, tuple(types_of(graph.outputs)), for_arrays(graph))
 
 
 def operands_of(tree: Any, who: str) -> list[Any]:
@@ -88,8 +95,7 @@ def closed(name: str, function: Callable[..., Any], types: Sequence[ArrayType], 
 
 def strong(x: Any) -> ArrayType:
     """The type of a value as an operand of a region, where Python's numbers are arrays."""
-    kind = leaf_type(x)
-    return ArrayType(kind.dtype, kind.shape)
+    return as_array(leaf_type(x))
 
 
 def zero(x: Any) -> Any:
@@ -147,30 +153,14 @@ def copied(x: Any) -> Any:
     return logical_or(x, False) if x.dtype.kind == "b" else positive(x)
 
 
-def own(init: Any) -> Any:
-    """The initial carry as arrays that the body may write into."""
+def own(tree: Any) -> Any:
+    """A tree of arrays that a function may write into."""
 
     def array(c: Any) -> Any:
-        check_leaf(c, "the initial carry holds")
+        check_leaf(c, "the initial value holds")
         return np.asarray(c)[()] if isinstance(c, NUMBERS) else copied(c)
 
-    return map_leaves(array, init)
-
-
-def given_on(carry: Any) -> Any:
-    """What a body returned as the next step gets it: Python's numbers, which divide and promote in other ways, are arrays as in compiled code."""
-    kind = type(carry)
-    if kind in NUMBERS:
-        return np.asarray(carry)[()]
-    if issubclass(kind, ARRAYS):
-        return carry
-    for c in carry if kind is tuple else flatten(carry)[0]:
-        if not isinstance(c, ARRAYS):
-            break
-    else:
-        return carry
-    leaves, spec = flatten(carry)
-    return unflatten(spec, [np.asarray(c)[()] if type(c) in NUMBERS else c for c in leaves])
+    return map_leaves(array, tree)
 
 
 def check_functions(who: str, **given: Any) -> None:
@@ -178,17 +168,3 @@ def check_functions(who: str, **given: Any) -> None:
     for name, function in given.items():
         if not callable(function):
             raise TypeError(f"{user_line()}: {who}: {name} must be a function, not {type(function).__name__}")
-
-
-def check_carry(who: str, carry: Any, spec: Any, kinds: Sequence[ArrayType], kind_of: Callable[[Any], ArrayType] = leaf_type) -> None:
-    """A TypeError where a body returned a carry that is not like the initial one."""
-    leaves, found = flatten(carry)
-    if found != spec:
-        raise TypeError(f"{user_line()}: {who}: the body returned a carry of structure {found}, the initial carry has {spec}")
-    for path, before, x in zip(spec.paths(), kinds, leaves, strict=True):
-        after = kind_of(x)
-        if (before.dtype, before.shape) != (after.dtype, after.shape):
-            raise TypeError(
-                f"{user_line()}: {who}: the carry {path_of(path)} changes from {before} to {after}; a carry keeps its dtype and shape "
-                f"(convert the initial value){made_by(x)}"
-            )

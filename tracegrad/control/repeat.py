@@ -23,19 +23,15 @@ from ..ops import add, convert, maximum, sub
 from ..tensor import Boxed
 from ..transforms.derive import adjoint, batched, captures_of, tangent
 from ..transforms.tracing import leaf_type, plain
-from ..tree import flatten, map_leaves, unflatten
-from ..types import ArrayType
+from ..tree import flatten, map_leaves
+from .carry import Carry
 from .region import (
     VALUES,
     Region,
     captured,
-    check_carry,
     check_functions,
     closed,
-    given_on,
     one_by_one,
-    operands_of,
-    own,
     region,
     repeated,
     strong,
@@ -212,7 +208,8 @@ def while_loop(
 ) -> Any:
     """Repeat `carry = body(carry)` as long as `cond(carry)` holds; returns the last carry.
 
-    init        a tree of arrays, which keeps its structure, shapes and dtypes
+    init        a tree of arrays, which keeps its structure, shapes and dtypes; a Python number in it takes the dtype that the
+                steps give it, as in a Python loop
     max_steps   a RuntimeError after so many steps, where given
     checkpoint  what reverse mode keeps of the steps that were taken, as in `scan`
 
@@ -245,35 +242,28 @@ def loop_while(
     checkpoint: Checkpoint = None,
 ) -> Any:
     """`while_loop`, with an error that says `failure` where there are more than `max_steps` steps."""
+    carried = Carry("while_loop", init)
     if not STATE.traces:
-        start = own(init)
-        leaves, spec = flatten(start)
-        kinds = [strong(x) for x in leaves]
 
         def run(carry: Any, steps: int, most: float) -> tuple[Any, int]:
             while steps < most and _condition(cond(carry)):
                 _check_steps(steps, max_steps, failure)
-                carry = body(carry)
-                if steps == 0:
-                    check_carry("while_loop", carry, spec, kinds)
-                carry = given_on(carry)
+                carry = carried.next(body(carry))
                 steps += 1
             return carry, steps
 
-        carry, steps, most = start, 0, 0.0
+        carry, steps, most = carried.start(), 0, 0.0
         while steps == most:
             most = steps + _span(checkpoint, steps) if MODE.enabled else math.inf
             carry, steps = rerun(functools.partial(run, carry, steps, most)) if most < math.inf else run(carry, steps, most)
         return map_leaves(plain, carry)
-    leaves, spec = operands_of(init, "while_loop: the initial carry"), flatten(init)[1]
-    kinds = [strong(x) for x in leaves]
-    test = region(cond, (init,), kinds, "while_loop: the condition", "test")
+    step = carried.trace(lambda kinds: region(body, (init,), kinds, "while_loop: the body"))
+    test = region(cond, (init,), carried.kinds, "while_loop: the condition", "test")
     if test.out_spec != flatten(0)[1]:
         raise TypeError(f"{user_line()}: while_loop: the condition must return one bool, it returned {test.out_spec}")
     if test.graph.outputs[0].type.shape != ():
         raise ShapeError(f"{user_line()}: while_loop: the condition must return one value, use np.any or np.all")
-    step = region(body, (init,), kinds, "while_loop: the body")
-    _check_region("while_loop", step, spec, kinds)
+    kinds = carried.types
     captures = captured(test, step)
     types = [*map(strong, captures), *kinds]
     n = len(captures)
@@ -287,8 +277,8 @@ def loop_while(
         "constants": n,
         **_options(max_steps, failure, checkpoint),
     }
-    found = bind(while_op, [*captures, *leaves], params)
-    return unflatten(spec, [plain(x) for x in found[:-1]])
+    found = bind(while_op, [*captures, *carried.operands()], params)
+    return carried.result(found[:-1], None)
 
 
 def _span(checkpoint: Checkpoint, steps: int) -> float:
@@ -302,7 +292,9 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any
     """`for i in range(lower, upper): carry = body(i, carry)`; returns the last carry, `init` where there is no step.
 
     lower, upper    integers, which may be traced
-    init            a tree of arrays, which keeps its structure, shapes and dtypes
+    init            a tree of arrays, which keeps its structure, shapes and dtypes; a Python number in it takes the dtype that the
+                    steps give it, as in a Python loop: of float32 data float32. With no step it stays the number; only where the
+                    number of steps is computed in compiled code it has that dtype then, too
     checkpoint      what reverse mode keeps of the steps, as in `scan`
 
     Eagerly a Python loop; in a compiled function one loop, whatever the number of steps, and so are its derivatives.
@@ -315,26 +307,19 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any
     """
     check_functions("fori_loop", body=body)
     ends = [_integer(x) for x in (lower, upper)]
+    carried = Carry("fori_loop", init)
     if not STATE.traces:
-        carry = own(init)
-        leaves, spec = flatten(carry)
-        kinds = [strong(x) for x in leaves]
         first, last = map(int, ends)
 
         def run(carry: Any, steps: Sequence[int]) -> Any:
             for i in steps:
-                carry = body(np.int64(i), carry)
-                if i == first:
-                    check_carry("fori_loop", carry, spec, kinds)
-                carry = given_on(carry)
+                carry = carried.next(body(np.int64(i), carry))
             return carry
 
         spans = spans_of(checkpoint, max(0, last - first), "fori_loop")
-        return map_leaves(plain, in_segments(range(first, last), tuple(map(int, spans)), run, carry))
-    leaves, spec = operands_of(init, "fori_loop: the initial carry"), flatten(init)[1]
-    kinds = [strong(x) for x in leaves]
-    step = region(body, (np.int64(0), init), [NUMBER, *kinds], "fori_loop: the body")
-    _check_region("fori_loop", step, spec, kinds)
+        return map_leaves(plain, in_segments(range(first, last), tuple(map(int, spans)), run, carried.start()))
+    step = carried.trace(lambda kinds: region(body, (np.int64(0), init), [NUMBER, *kinds], "fori_loop: the body"))
+    leaves, kinds = carried.operands(), carried.types
     n = len(step.captures)
 
     def inner(consts: Any, carries: Any, number: Any, _: Any) -> Any:
@@ -360,7 +345,7 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any
         length = integers.maximum(0, ends[1] - ends[0])
         spans = spans_of(checkpoint, length, "fori_loop")
         found = loop("body", inner, Parts(given, leaves, ()), step.graph, length, False, spans)[0]
-    return unflatten(spec, [plain(x) for x in found])
+    return carried.result(found, length)
 
 
 def _condition(value: Any) -> bool:
@@ -386,10 +371,6 @@ def _integer(x: Any) -> Any:
     if kind.dtype.kind not in "iu" or kind.shape != ():
         raise TypeError(f"{user_line()}: fori_loop: a bound must be one integer, not {kind}")
     return x if isinstance(x, Boxed) and STATE.traces else int(x)
-
-
-def _check_region(who: str, step: Region, spec: Any, kinds: Sequence[ArrayType]) -> None:
-    check_carry(who, unflatten(step.out_spec, list(step.graph.outputs)), spec, kinds, lambda a: a.type)
 
 
 OPS = (while_op,)

@@ -20,7 +20,7 @@ from ..ir.evaluate import evaluate
 from ..ir.graph import Graph, Var
 from ..ir.op import Types, op
 from ..ir.trace import user_line
-from ..ops import add, concatenate, moveaxis, mul, slice_array, stack
+from ..ops import add, concatenate, convert, moveaxis, mul, slice_array, stack
 from ..ops.shape import reshape
 from ..tensor import Boxed
 from ..transforms.derive import batched, captures_of, joint, tangent
@@ -29,7 +29,8 @@ from ..transforms.tracing import check_leaf, leaf_type, plain
 from ..tree import flatten, unflatten
 from ..types import ArrayType, Int
 from .block import checkpointed
-from .region import aligned, check_carry, check_functions, closed, copied, given_on, operands_of, own, region, repeated, strong, zero
+from .carry import Carry, arrays_of
+from .region import ARRAYS, aligned, check_functions, closed, copied, region, repeated, strong, zero
 from .running import natively, work, worth
 
 # Inputs of the operation: constants, initial carries, stacked xs. Inputs of the body: constants, carries, the number of the step (which
@@ -299,7 +300,8 @@ def scan(
                 and one segment of k steps at a time, which is computed again. "sqrt": k is about the square root of n. A tuple (k, l,
                 ...): segments of k steps are themselves kept in segments of l steps, computed once more for each level (eagerly k alone counts)
 
-    The carry must keep its structure, shapes and dtypes. Eagerly this is a plain Python loop (without slices `f` is traced once, for what
+    The carry must keep its structure, shapes and dtypes; a Python number in `init` takes the dtype that the steps give it, as in
+    a Python loop (of float32 data float32), and stays the number where there is no step. Eagerly this is a plain Python loop (without slices `f` is traced once, for what
     ys are like); in a compiled function it is one loop of the generated code, whatever the length, and its derivative is another.
 
     >>> import numpy as np
@@ -324,19 +326,28 @@ def scan(
         raise ShapeError(
             f"{user_line()}: scan: the leading sizes of xs differ: {sizes}" + (f" (length={length})" if length is not None else "")
         )
+    carried = Carry("scan", init)
     if not STATE.traces and count:
-        return _loop(f, init, x_leaves, x_spec, int(count), reverse, tuple(map(int, spans)))
-    carry_leaves, carry_spec = operands_of(init, "scan: the initial carry"), flatten(init)[1]
-    kinds = [strong(x) for x in carry_leaves]
-    traced = region(f, (init, xs), [*kinds, *map(_slice, x_leaves)], "scan: the body")
-    out = unflatten(traced.out_spec, list(traced.graph.outputs))
-    y_spec = flatten(_check_step(out, carry_spec, kinds, lambda a: a.type)[1])[1]
+        return _loop(f, carried, x_leaves, x_spec, int(count), reverse, tuple(map(int, spans)))
+    slices = list(map(_slice, x_leaves))
+    traced = carried.trace(lambda kinds: region(f, (init, xs), [*kinds, *slices], "scan: the body"), lambda out: _pair(out)[0])
+    y_spec = flatten(_pair(unflatten(traced.out_spec, list(traced.graph.outputs)))[1])[1]
+    carries, kinds = carried.operands(), carried.types
     # Captures become constants, which the body takes first.
-    n, split = len(carry_leaves), len(carry_leaves) + len(x_leaves)
+    n, split = len(carries), len(carries) + len(x_leaves)
     inputs = traced.graph.inputs
     body = traced.graph.replace(inputs=(*inputs[split:], *inputs[:n], Var(NUMBER, "step"), *inputs[n:split]), name="body")
-    last, ys = segmented(body, Parts(traced.captures, carry_leaves, x_leaves), count, reverse, spans)
-    return unflatten(carry_spec, [plain(c) for c in last]), unflatten(y_spec, [plain(y) for y in ys])
+    if list(body.output_types[:n]) != kinds:
+
+        def converted(*v: Any) -> list[Any]:
+            found = evaluate(body, v)
+            return [*[convert(x, t.dtype) for x, t in zip(found, kinds, strict=False)], *found[n:]]
+
+        step = closed("body", converted, [v.type for v in body.inputs], body)
+    else:
+        step = body
+    last, ys = segmented(step, Parts(traced.captures, carries, x_leaves), count, reverse, spans)
+    return carried.result(last, count), unflatten(y_spec, [plain(y) for y in ys])
 
 
 def _length(length: Any) -> Int:
@@ -354,12 +365,11 @@ def _length(length: Any) -> Int:
     return number
 
 
-def _check_step(out: Any, carry_spec: Any, kinds: Sequence[ArrayType], kind_of: Callable[[Any], ArrayType]) -> tuple[Any, Any]:
-    """The pair that the body returned; a TypeError where its carry is not like the initial one."""
+def _pair(out: Any) -> tuple[Any, Any]:
+    """The pair that the body returned."""
     if not isinstance(out, tuple) or len(out) != 2:
         found = f"a tuple of {len(out)}" if isinstance(out, tuple) else f"a {type(out).__name__}"
         raise TypeError(f"{user_line()}: scan: the body must return a pair (carry, y), it returned {found}")
-    check_carry("scan", out[0], carry_spec, kinds, kind_of)
     return out
 
 
@@ -374,11 +384,14 @@ def in_segments(steps: Sequence[int], spans: Sequence[int], run: Callable[[Any, 
 
 
 def _loop(
-    f: Callable[..., Any], init: Any, x_leaves: Sequence[Any], x_spec: Any, count: int, reverse: bool, spans: tuple[int, ...]
+    f: Callable[..., Any],
+    carried: Carry,
+    x_leaves: Sequence[Any],
+    x_spec: Any,
+    count: int,
+    reverse: bool,
+    spans: tuple[int, ...],
 ) -> tuple[Any, Any]:
-    carry = own(init)
-    carry_leaves, carry_spec = flatten(carry)
-    kinds = [strong(c) for c in carry_leaves]
     ys: dict[int, list[Any]] = {}
     y_spec: Any = None
 
@@ -387,22 +400,25 @@ def _loop(
         for i in steps:
             parts = [reshape(part(x, i, 1), x.shape[1:]) for x in x_leaves]
             out = f(carry, unflatten(x_spec, [plain(p) for p in parts]))
-            carry, y = out if ys else _check_step(out, carry_spec, kinds, leaf_type)
-            carry = given_on(carry)
+            carry, y = out if ys else _pair(out)
+            carry = carried.next(carry)
             leaves, y_spec = flatten(y)
             state = flatten(carry)[0]
             # The next step may write into what shares memory with the carry.
             found = [
-                copied(v) if getattr(v, "_base", getattr(v, "base", None)) is not None or any(v is c for c in state) else v for v in leaves
+                copied(v)
+                if isinstance(v, ARRAYS) and (getattr(v, "_base", getattr(v, "base", None)) is not None or any(v is c for c in state))
+                else v
+                for v in leaves
             ]
             # A second run is there for what it saves.
             ys.setdefault(i, found)
         return carry
 
-    carry = in_segments(range(count)[:: -1 if reverse else 1], spans, run, carry)
+    carry = in_segments(range(count)[:: -1 if reverse else 1], spans, run, carried.start())
     if y_spec is None:
         return carry, None
-    columns = [stack(list(column)) for column in zip(*[ys[i] for i in range(count)], strict=True)]
+    columns = [stack(arrays_of(column)) for column in zip(*[ys[i] for i in range(count)], strict=True)]
     return carry, unflatten(y_spec, columns)
 
 

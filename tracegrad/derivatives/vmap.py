@@ -17,6 +17,7 @@ from ..ir.evaluate import evaluate_batched
 from ..tensor import Tensor
 from ..transforms.derive import with_axis
 from ..transforms.tracing import check_leaf, device_of, face_of, leaf_type, plain, standing_of, trace_function
+from ..transforms.weak import explicit
 from ..tree import flatten, unflatten
 from ..types import ArrayType, same
 
@@ -73,7 +74,8 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
             standing=standing,
             device=device_of(leaves),
         )
-        outs, out_places = evaluate_batched(traced.graph, [*leaves, *traced.captures], [*places, *[None] * len(traced.captures)], size)
+        places += [None] * len(traced.captures)
+        outs, out_places = evaluate_batched(explicit(traced.graph), [*leaves, *traced.captures], places, size)
         count = len(traced.out_boxed)
         for generator, counter in zip(traced.generators, outs[count + len(traced.writes) :], strict=True):
             generator.store(counter)

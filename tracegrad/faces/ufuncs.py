@@ -18,6 +18,7 @@ from ..errors import DTypeError, UnsupportedFunctionError
 from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
 from ..ir.lines import user_line
+from ..weak import WEAK
 from .lookup import boxes_in, find, plain, store, tracked, unsupported
 from .operators import operand
 
@@ -94,6 +95,8 @@ def kind_of(x: Any) -> Any:
         return data.dtype
     if isinstance(x, (int, integers.Integer)) and not isinstance(x, bool):
         return int
+    if isinstance(x, WEAK):
+        return x.python
     return type(x) if type(x) in (float, complex) else np.asarray(x).dtype
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from ..checks import REFUSED, called, describe, explained_here, fault_of_array
 from ..errors import DTypeError
 from ..types import type_of
+from ..weak import WEAK
 from .operands import PLAIN, plain_operand
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ class Operand:
     __slots__ = ("type", "value", "weak")
 
     def __init__(self, value: Any) -> None:
-        from_array = getattr(value, "dtype", None) is not None
+        from_array = getattr(value, "dtype", None) is not None and not isinstance(value, WEAK)
         self.value = value
         self.type = type_of(value)
         self.weak = not from_array and not isinstance(value, (list, tuple))

@@ -200,7 +200,7 @@ def operand_kinds(operands: Sequence[Any]) -> list[Any]:
     return kinds
 
 
-WEAK = {"b": bool, "i": int, "f": float, "c": complex}
+WEAK = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 
 
 class _Compose:

@@ -16,6 +16,7 @@ from ..devices import DeviceArray
 from ..dtypes import check
 from ..errors import ConcretizationError, EscapedValueError, TracegradError
 from ..types import SIZES, ArrayType, Sizes, type_of
+from ..weak import as_python
 from .contents import SMALL, digest
 from .dispatch import STATE, Value, no_operand
 from .forms import Forms
@@ -113,7 +114,7 @@ class Trace:
         elif isinstance(data, (bool, int, float, complex, np.generic, integers.Integer)) and not isinstance(x, Value):
             if isinstance(data, np.generic):
                 check(data.dtype)
-            return Literal(data)
+            return Literal(as_python(data))
         elif isinstance(data, np.ndarray):
             plain_array(data, f"{self.name} uses")
             if data.dtype.hasobject and all(type(n) is int for n in data.flat):

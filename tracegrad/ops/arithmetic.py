@@ -15,6 +15,7 @@ from ..dtypes import DType, check
 from ..ir.dispatch import bind
 from ..ir.op import Op, elementwise, odd
 from ..types import ArrayType
+from ..weak import weak
 from .define import front, linear
 
 
@@ -135,6 +136,22 @@ convert_op = linear(
     symbolic=lambda x: x,
     doc="The same numbers in another dtype.",
 )
+
+
+number_op = linear(
+    "number",
+    evaluate=lambda x: weak(x, np.asarray(x).dtype.kind),
+    infer=lambda x: (ArrayType(x.type.dtype, x.type.shape, weak=True),),
+    adjoint=lambda ct: ct,
+    batch=lambda values, axes, size: (values, axes),
+    lowering=lower.Pointwise("{x}"),
+    doc="A scalar as a Python number, which raises no dtype.",
+)
+
+
+def number(x: Any) -> Any:
+    """A traced scalar as a Python number."""
+    return bind(number_op, [x])
 
 
 def convert(x: Any, dtype: Any) -> Any:
@@ -327,6 +344,7 @@ OPS = (
     neg_op,
     strong_mul_op,
     convert_op,
+    number_op,
     conj_op,
     real_op,
     imag_op,

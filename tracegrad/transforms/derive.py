@@ -19,6 +19,7 @@ from ..ir.trace import Trace
 from ..ops import broadcast_to, moveaxis
 from ..tensor import Array, Boxed, fresh_leaf
 from ..types import ArrayType, Int
+from .weak import explicit
 
 
 def _trace(name: str, graph: Graph) -> Trace:
@@ -111,12 +112,14 @@ def batched(graph: Graph, axes: Sequence[int | None], size: Int) -> tuple[Graph,
     key = ("batched", tuple(axes), size)
     if key not in graph.derived:
         trace = _trace(f"{graph.name}_batched", graph)
+        # A batch of Python numbers is an array.
+        arrays = explicit(graph)
         with span(f"{trace.name}: derive"), trace:
             boxes = []
-            for v, axis in zip(graph.inputs, axes, strict=True):
+            for v, axis in zip(arrays.inputs, axes, strict=True):
                 shape = v.type.shape if axis is None else (*v.type.shape[:axis], size, *v.type.shape[axis:])
                 boxes.append(Array(trace.input(v.type.with_shape(shape), v.name)))
-            outs, out_axes = evaluate_batched(graph, boxes, axes, size)
+            outs, out_axes = evaluate_batched(arrays, boxes, axes, size)
             graph.derived[key] = _finished(trace, outs, "batched"), tuple(out_axes)
     derived: tuple[Graph, tuple[int | None, ...]] = graph.derived[key]
     return derived

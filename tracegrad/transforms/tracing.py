@@ -25,6 +25,7 @@ from ..ops.statistics import no_grad_op
 from ..tensor import Array, Boxed, Tensor, ZeroDimensional, unbox
 from ..tree import flatten, unflatten
 from ..types import ArrayType, Sizes
+from ..weak import WEAK
 from .constants import fold_constants
 
 
@@ -350,7 +351,7 @@ def leaf_type(x: Any) -> ArrayType:
     """The type as which an argument is traced: Python scalars are weak, boxed values have their own."""
     if isinstance(x, Boxed):
         return refreshed(x).array_type
-    if isinstance(x, (np.ndarray, np.generic)):
+    if isinstance(x, (np.ndarray, np.generic)) and not isinstance(x, WEAK):
         return ArrayType(x.dtype.newbyteorder("="), x.shape)
     dtype = array(x).dtype
     return ArrayType(dtype, (), weak=True)

@@ -1,0 +1,114 @@
+"""Python's numbers in a graph made arrays, with the conversions that they stood for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..dtypes import promote
+from ..ir.graph import Atom, Graph, Literal, Node, Var
+from ..ir.op import WEAK
+from ..ops.arithmetic import convert_op, number_op
+from ..types import ArrayType
+
+
+def explicit(graph: Graph) -> Graph:
+    """The same graph without weak variables: where one met an array of another dtype, it is converted to that.
+
+    A graph is traced for Python's numbers so that they raise no dtype, and read for arrays wherever loops, branches and
+    batches put arrays in their place. `c * x` of a weak c and a float32 x is `convert(c, float32) * x`.
+    """
+    return _explicit(graph)[0]
+
+
+def for_arrays(graph: Graph) -> bool:
+    """Whether it computes the same where arrays stand in the place of Python's numbers."""
+    return not _explicit(graph)[1]
+
+
+def as_array(kind: ArrayType) -> ArrayType:
+    """The type of an array in the place of a Python number."""
+    return ArrayType(kind.dtype, kind.shape) if kind.weak else kind
+
+
+def kind_of(kind: ArrayType) -> Any:
+    """What promotion sees of a type."""
+    return WEAK[kind.dtype.kind] if kind.weak else kind.dtype
+
+
+def agreed(a: ArrayType, b: ArrayType) -> ArrayType | None:
+    """The type that holds two values of which one will be there: a Python number gives way to an array, if need be to a wider
+    one. None where they do not go together, two arrays of different dtypes among them."""
+    if a.shape != b.shape or (a.dtype != b.dtype and not a.weak and not b.weak):
+        return None
+    return ArrayType(promote(kind_of(a), kind_of(b)), a.shape, a.weak and b.weak)
+
+
+def _explicit(graph: Graph) -> tuple[Graph, bool]:
+    """The graph without weak variables, and whether that took conversions."""
+    if "explicit" not in graph.derived:
+        graph.derived["explicit"] = _made_explicit(graph)
+    found: tuple[Graph, bool] = graph.derived["explicit"]
+    return found
+
+
+def _made_explicit(graph: Graph) -> tuple[Graph, bool]:
+    known: dict[Atom, Atom] = {}
+
+    def renewed(v: Var) -> Var:
+        if v.type.weak:
+            known[v] = made = Var(as_array(v.type), v.name, v.trace)
+            made.origin = v.origin
+            return made
+        return v
+
+    inputs = tuple(map(renewed, graph.inputs))
+    nodes: list[Node] = []
+    converted = False
+    for node in graph.nodes:
+        params = {k: _explicit_parts(p) for k, p in node.params.items()}
+        before = [known.get(a, a) for a in node.inputs]
+        if all(a is b for a, b in zip(before, node.inputs, strict=True)) and not any(v.type.weak for v in node.outputs):
+            nodes.append(node if params == node.params else _with(node, params=params))
+        elif node.op is number_op:
+            known[node.outputs[0]] = before[0]
+        else:
+            wanted = _dtypes(node, node.inputs)
+            if wanted != _dtypes(node, before):
+                converted = True
+                for k, (a, dtype) in enumerate(zip(before, wanted, strict=True)):
+                    if a is not node.inputs[k] and a.type.dtype != dtype:
+                        before[k] = made = Var(ArrayType(dtype, a.type.shape))
+                        nodes.append(Node(convert_op, (a,), {"dtype": dtype}, (made,), node.where, node.note))
+            made_now = tuple(map(renewed, node.outputs))
+            nodes.append(_with(node, inputs=tuple(before), params=params, outputs=made_now))
+    outputs = tuple([known.get(a, a) for a in graph.outputs])
+    changed = known or any(a is not b for a, b in zip(nodes, graph.nodes, strict=False))
+    return graph.replace(inputs=inputs, nodes=tuple(nodes), outputs=outputs) if changed else graph, converted
+
+
+def _with(node: Node, **changes: Any) -> Node:
+    given = {"inputs": node.inputs, "params": node.params, "outputs": node.outputs, **changes}
+    return Node(node.op, given["inputs"], given["params"], given["outputs"], node.where, node.note)
+
+
+def _dtypes(node: Node, inputs: Sequence[Atom]) -> tuple[Any, ...]:
+    """The dtypes in which an operation computes with these operands, where its rule looks at who is weak."""
+    return tuple(node.op.compute(*inputs, **node.params)) if node.op.compute is not None else ()
+
+
+def _explicit_parts(value: Any) -> Any:
+    if isinstance(value, Graph):
+        return explicit(value)
+    if isinstance(value, tuple) and any(isinstance(part, Graph) for part in value):
+        made = tuple(map(_explicit_parts, value))
+        return value if all(a is b for a, b in zip(made, value, strict=True)) else made
+    return value
+
+
+def types_of(atoms: Sequence[Atom]) -> list[ArrayType]:
+    """The types of results, of which Python's numbers are weak."""
+    return [ArrayType(a.type.dtype, a.type.shape, a.type.weak or (isinstance(a, Literal) and a.weak)) for a in atoms]
+
+
+__all__ = ["agreed", "as_array", "explicit", "for_arrays", "kind_of", "types_of"]
