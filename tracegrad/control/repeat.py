@@ -17,6 +17,7 @@ from ..errors import ShapeError
 from ..ir.dispatch import STATE, bind
 from ..ir.evaluate import evaluate
 from ..ir.graph import Graph, Var
+from ..ir.loops import Parts
 from ..ir.op import Types, op
 from ..ir.trace import user_line
 from ..ops import add, convert, maximum, sub
@@ -38,11 +39,10 @@ from .region import (
     zero,
 )
 from .running import natively, work, worth
-from .scan import NUMBER, Checkpoint, Parts, in_segments, loop, scan_op, segmented, spans_of
+from .scan import NUMBER, Checkpoint, in_segments, loop, scan_op, segmented, spans_of
 from .sized import sized_op, unused_symbol
 
-# Inputs of the operation: constants, initial carries. Inputs of test and body: constants, carries. Outputs of the operation: final carries, and the
-# number of steps that were taken.
+# The order of operands and results, outside, in the test and in the body, is that of `ir/loops.py`.
 
 
 def _infer(

@@ -6,7 +6,7 @@ import functools
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from ..errors import ShapeError
 from ..ir.dispatch import STATE, bind
 from ..ir.evaluate import evaluate
 from ..ir.graph import Graph, Var
+from ..ir.loops import Parts, parts
 from ..ir.op import Types, op
 from ..ir.trace import user_line
 from ..ops import add, concatenate, convert, moveaxis, mul, slice_array, stack
@@ -33,8 +34,7 @@ from .carry import Carry, arrays_of
 from .region import ARRAYS, aligned, check_functions, closed, copied, region, repeated, strong, zero
 from .running import natively, work, worth
 
-# Inputs of the operation: constants, initial carries, stacked xs. Inputs of the body: constants, carries, the number of the step (which
-# slice of the xs it reads), one slice of each x. Outputs of the body: new carries, then ys; of the operation: final carries, stacked ys.
+# The order of operands and results, outside and in the body, is that of `ir/loops.py`.
 
 
 def _infer(*inputs: Any, body: Graph, constants: int, carries: int, length: Int, reverse: bool) -> Types:
@@ -55,18 +55,6 @@ def _evaluate(*inputs: Any, body: Graph, constants: int, carries: int, length: i
         for y, value in zip(ys, outs[carries:], strict=True):
             y[i] = value
     return (*[np.array(c, t.dtype) for c, t in zip(carry, body.output_types[:carries], strict=True)], *ys)
-
-
-class Parts(NamedTuple):
-    """The inputs of a loop, or anything that goes with them one by one."""
-
-    constants: Sequence[Any]
-    carries: Sequence[Any]
-    xs: Sequence[Any]
-
-
-def parts(values: Sequence[Any], constants: int, carries: int) -> Parts:
-    return Parts(values[:constants], values[constants : constants + carries], values[constants + carries :])
 
 
 def loop(
@@ -423,4 +411,4 @@ def _loop(
 
 
 OPS = (scan_op,)
-__all__ = ["NUMBER", "Parts", "bound", "in_segments", "loop", "parts", "scan", "scan_op", "segmented", "spans_of"]
+__all__ = ["NUMBER", "bound", "in_segments", "loop", "scan", "scan_op", "segmented", "spans_of"]

@@ -127,12 +127,3 @@ class Graph:
 
 
 PRINTER: list[Any] = [lambda graph: f"<graph {graph.name}>"]
-
-
-def consumers(graph: Graph) -> dict[Var, list[Node]]:
-    """For each variable the nodes that read it, in order."""
-    found: dict[Var, list[Node]] = {}
-    for node in graph.nodes:
-        for atom in dict.fromkeys(a for a in node.inputs if isinstance(a, Var)):
-            found.setdefault(atom, []).append(node)
-    return found

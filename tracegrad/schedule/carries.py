@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from .._codegen import lowering
 from ..ir.graph import Atom, Graph, Node, Var
+from ..ir.loops import Loop, is_loop
 from .analysis import OPAQUE
 from .bounds import at_most
 
@@ -65,14 +66,13 @@ def chain_of(atom: Atom, made: Mapping[Var, Node]) -> list[Var]:
 
 def passed(node: Node) -> dict[Var, int]:
     """The results that may lie where an input lies, and which one."""
-    rule, fixed = node.op.lowering, node.params.get("constants", 0)
+    rule = node.op.lowering
     found: dict[Var, int] = {}
     if isinstance(rule, lowering.Scatter):
         found = {node.outputs[0]: 0}
-    elif rule == lowering.SCAN:
-        found = {v: fixed + k for k, v in enumerate(node.outputs[: node.params["carries"]])}
-    elif rule == lowering.WHILE:
-        found = {v: fixed + k for k, v in enumerate(node.outputs[: len(node.inputs) - fixed])}
+    elif is_loop(node):
+        loop = Loop.of(node)
+        found = {c.last: k for k, c in enumerate(loop.carries, len(loop.constants))}
     elif rule in (lowering.SWITCH, lowering.SIZED):
         for graph in node.subgraphs():
             made = {o: n for n in graph.nodes for o in n.outputs}

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .._codegen import integers, kernel
-from ..ir.graph import Graph, Node, Var
-from ..types import ArrayType
+from ..ir.graph import Atom, Graph, Node, Var
+from ..ir.loops import Loop
 from .lower import Storage
 
 if TYPE_CHECKING:
@@ -20,12 +20,13 @@ FIRST = 16
 def taped(whole: Whole, node: Node) -> None:
     """The steps on a tape; then what is made of it, which knows their number."""
     e = whole.emitter
-    symbol, fixed, carries = (node.params[name] for name in ("symbol", "constants", "carries"))
-    body: Graph = node.params["body"]
+    symbol: str = node.params["symbol"]
     after: Graph = node.params["after"]
-    where = [whole.operand(a) for a in node.inputs[fixed + carries :]]
-    tape = [_growing(whole, v, k) for v, k in zip(body.outputs[carries:], body.output_types[carries:], strict=True)]
-    carry, count = whole.going(node, carries, [t.buffer for t in tape])
+    loop = Loop.of(node)
+    carries = len(loop.carries)
+    where = [whole.operand(a) for a in node.inputs[len(loop.constants) + carries :]]
+    tape = [_growing(whole, a) for a in loop.body.outputs[carries:]]
+    carry, count = whole.going(loop, [t.buffer for t in tape])
     steps = kernel.Load(count.buffer, whole.nests.place(count, ()), kernel.INT64)
 
     def written() -> None:
@@ -42,9 +43,9 @@ def taped(whole: Whole, node: Node) -> None:
         whole.advance([e.storage[var]], [storage])
 
 
-def _growing(whole: Whole, kept: object, kind: ArrayType) -> Storage:
+def _growing(whole: Whole, kept: Atom) -> Storage:
     """Memory for a few steps, which grows."""
-    e = whole.emitter
+    e, kind = whole.emitter, kept.type
     name = f"{e.names.of(kept) if isinstance(kept, Var) else 'kept'}_tape"
     made = whole.builder.new_buffer(name, kind.dtype, (FIRST, *kind.shape), "local")
     e.made.add(made.buffer)

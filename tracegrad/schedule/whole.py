@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._codegen import integers, kernel, lowering
 from ..ir.graph import Atom, Graph, Literal, Node, Var
+from ..ir.loops import Loop
 from ..ops.arithmetic import mul_op
 from ..ops.shape import transpose_op
 from ..types import Int, Shape
@@ -314,26 +315,38 @@ class Whole:
 
     def scan(self, node: Node) -> None:
         e = self.emitter
-        body: Graph = node.params["body"]
-        fixed, carries, length = node.params["constants"], node.params["carries"], node.params["length"]
-        for var, atom in zip(body.inputs[:fixed], node.inputs[:fixed], strict=True):
-            self.give(var, atom)
-        carry = [self.near(v) for v in node.outputs[:carries]]
-        for dest, atom in zip(carry, node.inputs[fixed : fixed + carries], strict=True):
-            self.fill(dest, atom)
-        for var, dest in zip(body.inputs[fixed : fixed + carries], carry, strict=True):
-            e.storage[var] = dest
-        stacked = [self.operand(a) for a in node.inputs[fixed + carries :]]
-        following, plan = self.following(node.outputs[:carries], body, body.inputs[fixed:][:carries], body.outputs[:carries], carry)
-        with e.loop(0, length, barrier=True, sequential=carries > 0, hint="" if carries else "item") as i:
-            step: Int = length - 1 - i if node.params["reverse"] else i
-            e.counts[body.inputs[fixed + carries]] = step
-            for var, where in zip(body.inputs[fixed + carries + 1 :], stacked, strict=True):
-                e.storage[var] = Storage(where.buffer, var.type.shape, (*where.prefix, step))
-            ys = [Storage(w.buffer, v.type.shape[1:], (*w.prefix, step)) for v, w in ((v, e.storage[v]) for v in node.outputs[carries:])]
-            self.body(body, [*following, *ys], plan, carry)
+        loop = Loop.of(node)
+        for constant in loop.constants:
+            self.give(constant.inside, constant.given)
+        carry = self.started(loop)
+        for c, dest in zip(loop.carries, carry, strict=True):
+            e.storage[c.inside] = dest
+        stacked = [self.operand(s.stacked) for s in loop.slices]
+        following, plan = self.next_of(loop, carry)
+        length = loop.param("length")
+        with e.loop(0, length, barrier=True, sequential=bool(carry), hint="" if carry else "item") as i:
+            step: Int = length - 1 - i if loop.param("reverse") else i
+            assert loop.number is not None
+            e.counts[loop.number] = step
+            for s, where in zip(loop.slices, stacked, strict=True):
+                e.storage[s.inside] = Storage(where.buffer, s.inside.type.shape, (*where.prefix, step))
+            places = [e.storage[r.stacked] for r in loop.results]
+            ys = [Storage(w.buffer, r.stacked.type.shape[1:], (*w.prefix, step)) for r, w in zip(loop.results, places, strict=True)]
+            self.body(loop.body, [*following, *ys], plan, carry)
             self.advance(carry, following)
-        self.advance([e.storage[v] for v in node.outputs[:carries]], carry)
+        self.advance([e.storage[c.last] for c in loop.carries], carry)
+
+    def started(self, loop: Loop) -> list[Storage]:
+        """Where a loop keeps its carries, which have their first values."""
+        carry = [self.near(c.last) for c in loop.carries]
+        for dest, c in zip(carry, loop.carries, strict=True):
+            self.fill(dest, c.first)
+        return carry
+
+    def next_of(self, loop: Loop, carry: Sequence[Storage]) -> tuple[list[Storage], Plan]:
+        """Where what follows on each carry is written, and the plan for it."""
+        cs = loop.carries
+        return self.following([c.last for c in cs], loop.body, [c.inside for c in cs], [c.next for c in cs], carry)
 
     def near(self, var: Var) -> Storage:
         """Where a loop keeps a carry: where its last value goes; if it is small or narrow, in a place of its own, which may change."""
@@ -401,23 +414,20 @@ class Whole:
         self.advance(places, following)
 
     def while_loop(self, node: Node) -> None:
-        fixed = node.params["constants"]
-        carry, count = self.going(node, len(node.inputs) - fixed, [])
+        carry, count = self.going(Loop.of(node), [])
         for var, where in zip(node.outputs, [*carry, count], strict=True):
             self.advance([self.emitter.storage[var]], [where])
 
-    def going(self, node: Node, carries: int, kept: Sequence[str]) -> tuple[list[Storage], Storage]:
+    def going(self, loop: Loop, kept: Sequence[str]) -> tuple[list[Storage], Storage]:
         """The steps of a while loop; where their last carries are, and their number. What is kept of each goes into these growing buffers."""
         e = self.emitter
-        test: Graph = node.params["test"]
-        body: Graph = node.params["body"]
-        fixed, limit = node.params["constants"], node.params["max_steps"]
-        where = [self.operand(a) for a in node.inputs[:fixed]]
-        carry = [self.near(v) for v in node.outputs[:carries]]
-        for dest, atom in zip(carry, node.inputs[fixed : fixed + carries], strict=True):
-            self.fill(dest, atom)
-        following, plan = self.following(node.outputs[:carries], body, body.inputs[fixed:][:carries], body.outputs[:carries], carry)
-        count, going = self.near(node.outputs[carries]), self.builder.new_buffer("going", BOOL, ())
+        assert loop.test is not None
+        assert loop.count is not None
+        test, body, limit = loop.test, loop.body, loop.param("max_steps")
+        where = [self.operand(c.given) for c in loop.constants]
+        carry = self.started(loop)
+        following, plan = self.next_of(loop, carry)
+        count, going = self.near(loop.count), self.builder.new_buffer("going", BOOL, ())
         self.nests.store(count, (), kernel.Literal(0, kernel.INT64))
         for graph in (test, body):
             for var, storage in zip(graph.inputs, [*where, *carry, count], strict=False):
@@ -434,16 +444,16 @@ class Whole:
             at = integers.symbol(e.let("step", kernel.Apply("index({x})", (("x", steps),), INTP)).name) if kept else 0
             for name in kept:
                 e.emit(kernel.Grow(name, kernel.Apply("{x} + 1", (("x", steps),), kernel.INT64)))
-            rows = [Storage(name, t.shape, (at,)) for name, t in zip(kept, body.output_types[carries:], strict=True)]
+            rows = [Storage(name, t.shape, (at,)) for name, t in zip(kept, body.output_types[len(carry) :], strict=True)]
             self.body(body, [*following, *rows], plan, carry)
             self.advance(carry, following)
             self.nests.store(count, (), kernel.Apply("{x} + 1", (("x", steps),), kernel.INT64))
             self.body(test, [going])
         e.emit(kernel.While(condition, tuple(inner.statements)))
         if limit is not None:
-            message = "RuntimeError: " + (node.params.get("failure") or f"while_loop: still going after max_steps={limit} steps")
+            message = "RuntimeError: " + (loop.param("failure") or f"while_loop: still going after max_steps={limit} steps")
             done = kernel.Apply("not {x}", (("x", kernel.Load(going.buffer, (0,), BOOL)),), BOOL)
-            e.emit(kernel.Check(done, e.error(message + place_of(node)), steps))
+            e.emit(kernel.Check(done, e.error(message + place_of(loop.origin)), steps))
         return carry, count
 
     def block(self, node: Node) -> None:

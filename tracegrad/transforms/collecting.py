@@ -10,6 +10,7 @@ from collections import Counter
 
 from .._codegen import integers, lowering
 from ..ir.graph import Atom, Graph, Literal, Node, Var
+from ..ir.loops import Loop
 from ..ops.arithmetic import add_op
 from ..ops.gathering import ADDING
 from ..ops.shape import broadcast_to_op
@@ -53,17 +54,16 @@ def _with_inputs(node: Node, inputs: list[Atom]) -> Node:
 
 def _beginning(node: Node, part: Var, total: Atom, made: dict[Var, Node]) -> Node | None:
     """The loop or branch whose result `part` has the total in it; None where it does not collect in zeros."""
-    at = node.outputs.index(part)
-    if node.op.lowering == lowering.SCAN:
-        fixed = node.params["constants"]
-        if at >= node.params["carries"] or not _is_zeros(node.inputs[fixed + at], made):
+    if node.op.lowering is lowering.SCAN:
+        loop = Loop.of(node)
+        carry = next((c for c in loop.carries if c.last is part), None)
+        if carry is None or not _is_zeros(carry.first, made) or carry.next is carry.inside:
             return None
-        body: Graph = node.params["body"]
-        carry = body.inputs[fixed + at]
-        if _root(body, body.outputs[at]) is not carry or (carry,) == (body.outputs[at],):
+        if _root(loop.body, carry.next) is not carry.inside:
             return None
-        return _with_inputs(node, [*node.inputs[: fixed + at], total, *node.inputs[fixed + at + 1 :]])
-    if node.op.lowering == lowering.SWITCH:
+        return loop.replace(carries=tuple([c._replace(first=total) if c is carry else c for c in loop.carries])).node()
+    if node.op.lowering is lowering.SWITCH:
+        at = node.outputs.index(part)
         branches = [_collecting(branch, at, total) for branch in node.params["branches"]]
         known = [b for b in branches if b is not None]
         # Where no branch has places there is nothing to gain.

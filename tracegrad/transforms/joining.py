@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
-from .._codegen import lowering
 from ..dtypes import INT64
 from ..ir.graph import Atom, Graph, Node, Var
+from ..ir.loops import Carry, Constant, Loop, Result, Slice, is_loop
 from ..types import ArrayType
 
 TRIES = 2
 """How often carries that start alike but differ are matched with others that start so; each try costs some milliseconds."""
 COUNT = ArrayType(INT64, ())
 """The type of the number of a step."""
-
-LOOPS = (lowering.SCAN, lowering.WHILE)
 
 
 def fuse(graph: Graph, simplify: Callable[[Graph], Graph], apart: bool) -> Graph:
@@ -38,114 +37,114 @@ def fuse(graph: Graph, simplify: Callable[[Graph], Graph], apart: bool) -> Graph
         if pair is None:
             return graph
         tried.add(pair)
-        join = joined if pair[0].op.lowering is lowering.SCAN else joined_whiles
-        found = join(*pair, within)
+        first, second = map(Loop.of, pair)
+        found = (joined if first.test is None else joined_whiles)(first, second, within)
         if found is not None:
             both, same = found
-            graph = in_order(graph, [both if n is pair[0] else n for n in graph.nodes if n is not pair[1]], same)
+            graph = in_order(graph, [both.node() if n is pair[0] else n for n in graph.nodes if n is not pair[1]], same)
 
 
 def _pairs(graph: Graph, apart: bool) -> Iterable[tuple[Node, Node]]:
-    loops = [n for n in graph.nodes if n.op.lowering in LOOPS]
+    loops = [Loop.of(n) for n in graph.nodes if is_loop(n)]
     if len(loops) < 2:
         return
     needs: dict[Atom, frozenset[Node]] = {}
     for node in graph.nodes:
         found = frozenset().union(*[needs.get(a, frozenset()) for a in node.inputs])
         for v in node.outputs:
-            needs[v] = found | {node} if node.op.lowering in LOOPS else found
+            needs[v] = found | {node} if is_loop(node) else found
     for k, second in enumerate(loops):
         for first in loops[:k]:
-            if first.op is not second.op or _ends(first) != _ends(second):
+            if _ends(first) != _ends(second):
                 continue
-            starts = set(map(_key, _starts(first)))
-            free = first not in needs[second.outputs[0]] and first.params.get("reverse") == second.params.get("reverse")
+            starts = {_key(c.first) for c in first.carries}
+            free = first.origin not in needs[second.origin.outputs[0]] and first.param("reverse") == second.param("reverse")
+            fed = _fed(first, second)
             # Of what comes from a loop slices alone may be read; without carries no step waits for another.
-            read = [a for k, a in enumerate(second.inputs) if first in needs.get(a, ()) and k not in _fed(first, second)]
-            if (free and any(_key(a) in starts for a in _starts(second))) or (not apart and _fed(first, second) and not read):
-                yield first, second
+            operands = [*[c.given for c in second.constants], *[c.first for c in second.carries]]
+            operands += [s.stacked for s in second.slices if s.inside not in fed]
+            read = any(first.origin in needs.get(a, ()) for a in operands)
+            if (free and any(_key(c.first) in starts for c in second.carries)) or (not apart and fed and not read):
+                yield first.origin, second.origin
 
 
-def _fed(first: Node, second: Node) -> dict[int, int]:
-    """Which operands of a loop without carries are stacked results of another one, and which of them."""
-    if _starts(first) or _starts(second):
+def _fed(first: Loop, second: Loop) -> dict[Var, Result]:
+    """Which stacked results of a loop without carries another one reads slice by slice."""
+    if first.carries or second.carries:
         return {}
-    made = {v: k for k, v in enumerate(first.outputs)}
-    return {k: made[a] for k, a in enumerate(second.inputs) if k >= second.params["constants"] and isinstance(a, Var) and a in made}
+    made = {r.stacked: r for r in first.results}
+    return {s.inside: made[s.stacked] for s in second.slices if isinstance(s.stacked, Var) and s.stacked in made}
 
 
-def _starts(node: Node) -> tuple[Atom, ...]:
-    n = node.params["constants"]
-    return node.inputs[n : n + node.params.get("carries", len(node.inputs))]
-
-
-def _ends(node: Node) -> list[object]:
+def _ends(loop: Loop) -> list[object]:
     """What must be equal of two loops for them to be one; tests are compared where carries are known to agree."""
-    return [node.params.get(name) for name in ("length", "max_steps", "failure", "checkpoint")]
+    return [loop.origin.op, *[loop.param(name) for name in ("length", "max_steps", "failure", "checkpoint")]]
 
 
 def _key(atom: Atom) -> object:
     return atom if isinstance(atom, Var) else (repr(atom), atom.type)
 
 
-def joined(first: Node, second: Node, simplify: Callable[[Graph], Graph]) -> tuple[Node, dict[Atom, Atom]] | None:
+def joined(first: Loop, second: Loop, simplify: Callable[[Graph], Graph]) -> tuple[Loop, dict[Atom, Atom]] | None:
     """One loop in place of two, and which results of the second are results of the first; None where they have nothing in common."""
-    n1, c1, n2, c2 = (node.params[name] for node in (first, second) for name in ("constants", "carries"))
-    one: Graph = first.params["body"]
-    two: Graph = second.params["body"]
-    ours, theirs = (
-        [(_key(a), v.type) for a, v in zip(_starts(node), body.inputs[n:], strict=False)]
-        for node, body, n in ((first, one, n1), (second, two, n2))
-    )
+    ours, theirs = ([(_key(c.first), c.inside.type) for c in loop.carries] for loop in (first, second))
+    count = len(ours)
     refused: set[tuple[int, int]] = set()
-    fixed, slices = list(first.inputs[:n1]), list(first.inputs[n1 + c1 :])
     fed = _fed(first, second)
-    own_slices = [k for k in range(n2 + c2, len(second.inputs)) if k not in fed]
     for tried in itertools.count():
         shared = _alike(ours, theirs, refused)
         if not shared and not fed:
             return None
-        constants, xs = list(one.inputs[:n1]), list(one.inputs[n1 + c1 + 1 :])
-        own: list[Var] = []
-        values: dict[Atom, Atom] = {two.inputs[n2 + c2]: one.inputs[n1 + c1]}
-        # Bodies take the number of the step before the slices.
-        values |= {two.inputs[k + 1]: one.outputs[m] for k, m in fed.items()}
-        more_fixed = _joined(values, fixed, constants, second.inputs[:n2], two.inputs[:n2])
-        more_slices = _joined(values, slices, xs, [second.inputs[k] for k in own_slices], [two.inputs[k + 1] for k in own_slices])
-        for k, v in enumerate(two.inputs[n2 : n2 + c2]):
+        assert second.number is not None
+        assert first.number is not None
+        values: dict[Atom, Atom] = {second.number: first.number, **{v: r.inside for v, r in fed.items()}}
+        constants = _joined(values, first.constants, second.constants, lambda c: c.given, Constant)
+        slices = _joined(values, first.slices, [s for s in second.slices if s.inside not in fed], lambda s: s.stacked, Slice)
+        alone: list[Carry] = []
+        for k, c in enumerate(second.carries):
             if k in shared:
-                values[v] = one.inputs[n1 + shared[k]]
+                values[c.inside] = first.carries[shared[k]].inside
             else:
-                own.append(Var(v.type, v.name))
-                values[v] = own[-1]
-        nodes = list(one.nodes)
-        for node in two.nodes:
-            fresh = tuple([Var(v.type) for v in node.outputs])
-            nodes.append(Node(node.op, tuple([values.get(a, a) for a in node.inputs]), node.params, fresh, node.where, node.note))
-            values.update(zip(node.outputs, fresh, strict=True))
-        results = [values.get(a, a) for a in two.outputs]
+                alone.append(c._replace(inside=Var(c.inside.type, c.inside.name)))
+                values[c.inside] = alone[-1].inside
+        nodes = [*first.body.nodes, *copies(second.body.nodes, values)]
+        carries = [*first.carries, *alone]
         whole = simplify(
-            one.replace(
-                inputs=(*constants, *one.inputs[n1 : n1 + c1], *own, one.inputs[n1 + c1], *xs),
+            first.body.replace(
+                inputs=(*[c.inside for c in constants], *[c.inside for c in carries], first.number, *[s.inside for s in slices]),
                 nodes=tuple(nodes),
-                outputs=(*one.outputs[:c1], *results[:c2], *one.outputs[c1:], *results[c2:]),
+                outputs=(
+                    *[c.next for c in first.carries],
+                    *[values.get(c.next, c.next) for c in second.carries],
+                    *[r.inside for r in first.results],
+                    *[values.get(r.inside, r.inside) for r in second.results],
+                ),
             )
         )
         outs = whole.outputs
-        apart = {(k, m) for k, m in shared.items() if _key(outs[m]) != _key(outs[c1 + k])}
+        apart = {(k, m) for k, m in shared.items() if _key(outs[m]) != _key(outs[count + k])}
         if not apart:
             break
-        refused |= apart if tried < TRIES else {(k, m) for k, _ in apart for m in range(c1)}
-    alone = [k for k in range(c2) if k not in shared]
-    body = whole.replace(outputs=(*outs[:c1], *[outs[c1 + k] for k in alone], *outs[c1 + c2 :]))
-    starts_of_second = _starts(second)
-    inputs = (*more_fixed, *_starts(first), *[starts_of_second[k] for k in alone], *more_slices)
-    carried = [second.outputs[k] for k in alone]
-    outputs = (*first.outputs[:c1], *carried, *first.outputs[c1:], *second.outputs[c2:])
-    params = {**first.params, "body": body, "constants": len(more_fixed), "carries": c1 + len(alone)}
-    both = Node(first.op, inputs, params, outputs, first.where, first.note)
-    same: dict[Atom, Atom] = {second.outputs[k]: first.outputs[m] for k, m in shared.items()}
-    return both, same
+        refused |= apart if tried < TRIES else {(k, m) for k, _ in apart for m in range(count)}
+    own = [k for k in range(len(second.carries)) if k not in shared]
+    following = [*outs[:count], *[outs[count + k] for k in own]]
+    given = outs[count + len(second.carries) :]
+    both = first.replace(
+        constants=tuple(constants),
+        carries=tuple([c._replace(next=out, asked=None) for c, out in zip(carries, following, strict=True)]),
+        slices=tuple(slices),
+        results=tuple([r._replace(inside=out) for r, out in zip((*first.results, *second.results), given, strict=True)]),
+        body=whole,
+    )
+    return both, {second.carries[k].last: first.carries[m].last for k, m in shared.items()}
+
+
+def copies(nodes: Iterable[Node], values: dict[Atom, Atom]) -> Iterator[Node]:
+    """The nodes with results of their own, for these values of what they read; `values` learns the results."""
+    for node in nodes:
+        fresh = tuple([Var(v.type) for v in node.outputs])
+        yield Node(node.op, tuple([values.get(a, a) for a in node.inputs]), node.params, fresh, node.where, node.note)
+        values.update(zip(node.outputs, fresh, strict=True))
 
 
 def _alike(first: Sequence[object], second: Sequence[object], refused: Container[tuple[int, int]]) -> dict[int, int]:
@@ -158,63 +157,62 @@ def _alike(first: Sequence[object], second: Sequence[object], refused: Container
     return found
 
 
-def joined_whiles(first: Node, second: Node, simplify: Callable[[Graph], Graph]) -> tuple[Node, dict[Atom, Atom]] | None:
+def joined_whiles(first: Loop, second: Loop, simplify: Callable[[Graph], Graph]) -> tuple[Loop, dict[Atom, Atom]] | None:
     """The same of two loops that a condition ends; None where the conditions may differ."""
     found = joined(as_scan(first), as_scan(second), simplify)
     if found is None:
         return None
     both, same = found
-    body: Graph = both.params["body"]
-    n, c = both.params["constants"], both.params["carries"]
-    given = [Var(v.type, v.name) for v in body.inputs[: n + c]]
-    known = {_key(a): v for a, v in zip(both.inputs[:n], given, strict=False)}
-    known |= dict(zip(both.outputs, given[n:], strict=True))
+    constants = tuple([c._replace(asked=Var(c.inside.type, c.inside.name)) for c in both.constants])
+    carries = tuple([c._replace(asked=Var(c.inside.type, c.inside.name)) for c in both.carries])
+    operands: dict[object, Any] = {_key(c.given): c.asked for c in constants}
+    lasts: dict[Atom, Any] = {c.last: c.asked for c in carries}
     nodes: list[Node] = []
-    asked: list[Atom] = []
+    answers: list[Atom] = []
     for loop in (first, second):
-        test: Graph = loop.params["test"]
-        fixed = [_key(a) for a in loop.inputs[: loop.params["constants"]]]
-        values: dict[Atom, Atom] = {
-            v: known[key] for v, key in zip(test.inputs, [*fixed, *[same.get(v, v) for v in loop.outputs[:-1]]], strict=True)
-        }
-        for node in test.nodes:
-            fresh = tuple([Var(v.type) for v in node.outputs])
-            nodes.append(Node(node.op, tuple([values.get(a, a) for a in node.inputs]), node.params, fresh, node.where, node.note))
-            values.update(zip(node.outputs, fresh, strict=True))
-        asked.append(values.get(test.outputs[0], test.outputs[0]))
-    tests = simplify(first.params["test"].replace(inputs=tuple(given), nodes=tuple(nodes), outputs=tuple(asked)))
+        assert loop.test is not None
+        values: dict[Atom, Atom] = {}
+        for c in loop.constants:
+            values[c.asked] = operands[_key(c.given)]  # type: ignore[index]
+        for carry in loop.carries:
+            values[carry.asked] = lasts[same.get(carry.last, carry.last)]  # type: ignore[index]
+        nodes.extend(copies(loop.test.nodes, values))
+        answers.append(values.get(loop.test.outputs[0], loop.test.outputs[0]))
+    assert first.test is not None
+    asked = (*operands.values(), *lasts.values())
+    tests = simplify(first.test.replace(inputs=asked, nodes=tuple(nodes), outputs=tuple(answers)))
     if _key(tests.outputs[0]) != _key(tests.outputs[1]):
         return None
-    params = {
-        **first.params,
-        "test": tests.replace(outputs=tests.outputs[:1]),
-        "body": body.replace(inputs=body.inputs[: n + c]),
-        "constants": n,
-    }
-    outputs = (*both.outputs, first.outputs[-1])
-    return Node(first.op, both.inputs, params, outputs, first.where, first.note), {**same, second.outputs[-1]: first.outputs[-1]}
+    whole = both.replace(
+        constants=constants, carries=carries, number=None, count=first.count, test=tests.replace(outputs=tests.outputs[:1])
+    )
+    return whole, {**same, second.origin.outputs[-1]: first.origin.outputs[-1]}
 
 
-def as_scan(loop: Node, **params: object) -> Node:
+def as_scan(loop: Loop) -> Loop:
     """A loop that a condition ends in the form of one whose length is known."""
-    body: Graph = loop.params["body"]
-    n = loop.params["constants"]
-    counted = body.replace(inputs=(*body.inputs, Var(COUNT, "step")))
-    params = {**params, "body": counted, "constants": n, "carries": len(loop.inputs) - n}
-    return Node(loop.op, loop.inputs, params, loop.outputs[:-1], loop.where, loop.note)
+    return loop.replace(number=Var(COUNT, "step"), count=None, test=None)
 
 
-def _joined(values: dict[Atom, Atom], there: Sequence[Atom], inside: list[Var], more: Sequence[Atom], theirs: Sequence[Var]) -> list[Atom]:
-    """The operands of both loops, each once; `inside` grows by the variables of the new ones, `values` says what stands for which."""
+Operand = TypeVar("Operand", Constant, Slice)
+
+
+def _joined(
+    values: dict[Atom, Atom],
+    there: Sequence[Operand],
+    more: Sequence[Operand],
+    atom: Callable[[Operand], Atom],
+    make: Callable[[Atom, Var], Operand],
+) -> list[Operand]:
+    """The operands of both loops, each once; `values` learns what stands for which."""
     result = list(there)
-    known = {_key(a): v for a, v in zip(there, inside, strict=True)}
-    for a, v in zip(more, theirs, strict=True):
-        found = known.get(_key(a))
-        if found is None or found.type != v.type:
-            found = known[_key(a)] = Var(v.type, v.name)
-            inside.append(found)
-            result.append(a)
-        values[v] = found
+    known = {_key(atom(x)): x for x in there}
+    for x in more:
+        found = known.get(_key(atom(x)))
+        if found is None or found.inside.type != x.inside.type:
+            found = known[_key(atom(x))] = make(atom(x), Var(x.inside.type, x.inside.name))
+            result.append(found)
+        values[x.inside] = found.inside
     return result
 
 
@@ -247,4 +245,4 @@ def in_order(graph: Graph, nodes: Sequence[Node], same: Mapping[Atom, Atom]) -> 
     return graph.replace(nodes=tuple(order), outputs=tuple([same.get(a, a) for a in graph.outputs]))
 
 
-__all__ = ["COUNT", "as_scan", "fuse", "in_order", "joined"]
+__all__ = ["COUNT", "as_scan", "copies", "fuse", "in_order", "joined"]

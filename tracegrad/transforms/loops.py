@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from .._codegen import integers, lowering
 from ..ir.graph import Atom, Graph, Literal, Node, Var
+from ..ir.loops import Constant, Loop, Slice, is_loop, parted
 from ..ops.shape import broadcast_to_op
 from ..types import ArrayType
 
@@ -26,7 +27,7 @@ def trim(graph: Graph) -> Graph:
     return graph.replace(nodes=tuple(reversed(kept)))
 
 
-A = TypeVar("A", Var, Atom)
+A = TypeVar("A")
 
 
 def settle(graph: Graph) -> Graph:
@@ -37,68 +38,93 @@ def settle(graph: Graph) -> Graph:
         inputs = tuple([same.get(a, a) for a in node.inputs])
         settled = Node(node.op, inputs, node.params, node.outputs, node.where, node.note)
         rule = node.op.lowering
-        if isinstance(rule, lowering.Region) and rule.kind in BODIES:
-            settled = _settled(settled, rule.kind, same)
+        if is_loop(node):
+            settled = _settled_loop(Loop.of(settled), same) or settled
+        elif isinstance(rule, lowering.Region) and rule.kind in BODIES:
+            settled = _settled(settled, rule.kind)
         nodes.append(settled)
     return graph.replace(nodes=tuple(nodes), outputs=tuple([same.get(a, a) for a in graph.outputs]))
 
 
-BODIES = {"scan": ("body",), "while": ("body", "test"), "switch": ("branches",), "sized": ("graph",), "block": ("graph",)}
-"""Which parameters of a region hold its bodies, the first of them that which gives the results."""
+def _is_number(atom: Atom) -> bool:
+    return isinstance(atom, Literal) and not isinstance(atom.value, integers.Integer)
 
 
-def _settled(node: Node, kind: str, same: dict[Atom, Atom]) -> Node:
-    loop = kind in ("scan", "while")
-    first = 1 if kind in ("switch", "sized") else 0
-    constants = node.params["constants"] if loop else len(node.inputs) - first
-    carries = len(node.inputs) - constants if kind == "while" else node.params["carries"] if loop else 0
-    body: Graph = node.params["body"] if loop else next(node.subgraphs())
-    still = [body.outputs[k] is body.inputs[constants + k] for k in range(carries)]
-    fixed = [isinstance(a, Literal) and not isinstance(a.value, integers.Integer) for a in node.inputs[first : first + constants]]
-    twins = _twins(node.inputs[first:], range(constants)) | _twins(
-        node.inputs[first:], range(constants + carries, len(node.inputs) - first)
-    )
-    if not any(still) and not any(fixed) and not twins:
+def _settled_loop(loop: Loop, same: dict[Atom, Atom]) -> Node | None:
+    """The loop without the constants that are numbers or others, the slices that are others, and the carries that stay; None where
+    it has none. `same` learns what the last values of such carries are."""
+    numbers, constants = parted(loop.constants, lambda c: _is_number(c.given))
+    fixed, again = _once(constants, lambda c: c.given)
+    slices, alike = _once(loop.slices, lambda s: s.stacked)
+    still, carries = parted(loop.carries, lambda c: c.next is c.inside)
+    if not numbers and not again and not alike and not still:
+        return None
+    same.update({c.last: c.first for c in still})
+    given: dict[Var, Atom] = {s.inside: first.inside for s, first in alike}
+    for c, atom in [*[(c, c.given) for c in numbers], *[(c, first.inside) for c, first in again]]:
+        given[c.inside] = atom
+    asked: dict[Var, Atom] = {c.asked: c.given for c in numbers if c.asked}
+    asked |= {c.asked: first.asked for c, first in again if c.asked and first.asked}
+    return loop.replace(
+        constants=(*fixed, *[Constant(c.first, c.inside, c.asked) for c in still]),
+        carries=tuple([c._replace(next=_given(c.next, given)) for c in carries]),
+        slices=slices,
+        results=tuple([r._replace(inside=_given(r.inside, given)) for r in loop.results]),
+        body=loop.body.replace(nodes=tuple([_with(n, given) for n in loop.body.nodes])),
+        test=loop.test and _inside(loop.test, loop.test.inputs, asked),
+    ).node()
+
+
+def _given(atom: Atom, given: Mapping[Var, Atom]) -> Atom:
+    return given.get(atom, atom) if isinstance(atom, Var) else atom
+
+
+Operand = TypeVar("Operand", Constant, Slice)
+
+
+def _once(items: Sequence[Operand], operand: Callable[[Operand], Atom]) -> tuple[tuple[Operand, ...], list[tuple[Operand, Operand]]]:
+    """The items with operands of their own, and the others, each with the one before it that has the same."""
+    seen: dict[Atom, Operand] = {}
+    others: list[tuple[Operand, Operand]] = []
+    kept: list[Operand] = []
+    for item in items:
+        atom = operand(item)
+        if isinstance(atom, Var) and seen.setdefault(atom, item) is not item:
+            others.append((item, seen[atom]))
+        else:
+            kept.append(item)
+    return tuple(kept), others
+
+
+BODIES = {"switch": "branches", "sized": "graph", "block": "graph"}
+"""Which parameter of a region without steps holds its graphs."""
+
+
+def _settled(node: Node, kind: str) -> Node:
+    first = 0 if kind == "block" else 1
+    operands = node.inputs[first:]
+    twins = {k: operands.index(a) for k, a in enumerate(operands) if isinstance(a, Var) and operands.index(a) != k}
+    gone = [_is_number(a) or k in twins for k, a in enumerate(operands)]
+    if not any(gone):
         return node
-    # Inputs of a body: constants, carries that stay, carries, the rest.
-    order = [k for k, gone in enumerate(fixed) if not gone and k not in twins]
-    order += [constants + k for k, stays in enumerate(still) if stays]
-    order += [constants + k for k, stays in enumerate(still) if not stays]
-    after = [k for k in range(constants + carries, len(node.inputs) - first) if k not in twins]
 
-    def inside(graph: Graph, results: bool) -> Graph:
-        given: dict[Var, Atom] = {v: a for v, a, gone in zip(graph.inputs, node.inputs[first:], fixed, strict=False) if gone}
-        # The slices that a body takes come after the number of the step.
-        places = [k if k < constants + carries else k + 1 for k in range(len(node.inputs))]
-        given |= {graph.inputs[places[k]]: graph.inputs[places[m]] for k, m in twins.items()}
-        numbered = [constants + carries] if len(graph.inputs) > constants + carries else []
-        kept = [*order, *numbered, *[places[k] for k in after if places[k] < len(graph.inputs)]]
-        outputs = [a for k, a in enumerate(graph.outputs) if not (results and k < carries and still[k])]
-        return graph.replace(
-            inputs=tuple([graph.inputs[k] for k in kept]),
-            nodes=tuple([_with(n, given) for n in graph.nodes]),
-            outputs=tuple([given.get(a, a) if isinstance(a, Var) else a for a in outputs]),
-        )
+    def inside(graph: Graph) -> Graph:
+        given: dict[Var, Atom] = {v: a for v, a in zip(graph.inputs, operands, strict=True) if _is_number(a)}
+        given |= {graph.inputs[k]: graph.inputs[m] for k, m in twins.items()}
+        return _inside(graph, _chosen(graph.inputs, [not x for x in gone]), given)
 
-    params = dict(node.params)
-    for k, name in enumerate(BODIES[kind]):
-        value = params[name]
-        params[name] = tuple([inside(g, False) for g in value]) if isinstance(value, tuple) else inside(value, k == 0)
-    if loop:
-        params["constants"] = len(order) - carries + sum(still)
-    if kind == "scan":
-        params["carries"] = carries - sum(still)
-    for k, stays in enumerate(still):
-        if stays:
-            same[node.outputs[k]] = node.inputs[constants + k]
-    outputs = [v for k, v in enumerate(node.outputs) if not (k < carries and still[k])]
-    return _rebuilt(node, (*node.inputs[:first], *[node.inputs[first + k] for k in (*order, *after)]), params, outputs)
+    value = node.params[BODIES[kind]]
+    params = {BODIES[kind]: tuple(map(inside, value)) if isinstance(value, tuple) else inside(value)}
+    return _rebuilt(node, (*node.inputs[:first], *_chosen(operands, [not x for x in gone])), params, node.outputs)
 
 
-def _twins(operands: Sequence[Atom], places: Iterable[int]) -> dict[int, int]:
-    """Which of these operands are others before them."""
-    seen: dict[Atom, int] = {}
-    return {k: seen[operands[k]] for k in places if isinstance(operands[k], Var) and seen.setdefault(operands[k], k) != k}
+def _inside(graph: Graph, inputs: Sequence[Var], given: Mapping[Var, Atom]) -> Graph:
+    """The graph with other values in the place of some variables."""
+    return graph.replace(
+        inputs=tuple(inputs),
+        nodes=tuple([_with(n, given) for n in graph.nodes]),
+        outputs=tuple([_given(a, given) for a in graph.outputs]),
+    )
 
 
 def unstack(graph: Graph) -> Graph:
@@ -111,25 +137,26 @@ def unstack(graph: Graph) -> Graph:
         return source if source is not None and source.type.ndim < atom.type.ndim else None
 
     def changed(node: Node) -> Node:
-        first = node.params["constants"] + node.params["carries"] if node.op.lowering is lowering.SCAN else len(node.inputs)
-        sources = [None if k < first else repeated(a) for k, a in enumerate(node.inputs)]
-        if not any(sources):
+        if node.op.lowering is not lowering.SCAN or not any(map(repeated, node.inputs)):
             return node
-        body: Graph = node.params["body"]
-        slices = body.inputs[first + 1 :]
-        alike = [(a, v) for a, v in zip(sources[first:], slices, strict=True) if a is not None]
-        given = [v if a.type.shape == v.type.shape else Var(ArrayType(v.type.dtype, a.type.shape)) for a, v in alike]
-        spread = [
-            Node(broadcast_to_op, (w,), {"shape": v.type.shape}, (v,), node.where, node.note)
-            for w, (_, v) in zip(given, alike, strict=True)
-            if w is not v
-        ]
-        kept = [a is None for a in sources[first:]]
-        n = node.params["constants"]
-        inner = (*body.inputs[:n], *given, *body.inputs[n : first + 1], *_chosen(slices, kept))
-        params = {"body": body.replace(inputs=inner, nodes=(*spread, *body.nodes)), "constants": n + len(given)}
-        outer = (*node.inputs[:n], *[a for a, _ in alike], *node.inputs[n:first], *_chosen(node.inputs[first:], kept))
-        return _rebuilt(node, outer, params, node.outputs)
+        loop = Loop.of(node)
+        constants: list[Constant] = []
+        slices: list[Slice] = []
+        spread: list[Node] = []
+        for s in loop.slices:
+            source = repeated(s.stacked)
+            if source is None:
+                slices.append(s)
+            elif source.type.shape == s.inside.type.shape:
+                constants.append(Constant(source, s.inside))
+            else:
+                constants.append(Constant(source, Var(ArrayType(s.inside.type.dtype, source.type.shape))))
+                to = {"shape": s.inside.type.shape}
+                spread.append(Node(broadcast_to_op, (constants[-1].inside,), to, (s.inside,), node.where, node.note))
+        if not constants:
+            return node
+        body = loop.body.replace(nodes=(*spread, *loop.body.nodes)) if spread else loop.body
+        return loop.replace(constants=(*loop.constants, *constants), slices=tuple(slices), body=body).node()
 
     return graph.replace(nodes=tuple(map(changed, graph.nodes)))
 
@@ -172,21 +199,32 @@ def _rebuilt(node: Node, inputs: Sequence[Atom], params: Mapping[str, object], o
     return Node(node.op, tuple(inputs), {**node.params, **params}, tuple(outputs), node.where, node.note)
 
 
-def _trim_scan(node: Node, live: Sequence[bool]) -> Node:
-    body: Graph = node.params["body"]
-    n, c = node.params["constants"], node.params["carries"]
-    carries, ys = list(live[:c]), list(live[c:])
+def _trim_loop(node: Node, live: Sequence[bool]) -> Node:
+    loop = Loop.of(node)
+    results = [r for r, ok in zip(loop.results, live[len(loop.carries) :], strict=False) if ok]
+    test = loop.test and trim(loop.test)
+    asked: set[Atom] = {v for v, ok in zip(test.inputs, _read(test), strict=True) if ok} if test else set()
+    wanted = [ok or c.asked in asked for c, ok in zip(loop.carries, live, strict=False)]
     while True:
-        smaller = _body(body, [*carries, *ys])
-        read = _read(smaller)
-        wanted = [a or b for a, b in zip(carries, read[n : n + c], strict=True)]
-        if wanted == carries:
+        smaller = _body(loop.body, [*wanted, *live[len(loop.carries) : len(loop.carries) + len(loop.results)]])
+        read: set[Atom] = {v for v, ok in zip(smaller.inputs, _read(smaller), strict=True) if ok}
+        more = [ok or c.inside in read for c, ok in zip(loop.carries, wanted, strict=True)]
+        if more == wanted:
             break
-        carries = wanted
-    kept = [*read[:n], *carries, True, *read[n + c + 1 :]]
-    inputs = _chosen(node.inputs, [*kept[: n + c], *kept[n + c + 1 :]])
-    params = {"body": _with_inputs(smaller, kept), "constants": sum(read[:n]), "carries": sum(carries)}
-    return _rebuilt(node, inputs, params, _chosen(node.outputs, [*carries, *ys]))
+        wanted = more
+    carries = _chosen(loop.carries, wanted)
+    constants = [c for c in loop.constants if c.inside in read or c.asked in asked]
+    slices = [s for s in loop.slices if s.inside in read]
+    inside = {loop.number, *[c.inside for c in constants], *[c.inside for c in carries], *[s.inside for s in slices]}
+    known = {*[c.asked for c in constants], *[c.asked for c in carries]}
+    return loop.replace(
+        constants=tuple(constants),
+        carries=carries,
+        slices=tuple(slices),
+        results=tuple(results),
+        body=_with_inputs(smaller, [v in inside for v in smaller.inputs]),
+        test=test and _with_inputs(test, [v in known for v in test.inputs]),
+    ).node()
 
 
 def _trim_switch(node: Node, live: Sequence[bool]) -> Node:
@@ -194,24 +232,6 @@ def _trim_switch(node: Node, live: Sequence[bool]) -> Node:
     kept = [any(flags) for flags in zip(*map(_read, branches), strict=True)]
     params = {"branches": tuple([_with_inputs(b, kept) for b in branches])}
     return _rebuilt(node, (node.inputs[0], *_chosen(node.inputs[1:], kept)), params, _chosen(node.outputs, live))
-
-
-def _trim_while(node: Node, live: Sequence[bool]) -> Node:
-    body: Graph = node.params["body"]
-    n = node.params["constants"]
-    test = trim(node.params["test"])
-    asked = _read(test)
-    carries = [a or b for a, b in zip(live[:-1], asked[n:], strict=True)]
-    while True:
-        smaller = _body(body, carries)
-        read = _read(smaller)
-        wanted = [a or b for a, b in zip(carries, read[n:], strict=True)]
-        if wanted == carries:
-            break
-        carries = wanted
-    kept = [*[a or b for a, b in zip(asked[:n], read[:n], strict=True)], *carries]
-    params = {"body": _with_inputs(smaller, kept), "test": _with_inputs(test, kept), "constants": sum(kept[:n])}
-    return _rebuilt(node, _chosen(node.inputs, kept), params, _chosen(node.outputs, [*carries, True]))
 
 
 def _trim_sized(node: Node, live: Sequence[bool]) -> Node:
@@ -228,9 +248,9 @@ def _trim_block(node: Node, live: Sequence[bool]) -> Node:
 
 
 TRIMMED: dict[str, Callable[[Node, Sequence[bool]], Node]] = {
-    "scan": _trim_scan,
+    "scan": _trim_loop,
     "switch": _trim_switch,
-    "while": _trim_while,
+    "while": _trim_loop,
     "sized": _trim_sized,
     "block": _trim_block,
     "taped": lambda node, live: node,

@@ -14,6 +14,7 @@ import numpy as np
 from .._codegen import integers, lowering
 from ..ir.evaluate import evaluate
 from ..ir.graph import Atom, Graph, Literal, Node, Var
+from ..ir.loops import Loop
 from ..ir.op import Types, op
 from .joining import COUNT, as_scan, in_order, joined
 from .sizes import with_sizes
@@ -84,18 +85,17 @@ def _taped(graph: Graph, loop: Node, after: Node, inside: Graph, simplify: Calla
         return None
     symbol = after.params["symbol"]
     values: dict[Atom, Atom] = dict(zip(inside.inputs, after.inputs[1:], strict=True))
-    for again in inside.nodes:
-        if again.op.lowering is not lowering.SCAN or again.params["reverse"] or again.params["length"] != integers.symbol(symbol):
+    first = Loop.of(loop)
+    for node in inside.nodes:
+        if node.op.lowering is not lowering.SCAN or node.params["reverse"] or node.params["length"] != integers.symbol(symbol):
             continue
-        n, c = again.params["constants"], again.params["carries"]
-        if len(again.inputs) > n + c or any(isinstance(a, Var) and a not in values for a in again.inputs):
+        if any(isinstance(a, Var) and a not in values for a in node.inputs):
             continue
-        first = as_scan(loop, **again.params)
-        inputs = tuple([values.get(a, a) for a in again.inputs])
-        found = joined(first, Node(again.op, inputs, again.params, again.outputs, again.where, again.note), simplify)
+        again = Loop.of(Node(node.op, tuple([values.get(a, a) for a in node.inputs]), node.params, node.outputs, node.where, node.note))
+        found = None if again.slices else joined(as_scan(first), again, simplify)
         # The steps are the same, and nothing is carried along beside them.
-        if found is not None and found[0].params["carries"] == first.params["carries"]:
-            return _replaced(graph, loop, after, inside, between, again, *found)
+        if found is not None and len(found[0].carries) == len(first.carries):
+            return _replaced(graph, first, after, inside, between, node, *found)
     return None
 
 
@@ -123,18 +123,16 @@ def _little(node: Node) -> bool:
 
 
 def _replaced(
-    graph: Graph, loop: Node, after: Node, inside: Graph, between: Sequence[Node], again: Node, both: Node, same: Mapping[Atom, Atom]
+    graph: Graph, loop: Loop, after: Node, inside: Graph, between: Sequence[Node], again: Node, both: Loop, same: Mapping[Atom, Atom]
 ) -> Graph:
-    count, carries = loop.params["constants"], both.params["carries"]
-    constants = both.params["constants"]
-    test: Graph = loop.params["test"]
-    body: Graph = both.params["body"]
-    more = [Var(v.type, v.name) for v in body.inputs[count:constants]]
-    test = test.replace(inputs=(*test.inputs[:count], *more, *test.inputs[count:]))
+    assert loop.test is not None
+    asked = [c.asked or Var(c.inside.type, c.inside.name) for c in both.constants]
+    test = loop.test.replace(inputs=tuple([v for v in (*asked, *[c.asked for c in loop.carries]) if v is not None]))
 
     # The graph that comes after: what is between, then the adjoint without its own forward loop.
-    own: dict[Atom, Atom] = {v: Var(v.type, v.name) for v in (*loop.outputs, *again.outputs[again.params["carries"] :])}
-    kept = [own[v] for v in again.outputs[again.params["carries"] :]]
+    residuals = again.outputs[again.params["carries"] :]
+    own: dict[Atom, Atom] = {v: Var(v.type, v.name) for v in (*loop.origin.outputs, *residuals)}
+    kept = [own[v] for v in residuals]
     outside: dict[Atom, Var] = {}
 
     def within(atom: Atom, values: dict[Atom, Atom]) -> Atom:
@@ -162,24 +160,25 @@ def _replaced(
             add(node, values)
     read = {a for node in graph.nodes if node not in between and node is not after for a in node.inputs} | {*graph.outputs}
     results = [v for node in between for v in node.outputs if v in read]
-    last = [own[v] for v in loop.outputs]
+    last = [own[v] for v in loop.origin.outputs]
     whole = inside.replace(
         inputs=tuple([v for v in (*outside.values(), *last, *kept) if isinstance(v, Var)]),
         nodes=tuple(nodes),
         outputs=(*[own[v] for v in results], *[values[a] if isinstance(a, Var) else a for a in inside.outputs]),
     )
+    steps = both.node()
     params: dict[str, Any] = {
         "test": test,
-        "body": body,
+        "body": steps.params["body"],
         "after": whole,
-        "constants": constants,
-        "carries": carries,
+        "constants": len(both.constants),
+        "carries": len(both.carries),
         "symbol": after.params["symbol"],
-        **{name: loop.params[name] for name in ("max_steps", "failure") if name in loop.params},
+        **{name: loop.origin.params[name] for name in ("max_steps", "failure") if name in loop.origin.params},
     }
-    outputs = (*loop.outputs, *results, *after.outputs)
-    taped = Node(taped_op, (*both.inputs, *outside), params, outputs, loop.where, after.note)
-    return in_order(graph, [taped if n is after else n for n in graph.nodes if n is not loop and n not in between], {})
+    outputs = (*loop.origin.outputs, *results, *after.outputs)
+    taped = Node(taped_op, (*steps.inputs, *outside), params, outputs, loop.origin.where, after.note)
+    return in_order(graph, [taped if n is after else n for n in graph.nodes if n is not loop.origin and n not in between], {})
 
 
 OPS = (taped_op,)

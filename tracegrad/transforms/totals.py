@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from .._codegen import lowering
 from ..ir.graph import Atom, Graph, Literal, Node, Var
+from ..ir.loops import Carry, Loop
 from ..ops.arithmetic import add_op, mul_op, neg_op
 from ..ops.concatenation import concatenate_op
 from ..ops.shape import broadcast_to_op, embed_op, reshape_op, slice_op, sum_op, transpose_op
@@ -45,16 +46,17 @@ def totals(graph: Graph) -> Graph:
     return graph.replace(nodes=tuple(nodes)) if len(nodes) > len(graph.nodes) else graph
 
 
-def _behind(loop: Node) -> list[Node] | None:
-    body: Graph = loop.params["body"]
-    n, c = loop.params["constants"], loop.params["carries"]
+def _behind(node: Node) -> list[Node] | None:
+    loop = Loop.of(node)
+    body = loop.body
     sums = [node for node in body.nodes if node.op is sum_op]
     if not sums or not all(isinstance(node.op.lowering, lowering.Pointwise) or node.op in (*LANES, sum_op) for node in body.nodes):
         return None
     made = {v: node for node in body.nodes for v in node.outputs}
     uses = Counter([a for node in body.nodes for a in node.inputs if isinstance(a, Var)] + [a for a in body.outputs if isinstance(a, Var)])
-    found = {k: terms for k in range(c) if (terms := _terms(body.outputs[k], body.inputs[n + k], made, uses)) is not None}
-    widest = {size for k in range(c) if k not in found for size in body.inputs[n + k].type.shape}
+    found = {c: terms for c in loop.carries if (terms := _terms(c.next, c.inside, made, uses)) is not None}
+    kept = [c for c in loop.carries if c not in found]
+    widest = {size for c in kept for size in c.inside.type.shape}
     of_totals = {id(t.steps[0]) for terms in found.values() for t in terms}
     lanes = {size for s in sums if id(s) in of_totals for size in _summed(s)}
     # Lanes are apart if no other sum needs them; and a total takes no more than a carry that is there.
@@ -65,50 +67,41 @@ def _behind(loop: Node) -> list[Node] | None:
     before: list[Node] = []
     inside: list[Node] = []
     behind: list[Node] = []
-    first: list[Atom] = []
-    carried: list[Var] = []
-    updated: list[Atom] = []
-    last: list[Var] = []
+    carried: list[Carry] = []
 
     def made_by(nodes: list[Node], op: Any, inputs: Sequence[Atom], params: dict[str, Any], out: Var) -> Var:
-        nodes.append(Node(op, tuple(inputs), params, (out,), loop.where, loop.note))
+        nodes.append(Node(op, tuple(inputs), params, (out,), node.where, node.note))
         return out
 
-    for k, terms in found.items():
+    for c, terms in found.items():
         kinds: list[list[_Term]] = []
         for t in terms:
             alike = next((group for group in kinds if group[0].kind == t.kind), None)
             kinds.append([t]) if alike is None else alike.append(t)
-        result: Atom = loop.inputs[n + k]
+        result: Atom = c.first
         for number, group in enumerate(kinds):
             kind = group[0].elements.type
             zero = Literal(kind.dtype.type(0))
-            first.append(made_by(before, broadcast_to_op, (zero,), {"shape": kind.shape}, Var(kind)))
-            carried.append(Var(kind))
-            total: Atom = carried[-1]
+            first = made_by(before, broadcast_to_op, (zero,), {"shape": kind.shape}, Var(kind))
+            start = Var(kind)
+            total: Atom = start
             for t in group:
                 elements = t.elements
                 for factor in t.factors:
                     op, operands = (neg_op, (elements,)) if factor is None else (mul_op, (elements, factor))
                     elements = made_by(inside, op, operands, {}, Var(kind))
                 total = made_by(inside, add_op, (total, elements), {}, Var(kind))
-            updated.append(total)
-            last.append(Var(kind))
-            placed: Var = last[-1]
+            placed = last = Var(kind)
+            carried.append(Carry(first, start, total, last))
             for step in group[0].steps:
                 placed = made_by(behind, step.op, (placed,), step.params, Var(step.outputs[0].type))
-            final = loop.outputs[k] if number == len(kinds) - 1 else Var(loop.outputs[k].type)
+            final = c.last if number == len(kinds) - 1 else Var(c.last.type)
             result = made_by(behind, add_op, (result, placed), {}, final)
-    kept = [k for k in range(c) if k not in found]
-    inner = body.replace(
-        inputs=(*body.inputs[:n], *[body.inputs[n + k] for k in kept], *carried, *body.inputs[n + c :]),
-        nodes=(*body.nodes, *inside),
-        outputs=(*[body.outputs[k] for k in kept], *updated, *body.outputs[c:]),
+    changed = loop.replace(carries=(*kept, *carried), body=body.replace(nodes=(*body.nodes, *inside))).node()
+    trimmed = Node(
+        changed.op, changed.inputs, {**changed.params, "body": trim(changed.params["body"])}, changed.outputs, node.where, node.note
     )
-    params = {**loop.params, "body": trim(inner), "carries": len(kept) + len(carried)}
-    inputs = (*loop.inputs[:n], *[loop.inputs[n + k] for k in kept], *first, *loop.inputs[n + c :])
-    outputs = (*[loop.outputs[k] for k in kept], *last, *loop.outputs[c:])
-    return [*before, Node(loop.op, inputs, params, outputs, loop.where, loop.note), *behind]
+    return [*before, trimmed, *behind]
 
 
 def _summed(node: Node) -> list[Int]:
