@@ -8,17 +8,15 @@ from dataclasses import dataclass
 
 from . import kernel
 from .integers import Int, add, floordiv, maximum, mul, substitute, symbols
+from .scalars import cost_of
 
-FUNCTION, SLOW, MEMORY = 20, 4, 3
-"""A transcendental function, a division or square root, an access to memory, against one addition in a vectorised loop."""
+DIVISION, MEMORY = 4, 3
+"""A division, an access to memory, against one addition in a vectorised loop; `codegen.scalars` has the same of each function."""
 COARSE = (kernel.Loop, kernel.While, kernel.Call)
 """A loop around one of these is cut anywhere."""
 UNKNOWN = 8
 """Iterations of a loop whose range is only known while it runs."""
-_FUNCTIONS = re.compile(
-    r"\b(a?(sin|cos|tan)h?2?|exp|exp2|expm1|log|log1p|log2|log10|logaddexp|sigmoid|softplus|erf\w*|\w*gamma|pow|cbrt|hypot)\("
-)
-_SLOW = re.compile(r"/|%|\b(sqrt|reciprocal|floordiv|f?mod)\b")
+_DIVISION = re.compile(r"/|%")
 
 
 @dataclass(frozen=True)
@@ -105,7 +103,7 @@ def _expression(e: kernel.Expression) -> int:
         case kernel.Load(_, at, _):
             return MEMORY + sum(_expression(i) for i in at if isinstance(i, (kernel.Load, kernel.Apply)))
         case kernel.Apply(code, arguments, _):
-            own = FUNCTION if _FUNCTIONS.search(code) else SLOW if _SLOW.search(code) else 1
+            own = max(cost_of(code), DIVISION if _DIVISION.search(code) else 1)
             return own + sum(_expression(a) for _, a in arguments)
         case _:
             return 0

@@ -1,4 +1,4 @@
-"""The vector functions over their whole domains, to the bounds that `vector_math.BOUNDS` states."""
+"""The vector functions over their whole domains, to the bounds that `codegen.scalars` states."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ import numba
 import numpy as np
 import pytest
 from tracegrad.codegen.native import scalar, support
-from tracegrad.codegen.native.vector_math import BOUNDS, FUNCTIONS
+from tracegrad.codegen.native.vector_math import FUNCTIONS
+from tracegrad.codegen.scalars import SCALARS
 
 import tracegrad as tg
 
 DTYPES = {"float64": np.float64, "float32": np.float32}
+BOUNDS = {s.name: s.ulp for s in SCALARS.values() if s.ulp is not None}
 NAMES = sorted(BOUNDS)
 OF_TWO = {"pow", "atan2", "hypot", "logaddexp"}
 NUMPY = {

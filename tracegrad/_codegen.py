@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from codegen import kernel as kernel
     from codegen import locks as locks
     from codegen import lowering as lowering
+    from codegen import scalars as scalars
     from codegen import syntax as syntax
     from codegen import text as text
     from codegen import traversal as traversal
@@ -19,6 +20,20 @@ if TYPE_CHECKING:
     from codegen import work as work
 else:
     from tracegrad import codegen
-    from tracegrad.codegen import alone, inplace, integers, kernel, locks, lowering, syntax, text, traversal, verify, work
+    from tracegrad.codegen import alone, inplace, integers, kernel, locks, lowering, scalars, syntax, text, traversal, verify, work
 
-__all__ = ["alone", "codegen", "inplace", "integers", "kernel", "locks", "lowering", "syntax", "text", "traversal", "verify", "work"]
+__all__ = [
+    "alone",
+    "codegen",
+    "inplace",
+    "integers",
+    "kernel",
+    "locks",
+    "lowering",
+    "scalars",
+    "syntax",
+    "text",
+    "traversal",
+    "verify",
+    "work",
+]

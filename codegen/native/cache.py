@@ -26,6 +26,7 @@ import scipy
 from numba.core import config
 
 from ..alone import ASKED
+from ..scalars.value import outside
 from .cache_entry import DamagedError, Entry, pack, unpack
 from .cache_folder import opened
 
@@ -62,7 +63,7 @@ def environment() -> str:
 def key_of(source: str, *extra: Any) -> str:
     """The key of a kernel: of its code without comments, docstrings and line numbers, so that moving the user's lines changes nothing."""
     code = compile(source, "", "exec", dont_inherit=True, optimize=2)
-    text = "\0".join([repr(_content(code)), environment(), *map(str, extra)])
+    text = "\0".join([repr(_content(code)), outside(source), environment(), *map(str, extra)])
     return hashlib.sha256(text.encode()).hexdigest()[:40]
 
 

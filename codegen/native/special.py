@@ -1,9 +1,8 @@
-"""Special functions: SciPy's compiled ones over doubles, called by name, single precision through double; erf and erfc are ours."""
+"""The derivatives of digamma."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,35 +12,6 @@ from numba.core import types
 from .bridge import implements, is_real
 from .gamma_functions import BERNOULLI
 from .symbols import SPECIAL, external, symbol
-from .vector_math import written
-
-
-def erf(x: Any) -> Any:
-    return scipy.special.erf(x)
-
-
-def erfc(x: Any) -> Any:
-    return scipy.special.erfc(x)
-
-
-def erfinv(x: Any) -> Any:
-    return scipy.special.erfinv(x)
-
-
-def lgamma(x: Any) -> Any:
-    return scipy.special.gammaln(x)
-
-
-def gamma(x: Any) -> Any:
-    return scipy.special.gamma(x)
-
-
-def digamma(x: Any) -> Any:
-    return scipy.special.psi(x)
-
-
-def trigamma(x: Any) -> Any:
-    return polygamma(1, x)
 
 
 def polygamma(n: Any, x: Any) -> Any:
@@ -50,60 +20,7 @@ def polygamma(n: Any, x: Any) -> Any:
     return np.float32(value) if isinstance(x, np.float32) else np.float64(value)
 
 
-def i0(x: Any) -> Any:
-    return scipy.special.i0(x)
-
-
-def i1(x: Any) -> Any:
-    return scipy.special.i1(x)
-
-
-def i0e(x: Any) -> Any:
-    return scipy.special.i0e(x)
-
-
-def i1e(x: Any) -> Any:
-    return scipy.special.i1e(x)
-
-
-def ndtri(x: Any) -> Any:
-    return scipy.special.ndtri(x)
-
-
 _signature = types.float64(types.float64, types.intc)
-
-
-def _from_scipy(function: Callable[..., Any], routine: str) -> None:
-    def typer(x: Any) -> Any:
-        if not is_real(x):
-            return None
-        # Looked up here, at the first compile that needs it: importing SciPy's module takes a while.
-        call = external(symbol(SPECIAL, routine), _signature)
-        if x == types.float32:
-
-            def single(x: Any) -> Any:
-                return np.float32(call(np.float64(x), 0))
-
-            return single
-
-        def double(x: Any) -> Any:
-            return call(np.float64(x), 0)
-
-        return double
-
-    implements(function)(typer)
-
-
-for _function, _routine in (
-    (erfinv, "erfinv"), (lgamma, "gammaln"), (gamma, "gamma"), (digamma, "psi"), (i0, "i0"), (i1, "i1"), (i0e, "i0e"), (i1e, "i1e"),
-    (ndtri, "ndtri"),
-):  # fmt: skip
-    _from_scipy(_function, _routine)
-
-
-written(erf, "erf")
-written(erfc, "erfc")
-written(trigamma, "trigamma")
 
 
 def _polygamma(n: Any, x: Any) -> Any:

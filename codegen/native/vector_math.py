@@ -1,4 +1,4 @@
-"""All functions that are written so that loops over them vectorise, by dtype and name, and how exact each is."""
+"""All functions that are written so that loops over them vectorise, by dtype and name; `codegen.scalars` says how exact each is."""
 
 from __future__ import annotations
 
@@ -20,16 +20,6 @@ Kernels take the widest registers anyhow (`unit.py`); functions of the user's th
 
 FAMILIES = (exponentials, hyperbolic, circular, arcs, roots, error_function, gamma_functions)
 FUNCTIONS: Table = {f.name: {name: body for family in FAMILIES for name, body in family.FUNCTIONS[f.name].items()} for f in FORMATS}
-
-BOUNDS = {
-    "acos": (1.3, 1.3), "acosh": (2.9, 2.8), "asin": (2.5, 2.7), "asinh": (2.1, 2.0), "atan": (3.0, 2.0), "atan2": (2.9, 2.0),
-    "atanh": (2.3, 2.2), "cbrt": (0.6, 0.6), "cos": (0.9, 0.9), "cosh": (1.6, 1.6), "erf": (2.0, 2.0), "erfc": (3.6, 3.6),
-    "exp": (1.0, 1.0), "exp2": (1.2, 1.2), "expm1": (2.0, 1.7), "hypot": (1.1, 1.1), "log": (0.9, 0.9), "log10": (0.8, 0.8),
-    "log1p": (1.0, 1.0), "log2": (0.9, 0.9), "logaddexp": (2.0, 2.0), "pow": (1.3, 1.3), "sigmoid": (2.6, 2.6), "sin": (0.9, 0.9),
-    "sinh": (2.6, 2.5), "softplus": (1.9, 1.9), "sqrt": (0.5, 0.5), "tan": (2.4, 2.4), "tanh": (2.8, 2.8),
-    "trigamma": (4.0, 4.0),
-}  # fmt: skip
-"""The largest error in units of the last place, in float64 and in float32; that of `logaddexp` in those of the larger operand."""
 
 
 def written(function: Function, name: str, integers: bool = True) -> None:

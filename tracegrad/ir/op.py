@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._codegen import integers, lowering
+from .._codegen import integers, lowering, scalars
 from ..dtypes import BOOL, FLOAT64, inexact, promote, real_of
 from ..types import ArrayType, broadcast_shapes
 from .dispatch import bind
@@ -228,7 +228,7 @@ def elementwise(
     partials: Sequence[Rule | int | None] | None,
     result: str = "float",
     domain: str = "finite",
-    cost: int = 1,
+    cost: int | None = None,
     weak: bool = False,
     doc: str = "",
     **facts: Any,
@@ -243,10 +243,14 @@ def elementwise(
                 operand is a condition)
     domain      "finite" where every partial is finite on the domain; "singular" where one can be infinite or NaN: then a zero
                 cotangent gives exactly zero (`strong_mul`)
+    cost        as `Pointwise` has it, where it is not that of the functions that `code` calls
     weak        whether of Python scalars it gives a Python scalar, which stays weak, as Python's operators do; a named NumPy function
                 gives a NumPy scalar
     facts       those of `Op`
     """
+
+    if cost is None:
+        cost = scalars.cost_of(code) if isinstance(code, str) else 1
 
     def compute(*operands: Any, **_: Any) -> tuple[np.dtype[Any], ...]:
         if result == "where":

@@ -262,7 +262,6 @@ floor_divide_op = pointwise(
     partials=(0, 0),
     result="promote",
     kinds=REAL,
-    cost=8,
     weak=True,
     doc="Quotient rounded down.",
 )
@@ -274,7 +273,6 @@ mod_op = pointwise(
     partials=(1, lambda x, y: -floor_divide(x, y)),
     result="promote",
     kinds=REAL,
-    cost=10,
     domain="singular",
     weak=True,
     doc="Remainder with the sign of y.",
@@ -287,7 +285,6 @@ fmod_op = pointwise(
     partials=(1, lambda x, y: -trunc(x / y)),
     result="promote",
     kinds=REAL,
-    cost=10,
     domain="singular",
     doc="Remainder with the sign of x.",
 )

@@ -14,14 +14,10 @@ from .pointwise import pointwise
 
 LN2, LN10 = math.log(2.0), math.log(10.0)
 
-exp_op = pointwise("exp", ("x",), numpy=np.exp, code="exp({x})", partials=(lambda out: out,), cost=10, doc="e to the power x.")
-expm1_op = pointwise(
-    "expm1", ("x",), numpy=np.expm1, code="expm1({x})", partials=(lambda x: exp(x),), cost=10, doc="exp(x) - 1, accurate near 0."
-)
-exp2_op = pointwise("exp2", ("x",), numpy=np.exp2, code="exp2({x})", partials=(lambda out: out * LN2,), cost=10, doc="2 to the power x.")
-log_op = pointwise(
-    "log", ("x",), numpy=np.log, code="log({x})", partials=(lambda x: 1 / x,), domain="singular", cost=15, doc="Natural logarithm."
-)
+exp_op = pointwise("exp", ("x",), numpy=np.exp, code="exp({x})", partials=(lambda out: out,), doc="e to the power x.")
+expm1_op = pointwise("expm1", ("x",), numpy=np.expm1, code="expm1({x})", partials=(lambda x: exp(x),), doc="exp(x) - 1, accurate near 0.")
+exp2_op = pointwise("exp2", ("x",), numpy=np.exp2, code="exp2({x})", partials=(lambda out: out * LN2,), doc="2 to the power x.")
+log_op = pointwise("log", ("x",), numpy=np.log, code="log({x})", partials=(lambda x: 1 / x,), domain="singular", doc="Natural logarithm.")
 log1p_op = pointwise(
     "log1p",
     ("x",),
@@ -29,7 +25,6 @@ log1p_op = pointwise(
     code="log1p({x})",
     partials=(lambda x: 1 / (1 + x),),
     domain="singular",
-    cost=17,
     doc="log(1 + x), accurate near 0.",
 )
 log2_op = pointwise(
@@ -39,7 +34,6 @@ log2_op = pointwise(
     code="log2({x})",
     partials=(lambda x: 1 / (x * LN2),),
     domain="singular",
-    cost=20,
     doc="Logarithm to base 2.",
 )
 log10_op = pointwise(
@@ -49,11 +43,10 @@ log10_op = pointwise(
     code="log10({x})",
     partials=(lambda x: 1 / (x * LN10),),
     domain="singular",
-    cost=22,
     doc="Logarithm to base 10.",
 )
 sqrt_op = pointwise(
-    "sqrt", ("x",), numpy=np.sqrt, code="sqrt({x})", partials=(lambda out: 0.5 / out,), domain="singular", cost=5, doc="Square root."
+    "sqrt", ("x",), numpy=np.sqrt, code="sqrt({x})", partials=(lambda out: 0.5 / out,), domain="singular", doc="Square root."
 )
 cbrt_op = pointwise(
     "cbrt",
@@ -62,7 +55,6 @@ cbrt_op = pointwise(
     code="cbrt({x})",
     partials=(lambda out: 1 / (3 * (out * out)),),
     domain="singular",
-    cost=22,
     kinds="biuf",
     parity=odd,
     doc="Cube root, negative for negative x.",

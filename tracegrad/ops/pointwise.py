@@ -38,7 +38,7 @@ def pointwise(
     partials: Sequence[Rule | int | None] | None,
     result: str = "float",
     domain: str = "finite",
-    cost: int = 1,
+    cost: int | None = None,
     kinds: str = "biufc",
     doc: str = "",
     **facts: Any,

@@ -62,7 +62,6 @@ pow_op = pointwise(
     code="pow({x}, {y})",
     result="promote",
     domain="singular",
-    cost=75,
     partials=(
         # Strong products keep 0 * 0**-1 at zero, and still have the right derivative in y there.
         # The number 0 as exponent is known to have none, and 0**-1 would warn.

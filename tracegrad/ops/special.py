@@ -39,7 +39,6 @@ sigmoid_op = pointwise(
     numpy=_sigmoid_evaluate,
     code="sigmoid({x})",
     partials=(lambda out: out * (1 - out),),
-    cost=12,
     doc="1 / (1 + exp(-x)).",
 )
 softplus_op = pointwise(
@@ -48,7 +47,6 @@ softplus_op = pointwise(
     numpy=lambda x: np.logaddexp(x, x.dtype.type(0)),
     code="softplus({x})",
     partials=(lambda x: sigmoid(x),),
-    cost=50,
     kinds=REAL,
     doc="log(1 + exp(x)).",
 )
@@ -66,7 +64,6 @@ logaddexp_op = pointwise(
     ("x", "y"),
     numpy=np.logaddexp,
     code="logaddexp({x}, {y})",
-    cost=55,
     kinds=REAL,
     partials=(lambda x, y: _share(x, y), lambda x, y: _share(y, x)),
     commutes=True,
@@ -144,7 +141,6 @@ erf_op = pointwise(
     numpy=_scipy("erf"),
     code="erf({x})",
     partials=(lambda x: _TWO_OVER_ROOT_PI * exp(-(x * x)),),
-    cost=30,
     kinds=REAL,
     parity=odd,
     doc="Error function.",
@@ -155,7 +151,6 @@ erfc_op = pointwise(
     numpy=_scipy("erfc"),
     code="erfc({x})",
     partials=(lambda x: -_TWO_OVER_ROOT_PI * exp(-(x * x)),),
-    cost=33,
     kinds=REAL,
     doc="1 - erf(x), accurate for large x.",
 )
@@ -166,7 +161,6 @@ erfinv_op = pointwise(
     code="erfinv({x})",
     partials=(lambda out: exp(out * out) / _TWO_OVER_ROOT_PI,),
     domain="singular",
-    cost=240,
     kinds=REAL,
     parity=odd,
     doc="Inverse of the error function.",
@@ -210,7 +204,6 @@ ndtri_op = pointwise(
     code="ndtri({x})",
     partials=(lambda out: math.sqrt(2 * math.pi) * exp(out * out / 2),),
     domain="singular",
-    cost=240,
     kinds=REAL,
     doc="Quantile of the standard normal distribution.",
 )
@@ -250,7 +243,6 @@ lgamma_op = pointwise(
     code="lgamma({x})",
     partials=(lambda x: digamma(x),),
     domain="singular",
-    cost=180,
     kinds=REAL,
     doc="Logarithm of |gamma(x)|.",
 )
@@ -261,7 +253,6 @@ digamma_op = pointwise(
     code="digamma({x})",
     partials=(lambda x: polygamma(1, x),),
     domain="singular",
-    cost=170,
     kinds=REAL,
     doc="Derivative of lgamma.",
 )
@@ -283,7 +274,6 @@ gamma_op = pointwise(
     code="gamma({x})",
     partials=(lambda x, out: out * digamma(x),),
     domain="singular",
-    cost=120,
     kinds=REAL,
     doc="Gamma function.",
 )

@@ -16,9 +16,9 @@ from .pointwise import pointwise
 
 REAL = "biuf"
 
-sin_op = pointwise("sin", ("x",), numpy=np.sin, code="sin({x})", partials=(lambda x: cos(x),), cost=17, parity=odd, doc="Sine.")
-cos_op = pointwise("cos", ("x",), numpy=np.cos, code="cos({x})", partials=(lambda x: -sin(x),), cost=17, parity=even, doc="Cosine.")
-tan_op = pointwise("tan", ("x",), numpy=np.tan, code="tan({x})", partials=(lambda out: 1 + out * out,), cost=18, parity=odd, doc="Tangent.")
+sin_op = pointwise("sin", ("x",), numpy=np.sin, code="sin({x})", partials=(lambda x: cos(x),), parity=odd, doc="Sine.")
+cos_op = pointwise("cos", ("x",), numpy=np.cos, code="cos({x})", partials=(lambda x: -sin(x),), parity=even, doc="Cosine.")
+tan_op = pointwise("tan", ("x",), numpy=np.tan, code="tan({x})", partials=(lambda out: 1 + out * out,), parity=odd, doc="Tangent.")
 
 
 def _circle(x: Any) -> Any:
@@ -33,7 +33,6 @@ asin_op = pointwise(
     code="asin({x})",
     partials=(lambda x: 1 / _circle(x),),
     domain="singular",
-    cost=10,
     parity=odd,
     doc="Inverse sine.",
 )
@@ -44,11 +43,10 @@ acos_op = pointwise(
     code="acos({x})",
     partials=(lambda x: -1 / _circle(x),),
     domain="singular",
-    cost=11,
     doc="Inverse cosine.",
 )
 atan_op = pointwise(
-    "atan", ("x",), numpy=np.arctan, code="atan({x})", partials=(lambda x: 1 / (1 + x * x),), cost=16, parity=odd, doc="Inverse tangent."
+    "atan", ("x",), numpy=np.arctan, code="atan({x})", partials=(lambda x: 1 / (1 + x * x),), parity=odd, doc="Inverse tangent."
 )
 atan2_op = pointwise(
     "atan2",
@@ -56,19 +54,14 @@ atan2_op = pointwise(
     numpy=np.arctan2,
     code="atan2({y}, {x})",
     domain="singular",
-    cost=19,
     kinds=REAL,
     partials=(lambda y, x: x / (x * x + y * y), lambda y, x: -y / (x * x + y * y)),
     doc="Angle of the point (x, y).",
 )
-sinh_op = pointwise(
-    "sinh", ("x",), numpy=np.sinh, code="sinh({x})", partials=(lambda x: cosh(x),), cost=13, parity=odd, doc="Hyperbolic sine."
-)
-cosh_op = pointwise(
-    "cosh", ("x",), numpy=np.cosh, code="cosh({x})", partials=(lambda x: sinh(x),), cost=10, parity=even, doc="Hyperbolic cosine."
-)
+sinh_op = pointwise("sinh", ("x",), numpy=np.sinh, code="sinh({x})", partials=(lambda x: cosh(x),), parity=odd, doc="Hyperbolic sine.")
+cosh_op = pointwise("cosh", ("x",), numpy=np.cosh, code="cosh({x})", partials=(lambda x: sinh(x),), parity=even, doc="Hyperbolic cosine.")
 tanh_op = pointwise(
-    "tanh", ("x",), numpy=np.tanh, code="tanh({x})", partials=(lambda out: 1 - out * out,), cost=15, parity=odd, doc="Hyperbolic tangent."
+    "tanh", ("x",), numpy=np.tanh, code="tanh({x})", partials=(lambda out: 1 - out * out,), parity=odd, doc="Hyperbolic tangent."
 )
 asinh_op = pointwise(
     "asinh",
@@ -76,7 +69,6 @@ asinh_op = pointwise(
     numpy=np.arcsinh,
     code="asinh({x})",
     partials=(lambda x: 1 / sqrt(x * x + 1),),
-    cost=40,
     parity=odd,
     doc="Inverse hyperbolic sine.",
 )
@@ -87,7 +79,6 @@ acosh_op = pointwise(
     code="acosh({x})",
     partials=(lambda x: 1 / (sqrt(x - 1) * sqrt(x + 1)),),
     domain="singular",
-    cost=38,
     doc="Inverse hyperbolic cosine.",
 )
 atanh_op = pointwise(
@@ -97,7 +88,6 @@ atanh_op = pointwise(
     code="atanh({x})",
     partials=(lambda x: 1 / ((1 - x) * (1 + x)),),
     domain="singular",
-    cost=29,
     parity=odd,
     doc="Inverse hyperbolic tangent.",
 )
@@ -113,7 +103,6 @@ hypot_op = pointwise(
     ("x", "y"),
     numpy=np.hypot,
     code="hypot({x}, {y})",
-    cost=7,
     kinds=REAL,
     partials=(lambda x, out: _direction(x, out), lambda y, out: _direction(y, out)),
     parity=even,
@@ -135,7 +124,6 @@ angle_op = pointwise(
     code="angle({x})",
     partials=(_angle_partial,),
     result="real",
-    cost=19,
     kinds="c",
     doc="Argument of a complex number, in radians.",
 )

@@ -1,0 +1,34 @@
+"""Error and gamma functions, SciPy's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy
+
+from .value import Scalar
+
+
+def _scipy(name: str) -> Callable[[Any], Any]:
+    """A function of `scipy.special`, which is loaded at its first use."""
+    return lambda x: getattr(scipy.special, name)(x)
+
+
+def _trigamma(x: Any) -> Any:
+    value = scipy.special.polygamma(1, x)
+    return np.float32(value) if isinstance(x, np.float32) else np.float64(value)
+
+
+SCALARS = (
+    Scalar("erf", _scipy("erf"), "vector", device="math.erf", cost=30, ulp=(2.0, 2.0)),
+    Scalar("erfc", _scipy("erfc"), "vector", device="math.erfc", cost=33, ulp=(3.6, 3.6)),
+    Scalar("erfinv", _scipy("erfinv"), "scipy erfinv", device=("libdevice.erfinv", "libdevice.erfinvf"), cost=240),
+    Scalar("ndtri", _scipy("ndtri"), "scipy ndtri", device=("libdevice.normcdfinv", "libdevice.normcdfinvf"), cost=240),
+    Scalar("gamma", _scipy("gamma"), "scipy gamma", device="math.gamma", cost=120),
+    Scalar("lgamma", _scipy("gammaln"), "scipy gammaln", device="math.lgamma", cost=180),
+    Scalar("digamma", _scipy("psi"), "scipy psi", device="double bodies.digamma", cost=170),
+    Scalar("trigamma", _trigamma, "vector", device="double bodies.trigamma", cost=60, ulp=(4.0, 4.0)),
+    Scalar("polygamma", native="special", cost=60),
+)

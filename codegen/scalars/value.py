@@ -1,0 +1,76 @@
+"""What is known of one function of numbers."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+Body = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A function of numbers that generated code may call by its name.
+
+    name      its name in generated code
+    python    the function on NumPy's scalars; results have the dtype that NumPy gives for operands of one dtype
+    native    how it is compiled for processors:
+                "body"             as its Python body is written, with the functions of `math` and NumPy in it
+                "vector"           the instructions that a family of `codegen.native.vector_math` has under this name, computed in float32
+                                   where all operands are float32, else in float64; loops over them vectorise
+                "scipy NAME"       SciPy's compiled function of that name
+                any other word     the module of `codegen.native` that defines the function with a form for each kind of operands; `python`
+                                   is then left out
+    complex   the function of one complex128, where a "vector" function has one: compiled as it is written
+    device    what is called on CUDA devices, in double and in single precision, if not the native form: "module.function" of `math`,
+              `libdevice` or `codegen.cuda.bodies`
+    complex_device  the same for one complex128, of `cmath` or `bodies`
+    integers  whether the device's function is also that of integers, as floats
+    cost      how many additions it takes the time of, measured in vectorised loops
+    ulp       the largest error in units of the last place, in float64 and in float32
+    """
+
+    name: str
+    python: Body | None = None
+    native: str = "body"
+    complex: Body | None = None
+    device: str | tuple[str, str] = ""
+    complex_device: str = ""
+    integers: bool = True
+    cost: int = 1
+    ulp: tuple[float, float] | None = None
+
+
+SCALARS: dict[str, Scalar] = {}
+"""All of them by name."""
+_OUTSIDE: dict[str, str] = {}
+"""The texts of bodies that stand outside of this package: kernels on disk are known by them too."""
+_CALLED = re.compile(r"(?<![\w.])([A-Za-z_]\w*)\(")
+
+
+def add(scalar: Scalar) -> Scalar:
+    """Make a function known; ValueError where another one has its name."""
+    if SCALARS.setdefault(scalar.name, scalar) is not scalar:
+        raise ValueError(f"there is a scalar function {scalar.name!r} already")
+    body = scalar.python
+    if scalar.native == "body" and body is not None and not body.__module__.startswith(__package__):
+        _OUTSIDE[scalar.name] = inspect.getsource(body)
+    return scalar
+
+
+def called(code: str) -> list[Scalar]:
+    """The functions that a template or text of generated code calls, once for each call."""
+    return [SCALARS[name] for name in _CALLED.findall(code) if name in SCALARS]
+
+
+def cost_of(code: str) -> int:
+    """What the functions that a template calls cost together; at least 1."""
+    return max(1, sum(s.cost for s in called(code)))
+
+
+def outside(text: str) -> str:
+    """The bodies from outside of this package that a kernel's text calls."""
+    return "".join(_OUTSIDE[s.name] for s in called(text) if s.name in _OUTSIDE) if _OUTSIDE else ""
