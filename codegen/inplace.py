@@ -1,20 +1,27 @@
 """Results in the memory of inputs that the caller gives up.
 
-An output may take the place of an input of the same dtype, shape and C layout where every element of the input has been read for the
-last time when the output's element is written. That is seen where all loops that write the output read the input, if at all, in the
-same pass and at the very index that this pass then writes, and nothing reads the input later. The output's name is replaced by the
-input's, so that the compiler sees one array and keeps the order of its reads and writes.
+An output may take the place of an input of the same dtype, shape and C layout where every
+element of the input has been read for the last time when the output's element is written: no
+write comes before a read of the same element, neither in the order of statements nor in another
+pass of a loop around both. The output's name is replaced by the input's, so that the compiler
+sees one array and keeps the order of its reads and writes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import Any
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 from . import kernel
-from .kernel import Call, Load, Loop, Statement, Store
+from .integers import Int, Integer, Symbol, substitute, symbol, symbols
+from .kernel import Call, Declare, Let, Load, Loop, Statement, Store, While
+from .owners import Owners
 from .traversal import bodies, loads, moved
+
+Least: TypeAlias = Mapping[str, Int]
+"""Sizes as what they are at least, and the rest."""
 
 
 def reuse(program: kernel.Program, given_up: Sequence[int]) -> tuple[kernel.Program, dict[int, int]]:
@@ -22,9 +29,9 @@ def reuse(program: kernel.Program, given_up: Sequence[int]) -> tuple[kernel.Prog
     inputs = [b for b in program.buffers if b.role == "in"]
     outputs = [b for b in program.buffers if b.role == "out"]
     steps = [s for phase in program.phases for s in phase.body]
-    shows: dict[str, list[str]] = {}
-    for b in program.buffers:
-        shows.setdefault(b.of, []).append(b.name)
+    owners = Owners.of_program(program)
+    # Sizes 0 and 1 have programs of their own.
+    least: Least = {name: symbol(name) + 2 for name, _ in program.sizes}
     taken: dict[int, int] = {}
     for k, out in enumerate(outputs):
         for j in given_up:
@@ -33,8 +40,8 @@ def reuse(program: kernel.Program, given_up: Sequence[int]) -> tuple[kernel.Prog
             if (
                 same
                 and j not in taken.values()
-                and out.name not in shows
-                and _last_read(steps, old.name, out.name, shows.get(old.name, []))
+                and not owners.views(out.name)
+                and _last_read(steps, old.name, out.name, owners.views(old.name), least)
             ):
                 taken[k] = j
                 break
@@ -46,7 +53,7 @@ def reuse(program: kernel.Program, given_up: Sequence[int]) -> tuple[kernel.Prog
     return replace(program, phases=phases, buffers=kept, made_by=f"{program.made_by}, results in inputs"), taken
 
 
-def _last_read(steps: Sequence[Statement], old: str, out: str, views: Sequence[str]) -> bool:
+def _last_read(steps: Sequence[Statement], old: str, out: str, views: Sequence[str], least: Least) -> bool:
     """Whether `out` can be written where `old` lies, which `views` show in other shapes."""
     writing = [k for k, s in enumerate(steps) if any(isinstance(t, Store) and t.buffer == out for t in _inside([s]))]
     if not writing or _passed(steps, out):
@@ -54,30 +61,98 @@ def _last_read(steps: Sequence[Statement], old: str, out: str, views: Sequence[s
     after = steps[writing[0] :]
     if _passed(after, old) or any(_loads(after, view) or _passed(after, view) for view in views):
         return False
-    return all(_by_element([s], old, out) for s in after)
+    reads, writes = _accesses(after, old, out)
+    return not any(_before(w, r, writes, least) for r in reads for w in writes)
 
 
-def _by_element(body: Sequence[Statement], old: str, out: str) -> bool:
-    """Whether each pass over these statements reads `old` only where it writes `out` at the same index afterwards."""
-    stores: dict[Any, int] = {}
-    for k, s in enumerate(body):
-        if isinstance(s, Store) and s.buffer == out:
-            # The first, where an element is written several times.
-            stores.setdefault(s.index, k)
-    for k, s in enumerate(body):
-        inner = [t for part in bodies(s) for t in part]
-        writes_inside = any(isinstance(t, Store) and t.buffer == out for t in _inside(inner))
-        if writes_inside and not stores:
-            # What repeats may write an element again: only loops over elements are followed.
-            if not isinstance(s, Loop) or s.sequential or not _by_element(s.body, old, out):
-                return False
-        elif (
-            writes_inside
-            or (isinstance(s, Store) and s.buffer == out and s.combine is not None)
-            or any(load.index not in stores or stores[load.index] < k for load in _loads([s], old))
-        ):
-            return False
-    return True
+@dataclass(frozen=True)
+class _Access:
+    """An element that is read of the input or written of the output: where, by which statement, in which loops, outermost first."""
+
+    index: tuple[Any, ...]
+    statement: int
+    loops: tuple[Loop | While, ...]
+    made: frozenset[str]
+    """The locals that its loops make."""
+
+
+def _accesses(steps: Sequence[Statement], old: str, out: str) -> tuple[list[_Access], list[_Access]]:
+    """All reads of `old` and all writes of `out`."""
+    reads: list[_Access] = []
+    writes: list[_Access] = []
+    count = itertools.count()
+
+    def visit(body: Sequence[Statement], loops: tuple[Loop | While, ...], made: frozenset[str]) -> None:
+        made = made | {s.name for s in body if isinstance(s, (Let, Declare))}
+        for s in body:
+            number = next(count)
+            reads.extend(_Access(e.index, number, loops, made) for e in loads(s) if e.buffer == old)
+            if isinstance(s, Store) and s.buffer == out:
+                writes.append(_Access(s.index, number, loops, made))
+            for part in bodies(s):
+                visit(part, (*loops, s) if isinstance(s, (Loop, While)) else loops, made)
+
+    visit(steps, (), frozenset())
+    return reads, writes
+
+
+def _before(w: _Access, r: _Access, writes: Sequence[_Access], least: Least) -> bool:
+    """Whether an element may be written before it is read."""
+    shared = [a for a, b in zip(w.loops, r.loops, strict=False) if a is b]
+    if w.statement < r.statement and not _apart(w, r, len(shared), least):
+        return True
+    # The schedule promises of loops without an order that no two passes write the same
+    # element, unless at places that are computed.
+    partner = any(p.index == r.index and p.loops == r.loops for p in writes) and _known(w) and _known(r)
+    return any(
+        not (partner and isinstance(loop, Loop) and not loop.sequential) and not _told(w, r, loop) and not _apart(w, r, k, least)
+        for k, loop in enumerate(shared)
+    )
+
+
+def _known(a: _Access) -> bool:
+    """Whether a place depends on loops and sizes alone."""
+    return all(isinstance(i, int) or (isinstance(i, Integer) and not symbols(i) & a.made) for i in a.index)
+
+
+def _told(w: _Access, r: _Access, loop: Loop | While) -> bool:
+    """Whether the places in two passes of a loop differ along some axis."""
+    if not isinstance(loop, Loop):
+        return False
+    own = symbol(loop.index)
+    # Along it both are at the number of the pass, but for the same constant.
+    return any(i == j and isinstance(i, Integer) and isinstance(i - own, int) for i, j in zip(w.index, r.index, strict=True))
+
+
+def _apart(w: _Access, r: _Access, fixed: int, least: Least) -> bool:
+    """Whether two accesses never meet, whatever the passes of their loops but the first `fixed`, which they share."""
+    for i, j in zip(w.index, r.index, strict=True):
+        one, other = _range(i, w, fixed), _range(j, r, fixed)
+        if one is not None and other is not None and (_certain(other[0] - one[1], least) or _certain(one[0] - other[1], least)):
+            return True
+    return False
+
+
+def _range(i: Any, a: _Access, fixed: int) -> tuple[Int, Int] | None:
+    """The places from the first to behind the last along an axis; None where that is not known."""
+    if isinstance(i, int):
+        return i, i + 1
+    if not isinstance(i, Integer) or symbols(i) & a.made:
+        return None
+    first: Int = i
+    last: Int = i
+    for loop in reversed(a.loops[fixed:]):
+        if isinstance(loop, Loop) and loop.index in symbols(first) | symbols(last):
+            if not isinstance(i - symbol(loop.index), int):
+                return None
+            first, last = (substitute(e, {loop.index: end}) for e, end in ((first, loop.lo), (last, loop.hi - 1)))
+    return first, last + 1
+
+
+def _certain(difference: Int, least: Least) -> bool:
+    """Whether an integer is at least 0."""
+    known = substitute(difference, least)
+    return known >= 0 if isinstance(known, int) else all(c >= 0 and all(isinstance(a, Symbol) for a in m) for m, c in known.terms)
 
 
 def _inside(body: Iterable[Statement]) -> list[Statement]:

@@ -42,6 +42,11 @@ def with_bodies(s: Statement, change: Callable[[tuple[Statement, ...]], tuple[St
     return s
 
 
+def apart(at: Index, other: Index) -> bool:
+    """Whether two places of a buffer are certainly two."""
+    return any(isinstance(i, int) and isinstance(j, int) and i != j for i, j in zip(at, other, strict=True))
+
+
 def expressions(s: Statement) -> list[Any]:
     """What a statement itself reads (not the statements inside it)."""
     match s:

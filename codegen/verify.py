@@ -33,6 +33,8 @@ class _Verifier:
         self.taken: set[str] = set()
         """Names of sizes and buffers, which no local may have."""
         self.where = ""
+        self.resolved = "resolve views" in program.made_by
+        """Whether what views show at known places is read of their owners."""
 
     def wrong(self, what: str) -> ProgramError:
         return ProgramError(f"{self.program.name}, after {self.program.made_by}: {self.where}{what}")
@@ -50,8 +52,7 @@ class _Verifier:
             self.take(b.name)
             self.buffers[b.name] = b
         for b in program.buffers:
-            if b.of:
-                self.shown(b.name, b.dtype, b.shape, b.of)
+            self.shown(b, self.buffers)
             for size in b.shape:
                 for name in set() if isinstance(size, int) else integers.symbols(size):
                     if name not in self.taken:
@@ -68,13 +69,21 @@ class _Verifier:
             raise self.wrong(f"the name {name} stands twice")
         self.taken.add(name)
 
-    def shown(self, name: str, dtype: np.dtype[Any], shape: tuple[Int, ...], of: str) -> None:
-        base = self.buffers.get(of)
+    def shown(self, view: kernel.Buffer, buffers: Mapping[str, kernel.Buffer]) -> None:
+        """A view shows all elements of an owner, which lie side by side."""
+        if not view.of:
+            return
+        base = buffers.get(view.of)
         if base is None:
-            raise self.wrong(f"{name} shows {of}, which is not there")
-        count, there = integers.product(shape), integers.product(base.shape)
-        if base.dtype != dtype or (isinstance(count, int) and isinstance(there, int) and count != there):
-            raise self.wrong(f"{name}, {dtype}{shape}, shows other memory than that of {of}, {base.dtype}{base.shape}")
+            raise self.wrong(f"{view.name} shows {view.of}, which is not there")
+        if base.of:
+            raise self.wrong(f"{view.name} shows {view.of}, which is a view of {base.of}")
+        difference = integers.product(view.shape) - integers.product(base.shape)
+        if base.dtype != view.dtype or base.layout == "A" or (isinstance(difference, int) and difference):
+            mine, there = f"{view.dtype}{view.shape}", f"{base.dtype}{base.shape}"
+            raise self.wrong(f"{view.name}, {mine}, shows other memory than that of {view.of}, {there}")
+        if (view.role == "local") != (base.role == "local"):
+            raise self.wrong(f"{view.name}, {view.role}, is made at another time than {view.of}, {base.role}")
 
     # --- statements ------------------------------------------------------------------------------------------------------------------
 
@@ -120,6 +129,8 @@ class _Verifier:
                 self.access(buffer, index, value.dtype, ranges, names, buffers)
                 if buffers[buffer].role == "in":
                     raise self.wrong(f"the input {buffer} is written to")
+                if buffers[buffer].of:
+                    raise self.wrong(f"the view {buffer} is written to, in place of {buffers[buffer].of}")
             case kernel.Loop(index, lo, hi, inner):
                 for end in (lo, hi):
                     self.integer(end, names, ranges)
@@ -137,15 +148,16 @@ class _Verifier:
             case kernel.Allocate(name, dtype, shape, of):
                 for size in shape:
                     self.integer(size, names, ranges)
-                if of and (of not in buffers or buffers[of].dtype != dtype):
-                    raise self.wrong(f"{name} shows {of}, which is not there or of another dtype")
                 if name in self.taken:
                     raise self.wrong(f"the name {name} stands twice")
                 buffers[name] = kernel.Buffer(name, dtype, shape, "local", of=of)
+                self.shown(buffers[name], buffers)
             case kernel.Grow(name, length):
                 read(length)
                 if name not in buffers or buffers[name].role != "local":
                     raise self.wrong(f"{name} grows and was not allocated")
+                if buffers[name].of or any(b.of == name for b in buffers.values()):
+                    raise self.wrong(f"{name} grows, and moves away from what shows the same memory")
             case kernel.Call(_, arguments):
                 for a in arguments:
                     if isinstance(a, str):
@@ -201,6 +213,8 @@ class _Verifier:
             raise self.wrong(f"{buffer} holds {known.dtype} and is taken for {dtype}")
         if len(index) != len(known.shape):
             raise self.wrong(f"{buffer} of shape {known.shape} has the index {index}")
+        if known.of and self.resolved and all(isinstance(i, int) for i in (*index, *known.shape, *buffers[known.of].shape)):
+            raise self.wrong(f"{buffer} is read at {index}, a known place of {known.of}")
         for i, size in zip(index, known.shape, strict=True):
             if not isinstance(i, (int, Integer)):
                 self.expression(i, names, ranges, buffers)

@@ -48,6 +48,7 @@ RIGHT: dict[str, tuple[kernel.Statement, ...]] = {
     "memory of its own": (kernel.Allocate("m", F64, (integers.symbol("n"),)), kernel.Store("m", (0,), kernel.Literal(1.0, F64))),
     "a routine": (kernel.Call("library.matmul", ("x", "t", "out", "status", 3)),),
 }
+M = kernel.Allocate("m", F64, (2, 2))
 WRONG: dict[str, tuple[str, tuple[kernel.Statement, ...]]] = {
     "a name of nobody": ("a is read where nobody", (kernel.Let("b", kernel.Name("a", F64)),)),
     "a name of another scope": ("a is read where nobody", (loop(kernel.Let("a", load())), kernel.Let("b", kernel.Name("a", F64)))),
@@ -79,6 +80,15 @@ WRONG: dict[str, tuple[str, tuple[kernel.Statement, ...]]] = {
     "an error without a text": ("error 2 has no text", (kernel.Check(kernel.Literal(True, FLAG), 2, kernel.Index(0)),)),
     "room in no memory": ("was not allocated", (kernel.Grow("t", kernel.Index(3)),)),
     "a routine that gets nothing": ("gets z, which is not there", (kernel.Call("library.matmul", ("z",)),)),
+    "a view that is written to": (
+        "the view t_flat is written to, in place of t",
+        (kernel.Store("t_flat", (0,), kernel.Literal(1.0, F64)),),
+    ),
+    "a view of a view": ("a view of m", (M, kernel.Allocate("v", F64, (4,), "m"), kernel.Allocate("w", F64, (2, 2), "v"))),
+    "a view that is too small": ("shows other memory", (M, kernel.Allocate("v", F64, (3,), "m"))),
+    "a view of nobody": ("shows m, which is not there", (kernel.Allocate("v", F64, (4,), "m"),)),
+    "a view of other memory than its own": ("is made at another time", (kernel.Allocate("v", F64, (5,), "t"),)),
+    "memory that moves away from its view": ("moves away", (M, kernel.Allocate("v", F64, (4,), "m"), kernel.Grow("m", kernel.Index(9)))),
     "memory of a name that stands": ("the name t stands twice", (kernel.Allocate("t", F64, (3,)),)),
 }
 
@@ -97,6 +107,13 @@ def test_wrong_programs(name: str) -> None:
         verify.verify_program(program(*body))
 
 
+READ = kernel.Let("a", load("t_flat", (0,)))
+
+
+def strided() -> tuple[kernel.Buffer, kernel.Buffer]:
+    return kernel.Buffer("z", F64, (2, 2), "in", "A"), kernel.Buffer("v", F64, (4,), "temp", of="z")
+
+
 @pytest.mark.parametrize(
     ("message", "change"),
     [
@@ -104,6 +121,9 @@ def test_wrong_programs(name: str) -> None:
         ("size n is not axis 1 of an input y", lambda p: replace(p, sizes=(("n", ("y", 1)),))),
         ("has the size n, which nobody knows", lambda p: replace(p, sizes=())),
         ("shows other memory", lambda p: replace(p, buffers=(*p.buffers, kernel.Buffer("v", F64, (4,), "temp", of="x")))),
+        ("is a view of t", lambda p: replace(p, buffers=(*p.buffers, kernel.Buffer("v", F64, (5, 1), "temp", of="t_flat")))),
+        ("shows other memory", lambda p: replace(p, buffers=(*p.buffers, *strided()))),
+        ("is read at .0,., a known place of t", lambda p: replace(program(READ), made_by="resolve views")),
         ("a parallel phase is one loop", lambda p: replace(p, phases=(kernel.Phase("parallel", ()),))),
     ],
     ids=lambda x: x if isinstance(x, str) else "",

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from codegen import kernel as kernel
     from codegen import locks as locks
     from codegen import lowering as lowering
+    from codegen import owners as owners
     from codegen import scalars as scalars
     from codegen import syntax as syntax
     from codegen import text as text
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from codegen import work as work
 else:
     from tracegrad import codegen
-    from tracegrad.codegen import alone, inplace, integers, kernel, locks, lowering, scalars, syntax, text, traversal, verify, work
+    from tracegrad.codegen import alone, inplace, integers, kernel, locks, lowering, owners, scalars, syntax, text, traversal, verify, work
 
 __all__ = [
     "alone",
@@ -30,6 +31,7 @@ __all__ = [
     "kernel",
     "locks",
     "lowering",
+    "owners",
     "scalars",
     "syntax",
     "text",

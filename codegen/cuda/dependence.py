@@ -7,7 +7,7 @@ meet only in accumulators whose order of combination is free, and *running* wher
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import kernel, traversal
 from ..integers import Integer, add, mul, symbol, symbols
+from ..owners import Owners
 
 ANY_ORDER = frozenset({"max", "min", "and", "or"})
 ATOMIC = frozenset({"float32", "float64", "int32", "uint32", "int64", "uint64"})
@@ -62,12 +63,12 @@ def accesses(body: Iterable[kernel.Statement]) -> Iterator[Access]:
             yield Access(s.buffer, s.index, s)
 
 
-def touched(body: Iterable[kernel.Statement], root: Mapping[str, str]) -> tuple[set[str], set[str]]:
+def touched(body: Iterable[kernel.Statement], owners: Owners) -> tuple[set[str], set[str]]:
     """The memory that statements read, and that they write, by the buffers that own it. An addition to memory reads as well."""
     read: set[str] = set()
     written: set[str] = set()
     for a in accesses(body):
-        owner = root.get(a.buffer, a.buffer)
+        owner = owners.of(a.buffer)
         if a.store is None or a.store.combine is not None:
             read.add(owner)
         if a.store is not None:
@@ -112,10 +113,10 @@ def used(body: Iterable[kernel.Statement]) -> set[str]:
     return found
 
 
-def parallel(loop: kernel.Loop, root: Mapping[str, str], deterministic: bool) -> Parallel | None:
+def parallel(loop: kernel.Loop, owners: Owners, deterministic: bool) -> Parallel | None:
     """How the iterations of a loop may be shared, or None where they must run in order."""
     # Of a loop over items all that its iterations write is their own, once their temporaries are.
-    found, atomics = _accumulators(loop), frozenset[str]() if loop.own == frozenset() else _atomics(loop, root, deterministic)
+    found, atomics = _accumulators(loop), frozenset[str]() if loop.own == frozenset() else _atomics(loop, owners, deterministic)
     if found is None or atomics is None or any(_reads(s) & found.keys() for s in statements(loop.body)):
         return None
     return Parallel(tuple(found.values()), atomics)
@@ -129,10 +130,10 @@ class Running:
     contribution: tuple[kernel.Statement, ...]
 
 
-def running(loop: kernel.Loop, root: Mapping[str, str], deterministic: bool) -> Running | None:
+def running(loop: kernel.Loop, owners: Owners, deterministic: bool) -> Running | None:
     """How a loop of running totals may be shared, or None where it is not one, or what it adds depends on the totals."""
     found = _accumulators(loop, ordered=True)
-    if not found or _atomics(loop, root, deterministic) != frozenset():
+    if not found or _atomics(loop, owners, deterministic) != frozenset():
         return None
     late = set(found)
     part: list[kernel.Statement] = []
@@ -167,13 +168,13 @@ def _accumulators(loop: kernel.Loop, ordered: bool = False) -> dict[str, Accumul
     return found
 
 
-def _atomics(loop: kernel.Loop, root: Mapping[str, str], deterministic: bool) -> frozenset[str] | None:
+def _atomics(loop: kernel.Loop, owners: Owners, deterministic: bool) -> frozenset[str] | None:
     """The buffers that iterations must add to atomically; None where they meet in memory in another way."""
     inner = defined(loop.body)
     stored: dict[str, list[Access]] = {}
     loaded: dict[str, list[Access]] = {}
     for a in accesses(loop.body):
-        (stored if a.store is not None else loaded).setdefault(root.get(a.buffer, a.buffer), []).append(a)
+        (stored if a.store is not None else loaded).setdefault(owners.of(a.buffer), []).append(a)
     atomics: set[str] = set()
     for owner, writes in stored.items():
         everything = [*writes, *loaded.get(owner, ())]
@@ -247,20 +248,20 @@ def nest(loop: kernel.Loop) -> list[kernel.Loop]:
     return found
 
 
-def interchanged(loop: kernel.Loop, root: Mapping[str, str], fresh: str) -> kernel.Loop | None:
+def interchanged(loop: kernel.Loop, owners: Owners, fresh: str) -> kernel.Loop | None:
     """A loop in order whose body consists of loops over the same independent range, turned inside out; None where it is not one.
 
     If every element that a step writes is only touched at the same place of one axis, each place can run all steps by itself: the
     batch of many small systems, columns that are summed, states of which each element goes its own way.
     """
-    _, written = touched(loop.body, root)
+    _, written = touched(loop.body, owners)
     inner = defined(loop.body)
     chains = [nest(s) for s in loop.body if isinstance(s, kernel.Loop)]
     if not chains or not written or any(isinstance(s, kernel.Update) and s.name not in inner for s in statements(loop.body)):
         return None
     # What stands between the loops is done by every iteration for itself, so it may not depend on the others.
     between = [s for s in loop.body if not isinstance(s, kernel.Loop)]
-    if not all(isinstance(s, kernel.Let) for s in between) or touched(between, root)[0] & written:
+    if not all(isinstance(s, kernel.Let) for s in between) or touched(between, owners)[0] & written:
         return None
     for candidate in chains[0]:
         if loop.index in names_in(candidate.lo) | names_in(candidate.hi):
@@ -269,7 +270,7 @@ def interchanged(loop: kernel.Loop, root: Mapping[str, str], fresh: str) -> kern
         chosen: list[kernel.Loop] = []
         for chain in chains:
             found = next(
-                (c for c in chain if (c.lo, c.hi) == (candidate.lo, candidate.hi) and _agree(chain[0], c, written, root, axes)), None
+                (c for c in chain if (c.lo, c.hi) == (candidate.lo, candidate.hi) and _agree(chain[0], c, written, owners, axes)), None
             )
             if found is None:
                 break
@@ -281,12 +282,12 @@ def interchanged(loop: kernel.Loop, root: Mapping[str, str], fresh: str) -> kern
     return None
 
 
-def _agree(chain: kernel.Loop, own: kernel.Loop, written: set[str], root: Mapping[str, str], axes: dict[str, set[int]]) -> bool:
+def _agree(chain: kernel.Loop, own: kernel.Loop, written: set[str], owners: Owners, axes: dict[str, set[int]]) -> bool:
     """Narrow the axes along which written memory is divided to those that `own` runs along; False (and no change) where none is left."""
     place = symbol(own.index)
     narrowed = dict(axes)
     for a in accesses([chain]):
-        owner = root.get(a.buffer, a.buffer)
+        owner = owners.of(a.buffer)
         if owner not in written:
             continue
         if a.buffer != owner:

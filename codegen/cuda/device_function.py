@@ -9,6 +9,7 @@ import numpy as np
 from numba import cuda
 
 from .. import kernel, traversal
+from ..owners import Owners
 from ..printer import dtype_name, literal
 from .compile import prepare
 from .dependence import statements
@@ -34,7 +35,7 @@ def source_of(program: kernel.Program) -> str:
     inputs = [b for b in program.buffers if b.role == "in"]
     outputs = [b for b in program.buffers if b.role == "out"]
     scalars = {b.name for b in program.buffers if b.role in ("in", "out") and not b.shape}
-    body = Body(program, {}, {}, Team.THREAD, deterministic=True)
+    body = Body(program, {}, Owners.of_program(program), Team.THREAD, deterministic=True)
     lines = [f"def {program.name}({', '.join([b.name for b in inputs] + [b.name for b in outputs if b.shape])}):"]
     lines += [f"    {b.name} = {literal(0, b.dtype)}" for b in outputs if not b.shape]
     for b in sorted(program.buffers, key=lambda b: bool(b.of)):

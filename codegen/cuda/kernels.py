@@ -9,6 +9,7 @@ from typing import Any
 
 from .. import kernel
 from ..integers import Int
+from ..owners import Owners
 from ..printer import dtype_name, integer
 from .dependence import names_in, statements, touched, used
 from .linear import linear
@@ -111,23 +112,19 @@ def _told(steps: Sequence[Any]) -> Iterator[str]:
 def plan(program: kernel.Program, deterministic: bool = True) -> Plan:
     """The kernels and host steps of a program."""
     program = linear(private(program))
-    root = {b.name: b.of for b in program.buffers if b.of}
-    for phase in program.phases:
-        for s in statements(phase.body):
-            if isinstance(s, kernel.Allocate) and s.of:
-                root[s.name] = root.get(s.of, s.of)
-    split = Split(program, deterministic, root)
+    owners = Owners.of_program(program)
+    split = Split(program, deterministic, owners)
     tree = split.steps()
     cells = {name: replace(b, offset=program.arena + CELL * k) for k, (name, b) in enumerate(split.cells.items())}
-    writer = _Writer(program, root, cells, deterministic)
+    writer = _Writer(program, owners, cells, deterministic)
     steps = writer.steps(tree)
     return Plan(program, steps, writer.module(), tuple(writer.launches), writer.buffers, program.arena + CELL * len(cells))
 
 
 class _Writer:
-    def __init__(self, program: kernel.Program, root: dict[str, str], cells: dict[str, kernel.Buffer], deterministic: bool) -> None:
+    def __init__(self, program: kernel.Program, owners: Owners, cells: dict[str, kernel.Buffer], deterministic: bool) -> None:
         self.program = program
-        self.root = root
+        self.owners = owners
         self.deterministic = deterministic
         self.buffers = {**{b.name: b for b in program.buffers}, **cells}
         for phase in program.phases:
@@ -172,7 +169,7 @@ class _Writer:
         number = len(self.launches)
         name = f"{self.program.name}_{number}"
         mentioned = {n for s in group.body for n in _buffers([s])}
-        mentioned |= {self.root.get(n, n) for n in mentioned}
+        mentioned |= self.owners.all(mentioned)
         buffers = [b for b in self.buffers.values() if b.name in mentioned]
         given = tuple(b for b in buffers if not b.of and b.role != "temp")
         scratch = []
@@ -209,7 +206,7 @@ class _Writer:
         return made
 
     def written(self, group: Group, team: Team) -> Body:
-        body = Body(self.program, self.names, self.root, team, self.deterministic)
+        body = Body(self.program, self.names, self.owners, team, self.deterministic)
         if group.trusted:
             (loop,) = group.body
             assert isinstance(loop, kernel.Loop)
@@ -275,7 +272,7 @@ def header(used: Mapping[str, set[str]], text: str) -> str:
 
 
 def _buffers(body: Sequence[kernel.Statement]) -> set[str]:
-    read, written = touched(body, {})
+    read, written = touched(body, Owners({}))
     return read | written
 
 

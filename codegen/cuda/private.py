@@ -12,6 +12,7 @@ from typing import Any
 
 from .. import kernel, traversal
 from ..integers import Int, Integer, add, floordiv, mul, product, substitute, symbol, symbols
+from ..owners import Owners
 from .dependence import accesses, defined, names_in, parallel, statements, trips, used
 
 FEW = 32
@@ -58,11 +59,7 @@ class _Private:
     def __post_init__(self) -> None:
         self.buffers = {b.name: b for b in self.program.buffers}
         self.arena = self.program.arena
-        self.views: dict[str, list[str]] = {}
-        for b in self.program.buffers:
-            if b.of:
-                self.views.setdefault(b.of, []).append(b.name)
-        self.root = {view: base for base, views in self.views.items() for view in views}
+        self.owners = Owners(self.buffers)
         self.changed = False
         self.count = 0
 
@@ -87,16 +84,18 @@ class _Private:
     def narrow(self, s: kernel.Loop) -> bool:
         """Whether few items have much inside that can be shared."""
         count = trips(s)
-        return count < FEW and any(isinstance(x, kernel.Loop) and trips(x) >= WIDE and parallel(x, {}, True) for x in statements(s.body))
+        return count < FEW and any(
+            isinstance(x, kernel.Loop) and trips(x) >= WIDE and parallel(x, self.owners, True) for x in statements(s.body)
+        )
 
     def with_memory(self, s: kernel.Loop, done: set[str]) -> kernel.Loop:
         """A loop with an axis more for what its items have in the arena, which that has already where an earlier part of the loop has `done` it."""
         assert s.own is not None
-        there = {self.root.get(a.buffer, a.buffer) for a in accesses(s.body)} & s.own
+        there = self.owners.all(a.buffer for a in accesses(s.body)) & s.own
         extent = add(s.hi, mul(-1, s.lo))
         names: set[str] = set()
         for name in sorted(there & self.buffers.keys()):
-            b, members = self.buffers[name], (name, *self.views.get(name, ()))
+            b, members = self.buffers[name], (name, *self.owners.views(name))
             names.update(members)
             if name in done:
                 continue
@@ -130,7 +129,7 @@ class _Private:
         sizes = sorted(wanted & made)
         if not wanted <= made | {name for name, _ in self.program.sizes} or any(symbols(n) & made for x in asked for n in x.shape[1:]):
             return None
-        if any(a.store is not None and self.root.get(a.buffer, a.buffer) not in s.own for a in accesses(before)):
+        if any(a.store is not None and self.owners.of(a.buffer) not in s.own for a in accesses(before)):
             return None
         most = {n: self.fresh(f"most_{n}") for n in sizes}
         found: list[kernel.Statement] = [kernel.Declare(f"{m}_found", kernel.Literal(0, kernel.INT64)) for m in most.values()]

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from .. import kernel, traversal
 from ..integers import Integer, symbols
+from ..owners import Owners
 from .dependence import defined, names_in, parallel, statements, trips, used
 
 NARROW = 1024
@@ -77,7 +78,7 @@ class Split:
 
     program: kernel.Program
     deterministic: bool
-    root: dict[str, str]
+    owners: Owners
     cells: dict[str, kernel.Buffer] = field(default_factory=dict)
     count: int = 0
 
@@ -137,7 +138,7 @@ class Split:
         """Kernels for statements without routines: long loops each by itself, what is between them together."""
         pending: list[kernel.Statement] = []
         for s in body:
-            how = parallel(s, self.root, self.deterministic) if isinstance(s, kernel.Loop) and trips_of_nest(s) > NARROW else None
+            how = parallel(s, self.owners, self.deterministic) if isinstance(s, kernel.Loop) and trips_of_nest(s) > NARROW else None
             if how is not None and not how.accumulators:
                 if pending:
                     yield Group(list(pending))

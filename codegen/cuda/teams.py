@@ -17,6 +17,7 @@ import numpy as np
 
 from .. import kernel, traversal
 from ..integers import Binary, Int, Integer, add, mul, product, symbols
+from ..owners import Owners
 from ..printer import Printer, dtype_name, integer, literal
 from .dependence import (
     Accumulator,
@@ -72,11 +73,11 @@ class Body(Printer):
 
     defers = False
 
-    def __init__(self, program: kernel.Program, names: Mapping[str, str], root: Mapping[str, str], team: Team, deterministic: bool) -> None:
+    def __init__(self, program: kernel.Program, names: Mapping[str, str], owners: Owners, team: Team, deterministic: bool) -> None:
         super().__init__(program)
         self.names = names
         self.buffers = {b.name: b for b in program.buffers}
-        self.root = root
+        self.owners = owners
         self.team = team
         self.deterministic = deterministic
         self.memory = Memory()
@@ -102,14 +103,14 @@ class Body(Printer):
             case kernel.Loop():
                 self.loop(depth, s)
             case kernel.While(condition, body):
-                read, written = touched([s], self.root)
+                read, written = touched([s], self.owners)
                 if self.memory.meets(read, written):
                     self.wait(depth)
                 self.line(depth, f"while {self.expression(condition)}:")
-                self.iteration(depth + 1, body, read, written, touched([kernel.Check(condition, 0, condition)], self.root)[0])
+                self.iteration(depth + 1, body, read, written, touched([kernel.Check(condition, 0, condition)], self.owners)[0])
             case kernel.If(condition, then, otherwise):
                 # Branches wait inside, since all members take the same one; who reads the condition must have done so before it changes.
-                self.before(depth, touched([kernel.Check(condition, 0, condition)], self.root)[0], set())
+                self.before(depth, touched([kernel.Check(condition, 0, condition)], self.owners)[0], set())
                 self.line(depth, f"if {self.expression(condition)}:")
                 entry = Memory(set(self.memory.read), set(self.memory.written))
                 self.body(depth + 1, then)
@@ -119,11 +120,11 @@ class Body(Printer):
                     self.body(depth + 1, otherwise)
                 self.memory.note(after.read, after.written)
             case kernel.Store():
-                self.before(depth, *touched([s], self.root))
+                self.before(depth, *touched([s], self.owners))
                 self.line(depth, f"if {self.rank()} == 0:")
                 self.alone(depth + 1, s)
             case _:
-                self.before(depth, *touched([s], self.root))
+                self.before(depth, *touched([s], self.owners))
                 self.alone(depth, s)
 
     def alone(self, depth: int, s: kernel.Statement) -> None:
@@ -179,17 +180,17 @@ class Body(Printer):
     # --- loops -------------------------------------------------------------------------------------------------------------
 
     def loop(self, depth: int, s: kernel.Loop) -> None:
-        how = parallel(s, self.root, self.deterministic)
+        how = parallel(s, self.owners, self.deterministic)
         if how is None:
-            turned = interchanged(s, self.root, self.fresh())
+            turned = interchanged(s, self.owners, self.fresh())
             if turned is not None:
                 s, how = turned, Parallel()
-        read, written = touched([s], self.root)
+        read, written = touched([s], self.owners)
         if how is not None:
             self.before(depth, read, written)
             self.deal(depth, s, how)
             return
-        totals = running(s, self.root, self.deterministic)
+        totals = running(s, self.owners, self.deterministic)
         if totals is not None:
             self.before(depth, read, written)
             self.deal_running(depth, s, totals)
@@ -204,8 +205,8 @@ class Body(Printer):
 
     def shared_loop(self, depth: int, s: kernel.Loop) -> None:
         """A loop of which the schedule promises that its iterations are independent."""
-        self.memory.note(*touched([s], self.root))
-        self.deal(depth, s, parallel(s, self.root, self.deterministic) or Parallel())
+        self.memory.note(*touched([s], self.owners))
+        self.deal(depth, s, parallel(s, self.owners, self.deterministic) or Parallel())
 
     def fresh(self, word: str = "flat") -> str:
         self.count += 1
@@ -226,7 +227,7 @@ class Body(Printer):
         for a in how.accumulators:
             self.line(depth, f"{self.partial(a)} = {literal(start(a), a.dtype)}")
         inside = self.own(body, how.accumulators)
-        moved = vectors(s, self.buffers, self.root, how.atomics) if len(chain) == 1 and not by_block else None
+        moved = vectors(s, self.buffers, self.owners, how.atomics) if len(chain) == 1 and not by_block else None
         if moved is None and len(chain) == 1:
             self.line(depth, f"for {s.index} in range({plus(s.lo, rank)}, {integer(s.hi)}, {size}):")
         elif moved is None:
@@ -259,7 +260,7 @@ class Body(Printer):
             return chain
         for inner in nest(s)[1:]:
             outer = {c.index for c in chain}
-            same = parallel(inner, self.root, self.deterministic)
+            same = parallel(inner, self.owners, self.deterministic)
             if same is None or not box(inner) or (symbols(inner.lo) | symbols(inner.hi)) & outer:
                 break
             if {a.name for a in same.accumulators} != {a.name for a in how.accumulators} or not same.atomics <= how.atomics:
@@ -284,7 +285,7 @@ class Body(Printer):
     def suits_block(self, chain: Sequence[kernel.Loop], body: Sequence[kernel.Statement]) -> bool:
         """Whether a block should share one iteration: where long loops inside it can be shared and follow memory at least as well."""
         inside = [x for x in statements(body) if isinstance(x, kernel.Loop)]
-        shared = {id(x) for x in inside if (parallel(x, self.root, self.deterministic) or running(x, self.root, self.deterministic))}
+        shared = {id(x) for x in inside if (parallel(x, self.owners, self.deterministic) or running(x, self.owners, self.deterministic))}
         long = [x for x in inside if trips(x) >= WARP and id(x) in shared]
         if not long or all(isinstance(x, kernel.Loop) and id(x) not in shared for x in body):
             return False

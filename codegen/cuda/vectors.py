@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from .. import kernel, traversal
 from ..integers import Int, add, mul, symbol
+from ..owners import Owners
 from ..printer import integer
 from .dependence import accesses, defined
 
@@ -35,7 +36,7 @@ class Vectors:
     stored: tuple[str, ...]
 
 
-def vectors(s: kernel.Loop, buffers: Mapping[str, kernel.Buffer], root: Mapping[str, str], taken: frozenset[str]) -> Vectors | None:
+def vectors(s: kernel.Loop, buffers: Mapping[str, kernel.Buffer], owners: Owners, taken: frozenset[str]) -> Vectors | None:
     """How a loop whose iterations are independent could move several elements at once; `taken` are the buffers that need atomics."""
     simple = (kernel.Let, kernel.Declare, kernel.Update, kernel.Store)
     extent = add(s.hi, mul(-1, s.lo))
@@ -46,9 +47,9 @@ def vectors(s: kernel.Loop, buffers: Mapping[str, kernel.Buffer], root: Mapping[
     places: dict[str, set[tuple[object, ...]]] = {}
     for a in accesses(s.body):
         if a.store is not None:
-            written[root.get(a.buffer, a.buffer)] = written.get(root.get(a.buffer, a.buffer), 0) + (2 if a.store.combine else 1)
+            written[owners.of(a.buffer)] = written.get(owners.of(a.buffer), 0) + (2 if a.store.combine else 1)
         else:
-            read.setdefault(root.get(a.buffer, a.buffer), set()).add(a.index)
+            read.setdefault(owners.of(a.buffer), set()).add(a.index)
         places.setdefault(a.buffer, set()).add(a.index)
     here = (symbol(s.index),)
 
@@ -56,9 +57,9 @@ def vectors(s: kernel.Loop, buffers: Mapping[str, kernel.Buffer], root: Mapping[
         b = buffers.get(name)
         return b is not None and b.layout == "C" and b.role != "local" and len(b.shape) == 1 and b.dtype.name in KINDS and name not in taken
 
-    loaded = [n for n, found in places.items() if here in found and root.get(n, n) not in written and fits(n)]
+    loaded = [n for n, found in places.items() if here in found and owners.of(n) not in written and fits(n)]
     stored = [
-        n for n, found in places.items() if found == {here} and written.get(root.get(n, n)) == 1 and root.get(n, n) not in read and fits(n)
+        n for n, found in places.items() if found == {here} and written.get(owners.of(n)) == 1 and owners.of(n) not in read and fits(n)
     ]
     if not loaded and not stored:
         return None

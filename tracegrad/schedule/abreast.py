@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from .._codegen import integers, kernel, traversal
+from .._codegen import integers, kernel, owners, traversal
 from ..types import Int
 from .lower import BOOL, COMBINING, INTP, converted
 from .memory import mentioned
@@ -51,8 +51,8 @@ def fits(loop: kernel.Loop, extent: Int, buffers: Mapping[str, kernel.Buffer]) -
 
 
 def _check(loop: kernel.Loop, extent: Int, buffers: Mapping[str, kernel.Buffer], width: int) -> None:
-    own = loop.own or frozenset()
-    if loop.own is None or loop.sequential or any(buffers[b].of in own for b in mentioned(loop.body) if b in buffers):
+    own, owner = loop.own or frozenset(), owners.Owners(buffers)
+    if loop.own is None or loop.sequential or any(owner.is_view(b) and owner.of(b) in own for b in mentioned(loop.body)):
         raise UnfitError
     asked = {s.name for s in traversal.within(loop.body) if isinstance(s, kernel.Allocate)}
     sizes = [integers.product(buffers[name].shape) * buffers[name].dtype.itemsize for name in own - asked]
@@ -108,7 +108,8 @@ class _Writer:
     def __init__(self, loop: kernel.Loop, split: Split, buffers: dict[str, kernel.Buffer], fresh: Callable[[str], str], width: int) -> None:
         self.loop, self.split, self.buffers, self.fresh, self.width = loop, split, buffers, fresh, width
         self.lane: Int = integers.symbol(loop.index) - loop.lo
-        self.written = {s.buffer for s in traversal.within(loop.body) if isinstance(s, kernel.Store)}
+        self.owners = owners.Owners(buffers)
+        self.written = self.owners.all(s.buffer for s in traversal.within(loop.body) if isinstance(s, kernel.Store))
         self.own = {*(loop.own or ()), *split.flags}
         self.variables = {s.name for s in traversal.within(loop.body) if isinstance(s, kernel.Declare)}
         self.free = set(split.flags)
@@ -252,8 +253,7 @@ def _used(s: kernel.Statement) -> set[str]:
 
 def _may_meet(p: tuple[str, Any], q: tuple[str, Any]) -> bool:
     """Whether two places may be one."""
-    apart = any(isinstance(i, int) and isinstance(j, int) and i != j for i, j in zip(p[1], q[1], strict=True)) if p[0] == q[0] else True
-    return not apart
+    return p[0] == q[0] and not traversal.apart(p[1], q[1])
 
 
 def _in_memory(body: Sequence[kernel.Statement], name: str, place: str) -> tuple[kernel.Statement, ...]:
@@ -441,7 +441,7 @@ class _Lane:
         at = self.inside(e.index)
         names = names_in(e)
         along = bool(at) and integers.coefficient(at[-1], item) == 1
-        if not self.run.again or e.buffer in w.written or along or item not in names or names & w.inner:
+        if not self.run.again or w.owners.of(e.buffer) in w.written or along or item not in names or names & w.inner:
             return replace(e, index=at)
         key = e.buffer, e.index
         if key not in w.copies:

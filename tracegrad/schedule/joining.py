@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import product
 from typing import Any, TypeAlias
 
-from .._codegen import integers, kernel, traversal
+from .._codegen import integers, kernel, owners, traversal
 
 UNROLLED = 8
 """Inner loops of so many passes are written out."""
@@ -49,30 +49,45 @@ def _both(first: kernel.Loop, second: kernel.Loop, buffers: Buffers) -> kernel.L
     copies = _copies(second, integers.symbol(first.index))
     if copies is None or any(isinstance(s, (kernel.Call, kernel.Allocate)) for s in _inside(first)):
         return None
-    made = {(s.buffer, s.index): s.value for s in first.body if isinstance(s, kernel.Store) and s.combine is None}
-    if not any((c.value.buffer, c.value.index) in made for c in copies if isinstance(c.value, kernel.Load)):
+    stored = {(s.buffer, s.index) for s in first.body if isinstance(s, kernel.Store) and s.combine is None}
+    if not any((c.value.buffer, c.value.index) in stored for c in copies if isinstance(c.value, kernel.Load)):
         return None
-    accesses: dict[str, list[tuple[Any, ...]]] = {}
+    here, owner = integers.symbol(first.index), owners.Owners(buffers)
+    axes: dict[str, list[set[int]]] = {}
+    """Of each access to some memory, the axes along which it is in the place of this pass."""
     written: set[str] = set()
     for s in (*_inside(first), *copies):
-        for e in traversal.loads(s):
-            accesses.setdefault(e.buffer, []).append(e.index)
+        touched: list[kernel.Load | kernel.Store] = [*traversal.loads(s), *([s] if isinstance(s, kernel.Store) else [])]
+        for e in touched:
+            name, at = owner.place(e.buffer, e.index)
+            axes.setdefault(name, []).append({d for d, i in enumerate(at or ()) if i == here})
         if isinstance(s, kernel.Store):
-            accesses.setdefault(s.buffer, []).append(s.index)
-            written.add(s.buffer)
-    # What is read of the same memory in another shape stands at places that these indices do not tell.
-    memory = [buffers[name].of or name if name in buffers else name for name in accesses]
-    if any(memory.count(buffers[name].of or name if name in buffers else name) > 1 for name in written):
+            written.add(owner.of(s.buffer))
+    if not all(set.intersection(*axes[name]) for name in written):
         return None
-    here = integers.symbol(first.index)
-    if not all(set.intersection(*[{d for d, i in enumerate(at) if i == here} for at in accesses[name]]) for name in written):
-        return None
+    held = _held(first)
     forwarded = []
     for c in copies:
         assert isinstance(c.value, kernel.Load)
-        value = made.get((c.value.buffer, c.value.index))
-        forwarded.append(replace(c, value=value) if isinstance(value, (kernel.Name, kernel.Literal)) else c)
+        forwarded.append(replace(c, value=held.get((c.value.buffer, c.value.index), c.value)))
     return replace(first, body=(*first.body, *forwarded))
+
+
+def _held(loop: kernel.Loop) -> dict[tuple[str, Any], kernel.Name | kernel.Literal]:
+    """The places of memory that hold a name or a constant when a pass of the loop ends."""
+    held: dict[tuple[str, Any], kernel.Name | kernel.Literal] = {}
+    for s in loop.body:
+        changed: list[kernel.Statement] = []
+        kernel.walk((s,), changed.append)
+        for c in changed:
+            match c:
+                case kernel.Store(buffer, at):
+                    held = {p: v for p, v in held.items() if p[0] != buffer or traversal.apart(p[1], at)}
+                case kernel.Update(name):
+                    held = {p: v for p, v in held.items() if not isinstance(v, kernel.Name) or v.name != name}
+        if isinstance(s, kernel.Store) and s.combine is None and isinstance(s.value, (kernel.Name, kernel.Literal)):
+            held[s.buffer, s.index] = s.value
+    return held
 
 
 def _inside(loop: kernel.Loop) -> list[kernel.Statement]:

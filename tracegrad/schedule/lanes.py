@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .._codegen import integers, kernel, traversal, work
+from .._codegen import integers, kernel, owners, traversal, work
 from ..types import Int
 from .abreast import WIDTH as SIDE_BY_SIDE
 from .abreast import abreast, fits
@@ -69,13 +69,12 @@ class Survey:
         return both
 
 
-def survey(statement: kernel.Statement, extent: Int, base: Callable[[str], str]) -> Survey:
+def survey(statement: kernel.Statement, extent: Int, owner: owners.Owners) -> Survey:
     found = Survey()
 
     def access(buffer: str, at: Sequence[Any] | None, lane: kernel.Loop | None, written: bool) -> None:
-        root = base(buffer)
-        axes = range(len(at)) if at is not None and lane is not None and root == buffer else ()
-        places = {d for d in axes if at[d] == integers.symbol(lane.index)}  # type: ignore[index, union-attr]
+        root, place = owner.place(buffer, tuple(at or ()))
+        places = {d for d, i in enumerate(place or ()) if lane is not None and i == integers.symbol(lane.index)}
         mine = lane is not None and lane.own is not None and root in lane.own
         found.add(root, Use(places, written, written and lane is not None and not mine, mine))
 
@@ -90,7 +89,7 @@ def survey(statement: kernel.Statement, extent: Int, base: Callable[[str], str])
                     if isinstance(a, str) and a != "status":
                         # Which of its operands a routine writes is not told.
                         access(a, None, lane, True)
-                        found.handed.add(base(a))
+                        found.handed.add(owner.of(a))
                 if lane is None or work.has_threads(s):
                     found.possible = False
             case kernel.Grow(name, _):
@@ -158,13 +157,11 @@ class _Cut:
         self.body = [s for p in phases for s in p.body]
         self.phase = [p for p in phases for _ in p.body]
         self.surveys: dict[tuple[int, Int], Survey] = {}
-        self.mentions = [{self.base(b) for b in mentioned([s])} for s in self.body]
-        self.written = {self.base(name) for name in _written(self.body)}
+        self.owners = owners.Owners(buffers)
+        self.mentions = [self.owners.all(mentioned([s])) for s in self.body]
+        self.written = self.owners.all(_written(self.body))
         self.made = {s.name for s in traversal.within(self.body) if isinstance(s, kernel.Let)}
         """What is known only while the kernel runs: the number of lanes must be known before."""
-
-    def base(self, name: str) -> str:
-        return self.buffers[name].of or name if name in self.buffers else name
 
     def phases(self) -> list[kernel.Phase]:
         result: list[kernel.Phase] = []
@@ -223,7 +220,7 @@ class _Cut:
 
     def survey(self, k: int, extent: Int) -> Survey:
         if (k, extent) not in self.surveys:
-            self.surveys[k, extent] = survey(self.body[k], extent, self.base)
+            self.surveys[k, extent] = survey(self.body[k], extent, self.owners)
         return self.surveys[k, extent]
 
     def whole(self, first: int, end: int, extent: Int) -> Survey:
@@ -282,7 +279,7 @@ class _Cut:
                     return None
                 if not isinstance(before, kernel.Let) or before.name not in names or before in result or before.name in inside:
                     continue
-                if any(self.base(e.buffer) in self.written for e in traversal.loads(before)):
+                if any(self.owners.of(e.buffer) in self.written for e in traversal.loads(before)):
                     return None
                 result.append(before)
                 pending.append(before)
@@ -308,7 +305,7 @@ class _Cut:
         """The temporaries of which a block needs its own lanes only, and their bytes per lane."""
         result = {}
         outside = self.outside(first, end)
-        shown = {b.of for b in self.buffers.values() if b.of}
+        shown = self.owners.all(filter(self.owners.is_view, self.buffers))
         for name, use in self.whole(first, end, extent).uses.items():
             b = self.buffers[name]
             if use.places and b.role in ("temp", "local") and name not in outside | shown:
@@ -324,10 +321,6 @@ class _Cut:
         index = self.fresh("block")
         lo = integers.mul(integers.symbol(index), width)
         hi = integers.minimum(lo + width, extent)
-        shown: dict[str, list[str]] = {}
-        for b in list(self.buffers.values()):
-            if b.of:
-                shown.setdefault(b.of, []).append(b.name)
         allocated: list[kernel.Allocate] = []
         variables = small(self.body, self.buffers)
         names = mentioned(self.body[first:end])
@@ -340,7 +333,7 @@ class _Cut:
             if b.role == "temp" and name not in variables:
                 self.buffers[name] = replace(b, role="local")
                 allocated.append(kernel.Allocate(name, b.dtype, b.shape))
-                for view in shown.get(name, ()):
+                for view in self.owners.views(name):
                     if view in names:
                         self.buffers[view] = replace(self.buffers[view], role="local")
                         allocated.append(kernel.Allocate(view, b.dtype, self.buffers[view].shape, name))

@@ -354,11 +354,13 @@ class Emitter:
         buffer = self.buffers[where.buffer]
         if buffer.layout == "A":
             return None
-        for other in self.buffers.values():
-            if other.of == buffer.name and other.shape == shape:
+        # What a region reads may lie in a view already, and a view shows an owner.
+        owner = self.buffers[buffer.of or buffer.name]
+        for other in (owner, *self.buffers.values()):
+            if owner.name in (other.name, other.of) and other.shape == shape:
                 return other.name
-        name = self.names.fresh(f"{buffer.name}_reshaped")
-        self.buffers[name] = kernel.Buffer(name, buffer.dtype, shape, "local" if buffer.role == "local" else "temp", "C", 0, buffer.name)
+        name = self.names.fresh(f"{owner.name}_reshaped")
+        self.buffers[name] = kernel.Buffer(name, owner.dtype, shape, "local" if owner.role == "local" else "temp", "C", 0, owner.name)
         return name
 
     def inside(self, index: Index, lo: Index, hi: Index) -> tuple[bool | None, list[tuple[Int, Int, Int]]]:

@@ -6,11 +6,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from .._codegen import integers, kernel, traversal
+from .._codegen import integers, kernel, owners, traversal
 from ..types import Int
-from .bounds import at_most
+from .bounds import Ranges, at_most, divides, reshape_index
 
 ALIGNMENT = 64
 
@@ -50,15 +48,19 @@ def read_by(body: Iterable[kernel.Statement]) -> tuple[set[str], set[str]]:
 
 def prune(phases: list[kernel.Phase], buffers: dict[str, kernel.Buffer]) -> list[kernel.Phase]:
     """Without unread locals, and without stores to temporaries that nothing loads."""
+    owner = owners.Owners(buffers)
     while True:
         names, loaded = read_by([s for p in phases for s in p.body])
-        loaded |= {buffers[b].of for b in loaded if b in buffers and buffers[b].of}
+        loaded |= owner.all(loaded)
 
         def keep(s: kernel.Statement, names: set[str] = names, loaded: set[str] = loaded) -> kernel.Statement | None:
             match s:
                 case kernel.Let(name, _, _) | kernel.Declare(name, _) | kernel.Update(name, _, _, _) if name not in names:
                     return None
-                case kernel.Store(buffer, _, _, _) if buffers[buffer].role in ("temp", "local") and buffer not in loaded:
+                case kernel.Store(buffer, _, _, _) if owner.of(buffer) not in loaded and buffers[owner.of(buffer)].role in (
+                    "temp",
+                    "local",
+                ):
                     return None
                 case kernel.Allocate(name) | kernel.Grow(name) if name not in loaded:
                     return None
@@ -78,17 +80,32 @@ def prune(phases: list[kernel.Phase], buffers: dict[str, kernel.Buffer]) -> list
         phases = changed
 
 
-def seen_through(phases: Iterable[kernel.Phase], buffers: dict[str, kernel.Buffer]) -> list[kernel.Phase]:
-    """The phases with elements that a view shows at a known place as those of the buffer itself, which may live in registers then."""
+def seen_through(phases: Iterable[kernel.Phase], buffers: dict[str, kernel.Buffer], sizes: Iterable[str] = ()) -> list[kernel.Phase]:
+    """The phases with elements that a view shows as those of its owner, where no division is needed to say which.
 
-    def move(name: str, at: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
+    Passes then see that they are the same memory at the same place, and elements at known places may live in registers.
+    """
+    known = frozenset(sizes)
+
+    def element(name: str, at: tuple[Any, ...], ranges: Ranges) -> tuple[str, tuple[Any, ...]]:
         view = buffers[name]
-        if not view.of or not all(isinstance(i, int) for i in (*at, *view.shape, *buffers[view.of].shape)):
+        if not view.of or not all(
+            isinstance(i, int) or (isinstance(i, integers.Integer) and integers.symbols(i) <= known | ranges.keys()) for i in at
+        ):
             return name, at
-        place = np.ravel_multi_index(at, view.shape)
-        return view.of, tuple(map(int, np.unravel_index(place, buffers[view.of].shape)))
+        place = reshape_index(at, buffers[view.of].shape, view.shape, ranges)
+        return (name, at) if any(map(divides, place)) else (view.of, place)
 
-    return [replace(p, body=traversal.moved(p.body, move)) for p in phases]
+    def statement(s: kernel.Statement, ranges: Ranges) -> kernel.Statement:
+        inside = {**ranges, s.index: (s.lo, s.hi)} if isinstance(s, kernel.Loop) else ranges
+        own = traversal.with_bodies(s, lambda _: ())
+        (moved,) = traversal.moved((own,), lambda name, at: element(name, at, ranges))
+        parts = iter([tuple([statement(t, inside) for t in part]) for part in traversal.bodies(s)])
+        return traversal.with_bodies(moved, lambda _: next(parts))
+
+    if not any(b.of for b in buffers.values()):
+        return list(phases)
+    return [replace(p, body=tuple([statement(s, {}) for s in p.body])) for p in phases]
 
 
 def mentioned(body: Iterable[kernel.Statement]) -> set[str]:
@@ -102,12 +119,12 @@ def plan(phases: list[kernel.Phase], buffers: dict[str, kernel.Buffer]) -> tuple
     """The used buffers, temporaries at offsets that they share over time, and the bytes of the whole arena."""
     first: dict[str, int] = {}
     last: dict[str, int] = {}
+    owner = owners.Owners(buffers)
     for number, phase in enumerate(phases):
-        for name in mentioned(phase.body):
-            for other in {name, buffers[name].of} if name in buffers else ():
-                if other:
-                    first.setdefault(other, number)
-                    last[other] = number
+        names = mentioned(phase.body)
+        for name in names | owner.all(names):
+            first.setdefault(name, number)
+            last[name] = number
     slots: list[tuple[Int, Int, int]] = []
     placed: dict[str, Int] = {}
     top: Int = 0

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from .._codegen import integers, kernel, traversal
+from .._codegen import integers, kernel, owners, traversal
 from ..types import Shape
 from .memory import mentioned
 
@@ -51,8 +51,10 @@ def is_narrow(shape: Shape) -> bool:
 
 
 def _fixed(phases: list[kernel.Phase], buffers: dict[str, kernel.Buffer]) -> set[str]:
-    """Buffers whose layout others rely on: arguments of routines, and those shown in another shape."""
-    found = {b.of for b in buffers.values() if b.of} | {b.name for b in buffers.values() if b.of or not is_narrow(b.shape)}
+    """Buffers whose layout others rely on: arguments of routines, views, and those shown in another shape."""
+    owner = owners.Owners(buffers)
+    views = {name for name in buffers if owner.is_view(name)}
+    found = views | owner.all(views) | {b.name for b in buffers.values() if not is_narrow(b.shape)}
 
     def visit(s: kernel.Statement) -> None:
         if isinstance(s, kernel.Call):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from .._codegen import kernel, verify
+from .._codegen import kernel, owners, verify
 from ..ir.verify import EVERY_PASS
 from .joining import join
 from .lanes import lanes
@@ -30,13 +30,16 @@ class Draft:
     def stage(self, made_by: str) -> kernel.Program:
         """The program as it is now; temporaries have no places yet."""
         used = set().union(*[mentioned((*p.local, *p.body)) for p in self.phases])
-        used |= {self.buffers[name].of for name in used if name in self.buffers}
+        used |= owners.Owners(self.buffers).all(used)
         buffers = tuple([b for b in self.buffers.values() if b.role in ("in", "out") or (b.name in used and b.role != "local")])
         return replace(self.program, buffers=buffers, phases=tuple(self.phases), made_by=made_by)
 
 
 PIPELINE: tuple[tuple[str, Callable[[Draft], list[kernel.Phase]]], ...] = (
-    ("resolve views", lambda d: seen_through(d.phases, d.buffers)),  # first, so that later passes see who meets in memory
+    (
+        "resolve views",
+        lambda d: seen_through(d.phases, d.buffers, [name for name, _ in d.program.sizes]),
+    ),  # first, so that later passes see who meets in memory
     ("pack", lambda d: pack(d.phases, d.buffers, d.fresh)),  # narrow arrays that long loops cross
     ("join copies", lambda d: join(d.phases, d.buffers)),  # before blocks are cut, which take whole loops
     ("prune", lambda d: prune(d.phases, d.buffers)),

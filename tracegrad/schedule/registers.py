@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .._codegen import kernel, traversal
+from .._codegen import kernel, owners, traversal
 from .lower import is_small
 from .memory import mentioned
 
@@ -48,8 +48,9 @@ def promote(phases: Sequence[kernel.Phase], buffers: Mapping[str, kernel.Buffer]
 
 def small(body: Sequence[kernel.Statement], buffers: Mapping[str, kernel.Buffer]) -> set[str]:
     """The temporaries that may be local variables as far as their size and these statements go."""
-    fitting = {b.name for b in buffers.values() if b.role == "temp" and not b.of and is_small(b.shape)}
-    return fitting - {buffers[b].of for b in mentioned(body) if b in buffers} - _elsewhere(tuple(body))
+    owner = owners.Owners(buffers)
+    fitting = {b.name for b in buffers.values() if b.role == "temp" and not owner.is_view(b.name) and is_small(b.shape)}
+    return fitting - owner.all(filter(owner.is_view, mentioned(body))) - _elsewhere(tuple(body))
 
 
 def _places(buffer: kernel.Buffer, fresh: Callable[[str], str]) -> dict[tuple[Any, ...], str]:
