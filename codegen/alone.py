@@ -18,6 +18,8 @@ from .locks import lock
 
 T = TypeVar("T")
 COMPILING = lock()
+LOADING = lock()
+"""Held while a module is loaded on first use; the last lock of ours that a thread takes."""
 PATIENCE = 120.0
 """Seconds that a fork waits at most; what then still compiles is waiting for something itself."""
 _HELD: list[list[Any]] = []
@@ -61,10 +63,32 @@ def imported(name: str, package: str | None = None) -> ModuleType:
     return uninterrupted(lambda: importlib.import_module(name, package))
 
 
+class Late:
+    """A module that is loaded where something of it is first asked for, under its full name. What was asked for once is an
+    attribute of this object, found as fast as a module's."""
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(load(self.__name__), name)
+        setattr(self, name, value)
+        return value
+
+    def __repr__(self) -> str:
+        return f"<module {self.__name__!r}, loaded on first use>"
+
+
+def load(name: str) -> ModuleType:
+    """A module by its full name; no process is forked while it is loaded."""
+    with LOADING:
+        return importlib.import_module(name)
+
+
 def _wait() -> None:
     # In the order in which compiling takes them; what compiles takes no other lock of ours while it has these.
     numba = getattr(sys.modules.get("numba.core.compiler_lock"), "global_compiler_lock", None)
-    wanted = [COMPILING] if numba is None else [COMPILING, numba._lock]
+    wanted = [COMPILING, LOADING] if numba is None else [COMPILING, numba._lock, LOADING]
     _HELD.append([one for one in wanted if one.acquire(timeout=PATIENCE)])
 
 
@@ -76,4 +100,4 @@ def _go_on() -> None:
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_wait, after_in_parent=_go_on, after_in_child=_go_on)
 
-__all__ = ["ASKED", "COMPILING", "imported", "uninterrupted"]
+__all__ = ["ASKED", "COMPILING", "LOADING", "Late", "imported", "load", "uninterrupted"]

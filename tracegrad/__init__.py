@@ -6,18 +6,16 @@ order. Or use Tensors and `backward()`, as in torch.
 
 from __future__ import annotations
 
-import importlib as _importlib
 import pathlib as _pathlib
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+import typing as _typing
 
 # In a source checkout `codegen/` lies beside the package; an installed package has it inside.
 if not (_pathlib.Path(__file__).parent / "codegen").is_dir():
     __path__.append(str(_pathlib.Path(__file__).parent.parent))
 
-from . import autograd, cuda, nn, ops, optim, utils
+from . import autograd, cuda, ops, utils
 from . import checks as _checks
-from . import func as func
-from .autograd import functional as functional
+from ._codegen import alone as _alone
 from .autograd.grad_mode import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
 from .derivatives.checkpoint import checkpoint
 from .config import default_dtype, set_default_dtype, use_deterministic_algorithms
@@ -35,15 +33,9 @@ from .errors import ConcretizationError, DTypeError, EscapedValueError, ShapeErr
 from .faces.printing import get_printoptions, printoptions, set_printoptions
 from .derivatives.forward import jvp, linearize
 from .compiled.jitted import jit
-from .picture import graph_picture
 from .runtime.threads import get_num_threads, set_num_threads
 from .ops import *  # noqa: F403  (the public functions, listed in ops.__all__)
 from .faces.results import *  # noqa: F403  (these take the place of their namesakes in ops)
-from .solvers.custom_root import custom_root
-from .solvers.implicit import linear_solve
-from .solvers.minimize import minimize
-from .solvers.ode import odeint
-from .solvers.roots import fixed_point, root
 from .tensor import Array, Tensor
 
 # Constructors of Tensors, listed in tensors.__all__; they take the place of their namesakes in ops.
@@ -51,83 +43,40 @@ from .tensors import *  # type: ignore[assignment]  # noqa: F403
 from .torch_names import *  # noqa: F403
 from .derivatives.vmap import vmap
 
-# The failure paths. What an eager program calls all the time has them in the checks that such functions share, and no call more.
-_often = frozenset(
-    [
-        "Array",
-        "Boxed",
-        "Node",
-        "Tensor",
-        "add",
-        "as_tensor",
-        "bmm",
-        "broadcast_to",
-        "clamp",
-        "clip",
-        "clone",
-        "convert",
-        "detach",
-        "device",
-        "dot",
-        "enable_grad",
-        "expand",
-        "flatten",
-        "getitem",
-        "inference_mode",
-        "is_tensor",
-        "matmul",
-        "mean",
-        "mm",
-        "mv",
-        "no_grad",
-        "numel",
-        "ones",
-        "permute",
-        "relu",
-        "requires_grad_",
-        "reshape",
-        "set_grad_enabled",
-        "sigmoid",
-        "silu",
-        "size",
-        "squeeze",
-        "stride",
-        "sub",
-        "sum",
-        "t",
-        "tanh",
-        "tensor",
-        "to",
-        "transpose",
-        "unsqueeze",
-        "view",
-        "where",
-        "zeros",
-        "arange",
-        "empty",
-        "full",
-    ]
-)
-_checks.publish(globals(), [_name for _name in globals() if not _name.startswith("_")], _often)
-for _module in (
-    ops.linalg,
-    func,
-    nn,
-    nn.functional,
-    nn.init,
-    nn.utils,
-    optim,
-    optim.lr_scheduler,
-    autograd,
-    autograd.functional,
-    autograd.forward_ad,
-    autograd.graph,
-    autograd.profiler,
-    utils.checkpoint,
-    cuda,
-):
-    _checks.publish(vars(_module), _module.__all__, _often)
-_checks.check_methods(Tensor, _often)
+if _typing.TYPE_CHECKING:
+    from . import func as func
+    from . import nn as nn
+    from . import optim as optim
+    from .autograd import functional as functional
+    from .picture import graph_picture
+    from .solvers.custom_root import custom_root
+    from .solvers.implicit import linear_solve
+    from .solvers.minimize import minimize
+    from .solvers.ode import odeint
+    from .solvers.roots import fixed_point, root
+
+# What is loaded where it is first asked for: modules, and functions with the module that has them.
+_MODULES = {
+    "func": "func",
+    "functional": "autograd.functional",
+    "nn": "nn",
+    "optim": "optim",
+    "torch": "torch",  # for programs that are written in torch's words
+}
+_FUNCTIONS = {
+    "custom_root": "solvers.custom_root",
+    "fixed_point": "solvers.roots",
+    "graph_picture": "picture",
+    "linear_solve": "solvers.implicit",
+    "minimize": "solvers.minimize",
+    "odeint": "solvers.ode",
+    "root": "solvers.roots",
+}
+
+_checks.publish(globals(), [_name for _name in globals() if not _name.startswith("_")], _checks.OFTEN)
+for _module in (ops.linalg, autograd, autograd.forward_ad, autograd.graph, utils.checkpoint, cuda):
+    _checks.publish(vars(_module), _module.__all__, _checks.OFTEN)
+_checks.check_methods(Tensor, _checks.OFTEN)
 
 __version__ = "0.1.0"
 __all__ = [
@@ -205,10 +154,17 @@ __all__ = [
     "while_loop",
 ]
 
-if not _TYPE_CHECKING:
+if not _typing.TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        if name == "torch":
-            # Loaded where it is asked for: torch's namespace is for programs that are written in torch's words.
-            return _importlib.import_module("tracegrad.torch")
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        if name in _MODULES:
+            found = {name: _alone.load(f"{__name__}.{_MODULES[name]}")}
+        elif name in _FUNCTIONS:
+            found = {name: getattr(_alone.load(f"{__name__}.{_FUNCTIONS[name]}"), name)}
+            _checks.publish(found, [name], _checks.OFTEN)
+        else:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return globals().setdefault(name, found[name])
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *_MODULES, *_FUNCTIONS} - {"torch"})

@@ -1,4 +1,7 @@
-"""The one place where the package meets `codegen`, which a checkout keeps beside it and a wheel inside it."""
+"""The one place where the package meets `codegen`, which a checkout keeps beside it and a wheel inside it.
+
+The grammar of programs and what walks over them is loaded by the first program.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,15 @@ if TYPE_CHECKING:
     from codegen import work as work
 else:
     from tracegrad import codegen
-    from tracegrad.codegen import alone, inplace, integers, kernel, locks, lowering, owners, scalars, syntax, text, traversal, verify, work
+    from tracegrad.codegen import alone, integers, locks, lowering, scalars, syntax
+
+    inplace = alone.Late("tracegrad.codegen.inplace")
+    kernel = alone.Late("tracegrad.codegen.kernel")
+    owners = alone.Late("tracegrad.codegen.owners")
+    text = alone.Late("tracegrad.codegen.text")
+    traversal = alone.Late("tracegrad.codegen.traversal")
+    verify = alone.Late("tracegrad.codegen.verify")
+    work = alone.Late("tracegrad.codegen.work")
 
 __all__ = [
     "alone",

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import platformdirs
 
 
 def cache_dir() -> Path | None:
@@ -15,6 +14,8 @@ def cache_dir() -> Path | None:
     chosen = os.environ.get("TRACEGRAD_CACHE_DIR")
     if chosen is not None:
         return Path(chosen) if chosen else None
+    import platformdirs  # which only first compilations need
+
     try:
         return Path(platformdirs.user_cache_dir("tracegrad"))
     except RuntimeError:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .checks import OFTEN, publish
 from .derivatives.forward import jvp as _jvp
 from .derivatives.forward import linearize
 from .derivatives.reverse import grad, jacobian, value_and_grad, vjp
@@ -247,3 +248,5 @@ __all__ = [
     "vjp",
     "vmap",
 ]
+
+publish(globals(), __all__, OFTEN)

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import optree
+from ._codegen import alone
+
+if TYPE_CHECKING:
+    import optree as optree
+else:
+    optree = alone.Late("optree")
 
 _NAMESPACE = "tracegrad"
 _seen: set[type] = set()

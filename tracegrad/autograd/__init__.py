@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from .._codegen import alone
 from . import anomaly_mode as anomaly_mode
 from . import forward_ad as forward_ad
 from . import function as function
 from . import grad_mode as grad_mode
 from . import graph as graph
-from . import profiler as profiler
 from .anomaly_mode import detect_anomaly, is_anomaly_check_nan_enabled, is_anomaly_enabled, set_detect_anomaly
 from .function import Function
 from .functions import backward, grad
@@ -21,6 +23,20 @@ from .grad_mode import (
 )
 from .gradcheck import gradcheck, gradgradcheck
 from .names import SavedTensor
+
+if TYPE_CHECKING:
+    from . import functional as functional
+    from . import profiler as profiler
+else:
+
+    def __getattr__(name: str) -> object:
+        if name in ("functional", "profiler"):
+            return alone.load(f"tracegrad.autograd.{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), "functional", "profiler"})
+
 
 __all__ = [
     "Function",

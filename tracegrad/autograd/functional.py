@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import OFTEN, publish
 from ..devices import CPU
 from ..dtypes import is_differentiable
 from ..ir.dispatch import STATE
@@ -415,3 +416,5 @@ def _hessian_product(func: Function, inputs: Any, v: Any, create_graph: bool, st
 
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
+
+publish(globals(), __all__, OFTEN)

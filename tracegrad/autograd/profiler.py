@@ -7,6 +7,7 @@ import threading
 import warnings
 from typing import Any, Self
 
+from ..checks import OFTEN, publish
 from ..ir.dispatch import PROFILES, STATE
 from ..ir.recording import Recorder, span
 from .profile_events import EventList, FunctionEvent, FunctionEventAvg, events_of
@@ -191,3 +192,5 @@ class record_function(contextlib.ContextDecorator):
 
 
 __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "profile", "record_function"]
+
+publish(globals(), __all__, OFTEN)

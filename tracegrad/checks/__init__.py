@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from .failures import REFUSED, argument_numbers, array, at_fault, called, explained, explained_here, named, pair_of
 from .kinds import describe, fault_of_array
+from .often import OFTEN
 from .publish import check_methods, checked, has_failure_path, publish, quick
 
 __all__ = [
+    "OFTEN",
     "REFUSED",
     "argument_numbers",
     "array",

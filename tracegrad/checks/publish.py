@@ -193,13 +193,16 @@ def check_own_methods(cls: type, often: Container[str] = ()) -> None:
 
 def check_methods(cls: type, often: Container[str] = ()) -> None:
     """`publish` for the public methods that a class defines or inherits from the library."""
-    for name in dir(cls):
-        value = inspect.getattr_static(cls, name)
+    found: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        found.update(vars(base))
+    for name, value in ((name, found[name]) for name in sorted(found)):
         if not name.startswith("_") and isinstance(value, types.FunctionType):
             known = f"{cls.__name__}.{value.__name__ if hasattr(cls, value.__name__) else name}"
             value.__qualname__ = known
             if name.endswith("_") and hasattr(cls, name[:-1]):
-                value.__wrapped__ = inspect.getattr_static(cls, name[:-1])  # type: ignore[attr-defined] # its signature
+                value.__wrapped__ = found[name[:-1]]  # type: ignore[attr-defined] # its signature
             made = _published(value, known, often)
             if made is not value:
+                found[name] = made
                 setattr(cls, name, made)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import optree
 
 from ..autograd.hooks import boxed
 from ..checks import describe
@@ -18,7 +17,7 @@ from ..tensor import Tensor
 from ..transforms.derive import with_axis
 from ..transforms.tracing import check_leaf, device_of, face_of, leaf_type, plain, standing_of, trace_function
 from ..transforms.weak import explicit
-from ..tree import flatten, unflatten
+from ..tree import flatten, optree, unflatten
 from ..types import ArrayType, same
 
 

@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+from ..checks import OFTEN, publish
 from . import functional, init, utils
 from .modules.activation import (
     CELU,
@@ -251,3 +252,7 @@ __all__ = [
     "init",
     "utils",
 ]
+
+publish(globals(), __all__, OFTEN)
+for _module in (functional, init, utils):
+    publish(vars(_module), _module.__all__, OFTEN)

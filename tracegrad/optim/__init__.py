@@ -22,6 +22,7 @@ True
 
 from __future__ import annotations
 
+from ..checks import OFTEN, publish
 from . import lr_scheduler
 from .first_order import SGD, Adadelta, Adagrad, Adam, Adamax, AdamW, RMSprop
 from .lbfgs import LBFGS
@@ -29,3 +30,6 @@ from .optimizer import Optimizer
 from .rectified import RAdam
 
 __all__ = ["LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "Optimizer", "RAdam", "RMSprop", "lr_scheduler"]
+
+publish(globals(), __all__, OFTEN)
+publish(vars(lr_scheduler), lr_scheduler.__all__, OFTEN)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..checks import describe
+from ..holders import ScheduleHolder
 from .optimizer import Optimizer, check_like
 
 BY_GROUP = ("base_lrs", "_last_lr", "min_lrs")
@@ -30,7 +31,7 @@ def check_schedule(schedule: Any, state_dict: Any) -> None:
             raise ValueError(f"{who}: {key} has {len(value)} numbers, and the optimizer {len(present)} groups")
 
 
-class LRScheduler:
+class LRScheduler(ScheduleHolder):
     """Base: a subclass gives the rates of all groups for `last_epoch`.
 
     Making one sets the first rate; call `step()` after each epoch.
@@ -335,6 +336,10 @@ class ReduceLROnPlateau(LRScheduler):
         relative = self.threshold_mode == "rel" and math.isfinite(self.best)
         limit = self.best * (1.0 + sign * self.threshold) if relative else self.best + sign * self.threshold
         return now < limit if self.mode == "min" else now > limit
+
+    def rates(self) -> list[Any]:
+        """The rate of each group, as the last number left it."""
+        return self._now()
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
         """Note the number of an epoch."""

@@ -7,7 +7,7 @@ the learning rate has a 0-d Tensor beside it, so that a jitted training step rea
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 from ..autograd.grad_mode import enable_grad, no_grad
 from ..checks import describe
 from ..devices import DeviceArray
+from ..holders import GroupHolder, OptimizerHolder
 from ..ir.dispatch import STATE
 from ..tensor import Tensor
 from .rules import number
@@ -24,7 +25,7 @@ Closure = Callable[[], Any]
 State = dict[str, Any]
 
 
-class Group(dict[str, Any]):
+class Group(GroupHolder):
     """A group of parameters with its options. `rate` is the learning rate as a Tensor, which traces read: the given one, or one of its own."""
 
     def __init__(self, options: dict[str, Any]) -> None:
@@ -58,12 +59,8 @@ class Group(dict[str, Any]):
         """The learning rate: a number, or inside a trace what a compiled step reads at each call."""
         return self.rate if STATE.traces else self["lr"]
 
-    def surroundings(self) -> Iterator[tuple[str, Any]]:
-        """What a trace relies on besides arrays: all but the learning rate."""
-        return ((key, value) for key, value in self.items() if key != "lr")
 
-
-class Optimizer:
+class Optimizer(OptimizerHolder):
     """Base of the optimizers: a subclass gives `rule`, and `make_state` where it keeps state.
 
     `params` is an iterable of Tensors, of (name, Tensor) pairs, or of dicts with "params" and options of their own.

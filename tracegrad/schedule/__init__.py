@@ -1,7 +1,22 @@
-"""From graphs to kernel programs: what is stored, which loops are shared, and where temporaries live."""
+"""From graphs to kernel programs: what is stored, which loops are shared, and where temporaries live.
+
+The scheduler is loaded by the first graph that it is given.
+"""
 
 from __future__ import annotations
 
-from .build import schedule
+from typing import TYPE_CHECKING, Any
+
+from .._codegen import alone
+
+if TYPE_CHECKING:
+    from .build import schedule
+else:
+    _build = alone.Late("tracegrad.schedule.build")
+
+    def schedule(*args: Any, **options: Any) -> Any:
+        """A program for a graph; see `build.schedule`."""
+        return _build.schedule(*args, **options)
+
 
 __all__ = ["schedule"]

@@ -16,10 +16,9 @@ import numpy as np
 
 from ..autograd.function import Function
 from ..custom.rules import Custom
+from ..holders import GroupHolder, ModuleHolder, OptimizerHolder
 from ..ir.graph import Graph
-from ..nn.modules.module import Module
 from ..ops.random import Generator
-from ..optim.optimizer import Group, Optimizer
 from ..runtime.execute import Executable
 from ..tensor import Boxed
 from ..transforms.tracing import Change, Standing, Traced, leaf_type, standing_of
@@ -35,7 +34,7 @@ _MOST_CODE = 300
 """Functions searched for the names of attributes; where there are more, every attribute counts."""
 _CONSTRUCTORS = frozenset(("__init__", "__new__", "__post_init__", "__repr__", "__init_subclass__", "__class_getitem__"))
 _LIBRARIES = ("numpy", "scipy", "tracegrad")
-STATEFUL = (Module, Optimizer)
+STATEFUL = (ModuleHolder, OptimizerHolder)
 """Arguments that are passed as they are, and whose arrays are read and written by reference."""
 
 
@@ -277,7 +276,7 @@ class Surroundings:
             return
         self._seen.add(id(function))
         wrapped = _wrapped(function)
-        if wrapped is not None and not isinstance(wrapped, Module):
+        if wrapped is not None and not isinstance(wrapped, ModuleHolder):
             self._function(wrapped)
         code = getattr(function, "__code__", None)
         if code is None:
@@ -285,7 +284,7 @@ class Surroundings:
             if isinstance(function, STATEFUL) or (
                 not isinstance(function, (type, types.BuiltinFunctionType, np.ufunc)) and _foreign(kind.__module__)
             ):
-                if wrapped is None or isinstance(function, Module):
+                if wrapped is None or isinstance(function, ModuleHolder):
                     self._seen.discard(id(function))
                 self._value(function, root("self", function), 0, _names(kind.__call__))
                 self._function(kind.__call__)
@@ -331,7 +330,7 @@ class Surroundings:
         elif isinstance(value, (types.FunctionType, types.MethodType)):
             if isinstance(value, types.FunctionType):
                 self.facts.append((place, value))
-            if _foreign(getattr(value, "__module__", "")) or isinstance(_wrapped(value), Module):
+            if _foreign(getattr(value, "__module__", "")) or isinstance(_wrapped(value), ModuleHolder):
                 self._function(value)
         elif isinstance(value, Custom):
             self.facts.append((place, value))
@@ -363,7 +362,7 @@ class Surroundings:
                 self.facts.append((place.then("", "frozenset({it})"), frozenset(value)))
             if dataclasses.is_dataclass(value):
                 self._whole.add(place)
-            model = isinstance(value, Module)
+            model = isinstance(value, ModuleHolder)
             own = _foreign(type(value).__module__) and type(value).__module__ != "builtins"
             if model:
                 names = (*names, "forward")
@@ -457,10 +456,10 @@ def _children(value: Any, place: Place) -> Iterator[tuple[Any, Place]]:
         for k, child in enumerate(value):
             yield child, place.then(f"[{k}]", "{it}[{key}]", k)
         return
-    if isinstance(value, Group):
+    if isinstance(value, GroupHolder):
         yield value.rate, place.then(".rate", ATTRIBUTE, "rate")
     if isinstance(value, dict):
-        for key, child in value.items() if not isinstance(value, Group) else value.surroundings():
+        for key, child in value.items() if not isinstance(value, GroupHolder) else value.surroundings():
             shown = repr(key) if isinstance(key, _SCALARS) else f"<{type(key).__name__}>"
             yield child, place.then(f"[{shown}]", "{it}[{key}]", key)
         return

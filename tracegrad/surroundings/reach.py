@@ -22,9 +22,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..custom.rules import Custom
-from ..nn.modules.module import Module
-from ..optim.lr_scheduler import LRScheduler
-from ..optim.optimizer import Group, Optimizer
+from ..holders import GroupHolder, ModuleHolder, OptimizerHolder, ScheduleHolder
 from ..tensor import Boxed
 from .captures import ATTRIBUTE, Place, root
 
@@ -95,7 +93,7 @@ class Variables:
     def put(self, key: Any, value: Any) -> None:
         """Bind one of them, past methods of the user's that would do more."""
         holder = self.node.value
-        if isinstance(holder, Group):
+        if isinstance(holder, GroupHolder):
             holder[key] = value  # which keeps its rate, too
         elif self.code == ITEM:
             base = dict if isinstance(holder, dict) else list if isinstance(holder, list) else collections.deque
@@ -307,7 +305,7 @@ class Reach:
         top = (kind.__module__ or "").split(".")[0]
         if top in _CLOSED and not isinstance(value, threading.local):
             return
-        if top in _FRAMEWORKS and not isinstance(value, (Module, Optimizer, LRScheduler, Custom, dict)):
+        if top in _FRAMEWORKS and not isinstance(value, (ModuleHolder, OptimizerHolder, ScheduleHolder, Custom, dict)):
             if top == "numpy":
                 self.generators.append(node)
             return
@@ -330,7 +328,7 @@ class Reach:
             self._push(node.then(kind, "", "type({it})", None))
         own = _dict_of(value)
         if own is not None:
-            hidden = "state" if isinstance(value, Optimizer) and library(type(value).step.__module__) else None
+            hidden = "state" if isinstance(value, OptimizerHolder) and library(type(value).step.__module__) else None
             self._variables(node, ENTRY, _attributes(own, hidden))
         slots = [n for c in kind.__mro__ if not library(c.__module__) for n in _slots(c)]
         if slots:

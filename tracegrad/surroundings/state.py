@@ -20,10 +20,10 @@ import numpy as np
 from .._codegen import integers
 from ..custom.rules import RULED
 from ..errors import TracegradError
+from ..holders import GroupHolder
 from ..ir.dispatch import STATE
 from ..ir.graph import Var
 from ..ir.trace import Trace, is_left_over, user_line
-from ..optim.optimizer import Group
 from ..tensor import Array, Boxed, Tensor, inside
 from ..transforms.tracing import leaf_type
 from ..tree import flatten
@@ -349,7 +349,7 @@ class Watch:
         )
 
     def _refuse_group(self, v: Variables, key: Any) -> None:
-        if isinstance(v.node.value, Group):
+        if isinstance(v.node.value, GroupHolder):
             self._refuse(
                 v.place(key).path,
                 v,

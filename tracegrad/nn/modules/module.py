@@ -14,6 +14,7 @@ from ...checks import REFUSED, explained
 from ...devices import Device, DeviceArray
 from ...dtypes import is_differentiable
 from ...faces.tensor_casts import dtype_and_device
+from ...holders import ModuleHolder
 from ...tensor import Tensor
 
 
@@ -52,7 +53,7 @@ class Incompatible(NamedTuple):
         return f"_IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
 
 
-class Module:
+class Module(ModuleHolder):
     """Base of all layers and models: define `forward`, and assign parameters and other modules in `__init__`.
 
     >>> import tracegrad as tg

@@ -1,0 +1,170 @@
+"""What importing the package leaves out is there wherever it is asked for, once, with its failure path."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import pickle
+import subprocess
+import sys
+import threading
+
+import pytest
+
+import tracegrad as tg
+from tracegrad._codegen import alone
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LATE = ("nn", "optim", "func", "solvers", "picture", "autograd.profiler", "autograd.functional", "schedule.build")
+LATE += ("codegen.kernel", "torch")
+
+
+def _run(code: str) -> str:
+    """What a fresh process prints."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+LOADED = f"import sys; print([m for m in {LATE} + ('optree', 'platformdirs') if m in sys.modules or 'tracegrad.' + m in sys.modules])"
+
+
+def test_importing_loads_none_of_it() -> None:
+    assert _run(f"import tracegrad; dir(tracegrad); {LOADED}") == "[]"
+
+
+def test_eager_programs_load_none_of_it() -> None:
+    code = "import tracegrad as tg; x = tg.ones(3, requires_grad=True); (x.exp() @ x).backward(); tg.autograd.grad(x.sum(), x)"
+    assert _run(f"{code}; {LOADED}") == "[]"
+
+
+def test_a_compiled_gradient_loads_no_modules_and_optimizers() -> None:
+    code = "import tracegrad as tg; tg.jit(tg.grad(lambda x: (x * x).sum()))(tg.ones(3))"
+    assert "'nn'" not in _run(f"{code}; {LOADED}")
+
+
+ROUTES = {
+    "attribute": "import tracegrad as tg; linear, schedule = tg.nn.functional.linear, tg.optim.lr_scheduler.StepLR",
+    "from the package": "from tracegrad import nn, optim; linear, schedule = nn.functional.linear, optim.lr_scheduler.StepLR",
+    "submodules": ("from tracegrad.nn.functional import linear; from tracegrad.optim.lr_scheduler import StepLR as schedule"),
+    "star": "from tracegrad import *; linear, schedule = nn.functional.linear, optim.lr_scheduler.StepLR",
+    "the compiler first": (
+        "import tracegrad as tg; tg.jit(lambda x: x + 1)(1.0); linear, schedule = tg.nn.functional.linear, tg.optim.lr_scheduler.StepLR"
+    ),
+}
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_every_route_gives_the_same_with_its_failure_path(route: str) -> None:
+    code = f"""
+{ROUTES[route]}
+import tracegrad
+print(linear is tracegrad.nn.functional.linear, schedule is tracegrad.optim.lr_scheduler.StepLR)
+for call in (lambda: linear(object(), tracegrad.ones(2, 2)), lambda: schedule("no optimizer", 1)):
+    try:
+        call()
+    except TypeError as error:
+        print(error)
+"""
+    same, *errors = _run(code).splitlines()
+    assert same == "True True"
+    assert errors[0].startswith("linear: input is ")
+    assert "Optimizer" in errors[1]
+    assert len(errors) == 2
+
+
+def test_all_public_names_are_listed_and_found() -> None:
+    code = """
+import tracegrad as tg
+names = set(tg.__all__) | {"func", "functional"}
+print(sorted(names - set(dir(tg))), [n for n in sorted(names) if not hasattr(tg, n)])
+print(tg.autograd.profiler.profile.__name__, tg.autograd.functional.jacobian.__name__, tg.odeint is tg.odeint)
+try:
+    tg.nonsense
+except AttributeError as error:
+    print(error)
+try:
+    tg.autograd.nonsense
+except AttributeError as error:
+    print(error)
+print([f.is_checked for f in (tg.odeint, tg.minimize, tg.graph_picture, tg.func.hessian, tg.autograd.functional.hvp)])
+"""
+    assert _run(code).splitlines() == [
+        "[] []",
+        "profile jacobian True",
+        "module 'tracegrad' has no attribute 'nonsense'",
+        "module 'tracegrad.autograd' has no attribute 'nonsense'",
+        "[True, True, True, True, True]",
+    ]
+
+
+def test_pickles_are_read_by_a_process_that_has_loaded_nothing(tmp_path: pathlib.Path) -> None:
+    tg.manual_seed(0)
+    model = tg.nn.Sequential(tg.nn.Linear(2, 3), tg.nn.LSTM(3, 2))
+    optimizer = tg.optim.Adam(model.parameters(), lr=0.5)
+    path = tmp_path / "model.pickle"
+    path.write_bytes(pickle.dumps((model, optimizer, tg.nn.functional.relu)))
+    code = f"""
+import pickle
+model, optimizer, relu = pickle.load(open({str(path)!r}, "rb"))
+import tracegrad as tg
+print(isinstance(model, tg.nn.Module), isinstance(optimizer, tg.optim.Optimizer), relu is tg.nn.functional.relu)
+print(optimizer.param_groups[0]["lr"], float(sum(p.sum() for p in model.parameters()).detach()))
+"""
+    total = float(sum(p.sum() for p in model.parameters()).detach())
+    assert _run(code).splitlines() == ["True True True", f"0.5 {total}"]
+
+
+def test_many_threads_ask_first() -> None:
+    code = """
+import sys, threading
+sys.setswitchinterval(1e-6)
+import tracegrad as tg
+barrier = threading.Barrier(8)
+found, failed = [], []
+
+def ask(k):
+    try:
+        barrier.wait()
+        order = [lambda: tg.nn.Linear, lambda: tg.optim.Adam, lambda: tg.odeint, lambda: tg.jit(lambda x: x * k)(2.0)]
+        got = [f() for f in order[k % 4:] + order[:k % 4]]
+        shift = -(k % 4) % 4
+        found.append((got[shift], got[(1 + shift) % 4], got[(2 + shift) % 4], got[(3 + shift) % 4] / 2.0 == k))
+    except BaseException as error:
+        failed.append(error)
+
+threads = [threading.Thread(target=ask, args=(k,)) for k in range(8)]
+[t.start() for t in threads]
+[t.join(120) for t in threads]
+print(failed, len(found), len(set(found)), all(f[3] for f in found))
+"""
+    assert _run(code) == "[] 8 1 True"
+
+
+def test_a_fork_waits_for_what_is_being_loaded() -> None:
+    begun, go_on, forked = threading.Event(), threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with alone.LOADING:
+            begun.set()
+            go_on.wait(60)
+
+    def fork() -> None:
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if alone.LOADING.acquire(timeout=1) else 1)
+        forked.status = os.waitpid(child, 0)[1]  # type: ignore[attr-defined]
+        forked.set()
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    begun.wait(60)
+    forker = threading.Thread(target=fork)
+    forker.start()
+    assert not forked.wait(0.2)
+    go_on.set()
+    forker.join(60)
+    holder.join(60)
+    assert forked.is_set()
+    assert forked.status == 0  # type: ignore[attr-defined]
