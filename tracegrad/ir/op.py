@@ -59,7 +59,7 @@ class Rest(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Op:
-    """An operation.
+    """An operation; called with operands and parameters it is applied to them.
 
     name        its word in printed graphs
     inputs      the names of its array inputs; `variadic` operations (concatenate, call) have one name for all of them
@@ -125,6 +125,10 @@ class Op:
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
+
+    def __call__(self, *operands: Any, **params: Any) -> Any:
+        """The operation applied: one value, or a tuple for several outputs."""
+        return bind(self, operands, params)
 
     def is_even(self, params: dict[str, Any]) -> bool:
         """Whether it takes -x to what it takes x to, a real number."""

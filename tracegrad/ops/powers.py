@@ -39,7 +39,7 @@ integer_pow_op: Op = pointwise(
     result="promote",
     cost=2,
     kinds="iufc",
-    partials=(lambda x, *, n: 2 * x if n == 2 else n * bind(integer_pow_op, [x], {"n": n - 1}),),
+    partials=(lambda x, *, n: 2 * x if n == 2 else n * integer_pow_op(x, n=n - 1),),
     parity=lambda x, *, n: x**n,
     doc="x to a fixed integer power of at least 2.",
 )
@@ -48,7 +48,7 @@ inverse_pow_op: Op = pointwise(
     ("x",),
     numpy=lambda x, *, n: 1 / _power_by_squaring(x, n),
     code=lambda p: f"np.{{dtype}}(1) / ({_power_code(p['n'])})",
-    partials=(lambda x, *, n: -n * bind(inverse_pow_op, [x], {"n": n + 1}),),
+    partials=(lambda x, *, n: -n * inverse_pow_op(x, n=n + 1),),
     result="float",
     domain="singular",
     cost=6,
@@ -104,7 +104,7 @@ power_log_op: Op = pointwise(
 
 def power_log(x: Any, y: Any, p: Any, n: int) -> Any:
     """The n-th derivative of `p = x**y` by y."""
-    return bind(power_log_op, [x, y, p], {"n": n})
+    return power_log_op(x, y, p, n=n)
 
 
 pow_below_op: Op = replace(

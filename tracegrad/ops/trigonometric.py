@@ -172,7 +172,7 @@ sinc_op: Op = pointwise(
     code=lambda p: "sinc({x})" if p["n"] == 0 else f"sinc_derivative({{x}}, {p['n']})",
     cost=22,
     kinds=REAL,
-    partials=(lambda x, *, n: math.pi * bind(sinc_op, [x], {"n": n + 1}),),
+    partials=(lambda x, *, n: math.pi * sinc_op(x, n=n + 1),),
     parity=lambda x, *, n: 1 if x == 1 or n == 0 else None,
     doc="n-th derivative of sin(t)/t at t = pi*x.",
 )
