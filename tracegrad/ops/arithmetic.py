@@ -145,6 +145,8 @@ number_op = linear(
     adjoint=lambda ct: ct,
     batch=lambda values, axes, size: (values, axes),
     lowering=lower.Pointwise("{x}"),
+    parity=odd,
+    passes=0,
     doc="A scalar as a Python number, which raises no dtype.",
 )
 
