@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.random import RandomState as Legacy
+from numpy.random import default_rng as fresh
 
 import tracegrad as tg
 
@@ -60,6 +62,17 @@ CLOCKS: dict[str, Callable[[], Any]] = {
     "date.today": lambda: datetime.date.today().day,
     "uuid1": lambda: uuid.uuid1().int % 7,
 }
+
+
+def _of_a_variable(made: Any) -> Any:
+    return made().uniform()
+
+
+def _seeded_of_a_variable(made: Any) -> Any:
+    again = made
+    return made(3).uniform() + again(seed=4).uniform()
+
+
 ENTROPY: dict[str, Callable[[], Any]] = {
     "os.urandom": lambda: os.urandom(1)[0],
     "uuid4": lambda: uuid.uuid4().int % 7,
@@ -71,6 +84,9 @@ ENTROPY: dict[str, Callable[[], Any]] = {
     "default_rng()": lambda: np.random.default_rng().uniform(),
     "RandomState()": lambda: np.random.RandomState().uniform(),
     "RandomState(None)": lambda: np.random.RandomState(None).uniform(),
+    "RandomState() by another name": lambda: Legacy().uniform(),
+    "default_rng() by another name": lambda: fresh().uniform(),
+    "RandomState() of a variable": lambda: _of_a_variable(np.random.RandomState),
     "PCG64()": lambda: np.random.Generator(np.random.PCG64()).uniform(),
 }
 DRAWN: dict[str, Callable[[], Any]] = {
@@ -108,6 +124,9 @@ def test_sources_are_refused_with_the_line(name: str) -> None:
         lambda: np.random.default_rng(3).normal(),
         lambda: random.Random(3).random(),
         lambda: np.random.RandomState(3).normal() + np.random.RandomState(seed=4).normal(),
+        lambda: Legacy(3).normal() + Legacy(seed=4).normal(),
+        lambda: fresh(7).normal() + fresh(seed=7).normal(),
+        lambda: _seeded_of_a_variable(np.random.RandomState),
         lambda: uuid.uuid5(uuid.NAMESPACE_DNS, "a").int % 7,
         lambda: datetime.datetime(2020, 1, 2).day,
         lambda: 1.0 if X is not None else time.time(),

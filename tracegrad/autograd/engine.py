@@ -93,6 +93,8 @@ def sweep(
     lines = (trace.keep_lines, trace.where, trace.note) if trace is not None else (True, "", "")
     if trace is not None:
         trace.keep_lines = False
+        for opened in STATE.traces:
+            opened.swept = True
     apply = apply_logged if PROFILES and trace is None else apply_rules
     if special and ANOMALY.enabled:
         apply = watched(apply)

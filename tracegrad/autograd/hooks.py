@@ -17,6 +17,7 @@ _keys = itertools.count()
 FACE: list[Any] = []
 """The class of what hooks of nodes are given: Tensor, set by tensor.py, which stands above."""
 Hooks = dict[int, Callable[..., Any]]
+Registered = tuple[tuple[Callable[..., Any], ...], ...]
 
 
 class NodeHooks:
@@ -51,6 +52,20 @@ class TensorHooks:
         """The hooks that a sweep may call."""
         places = (self.accumulated, self.node.pre, self.node.post, *self.node.tensor.values())
         return [f for place in places for f in place.values()]
+
+    def parts(self) -> Registered:
+        """The hooks of a leaf by their kind, as they are now: what they do to its gradient depends on nothing else here."""
+        found = (self.node.tensor.get(0, {}), self.node.pre, self.node.post, self.accumulated)
+        return tuple([tuple(place.values()) for place in found]) if any(found) else ()
+
+    @classmethod
+    def of(cls, parts: Registered) -> Self:
+        """Hooks of a leaf that are called in the place of those."""
+        made = cls()
+        tensor, made.node.pre, made.node.post, made.accumulated = [dict(zip(_keys, functions, strict=False)) for functions in parts]
+        if tensor:
+            made.node.tensor[0] = tensor
+        return made
 
     def leaves(self, tensor: Any) -> None:
         """The tensor is about to get another history."""

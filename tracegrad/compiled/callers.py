@@ -26,7 +26,7 @@ from ..runtime.threads import NO_PHASE
 from ..surroundings.captures import ATTRIBUTE, UNREADABLE, Content, Entry, Place, same
 from ..surroundings.stored import ITEM, Output
 from ..tensor import Boxed, Tensor
-from ..transforms.tracing import NOWHERE, Standing, Traced, device_of
+from ..transforms.tracing import NOWHERE, Standing, Traced, device_of, hooks_of_leaf
 from ..tree import flatten, unflatten
 from .effects import owned, store, write_back
 from .on_device import run
@@ -171,6 +171,8 @@ class Writer:
         self.wrong(f"{box}._requires_grad is not {standing.tracked}")
         if standing.tracked:
             self.wrong(f"({box}._grad_fn is None) is not {standing.leaf}")
+            if self.entry.traced.swept and standing.leaf:
+                self.wrong(f"{self.name(hooks_of_leaf)}({box}) != {self.name(standing.hooks)}")
         self.line(2, f"{data} = {box}._data")
 
     def take_apart(self, part: Any, code: str) -> None:

@@ -32,9 +32,13 @@ class Signature(NamedTuple):
     """Whether gradients are recorded."""
     standing: tuple[Standing, ...]
 
-    def key(self, reads_grads: bool) -> Signature:
-        """What entries are kept by: which arguments have a `.grad` tells only functions apart that look."""
-        return self if reads_grads else self._replace(standing=tuple([s._replace(grad=False) for s in self.standing]))
+    def key(self, reads_grads: bool, swept: bool) -> Signature:
+        """What entries are kept by: which arguments have a `.grad` tells only functions apart that look, and their hooks those in
+        which a backward pass runs."""
+        if (reads_grads or not any(s.grad for s in self.standing)) and (swept or not any(s.hooks for s in self.standing)):
+            return self
+        standing = [s._replace(grad=s.grad and reads_grads, hooks=s.hooks if swept else ()) for s in self.standing]
+        return self._replace(standing=tuple(standing))
 
     def by_rank(self) -> tuple[Any, ...]:
         """The same for all sizes."""
@@ -67,12 +71,12 @@ class Signatures:
         """How often the surroundings of a signature were others."""
         self.concrete: dict[Any, str] = Kept()
         """By rank: why the function cannot be traced with symbolic sizes."""
-        self.reads_grads = False
-        """Whether signatures differ by which arguments have a `.grad`: only for functions that were seen to look."""
+        self.reads_grads = self.swept = False
+        """Whether signatures differ by which arguments have a `.grad`, and by their hooks: only for functions that look."""
 
     def find(self, asked: Signature) -> Entry:
         """The entry of a signature, traced where there is none that holds."""
-        key = asked.key(self.reads_grads)
+        key = asked.key(self.reads_grads, self.swept)
         entry = self.entries.get(key)
         if entry is not None and not entry.holds():
             entry = self._former_entry(key, entry)
@@ -105,7 +109,7 @@ class Signatures:
                 LOG.info("%s is compiled for each size by itself: %s", name, reason)
             return entry
         self._keep(asked, generic)
-        found = self.symbolic.setdefault(asked.key(self.reads_grads).by_rank(), [])
+        found = self.symbolic.setdefault(asked.key(self.reads_grads, self.swept).by_rank(), [])
         found.append(generic)
         if len(found) > MOST_GENERIC:
             self.drop(found.pop(0))
@@ -119,11 +123,11 @@ class Signatures:
         known = self.entries
         if outer is not None and symbolic:
             known = next(t for t in STATE.traces if t.sizes is outer.sizes).entries.setdefault(self, {})
-        entry = known.get((asked.key(self.reads_grads), "inside"))
+        entry = known.get((asked.key(self.reads_grads, self.swept), "inside"))
         if entry is None or not entry.holds():
             entry = self.trace(asked, asked.types, None)
-            self.reads_grads |= entry.traced.reads_grads
-            known[asked.key(self.reads_grads), "inside"] = entry
+            self._learn(entry)
+            known[asked.key(self.reads_grads, self.swept), "inside"] = entry
             self._make_room()
         return entry
 
@@ -166,10 +170,15 @@ class Signatures:
 
     def _keep(self, asked: Signature, entry: Entry) -> Entry:
         """Keep an entry; the oldest goes where there are too many."""
-        self.reads_grads |= entry.traced.reads_grads
-        self.entries[asked.key(self.reads_grads)] = entry
+        self._learn(entry)
+        self.entries[asked.key(self.reads_grads, self.swept)] = entry
         self._make_room()
         return entry
+
+    def _learn(self, entry: Entry) -> None:
+        """From now on signatures differ by what this entry showed the function to look at."""
+        self.reads_grads |= entry.traced.reads_grads
+        self.swept |= entry.traced.swept
 
     def _make_room(self) -> None:
         if len(self.entries) > MOST_ENTRIES:

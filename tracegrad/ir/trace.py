@@ -64,6 +64,8 @@ class Trace:
         """By jitted function, what was traced of it for sizes that are symbols of this trace."""
         self.watch: Any = None
         """Who looks at the Python state that the function changes (surroundings/state.py)."""
+        self.swept = False
+        """Whether a backward pass ran while it was open."""
         self.text = ""
         """Where the program made a text of a value whose elements are not known, and of which type it is."""
         self.keep_lines = keep_lines

@@ -139,8 +139,10 @@ class Entry:
                     return None
                 if len(values) in self.bounds and isinstance(new, int) and abs(new) > self.bounds[len(values)]:
                     return None
-            if isinstance(new, Boxed) and standing_of(new)[:2] != standing[:2]:
-                return None
+            if isinstance(new, Boxed):
+                now = standing_of(new)
+                if now[:2] != standing[:2] or (self.traced.swept and now.hooks != standing.hooks):
+                    return None
             values.append(new)
         return values
 

@@ -13,9 +13,9 @@ import random
 import sys
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from types import CodeType, FrameType
+from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,16 @@ _SEED: CodeType = random.Random.seed.__code__
 _NAMES = frozenset(
     (*(f.__name__ for f in _WATCHED), *_NOW, "environ", "getenv", "uuid1", "uuid4", "uuid6", "uuid7", "getnode", "secrets")
 ) | {"Random", "SystemRandom", "default_rng", "RandomState", "SeedSequence", "seed", "MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"}
+_SOURCES = frozenset(
+    id(source)
+    for source in (
+        *_WATCHED,
+        *(uuid.uuid1, uuid.uuid4, random.seed, random.Random, random.SystemRandom),
+        *(getattr(np.random, name) for name in ("RandomState", "default_rng", "SeedSequence")),
+        *(getattr(np.random, name) for name in ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")),
+    )
+)
+"""The same by identity, for those who call them by another name."""
 _THROUGH = frozenset(
     ("uuid", "secrets", "random", "datetime", "_pydatetime", "os", "_collections_abc", "collections", "numpy", "functools")
 )
@@ -160,7 +170,7 @@ def check_drawn(name: str, watch: Any, before: dict[str, Any]) -> None:
 
 
 def _may_ask(reach: Reach) -> bool:
-    return not _NAMES.isdisjoint(reach.mentioned) or any(id(f) in reach.seen for f in (*_WATCHED, uuid.uuid4, uuid.uuid1))
+    return not _NAMES.isdisjoint(reach.mentioned) or not _SOURCES.isdisjoint(reach.seen)
 
 
 def _users(frame: FrameType | None) -> FrameType | None:
@@ -178,10 +188,23 @@ def _seeded(frame: FrameType) -> bool:
     for i in dis.get_instructions(frame.f_code):
         if i.offset == frame.f_lasti:
             given = i.opname.startswith("CALL") and bool(i.arg) and before[-1].argval is not None
-            return given and any(b.argval == "RandomState" for b in before[-12:])
+            return given and any(x is np.random.RandomState for x in _loaded(frame, before[-12:]))
         if i.opname not in ("PRECALL", "KW_NAMES", "CACHE"):
             before.append(i)
     return False
+
+
+def _loaded(frame: FrameType, instructions: Sequence[dis.Instruction]) -> Iterator[Any]:
+    """What these instructions load, under whatever name: variables, and what modules hold."""
+    value: Any = None
+    for i in instructions:
+        if i.opname.startswith(("LOAD_ATTR", "LOAD_METHOD")):
+            value = getattr(value, i.argval, None) if isinstance(value, ModuleType) else None
+        elif i.opname.startswith("LOAD_") and isinstance(i.argval, str):
+            value = frame.f_locals.get(i.argval, frame.f_globals.get(i.argval))
+        else:
+            continue
+        yield value
 
 
 __all__ = ["Outside", "watching"]

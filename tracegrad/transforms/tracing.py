@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..autograd.hooks import Registered, TensorHooks
 from ..autograd.modes import restoring
 from ..autograd.tape import End, Node, next_number
 from ..checks import array
@@ -56,6 +57,8 @@ class Traced:
     """Whether it looked at the `grad` of an argument."""
     device: Device | None = None
     """Where it has to run: on the device of an argument or of what it read; None where all that is on the CPU."""
+    swept: bool = False
+    """Whether a backward pass ran inside, which calls the hooks of what it reaches."""
 
 
 class Change(NamedTuple):
@@ -107,6 +110,8 @@ def trace_function(
             if s.grad:
                 grads[k] = trace.input(ArrayType(types[k].dtype, types[k].shape), f"{names[k]}_grad" if names and names[k] else "")
                 boxes[k]._grad = faces[k](grads[k])
+            if s.hooks:
+                boxes[k]._hooks = TensorHooks.of(s.hooks)
         before = [b._grad for b in boxes]
         trace.live.update(v for v, s in zip(variables, standing, strict=True) if s.tracked)
         args, kwargs = unflatten(spec, boxes)
@@ -133,7 +138,7 @@ def trace_function(
             changed = [v for _, v in done if v is not None]
             kept = watch.close(trace) if watch is not None else []
             results = [refreshed(x) if isinstance(x, Boxed) else x for x in [*leaves, *[boxes[k] for k in written], *changed, *kept]]
-            check_hooks(boxes, results, trace, born)
+            check_hooks([b for b, s in zip(boxes, standing, strict=True) if hooks_of_leaf(b) != s.hooks], results, trace, born)
             reads = any(id(b) in trace.asked for b in boxes)
             if grads and not reads:
                 trace.inputs = trace.inputs[: len(boxes)]
@@ -177,6 +182,7 @@ def trace_function(
         asked,
         reads,
         trace.device,
+        trace.swept,
     )
 
 
@@ -188,6 +194,8 @@ class Standing(NamedTuple):
     leaf: bool = True
     grad: bool = False
     """Whether it has a `.grad` that a sweep inside the function would add to."""
+    hooks: Registered = ()
+    """Of a leaf: its hooks, which a sweep inside the function calls."""
 
 
 NOWHERE = Standing()
@@ -202,7 +210,12 @@ def standing_of(x: Any) -> Standing:
     if not x._requires_grad:
         return OF_A_TANGENT
     leaf = x._grad_fn is None
-    return Standing(True, leaf, leaf and isinstance(x._grad, Boxed) and not x._grad._requires_grad)
+    return Standing(True, leaf, leaf and isinstance(x._grad, Boxed) and not x._grad._requires_grad, hooks_of_leaf(x) if leaf else ())
+
+
+def hooks_of_leaf(x: Boxed) -> Registered:
+    """The hooks that a sweep calls when it reaches a leaf."""
+    return x._hooks.parts() if x._hooks is not None else ()
 
 
 def _to_arguments(
