@@ -85,6 +85,7 @@ def test_a_pass_outside_calls_them_once(kind: str) -> None:
     t = tg.tensor([1.0, 2.0], requires_grad=True)
     called = []
     f = tg.jit(lambda x: (t * x).sum())
+    f(tg.tensor(X))
 
     def hook(g: Any) -> None:
         called.append(1)
