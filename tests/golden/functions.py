@@ -184,6 +184,22 @@ def equations(a: Any) -> Any:
     return np.sum(tg.root(lambda x: np.stack([x[0] ** 2 + x[1] - a, x[1] ** 3 - x[0]]), np.ones(2)))
 
 
+def pairs(x: Any) -> Any:
+    return np.sum(np.exp(-((x[:, None] - x[None, :]) ** 2)))
+
+
+def powers(c: Any, t: Any) -> Any:
+    return np.sum(np.sin((t[:, None] ** np.arange(c.size)) @ c))
+
+
+def rewritten(x: Any) -> Any:
+    return np.sum(tg.fori_loop(0, 6, lambda k, y: tg.index_update(y, k, np.sin(y[k])), x) ** 2)
+
+
+def summed_steps(w: Any, x: Any) -> Any:
+    return np.sum(tg.scan(lambda c, v: (np.tanh(w * c + v), c * v), x[0], x)[1])
+
+
 WHEN = np.array([0, 2, 2, 5])
 GOLDEN: dict[str, Golden] = {
     "logistic_value_and_grad": Golden(tg.value_and_grad(logistic), (zeros(5), zeros(20, 5), zeros(20))),
@@ -227,4 +243,12 @@ GOLDEN: dict[str, Golden] = {
     "two_loops": Golden(two_loops, (zeros(25),)),
     "products": Golden(products, (zeros(8, 8), zeros(8, 8), zeros(8))),
     "equations_over_items": Golden(tg.vmap(equations), (zeros(1000),)),
+    "logistic_hessian": Golden(tg.hessian(logistic), (zeros(12), zeros(60, 12), zeros(60))),
+    "logistic_of_a_large_matrix": Golden(tg.grad(logistic), (zeros(300), zeros(40_000, 300), zeros(40_000))),
+    "pairs_grad": Golden(tg.grad(pairs), (zeros(50),)),
+    "powers_grad": Golden(tg.grad(powers, (0, 1)), (zeros(5), zeros(40))),
+    "reciprocals": Golden(lambda x: (1 / x) / x, (zeros(9),)),
+    "summed_product": Golden(lambda a, b: np.sum(a @ b, 0), (zeros(40, 30), zeros(30, 20))),
+    "rewritten_grad": Golden(tg.grad(rewritten), (zeros(6),)),
+    "summed_steps_grad": Golden(tg.grad(summed_steps), (0.5, zeros(30))),
 }

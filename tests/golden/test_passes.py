@@ -18,10 +18,18 @@ def expected(name: str) -> str:
     return bare(texts_of(GOLDEN[name]))
 
 
-def changed(where: Any, k: int, monkeypatch: pytest.MonkeyPatch) -> str | None:
-    """A function of which some text is another without step k, or none comes out."""
+def changed(where: Any, k: int, monkeypatch: pytest.MonkeyPatch, name: str = "PIPELINE") -> str | None:
+    """A function of which some text is another without entry k of that tuple, or none comes out."""
+    for golden in GOLDEN:
+        expected(golden)
+    steps = getattr(where, name)
+    monkeypatch.setattr(where, name, (*steps[:k], *steps[k + 1 :]))
+    return first_other()
+
+
+def first_other() -> str | None:
+    """The first function of which some text is another now."""
     with_all = {name: expected(name) for name in GOLDEN}
-    monkeypatch.setattr(where, "PIPELINE", (*where.PIPELINE[:k], *where.PIPELINE[k + 1 :]))
     for name, golden in GOLDEN.items():
         try:
             text = bare(texts_of(golden))
@@ -45,3 +53,28 @@ def test_passes_over_graphs(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("k", range(len(pipeline.PIPELINE)), ids=lambda k: f"{k} {pipeline.PIPELINE[k][0]}")
 def test_passes_over_programs(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert changed(pipeline, k, monkeypatch)
+
+
+@pytest.mark.parametrize("k", range(len(rewrite.RULES)), ids=lambda k: f"{k} {rewrite.RULES[k].__name__}")
+def test_rules(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert changed(rewrite, k, monkeypatch, "RULES")
+
+
+WITHOUT: dict[str, Any] = {
+    "settle": lambda graph: graph,
+    "trim": lambda graph: graph,
+    "unstack": lambda graph: graph,
+    "fuse": lambda graph, *others: graph,
+    "tape": lambda graph, *others: graph,
+    "streamed": lambda graph: set(),
+    "small_product": lambda *others: None,
+}
+"""What the passes over loops and products are made of, and what does nothing in their place."""
+
+
+@pytest.mark.parametrize("name", WITHOUT)
+def test_parts_of_passes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for golden in GOLDEN:
+        expected(golden)
+    monkeypatch.setattr(rewrite, name, WITHOUT[name])
+    assert first_other()

@@ -299,8 +299,9 @@ def _application(op: Op, inputs: Sequence[Atom], params: dict[str, Any]) -> Any:
     return op, operands, tuple([(k, _key(params[k])) for k in sorted(params)])
 
 
-def simplify(graph: Graph, rules: Sequence[Rule] = RULES) -> Graph:
-    """Local rules, and common subexpressions; needs inlined calls."""
+def simplify(graph: Graph, rules: Sequence[Rule] | None = None) -> Graph:
+    """Local rules (all of `RULES`, if not told otherwise), and common subexpressions; needs inlined calls."""
+    rules = RULES if rules is None else rules
 
     def rule(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Sequence[Atom] | None:
         if len(node.outputs) == 1:
