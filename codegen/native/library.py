@@ -32,7 +32,7 @@ KINDS = "lllallallaalllllll"
 
 
 def by_loops(m: int, n: int, k: int, turned_a: bool, turned_b: bool) -> bool:
-    """Whether plain loops take less time than a call: the one rule, from the table in ARCHITECTURE.md.
+    """Whether plain loops take less time than a call: the one rule, from the table in docs/decisions/products.md.
 
     Where both operands are read along their rows, each element of the result is a vectorised sum of its own: that holds on for a few rows.
     """
