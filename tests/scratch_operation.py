@@ -1,6 +1,6 @@
 """An elementwise operation as someone adds one: a scalar function, the operation, a row of the op table.
 
-`tests/test_adding_an_operation.py` shows that nothing else is needed; docs/adding tells where each part belongs in the package.
+`tests/ops/test_adding_an_operation.py` shows that nothing else is needed; docs/adding tells where each part belongs in the package.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The op table: one row per operation (and per awkward use of it). tests/test_ops.py runs every check on every row."""
+"""The op table: one row per operation (and per awkward use of it). tests/ops/test_ops.py runs every check on every row."""
 
 from __future__ import annotations
 

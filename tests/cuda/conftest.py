@@ -1,4 +1,4 @@
-"""These tests need a device. On Numba's simulator tests/test_cuda.py runs them, in processes of their own, since the simulator is chosen
+"""These tests need a device. On Numba's simulator tests/codegen/test_cuda.py runs them, in processes of their own, since the simulator is chosen
 when numba.cuda is imported. On a GPU: `TRACEGRAD_TEST_GPU=1 python -m pytest tests/cuda`.
 """
 

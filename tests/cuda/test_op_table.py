@@ -14,7 +14,7 @@ import tracegrad as tg
 from tests.cases import Case
 from tests.checks import as_tuple, assert_same, floating, like
 from tests.cuda.common import host
-from tests.test_ops import CASES, ids, quiet, rng_for  # noqa: F401  (a fixture)
+from tests.ops.test_ops import CASES, ids, quiet, rng_for  # noqa: F401  (a fixture)
 
 PART = os.environ.get("TRACEGRAD_TEST_PART") or ""
 ROWS = CASES[int(PART) :: 2] if PART else CASES

@@ -15,7 +15,7 @@ from tests.cuda import races
 from tests.cuda.common import same_on_both
 from tests.cuda.test_op_table import ROWS, check
 from tests.cuda.test_programs import PROGRAMS, TRANSFORMS, compiled_there
-from tests.test_ops import batch_of, ids, projected_gradient, quiet, rng_for  # noqa: F401  (a fixture)
+from tests.ops.test_ops import batch_of, ids, projected_gradient, quiet, rng_for  # noqa: F401  (a fixture)
 
 X = np.linspace(-0.7, 1.1, 20)
 

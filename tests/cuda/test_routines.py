@@ -15,7 +15,7 @@ import tracegrad as tg
 from tests.cases import Case
 from tests.checks import as_tuple, assert_same
 from tests.cuda.common import host
-from tests.test_ops import CASES, ids, rng_for
+from tests.ops.test_ops import CASES, ids, rng_for
 
 NAMES = (
     "argsort",

@@ -12,7 +12,7 @@ import pytest
 
 import tracegrad as tg
 
-FILES = sorted((Path(__file__).parent / "cuda").glob("test_*.py"))
+FILES = sorted((Path(__file__).parents[1] / "cuda").glob("test_*.py"))
 PARTS = [(file, part) for file in FILES for part in (("0", "1") if file.stem in ("test_op_table", "test_races") else ("",))]
 """The long ones in two parts, for two processors."""
 THERE = importlib.util.find_spec("numba_cuda") is not None
@@ -25,7 +25,7 @@ def test_on_the_simulator(file: Path, part: str) -> None:
     # As an outer pytest left it, this would make the inner one a worker.
     surroundings = {name: value for name, value in surroundings.items() if not name.startswith(("PYTEST_", "COV_"))}
     command = [sys.executable, "-m", "pytest", "-n", "0", "-q", "-p", "no:cacheprovider", str(file)]
-    done = subprocess.run(command, env=surroundings, capture_output=True, text=True, cwd=Path(__file__).parent.parent, timeout=580)
+    done = subprocess.run(command, env=surroundings, capture_output=True, text=True, cwd=Path(__file__).parents[2], timeout=580)
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
 
 
@@ -34,7 +34,7 @@ def test_nothing_of_cuda_is_imported_unasked() -> None:
         "import sys; before = set(sys.modules); import tracegrad as tg; tg.jit(lambda x: x * 2)(1.0); "
         "print([m for m in set(sys.modules) - before if 'cuda' in m and m != 'tracegrad.cuda' and not m.startswith('tracegrad.codegen.native')])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parent.parent)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2])
     assert done.stdout.strip() == "[]"
 
 

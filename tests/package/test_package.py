@@ -18,7 +18,7 @@ import pytest
 
 import tracegrad
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 FILES = sorted([*(ROOT / "tracegrad").rglob("*.py"), *(ROOT / "codegen").rglob("*.py")])
 LAYERS = next(c for c in PROJECT["tool"]["importlinter"]["contracts"] if c["id"] == "layers")["layers"]

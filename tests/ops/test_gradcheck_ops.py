@@ -16,7 +16,7 @@ import pytest
 import tracegrad as tg
 from tests.cases import Case
 from tests.checks import as_tuple, floating
-from tests.test_ops import CASES, rng_for
+from tests.ops.test_ops import CASES, rng_for
 from tracegrad.autograd import gradcheck, gradgradcheck
 from tracegrad.autograd.function import once_differentiable
 from tracegrad.autograd.hooks import boxed

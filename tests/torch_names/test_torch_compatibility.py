@@ -14,7 +14,7 @@ import pytest
 
 import tracegrad as tg
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "torch_compatibility.md").read_text(encoding="utf-8")
 FROZEN: dict[str, dict[str, list[str] | None]] = json.loads((ROOT / "tests" / "torch_2_13_names.json").read_text(encoding="utf-8"))
 """Place -> name -> parameters with their defaults (None where it takes any, or none can be told), of torch 2.13.0: modules by their

@@ -1,6 +1,6 @@
 """Random programs: the same values and gradients eagerly, compiled, un-jitted, and after printing and parsing.
 
-`pytest tests/test_random_programs.py --soak 100000` runs as many as one likes.
+`pytest tests/compiled/test_random_programs.py --soak 100000` runs as many as one likes.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 MAP = ROOT / "ARCHITECTURE.md"
 PAGES = [MAP, *sorted((ROOT / "docs" / "adding").glob("*.md")), *sorted((ROOT / "docs" / "internals").glob("*.md"))]
 FOLDERS = [ROOT, ROOT / "tracegrad", ROOT / "codegen", ROOT / "codegen" / "native", ROOT / "codegen" / "cuda", ROOT / "tests"]

@@ -63,7 +63,7 @@ print("equal")
 @pytest.mark.skipif(not INSTALLED, reason="needs numba-cuda: pip install 'tracegrad[cuda]'")
 def test_on_the_simulator() -> None:
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1"}
-    root = Path(__file__).parent.parent
+    root = Path(__file__).parents[2]
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT], env=environment, cwd=root, capture_output=True, text=True, timeout=300, check=False
     )

@@ -16,7 +16,7 @@ from tracegrad import __version__
 from tracegrad.bench import command
 from tracegrad.bench.run import Outcome
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def python(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:

@@ -1,6 +1,6 @@
 """Section 0 of the torch.autograd contract: the notebooks' cells run as written, and print what stands beside each script.
 
-`python -m tests.test_contract_0_notebooks` writes the expected texts anew; read the difference before it is kept.
+`python -m tests.contract.test_contract_0_notebooks` writes the expected texts anew; read the difference before it is kept.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import runpy
 import numpy as np
 import pytest
 
-FOLDER = pathlib.Path(__file__).resolve().parent.parent / "examples" / "torch_autograd"
+FOLDER = pathlib.Path(__file__).resolve().parents[2] / "examples" / "torch_autograd"
 SCRIPTS = sorted(FOLDER.glob("*.py"))
 NUMBER = re.compile(r"-?\d+\.\d\d+(?:e[-+]\d+)?")
 """With two decimals or more; other numbers are exact and compared as text."""

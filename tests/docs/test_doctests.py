@@ -8,7 +8,7 @@ import pathlib
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILES = [*(ROOT / "tracegrad").rglob("*.py"), *(ROOT / "codegen").rglob("*.py")]
 PARTS = [p.relative_to(ROOT).with_suffix("").parts for p in FILES if p.name != "__main__.py"]
 # Not by walking the package: in a checkout its path holds the repository itself, and so the package again.

@@ -15,7 +15,7 @@ import tracegrad as tg
 import tracegrad.torch as torch
 from tests.torch_cases import CASES, inputs, results
 
-NUMBERS = dict(np.load(pathlib.Path(__file__).parent / "data" / "torch.npz"))
+NUMBERS = dict(np.load(pathlib.Path(__file__).parents[1] / "data" / "torch.npz"))
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -196,9 +196,7 @@ def test_absent_names_say_what_to_take(name: str) -> None:
 
 def test_it_is_loaded_when_it_is_asked_for() -> None:
     code = "import sys, tracegrad as tg; print('tracegrad.torch' in sys.modules, tg.torch.max.__name__, hasattr(tg, 'nothing'))"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=pathlib.Path(__file__).parent.parent
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=pathlib.Path(__file__).parents[2])
     assert done.stdout.split() == ["False", "max", "False"]
 
 

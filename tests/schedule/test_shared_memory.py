@@ -1,7 +1,7 @@
 """Buffers that show each other's memory, in every pass over programs: what comes out computes
 what went in, in any order that is allowed.
 
-`pytest tests/test_shared_memory.py --soak 1000` takes as many random programs as one likes.
+`pytest tests/schedule/test_shared_memory.py --soak 1000` takes as many random programs as one likes.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ import pytest
 import tracegrad as tg
 from tests.optim_cases import OPTIMIZERS, PLATEAUS, SCHEDULES, plateau, rates, trajectory
 
-NUMBERS = dict(np.load(pathlib.Path(__file__).parent / "data" / "optim.npz"))
+NUMBERS = dict(np.load(pathlib.Path(__file__).parents[1] / "data" / "optim.npz"))
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)

@@ -1,6 +1,6 @@
 """Random loops and branches (tests/loop_programs.py) against Python's own: values and derivatives of both orders and modes, batches, printing.
 
-`pytest tests/test_random_loops.py --soak 10000` runs as many as one likes, and compiles every one of them.
+`pytest tests/control/test_random_loops.py --soak 10000` runs as many as one likes, and compiles every one of them.
 """
 
 from __future__ import annotations

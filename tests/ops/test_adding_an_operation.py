@@ -16,8 +16,8 @@ from tracegrad.codegen.native import cache, scalar
 from tracegrad.codegen.scalars import SCALARS, Scalar, add, value
 
 import tracegrad as tg
-from tests import test_ops
 from tests.cuda_plans import NEEDS_COMPILER
+from tests.ops import test_ops
 from tests.scratch_operation import CASE, SCALAR, log_expit, log_expit_op
 from tracegrad.faces.ufuncs import KNOWN
 from tracegrad.ir.parser import parse_graph
@@ -129,7 +129,7 @@ def test_from_disk_in_another_process(tmp_path: Path) -> None:
         "add(SCALAR)\n"
         "print(tg.jit(log_expit)(np.array([0.5]))[0], cache.COUNTERS.compiled, cache.COUNTERS.loaded)\n"
     )
-    root = Path(__file__).parent.parent
+    root = Path(__file__).parents[2]
     env = {**os.environ, "TRACEGRAD_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(root)}
     runs = [subprocess.run([sys.executable, "-c", code], env=env, cwd=root, capture_output=True, text=True, check=True) for _ in range(2)]
     first, second = [run.stdout.split() for run in runs]
@@ -146,6 +146,6 @@ def test_two_functions_of_one_name_are_refused() -> None:
 
 @NEEDS_COMPILER
 def test_ptx() -> None:
-    from tests import test_cuda_ptx
+    from tests.codegen import test_cuda_ptx
 
     test_cuda_ptx.test_op_table(CASE)

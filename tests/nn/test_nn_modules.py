@@ -12,7 +12,7 @@ import tracegrad as tg
 import tracegrad.torch as torch
 from tests.module_cases import CASES, flat, inputs, made, results
 
-NUMBERS = dict(np.load(pathlib.Path(__file__).parent / "data" / "modules.npz"))
+NUMBERS = dict(np.load(pathlib.Path(__file__).parents[1] / "data" / "modules.npz"))
 
 
 @pytest.mark.filterwarnings("ignore:size_average and reduce args")

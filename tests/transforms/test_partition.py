@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import tracegrad as tg
 from tests.checks import assert_same
-from tests.test_random_programs import COMMON, objective, programs, tolerance
+from tests.compiled.test_random_programs import COMMON, objective, programs, tolerance
 from tracegrad.ir.evaluate import evaluate
 from tracegrad.ir.graph import Graph, Node, Var
 from tracegrad.ir.verify import verify
