@@ -8,15 +8,16 @@ from dataclasses import dataclass
 
 from . import kernel
 from .integers import Int, add, floordiv, maximum, mul, substitute, symbols
-from .scalars import cost_of
+from .scalars import SCALARS, cost_of
 
-DIVISION, MEMORY = 4, 3
-"""A division, an access to memory, against one addition in a vectorised loop; `codegen.scalars` has the same of each function."""
+FUNCTION, DIVISION, MEMORY = 20, 4, 3
+"""A function (at least, by `codegen.scalars`), a division or square root, an access to memory, against one addition in a vectorised loop."""
 COARSE = (kernel.Loop, kernel.While, kernel.Call)
 """A loop around one of these is cut anywhere."""
 UNKNOWN = 8
 """Iterations of a loop whose range is only known while it runs."""
 _DIVISION = re.compile(r"/|%")
+ROOT = SCALARS["sqrt"].cost
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,11 @@ def _expression(e: kernel.Expression) -> int:
         case kernel.Load(_, at, _):
             return MEMORY + sum(_expression(i) for i in at if isinstance(i, (kernel.Load, kernel.Apply)))
         case kernel.Apply(code, arguments, _):
-            own = max(cost_of(code), DIVISION if _DIVISION.search(code) else 1)
-            return own + sum(_expression(a) for _, a in arguments)
+            return _called(code) + sum(_expression(a) for _, a in arguments)
         case _:
             return 0
+
+
+def _called(code: str) -> int:
+    cost = cost_of(code)
+    return max(FUNCTION, cost) if cost > ROOT else DIVISION if cost > 1 or _DIVISION.search(code) else 1

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import scipy.special
-from tracegrad.codegen.scalars import Scalar
+from tracegrad.codegen.scalars import Scalar, add
 
 from tests.cases import Case
 from tracegrad.errors import DTypeError
@@ -25,7 +25,7 @@ def _log_expit(x: Any) -> Any:
     return (x if x < 0 or x != x else 0.0) - math.log1p(math.exp(-abs(x)))
 
 
-SCALAR = Scalar("log_expit", _log_expit, cost=50)
+SCALAR = add(Scalar("log_expit", _log_expit, cost=50))
 
 # --- tracegrad/ops/<family>.py -----------------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,8 @@ import cmath
 import math
 from typing import Any
 
+from ..scalars import elementary
+
 BERNOULLI = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)
 """B(2k) / (2k), k = 1, 2, ...: the terms of digamma's asymptotic series."""
 
@@ -114,23 +116,7 @@ def complex_sigmoid(x: Any) -> Any:
     return 1 / (1 + cmath.exp(-x))
 
 
-def complex_power(x: Any, y: Any) -> Any:
-    """Small integer powers by multiplication, others through the logarithm; 0 to a power with positive real part is 0."""
-    one = x * 0 + 1
-    if y == 0:
-        return one
-    if x == 0:
-        return one * 0 if y.real > 0 else one * math.nan
-    n = int(y.real) if math.fabs(y.real) <= 100 else 0
-    if n == 0 or y.imag != 0 or n != y.real:
-        return cmath.exp(y * cmath.log(x))
-    k, base, result = n if n > 0 else -n, x, one
-    while k > 0:
-        if k & 1:
-            result = result * base
-        base = base * base
-        k >>= 1
-    return result if n > 0 else one / result
+complex_power = elementary.complex_power(cmath.exp, cmath.log)
 
 
 def neither(x: Any, y: Any) -> Any:

@@ -14,7 +14,7 @@ from numba.cuda.extending import register_jitable
 
 from ..native import bridge, extremes, integral, numbers, scalar, special, support
 from ..native.bridge import is_complex, is_float, is_real
-from ..scalars import SCALARS, Scalar
+from ..scalars import SCALARS, Scalar, elementary
 from . import bodies
 from .bridge import implements, primitive
 
@@ -91,7 +91,7 @@ def _sign(x: Any) -> Any:
 def register() -> None:
     """Make the functions known to Numba's compiler for devices."""
     for body in vars(bodies).values():
-        if getattr(body, "__module__", "") == bodies.__name__:
+        if getattr(body, "__module__", "") in (bodies.__name__, elementary.__name__):
             register_jitable(body)
     functions = scalar.every()
     own = {functions[s.name]: _of_scalar(s, functions[s.name]) for s in SCALARS.values() if s.device}

@@ -9,6 +9,7 @@ import numpy as np
 from numba.core import types
 from numba.np import numpy_support
 
+from ..scalars.elementary import complex_power
 from .bridge import implements, is_bool, is_complex, is_float, is_integer
 from .support import copysign_float, floor_float, unify
 from .vector_math import written
@@ -153,25 +154,7 @@ implements(mod)(_divisions(_mod_int, _mod_float))
 implements(fmod)(_divisions(_fmod_int, _fmod_float))
 
 
-def _complex_pow(x: Any, y: Any) -> Any:
-    """Small integer powers by multiplication, others through the logarithm; 0 to a power with positive real part is 0."""
-    one = x * 0 + 1
-    if y == 0:
-        return one
-    if x == 0:
-        return one * 0 if y.real > 0 else one * np.nan
-    n = np.int64(y.real) if abs(y.real) <= 100 else np.int64(0)
-    if n == 0 or y.imag != 0 or n != y.real:
-        return np.exp(y * np.log(x))
-    k, base, result = abs(n), x, one
-    while k > 0:
-        if k & 1:
-            result = result * base
-        base = base * base
-        k >>= 1
-    return result if n > 0 else one / result
-
-
+_complex_pow = complex_power(np.exp, np.log)
 implements(_complex_pow, inline=False)(lambda x, y: _complex_pow)
 written(pow, "pow", integers=False)
 

@@ -8,10 +8,10 @@ on devices; nothing here loads Numba.
 from __future__ import annotations
 
 from . import arithmetic, comparison, elementary, random, special, trigonometric
-from .value import SCALARS, Scalar, add, called, cost_of
+from .value import SCALARS, Scalar, add, called, check, cost_of
 
 for _family in (elementary, trigonometric, special, arithmetic, comparison, random):
     for _scalar in _family.SCALARS:
         add(_scalar)
 
-__all__ = ["SCALARS", "Scalar", "add", "called", "cost_of"]
+__all__ = ["SCALARS", "Scalar", "add", "called", "check", "cost_of"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .value import Scalar
+from .value import Body, Scalar
 
 
 def _sigmoid(x: Any) -> Any:
@@ -45,6 +45,30 @@ def _complex_expm1(x: Any) -> Any:
     a, b = np.float64(x.real), np.float64(x.imag)
     half = math.sin(0.5 * b)
     return complex(math.expm1(a) * math.cos(b) - 2.0 * half * half, math.exp(a) * math.sin(b))
+
+
+def complex_power(exp: Body, log: Body) -> Body:
+    """A complex power by such an exponential and logarithm."""
+
+    def power(x: Any, y: Any) -> Any:
+        # Small integer powers by multiplication; 0 to a power with positive real part is 0.
+        one = x * 0 + 1
+        if y == 0:
+            return one
+        if x == 0:
+            return one * 0 if y.real > 0 else one * math.nan
+        n = np.int64(y.real) if abs(y.real) <= 100 else np.int64(0)
+        if n == 0 or y.imag != 0 or n != y.real:
+            return exp(y * log(x))
+        k, base, result = abs(n), x, one
+        while k > 0:
+            if k & 1:
+                result = result * base
+            base = base * base
+            k >>= 1
+        return result if n > 0 else one / result
+
+    return power
 
 
 SCALARS = (

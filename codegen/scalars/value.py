@@ -71,6 +71,13 @@ def cost_of(code: str) -> int:
     return max(1, sum(s.cost for s in called(code)))
 
 
+def check(code: str, who: str) -> None:
+    """ValueError where the template of an operation calls a function that is not there."""
+    for name in _CALLED.findall(code):
+        if name not in SCALARS:
+            raise ValueError(f"the code of {who} calls {name!r}, which is no scalar function: add it to a family of codegen/scalars first")
+
+
 def outside(text: str) -> str:
     """The bodies from outside of this package that a kernel's text calls."""
     return "".join(_OUTSIDE[s.name] for s in called(text) if s.name in _OUTSIDE) if _OUTSIDE else ""

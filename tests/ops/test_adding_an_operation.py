@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.special
-from tracegrad.codegen.native import cache, scalar
-from tracegrad.codegen.scalars import SCALARS, Scalar, add, value
+from tracegrad.codegen import work
+from tracegrad.codegen.native import cache
+from tracegrad.codegen.scalars import SCALARS, Scalar, add, cost_of, value
 
 import tracegrad as tg
 from tests.cuda_plans import NEEDS_COMPILER
@@ -22,6 +23,7 @@ from tests.scratch_operation import CASE, SCALAR, log_expit, log_expit_op
 from tracegrad.faces.ufuncs import KNOWN
 from tracegrad.ir.parser import parse_graph
 from tracegrad.ir.verify import verify
+from tracegrad.ops.pointwise import pointwise
 from tracegrad.registry import OPS_BY_NAME
 
 X = np.array([[-2.0, 0.0, 0.5], [1.0, -700.0, 30.0]])
@@ -31,12 +33,10 @@ SLOPE = scipy.special.expit(-X)
 @pytest.fixture(scope="module", autouse=True)
 def added() -> Iterator[None]:
     """What stands in the package's own tables for an operation of its own."""
-    add(SCALAR)
     KNOWN[scipy.special.log_expit] = log_expit
     OPS_BY_NAME[log_expit_op.name] = log_expit_op
     yield
-    del SCALARS[SCALAR.name], value._OUTSIDE[SCALAR.name], KNOWN[scipy.special.log_expit], OPS_BY_NAME[log_expit_op.name]
-    scalar.MADE.pop(SCALAR.name, None)
+    del KNOWN[scipy.special.log_expit], OPS_BY_NAME[log_expit_op.name]
 
 
 @pytest.fixture(autouse=True)
@@ -123,10 +123,8 @@ def test_kernels_on_disk_are_known_by_its_body() -> None:
 def test_from_disk_in_another_process(tmp_path: Path) -> None:
     code = (
         "import numpy as np, tracegrad as tg\n"
-        "from tracegrad.codegen.scalars import add\n"
         "from tracegrad.codegen.native import cache\n"
-        "from tests.scratch_operation import SCALAR, log_expit\n"
-        "add(SCALAR)\n"
+        "from tests.scratch_operation import log_expit\n"
         "print(tg.jit(log_expit)(np.array([0.5]))[0], cache.COUNTERS.compiled, cache.COUNTERS.loaded)\n"
     )
     root = Path(__file__).parents[2]
@@ -135,6 +133,17 @@ def test_from_disk_in_another_process(tmp_path: Path) -> None:
     first, second = [run.stdout.split() for run in runs]
     assert first[0] == second[0]
     assert (first[1:], second[1:]) == (["1", "0"], ["0", "1"])
+
+
+def test_its_cost_is_that_of_the_function_it_calls() -> None:
+    assert log_expit_op.lowering.cost == SCALAR.cost == work._called("log_expit({x})") == cost_of("1 + log_expit({x})")
+    assert cost_of("sin({x}) * exp({x})") == SCALARS["sin"].cost + SCALARS["exp"].cost
+    assert (work._called("{x} + {y}"), work._called("{x} / {y}"), work._called("sqrt({x})"), work._called("exp({x})")) == (1, 4, 4, 20)
+
+
+def test_code_that_calls_what_is_not_there_is_refused() -> None:
+    with pytest.raises(ValueError, match="'log_exbit'"):
+        pointwise("misspelt", ("x",), numpy=np.exp, code="log_exbit({x})", partials=None)
 
 
 def test_two_functions_of_one_name_are_refused() -> None:

@@ -253,6 +253,8 @@ def elementwise(
     facts       those of `Op`
     """
 
+    if isinstance(code, str):
+        scalars.check(code, name)
     if cost is None:
         cost = scalars.cost_of(code) if isinstance(code, str) else 1
 
