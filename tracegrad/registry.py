@@ -7,7 +7,7 @@ from .custom import function as custom_function
 from .custom import rules as custom
 from .ir.op import Op
 from .ops import OPS
-from .transforms import taping
+from .transforms import loop_tape
 
 ALL_OPS: tuple[Op, ...] = (
     *OPS,
@@ -17,7 +17,7 @@ ALL_OPS: tuple[Op, ...] = (
     *branch.OPS,
     *sized.OPS,
     *repeat.OPS,
-    *taping.OPS,
+    *loop_tape.OPS,
     *custom.OPS,
     *custom_function.OPS,
 )

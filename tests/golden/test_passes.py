@@ -61,7 +61,7 @@ def test_rules(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 WITHOUT: dict[str, Any] = {
-    "settle": lambda graph: graph,
+    "inline_constants": lambda graph: graph,
     "trim": lambda graph: graph,
     "unstack": lambda graph: graph,
     "fuse": lambda graph, *others: graph,

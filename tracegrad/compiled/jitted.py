@@ -13,7 +13,7 @@ import numpy as np
 
 from ..autograd.grad_mode import set_grad_enabled
 from ..autograd.mode import MODE
-from ..control.call import call_op, settled
+from ..control.call import call_op, with_history
 from ..devices import IN_USE
 from ..ir.dispatch import PROFILES, SPECIAL, STATE, bind
 from ..ir.graph import Var
@@ -158,7 +158,7 @@ class Jitted(Shown):
         if any(isinstance(x, Boxed) for x in values) or STATE.traces:
             with set_grad_enabled(MODE.enabled and "live" in traced.history):
                 outs = bind(call_op, as_they_are(values, entry, changes), {"graph": entry.graph})
-            outs = [*map(settled, outs, traced.history), *outs[len(traced.history) :]]
+            outs = [*map(with_history, outs, traced.history), *outs[len(traced.history) :]]
             if not STATE.traces and not STATE.levels and not self.donated and traced.device is None:
                 self._remember(entry, spec, static, leaves, values)
         elif traced.device is not None:

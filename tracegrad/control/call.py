@@ -110,7 +110,7 @@ call_op = op(
 )
 
 
-def settled(x: Any, history: str) -> Any:
+def with_history(x: Any, history: str) -> Any:
     """A result that stands on the tape where the function's own would stand: nowhere, or where a sweep has been already."""
     if history == "live" or not isinstance(x, Boxed) or (not history and not x._requires_grad):
         return x

@@ -19,7 +19,7 @@ from ..autograd.grad_mode import set_grad_enabled
 from ..autograd.hooks import boxed
 from ..autograd.mode import MODE
 from ..autograd.rule_reads import ASK_THE_USER
-from ..control.call import settled
+from ..control.call import with_history
 from ..dtypes import is_differentiable
 from ..ir.dispatch import STATE, Value, bind
 from ..ir.graph import Graph
@@ -234,7 +234,7 @@ def apply_traced(cls: Any, args: Sequence[Any]) -> Any:
     count = len(traced.out_boxed)
     outs: list[Any] = list(rule.rest)
     for k, o in zip(rule.places, found, strict=False):
-        outs[k] = settled(o, "") if k in rule.left.constant else o
+        outs[k] = with_history(o, "") if k in rule.left.constant else o
     # What was written to and marked is a result, what was not stays what it was on the tape.
     new = dict(zip(traced.writes, found[count:], strict=False))
     for k, value in new.items():
@@ -245,7 +245,7 @@ def apply_traced(cls: Any, args: Sequence[Any]) -> Any:
         j = rule.written.get(k, -1)
         if j < 0:
             with set_grad_enabled(False):
-                box._write(settled(value, ""))
+                box._write(with_history(value, ""))
             continue
         if MODE.enabled and box._requires_grad and box._grad_fn is None:
             raise RuntimeError(LEAF)

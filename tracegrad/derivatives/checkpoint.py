@@ -11,7 +11,7 @@ from ..autograd.mode import MODE
 from ..autograd.rerun import rerun
 from ..compiled.effects import carry_out, set_flags, write_back
 from ..control.block import checkpointed
-from ..control.call import settled
+from ..control.call import with_history
 from ..ir.dispatch import STATE
 from ..tensor import Boxed
 from ..transforms.tracing import face_of, leaf_type, plain, standing_of, trace_function
@@ -84,7 +84,7 @@ def traced_again(function: Callable[..., Any], args: tuple[Any, ...], kwargs: di
     set_flags(changes)
     with set_grad_enabled(MODE.enabled and "live" in traced.history):
         outs = checkpointed(traced.graph, [*boxes, *traced.captures])
-    results = [*map(settled, outs, traced.history), *outs[len(traced.history) :]]
+    results = [*map(with_history, outs, traced.history), *outs[len(traced.history) :]]
     count = len(traced.out_boxed)
     for k, new in zip(traced.writes, results[count:], strict=False):
         write_back(boxes[k], new)

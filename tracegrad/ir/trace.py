@@ -78,8 +78,8 @@ class Trace:
         self.device: Any = STATE.traces[-1].device if STATE.traces else None
         """Where the graph will run, as far as what it was given tells; None stands for the CPU or not known."""
 
-    def settle(self, device: Any) -> None:
-        """The graph will run on this device; a RuntimeError where another one was settled before."""
+    def choose_device(self, device: Any) -> None:
+        """The graph will run on this device; a RuntimeError where another one was chosen before."""
         if self.device is not None and self.device != device:
             raise RuntimeError(
                 f"{user_line()}: a compiled function runs on one device, but {self.name} meets arrays on {self.device} and on {device}. Move them "
@@ -129,7 +129,7 @@ class Trace:
         if found is None:
             kind = data.type if isinstance(data, Var) else type_of(data)
             if isinstance(data, DeviceArray):
-                self.settle(data.device)
+                self.choose_device(data.device)
             elif not isinstance(data, (np.ndarray, Var)):
                 x = np.asarray(x)
             found = self.captures[key] = (Var(kind, getattr(data, "name", ""), self), (x, data))

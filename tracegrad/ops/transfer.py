@@ -49,8 +49,8 @@ def place_of(x: Any) -> Device:
     if type(data) is DeviceArray:
         return data.device
     if isinstance(data, Var) and data.trace is not None and data.trace.device is not None:
-        settled: Device = data.trace.device
-        return settled
+        chosen: Device = data.trace.device
+        return chosen
     return CPU
 
 
@@ -66,7 +66,7 @@ def transfer(x: Any, device: Any) -> Any:
     if STATE.traces:
         trace = STATE.traces[-1]
         if trace.device is None and to != CPU:
-            trace.settle(to)
+            trace.choose_device(to)
         if trace.device == to:
             # What is traced is there. A constant of the host goes there now, since loops are also run outside of what is compiled.
             held = x._data if isinstance(x, Value) else x

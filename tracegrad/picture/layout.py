@@ -160,10 +160,10 @@ def positions(rows: list[list[Box]], above: dict[Box, list[Box]], below: dict[Bo
                     continue
                 weights = [8.0 if box.kind == "way" and n.kind == "way" else 1.0 for n in near]
                 wanted.append((sum(w * n.x for w, n in zip(weights, near, strict=True)) / sum(weights), sum(weights)))
-            settle(row, wanted)
+            straighten(row, wanted)
 
 
-def settle(row: Sequence[Box], wanted: Sequence[tuple[float, float]]) -> None:
+def straighten(row: Sequence[Box], wanted: Sequence[tuple[float, float]]) -> None:
     """The positions nearest to the wanted ones (in the weighted square sense) in this order and without overlap."""
     offset = 0.0
     offsets: list[float] = []

@@ -23,14 +23,14 @@ from .algebra import (
     power_of_count,
     put_once,
 )
-from .collecting import collect
-from .joining import fuse
-from .loops import settle, trim, unstack
+from .collect_in_place import collect
+from .loop_fusion import fuse
+from .loop_parts import inline_constants, trim, unstack
+from .loop_tape import tape
 from .products import gather_factors, product_with_identity, small_product, sum_of_product
 from .streams import as_sum, streamed
+from .sum_behind_loop import sums_behind_loops
 from .symmetry import symmetric_sum
-from .taping import tape
-from .totals import totals
 
 
 def rewrite(graph: Graph, rule: Callable[[Rewriter, Node, tuple[Atom, ...]], Sequence[Atom] | None]) -> Graph:
@@ -361,7 +361,7 @@ def fuse_loops(graph: Graph, apart: bool = False, tapes: bool = True) -> Graph:
     """
     if not any(isinstance(node.op.lowering, lowering.Region) for node in graph.nodes):
         return graph
-    joined = trim(settle(fuse(trim(settle(unstack(graph))), plain, apart)))
+    joined = trim(inline_constants(fuse(trim(inline_constants(unstack(graph))), plain, apart)))
     return joined if apart or not tapes else tape(joined, lambda inside: fuse_loops(remove_dead(plain(inside))), plain)
 
 
@@ -390,8 +390,8 @@ PIPELINE: tuple[tuple[str, Callable[[Graph], Graph]], ...] = (
     ("dead code", remove_dead),
     ("loops", fuse_loops),  # while what they share is easy to see: before their bodies are rewritten
     ("regions", optimize_regions),  # when it is known which loops are left
-    ("collecting", collect),  # when it is seen where loops and branches put what they add up
-    ("totals", totals),  # last, when it is seen what their bodies do
+    ("collect in place", collect),  # when it is seen where loops and branches put what they add up
+    ("sums behind loops", sums_behind_loops),  # last, when it is seen what their bodies do
 )
 
 

@@ -98,7 +98,7 @@ def trace_function(
     """
     trace = Trace(name or getattr(function, "__name__", "function").replace("<lambda>", "lambda_"), sizes)
     if device is not None:
-        trace.settle(device)
+        trace.choose_device(device)
     standing = standing or [NOWHERE] * len(types)
     born = next_number()
     outer = [(t.watch, t.watch.mark()) for t in STATE.traces if t.watch is not None] if repeated else []

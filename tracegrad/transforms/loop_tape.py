@@ -16,7 +16,7 @@ from ..ir.evaluate import evaluate
 from ..ir.graph import Atom, Graph, Literal, Node, Var
 from ..ir.loops import Loop
 from ..ir.op import Types, op
-from .joining import COUNT, as_scan, in_order, joined
+from .loop_fusion import COUNT, as_scan, in_order, joined
 from .sizes import with_sizes
 
 LARGEST = 8192

@@ -30,19 +30,19 @@ def trim(graph: Graph) -> Graph:
 A = TypeVar("A")
 
 
-def settle(graph: Graph) -> Graph:
+def inline_constants(graph: Graph) -> Graph:
     """Numbers that loops and branches are given stand in their bodies; carries that no step changes are constants."""
     same: dict[Atom, Atom] = {}
     nodes: list[Node] = []
     for node in graph.nodes:
         inputs = tuple([same.get(a, a) for a in node.inputs])
-        settled = Node(node.op, inputs, node.params, node.outputs, node.where, node.note)
+        inlined = Node(node.op, inputs, node.params, node.outputs, node.where, node.note)
         rule = node.op.lowering
         if is_loop(node):
-            settled = _settled_loop(Loop.of(settled), same) or settled
+            inlined = _inlined_loop(Loop.of(inlined), same) or inlined
         elif isinstance(rule, lowering.Region) and rule.kind in BODIES:
-            settled = _settled(settled, rule.kind)
-        nodes.append(settled)
+            inlined = _inlined(inlined, rule.kind)
+        nodes.append(inlined)
     return graph.replace(nodes=tuple(nodes), outputs=tuple([same.get(a, a) for a in graph.outputs]))
 
 
@@ -50,7 +50,7 @@ def _is_number(atom: Atom) -> bool:
     return isinstance(atom, Literal) and not isinstance(atom.value, integers.Integer)
 
 
-def _settled_loop(loop: Loop, same: dict[Atom, Atom]) -> Node | None:
+def _inlined_loop(loop: Loop, same: dict[Atom, Atom]) -> Node | None:
     """The loop without the constants that are numbers or others, the slices that are others, and the carries that stay; None where
     it has none. `same` learns what the last values of such carries are."""
     numbers, constants = parted(loop.constants, lambda c: _is_number(c.given))
@@ -100,7 +100,7 @@ BODIES = {"switch": "branches", "sized": "graph", "block": "graph"}
 """Which parameter of a region without steps holds its graphs."""
 
 
-def _settled(node: Node, kind: str) -> Node:
+def _inlined(node: Node, kind: str) -> Node:
     first = 0 if kind == "block" else 1
     operands = node.inputs[first:]
     twins = {k: operands.index(a) for k, a in enumerate(operands) if isinstance(a, Var) and operands.index(a) != k}
@@ -257,4 +257,4 @@ TRIMMED: dict[str, Callable[[Node, Sequence[bool]], Node]] = {
 }
 
 
-__all__ = ["TRIMMED", "settle", "trim", "unstack"]
+__all__ = ["TRIMMED", "inline_constants", "trim", "unstack"]

@@ -17,7 +17,7 @@ from ..ops.arithmetic import add_op, mul_op, neg_op
 from ..ops.concatenation import concatenate_op
 from ..ops.shape import broadcast_to_op, embed_op, reshape_op, slice_op, sum_op, transpose_op
 from ..types import Int
-from .loops import trim
+from .loop_parts import trim
 
 PLACED = (broadcast_to_op, embed_op, reshape_op)
 """Where a sum goes in the total."""
@@ -38,7 +38,7 @@ class _Term(NamedTuple):
         return self.elements.type, tuple([(n.op, sorted(n.params.items()), n.outputs[0].type) for n in self.steps])
 
 
-def totals(graph: Graph) -> Graph:
+def sums_behind_loops(graph: Graph) -> Graph:
     """The graph with such sums behind its loops."""
     nodes: list[Node] = []
     for node in graph.nodes:
@@ -154,4 +154,4 @@ def _is_sum(atom: Atom, made: dict[Var, Node]) -> bool:
     return node is not None and (node.op is sum_op or (node.op in (mul_op, neg_op, *PLACED) and any(_is_sum(a, made) for a in node.inputs)))
 
 
-__all__ = ["totals"]
+__all__ = ["sums_behind_loops"]
