@@ -142,3 +142,55 @@ def test_second_derivatives_with_a_rule_that_reads(kind: str, wrap: Any) -> None
         return np.sum(tg.grad(lambda x: np.sum(first(x) ** 2))(X))
 
     np.testing.assert_allclose(wrap(tg.grad(g))(B), tg.grad(expected)(B), rtol=1e-12)
+
+
+# --- how often ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", ["grad", "value_and_grad", "vjp", "jacrev"])
+@pytest.mark.parametrize("reads", [False, True])
+def test_rules_and_hooks_are_called_once(way: str, reads: bool) -> None:
+    """As often as torch calls them, whether a rule reads something tracked or not; what is on both sides of it is right."""
+    calls = {"rule": 0, "hook": 0, "before": 0}
+    w = tg.tensor([2.0, 3.0], requires_grad=True)
+
+    class Scaled(tg.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            calls["rule"] += 1
+            return g * ctx.saved_tensors[0] * (w if reads else 2.0)
+
+    def counted(name: str, value: Any) -> Any:
+        value.register_hook(lambda g: calls.update({name: calls[name] + 1}))
+        return value
+
+    def f(x: Any) -> Any:
+        inner = counted("before", x.sin() * 1.0)
+        y = counted("hook", Scaled.apply(inner))
+        return (y * y * inner + inner).sum()
+
+    ways: dict[str, Callable[[Any], Any]] = {
+        "grad": tg.grad(f),
+        "value_and_grad": lambda x: tg.value_and_grad(f)(x)[1],
+        "vjp": lambda x: tg.vjp(f, x)[1](tg.tensor(1.0))[0],
+        "jacrev": tg.jacrev(f),
+    }
+    x = np.array([0.3, 0.7])
+    found = ways[way](tg.tensor(x))
+    if way != "jacrev":
+        assert calls == {"rule": 1, "hook": 1, "before": 1}
+
+    def exact(w: Any) -> Any:
+        s = np.sin(x)
+        return (2 * s**3 * s * (w if reads else 2.0) + s**4 + 1) * np.cos(x)
+
+    np.testing.assert_allclose(found.detach().numpy(), exact(w.detach().numpy()), rtol=1e-12)
+    assert found.requires_grad is reads
+    if reads:
+        by_w = tg.autograd.grad(found.sum(), w)[0]
+        np.testing.assert_allclose(by_w.numpy(), 2 * np.sin(x) ** 4 * np.cos(x), rtol=1e-12)

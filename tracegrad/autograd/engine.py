@@ -20,6 +20,7 @@ from .grad_mode import set_grad_enabled
 from .hooks import run_posthooks, run_prehooks, run_tensor_hooks
 from .mode import MODE, RECORDING, RECORDS
 from .pulled import pull_of
+from .rule_reads import READS
 from .saved import BOX, FREED, unpack, unpack_result
 from .tape import AccumulateGrad, Edge, End, Node, Producer
 
@@ -70,15 +71,17 @@ def sweep(
     retain_graph: bool = False,
     accumulate: bool = False,
     whole: bool = False,
+    follow: bool = False,
 ) -> dict[Place, Any]:
     """Cotangents of the targets, given cotangents of the roots. With `accumulate` the leaves among the targets (with None: all
     leaves reached) add theirs to `.grad` when it is complete. `whole` tells that the targets are all the leaves that the roots depend on.
+    With `follow` the sweep records from where a rule of the user's has read something tracked (rule_reads.py).
 
     Visits nodes in the reverse of their creation order, which is a topological order, with a heap instead of recursion.
     """
     outer = RUNNING.task
     if outer is not None and outer.depth % IN_ONE_THREAD == 0 and not STATE.traces and not RUNNING.fresh:
-        return elsewhere(partial(_inside, outer, roots, targets, create_graph, retain_graph, accumulate, whole), outer.depth)
+        return elsewhere(partial(_inside, outer, roots, targets, create_graph, retain_graph, accumulate, whole, follow), outer.depth)
     needed = None if whole or targets is None else _needed(roots, targets)
     # What has received cotangents by its number, and a heap whose first entry is minus the latest of them.
     pending: dict[int, tuple[End, dict[int, Any]]] = {}
@@ -155,6 +158,9 @@ def sweep(
                 gradients = pull(node, slots[0], needed)
             else:
                 gradients = apply(node, slots, needed, create_graph, trace is not None)
+                if follow and READS.tracked:
+                    # What comes from here depends on that; what came before does not.
+                    create_graph, quick, follow, MODE.enabled = True, False, False, True
             if hooks is not None and hooks.post:
                 gradients = run_posthooks(hooks, gradients, count_of(node), slots)
             if not retain_graph:
@@ -360,12 +366,13 @@ def gradient(
     create_graph: bool = False,
     retain_graph: bool | None = None,
     whole: bool = False,
+    follow: bool = False,
 ) -> list[Any]:
-    """Vector-Jacobian product on the tape; None for an input that the outputs do not depend on. `whole` as for `sweep`."""
+    """Vector-Jacobian product on the tape; None for an input that the outputs do not depend on. `whole` and `follow` as for `sweep`."""
     roots = [(o._end(), ct) for o, ct in zip(outputs, cotangents, strict=True) if isinstance(o, Value) and o._requires_grad]  # type: ignore[attr-defined]
     targets = [place(x._end()) for x in inputs]
     with span(f"{STATE.traces[-1].name}: derive") if PROFILES and STATE.traces else OFF:
-        found = sweep(roots, targets, create_graph, create_graph if retain_graph is None else retain_graph, whole=whole)
+        found = sweep(roots, targets, create_graph, create_graph if retain_graph is None else retain_graph, whole=whole, follow=follow)
     return [found.get(target) for target in targets]
 
 

@@ -1,7 +1,7 @@
 """Whether a rule of the user's reads something tracked that its operation was not given.
 
 The value of such an operation does not depend on it, so the tape does not lead there, and only its derivative does. A transform that
-meets such an operation asks while it sweeps, and sweeps once more, recording, where a rule did.
+meets such an operation asks while it sweeps, and the sweep goes on recording where a rule did: each rule and each hook is called once.
 """
 
 from __future__ import annotations
@@ -50,10 +50,8 @@ def by_rule(run: Callable[[], list[Any]]) -> list[Any]:
             found = run()
     finally:
         READS.asked = True
-    for k, g in enumerate(found):
-        if isinstance(g, Value) and g._requires_grad:  # type: ignore[attr-defined]
-            READS.tracked, found[k] = True, g._untracked()  # type: ignore[attr-defined]
+    READS.tracked = READS.tracked or any(isinstance(g, Value) and g._requires_grad for g in found)  # type: ignore[attr-defined]
     return found
 
 
-__all__ = ["ASK_THE_USER", "asking", "by_rule"]
+__all__ = ["ASK_THE_USER", "READS", "asking", "by_rule"]

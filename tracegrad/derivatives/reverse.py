@@ -184,10 +184,8 @@ def _swept(outs: Sequence[Any], leaves: Sequence[Any], cts: Sequence[Any], reach
     """The gradient, differentiable where it depends on something tracked."""
     if reach.keep or not reach.rules:
         return gradient(outs, leaves, cts, create_graph=reach.keep, retain_graph=reach.keep or retain, whole=reach.whole)
-    with asking() as reads:
-        found = gradient(outs, leaves, cts, retain_graph=True)
-        again = reads.tracked
-    return gradient(outs, leaves, cts, create_graph=True) if again else found
+    with asking():
+        return gradient(outs, leaves, cts, retain_graph=True, follow=True)
 
 
 def _own(g: Any, leaf: Boxed) -> Any:
