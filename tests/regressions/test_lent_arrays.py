@@ -160,6 +160,32 @@ def test_one_copy_serves_all_uses() -> None:
     assert id(b) not in lent._COPIES
 
 
+LAYOUTS: dict[str, Callable[[Any], Any]] = {
+    "every other": lambda b: b[::2],
+    "reversed": lambda b: b[::-1],
+    "columns": lambda b: b.reshape(-1, 8)[:, 1:6],
+    "crosswise": lambda b: b.reshape(-1, 8)[:, 1:6].T,
+    "repeated": lambda b: np.broadcast_to(b.reshape(-1, 8)[:, 3:], (2, b.size // 8, 5)),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128, np.int8])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_one_copy_serves_all_uses_of_an_array_with_gaps(layout: str, dtype: Any) -> None:
+    base = (np.arange(8 * SMALL) % 7).astype(dtype)
+    b = LAYOUTS[layout](base)
+    kept = lent.lend(b)[1]
+    assert lent.lend(b)[1] is kept
+    assert lent.lend(b)[1] is kept
+    before = b.copy()
+    base[base.size // 2 + 3 :: 8] += 1
+    base[base.size // 2 + 4 :: 8] += 1
+    now = lent.lend(b)[1]
+    assert now is not kept
+    np.testing.assert_array_equal(kept, before)
+    np.testing.assert_array_equal(now, b)
+
+
 def test_arrays_too_large_to_copy_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lent, "COPIED", SMALL)
     b = np.ones((SMALL // 8, 3))

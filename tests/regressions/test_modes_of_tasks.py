@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import tracegrad as tg
-from tracegrad.autograd.mode import OFF
 from tracegrad.ir.dispatch import STATE
 
 MODES: dict[str, Any] = {
@@ -21,14 +18,7 @@ MODES: dict[str, Any] = {
 }
 
 
-@pytest.fixture(autouse=True)
-def nobody_stays_off() -> Iterator[None]:
-    """Contexts that record nothing end with the test (those of earlier tests may live in a traceback that somebody keeps)."""
-    gc.collect()
-    before = set(OFF)
-    yield
-    gc.collect()
-    assert before >= OFF
+pytestmark = pytest.mark.usefixtures("nobody_stays_off")
 
 
 @pytest.mark.parametrize("mode", MODES)

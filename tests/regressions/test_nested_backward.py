@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,18 +10,9 @@ import pytest
 
 import tracegrad as tg
 from tracegrad.autograd import deep
-from tracegrad.autograd.mode import OFF
 from tracegrad.ir.dispatch import SPECIAL, STATE
 
-
-@pytest.fixture(autouse=True)
-def nobody_stays_off() -> Iterator[None]:
-    """Contexts that record nothing end with the test (those of earlier tests may live in a traceback that somebody keeps)."""
-    gc.collect()
-    before = set(OFF)
-    yield
-    gc.collect()
-    assert before >= OFF
+pytestmark = pytest.mark.usefixtures("nobody_stays_off")
 
 
 class Again(tg.autograd.Function):
