@@ -4,7 +4,7 @@ then two names are one memory.
 A view (`Buffer.of`, `Allocate.of`) shows an owner, which is no view, and is only read: who
 writes, writes to the owner. Whether two accesses may meet is therefore a question about owners.
 Where they meet is known only where both go by the owner's name; a view lies crosswise in its
-owner, or its elements would go by that name too (`schedule/memory.py: seen_through`).
+owner, or its elements would go by that name too (`schedule/passes/memory.py: resolve_views`).
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tracegrad as tg
-from tracegrad.schedule.pipeline import PIPELINE
+from tracegrad.schedule.passes.pipeline import PIPELINE
 
 X = np.linspace(0.1, 1.0, 6).reshape(2, 3)
 AROUND = np.array([1.0, 2.0, 3.0])

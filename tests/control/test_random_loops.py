@@ -23,7 +23,9 @@ from tracegrad.ir.graph import Graph
 from tracegrad.ir.parser import parse_graph
 from tracegrad.ir.verify import verify
 from tracegrad.registry import OPS_BY_NAME
-from tracegrad.schedule import build, fission, lanes
+from tracegrad.schedule import build
+from tracegrad.schedule import two_step_reductions as fission
+from tracegrad.schedule.passes import batch_blocks as lanes
 from tracegrad.transforms.rewrite import optimize
 
 WRT = (0, 1, 2)

@@ -250,7 +250,7 @@ def test_what_was_compiled() -> None:
     source = f.source(a)
     stages = [stage.name for stage in f.programs(a)]
     assert "tile" in stages
-    assert "join copies" not in stages  # which is for few threads with caches of their own
+    assert "fuse copies" not in stages  # which is for few threads with caches of their own
     for part in (
         "# The host:",
         "small_solve(",

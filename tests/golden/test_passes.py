@@ -9,7 +9,7 @@ import pytest
 
 from tests.golden.functions import GOLDEN
 from tests.golden.texts import texts_of
-from tracegrad.schedule import pipeline
+from tracegrad.schedule.passes import pipeline
 from tracegrad.transforms import rewrite
 
 

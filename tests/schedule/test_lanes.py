@@ -11,7 +11,8 @@ import pytest
 import tracegrad as tg
 from tests.unjitted import run_unjitted
 from tracegrad._codegen import kernel
-from tracegrad.schedule import build, fission, schedule
+from tracegrad.schedule import build, schedule
+from tracegrad.schedule import two_step_reductions as fission
 from tracegrad.transforms.rewrite import optimize
 
 RNG = np.random.default_rng(11)

@@ -14,7 +14,7 @@ from tracegrad._codegen import kernel
 from tracegrad.ir.evaluate import evaluate
 from tracegrad.schedule import schedule
 from tracegrad.schedule.bounds import at_most, nonnegative, reshape_index
-from tracegrad.schedule.memory import mentioned
+from tracegrad.schedule.passes.memory import mentioned
 from tracegrad.transforms.rewrite import optimize
 
 RNG = np.random.default_rng(0)

@@ -21,8 +21,10 @@ from tracegrad.codegen.owners import Owners
 from tests.kernel_runner import Runner
 from tests.random_kernels import F64, FLAG, inputs_of, random_program
 from tracegrad._codegen import inplace, integers, kernel, traversal, verify
-from tracegrad.schedule import abreast, lanes, pipeline, tiling
-from tracegrad.schedule.memory import plan
+from tracegrad.schedule.passes import batch_blocks as lanes
+from tracegrad.schedule.passes import lockstep as abreast
+from tracegrad.schedule.passes import pipeline, tiling
+from tracegrad.schedule.passes.memory import plan
 
 K, J, T = (integers.symbol(name) for name in "ijt")
 
@@ -326,10 +328,10 @@ def test_copies_join_where_each_place_is_its_own() -> None:
     """The pass still does what it is for."""
     own = columns(half(load("c", K, 1), load("x", K, 0)), half(load("c", K, 0), load("x", K, 1)))
     both = by_hand(START, loop("t", 3, own, COPY, order=True), END)
-    (_, steps, _) = shown(both, "join copies").phases[0].body
+    (_, steps, _) = shown(both, "fuse copies").phases[0].body
     assert isinstance(steps, kernel.Loop)
     assert len(steps.body) == 1
-    (_, steps, _) = shown(by_hand(START, loop("t", 3, ROLLED, COPY, order=True), END), "join copies").phases[0].body
+    (_, steps, _) = shown(by_hand(START, loop("t", 3, ROLLED, COPY, order=True), END), "fuse copies").phases[0].body
     assert isinstance(steps, kernel.Loop)
     assert len(steps.body) == 2
 
@@ -352,7 +354,7 @@ def test_at_random(tiny: None, request: pytest.FixtureRequest) -> None:
         for name in (
             "resolve views",
             "pack",
-            "join copies",
+            "fuse copies",
             "prune",
             "blocks of lanes",
             "registers",

@@ -13,13 +13,13 @@ from ..transforms.sizes import counted, told_apart
 from ..types import SIZES, ArrayType, Int, Shape
 from .analysis import Analysis
 from .bounds import Facts
-from .fission import NOTHING, Own, by_lane, in_blocks, in_turn
 from .indices import is_one
 from .lower import Emitter, Storage
 from .names import Names, templates
 from .nests import Nests
-from .pipeline import Draft, run_pipeline
+from .passes.pipeline import Draft, run_pipeline
 from .tasks import Task, bundles, loops, map_task, parts, probe_task, reduce_task, stages
+from .two_step_reductions import NOTHING, Own, by_lane, in_blocks, in_turn
 from .whole import Whole
 
 BLOCK = 8192

@@ -17,7 +17,7 @@ from .indices import aligned, is_one
 from .lower import BOOL, INTP, Emitter, Storage, converted, is_small
 from .names import comment_of, place_of
 from .nests import Nests
-from .packing import is_narrow
+from .passes.transpose_short_axes import is_narrow
 from .small_matrices import is_small_matrix, write_out
 from .taped import taped
 from .tasks import Task, bundles, loops

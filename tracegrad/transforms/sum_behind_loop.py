@@ -1,7 +1,7 @@
 """Sums over the lanes of a batch that a loop adds up step by step are taken once, behind it.
 
 The gradient by parameters that all items of a batch share is such a total: each step of the adjoint sums over the items and adds to a carry. With a total
-per item in its place no step needs more than its own lane, so that blocks of lanes go through all steps by themselves (schedule/lanes.py).
+per item in its place no step needs more than its own lane, so that blocks of lanes go through all steps by themselves (schedule/passes/batch_blocks.py).
 """
 
 from __future__ import annotations

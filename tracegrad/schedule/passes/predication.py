@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from .._codegen import integers, kernel, traversal
-from ..types import Int
-from .lower import BOOL, INTP
+from ..._codegen import integers, kernel, traversal
+from ...types import Int
+from ..lower import BOOL, INTP
 from .memory import mentions
 
 FALSE = kernel.Literal(False, BOOL)

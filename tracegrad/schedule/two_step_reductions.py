@@ -1,4 +1,4 @@
-"""What stands between two loops over the lanes of a batch, written so that blocks of lanes can go through both (lanes.py).
+"""What stands between two loops over the lanes of a batch, written so that blocks of lanes can go through both (passes/batch_blocks.py).
 
 The value of a loss stands between the loop that goes forth and the one that goes back. One pass over all lanes would part the two, and all that the
 way back reads would be kept. So a reduction that no loop reads is made in two steps: over what each lane has, which is the lane's own business, and
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from .._codegen import kernel, lowering
 from ..ir.graph import Atom, Graph, Node, Var
 from ..types import ArrayType, Int
-from .lanes import FEWEST
+from .passes.batch_blocks import FEWEST
 from .tasks import Task
 
 LOOPS = (lowering.SCAN, lowering.WHILE, lowering.SIZED, lowering.TAPED)

@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .._codegen import kernel, owners, traversal
-from .lower import is_small
+from ..._codegen import kernel, owners, traversal
+from ..lower import is_small
 from .memory import mentioned
 
 Places: TypeAlias = Mapping[str, Mapping[tuple[Any, ...], str]]

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from .._codegen import integers, kernel, owners, traversal
-from ..types import Shape
+from ..._codegen import integers, kernel, owners, traversal
+from ...types import Shape
 from .memory import mentioned
 
 WIDEST = 8
@@ -20,7 +20,7 @@ REUSED = 16
 """An input is copied where it is read at least this many times."""
 
 
-def pack(phases: list[kernel.Phase], buffers: dict[str, kernel.Buffer], fresh: Callable[[str], str]) -> list[kernel.Phase]:
+def transpose_short_axes(phases: list[kernel.Phase], buffers: dict[str, kernel.Buffer], fresh: Callable[[str], str]) -> list[kernel.Phase]:
     """The phases with such buffers transposed; changes and adds to `buffers`."""
     fixed = _fixed(phases, buffers)
     across = [_across(p, buffers) - fixed for p in phases]

@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import product
 from typing import Any, TypeAlias
 
-from .._codegen import integers, kernel, owners, traversal
+from ..._codegen import integers, kernel, owners, traversal
 
 UNROLLED = 8
 """Inner loops of so many passes are written out."""
@@ -20,7 +20,7 @@ UNROLLED = 8
 Buffers: TypeAlias = Mapping[str, kernel.Buffer]
 
 
-def join(phases: Sequence[kernel.Phase], buffers: Buffers) -> list[kernel.Phase]:
+def fuse_copies(phases: Sequence[kernel.Phase], buffers: Buffers) -> list[kernel.Phase]:
     """The phases with such loops joined."""
     return [replace(p, body=_joined(p.body, buffers)) for p in phases]
 
@@ -131,4 +131,4 @@ def _copies(loop: kernel.Loop, here: Any) -> list[kernel.Store] | None:
     return found if all(isinstance(v, kernel.Load) for v in loaded.values()) else None
 
 
-__all__ = ["join"]
+__all__ = ["fuse_copies"]

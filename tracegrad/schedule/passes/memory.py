@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from .._codegen import integers, kernel, owners, traversal
-from ..types import Int
-from .bounds import Ranges, at_most, divides, reshape_index
+from ..._codegen import integers, kernel, owners, traversal
+from ...types import Int
+from ..bounds import Ranges, at_most, divides, reshape_index
 
 ALIGNMENT = 64
 
@@ -80,7 +80,7 @@ def prune(phases: list[kernel.Phase], buffers: dict[str, kernel.Buffer]) -> list
         phases = changed
 
 
-def seen_through(phases: Iterable[kernel.Phase], buffers: dict[str, kernel.Buffer], sizes: Iterable[str] = ()) -> list[kernel.Phase]:
+def resolve_views(phases: Iterable[kernel.Phase], buffers: dict[str, kernel.Buffer], sizes: Iterable[str] = ()) -> list[kernel.Phase]:
     """The phases with elements that a view shows as those of its owner, where no division is needed to say which.
 
     Passes then see that they are the same memory at the same place, and elements at known places may live in registers.

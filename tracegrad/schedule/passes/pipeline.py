@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from .._codegen import kernel, owners, verify
-from ..ir.verify import EVERY_PASS
-from .joining import join
-from .lanes import lanes
-from .memory import mentioned, plan, prune, seen_through
-from .packing import pack
+from ..._codegen import kernel, owners, verify
+from ...ir.verify import EVERY_PASS
+from .batch_blocks import batch_blocks
+from .fuse_copies import fuse_copies
+from .memory import mentioned, plan, prune, resolve_views
 from .registers import promote
 from .tiling import tile
+from .transpose_short_axes import transpose_short_axes
 
 
 @dataclass
@@ -38,17 +38,17 @@ class Draft:
 PIPELINE: tuple[tuple[str, Callable[[Draft], list[kernel.Phase]]], ...] = (
     (
         "resolve views",
-        lambda d: seen_through(d.phases, d.buffers, [name for name, _ in d.program.sizes]),
+        lambda d: resolve_views(d.phases, d.buffers, [name for name, _ in d.program.sizes]),
     ),  # first, so that later passes see who meets in memory
-    ("pack", lambda d: pack(d.phases, d.buffers, d.fresh)),  # narrow arrays that long loops cross
-    ("join copies", lambda d: join(d.phases, d.buffers)),  # before blocks are cut, which take whole loops
+    ("transpose short axes", lambda d: transpose_short_axes(d.phases, d.buffers, d.fresh)),  # narrow arrays that long loops cross
+    ("fuse copies", lambda d: fuse_copies(d.phases, d.buffers)),  # before blocks are cut, which take whole loops
     ("prune", lambda d: prune(d.phases, d.buffers)),
-    ("blocks of lanes", lambda d: lanes(d.phases, d.buffers, d.fresh)),
+    ("batch blocks", lambda d: batch_blocks(d.phases, d.buffers, d.fresh)),
     ("prune", lambda d: prune(d.phases, d.buffers)),
     ("registers", lambda d: promote(d.phases, d.buffers, d.fresh)),  # when it is known which small arrays are left
     ("tile", lambda d: tile(d.phases, d.fresh)),  # last: it cuts loops that other passes read
 )
-HOST_ONLY = frozenset({"join copies", "blocks of lanes"})
+HOST_ONLY = frozenset({"fuse copies", "batch blocks"})
 """What is for few threads with caches of their own."""
 
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from .._codegen import integers, kernel, traversal
-from ..types import Int
+from ..._codegen import integers, kernel, traversal
+from ...types import Int
 
 TILE = 32
 LONGEST_PROLOGUE = 4

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .._codegen import integers, kernel, owners, traversal, work
-from ..types import Int
-from .abreast import WIDTH as SIDE_BY_SIDE
-from .abreast import abreast, fits
+from ..._codegen import integers, kernel, owners, traversal, work
+from ...types import Int
+from .lockstep import WIDTH as LOCKSTEP
+from .lockstep import fits, in_lockstep
 from .memory import mentioned, read_by
 from .registers import small
 
@@ -135,7 +135,7 @@ def extents(s: kernel.Statement) -> Iterator[Int]:
                 yield from extents(inner)
 
 
-def lanes(phases: Sequence[kernel.Phase], buffers: dict[str, kernel.Buffer], fresh: Callable[[str], str]) -> list[kernel.Phase]:
+def batch_blocks(phases: Sequence[kernel.Phase], buffers: dict[str, kernel.Buffer], fresh: Callable[[str], str]) -> list[kernel.Phase]:
     """The phases with such loops as parallel phases over blocks of lanes; changes and adds to `buffers`."""
     if not any(_is_seed(s) for p in phases if p.kind == "serial" for s in p.body):
         return list(phases)
@@ -293,8 +293,8 @@ class _Cut:
         items = [s for s in inner if s.own is not None and any(isinstance(t, (kernel.Loop, kernel.While, kernel.Call)) for t in s.body)]
         if items:
             # Of few items one or two blocks would be mostly empty.
-            few = isinstance(extent, int) and extent < 2 * SIDE_BY_SIDE
-            return SIDE_BY_SIDE if not few and all(fits(s, extent, self.buffers) for s in items) else ITEMS
+            few = isinstance(extent, int) and extent < 2 * LOCKSTEP
+            return LOCKSTEP if not few and all(fits(s, extent, self.buffers) for s in items) else ITEMS
         each = sum(self.kept(first, end, extent).values())
         lanes = BLOCK
         while lanes > FEWEST and lanes * each > CACHE:
@@ -348,8 +348,8 @@ class _Cut:
         """The statements of a block, those over its items for all of them at once where that fits; changes and adds to what is allocated."""
         result: list[kernel.Statement] = []
         for s in body:
-            items = width == SIDE_BY_SIDE and isinstance(s, kernel.Loop) and s.own is not None and s.lo == lo
-            found = abreast(s, extent, self.buffers, self.fresh, width) if items else None  # type: ignore[arg-type]
+            items = width == LOCKSTEP and isinstance(s, kernel.Loop) and s.own is not None and s.lo == lo
+            found = in_lockstep(s, extent, self.buffers, self.fresh, width) if items else None  # type: ignore[arg-type]
             if found is None:
                 result.append(traversal.with_bodies(s, lambda inner: self.side_by_side(inner, lo, extent, width, allocated)))
             else:
@@ -407,4 +407,4 @@ def _blocked(s: kernel.Statement, extent: Int, lo: Int, hi: Int, narrow: Mapping
     return moved
 
 
-__all__ = ["lanes"]
+__all__ = ["batch_blocks"]

@@ -1,7 +1,7 @@
 """Items side by side: loops that each item of a batch ends for itself, a register full of items at a time.
 
 A batch of iterative solutions is a loop over items around loops whose number of passes only the item knows. One item after the other leaves the
-processor waiting, since each step needs the result of the one before. Here those loops go outside (`rounds.py`): a pass is one for all items of a
+processor waiting, since each step needs the result of the one before. Here those loops go outside (`predication.py`): a pass is one for all items of a
 block that still go on, in vector instructions, and what it would change of the others stays as it was. Each item does what it would have done by
 itself, in the same order, so its bits are the same; what is computed besides is thrown away.
 """
@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from .._codegen import integers, kernel, owners, traversal
-from ..types import Int
-from .lower import BOOL, COMBINING, INTP, converted
+from ..._codegen import integers, kernel, owners, traversal
+from ...types import Int
+from ..lower import BOOL, COMBINING, INTP, converted
 from .memory import mentioned
-from .rounds import FALSE, Part, Rounds, Run, Split, UnfitError, flag_at, names_in
+from .predication import FALSE, Part, Rounds, Run, Split, UnfitError, flag_at, names_in
 
 WIDTH = 32
 """The items of a block: some registers full, so that there is work while a step waits for the one before."""
@@ -27,7 +27,7 @@ MOST = 1024
 """The most bytes that an item may need for itself, besides what it keeps of each step."""
 
 
-def abreast(
+def in_lockstep(
     loop: kernel.Loop, extent: Int, buffers: dict[str, kernel.Buffer], fresh: Callable[[str], str], width: int = WIDTH
 ) -> tuple[tuple[kernel.Statement, ...], tuple[kernel.Allocate, ...]] | None:
     """A loop over at most `width` of `extent` items as loops whose passes are for all of them, and the memory that it needs; None where that does not fit.
@@ -47,7 +47,7 @@ def abreast(
 def fits(loop: kernel.Loop, extent: Int, buffers: Mapping[str, kernel.Buffer]) -> bool:
     """Whether the items of a loop can go side by side, and gain by it."""
     number = itertools.count()
-    return abreast(loop, extent, dict(buffers), lambda name: f"{name}'{next(number)}") is not None
+    return in_lockstep(loop, extent, dict(buffers), lambda name: f"{name}'{next(number)}") is not None
 
 
 def _check(loop: kernel.Loop, extent: Int, buffers: Mapping[str, kernel.Buffer], width: int) -> None:
@@ -455,4 +455,4 @@ def combined(old: kernel.Expression, value: kernel.Expression, combine: kernel.C
     return kernel.Apply(COMBINING[combine], (("x", old), ("y", value)), value.dtype)
 
 
-__all__ = ["WIDTH", "abreast", "fits"]
+__all__ = ["WIDTH", "fits", "in_lockstep"]
