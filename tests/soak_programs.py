@@ -12,12 +12,12 @@ import numpy as np
 from tracegrad.codegen.alone import COMPILING
 
 import tracegrad as tg
-from tracegrad.autograd.engine import RUNNING
-from tracegrad.autograd.mode import MODE
-from tracegrad.autograd.saved import SAVING
 from tracegrad.compiled import alone
 from tracegrad.compiled.effects import CHANGING
 from tracegrad.ir.dispatch import SPECIAL, STATE
+from tracegrad.tape.engine import RUNNING
+from tracegrad.tape.mode import MODE
+from tracegrad.tape.saved import SAVING
 from tracegrad.types import SIZES
 from tracegrad.utils.checkpoint import checkpoint
 

@@ -14,13 +14,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ._codegen import integers, locks
-from .autograd import saved
-from .autograd.hooks import FACE, TensorHooks
-from .autograd.interpret import interpret
-from .autograd.mode import MODE
-from .autograd.tape import AccumulateGrad, Edge, Node, Producer, filler, next_number, record
-from .autograd.versions import Versions
-from .autograd.written import BOX
 from .checks import describe
 from .devices import DeviceArray
 from .dtypes import is_differentiable
@@ -39,6 +32,13 @@ from .ir.op import Op
 from .ir.operands import ADVICE, STRANGE, plain_operand
 from .ir.trace import Trace, of_sizes, user_line
 from .ops.elementary import identity_op
+from .tape import saved
+from .tape.eager_text import BOX
+from .tape.hooks import FACE, TensorHooks
+from .tape.interpret import interpret
+from .tape.mode import MODE
+from .tape.tape import AccumulateGrad, Edge, Node, Producer, filler, next_number, record
+from .tape.versions import Versions
 from .types import ArrayType, type_of
 
 _fill_box = filler(BOX)

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from . import ops
-from .autograd.versions import born
 from .checks import REFUSED, explained_here
 from .config import default_dtype
 from .devices import CPU, exchange, resolve
@@ -20,6 +19,7 @@ from .faces.tensor_casts import own, sizes_of
 from .ir.dispatch import STATE, Value
 from .ir.operands import plain_array
 from .ops.transfer import place_of
+from .tape.versions import born
 from .tensor import Boxed, Tensor
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import tracegrad as tg
 from tracegrad.autograd import backward
-from tracegrad.autograd.tape import GradientEdge
+from tracegrad.tape.tape import GradientEdge
 
 CYCLE = "ignore:Using backward.. with create_graph=True:UserWarning"
 

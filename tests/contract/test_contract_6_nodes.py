@@ -12,7 +12,7 @@ import pytest
 
 import tracegrad as tg
 from tracegrad.autograd import graph
-from tracegrad.autograd.tape import AccumulateGrad
+from tracegrad.tape.tape import AccumulateGrad
 
 SECOND_TIME = "Trying to backward through the graph a second time"
 

@@ -12,9 +12,9 @@ import scipy.special as special
 
 from tracegrad import ops
 from tracegrad import tensors as tg
-from tracegrad.autograd.engine import gradient
 from tracegrad.errors import ConcretizationError, DTypeError, UnsupportedFunctionError
 from tracegrad.ir.trace import Trace
+from tracegrad.tape.engine import gradient
 from tracegrad.tensor import Array, Tensor, fresh_leaf
 from tracegrad.types import type_of
 

@@ -19,10 +19,10 @@ from tests.checks import as_tuple, floating
 from tests.ops.test_ops import CASES, rng_for
 from tracegrad.autograd import gradcheck, gradgradcheck
 from tracegrad.autograd.function import once_differentiable
-from tracegrad.autograd.hooks import boxed
 from tracegrad.control import call
 from tracegrad.ir.evaluate import evaluate
 from tracegrad.registry import ALL_OPS
+from tracegrad.tape.hooks import boxed
 
 ROWS = [case for case in CASES if case.order >= 2]
 PIECEWISE_CONSTANT = {"ceil", "floor", "floor_divide", "rint", "sign", "trunc", "half_turn"}

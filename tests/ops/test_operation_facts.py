@@ -140,7 +140,7 @@ def test_operations_on_integers_commute() -> None:
 # --- nobody asks for names ---------------------------------------------------------------------------------------------------------------
 
 BY_NAME = {
-    "tracegrad/autograd/names.py": "a dictionary from our words to torch's",
+    "tracegrad/tape/names.py": "a dictionary from our words to torch's",
 }
 
 
@@ -185,7 +185,7 @@ def test_nobody_asks_for_the_name_of_an_operation() -> None:
 
 
 def test_words_of_torch_are_those_of_operations() -> None:
-    from tracegrad.autograd import names
+    from tracegrad.tape import names
 
     x = tg.ones(2, 2, requires_grad=True)
     known = {op.name for op in ALL_OPS} | {x.unbind()[0].grad_fn.op.name, x.diagonal().grad_fn.op.name}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tracegrad.autograd.mode import OFF
+from tracegrad.tape.mode import OFF
 
 
 @pytest.fixture

@@ -23,9 +23,9 @@ from tracegrad.codegen.native.cache_entry import Entry
 
 import tracegrad as tg
 from tests.soak_programs import clean, drawn
-from tracegrad.autograd import engine
 from tracegrad.compiled import alone
 from tracegrad.compiled import effects as arguments
+from tracegrad.tape import engine
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timers that send signals"),

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import tracegrad as tg
-from tracegrad.autograd import lent
 from tracegrad.ir.contents import SMALL, digest
+from tracegrad.tape import lent
 from tracegrad.utils.checkpoint import checkpoint
 
 WRAP: dict[str, Callable[[Any], Any]] = {"eager": lambda f: f, "jit": tg.jit}

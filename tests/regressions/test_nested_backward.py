@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import tracegrad as tg
-from tracegrad.autograd import deep
 from tracegrad.ir.dispatch import SPECIAL, STATE
+from tracegrad.tape import deep
 
 pytestmark = pytest.mark.usefixtures("nobody_stays_off")
 

@@ -16,7 +16,8 @@ import pytest
 
 import tracegrad as tg
 from tracegrad import autograd
-from tracegrad.autograd import engine, graph
+from tracegrad.autograd import graph
+from tracegrad.tape import engine
 
 
 def leaf(*values: float) -> Any:

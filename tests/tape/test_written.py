@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import tracegrad as tg
-from tracegrad.autograd.interpret import interpret
-from tracegrad.autograd.written import BOX, fits, write_out
 from tracegrad.ir.dispatch import STATE, Value
 from tracegrad.ir.op import Op
 from tracegrad.ops import OPS
+from tracegrad.tape.eager_text import BOX, fits, write_out
+from tracegrad.tape.interpret import interpret
 
 FLOATS = np.array([0.25, 0.5, 0.75]), np.array([0.5, 0.125, 0.625]), np.array(0.75)
 

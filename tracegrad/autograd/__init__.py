@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .._codegen import alone
+from ..tape.names import SavedTensor
 from . import anomaly_mode as anomaly_mode
 from . import forward_ad as forward_ad
 from . import function as function
@@ -22,7 +23,6 @@ from .grad_mode import (
     set_grad_enabled,
 )
 from .gradcheck import gradcheck, gradgradcheck
-from .names import SavedTensor
 
 if TYPE_CHECKING:
     from . import functional as functional

@@ -18,7 +18,7 @@ import numpy as np
 from ..devices import to_host
 from ..ir.dispatch import STATE, Value
 from ..ir.trace import FOREIGN
-from .mode import OfTask
+from ..tape.mode import OfTask
 
 NOTICE = "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging."
 

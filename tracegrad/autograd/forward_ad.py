@@ -15,9 +15,9 @@ from .. import ops
 from ..dtypes import is_differentiable
 from ..ir.dispatch import STATE, Value
 from ..ir.levels import close_level, open_level
+from ..tape.hooks import FACE
+from ..tape.modes import MODES
 from ..types import same_shape
-from .hooks import FACE
-from .modes import MODES
 
 
 class _Open(threading.local):

@@ -18,9 +18,9 @@ from ..dtypes import is_differentiable
 from ..ir.dispatch import PROFILES, STATE, Value, bind
 from ..ir.op import elementwise, odd
 from ..ir.recording import OFF, span
-from .application import FunctionCtx, FunctionNode, applied, is_given, missing
+from ..tape.application import FunctionCtx, FunctionNode, applied, is_given, missing
+from ..tape.mode import MODE
 from .grad_mode import set_grad_enabled
-from .mode import MODE
 
 LEGACY = (
     "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with static forward "

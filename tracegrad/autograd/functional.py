@@ -16,12 +16,12 @@ from ..ir.levels import forward_level
 from ..ops import broadcast_to, convert, moveaxis, reshape, stack
 from ..ops.creation import eye
 from ..ops.transfer import place_of, transfer
+from ..tape.batched import over_rows
+from ..tape.engine import gradient
+from ..tape.hooks import boxed
+from ..tape.modes import restoring
 from ..tensor import Tensor, fresh_leaf, inside
-from .batched import over_rows
-from .engine import gradient
 from .grad_mode import enable_grad, set_grad_enabled
-from .hooks import boxed
-from .modes import restoring
 
 Function = Callable[..., Any]
 STRATEGIES = ("forward-mode", "reverse-mode")

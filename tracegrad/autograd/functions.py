@@ -16,14 +16,14 @@ from ..errors import ShapeError
 from ..ir.dispatch import SPECIAL, STATE, Value
 from ..ir.graph import Var
 from ..ops.transfer import place_of
+from ..tape.batched import over_rows
+from ..tape.eager_text import fresh
+from ..tape.engine import Place, like_of, place, receive, release, sweep
+from ..tape.hooks import FACE, boxed
+from ..tape.modes import restoring
+from ..tape.tape import AccumulateGrad, Edge, GradientEdge
 from ..types import same
-from .batched import over_rows
-from .engine import Place, like_of, place, receive, release, sweep
 from .grad_mode import set_grad_enabled
-from .hooks import FACE, boxed
-from .modes import restoring
-from .tape import AccumulateGrad, Edge, GradientEdge
-from .written import fresh
 
 CYCLE = (
     "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can cause a "

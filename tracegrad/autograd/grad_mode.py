@@ -14,7 +14,7 @@ import numpy as np
 
 from ..checks import describe
 from ..ir.dispatch import STATE
-from .mode import INFERENCE, MODE, RECORDING, RECORDS, not_recording
+from ..tape.mode import INFERENCE, MODE, RECORDING, RECORDS, not_recording
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -16,11 +16,11 @@ from ..devices import to_host
 from ..dtypes import is_differentiable
 from ..ir.levels import forward_level
 from ..ops.transfer import place_of, transfer
+from ..tape.batched import over_rows
+from ..tape.modes import restoring
 from ..tensor import Tensor
-from .batched import over_rows
 from .functions import grad
 from .grad_mode import enable_grad
-from .modes import restoring
 
 Function = Callable[..., Any]
 Matrix = np.ndarray[Any, Any]

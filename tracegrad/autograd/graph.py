@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from ..ir.dispatch import STATE, Value
-from .engine import RUNNING, Task
-from .hooks import RemovableHandle
-from .saved import allow_mutation_on_saved_tensors, disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
-from .tape import GradientEdge
-from .tape import Producer as Node
+from ..tape.engine import RUNNING, Task
+from ..tape.hooks import RemovableHandle
+from ..tape.saved import allow_mutation_on_saved_tensors, disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
+from ..tape.tape import GradientEdge
+from ..tape.tape import Producer as Node
 
 
 def get_gradient_edge(tensor: Any) -> GradientEdge:

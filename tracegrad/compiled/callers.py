@@ -14,8 +14,6 @@ from typing import Any
 import numpy as np
 
 from .._codegen import integers
-from ..autograd.mode import OFF, RECORDS
-from ..autograd.written import fresh
 from ..control.call import EXECUTE, spent
 from ..devices import IN_USE
 from ..ir.dispatch import SPECIAL, STATE
@@ -25,6 +23,8 @@ from ..runtime.memory import LARGE, POOL
 from ..runtime.threads import NO_PHASE
 from ..surroundings.captures import ATTRIBUTE, UNREADABLE, Content, Entry, Place, same
 from ..surroundings.stored import ITEM, Output
+from ..tape.eager_text import fresh
+from ..tape.mode import OFF, RECORDS
 from ..tensor import Boxed, Tensor
 from ..transforms.tracing import NOWHERE, Standing, Traced, device_of, hooks_of_leaf
 from ..tree import flatten, unflatten

@@ -10,13 +10,13 @@ import numpy as np
 from .._codegen import locks
 from ..autograd.functions import backward
 from ..autograd.grad_mode import set_grad_enabled
-from ..autograd.mode import MODE
-from ..autograd.saved import before_write
 from ..errors import TracegradError
 from ..ir.dispatch import STATE
 from ..ir.graph import Var
 from ..runtime.memory import POOL
 from ..surroundings.captures import Entry
+from ..tape.mode import MODE
+from ..tape.saved import before_write
 from ..tensor import Boxed, Tensor
 from ..transforms.tracing import Change
 from ..tree import flatten, unflatten

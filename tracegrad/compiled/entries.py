@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.mode import MODE
 from ..devices import Device
 from ..errors import EscapedValueError
 from ..ir.graph import Literal
@@ -21,6 +20,7 @@ from ..surroundings.growth import Outgrown, bound_of, grown
 from ..surroundings.outside import check_drawn, states, watching
 from ..surroundings.state import Watch
 from ..surroundings.stored import Number
+from ..tape.mode import MODE
 from ..transforms.tracing import Standing, Traced, standing_of, trace_function
 from ..types import ArrayType, Sizes
 from .effects import check_found, undisturbed

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from ..autograd.grad_mode import set_grad_enabled
-from ..autograd.mode import MODE
 from ..control.call import call_op, with_history
 from ..devices import IN_USE
 from ..ir.dispatch import PROFILES, SPECIAL, STATE, bind
@@ -20,6 +19,7 @@ from ..ir.graph import Var
 from ..ir.recording import span
 from ..runtime.execute import executable_for
 from ..surroundings.captures import Entry
+from ..tape.mode import MODE
 from ..tensor import Boxed, Tensor
 from ..transforms.tracing import check_leaf, device_of, face_of, leaf_type, standing_of
 from ..tree import flatten, unflatten

@@ -15,8 +15,6 @@ import numpy as np
 
 from .._codegen import kernel, locks
 from ..autograd.grad_mode import set_grad_enabled
-from ..autograd.hooks import boxed
-from ..autograd.modes import restoring
 from ..control.call import call_op
 from ..devices import APPLY, CPU, Device, DeviceArray, from_host, later
 from ..devices.pool import pool_of
@@ -31,6 +29,8 @@ from ..runtime.execute import executable_for, failure, layout_of
 from ..runtime.on_device import CompiledOnDevice
 from ..runtime.plan import Memory, planned
 from ..schedule import schedule
+from ..tape.hooks import boxed
+from ..tape.modes import restoring
 from ..tensor import Array, Tensor
 from ..transforms.rewrite import optimize
 from ..transforms.tracing import device_of

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.interpret import results_of
-from ..autograd.tape import record
 from ..control.call import call_op, forward_of, staged_for
 from ..ir.dispatch import SPECIAL, STATE
 from ..runtime.execute import Compiled, executable_for
 from ..surroundings.captures import Entry
+from ..tape.interpret import results_of
+from ..tape.tape import record
 from ..tensor import Boxed, Tensor, unbox
 from ..transforms.tracing import standing_of
 from ..tree import unflatten

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.mode import MODE
-from ..autograd.tape import Node, Plan
 from ..devices import DeviceArray
 from ..dtypes import is_differentiable
 from ..errors import ShapeError
@@ -17,6 +15,8 @@ from ..ir.evaluate import evaluate
 from ..ir.graph import Graph, Var
 from ..ir.op import Rest, Types, op
 from ..ops.statistics import no_grad_op
+from ..tape.mode import MODE
+from ..tape.tape import Node, Plan
 from ..tensor import Array, Boxed, Tensor
 from ..transforms.derive import adjoint, batched, captures_of, joint, tangent
 from ..transforms.partition import partition

@@ -7,9 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..autograd.engine import zeros
-from ..autograd.mode import MODE
-from ..autograd.modes import restoring
 from ..dtypes import INT64, is_differentiable
 from ..errors import TracegradError
 from ..ir.dispatch import STATE, bind
@@ -18,6 +15,9 @@ from ..ir.graph import Graph
 from ..ir.op import Op
 from ..ir.trace import Trace, user_line
 from ..ops import broadcast_to, logical_or, moveaxis, positive
+from ..tape.engine import zeros
+from ..tape.mode import MODE
+from ..tape.modes import restoring
 from ..tensor import Array, Boxed, inside
 from ..transforms.derive import with_axis
 from ..transforms.tracing import Standing, check_leaf, face_of, leaf_type, trace_function

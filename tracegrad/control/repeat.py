@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 
 from .._codegen import integers, lowering
-from ..autograd.mode import MODE
-from ..autograd.rerun import rerun
 from ..dtypes import is_differentiable
 from ..errors import ShapeError
 from ..ir.dispatch import STATE, bind
@@ -21,6 +19,8 @@ from ..ir.loops import Parts
 from ..ir.op import Types, op
 from ..ir.trace import user_line
 from ..ops import add, convert, maximum, sub
+from ..tape.mode import MODE
+from ..tape.rerun import rerun
 from ..tensor import Boxed
 from ..transforms.derive import adjoint, batched, captures_of, tangent
 from ..transforms.tracing import leaf_type, plain

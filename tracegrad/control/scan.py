@@ -11,8 +11,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .._codegen import integers, lowering
-from ..autograd.mode import MODE
-from ..autograd.rerun import rerun
 from ..dtypes import INT64, is_differentiable
 from ..errors import ShapeError
 from ..ir.dispatch import STATE, bind
@@ -23,6 +21,8 @@ from ..ir.op import Types, op
 from ..ir.trace import user_line
 from ..ops import add, concatenate, convert, moveaxis, mul, slice_array, stack
 from ..ops.shape import reshape
+from ..tape.mode import MODE
+from ..tape.rerun import rerun
 from ..tensor import Boxed
 from ..transforms.derive import batched, captures_of, joint, tangent
 from ..transforms.partition import partition

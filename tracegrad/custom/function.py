@@ -13,17 +13,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..autograd.application import LEAF, FunctionCtx, Left, Use, among, check_dirty, is_given, run_forward
 from ..autograd.function import TRACED, once_op
 from ..autograd.grad_mode import set_grad_enabled
-from ..autograd.hooks import boxed
-from ..autograd.mode import MODE
-from ..autograd.rule_reads import ASK_THE_USER
 from ..control.call import with_history
 from ..dtypes import is_differentiable
 from ..ir.dispatch import STATE, Value, bind
 from ..ir.graph import Graph
 from ..ir.op import op
+from ..tape.application import LEAF, FunctionCtx, Left, Use, among, check_dirty, is_given, run_forward
+from ..tape.hooks import boxed
+from ..tape.mode import MODE
+from ..tape.rule_reads import ASK_THE_USER
 from ..tensor import Tensor
 from ..transforms.derive import batched
 from ..transforms.tracing import face_of, leaf_type, standing_of, trace_function

@@ -9,11 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.engine import gradient, zeros
 from ..autograd.grad_mode import enable_grad
-from ..autograd.leaves import end
-from ..autograd.modes import restoring
-from ..autograd.rule_reads import ASK_THE_USER, by_rule
 from ..checks import argument_numbers, describe
 from ..dtypes import is_differentiable
 from ..ir.dispatch import STATE, bind
@@ -24,6 +20,10 @@ from ..ir.trace import Trace
 from ..ops import convert
 from ..ops.reductions import sum as sum_of
 from ..ops.statistics import stop_gradient_op
+from ..tape.engine import gradient, zeros
+from ..tape.leaves import end
+from ..tape.modes import restoring
+from ..tape.rule_reads import ASK_THE_USER, by_rule
 from ..tensor import Array, Boxed, fresh_leaf, raw
 from ..transforms.derive import batched, with_axis
 from ..transforms.tracing import face_of, leaf_type, plain, trace_function

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 from ..autograd.grad_mode import set_grad_enabled
-from ..autograd.mode import MODE
-from ..autograd.rerun import rerun
 from ..compiled.effects import carry_out, set_flags, write_back
 from ..control.block import checkpointed
 from ..control.call import with_history
 from ..ir.dispatch import STATE
+from ..tape.mode import MODE
+from ..tape.rerun import rerun
 from ..tensor import Boxed
 from ..transforms.tracing import face_of, leaf_type, plain, standing_of, trace_function
 from ..tree import flatten, unflatten

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.modes import restoring
 from ..checks import pair_of
 from ..dtypes import is_differentiable
 from ..errors import DTypeError, ShapeError
@@ -17,6 +16,7 @@ from ..ir.graph import Var
 from ..ir.levels import forward_level
 from ..ir.trace import Trace, user_line
 from ..ops import convert
+from ..tape.modes import restoring
 from ..tensor import Array, Boxed, Tensor, inside
 from ..transforms.tracing import check_leaf, cut_history, history_of, plain
 from ..tree import flatten, map_leaves, unflatten

@@ -11,12 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..autograd.engine import gradient, zeros
 from ..autograd.grad_mode import enable_grad
-from ..autograd.hooks import boxed
-from ..autograd.leaves import end
-from ..autograd.rule_reads import ASK_THE_USER, asking
-from ..autograd.tape import AccumulateGrad, End, Node
 from ..checks import argument_numbers, pair_of
 from ..compiled.jitted import Jitted
 from ..devices import DeviceArray
@@ -27,6 +22,11 @@ from ..ir.trace import user_line
 from ..ops import conj, convert, moveaxis, reshape
 from ..ops.creation import eye
 from ..ops.transfer import place_of, transfer
+from ..tape.engine import gradient, zeros
+from ..tape.hooks import boxed
+from ..tape.leaves import end
+from ..tape.rule_reads import ASK_THE_USER, asking
+from ..tape.tape import AccumulateGrad, End, Node
 from ..tensor import Boxed, Tensor, fresh_leaf
 from ..transforms.tracing import check_leaf, plain
 from ..tree import flatten, map_leaves, unflatten

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.hooks import boxed
 from ..checks import describe
 from ..compiled.jitted import Jitted
 from ..errors import ShapeError
 from ..ir.dispatch import STATE
 from ..ir.evaluate import evaluate_batched
+from ..tape.hooks import boxed
 from ..tensor import Tensor
 from ..transforms.derive import with_axis
 from ..transforms.tracing import check_leaf, device_of, face_of, leaf_type, plain, standing_of, trace_function

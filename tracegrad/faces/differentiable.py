@@ -10,11 +10,6 @@ import numpy as np
 
 from .. import ops
 from ..autograd.functions import backward
-from ..autograd.hooks import RemovableHandle, add_hook, boxed, leaf_hooks, node_hooks, register_tensor_hook
-from ..autograd.mode import MODE
-from ..autograd.saved import before_write
-from ..autograd.versions import Aside, Uncounted
-from ..autograd.written import fresh
 from ..checks import REFUSED, explained_here
 from ..devices import IN_USE, DeviceArray, exchange
 from ..dtypes import is_differentiable, native
@@ -22,6 +17,11 @@ from ..ir.dispatch import SPECIAL, STATE, Value, bind
 from ..ir.graph import Var
 from ..ops.statistics import stop_gradient_op
 from ..ops.transfer import place_of, transfer
+from ..tape.eager_text import fresh
+from ..tape.hooks import RemovableHandle, add_hook, boxed, leaf_hooks, node_hooks, register_tensor_hook
+from ..tape.mode import MODE
+from ..tape.saved import before_write
+from ..tape.versions import Aside, Uncounted
 from ..types import normalize_axis, same_shape
 
 NOT_A_LEAF = (

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..autograd.mode import MODE
 from ..checks import REFUSED, explained
 from ..errors import ConcretizationError
 from ..ir.dispatch import Value
 from ..ir.graph import Var
 from ..ir.operands import PLAIN
 from ..ir.trace import is_left_over, left_over, user_line
+from ..tape.mode import MODE
 from .lookup import boxes_in, counterpart_of, shown, store_exactly, unsupported
 from .numpy_functions import FUNCTIONS
 from .operators import operand

@@ -9,7 +9,6 @@ import numpy as np
 
 from .. import ops
 from .._codegen import integers
-from ..autograd.written import REFLECTED, write_out
 from ..checks import REFUSED, array, describe, explained, fault_of_array
 from ..dtypes import of_another_library
 from ..ir.dispatch import SPECIAL, STATE, Value
@@ -17,6 +16,7 @@ from ..ir.op import Op
 from ..ir.operands import PLAIN, plain_operand
 from ..ops.indexing import reading
 from ..ops.products import IN_ONE_STEP, matmul_op
+from ..tape.eager_text import REFLECTED, write_out
 from . import results
 
 OPERANDS = (Value, float, int, np.ndarray, np.generic, complex, integers.Integer)

@@ -8,13 +8,13 @@ import numpy as np
 
 from .. import ops
 from .._codegen import integers
-from ..autograd.hooks import boxed
-from ..autograd.versions import born
 from ..checks import REFUSED, explained_here
 from ..devices import CPU, KINDS, Device, DeviceArray, resolve
 from ..dtypes import check
 from ..ir.dispatch import STATE, Value
 from ..ops.transfer import place_of, transfer
+from ..tape.hooks import boxed
+from ..tape.versions import born
 
 
 def titled(result: Any, title: str, *sources: Any) -> Any:

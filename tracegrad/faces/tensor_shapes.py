@@ -10,8 +10,6 @@ import numpy as np
 
 from .. import ops
 from .._codegen import integers
-from ..autograd.mode import MODE
-from ..autograd.tape import record
 from ..checks import REFUSED, explained_here
 from ..devices import share_memory
 from ..errors import ShapeError
@@ -19,6 +17,8 @@ from ..ir.dispatch import STATE, Value, bind
 from ..ir.graph import Var
 from ..ir.op import Op, Rules, op
 from ..ops.shape import backwards, broadcast_to_op, reshape_op, reshaped, transpose_op
+from ..tape.mode import MODE
+from ..tape.tape import record
 from ..types import axes_of, normalize_axis, same, same_shape, show, type_of
 from . import results
 from .tensor_casts import sizes_of, titled

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..autograd.tape import record
 from ..ir.op import Op
 from ..ops.gathering import Placed
 from ..ops.indexing import slice_put_op
 from ..ops.shape import broadcast_to_op, reshape_op, select_op, slice_op, transpose_op
+from ..tape.tape import record
 
 EXPANDED = (
     "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor "

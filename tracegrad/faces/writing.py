@@ -14,10 +14,6 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..autograd.mode import MODE
-from ..autograd.saved import before_write
-from ..autograd.tape import AccumulateGrad
-from ..autograd.versions import Uncounted
 from ..devices import share_memory
 from ..errors import DTypeError, ShapeError
 from ..ir.dispatch import STATE, Value
@@ -28,6 +24,10 @@ from ..ops.gathering import Placed
 from ..ops.shape import reshape_op
 from ..ops.statistics import overwritten_op
 from ..ops.transfer import fill
+from ..tape.mode import MODE
+from ..tape.saved import before_write
+from ..tape.tape import AccumulateGrad
+from ..tape.versions import Uncounted
 from ..types import same_shape, show
 from .views import EXPANDED, copies, insert, note_write, shown
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..autograd.tape import AccumulateGrad, Node, Producer
 from ..dtypes import SHORT
 from ..ir.graph import Graph, Literal, Var
 from ..ir.printer import assign_names, print_atom, print_param
+from ..tape.tape import AccumulateGrad, Node, Producer
 from ..tensor import Tensor
 from .model import Arrow, Box, Diagram, lines_of
 

@@ -15,8 +15,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import ops
-from ..autograd.engine import zeros
-from ..autograd.mode import MODE
 from ..control.region import closed, strong
 from ..custom.rules import implicit_op, stop_gradient
 from ..derivatives.forward import jvp
@@ -29,6 +27,8 @@ from ..ir.evaluate import evaluate
 from ..ir.graph import Graph
 from ..ir.op import Op
 from ..ir.trace import user_line
+from ..tape.engine import zeros
+from ..tape.mode import MODE
 from ..tensor import Boxed
 from ..transforms.tracing import leaf_type
 from ..tree import flatten, unflatten

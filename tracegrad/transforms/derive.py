@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..autograd.engine import gradient, zeros
 from ..autograd.grad_mode import enable_grad
-from ..autograd.mode import MODE
-from ..autograd.modes import restoring
 from ..errors import ShapeError, TracegradError
 from ..ir.dispatch import STATE
 from ..ir.evaluate import evaluate, evaluate_batched
@@ -17,6 +14,9 @@ from ..ir.levels import forward_level
 from ..ir.recording import span
 from ..ir.trace import Trace
 from ..ops import broadcast_to, moveaxis
+from ..tape.engine import gradient, zeros
+from ..tape.mode import MODE
+from ..tape.modes import restoring
 from ..tensor import Array, Boxed, fresh_leaf
 from ..types import ArrayType, Int
 from .weak import explicit

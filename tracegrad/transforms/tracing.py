@@ -8,9 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..autograd.hooks import Registered, TensorHooks
-from ..autograd.modes import restoring
-from ..autograd.tape import End, Node, next_number
 from ..checks import array
 from ..devices import Device, DeviceArray
 from ..dtypes import SHORT, SUPPORTED, is_differentiable, of_another_library
@@ -23,6 +20,9 @@ from ..ir.operands import plain_array
 from ..ir.trace import Trace, user_line
 from ..ops.random import draws
 from ..ops.statistics import no_grad_op
+from ..tape.hooks import Registered, TensorHooks
+from ..tape.modes import restoring
+from ..tape.tape import End, Node, next_number
 from ..tensor import Array, Boxed, Tensor, ZeroDimensional, unbox
 from ..tree import flatten, unflatten
 from ..types import ArrayType, Sizes

@@ -6,10 +6,10 @@ import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..autograd.mode import MODE
-from ..autograd.rerun import CheckpointError, rerun
 from ..derivatives.checkpoint import traced_again
 from ..ir.dispatch import STATE
+from ..tape.mode import MODE
+from ..tape.rerun import CheckpointError, rerun
 
 Contexts = tuple[contextlib.AbstractContextManager[Any], contextlib.AbstractContextManager[Any]]
 

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from ...autograd.grad_mode import no_grad
-from ...autograd.hooks import RemovableHandle, add_hook
 from ...checks import REFUSED, explained
 from ...devices import Device, DeviceArray
 from ...dtypes import is_differentiable
 from ...faces.tensor_casts import dtype_and_device
 from ...holders import ModuleHolder
+from ...tape.hooks import RemovableHandle, add_hook
 from ...tensor import Tensor
 
 

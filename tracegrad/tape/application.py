@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..autograd.grad_mode import set_grad_enabled
 from ..devices import CPU, Device
 from ..dtypes import is_differentiable
 from ..ir.dispatch import STATE, Value, current
@@ -17,7 +18,6 @@ from ..ops import convert, sum_to
 from ..ops.creation import zeros as zeros_of
 from ..ops.transfer import place_of, transfer
 from ..types import ArrayType, same, show
-from .grad_mode import set_grad_enabled
 from .hooks import FACE, boxed
 from .mode import MODE
 from .rule_reads import ASK_THE_USER, by_rule

@@ -11,9 +11,9 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from ..autograd.anomaly_mode import ANOMALY
 from ..ir.dispatch import STATE
 from ..types import SIZES
-from .anomaly_mode import ANOMALY
 from .mode import INFERENCE, RECORDING, RECORDS
 from .saved import SAVING
 

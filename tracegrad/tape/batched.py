@@ -7,12 +7,12 @@ from contextlib import nullcontext
 from typing import Any
 
 from .. import ops
+from ..autograd.anomaly_mode import ANOMALY
 from ..errors import TracegradError
 from ..ir.evaluate import evaluate_batched
 from ..ir.trace import Trace
 from ..ops.random import draws
 from ..types import ArrayType
-from .anomaly_mode import ANOMALY
 from .modes import restoring
 from .saved import BOX
 

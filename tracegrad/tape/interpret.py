@@ -15,11 +15,11 @@ from ..ir.graph import Var
 from ..ir.op import Op, Rest
 from ..ir.operands import NUMBERS, STRANGE, plain_operand
 from ..ir.trace import Trace, is_left_over, left_over
+from .eager_text import fits, fresh, write_out
 from .mode import MODE
 from .saved import SAVING
 from .tape import Node, record, resave
 from .versions import born
-from .written import fits, fresh, write_out
 
 
 def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:

@@ -10,8 +10,8 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
+from ..autograd.anomaly_mode import ANOMALY
 from ..ir.dispatch import STATE
-from .anomaly_mode import ANOMALY
 from .mode import MODE
 from .modes import MODES
 from .saved import SAVING

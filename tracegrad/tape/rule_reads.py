@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ..autograd.grad_mode import enable_grad
 from ..ir.dispatch import Value
-from .grad_mode import enable_grad
 
 ASK_THE_USER: set[Any] = set()
 """The operations whose rules are the user's."""

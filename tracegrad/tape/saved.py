@@ -10,12 +10,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ..autograd.anomaly_mode import ANOMALY
 from ..devices import DeviceArray, to_host
 from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
 from ..ir.trace import outside
 from ..types import show
-from .anomaly_mode import ANOMALY
 from .hooks import FACE, boxed
 from .lent import Lent
 from .mode import MODE, RECORDING, RECORDS, OfTask

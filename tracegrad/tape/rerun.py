@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.grad_mode import enable_grad
 from ..ir.contents import digest
 from ..ir.dispatch import STATE, Value
 from ..ir.levels import as_of
 from ..ir.lines import user_line
 from ..ops.random import DEFAULT
 from ..types import show
-from .grad_mode import enable_grad
 from .leaves import Rerun
 from .modes import restoring
 from .saved import SAVING, saved_tensors_hooks

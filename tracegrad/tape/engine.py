@@ -10,17 +10,17 @@ from sys import getrefcount
 from typing import Any, TypeAlias
 
 from .._codegen import locks
+from ..autograd.anomaly_mode import ANOMALY, watched
+from ..autograd.grad_mode import set_grad_enabled
 from ..devices import IN_USE, DeviceArray
 from ..ir.dispatch import PROFILES, SPECIAL, STATE, Value
 from ..ir.recording import OFF, span
 from ..ops import add, broadcast_to
-from .anomaly_mode import ANOMALY, watched
 from .deep import IN_ONE_THREAD, elsewhere
-from .grad_mode import set_grad_enabled
 from .hooks import run_posthooks, run_prehooks, run_tensor_hooks
 from .mode import MODE, RECORDING, RECORDS
-from .pulled import pull_of
 from .rule_reads import READS
+from .rule_text import pull_of
 from .saved import BOX, FREED, unpack, unpack_result
 from .tape import AccumulateGrad, Edge, End, Node, Producer
 
