@@ -14,8 +14,8 @@ from tracegrad.codegen.scalars import Scalar, add
 
 from tests.cases import Case
 from tracegrad.errors import DTypeError
-from tracegrad.ops.pointwise import pointwise
-from tracegrad.ops.special import sigmoid
+from tracegrad.ops.elementwise.pointwise import pointwise
+from tracegrad.ops.elementwise.special import sigmoid
 
 # --- codegen/scalars/<family>.py -------------------------------------------------------------------------------------------------------
 

@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-from .ops.linalg import *  # noqa: F403
-from .ops.linalg import __all__ as __all__
+from .ops.matrices.linalg import *  # noqa: F403
+from .ops.matrices.linalg import __all__ as __all__

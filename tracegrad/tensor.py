@@ -31,7 +31,7 @@ from .ir.graph import Var
 from .ir.op import Op
 from .ir.operands import ADVICE, STRANGE, plain_operand
 from .ir.trace import Trace, of_sizes, user_line
-from .ops.elementary import identity_op
+from .ops.elementwise.elementary import identity_op
 from .tape import saved
 from .tape.eager_text import BOX
 from .tape.hooks import FACE, TensorHooks

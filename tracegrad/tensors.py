@@ -18,7 +18,7 @@ from .faces.operators import array_of, holds_boxed
 from .faces.tensor_casts import own, sizes_of
 from .ir.dispatch import STATE, Value
 from .ir.operands import plain_array
-from .ops.transfer import place_of
+from .ops.arrays.transfer import place_of
 from .tape.versions import born
 from .tensor import Boxed, Tensor
 

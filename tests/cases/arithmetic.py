@@ -10,7 +10,7 @@ import numpy as np
 from tests.cases import Case
 from tracegrad import ops
 from tracegrad.errors import ShapeError
-from tracegrad.ops.arithmetic import number
+from tracegrad.ops.elementwise.arithmetic import number
 
 
 def pair(rng: np.random.Generator) -> tuple[Any, ...]:

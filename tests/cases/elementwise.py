@@ -12,7 +12,7 @@ from tests.cases import Case
 from tracegrad import ops
 from tracegrad.errors import DTypeError
 from tracegrad.ir.dispatch import bind
-from tracegrad.ops.powers import pow_below_op, power_log
+from tracegrad.ops.elementwise.powers import pow_below_op, power_log
 
 NAN, INF = float("nan"), float("inf")
 F32 = np.array([[0.25, 0.5, 0.75]], np.float32)

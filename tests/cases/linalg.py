@@ -11,7 +11,8 @@ import scipy.linalg
 from tests.cases import Case
 from tests.cases.products import normal
 from tracegrad.errors import ShapeError
-from tracegrad.ops import linalg, matmul
+from tracegrad.ops import matmul
+from tracegrad.ops.matrices import linalg
 
 Inputs = Callable[[np.random.Generator], tuple[Any, ...]]
 Shape = tuple[int, ...]

@@ -10,7 +10,7 @@ import numpy as np
 from tests.cases import Case
 from tracegrad import ops
 from tracegrad.errors import ShapeError
-from tracegrad.ops.windows import overlap, windows
+from tracegrad.ops.arrays.windows import overlap, windows
 
 X = np.arange(12.0).reshape(3, 4)
 EMPTY = np.zeros((0, 3))

@@ -12,7 +12,7 @@ from tests.cases import Case
 from tracegrad import ops
 from tracegrad.errors import DTypeError, ShapeError
 from tracegrad.ir.dispatch import bind
-from tracegrad.ops.statistics import no_grad_op, overwritten_op, stop_gradient
+from tracegrad.ops.totals.statistics import no_grad_op, overwritten_op, stop_gradient
 
 CUBE = np.arange(24.0).reshape(2, 3, 4)
 EMPTY = np.zeros((0, 3))

@@ -23,7 +23,7 @@ from tests.scratch_operation import CASE, SCALAR, log_expit, log_expit_op
 from tracegrad.faces.ufuncs import KNOWN
 from tracegrad.ir.parser import parse_graph
 from tracegrad.ir.verify import verify
-from tracegrad.ops.pointwise import pointwise
+from tracegrad.ops.elementwise.pointwise import pointwise
 from tracegrad.registry import OPS_BY_NAME
 
 X = np.array([[-2.0, 0.0, 0.5], [1.0, -700.0, 30.0]])

@@ -14,8 +14,8 @@ from ..ir.dispatch import STATE
 from ..ir.graph import Var
 from ..ir.levels import forward_level
 from ..ops import broadcast_to, convert, moveaxis, reshape, stack
-from ..ops.creation import eye
-from ..ops.transfer import place_of, transfer
+from ..ops.arrays.creation import eye
+from ..ops.arrays.transfer import place_of, transfer
 from ..tape.batched import over_rows
 from ..tape.engine import gradient
 from ..tape.hooks import boxed

@@ -15,7 +15,7 @@ from ..devices import IN_USE, DeviceArray, from_host
 from ..errors import ShapeError
 from ..ir.dispatch import SPECIAL, STATE, Value
 from ..ir.graph import Var
-from ..ops.transfer import place_of
+from ..ops.arrays.transfer import place_of
 from ..tape.batched import over_rows
 from ..tape.eager_text import fresh
 from ..tape.engine import Place, like_of, place, receive, release, sweep

@@ -15,7 +15,7 @@ import numpy as np
 from ..devices import to_host
 from ..dtypes import is_differentiable
 from ..ir.levels import forward_level
-from ..ops.transfer import place_of, transfer
+from ..ops.arrays.transfer import place_of, transfer
 from ..tape.batched import over_rows
 from ..tape.modes import restoring
 from ..tensor import Tensor

@@ -22,9 +22,9 @@ from ..ir.dispatch import Value, bind
 from ..ir.graph import Graph
 from ..ir.op import Op
 from ..ir.trace import Trace, user_line
-from ..ops.gathering import OPERATIONS
-from ..ops.shape import broadcast_to_op, reshape_op
-from ..ops.transfer import transfer, transfer_op
+from ..ops.arrays.shape import broadcast_to_op, reshape_op
+from ..ops.arrays.transfer import transfer, transfer_op
+from ..ops.places.gathering import OPERATIONS
 from ..runtime.execute import executable_for, failure, layout_of
 from ..runtime.on_device import CompiledOnDevice
 from ..runtime.plan import Memory, planned

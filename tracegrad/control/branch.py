@@ -17,7 +17,7 @@ from ..ir.graph import Graph, Var
 from ..ir.op import Types, op
 from ..ir.trace import user_line
 from ..ops import convert
-from ..ops.arithmetic import number
+from ..ops.elementwise.arithmetic import number
 from ..tensor import Boxed, inside
 from ..transforms.derive import adjoint, batched, captures_of, tangent
 from ..transforms.tracing import leaf_type, plain

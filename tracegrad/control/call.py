@@ -14,7 +14,7 @@ from ..ir.dispatch import bind
 from ..ir.evaluate import evaluate
 from ..ir.graph import Graph, Var
 from ..ir.op import Rest, Types, op
-from ..ops.statistics import no_grad_op
+from ..ops.totals.statistics import no_grad_op
 from ..tape.mode import MODE
 from ..tape.tape import Node, Plan
 from ..tensor import Array, Boxed, Tensor

@@ -16,7 +16,7 @@ from ..dtypes import promote
 from ..ir.operands import PLAIN
 from ..ir.trace import user_line
 from ..ops import convert
-from ..ops.arithmetic import number
+from ..ops.elementwise.arithmetic import number
 from ..tensor import Array, Tensor, inside
 from ..transforms.tracing import check_leaf, leaf_type, plain
 from ..transforms.weak import agreed, as_array, kind_of

@@ -20,7 +20,7 @@ from ..ir.loops import Parts, parts
 from ..ir.op import Types, op
 from ..ir.trace import user_line
 from ..ops import add, concatenate, convert, moveaxis, mul, slice_array, stack
-from ..ops.shape import reshape
+from ..ops.arrays.shape import reshape
 from ..tape.mode import MODE
 from ..tape.rerun import rerun
 from ..tensor import Boxed

@@ -18,8 +18,8 @@ from ..ir.graph import Graph
 from ..ir.op import Op, Types, op
 from ..ir.trace import Trace
 from ..ops import convert
-from ..ops.reductions import sum as sum_of
-from ..ops.statistics import stop_gradient_op
+from ..ops.totals.reductions import sum as sum_of
+from ..ops.totals.statistics import stop_gradient_op
 from ..tape.engine import gradient, zeros
 from ..tape.leaves import end
 from ..tape.modes import restoring

@@ -20,8 +20,8 @@ from ..errors import ConcretizationError, DTypeError, ShapeError
 from ..ir.dispatch import STATE
 from ..ir.trace import user_line
 from ..ops import conj, convert, moveaxis, reshape
-from ..ops.creation import eye
-from ..ops.transfer import place_of, transfer
+from ..ops.arrays.creation import eye
+from ..ops.arrays.transfer import place_of, transfer
 from ..tape.engine import gradient, zeros
 from ..tape.hooks import boxed
 from ..tape.leaves import end

@@ -15,8 +15,8 @@ from ..devices import IN_USE, DeviceArray, exchange
 from ..dtypes import is_differentiable, native
 from ..ir.dispatch import SPECIAL, STATE, Value, bind
 from ..ir.graph import Var
-from ..ops.statistics import stop_gradient_op
-from ..ops.transfer import place_of, transfer
+from ..ops.arrays.transfer import place_of, transfer
+from ..ops.totals.statistics import stop_gradient_op
 from ..tape.eager_text import fresh
 from ..tape.hooks import RemovableHandle, add_hook, boxed, leaf_hooks, node_hooks, register_tensor_hook
 from ..tape.mode import MODE

@@ -13,8 +13,8 @@ from ..checks import describe
 from ..dtypes import promote
 from ..errors import ShapeError
 from ..ir.dispatch import Value
+from ..ops.arrays.transfer import place_of
 from ..ops.define import ndim_of, shape_of
-from ..ops.transfer import place_of
 from ..types import normalize_axis
 from . import results
 from .lookup import plain, store, unsupported

@@ -14,8 +14,8 @@ from ..dtypes import of_another_library
 from ..ir.dispatch import SPECIAL, STATE, Value
 from ..ir.op import Op
 from ..ir.operands import PLAIN, plain_operand
-from ..ops.indexing import reading
-from ..ops.products import IN_ONE_STEP, matmul_op
+from ..ops.matrices.products import IN_ONE_STEP, matmul_op
+from ..ops.places.indexing import reading
 from ..tape.eager_text import REFLECTED, write_out
 from . import results
 

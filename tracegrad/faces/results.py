@@ -16,8 +16,8 @@ import numpy as np
 
 from .. import ops
 from ..ir.dispatch import Value
-from ..ops.gathering import Placed
-from ..ops.shape import reshape_op
+from ..ops.arrays.shape import reshape_op
+from ..ops.places.gathering import Placed
 
 Function = Callable[..., Any]
 

@@ -12,7 +12,7 @@ from ..checks import REFUSED, explained_here
 from ..devices import CPU, KINDS, Device, DeviceArray, resolve
 from ..dtypes import check
 from ..ir.dispatch import STATE, Value
-from ..ops.transfer import place_of, transfer
+from ..ops.arrays.transfer import place_of, transfer
 from ..tape.hooks import boxed
 from ..tape.versions import born
 

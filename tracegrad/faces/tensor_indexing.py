@@ -14,8 +14,8 @@ from ..devices import to_host
 from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
 from ..ir.operands import plain_operand
-from ..ops.indexing import as_value
-from ..ops.transfer import place_of, transfer
+from ..ops.arrays.transfer import place_of, transfer
+from ..ops.places.indexing import as_value
 from ..types import broadcast_shapes, normalize_axis
 from .operators import assigned, operand
 from .tensor_casts import titled

@@ -10,9 +10,9 @@ import numpy as np
 from .. import ops
 from ..checks import REFUSED, explained_here
 from ..ir.graph import Var
-from ..ops.reductions import over
-from ..ops.shape import sum_op
-from ..ops.transfer import place_of, transfer
+from ..ops.arrays.shape import sum_op
+from ..ops.arrays.transfer import place_of, transfer
+from ..ops.totals.reductions import over
 from . import results
 from .operators import operand
 from .printing import tensor_repr

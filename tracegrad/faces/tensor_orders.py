@@ -9,8 +9,8 @@ import numpy as np
 from .. import ops
 from ..errors import ShapeError
 from ..ir.dispatch import Value
-from ..ops.statistics import stop_gradient
-from ..ops.transfer import place_of, transfer
+from ..ops.arrays.transfer import place_of, transfer
+from ..ops.totals.statistics import stop_gradient
 from ..types import normalize_axis, same, show
 from .tensor_casts import titled
 

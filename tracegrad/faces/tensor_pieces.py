@@ -9,8 +9,8 @@ import numpy as np
 
 from .. import ops
 from ..ir.dispatch import Value
-from ..ops.transfer import place_of
-from ..ops.windows import windows
+from ..ops.arrays.transfer import place_of
+from ..ops.arrays.windows import windows
 from ..types import normalize_axis, show
 from .construction import elements_for
 from .operators import operand

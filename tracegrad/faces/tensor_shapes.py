@@ -16,7 +16,7 @@ from ..errors import ShapeError
 from ..ir.dispatch import STATE, Value, bind
 from ..ir.graph import Var
 from ..ir.op import Op, Rules, op
-from ..ops.shape import backwards, broadcast_to_op, reshape_op, reshaped, transpose_op
+from ..ops.arrays.shape import backwards, broadcast_to_op, reshape_op, reshaped, transpose_op
 from ..tape.mode import MODE
 from ..tape.tape import record
 from ..types import axes_of, normalize_axis, same, same_shape, show, type_of

@@ -16,8 +16,8 @@ from ..errors import ConcretizationError, DTypeError, ShapeError
 from ..ir.dispatch import STATE, Value
 from ..ir.lines import user_line
 from ..ops.define import ndim_of, shape_of
-from ..ops.elementary import LN2
-from ..ops.reductions import kept, normalize_axes
+from ..ops.elementwise.elementary import LN2
+from ..ops.totals.reductions import kept, normalize_axes
 from ..types import normalize_axis, show
 from .lookup import boxes_in, plain, store_exactly, tracked, unsupported
 from .operators import operand

@@ -9,9 +9,9 @@ import numpy as np
 
 from .. import ops
 from ..ir.op import Op
-from ..ops.gathering import Placed
-from ..ops.indexing import slice_put_op
-from ..ops.shape import broadcast_to_op, reshape_op, select_op, slice_op, transpose_op
+from ..ops.arrays.shape import broadcast_to_op, reshape_op, select_op, slice_op, transpose_op
+from ..ops.places.gathering import Placed
+from ..ops.places.indexing import slice_put_op
 from ..tape.tape import record
 
 EXPANDED = (

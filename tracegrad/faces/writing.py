@@ -20,10 +20,10 @@ from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
 from ..ir.op import Op
 from ..ir.trace import is_left_over, left_over
-from ..ops.gathering import Placed
-from ..ops.shape import reshape_op
-from ..ops.statistics import overwritten_op
-from ..ops.transfer import fill
+from ..ops.arrays.shape import reshape_op
+from ..ops.arrays.transfer import fill
+from ..ops.places.gathering import Placed
+from ..ops.totals.statistics import overwritten_op
 from ..tape.mode import MODE
 from ..tape.saved import before_write
 from ..tape.tape import AccumulateGrad

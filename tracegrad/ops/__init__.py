@@ -9,82 +9,84 @@ from collections.abc import Callable
 from typing import Any
 
 from ..ir.op import Op, compose
-from . import (
-    arithmetic, comparison, concatenation, creation, elementary, gathering, indexing, linalg, logic, powers, products, random, reductions, scans, shape,
-    sorting, special, spectral, statistics, systems, triangular, trigonometric, windows,
-)
-from .along import (
+from . import random
+from .arrays import concatenation, creation, shape, windows
+from .elementwise import arithmetic, comparison, elementary, logic, powers, special, trigonometric
+from .matrices import linalg, products, spectral, systems, triangular
+from .places import gathering, indexing
+from .totals import reductions, scans, sorting, statistics
+from .places.along import (
     gather, index_add, index_copy, index_select, put_along_axis, scatter, scatter_add, take, take_along_axis,
 )
-from .arithmetic import (
+from .elementwise.arithmetic import (
     add, conj, convert, div, equal, greater, greater_equal, imag, less, less_equal, mul, neg, not_equal, real, strong_mul, sub, where,
 )
-from .comparison import (
+from .elementwise.comparison import (
     around, ceil, clip, copysign, divmod, fix, floor, floor_divide, fmax, fmin, fmod, heaviside, maximum, minimum, mod, relu, remainder,
     rint, round, signbit, trunc,
 )
-from .creation import (
+from .arrays.creation import (
     arange, empty, empty_like, eye, full, full_like, identity, indices, iota, linspace, logspace, meshgrid, ones, ones_like, tri, tril,
     triu, zeros, zeros_like,
 )
-from .diagonals import (
+from .arrays.diagonals import (
     diagonal, trace,
 )
-from .einsum import (
+from .matrices.einsum import (
     einsum,
 )
-from .elementary import (
+from .elementwise.elementary import (
     abs, absolute, cbrt, exp, exp2, expm1, fabs, log, log10, log1p, log2, positive, reciprocal, sign, sqrt,
     square,
 )
-from .indexing import (
+from .places.indexing import (
     getitem, index_add_at, index_update, nonzero, slice_put,
 )
-from .logic import (
+from .elementwise.logic import (
     bitwise_and, bitwise_invert, bitwise_not, bitwise_or, bitwise_xor, invert, isclose, isfinite, isinf, isnan, isneginf, isposinf,
     left_shift, logical_and, logical_not, logical_or, logical_xor, nan_to_num, right_shift,
 )
-from .outer_products import (
+from .matrices.outer_products import (
     cross, kron, outer,
 )
-from .padding import (
+from .arrays.padding import (
     pad,
 )
-from .powers import (
+from .elementwise.powers import (
     float_power, pow, power,
 )
-from .products import (
+from .matrices.products import (
     bmm, dot, inner, matmul, matrix_transpose, mm, multi_dot, mv, tensordot, vdot, vecdot,
 )
 from .random import (
     Generator, default_rng, manual_seed,
 )
-from .rearrange import (
+from .arrays.rearrange import (
     array_split, atleast_1d, atleast_2d, atleast_3d, column_stack, diag, diag_embed, diagflat, dstack, expand, flatten, fliplr,
     flipud, hsplit, hstack, one_hot, permute, ravel, repeat, roll, rot90, split, tile, unbind, vsplit, vstack,
 )
-from .reductions import (
+from .totals.reductions import (
     all, amax, amin, any, argmax, argmin, count_nonzero, max, min, prod, ptp, sum,
 )
-from .scans import (
+from .totals.scans import (
     cummax, cummin, cumprod, cumsum, diff, linear_recurrence, trapezoid,
 )
-from .concatenation import concatenate, stack
-from .shape import broadcast_to, embed, expand_dims, flip, moveaxis, reshape, slice_array, squeeze, sum_axes, sum_to, swapaxes, transpose
-from .sorting import (
+from .arrays.concatenation import concatenate, stack
+from .arrays.shape import broadcast_to, embed, expand_dims, flip, moveaxis, reshape, slice_array, squeeze, sum_axes, sum_to, swapaxes, transpose
+from .totals.sorting import (
     argsort, interp, median, percentile, quantile, searchsorted, sort, topk,
 )
-from .spans import (
+from .places.spans import (
     dynamic_slice, dynamic_update_slice,
 )
-from .special import (
+from .elementwise.special import (
     beta, betaln, digamma, entr, erf, erfc, erfinv, expit, factorial, gamma, gammaln, lgamma, log_sigmoid, logaddexp, logaddexp2, logit,
     ndtr, ndtri, polygamma, psi, sigmoid, softplus, xlog1py, xlogy,
 )
-from .statistics import (
+from .totals.statistics import (
     average, log_softmax, logsumexp, mean, nanmax, nanmean, nanmin, nansum, norm, softmax, std, var, vector_norm,
 )
-from .trigonometric import (
+from .elementwise.trigonometric import (
     acos, acosh, angle, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, asin, asinh, atan, atan2, atanh, cos, cosh, deg2rad,
     degrees, hypot, rad2deg, radians, sin, sinc, sinh, tan, tanh,
 )

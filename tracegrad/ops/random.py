@@ -23,18 +23,18 @@ from ..errors import DTypeError, ShapeError
 from ..ir.dispatch import STATE, Value, bind
 from ..ir.trace import Trace
 from ..types import Int, Shape, broadcast_shapes
-from .along import take
-from .arithmetic import add, convert, div, less, mul, neg, sub
-from .comparison import minimum, mod
-from .creation import iota
+from .arrays.creation import iota
+from .arrays.shape import reshape, slice_array
 from .define import ndim_of, shape_of
-from .elementary import log, log1p, sqrt
-from .logic import right_shift
-from .pointwise import pointwise
-from .scans import cumsum
-from .shape import reshape, slice_array
-from .sorting import argsort, searchsorted
-from .trigonometric import cos
+from .elementwise.arithmetic import add, convert, div, less, mul, neg, sub
+from .elementwise.comparison import minimum, mod
+from .elementwise.elementary import log, log1p, sqrt
+from .elementwise.logic import right_shift
+from .elementwise.pointwise import pointwise
+from .elementwise.trigonometric import cos
+from .places.along import take
+from .totals.scans import cumsum
+from .totals.sorting import argsort, searchsorted
 
 _M0, _M1, _W0, _W1 = 0xD2511F53, 0xCD9E8D57, 0x9E3779B9, 0xBB67AE85
 _LOW = np.uint64(0xFFFFFFFF)

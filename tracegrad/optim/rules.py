@@ -13,7 +13,7 @@ import numpy as np
 from .. import ops
 from ..devices import CPU, from_host
 from ..ir.dispatch import STATE
-from ..ops.transfer import place_of
+from ..ops.arrays.transfer import place_of
 from ..tensor import Tensor
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from .._codegen import integers, kernel, lowering
 from ..ir.graph import Atom, Graph, Node, Var
-from ..ops.shape import transpose_op
+from ..ops.arrays.shape import transpose_op
 from ..transforms.sizes import counted, told_apart
 from ..types import SIZES, ArrayType, Int, Shape
 from .analysis import Analysis

@@ -18,7 +18,7 @@ import numpy as np
 
 from .._codegen import integers, kernel, lowering, traversal
 from ..ir.graph import Atom, Literal, Node, Var
-from ..ops.arithmetic import add_op, sub_op
+from ..ops.elementwise.arithmetic import add_op, sub_op
 from ..types import Int, Shape
 from .bounds import divides, nonnegative, reshape_index
 from .counts import counted_by

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from .._codegen import integers, kernel, lowering
 from ..ir.graph import Atom, Graph, Literal, Node, Var
 from ..ir.loops import Loop
-from ..ops.arithmetic import mul_op
-from ..ops.shape import transpose_op
+from ..ops.arrays.shape import transpose_op
+from ..ops.elementwise.arithmetic import mul_op
 from ..types import Int, Shape
 from .analysis import Analysis
 from .carries import Plan, in_place, passed

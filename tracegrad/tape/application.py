@@ -15,8 +15,8 @@ from ..dtypes import is_differentiable
 from ..ir.dispatch import STATE, Value, current
 from ..ir.op import Op, op
 from ..ops import convert, sum_to
-from ..ops.creation import zeros as zeros_of
-from ..ops.transfer import place_of, transfer
+from ..ops.arrays.creation import zeros as zeros_of
+from ..ops.arrays.transfer import place_of, transfer
 from ..types import ArrayType, same, show
 from .hooks import FACE, boxed
 from .mode import MODE

@@ -18,7 +18,7 @@ from ..ir.contents import SMALL
 from ..ir.dispatch import NO_PARAMS, SPECIAL, STATE, Value
 from ..ir.op import Op
 from ..ir.operands import NUMBERS, STRANGE
-from ..ops.arithmetic import sub_op
+from ..ops.elementwise.arithmetic import sub_op
 from .hooks import FACE
 from .lent import lend
 from .mode import OFF, RECORDS

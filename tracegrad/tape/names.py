@@ -15,9 +15,9 @@ import numpy as np
 from ..ir.dispatch import Value
 from ..ir.op import Op
 from ..ops import OPS
-from ..ops.powers import pow_op
-from ..ops.products import matmul_op
-from ..ops.shape import reshape_op
+from ..ops.arrays.shape import reshape_op
+from ..ops.elementwise.powers import pow_op
+from ..ops.matrices.products import matmul_op
 from .hooks import FACE, boxed
 from .saved import FREED, Packed, packed, unpack, unpack_result
 

@@ -21,7 +21,7 @@ from ..faces.tensor_shapes import Size
 from ..nn import functional as F
 from ..nn.functional.common import known
 from ..ops.random import DEFAULT
-from ..ops.statistics import stop_gradient
+from ..ops.totals.statistics import stop_gradient
 from ..tensor import Tensor
 from ..tensors import tensor
 

@@ -10,14 +10,14 @@ import numpy as np
 from .._codegen import integers
 from ..dtypes import INT64
 from ..ir.graph import Atom, Literal, Node, Var
-from ..ops.arithmetic import add_op, convert_op, div_op, equal_op, mul_op, neg_op, not_equal_op, where_op
-from ..ops.creation import iota_op
-from ..ops.elementary import square_op
-from ..ops.gathering import ADDING, FAMILIES
-from ..ops.logic import logical_or_op
-from ..ops.powers import POWER_LIMITS, pow_below_op, pow_op
-from ..ops.reductions import argmax_op, argmin_op, max_op, min_op
-from ..ops.shape import broadcast_to_op, reshape_op, slice_op, sum_op, transpose_op
+from ..ops.arrays.creation import iota_op
+from ..ops.arrays.shape import broadcast_to_op, reshape_op, slice_op, sum_op, transpose_op
+from ..ops.elementwise.arithmetic import add_op, convert_op, div_op, equal_op, mul_op, neg_op, not_equal_op, where_op
+from ..ops.elementwise.elementary import square_op
+from ..ops.elementwise.logic import logical_or_op
+from ..ops.elementwise.powers import POWER_LIMITS, pow_below_op, pow_op
+from ..ops.places.gathering import ADDING, FAMILIES
+from ..ops.totals.reductions import argmax_op, argmin_op, max_op, min_op
 from ..types import Int, Shape
 
 if TYPE_CHECKING:

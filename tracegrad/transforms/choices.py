@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from .._codegen import lowering
 from ..ir.graph import Atom, Graph, Literal, Node, Var
-from ..ops.shape import broadcast_to_op
+from ..ops.arrays.shape import broadcast_to_op
 from ..types import ArrayType
 
 GAIN = 4

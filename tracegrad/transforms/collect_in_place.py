@@ -11,9 +11,9 @@ from collections import Counter
 from .._codegen import integers, lowering
 from ..ir.graph import Atom, Graph, Literal, Node, Var
 from ..ir.loops import Loop
-from ..ops.arithmetic import add_op
-from ..ops.gathering import ADDING
-from ..ops.shape import broadcast_to_op
+from ..ops.arrays.shape import broadcast_to_op
+from ..ops.elementwise.arithmetic import add_op
+from ..ops.places.gathering import ADDING
 
 
 def collect(graph: Graph) -> Graph:

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..ir.graph import Graph, Literal, Node, Var
 from ..ir.op import Op
-from ..ops.creation import iota_op
-from ..ops.shape import broadcast_to_op, reshape_op
+from ..ops.arrays.creation import iota_op
+from ..ops.arrays.shape import broadcast_to_op, reshape_op
 
 SHORTEST = 2
 """Constants of fewer elements stay as they are."""

@@ -8,7 +8,7 @@ from typing import TypeVar
 from .._codegen import integers, lowering
 from ..ir.graph import Atom, Graph, Literal, Node, Var
 from ..ir.loops import Constant, Loop, Slice, is_loop, parted
-from ..ops.shape import broadcast_to_op
+from ..ops.arrays.shape import broadcast_to_op
 from ..types import ArrayType
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..ir.graph import Atom, Literal, Node, Var
-from ..ops.arithmetic import convert_op, equal_op, mul_op, neg_op
-from ..ops.creation import iota_op
-from ..ops.products import matmul_op
-from ..ops.shape import reshape_op, sum_op
+from ..ops.arrays.creation import iota_op
+from ..ops.arrays.shape import reshape_op, sum_op
+from ..ops.elementwise.arithmetic import convert_op, equal_op, mul_op, neg_op
+from ..ops.matrices.products import matmul_op
 from ..types import Int, Shape
 
 if TYPE_CHECKING:

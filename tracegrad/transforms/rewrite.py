@@ -11,8 +11,8 @@ from .._codegen import integers, lowering
 from ..ir.graph import Atom, Graph, Literal, Node, Var
 from ..ir.op import Op
 from ..ir.verify import EVERY_PASS, verify
-from ..ops.arithmetic import neg_op, where_op
-from ..ops.shape import broadcast_to_op, embed_op, reshape_op, slice_op, sum_op, transpose_op
+from ..ops.arrays.shape import broadcast_to_op, embed_op, reshape_op, slice_op, sum_op, transpose_op
+from ..ops.elementwise.arithmetic import neg_op, where_op
 from ..types import SIZES, ArrayType
 from .algebra import (
     add_in_place,

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from .._codegen import integers
 from ..ir.graph import Atom, Graph, Node, Var
-from ..ops.arithmetic import mul_op
-from ..ops.products import matmul_op
-from ..ops.shape import reshape_op, sum_op, transpose_op
+from ..ops.arrays.shape import reshape_op, sum_op, transpose_op
+from ..ops.elementwise.arithmetic import mul_op
+from ..ops.matrices.products import matmul_op
 
 if TYPE_CHECKING:
     from .rewrite import Rewriter

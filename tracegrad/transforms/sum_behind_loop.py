@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from .._codegen import lowering
 from ..ir.graph import Atom, Graph, Literal, Node, Var
 from ..ir.loops import Carry, Loop
-from ..ops.arithmetic import add_op, mul_op, neg_op
-from ..ops.concatenation import concatenate_op
-from ..ops.shape import broadcast_to_op, embed_op, reshape_op, slice_op, sum_op, transpose_op
+from ..ops.arrays.concatenation import concatenate_op
+from ..ops.arrays.shape import broadcast_to_op, embed_op, reshape_op, slice_op, sum_op, transpose_op
+from ..ops.elementwise.arithmetic import add_op, mul_op, neg_op
 from ..types import Int
 from .loop_parts import trim
 

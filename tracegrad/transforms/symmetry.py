@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .._codegen import lowering
 from ..ir.graph import Atom, Literal, Node, Var
-from ..ops.arithmetic import convert_op, neg_op, sub_op
-from ..ops.shape import reshape_op, sum_op, transpose_op
+from ..ops.arrays.shape import reshape_op, sum_op, transpose_op
+from ..ops.elementwise.arithmetic import convert_op, neg_op, sub_op
 from ..types import Int, Shape
 
 if TYPE_CHECKING:

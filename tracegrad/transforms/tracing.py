@@ -19,7 +19,7 @@ from ..ir.graph import Node as GraphNode
 from ..ir.operands import plain_array
 from ..ir.trace import Trace, user_line
 from ..ops.random import draws
-from ..ops.statistics import no_grad_op
+from ..ops.totals.statistics import no_grad_op
 from ..tape.hooks import Registered, TensorHooks
 from ..tape.modes import restoring
 from ..tape.tape import End, Node, next_number

@@ -8,7 +8,7 @@ from typing import Any
 from ..dtypes import promote
 from ..ir.graph import Atom, Graph, Literal, Node, Var
 from ..ir.op import WEAK
-from ..ops.arithmetic import convert_op, number_op
+from ..ops.elementwise.arithmetic import convert_op, number_op
 from ..types import ArrayType
 
 

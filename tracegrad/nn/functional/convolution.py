@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import ops
 from ..._codegen import integers
-from ...ops.windows import windows
+from ...ops.arrays.windows import windows
 from ...types import same, same_shape, show
 from .common import titled
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import ops
-from ...ops.statistics import stop_gradient
+from ...ops.totals.statistics import stop_gradient
 from ...types import same, show
 from .common import as_integers, in_place, known, titled
 

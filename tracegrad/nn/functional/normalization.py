@@ -10,8 +10,8 @@ import numpy as np
 from ... import ops
 from ..._codegen import integers
 from ...autograd.grad_mode import no_grad
-from ...ops.statistics import stop_gradient
-from ...ops.windows import windows
+from ...ops.arrays.windows import windows
+from ...ops.totals.statistics import stop_gradient
 from ...types import same, same_shape, show
 from .common import titled
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ... import ops
-from ...ops.windows import windows
+from ...ops.arrays.windows import windows
 from .common import titled
 from .convolution import Sizes, check_axes, out_size, padded, per_axis
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ... import ops
 from ..._codegen import integers
-from ...ops.windows import overlap
+from ...ops.arrays.windows import overlap
 from ...types import same, show
 from .common import titled
 from .convolution import Sizes, biased, check_weight, per_axis, with_batch

@@ -1,0 +1,1 @@
+"""Making arrays, and showing, joining and moving their elements."""

@@ -1,0 +1,136 @@
+"""Factorizations of matrices and of stacks of them, under the names of numpy.linalg."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ...errors import ShapeError
+from ...types import same, show
+from ..define import shape_of
+from .products import adjoint
+from .spectral import eigh_stack, svd_stack
+from .stacks import as_matrix, as_stack, from_stack
+from .triangular import cholesky_stack, qr_stack
+
+
+class EighResult(NamedTuple):
+    """Eigenvalues in ascending order, and the eigenvectors as columns."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+class QRResult(NamedTuple):
+    """Orthonormal columns and an upper triangular matrix."""
+
+    Q: Any
+    R: Any
+
+
+class SVDResult(NamedTuple):
+    """Left singular vectors as columns, singular values in descending order, right singular vectors as rows."""
+
+    U: Any
+    S: Any
+    Vh: Any
+
+
+def cholesky(a: Any, *, upper: bool = False) -> Any:
+    """The triangular factor l of Hermitian positive definite matrices: a = l @ l^H, or u with a = u^H @ u.
+
+    LinAlgError where a matrix is not positive definite.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.linalg.cholesky(np.array([[4.0, 2.0], [2.0, 5.0]]))
+    array([[2., 0.],
+           [1., 2.]])
+    """
+    a = as_matrix("cholesky", a, True)
+    factor = from_stack(cholesky_stack(as_stack(adjoint(a) if upper else a)), shape_of(a)[:-2])
+    return adjoint(factor) if upper else factor
+
+
+def qr(a: Any, mode: str = "reduced") -> Any:
+    """a = q @ r with orthonormal columns q and upper triangular r; mode "r" gives r alone.
+
+    Differentiable where the leading columns are independent.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> q, r = tg.linalg.qr(np.array([[3.0, 1.0], [4.0, 2.0]]))
+    >>> np.allclose(q @ r, [[3.0, 1.0], [4.0, 2.0]])
+    True
+    """
+    a = as_matrix("qr", a)
+    m, n = shape_of(a)[-2:]
+    if mode not in ("reduced", "r") and not (mode == "complete" and (same(m, n) or m < n)):
+        raise ValueError(f'qr: mode is "reduced" or "r", not {mode!r}; a complete basis of more rows than columns is not unique')
+    q, r = qr_stack(as_stack(a))
+    batch = shape_of(a)[:-2]
+    return from_stack(r, batch) if mode == "r" else QRResult(from_stack(q, batch), from_stack(r, batch))
+
+
+def _triangle(name: str, a: Any, UPLO: str) -> Any:
+    if UPLO.upper() not in ("L", "U"):
+        raise ValueError(f'{name}: UPLO is "L" or "U", not {UPLO!r}')
+    a = as_matrix(name, a, True)
+    return adjoint(a) if UPLO.upper() == "U" else a
+
+
+def eigh(a: Any, UPLO: str = "L") -> EighResult:
+    """Eigenvalues, ascending, and eigenvectors of Hermitian matrices, of which the lower (or upper) triangle is read.
+
+    Eigenvectors of equal eigenvalues have no derivative: it comes out infinite or NaN. Functions of the eigenvalues alone keep theirs.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.linalg.eigh(np.array([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
+    array([1., 2.])
+    """
+    a = _triangle("eigh", a, UPLO)
+    return EighResult(*[from_stack(r, shape_of(a)[:-2]) for r in eigh_stack(as_stack(a))])
+
+
+def eigvalsh(a: Any, UPLO: str = "L") -> Any:
+    """Eigenvalues of Hermitian matrices, ascending.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.linalg.eigvalsh(np.array([[2.0, 0.0], [0.0, 1.0]]))
+    array([1., 2.])
+    """
+    return eigh(a, UPLO).eigenvalues
+
+
+def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+    """Singular value decomposition u, s, vh with a = (u * s) @ vh.
+
+    Matrices that are not square need full_matrices=False: the vectors that complete a basis are not unique. Singular vectors of equal
+    singular values have no derivative; functions of the singular values alone keep theirs.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.linalg.svd(np.array([[3.0, 0.0], [0.0, 2.0]])).S
+    array([3., 2.])
+    """
+    a = as_matrix("svd", a)
+    batch = shape_of(a)[:-2]
+    if compute_uv and full_matrices and not same(*shape_of(a)[-2:]):
+        raise ShapeError(
+            f"svd: shape {show(shape_of(a))} is not square, and the vectors that would complete a basis are not unique; "
+            "pass full_matrices=False"
+        )
+    u, s, vh = (from_stack(r, batch) for r in svd_stack(as_stack(a)))
+    return SVDResult(u, s, vh) if compute_uv else s
+
+
+def svdvals(a: Any) -> Any:
+    """Singular values, descending.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.linalg.svdvals(np.array([[3.0, 0.0], [0.0, 2.0]]))
+    array([3., 2.])
+    """
+    return svd(a, compute_uv=False)

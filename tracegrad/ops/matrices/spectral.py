@@ -1,0 +1,148 @@
+"""Eigenvalues and singular values of stacks of matrices.
+
+Where two eigenvalues (singular values) coincide, their vectors have no derivative: a cotangent that reaches them then gives infinities or
+NaN, as it should. Results that depend on the values alone, whose vectors get a cotangent of exactly zero, stay right.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...dtypes import real_of
+from ...errors import ShapeError
+from ...ir.dispatch import bind
+from ...ir.op import Op, Types, op
+from ...types import ArrayType, same, show
+from ..arrays.creation import eye
+from ..define import shape_of
+from ..elementwise.arithmetic import add, convert, div, mul, real, strong_mul, sub, where
+from .products import adjoint, product
+from .stacks import NO_CONVERGENCE, Values, batch_stacks, columns, diagonal_of, floating, on_diagonal, routine, rows, square_stack
+
+
+def _off_diagonal_inverse(x: Any) -> Any:
+    """1 / x off the diagonal, 0 on it."""
+    on = eye(shape_of(x)[-1], dtype=bool)
+    return where(on, 0, div(x.dtype.type(1), where(on, x.dtype.type(1), x)))
+
+
+def _hermitian(x: Any) -> Any:
+    return mul(add(x, adjoint(x)), x.dtype.type(0.5))
+
+
+def _skew(x: Any) -> Any:
+    return mul(sub(x, adjoint(x)), x.dtype.type(0.5))
+
+
+# --- eigenvalues of Hermitian matrices -------------------------------------------------------------------------------------------------
+
+
+def _eigh_infer(a: Any) -> Types:
+    kind = square_stack("eigh", a)
+    return ArrayType(real_of(kind.dtype), kind.shape[:2]), kind
+
+
+def _eigh_vjp(ct0: Any, ct1: Any, out0: Any, out1: Any) -> Any:
+    gaps = _off_diagonal_inverse(sub(columns(out0), rows(out0)))
+    inside = add(on_diagonal(convert(ct0, out1.dtype)), strong_mul(product(adjoint(out1), ct1), gaps))
+    return _hermitian(product(out1, product(inside, adjoint(out1))))
+
+
+def _eigh_jvp(tangents: Values, inputs: Values, outs: Values) -> list[Any]:
+    w, v = outs
+    inside = product(adjoint(v), product(_hermitian(tangents[0]), v))
+    gaps = _off_diagonal_inverse(sub(columns(w), rows(w)))
+    return [real(diagonal_of(inside)), product(v, strong_mul(inside, gaps))]
+
+
+eigh_op: Op = op(
+    "eigh",
+    ("a",),
+    evaluate=lambda a: tuple(np.linalg.eigh(a)),
+    infer=_eigh_infer,
+    vjp=[_eigh_vjp],
+    jvp=_eigh_jvp,
+    batch=batch_stacks(lambda: eigh_op),
+    lowering=routine("eigh", failure="Eigenvalues did not converge"),
+    outputs=2,
+    doc="Eigenvalues, ascending, and orthonormal eigenvectors of Hermitian matrices, of which only the lower triangle is read.",
+)
+
+
+def eigh_stack(a: Any) -> Any:
+    """Eigenvalues and eigenvectors of a stack of Hermitian matrices."""
+    return bind(eigh_op, [a])
+
+
+# --- singular values -------------------------------------------------------------------------------------------------------------------
+
+
+def _svd_infer(a: Any) -> Types:
+    kind = floating("svd", a.type)
+    if kind.ndim != 3:
+        raise ShapeError(f"svd: needs a stack of matrices, not an array of shape {show(kind.shape)}")
+    b, m, n = kind.shape
+    k = m if same(m, n) or m < n else n
+    return ArrayType(kind.dtype, (b, m, k)), ArrayType(real_of(kind.dtype), (b, k)), ArrayType(kind.dtype, (b, k, n))
+
+
+def _gaps(s: Any) -> tuple[Any, Any]:
+    """1 / (s_j - s_i) off the diagonal, and 1 / (s_j + s_i)."""
+    return _off_diagonal_inverse(sub(columns(s), rows(s))), div(s.dtype.type(1), add(columns(s), rows(s)))
+
+
+def _svd_vjp(ct0: Any, ct1: Any, ct2: Any, out0: Any, out1: Any, out2: Any) -> Any:
+    u, s, vh = out0, out1, out2
+    v, ct_v = adjoint(vh), adjoint(ct2)
+    less, more = _gaps(s)
+    of_u, of_v = product(adjoint(u), ct0), product(vh, ct_v)
+    # A rotation of both sides by x, and of u against v by y; the Hermitian part of u^H a' v drives x, its other part y.
+    x, y = _hermitian(strong_mul(add(of_u, of_v), less)), _skew(strong_mul(sub(of_u, of_v), more))
+    result = product(u, product(add(on_diagonal(convert(ct1, u.dtype)), add(x, y)), vh))
+    m, n, k = shape_of(u)[1], shape_of(vh)[2], shape_of(s)[1]
+    if not same(m, k):
+        beside = sub(ct0, product(u, of_u))
+        result = add(result, product(strong_mul(beside, div(s.dtype.type(1), columns(s))), vh))
+    if not same(n, k):
+        beside = sub(ct_v, product(v, of_v))
+        result = add(result, product(u, adjoint(strong_mul(beside, div(s.dtype.type(1), columns(s))))))
+    return result
+
+
+def _svd_jvp(tangents: Values, inputs: Values, outs: Values) -> list[Any]:
+    u, s, vh = outs
+    t, v = tangents[0], adjoint(vh)
+    tv, tu = product(t, v), product(adjoint(t), u)
+    inside = product(adjoint(u), tv)
+    less, more = _gaps(s)
+    x, y = strong_mul(_hermitian(inside), less), strong_mul(_skew(inside), more)
+    t_u, t_v = product(u, add(x, y)), product(v, sub(x, y))
+    if not same(shape_of(u)[1], shape_of(s)[1]):
+        t_u = add(t_u, strong_mul(sub(tv, product(u, inside)), div(s.dtype.type(1), columns(s))))
+    if not same(shape_of(v)[1], shape_of(s)[1]):
+        t_v = add(t_v, strong_mul(sub(tu, product(v, adjoint(inside))), div(s.dtype.type(1), columns(s))))
+    return [t_u, real(diagonal_of(inside)), adjoint(t_v)]
+
+
+svd_op: Op = op(
+    "svd",
+    ("a",),
+    evaluate=lambda a: tuple(np.linalg.svd(a, full_matrices=False)),
+    infer=_svd_infer,
+    vjp=[_svd_vjp],
+    jvp=_svd_jvp,
+    batch=batch_stacks(lambda: svd_op),
+    lowering=routine("svd", failure=NO_CONVERGENCE),
+    outputs=3,
+    doc="Reduced singular value decomposition u, s, vh with (u * s) @ vh = a and descending s.",
+)
+
+
+def svd_stack(a: Any) -> Any:
+    """The reduced singular value decompositions of a stack of matrices."""
+    return bind(svd_op, [a])
+
+
+OPS = (eigh_op, svd_op)

@@ -1,0 +1,1 @@
+"""Elements at places: indexing, gathering, scattering, slices between traced ends."""

@@ -1,0 +1,1 @@
+"""What becomes of all elements along axes: sums, running totals, statistics, orders."""

@@ -1,0 +1,298 @@
+"""Sorting and searching. Sorted values are gathered at the order, so their gradient goes back to where each came from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..._codegen import lowering as lower
+from ...dtypes import INT64
+from ...errors import DTypeError, ShapeError
+from ...ir.dispatch import bind
+from ...ir.op import Op, Types, op
+from ...types import ArrayType, Int, normalize_axis, same, show
+from ..arrays.concatenation import stack
+from ..arrays.shape import expand_dims, flip, reshape, slice_array, sum_axes, transpose
+from ..define import as_array, front, ndim_of, shape_of
+from ..elementwise.arithmetic import add, convert, div, equal, less, less_equal, mul, sub, where
+from ..elementwise.comparison import clip
+from ..elementwise.logic import isnan, logical_and, logical_not, logical_or
+from ..places.along import take_along_axis
+from ..places.gathering import gather_at
+from .reductions import count, kept, moved_axes, normalize_axes
+
+
+def _check_order(dtype: np.dtype[Any]) -> None:
+    if dtype.kind == "c":
+        raise DTypeError(
+            "complex numbers have no order; sort by their absolute value, real or imaginary part with argsort and take_along_axis"
+        )
+
+
+def _argsort_infer(x: Any, *, axis: int) -> Types:
+    _check_order(x.type.dtype)
+    return (ArrayType(INT64, x.type.shape),)
+
+
+def _argsort_call(in_types: Any, out_types: Any, params: dict[str, Any]) -> tuple[str, tuple[Any, ...]]:
+    return "argsort", (params["axis"],)
+
+
+argsort_op: Op = op(
+    "argsort",
+    ["x"],
+    evaluate=lambda x, *, axis: np.argsort(x, axis=axis, kind="stable"),
+    infer=_argsort_infer,
+    batch=lambda values, at, size, *, axis: ([bind(argsort_op, [front(values[0], at[0])], {"axis": axis + 1})], [0]),
+    lowering=lower.Kernel(_argsort_call),
+    doc="The stable order of the elements along an axis; NaN comes last.",
+)
+
+
+def _flat(x: Any, axis: int | None) -> tuple[Any, int]:
+    x = as_array(x)
+    if axis is None:
+        return reshape(x, (-1,) if shape_of(x) else (1,)), 0
+    return x, normalize_axis(axis, ndim_of(x))
+
+
+def argsort(x: Any, axis: int | None = -1, descending: bool = False, stable: bool = True) -> Any:
+    """Indices that sort along an axis (the flattened array where it is None). Always stable; NaN counts as largest.
+
+    >>> import tracegrad as tg
+    >>> tg.argsort([3.0, 1.0, 2.0])
+    array([1, 2, 0])
+    """
+    # As NumPy's: of an array of 0 dimensions there is one index.
+    x, place = _flat(x, None if ndim_of(x) == 0 and axis in (0, -1) else axis)
+    _check_order(x.dtype)
+    if not descending:
+        return bind(argsort_op, [x], {"axis": place})
+    # Equal elements keep their order when the reversed array is sorted and the result is reversed again.
+    order = bind(argsort_op, [flip(x, place)], {"axis": place})
+    return sub(shape_of(x)[place] - 1, flip(order, place))
+
+
+def sort(x: Any, axis: int | None = -1, descending: bool = False) -> Any:
+    """The elements in order along an axis (of the flattened array where it is None), NaN last; of equal ones each keeps its gradient.
+
+    >>> import tracegrad as tg
+    >>> tg.sort([3.0, 1.0, 2.0])
+    array([1., 2., 3.])
+    """
+    x, place = _flat(x, axis)
+    return take_along_axis(x, argsort(x, place, descending), place, unique=True)
+
+
+def topk(x: Any, k: int, axis: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Any, Any]:
+    """The k largest (or smallest) elements along an axis in order, and their indices.
+
+    >>> import tracegrad as tg
+    >>> tg.topk([3.0, 1.0, 2.0], 2)
+    (array([3., 2.]), array([0, 2]))
+    """
+    x, place = _flat(x, axis)
+    shape = shape_of(x)
+    if k < 0 or k > shape[place]:
+        raise ShapeError(
+            f"topk of {k} elements needs an axis of at least that size; axis {place} of an array of shape {show(shape)} has {shape[place]}"
+        )
+    order = argsort(x, place, largest)
+    first = slice_array(order, (0,) * len(shape), tuple(k if a == place else n for a, n in enumerate(shape)), (1,) * len(shape))
+    return take_along_axis(x, first, place, unique=True), first
+
+
+# --- searching -----------------------------------------------------------------------------------------------------------------
+
+
+def _search_infer(a: Any, v: Any, *, side: str) -> Types:
+    if a.type.ndim != 1:
+        raise ShapeError(f"searchsorted needs a sorted vector, got an array of shape {show(a.type.shape)}")
+    return (ArrayType(INT64, v.type.shape),)
+
+
+def _search_batch(values: Any, at: Any, size: Int, *, side: str) -> Any:
+    a, v = values
+    if at[0] is None:
+        return [bind(searchsorted_op, [a, front(v, at[1])], {"side": side})], [0]
+    # Every lane has its own vector: count the elements before each value, NaN being the largest.
+    a = front(a, at[0])
+    v = front(v, at[1]) if at[1] is not None else expand_dims(v, 0)
+    ndim = ndim_of(v) - 1
+    a = reshape(a, (size, *(1,) * ndim, shape_of(a)[1]))
+    v = expand_dims(v, -1)
+    if side == "left":
+        before = logical_or(less(a, v), logical_and(isnan(v), logical_not(isnan(a))))
+    else:
+        before = logical_or(less_equal(a, v), isnan(v))
+    return [sum_axes(before, (ndim + 1,))], [0]
+
+
+def _search_call(in_types: Any, out_types: Any, params: dict[str, Any]) -> tuple[str, tuple[Any, ...]]:
+    return "searchsorted", (params["side"] == "right",)
+
+
+searchsorted_op: Op = op(
+    "searchsorted",
+    ["a", "v"],
+    evaluate=lambda a, v, *, side: np.asarray(np.searchsorted(a, v, side)),
+    infer=_search_infer,
+    batch=_search_batch,
+    lowering=lower.Kernel(_search_call),
+    doc="Where each v would be inserted into the sorted vector a, before (left) or behind (right) its equals.",
+)
+
+
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+    """Where each element of v would go in the sorted vector a (or in `a[sorter]`): before its equals (left) or behind them (right).
+
+    >>> import tracegrad as tg
+    >>> tg.searchsorted([1.0, 2.0, 3.0], [2.0, 2.5])
+    array([1, 2])
+    """
+    if side not in ("left", "right"):
+        raise ValueError(f'side must be "left" or "right", not {side!r}')
+    a, v = as_array(a), as_array(v)
+    if sorter is not None:
+        a = gather_at(a, [as_array(sorter)], (0,), 0)
+    if a.dtype != v.dtype:
+        dtype = np.result_type(a.dtype, v.dtype)
+        a, v = convert(a, dtype), convert(v, dtype)
+    return bind(searchsorted_op, [a, v], {"side": side})
+
+
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
+    """Piecewise linear interpolation through the points (xp, fp), xp increasing; beyond them the end values, or `left` and `right`.
+
+    Differentiable in x, xp and fp; at a point of xp the slope is that of the piece to its right.
+
+    >>> import tracegrad as tg
+    >>> float(tg.interp(1.5, [1.0, 2.0], [10.0, 20.0]))
+    15.0
+    """
+    x, xp, fp = as_array(x), as_array(xp), as_array(fp)
+    if "c" in (x.dtype.kind, xp.dtype.kind):
+        raise DTypeError("interp needs real places; complex numbers have no order")
+    if ndim_of(xp) != 1 or ndim_of(fp) != 1:
+        raise ShapeError(f"interp needs vectors of points and values, got shapes {show(shape_of(xp))} and {show(shape_of(fp))}")
+    n = shape_of(xp)[0]
+    if not same(n, shape_of(fp)[0]):
+        raise ShapeError(f"interp needs as many values as points, got {show(shape_of(xp))} points and {show(shape_of(fp))} values")
+    if isinstance(n, int) and n == 0:
+        raise ShapeError("interp needs at least one point")
+    left, right = (end if end is None else as_array(end) for end in (left, right))
+    if any(end is not None and ndim_of(end) for end in (left, right)):
+        raise ShapeError("interp needs one number as left and as right")
+    first, last = (gather_at(fp, [np.int64(k)], (0,), 0, (), True) for k in (0, -1))
+    low, high = (gather_at(xp, [np.int64(k)], (0,), 0, (), True) for k in (0, -1))
+    if isinstance(n, int) and n == 1:
+        inside = where(isnan(x), x, first)
+    else:
+        k = clip(sub(searchsorted(xp, x, "right"), 1), 0, n - 2)
+        x0, x1, y0, y1 = (gather_at(p, [add(k, d)], (0,), 0) for p in (xp, fp) for d in (0, 1))
+        inside = add(mul(div(sub(y1, y0), sub(x1, x0)), sub(x, x0)), y0)
+    result = where(less(x, low), first if left is None else left, inside)
+    # The end point itself is a value, not an end of a piece: exactly `fp[-1]`.
+    result = where(equal(x, high), last, result)
+    return where(less(high, x), last if right is None else right, result)
+
+
+# --- order statistics ----------------------------------------------------------------------------------------------------------
+
+
+PICKED = frozenset({"lower", "higher", "nearest"})
+"""The methods whose result is one of the elements."""
+
+
+def quantile(x: Any, q: Any, axis: int | Sequence[int] | None = None, keepdims: bool = False, method: str = "linear") -> Any:
+    """The q-th quantiles (0 to 1, known numbers) over axes; a list of them gives a leading axis. NaN where there is one.
+
+    `method` is "linear", "lower", "higher", "nearest" or "midpoint". As in NumPy the dtype of a q that has one, or of a list of
+    floats, takes part in that of an interpolated result; a Python number does not.
+
+    >>> import tracegrad as tg
+    >>> float(tg.quantile([1.0, 2.0, 4.0], 0.25))
+    1.5
+    """
+    places = np.asarray(q)
+    if places.dtype.kind in "iu" and method == "linear":
+        # The ends themselves.
+        method = "nearest"
+    return _quantile(x, places, _dtype_beside(q, places), axis, keepdims, method)
+
+
+def percentile(x: Any, q: Any, axis: int | Sequence[int] | None = None, keepdims: bool = False, method: str = "linear") -> Any:
+    """The q-th percentiles (0 to 100) over axes; see `quantile`.
+
+    >>> import tracegrad as tg
+    >>> float(tg.percentile([1.0, 2.0, 4.0], 50))
+    2.0
+    """
+    places = np.asarray(q) / 100
+    return _quantile(x, places, _dtype_beside(q, places), axis, keepdims, method)
+
+
+def _dtype_beside(q: Any, places: Any) -> Any:
+    """The dtype that `q` contributes to the result; None for Python's numbers."""
+    return None if isinstance(q, (int, float)) and not isinstance(q, np.generic) else places.dtype
+
+
+def median(x: Any, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
+    """The median over axes: the mean of the two middle elements where their number is even. NaN where there is one.
+
+    >>> import tracegrad as tg
+    >>> float(tg.median([5.0, 1.0, 2.0, 3.0]))
+    2.5
+    """
+    return _quantile(x, np.asarray(0.5), None, axis, keepdims, "midpoint")
+
+
+def _quantile(x: Any, q: Any, beside: Any, axis: int | Sequence[int] | None, keepdims: bool, method: str) -> Any:
+    x, q = as_array(x), q.astype(np.float64)
+    _check_order(x.dtype)
+    if np.any((q < 0) | (q > 1)):
+        raise ValueError("quantiles must lie between 0 and 1 (percentiles between 0 and 100)")
+    if method not in PICKED:
+        if method not in ("linear", "midpoint"):
+            raise ValueError(f'method must be "linear", "lower", "higher", "nearest" or "midpoint", not {method!r}')
+        x = x if x.dtype.kind == "f" else convert(x, np.float64)
+    dtype = x.dtype if method in PICKED or beside is None else np.result_type(x.dtype, beside)
+    shape = shape_of(x)
+    axes = normalize_axes(axis, len(shape))
+    lead = tuple(s for k, s in enumerate(shape) if k not in axes)
+    flat = reshape(transpose(x, moved_axes(axes, len(shape))), (*lead, count(shape, axes)))
+    last = int(shape_of(flat)[-1]) - 1
+    if last < 0:
+        raise ShapeError(f"a quantile of no elements: axes {axes} of an array of shape {show(shape)} are empty")
+    ordered = sort(flat, -1)
+    worst = pick(ordered, last)
+
+    def one(at: float) -> Any:
+        low, high = int(np.floor(at)), int(np.ceil(at))
+        weight = at - low
+        if method == "nearest":
+            low = high = int(np.rint(at))
+        elif method in PICKED:
+            low = high = low if method == "lower" else high
+        elif method == "midpoint":
+            weight = 0.5
+        value = pick(ordered, low)
+        if high != low:
+            value = add(value, mul(sub(pick(ordered, high), value), dtype.type(weight)))
+        value = where(isnan(worst), worst, value) if x.dtype.kind == "f" else value
+        return reshape(convert(value, dtype), kept(shape, axes) if keepdims else lead)
+
+    if q.ndim == 0:
+        return one(float(q) * last)
+    return reshape(stack([one(float(v) * last) for v in q.ravel()]), (*q.shape, *(kept(shape, axes) if keepdims else lead)))
+
+
+def pick(x: Any, index: int) -> Any:
+    """`x[..., index]`."""
+    shape = shape_of(x)
+    return reshape(slice_array(x, (*[0] * (len(shape) - 1), index), (*shape[:-1], 1), (1,) * len(shape)), shape[:-1])
+
+
+OPS = (argsort_op, searchsorted_op)

@@ -1,0 +1,389 @@
+"""Means, variances, norms and the log-sum-exp family: compositions that stay stable in their derivatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..._codegen import integers
+from ..._codegen import lowering as lower
+from ...checks import describe, explained_here
+from ...dtypes import check, promote
+from ...errors import ShapeError
+from ...ir.dispatch import bind
+from ...ir.op import Op, elementwise, odd, op
+from ...types import ArrayType, Int, broadcast_shapes, normalize_axis, same, show
+from ..arrays.shape import broadcast_to, reshape
+from ..define import as_array, front, linear, ndim_of, shape_of
+from ..elementwise.arithmetic import add, convert, div, equal, imag, mul, not_equal, real, sub
+from ..elementwise.arithmetic import where as where_
+from ..elementwise.elementary import abs as abs_
+from ..elementwise.elementary import exp, log, sqrt, square
+from ..elementwise.logic import isfinite, isnan, logical_not
+from ..elementwise.powers import power
+from .reductions import Axis, count, flags_of, keep, normalize_axes, reduced_axes, spread
+from .reductions import all as all_
+from .reductions import max as max_
+from .reductions import min as min_
+from .reductions import sum as sum_
+
+stop_gradient_op = elementwise(
+    "stop_gradient", ("x",), numpy=np.array, code="{x}", partials=None, result="promote", parity=odd, passes=0, doc="The value alone."
+)
+
+
+def _no_grad_types(x: Any) -> Any:
+    return (x.type,)
+
+
+def _no_grad_jvp(tangents: Any, inputs: Any, outs: Any) -> Any:
+    # What is computed under `no_grad` has no history, and neither have its tangents.
+    return [None if t is None else bind(no_grad_op, [t]) for t in tangents]
+
+
+def _no_grad_batch(values: Any, axes: Any, size: Any) -> Any:
+    return [bind(no_grad_op, values)], list(axes)
+
+
+no_grad_op: Op = op(
+    "no_grad",
+    ["x"],
+    evaluate=np.array,
+    infer=_no_grad_types,
+    jvp=_no_grad_jvp,
+    batch=_no_grad_batch,
+    lowering=lower.Pointwise("{x}"),
+    compute=lambda x: (x.type.dtype,),
+    parity=odd,
+    passes=0,
+    doc="The value, through which only forward mode goes: where a graph was traced it left the tape.",
+)
+
+
+overwritten_op = elementwise(
+    "overwritten",
+    ("old", "new"),
+    numpy=lambda old, new: np.array(new, np.result_type(old, new)),
+    code="{new}",
+    partials=(1, None),
+    result="promote",
+    passes=1,
+    doc="A new value that a traced function wrote while nothing was recorded: the tape still leads to the old one.",
+)
+
+
+def stop_gradient(x: Any) -> Any:
+    """`x` as a constant for every derivative."""
+    return bind(stop_gradient_op, [x])
+
+
+def _inexact(x: Any) -> Any:
+    """x as floating-point numbers, as NumPy averages them: integers and booleans in float64."""
+    x = as_array(x)
+    return x if x.dtype.kind in "fc" else convert(x, np.float64 if x.dtype.kind in "biu" else check(x.dtype))
+
+
+# --- means ---------------------------------------------------------------------------------------------------------------------
+
+
+def _mean_evaluate(x: Any, *, axes: tuple[int, ...]) -> Any:
+    return np.add.reduce(x, axes) / (x.size if len(axes) == x.ndim else integers.product([x.shape[a] for a in axes]))
+
+
+def _mean_adjoint(ct: Any, *, axes: tuple[int, ...], like: Any) -> Any:
+    n = count(like.shape, axes)
+    # 0 elements have no mean, and no place for its gradient either.
+    ct = mul(ct, 1 / n if n != 0 else 0)
+    return broadcast_to(ct, like.shape) if len(axes) == len(like.shape) else spread(ct, like.shape, axes)
+
+
+mean_op = linear(
+    "mean",
+    evaluate=_mean_evaluate,
+    infer=lambda x, *, axes: (ArrayType(x.type.dtype, tuple([s for k, s in enumerate(x.type.shape) if k not in axes])),),
+    adjoint=_mean_adjoint,
+    batch=lambda values, at, size, *, axes: ([mean(front(values[0], at[0]), tuple(a + 1 for a in axes))], [0]),
+    composed=lambda x, *, axes: div(sum_(x, axes), count(shape_of(x), axes)),
+    doc="Mean over axes of floating-point numbers.",
+)
+
+
+def mean(x: Any, axis: Axis = None, keepdims: bool = False, dtype: Any = None, *, where: Any = None) -> Any:
+    """Mean over axes (all by default); integers are averaged in float64.
+
+    >>> import tracegrad as tg
+    >>> float(tg.mean([1, 2, 6]))
+    3.0
+    """
+    if dtype is not None and np.dtype(dtype).kind in "iu":
+        return convert(mean(convert(as_array(x), dtype), axis, keepdims, where=where), dtype)
+    x = _inexact(x if dtype is None else convert(as_array(x), dtype))
+    axes = normalize_axes(axis, ndim_of(x))
+    if where is not None:
+        chosen = broadcast_to(flags_of(where), shape_of(x))
+        return div(sum_(x, axes, keepdims, where=chosen), convert(sum_(chosen, axes, keepdims), _real_dtype(x)))
+    return keep(bind(mean_op, (x,), {"axes": axes}), x, axes, keepdims)
+
+
+def _real_dtype(x: Any) -> Any:
+    return np.zeros(0, x.dtype).real.dtype
+
+
+def average(x: Any, axis: Axis = None, weights: Any = None, keepdims: bool = False) -> Any:
+    """Mean over axes, weighted where weights are given (of x's shape, or a vector along one axis).
+
+    >>> import tracegrad as tg
+    >>> float(tg.average([1.0, 4.0], weights=[2.0, 1.0]))
+    2.0
+    """
+    if weights is None:
+        return mean(x, axis, keepdims)
+    x, weights = _inexact(x), as_array(weights)
+    weights = convert(weights, promote(x.dtype, weights.dtype))
+    shape = shape_of(x)
+    axes = normalize_axes(axis, len(shape))
+    if ndim_of(weights) != len(shape):
+        if ndim_of(weights) != 1 or len(axes) != 1 or not same(shape_of(weights)[0], shape[axes[0]]):
+            raise ShapeError(
+                f"weights of shape {show(shape_of(weights))} fit neither the array of shape {show(shape)} nor the averaged axis"
+            )
+        weights = reshape(weights, tuple(n if k == axes[0] else 1 for k, n in enumerate(shape)))
+    weights = broadcast_to(weights, shape)
+    return div(sum_(mul(x, weights), axes, keepdims), sum_(weights, axes, keepdims))
+
+
+def _degrees(total: Int, ddof: Any) -> Any:
+    if isinstance(ddof, int):
+        return integers.maximum(total - ddof, 0)
+    if (not isinstance(ddof, (float, np.number)) and (ndim_of(ddof) or np.iscomplexobj(ddof))) or isinstance(
+        ddof, (complex, np.complexfloating)
+    ):
+        raise explained_here(TypeError(f"ddof is {describe(ddof)}; it must be a real number"))
+    # A number without a dtype: it takes no part in that of the result.
+    return max(int(total) - float(ddof), 0.0) if isinstance(ddof, (float, np.number)) else np.maximum(int(total) - ddof, 0)
+
+
+def var(x: Any, axis: Axis = None, ddof: Any = 0, keepdims: bool = False, *, correction: Any = None) -> Any:
+    """Variance over axes: the mean squared distance from the mean, with `n - ddof` as divisor (`correction` is another name for ddof).
+
+    >>> import tracegrad as tg
+    >>> float(tg.var([1.0, 3.0]))
+    1.0
+    """
+    x = _inexact(x)
+    shape = shape_of(x)
+    axes = normalize_axes(axis, len(shape))
+    centered = sub(x, broadcast_to(mean(x, axes, keepdims=True), shape))
+    squares = add(square(real(centered)), square(imag(centered))) if x.dtype.kind == "c" else square(centered)
+    return div(sum_(squares, axes, keepdims), _degrees(count(shape, axes), ddof if correction is None else correction))
+
+
+def _safe_sqrt(x: Any) -> Any:
+    """Square root with derivative 0 at 0, of every order: what a norm or a standard deviation needs."""
+    zero = equal(x, 0)
+    return where_(zero, x.dtype.type(0), sqrt(where_(zero, x.dtype.type(1), x)))
+
+
+def std(x: Any, axis: Axis = None, ddof: Any = 0, keepdims: bool = False, *, correction: Any = None) -> Any:
+    """Standard deviation over axes; its derivative is 0 where all elements are equal. See `var`.
+
+    >>> import tracegrad as tg
+    >>> float(tg.std([1.0, 3.0]))
+    1.0
+    """
+    return _safe_sqrt(var(x, axis, ddof, keepdims, correction=correction))
+
+
+# --- norms ---------------------------------------------------------------------------------------------------------------------
+
+
+def vector_norm(x: Any, ord: Any = 2, axis: Axis = None, keepdims: bool = False) -> Any:
+    """The p-norm over axes, all elements of them as one vector; `ord` is p, inf, -inf or 0. Its derivative at 0 is 0.
+
+    >>> import tracegrad as tg
+    >>> float(tg.vector_norm([3.0, 4.0]))
+    5.0
+    """
+    x = _inexact(x)
+    axes = normalize_axes(axis, ndim_of(x))
+    if ord == 2:
+        squares = add(square(real(x)), square(imag(x))) if x.dtype.kind == "c" else square(x)
+        return _safe_sqrt(sum_(squares, axes, keepdims))
+    size = abs_(x)
+    if ord == np.inf:
+        return max_(size, axes, keepdims)
+    if ord == -np.inf:
+        return min_(size, axes, keepdims)
+    if ord == 0:
+        return sum_(convert(not_equal(x, 0), size.dtype), axes, keepdims)
+    if ord == 1:
+        return sum_(size, axes, keepdims)
+    p = float(ord)
+    zero = equal(size, 0) if p > 0 else np.False_
+    # At a zero element |x|**p has an infinite derivative for p < 1; the direction 0 is torch's choice, and 0 for p > 1.
+    terms = where_(zero, size.dtype.type(0), power(where_(zero, size.dtype.type(1), size), p))
+    total = sum_(terms, axes, keepdims)
+    if p < 0:
+        return power(total, 1 / p)
+    none = equal(total, 0)
+    return where_(none, total.dtype.type(0), power(where_(none, total.dtype.type(1), total), 1 / p))
+
+
+def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> Any:
+    """A vector norm (one axis, or no `ord`) or a matrix norm (two axes: "fro", 1, -1, inf, -inf), with `numpy.linalg.norm`'s meaning.
+
+    >>> import tracegrad as tg
+    >>> float(tg.norm([[3.0, 0.0], [0.0, 4.0]]))
+    5.0
+    """
+    x = _inexact(x)
+    axes = normalize_axes(axis, ndim_of(x))
+    if ord is None:
+        return vector_norm(x, 2, axes, keepdims)
+    if len(axes) == 1:
+        return vector_norm(x, ord, axes, keepdims)
+    if len(axes) != 2:
+        raise ShapeError(f"a norm of order {ord!r} is defined over one axis or two, not {len(axes)}")
+    if ord == "fro":
+        return vector_norm(x, 2, axes, keepdims)
+    if ord not in (1, -1, np.inf, -np.inf):
+        raise ValueError(
+            f'the order of a matrix norm here is "fro", 1, -1, inf or -inf, not {ord!r}; linalg.norm has those by singular values'
+        )
+    row, column = (normalize_axis(a, ndim_of(x)) for a in axis) if isinstance(axis, (tuple, list)) else axes
+    summed, other = (row, column) if abs(ord) == 1 else (column, row)
+    totals = sum_(abs_(x), summed, keepdims=True)
+    result = (max_ if ord > 0 else min_)(totals, other, keepdims=True)
+    return result if keepdims else reshape(result, tuple(n for k, n in enumerate(shape_of(x)) if k not in axes))
+
+
+# --- log-sum-exp ---------------------------------------------------------------------------------------------------------------
+
+
+def _peak(x: Any, axes: tuple[int, ...]) -> Any:
+    """The largest element over axes (kept), as a constant: any shift gives the same result and derivatives. 0 where it is infinite."""
+    peak = max_(stop_gradient(x), axes, keepdims=True)
+    return where_(isfinite(peak), peak, x.dtype.type(0))
+
+
+def logsumexp(x: Any, axis: Axis = None, keepdims: bool = False, b: Any = None) -> Any:
+    """`log(sum(b * exp(x)))` over axes without overflow; of nothing but -inf it is -inf, with derivative 0.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.logsumexp([1000.0, 1000.0])) - 1000.0, 6)
+    0.693147
+    """
+    x = _inexact(x)
+    if b is not None:
+        x, b = _both(x, b)
+    axes = reduced_axes(axis, ndim_of(x))
+    if any(isinstance(shape_of(x)[a], int) and shape_of(x)[a] == 0 for a in axes):
+        return sub(sum_(x, axes, keepdims), np.inf)
+    peak = _peak(x, axes)
+    terms = exp(sub(x, peak))
+    total = sum_(terms if b is None else mul(b, terms), axes, keepdims=True)
+    none = equal(total, 0)
+    result = add(where_(none, x.dtype.type(-np.inf), log(where_(none, x.dtype.type(1), total))), peak)
+    return result if keepdims else reshape(result, tuple(n for k, n in enumerate(shape_of(x)) if k not in axes))
+
+
+def _both(x: Any, b: Any) -> tuple[Any, Any]:
+    b = as_array(b)
+    shape = broadcast_shapes(tuple(shape_of(x)), tuple(shape_of(b)))
+    # A weight of zero takes its element out, infinite or not.
+    x = where_(equal(b, 0), x.dtype.type(-np.inf), broadcast_to(x, shape))
+    return x, b
+
+
+def softmax(x: Any, axis: Axis = -1) -> Any:
+    """`exp(x) / sum(exp(x))` over axes, without overflow.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.softmax(np.array([0.0, 0.0]))
+    array([0.5, 0.5])
+    """
+    x = _inexact(x)
+    if ndim_of(x) == 0:
+        return reshape(softmax(reshape(x, (1,)), 0), ())
+    axes = normalize_axes(axis, ndim_of(x))
+    if any(isinstance(shape_of(x)[a], int) and shape_of(x)[a] == 0 for a in axes):
+        return x
+    terms = exp(sub(x, _peak(x, axes)))
+    return div(terms, sum_(terms, axes, keepdims=True))
+
+
+def log_softmax(x: Any, axis: Axis = -1) -> Any:
+    """`log(softmax(x))`, exact where softmax underflows.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.log_softmax(np.array([0.0, 1000.0]))
+    array([-1000.,     0.])
+    """
+    x = _inexact(x)
+    if ndim_of(x) == 0:
+        return reshape(log_softmax(reshape(x, (1,)), 0), ())
+    axes = normalize_axes(axis, ndim_of(x))
+    if any(isinstance(shape_of(x)[a], int) and shape_of(x)[a] == 0 for a in axes):
+        return x
+    shifted = sub(x, _peak(x, axes))
+    return sub(shifted, log(sum_(exp(shifted), axes, keepdims=True)))
+
+
+# --- without NaN ---------------------------------------------------------------------------------------------------------------
+
+
+def nansum(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+    """Sum over axes of what is not NaN.
+
+    >>> import tracegrad as tg
+    >>> float(tg.nansum([1.0, float("nan"), 2.0]))
+    3.0
+    """
+    x = as_array(x)
+    return sum_(x, axis, keepdims, where=logical_not(isnan(x))) if x.dtype.kind in "fc" else sum_(x, axis, keepdims)
+
+
+def nanmean(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+    """Mean over axes of what is not NaN.
+
+    >>> import tracegrad as tg
+    >>> float(tg.nanmean([1.0, float("nan"), 2.0]))
+    1.5
+    """
+    x = _inexact(x)
+    return mean(x, reduced_axes(axis, ndim_of(x)), keepdims, where=logical_not(isnan(x)))
+
+
+def nanmax(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+    """Largest element over axes that is not NaN (NaN where all are).
+
+    >>> import tracegrad as tg
+    >>> float(tg.nanmax([1.0, float("nan"), 2.0]))
+    2.0
+    """
+    return _nan_extreme(max_, x, axis, keepdims, -np.inf)
+
+
+def nanmin(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+    """Smallest element over axes that is not NaN (NaN where all are).
+
+    >>> import tracegrad as tg
+    >>> float(tg.nanmin([1.0, float("nan"), 2.0]))
+    1.0
+    """
+    return _nan_extreme(min_, x, axis, keepdims, np.inf)
+
+
+def _nan_extreme(extreme: Any, x: Any, axis: Axis, keepdims: bool, neutral: float) -> Any:
+    x = as_array(x)
+    if x.dtype.kind != "f":
+        return extreme(x, axis, keepdims)
+    missing = isnan(x)
+    found = extreme(where_(missing, x.dtype.type(neutral), x), axis, keepdims)
+    return where_(all_(missing, axis, keepdims), x.dtype.type(np.nan), found)
+
+
+OPS = (mean_op, no_grad_op, overwritten_op, stop_gradient_op)
