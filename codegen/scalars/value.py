@@ -16,17 +16,19 @@ class Scalar:
     """A function of numbers that generated code may call by its name.
 
     name      its name in generated code
-    python    the function on NumPy's scalars; results have the dtype that NumPy gives for operands of one dtype
+    python    the function on NumPy's scalars; results have NumPy's dtype for operands of one dtype
     native    how it is compiled for processors:
-                "body"             as its Python body is written, with the functions of `math` and NumPy in it
-                "vector"           the instructions that a family of `codegen.native.vector_math` has under this name, computed in float32
-                                   where all operands are float32, else in float64; loops over them vectorise
-                "scipy NAME"       SciPy's compiled function of that name
-                any other word     the module of `codegen.native` that defines the function with a form for each kind of operands; `python`
-                                   is then left out
-    complex   the function of one complex128, where a "vector" function has one: compiled as it is written
-    device    what is called on CUDA devices, in double and in single precision, if not the native form: "module.function" of `math`,
-              `libdevice` or `codegen.cuda.bodies`
+                "body"        as its Python body is written, with functions of `math` and NumPy
+                "vector"      the instructions that a family of `codegen.native.vector_math` has
+                              under this name, in float32 where all operands are float32, else in
+                              float64; loops over them vectorise
+                "scipy NAME"  SciPy's compiled function of that name
+                another word  the module of `codegen.native` that defines the function, with a form
+                              for each kind of operands; `python` is then left out
+    complex   of a "vector" function: the body for one complex128, compiled as it is written
+    device    what is called on CUDA devices if not the native form, in double and in single
+              precision: "module.function" of `math`, `libdevice` or `codegen.cuda.bodies`; with
+              "double " in front in double precision only
     complex_device  the same for one complex128, of `cmath` or `bodies`
     integers  whether the device's function is also that of integers, as floats
     cost      how many additions it takes the time of, measured in vectorised loops
