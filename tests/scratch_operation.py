@@ -27,7 +27,7 @@ def _log_expit(x: Any) -> Any:
 
 SCALAR = add(Scalar("log_expit", _log_expit, cost=50))
 
-# --- tracegrad/ops/<family>.py -----------------------------------------------------------------------------------------------------------
+# --- tracegrad/ops/elementwise/<family>.py -----------------------------------------------------------------------------------------------------------
 
 log_expit_op = pointwise(
     "log_expit",
