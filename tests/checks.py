@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -11,6 +12,31 @@ import numpy as np
 
 import tracegrad as tg
 from tracegrad.compiled import entries
+
+
+def compare(found: Any, expected: Any) -> None:
+    """Equal values of equal types, to rounding, in trees."""
+    if isinstance(expected, (tg.Tensor, np.ndarray, np.generic, float, complex)):
+        assert type(found) is type(expected)
+        read = [x.detach().numpy() if isinstance(x, tg.Tensor) else np.asarray(x) for x in (found, expected)]
+        assert read[0].dtype == read[1].dtype
+        np.testing.assert_allclose(*read, rtol=1e-13)
+    elif isinstance(expected, dict):
+        assert list(found) == list(expected)
+        for key in expected:
+            compare(found[key], expected[key])
+    elif isinstance(expected, (list, tuple, collections.deque)):
+        assert len(found) == len(expected)
+        for a, b in zip(found, expected, strict=True):
+            compare(a, b)
+    else:
+        assert type(found) is type(expected)
+        assert found == expected
+
+
+def leaf(*values: float) -> tg.Tensor:
+    """A vector of these numbers, or of 1, 2 and 3, that requires grad."""
+    return tg.tensor(values or (1.0, 2.0, 3.0), dtype=np.float64, requires_grad=True)
 
 
 @contextlib.contextmanager

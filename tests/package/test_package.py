@@ -138,6 +138,10 @@ def test_files_stay_readable(path: pathlib.Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 500
 
 
+def test_tests_stay_readable() -> None:
+    assert [p.name for p in (ROOT / "tests").rglob("*.py") if len(p.read_text(encoding="utf-8").splitlines()) > 500] == []
+
+
 def test_readme_names_the_two_commands() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert "\npip install -e '.[bench]' && python -m tracegrad bench\n" in text
