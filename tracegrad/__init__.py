@@ -35,7 +35,7 @@ from .derivatives.forward import jvp, linearize
 from .compiled.jitted import jit
 from .runtime.threads import get_num_threads, set_num_threads
 from .ops import *  # noqa: F403  (the public functions, listed in ops.__all__)
-from .faces.results import *  # noqa: F403  (these take the place of their namesakes in ops)
+from .faces.numpy.results import *  # noqa: F403  (these take the place of their namesakes in ops)
 from .tensor import Array, Tensor
 
 # Constructors of Tensors, listed in tensors.__all__; they take the place of their namesakes in ops.

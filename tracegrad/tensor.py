@@ -18,13 +18,13 @@ from .checks import describe
 from .devices import DeviceArray
 from .dtypes import is_differentiable
 from .errors import ConcretizationError
-from .faces.array_methods import ArrayMethods
-from .faces.array_numbers import ArrayNumbers
 from .faces.construction import elements_for, is_elements
 from .faces.differentiable import Differentiable
 from .faces.dispatch import NumpyDispatch
+from .faces.numpy.array_methods import ArrayMethods
+from .faces.numpy.array_numbers import ArrayNumbers
 from .faces.operators import Operators
-from .faces.tensor_methods import TensorMethods
+from .faces.tensor.methods import TensorMethods
 from .faces.writing import Writes
 from .ir.dispatch import STATE, bind
 from .ir.graph import Var

@@ -15,7 +15,7 @@ from .config import default_dtype
 from .devices import CPU, exchange, resolve
 from .dtypes import check, native
 from .faces.operators import array_of, holds_boxed
-from .faces.tensor_casts import own, sizes_of
+from .faces.tensor.casts import own, sizes_of
 from .ir.dispatch import STATE, Value
 from .ir.operands import plain_array
 from .ops.arrays.transfer import place_of

@@ -17,8 +17,8 @@ from .dtypes import complex128 as cdouble
 from .dtypes import float64 as double
 from .dtypes import int16 as short
 from .dtypes import int64 as long
-from .faces.results import RESULTS
-from .faces.tensor_shapes import Size
+from .faces.numpy.results import RESULTS
+from .faces.tensor.shapes import Size
 from .ir.dispatch import Value
 from .tensor import Tensor
 

@@ -20,7 +20,7 @@ import tracegrad as tg
 from tests.cuda_plans import NEEDS_COMPILER
 from tests.ops import test_ops
 from tests.scratch_operation import CASE, SCALAR, log_expit, log_expit_op
-from tracegrad.faces.ufuncs import KNOWN
+from tracegrad.faces.numpy.ufuncs import KNOWN
 from tracegrad.ir.parser import parse_graph
 from tracegrad.ir.verify import verify
 from tracegrad.ops.elementwise.pointwise import pointwise

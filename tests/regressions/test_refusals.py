@@ -18,7 +18,7 @@ import sklearn.preprocessing
 import tracegrad as tg
 from tracegrad import ops
 from tracegrad.errors import ConcretizationError, UnsupportedFunctionError
-from tracegrad.faces.refusals import INSTEAD
+from tracegrad.faces.numpy.refusals import INSTEAD
 
 X = np.array([0.3, 0.8, 0.5])
 M = np.eye(3) + 0.1

@@ -9,7 +9,7 @@ import pytest
 import scipy.special as special
 
 import tracegrad as tg
-from tracegrad.faces.ufuncs import SCIPY
+from tracegrad.faces.numpy.ufuncs import SCIPY
 
 REALS = np.array(
     [

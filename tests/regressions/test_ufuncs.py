@@ -15,7 +15,7 @@ import scipy.special as special
 import tracegrad as tg
 from tests.checks import directional
 from tracegrad.errors import ConcretizationError, DTypeError, ShapeError, UnsupportedFunctionError
-from tracegrad.faces.ufuncs import KNOWN, SCIPY, counterpart
+from tracegrad.faces.numpy.ufuncs import KNOWN, SCIPY, counterpart
 from tracegrad.ir.evaluate import evaluate
 from tracegrad.tensor import Array, Tensor
 from tracegrad.transforms.tracing import leaf_type, trace_function

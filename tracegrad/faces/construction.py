@@ -13,7 +13,7 @@ from ..dtypes import check
 from ..errors import ShapeError
 from ..ir.dispatch import Value
 from .operators import array_of, holds_boxed
-from .tensor_shapes import Size
+from .tensor.shapes import Size
 
 
 def elements_for(data: Any, rest: tuple[Any, ...], dtype: Any = None) -> Any:

@@ -22,12 +22,12 @@ from ..ir.graph import Var
 from ..ir.operands import PLAIN
 from ..ir.trace import is_left_over, left_over, user_line
 from ..tape.mode import MODE
-from .lookup import boxes_in, counterpart_of, shown, store_exactly, unsupported
-from .numpy_functions import FUNCTIONS
+from .numpy.lookup import boxes_in, counterpart_of, shown, store_exactly, unsupported
+from .numpy.numpy_functions import FUNCTIONS
+from .numpy.refusals import inside_library
+from .numpy.ufunc_methods import SPELLED, apply_method
+from .numpy.ufuncs import KNOWN, NO_VALUE, by_numpy, call, name_of
 from .operators import operand
-from .refusals import inside_library
-from .ufunc_methods import SPELLED, apply_method
-from .ufuncs import KNOWN, NO_VALUE, by_numpy, call, name_of
 
 IGNORED = {"order", "kind", "subok", "casting", "like", "sorter", "check_finite", "signature", "extobj", "device"}
 """Parameters that change nothing about values."""

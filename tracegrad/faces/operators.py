@@ -17,7 +17,7 @@ from ..ir.operands import PLAIN, plain_operand
 from ..ops.matrices.products import IN_ONE_STEP, matmul_op
 from ..ops.places.indexing import reading
 from ..tape.eager_text import REFLECTED, write_out
-from . import results
+from .numpy import results
 
 OPERANDS = (Value, float, int, np.ndarray, np.generic, complex, integers.Integer)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import ops, tensors
 from ..config import default_dtype
-from ..faces.tensor_casts import own, sizes_of
+from ..faces.tensor.casts import own, sizes_of
 from ..ir.dispatch import Value
 from ..ops.random import DEFAULT, Generator
 from ..tensor import Tensor

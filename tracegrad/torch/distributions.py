@@ -17,7 +17,7 @@ import numpy as np
 from .. import ops
 from ..autograd.grad_mode import no_grad
 from ..config import default_dtype
-from ..faces.tensor_shapes import Size
+from ..faces.tensor.shapes import Size
 from ..nn import functional as F
 from ..nn.functional.common import known
 from ..ops.random import DEFAULT

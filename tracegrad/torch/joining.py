@@ -11,9 +11,9 @@ import numpy as np
 
 from .. import ops
 from ..config import default_dtype
-from ..faces import results
-from ..faces.numpy_functions import column_count
-from ..faces.tensor_casts import titled
+from ..faces.numpy import results
+from ..faces.numpy.numpy_functions import column_count
+from ..faces.tensor.casts import titled
 from ..ir.dispatch import Value
 from ..tensor import Tensor
 from ..types import broadcast_shapes as _broadcast_shapes

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .. import ops
-from ..faces.tensor_casts import titled
+from ..faces.tensor.casts import titled
 from .methods import tensor_of, written
 
 _linalg = ops.linalg

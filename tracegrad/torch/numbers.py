@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import ops
 from ..config import default_dtype
-from ..faces.tensor_casts import titled
+from ..faces.tensor.casts import titled
 from ..ir.dispatch import Value
 from .methods import tensor_of
 

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from ..devices import CPU, Device
-from ..faces.tensor_shapes import Size
+from ..faces.tensor.shapes import Size
 from ..nn.modules.module import Module, Parameter
 from ..tensor import Tensor
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import ops
 from ..faces.construction import elements_for
-from ..faces.tensor_casts import own
+from ..faces.tensor.casts import own
 from ..ir.dispatch import Value
 from ..tensor import Tensor
 

@@ -10,9 +10,9 @@ import numpy as np
 
 import tracegrad as tg
 from tracegrad.faces.dispatch import IGNORED
-from tracegrad.faces.lookup import MODULES, counterpart_of
-from tracegrad.faces.numpy_functions import FUNCTIONS
-from tracegrad.faces.ufuncs import KNOWN
+from tracegrad.faces.numpy.lookup import MODULES, counterpart_of
+from tracegrad.faces.numpy.numpy_functions import FUNCTIONS
+from tracegrad.faces.numpy.ufuncs import KNOWN
 
 from . import things
 from .examples import NUMPY

@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import ops
 from ...checks import REFUSED, explained_here
-from ...faces.tensor_casts import titled
+from ...faces.tensor.casts import titled
 from ...ir.dispatch import Value
 from ...types import same_shape, show
 

@@ -12,7 +12,7 @@ from ...autograd.grad_mode import no_grad
 from ...checks import REFUSED, explained
 from ...devices import Device, DeviceArray
 from ...dtypes import is_differentiable
-from ...faces.tensor_casts import dtype_and_device
+from ...faces.tensor.casts import dtype_and_device
 from ...holders import ModuleHolder
 from ...tape.hooks import RemovableHandle, add_hook
 from ...tensor import Tensor

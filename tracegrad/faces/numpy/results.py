@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import ops
-from ..ir.dispatch import Value
-from ..ops.arrays.shape import reshape_op
-from ..ops.places.gathering import Placed
+from ... import ops
+from ...ir.dispatch import Value
+from ...ops.arrays.shape import reshape_op
+from ...ops.places.gathering import Placed
 
 Function = Callable[..., Any]
 

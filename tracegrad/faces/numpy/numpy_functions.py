@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from .. import ops
-from ..checks import describe
-from ..dtypes import promote
-from ..errors import ShapeError
-from ..ir.dispatch import Value
-from ..ops.arrays.transfer import place_of
-from ..ops.define import ndim_of, shape_of
-from ..types import normalize_axis
+from ... import ops
+from ...checks import describe
+from ...dtypes import promote
+from ...errors import ShapeError
+from ...ir.dispatch import Value
+from ...ops.arrays.transfer import place_of
+from ...ops.define import ndim_of, shape_of
+from ...types import normalize_axis
+from ..operators import array_of, operand
+from ..tensor.casts import own
 from . import results
 from .lookup import plain, store, unsupported
-from .operators import array_of, operand
-from .tensor_casts import own
 
 
 def _shape(a: Any) -> Any:

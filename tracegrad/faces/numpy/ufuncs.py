@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from .. import ops
-from .._codegen import integers
-from ..errors import DTypeError, UnsupportedFunctionError
-from ..ir.dispatch import STATE, Value
-from ..ir.graph import Var
-from ..ir.lines import user_line
-from ..weak import WEAK
+from ... import ops
+from ..._codegen import integers
+from ...errors import DTypeError, UnsupportedFunctionError
+from ...ir.dispatch import STATE, Value
+from ...ir.graph import Var
+from ...ir.lines import user_line
+from ...weak import WEAK
+from ..operators import operand
 from .lookup import boxes_in, find, plain, store, tracked, unsupported
-from .operators import operand
 
 NO_VALUE = np._NoValue
 KNOWN: dict[Any, Callable[..., Any]] = {

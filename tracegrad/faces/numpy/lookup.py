@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import ops
-from ..checks import describe
-from ..errors import ConcretizationError, ShapeError
-from ..ir.dispatch import Value
-from ..ir.graph import Var
-from ..ir.lines import user_line
+from ... import ops
+from ...checks import describe
+from ...errors import ConcretizationError, ShapeError
+from ...ir.dispatch import Value
+from ...ir.graph import Var
+from ...ir.lines import user_line
 from .refusals import unsupported as unsupported
 from .results import RESULTS
 

@@ -10,14 +10,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .. import ops
-from .._codegen import integers
-from ..ir.dispatch import Value
-from ..ir.operands import plain_array
+from ... import ops
+from ..._codegen import integers
+from ...ir.dispatch import Value
+from ...ir.operands import plain_array
+from ..dispatch import call_numpy
+from ..operators import Operators, operand
+from ..printing import array_repr
 from . import results
-from .dispatch import call_numpy
-from .operators import Operators, operand
-from .printing import array_repr
 
 
 def _method(function: Callable[..., Any]) -> Callable[..., Any]:

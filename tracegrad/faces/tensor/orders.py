@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import ops
-from ..errors import ShapeError
-from ..ir.dispatch import Value
-from ..ops.arrays.transfer import place_of, transfer
-from ..ops.totals.statistics import stop_gradient
-from ..types import normalize_axis, same, show
-from .tensor_casts import titled
+from ... import ops
+from ...errors import ShapeError
+from ...ir.dispatch import Value
+from ...ops.arrays.transfer import place_of, transfer
+from ...ops.totals.statistics import stop_gradient
+from ...types import normalize_axis, same, show
+from .casts import titled
 
 
 class Extremes(NamedTuple):

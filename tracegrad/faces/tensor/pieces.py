@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import ops
-from ..ir.dispatch import Value
-from ..ops.arrays.transfer import place_of
-from ..ops.arrays.windows import windows
-from ..types import normalize_axis, show
-from .construction import elements_for
-from .operators import operand
-from .tensor_casts import own, titled
+from ... import ops
+from ...ir.dispatch import Value
+from ...ops.arrays.transfer import place_of
+from ...ops.arrays.windows import windows
+from ...types import normalize_axis, show
+from ..construction import elements_for
+from ..operators import operand
+from .casts import own, titled
 
 
 class TensorPieces(Value):

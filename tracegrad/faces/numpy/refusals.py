@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..errors import UnsupportedFunctionError
-from ..ir.lines import library_calls, user_line
+from ...errors import UnsupportedFunctionError
+from ...ir.lines import library_calls, user_line
 
 INSTEAD: dict[str, str] = {
     "np.apply_along_axis": "tg.vmap(f)",

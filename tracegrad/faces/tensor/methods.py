@@ -7,22 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from .. import ops
-from ..checks import REFUSED, explained_here
-from ..ir.graph import Var
-from ..ops.arrays.shape import sum_op
-from ..ops.arrays.transfer import place_of, transfer
-from ..ops.totals.reductions import over
-from . import results
-from .operators import operand
-from .printing import tensor_repr
-from .tensor_casts import TensorCasts, titled
-from .tensor_indexing import TensorIndexing
-from .tensor_orders import TensorOrders, _numpys
-from .tensor_pieces import TensorPieces
-from .tensor_products import TensorProducts
-from .tensor_shapes import TensorShapes
-from .tensor_updates import TensorUpdates
+from ... import ops
+from ...checks import REFUSED, explained_here
+from ...ir.graph import Var
+from ...ops.arrays.shape import sum_op
+from ...ops.arrays.transfer import place_of, transfer
+from ...ops.totals.reductions import over
+from ..numpy import results
+from ..operators import operand
+from ..printing import tensor_repr
+from .casts import TensorCasts, titled
+from .indexing import TensorIndexing
+from .orders import TensorOrders, _numpys
+from .pieces import TensorPieces
+from .products import TensorProducts
+from .shapes import TensorShapes
+from .updates import TensorUpdates
 
 
 def _unary(name: str) -> Callable[[Any], Any]:

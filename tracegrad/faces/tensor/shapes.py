@@ -8,21 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from .. import ops
-from .._codegen import integers
-from ..checks import REFUSED, explained_here
-from ..devices import share_memory
-from ..errors import ShapeError
-from ..ir.dispatch import STATE, Value, bind
-from ..ir.graph import Var
-from ..ir.op import Op, Rules, op
-from ..ops.arrays.shape import backwards, broadcast_to_op, reshape_op, reshaped, transpose_op
-from ..tape.mode import MODE
-from ..tape.tape import record
-from ..types import axes_of, normalize_axis, same, same_shape, show, type_of
-from . import results
-from .tensor_casts import sizes_of, titled
-from .writing import ONE_OF_MANY, untracked
+from ... import ops
+from ..._codegen import integers
+from ...checks import REFUSED, explained_here
+from ...devices import share_memory
+from ...errors import ShapeError
+from ...ir.dispatch import STATE, Value, bind
+from ...ir.graph import Var
+from ...ir.op import Op, Rules, op
+from ...ops.arrays.shape import backwards, broadcast_to_op, reshape_op, reshaped, transpose_op
+from ...tape.mode import MODE
+from ...tape.tape import record
+from ...types import axes_of, normalize_axis, same, same_shape, show, type_of
+from ..numpy import results
+from ..writing import ONE_OF_MANY, untracked
+from .casts import sizes_of, titled
 
 
 class Size(tuple[Any, ...]):

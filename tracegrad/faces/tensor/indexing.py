@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from .. import ops
-from .._codegen import integers
-from ..checks import REFUSED, explained
-from ..devices import to_host
-from ..ir.dispatch import STATE, Value
-from ..ir.graph import Var
-from ..ir.operands import plain_operand
-from ..ops.arrays.transfer import place_of, transfer
-from ..ops.places.indexing import as_value
-from ..types import broadcast_shapes, normalize_axis
-from .operators import assigned, operand
-from .tensor_casts import titled
+from ... import ops
+from ..._codegen import integers
+from ...checks import REFUSED, explained
+from ...devices import to_host
+from ...ir.dispatch import STATE, Value
+from ...ir.graph import Var
+from ...ir.operands import plain_operand
+from ...ops.arrays.transfer import place_of, transfer
+from ...ops.places.indexing import as_value
+from ...types import broadcast_shapes, normalize_axis
+from ..operators import assigned, operand
+from .casts import titled
 
 
 class TensorIndexing(Value):

@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from .. import ops
-from ..errors import ConcretizationError, DTypeError, ShapeError
-from ..ir.dispatch import STATE, Value
-from ..ir.lines import user_line
-from ..ops.define import ndim_of, shape_of
-from ..ops.elementwise.elementary import LN2
-from ..ops.totals.reductions import kept, normalize_axes
-from ..types import normalize_axis, show
+from ... import ops
+from ...errors import ConcretizationError, DTypeError, ShapeError
+from ...ir.dispatch import STATE, Value
+from ...ir.lines import user_line
+from ...ops.define import ndim_of, shape_of
+from ...ops.elementwise.elementary import LN2
+from ...ops.totals.reductions import kept, normalize_axes
+from ...types import normalize_axis, show
+from ..operators import operand
 from .lookup import boxes_in, plain, store_exactly, tracked, unsupported
-from .operators import operand
 from .ufuncs import NO_VALUE, by_numpy, call, counterpart, kind_of, name_of, resolved, unknown
 
 FOLDED = 1000

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import ops
-from ..checks import REFUSED, explained_here, quick
-from ..errors import DTypeError
-from ..ir.dispatch import Value
-from .operators import operand, ufunc_of
-from .tensor_casts import titled
+from ... import ops
+from ...checks import REFUSED, explained_here, quick
+from ...errors import DTypeError
+from ...ir.dispatch import Value
+from ..operators import operand, ufunc_of
+from .casts import titled
 
 NAMES = {"subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div"}
 

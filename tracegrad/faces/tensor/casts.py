@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from .. import ops
-from .._codegen import integers
-from ..checks import REFUSED, explained_here
-from ..devices import CPU, KINDS, Device, DeviceArray, resolve
-from ..dtypes import check
-from ..ir.dispatch import STATE, Value
-from ..ops.arrays.transfer import place_of, transfer
-from ..tape.hooks import boxed
-from ..tape.versions import born
+from ... import ops
+from ..._codegen import integers
+from ...checks import REFUSED, explained_here
+from ...devices import CPU, KINDS, Device, DeviceArray, resolve
+from ...dtypes import check
+from ...ir.dispatch import STATE, Value
+from ...ops.arrays.transfer import place_of, transfer
+from ...tape.hooks import boxed
+from ...tape.versions import born
 
 
 def titled(result: Any, title: str, *sources: Any) -> Any:

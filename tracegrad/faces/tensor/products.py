@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .. import ops
-from ..ir.dispatch import Value
-from .operators import operand
-from .tensor_casts import titled
+from ... import ops
+from ...ir.dispatch import Value
+from ..operators import operand
+from .casts import titled
 
 
 def _product(name: str, title: str, doc: str) -> Callable[[Any, Any], Any]:

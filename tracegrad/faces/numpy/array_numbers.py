@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import ops
-from ..errors import ConcretizationError
-from ..ir.dispatch import STATE, Value
-from ..ir.graph import Var
-from ..ir.lines import formats_text, user_line
-from ..ir.trace import of_sizes
+from ... import ops
+from ...errors import ConcretizationError
+from ...ir.dispatch import STATE, Value
+from ...ir.graph import Var
+from ...ir.lines import formats_text, user_line
+from ...ir.trace import of_sizes
 from .refusals import inside_library
 
 NUMBER = (

@@ -1,0 +1,1 @@
+"""The methods of Tensors, as torch has them."""
