@@ -62,7 +62,7 @@ def _last_read(steps: Sequence[Statement], old: str, out: str, views: Sequence[s
     if _passed(after, old) or any(_loads(after, view) or _passed(after, view) for view in views):
         return False
     reads, writes = _accesses(after, old, out)
-    return not any(_before(w, r, writes, least) for r in reads for w in writes)
+    return not any(_before(w, r, place in writes, least) for place, r in reads.items() for w in writes.values())
 
 
 @dataclass(frozen=True)
@@ -76,19 +76,23 @@ class _Access:
     """The locals that its loops make."""
 
 
-def _accesses(steps: Sequence[Statement], old: str, out: str) -> tuple[list[_Access], list[_Access]]:
-    """All reads of `old` and all writes of `out`."""
-    reads: list[_Access] = []
-    writes: list[_Access] = []
+Places: TypeAlias = dict[tuple[Any, ...], _Access]
+"""Accesses by their indices and loops."""
+
+
+def _accesses(steps: Sequence[Statement], old: str, out: str) -> tuple[Places, Places]:
+    """Where `old` is read, for the last time in a pass, and where `out` is written, for the first time."""
+    reads: Places = {}
+    writes: Places = {}
     count = itertools.count()
 
     def visit(body: Sequence[Statement], loops: tuple[Loop | While, ...], made: frozenset[str]) -> None:
         made = made | {s.name for s in body if isinstance(s, (Let, Declare))}
         for s in body:
-            number = next(count)
-            reads.extend(_Access(e.index, number, loops, made) for e in loads(s) if e.buffer == old)
+            number, path = next(count), tuple(map(id, loops))
+            reads.update({(e.index, path): _Access(e.index, number, loops, made) for e in loads(s) if e.buffer == old})
             if isinstance(s, Store) and s.buffer == out:
-                writes.append(_Access(s.index, number, loops, made))
+                writes.setdefault((s.index, path), _Access(s.index, number, loops, made))
             for part in bodies(s):
                 visit(part, (*loops, s) if isinstance(s, (Loop, While)) else loops, made)
 
@@ -96,16 +100,16 @@ def _accesses(steps: Sequence[Statement], old: str, out: str) -> tuple[list[_Acc
     return reads, writes
 
 
-def _before(w: _Access, r: _Access, writes: Sequence[_Access], least: Least) -> bool:
-    """Whether an element may be written before it is read."""
+def _before(w: _Access, r: _Access, same: bool, least: Least) -> bool:
+    """Whether an element may be written before it is read; `same`: each pass writes the element that it reads."""
     shared = [a for a, b in zip(w.loops, r.loops, strict=False) if a is b]
     if w.statement < r.statement and not _apart(w, r, len(shared), least):
         return True
     # The schedule promises of loops without an order that no two passes write the same
     # element, unless at places that are computed.
-    partner = any(p.index == r.index and p.loops == r.loops for p in writes) and _known(w) and _known(r)
+    promised = same and _known(w) and _known(r)
     return any(
-        not (partner and isinstance(loop, Loop) and not loop.sequential) and not _told(w, r, loop) and not _apart(w, r, k, least)
+        not (promised and isinstance(loop, Loop) and not loop.sequential) and not _told(w, r, loop) and not _apart(w, r, k, least)
         for k, loop in enumerate(shared)
     )
 

@@ -44,6 +44,8 @@ class Calls:
             return Value(types.boolean, builder.not_(self.values.truth(builder, args[0])))
         if not all(isinstance(self.values.type_of(a), SCALARS) for a in args):
             raise UntranslatableError(f"{op.__name__} of {[self.values.type_of(a) for a in args]}")
+        if op in (operator.floordiv, operator.mod) and all(self.values.type_of(a) == types.uint64 for a in args):
+            return self.values.divided(builder, op is operator.mod, *args)
         return self.values.registered(builder, op, args)
 
     # --- attributes and items ----------------------------------------------------------------------------------------------

@@ -323,6 +323,10 @@ class Values:
         """The address of an element; indices of a signed type count from the end where they are negative."""
         offset: Any = None
         word = ir.IntType(64)
+        ordered = x.type.layout == "C"
+        last: Any = None
+        """The place along the axes that were taken together, of which there are `extent`."""
+        extent: Any = None
         steps = list(x.strides)
         if x.type.layout == "C":
             steps = [None] * len(steps)
@@ -332,16 +336,31 @@ class Values:
             if kind.signed and not (isinstance(at, ir.Constant) and at.constant >= 0):
                 negative = builder.icmp_signed("<", at, ir.Constant(word, 0))
                 at = builder.select(negative, builder.add(at, x.shape[k]), at)
-            if x.type.layout == "C":
-                offset = at if offset is None else plus(builder, times(builder, offset, x.shape[k]), at)
+            if ordered and last is not None and taken_apart(last, at, x.shape[k]):
+                # In branches of vectorised loops LLVM divides for those lanes alone that take them, and reads behind an address
+                # that it has for the first lane; what is put together again needs no division.
+                last, extent = last.operands[0], times(builder, extent, x.shape[k])
+            elif ordered:
+                offset = last if offset is None else plus(builder, times(builder, offset, extent), last)
+                last, extent = at, x.shape[k]
             else:
                 offset = plus(builder, offset, times(builder, at, steps[k]))
+        if ordered:
+            offset = last if offset is None else plus(builder, times(builder, offset, extent), last)
         if offset is None:
             return x.data
         if x.type.layout == "C":
             return builder.gep(x.data, [offset], inbounds=True)
         byte = ir.PointerType(ir.IntType(8))
         return builder.bitcast(builder.gep(builder.bitcast(x.data, byte), [offset], inbounds=True), x.data.type)
+
+    def divided(self, builder: Any, rest: bool, x: Operand, y: Operand) -> Value:
+        """The quotient or the rest of two machine words; Numba's own asks in a branch whether the divisor is 0, which sizes are where no loop runs."""
+        whole, by = (self.cast(builder, a, types.uint64) for a in (x, y))
+        if not isinstance(by, ir.Constant) or by.constant == 0:
+            none, one = (ir.Constant(by.type, n) for n in (0, 1))
+            by = builder.select(builder.icmp_unsigned("==", by, none), one, by)
+        return Value(types.uint64, (builder.urem if rest else builder.udiv)(whole, by))
 
     def load(self, builder: Any, x: Array, indices: Sequence[Operand]) -> Value:
         at = self.position(builder, x, indices)
@@ -376,6 +395,33 @@ class Values:
                     instruction.set_metadata("alias.scope", self.module.add_metadata([self.scopes[x.memory]]))
                 if others:
                     instruction.set_metadata("noalias", self.module.add_metadata(others))
+
+
+def taken_apart(quotient: Any, rest: Any, size: Any) -> bool:
+    """Whether two indices are one place along two axes, divided by the size of the latter."""
+    if getattr(quotient, "opname", "") != "udiv" or getattr(rest, "opname", "") != "urem":
+        return False
+    (whole, by), (other, also) = ([a, divisor(b)] for a, b in (quotient.operands, rest.operands))
+    return alike(whole, other) and alike(by, also) and alike(by, size)
+
+
+def divisor(by: Any) -> Any:
+    """What `Values.divided` divides by."""
+    return by.operands[2] if getattr(by, "opname", "") == "select" else by
+
+
+def alike(a: Any, b: Any) -> bool:
+    """Whether two machine words are computed in the same way."""
+    if a is b:
+        return True
+    if isinstance(a, ir.Constant) or isinstance(b, ir.Constant):
+        return isinstance(a, ir.Constant) and isinstance(b, ir.Constant) and a.constant == b.constant
+    opname = getattr(a, "opname", "")
+    return (
+        opname in ("add", "sub", "mul", "udiv", "urem")
+        and opname == getattr(b, "opname", "")
+        and all(alike(p, q) for p, q in zip(a.operands, b.operands, strict=True))
+    )
 
 
 def plus(builder: Any, a: Any, b: Any) -> Any:

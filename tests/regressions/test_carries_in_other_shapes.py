@@ -259,3 +259,21 @@ def test_three_axes() -> None:
     both = [tg.grad(lambda c, xs, k=k: np.sum(f(c, xs)[k][0] ** 2), (0, 1)) for k in range(len(steps))]
     for g in (lambda c, xs: [y for pair in f(c, xs) for y in pair], *both):
         same(printed(g, (c, xs)), g(c, xs))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_stacks_of_any_size_read_in_another_shape(dtype: Any) -> None:
+    """Divisions by a size in a branch that few lanes of a vectorised loop take: what they read lay behind an address of the first lane."""
+
+    def f(xs: Any) -> Any:
+        def step(c: Any, x: Any) -> Any:
+            ends = np.concatenate([x.reshape(-1)[5:], x.reshape(-1)[:5]]).reshape(x.shape)
+            return c, (np.roll(x, -2) * c, np.roll(x, 3) + c, ends)
+
+        return tg.scan(step, xs[0].reshape(-1)[0], xs)[1]
+
+    for ndim in (2, 3):
+        jitted = tg.jit(f)
+        for shape in ((4, 4, 2), (3, 5, 3), (9, 8, 2), (7, 33, 17), (2, 16, 16)):
+            xs = RNG.normal(size=(3, *shape[:ndim])).astype(dtype)
+            same(jitted(xs), f(xs), 1e-6 if dtype is np.float32 else 1e-14)

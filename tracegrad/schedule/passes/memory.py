@@ -86,6 +86,8 @@ def resolve_views(phases: Iterable[kernel.Phase], buffers: dict[str, kernel.Buff
     Passes then see that they are the same memory at the same place, and elements at known places may live in registers.
     """
     known = frozenset(sizes)
+    places: dict[Any, tuple[Int, ...]] = {}
+    """What was found once: nests of the same loops come again and again."""
 
     def element(name: str, at: tuple[Any, ...], ranges: Ranges) -> tuple[str, tuple[Any, ...]]:
         view = buffers[name]
@@ -93,15 +95,19 @@ def resolve_views(phases: Iterable[kernel.Phase], buffers: dict[str, kernel.Buff
             isinstance(i, int) or (isinstance(i, integers.Integer) and integers.symbols(i) <= known | ranges.keys()) for i in at
         ):
             return name, at
-        place = reshape_index(at, buffers[view.of].shape, view.shape, ranges)
-        return (name, at) if any(map(divides, place)) else (view.of, place)
+        owner = buffers[view.of]
+        key = owner.shape, view.shape, at, tuple(ranges.items())
+        if key not in places:
+            places[key] = reshape_index(at, owner.shape, view.shape, ranges)
+        return (name, at) if any(map(divides, places[key])) else (owner.name, places[key])
 
     def statement(s: kernel.Statement, ranges: Ranges) -> kernel.Statement:
         inside = {**ranges, s.index: (s.lo, s.hi)} if isinstance(s, kernel.Loop) else ranges
-        own = traversal.with_bodies(s, lambda _: ())
-        (moved,) = traversal.moved((own,), lambda name, at: element(name, at, ranges))
         parts = iter([tuple([statement(t, inside) for t in part]) for part in traversal.bodies(s)])
-        return traversal.with_bodies(moved, lambda _: next(parts))
+        if any(buffers[e.buffer].of for e in traversal.loads(s)):
+            own = traversal.with_bodies(s, lambda _: ())
+            (s,) = traversal.moved((own,), lambda name, at: element(name, at, ranges))
+        return traversal.with_bodies(s, lambda _: next(parts))
 
     if not any(b.of for b in buffers.values()):
         return list(phases)
