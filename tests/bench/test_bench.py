@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracegrad.bench import SIZES, WORKLOADS, Workload, disagreement, find, run, startup, training
+from tracegrad.bench import SIZES, WORKLOADS, Workload, disagreement, find, run, startup
 from tracegrad.bench.contestant import CONTESTANTS, OURS, NotFittingError, Setting
 from tracegrad.bench.measure import PeakMemory, seconds_per_call
-from tracegrad.bench.with_tracegrad import prepare_eager, prepare_jit
+from tracegrad.bench.peers.with_tracegrad import prepare_eager, prepare_jit
 from tracegrad.bench.worker import MARK, measured
 from tracegrad.bench.workload import direction, with_helpers, with_modules
+from tracegrad.bench.workloads import training
 
 ALL = [pytest.param(w, id=w.key) for w in WORKLOADS]
 

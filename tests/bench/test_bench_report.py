@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracegrad.bench import find, machine, plot, report, run, targets
+from tracegrad.bench import find, machine, run
 from tracegrad.bench.contestant import CONTESTANTS
-from tracegrad.bench.files import Findings
+from tracegrad.bench.report import plot, tables, targets
+from tracegrad.bench.report.files import Findings
 from tracegrad.bench.startup import StartUp
 
 
@@ -33,12 +34,12 @@ FOUND = [
 PEERS = ("hand-written Numba", "floor", "JAX", "torch eager", "CasADi")
 
 
-def table(rows: report.Rows) -> list[dict[str, str]]:
+def table(rows: tables.Rows) -> list[dict[str, str]]:
     return [dict(zip(rows[0], row, strict=True)) for row in rows[1]]
 
 
 def test_table_of_eager_and_jit() -> None:
-    assert table(report.main_rows(FOUND, separate=True)) == [
+    assert table(tables.main_rows(FOUND, separate=True)) == [
         {
             "workload": "lse",
             "derivative": "grad",
@@ -55,12 +56,12 @@ def test_table_of_eager_and_jit() -> None:
             "check": "ok",
         }
     ]
-    _, (row,) = report.main_rows([outcome("jit", 1.0, status="failed", check="", detail="ValueError: no")], separate=False)
+    _, (row,) = tables.main_rows([outcome("jit", 1.0, status="failed", check="", detail="ValueError: no")], separate=False)
     assert row[-1] == "jit failed: ValueError: no"
 
 
 def test_table_of_peers() -> None:
-    (row,) = table(report.peer_rows(FOUND, PEERS))
+    (row,) = table(tables.peer_rows(FOUND, PEERS))
     assert row == {
         "workload": "lse",
         "derivative": "grad",
@@ -74,11 +75,11 @@ def test_table_of_peers() -> None:
         "jit / Numba": "1.25",
         "best peer / jit": "2.00 JAX",
     }
-    assert report.remarks(FOUND, PEERS) == [
+    assert tables.remarks(FOUND, PEERS) == [
         "torch eager, lse grad: result 0 is all zero",
         "CasADi is left out: casadi is not installed here.",
     ]
-    assert table(report.cells(FOUND, ("jit", *PEERS), lambda o: report.seconds(o.first_call_s)))[0]["torch eager"] == ""
+    assert table(tables.cells(FOUND, ("jit", *PEERS), lambda o: tables.seconds(o.first_call_s)))[0]["torch eager"] == ""
 
 
 def run_of(key: str, **seconds: float) -> list[run.Outcome]:
@@ -142,7 +143,7 @@ NAMES = [name.replace(" ", "_").replace(".", "_") for name in CONTESTANTS]
     ("value", "text"), [(0.0, "0.00"), (0.000636, "0.000636"), (1.2345, "1.23"), (56.78, "56.8"), (99.99, "100.0"), (12345.6, "12,346")]
 )
 def test_three_significant_digits(value: float, text: str) -> None:
-    assert report.significant(value) == text
+    assert tables.significant(value) == text
 
 
 HEAD = {

@@ -12,7 +12,7 @@ import pytest
 import tracegrad as tg
 from tests.checks import counted_traces
 from tracegrad.bench import WORKLOADS, disagreement
-from tracegrad.bench.with_tracegrad import flat, own, transformed
+from tracegrad.bench.peers.with_tracegrad import flat, own, transformed
 from tracegrad.bench.workload import direction
 from tracegrad.runtime.execute import Compiled
 

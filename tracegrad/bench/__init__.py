@@ -7,8 +7,24 @@ with the same number of threads, and every entry of every result is checked agai
 
 from __future__ import annotations
 
-from . import black_scholes, dispatch, gmm, kmeans, lennard_jones, llsq, logistic, lorenz, lse, lstm, mlp, newton, ode, rosenbrock, training
 from .workload import Workload, disagreement
+from .workloads import (
+    black_scholes,
+    dispatch,
+    gmm,
+    kmeans,
+    lennard_jones,
+    llsq,
+    logistic,
+    lorenz,
+    lse,
+    lstm,
+    mlp,
+    newton,
+    ode,
+    rosenbrock,
+    training,
+)
 
 WORKLOADS: tuple[Workload, ...] = (
     *dispatch.WORKLOADS,

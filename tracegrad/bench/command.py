@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from ..devices import driver
-from . import SIZES, WORKLOADS, Workload, machine, operations, plot, report, targets
+from . import SIZES, WORKLOADS, Workload, machine, operations
 from .contestant import CONTESTANTS, OURS, PEERS
-from .files import Findings, threads
 from .measure import usable_cores
+from .report import plot, tables, targets
+from .report.files import Findings, threads
 from .run import Outcome, Settings, failures, run, surroundings
 from .small import ITEMS
 from .startup import StartUp, measure
@@ -190,7 +191,7 @@ def time_operations(head: dict[str, Any], python: str | None, options: argparse.
         )
     out = console()
     for title, rows in findings.tables():
-        out.print(report.rich_table(title, *rows))
+        out.print(tables.rich_table(title, *rows))
     for line in findings.remarks:
         out.print(line, markup=False, highlight=False)
     if options.json:
@@ -240,16 +241,16 @@ def show(findings: Findings) -> None:
     out = console()
     count = threads(findings.head)
     separate = findings.head["settings"]["separate"]
-    out.print(report.rich_table(f"Eager against jit, {count}, medians", *report.main_rows(findings.outcomes, separate)))
+    out.print(tables.rich_table(f"Eager against jit, {count}, medians", *tables.main_rows(findings.outcomes, separate)))
     if findings.peers:
-        rows = report.peer_rows(findings.outcomes, findings.peers)
-        out.print(report.rich_table(f"jit against others, {count}, ms per derivative", *rows))
+        rows = tables.peer_rows(findings.outcomes, findings.peers)
+        out.print(tables.rich_table(f"jit against others, {count}, ms per derivative", *rows))
     if findings.start_up is not None:
-        out.print(report.rich_table(f"Start-up, medians of {findings.start_up.repeat}", *findings.start_up.rows()))
-        out.print(report.rich_table("CPU seconds to compile a loop", *findings.start_up.loop_rows()))
+        out.print(tables.rich_table(f"Start-up, medians of {findings.start_up.repeat}", *findings.start_up.rows()))
+        out.print(tables.rich_table("CPU seconds to compile a loop", *findings.start_up.loop_rows()))
     if findings.peers or findings.start_up is not None:
-        out.print(report.rich_table("Aims", *targets.rows(findings.results)))
-    for line in report.remarks(findings.outcomes, findings.peers):
+        out.print(tables.rich_table("Aims", *targets.rows(findings.results)))
+    for line in tables.remarks(findings.outcomes, findings.peers):
         out.print(line, markup=False, highlight=False)
 
 

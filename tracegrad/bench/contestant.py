@@ -73,17 +73,17 @@ BOTH = ("cpu", "cuda")
 CONTESTANTS: dict[str, Contestant] = {
     c.name: c
     for c in (
-        Contestant("eager", "with_tracegrad", "prepare_eager", "tracegrad", ours=True, here=True, devices=BOTH),
-        Contestant("jit", "with_tracegrad", "prepare_jit", "tracegrad", ours=True, here=True, devices=BOTH),
-        Contestant("hand-written Numba", "with_numba", "prepare", "numba", here=True),
-        Contestant("floor", "with_numba", "prepare_floor", "numba", here=True, devices=BOTH),
-        Contestant("JAX", "with_jax", "prepare", "jax", devices=BOTH),
-        Contestant("JAX on NumPy", "with_jax", "prepare_from_numpy", "jax"),
-        Contestant("torch eager", "with_torch", "prepare_eager", "torch", devices=BOTH),
-        Contestant("torch.compile", "with_torch", "prepare_compiled", "torch", devices=BOTH),
-        Contestant("CuPy", "with_cupy", "prepare", "cupy", devices=("cuda",)),
-        Contestant("HIPS autograd", "with_autograd", "prepare", "autograd"),
-        Contestant("CasADi", "with_casadi", "prepare", "casadi"),
+        Contestant("eager", "peers.with_tracegrad", "prepare_eager", "tracegrad", ours=True, here=True, devices=BOTH),
+        Contestant("jit", "peers.with_tracegrad", "prepare_jit", "tracegrad", ours=True, here=True, devices=BOTH),
+        Contestant("hand-written Numba", "peers.with_numba", "prepare", "numba", here=True),
+        Contestant("floor", "peers.with_numba", "prepare_floor", "numba", here=True, devices=BOTH),
+        Contestant("JAX", "peers.with_jax", "prepare", "jax", devices=BOTH),
+        Contestant("JAX on NumPy", "peers.with_jax", "prepare_from_numpy", "jax"),
+        Contestant("torch eager", "peers.with_torch", "prepare_eager", "torch", devices=BOTH),
+        Contestant("torch.compile", "peers.with_torch", "prepare_compiled", "torch", devices=BOTH),
+        Contestant("CuPy", "peers.with_cupy", "prepare", "cupy", devices=("cuda",)),
+        Contestant("HIPS autograd", "peers.with_autograd", "prepare", "autograd"),
+        Contestant("CasADi", "peers.with_casadi", "prepare", "casadi"),
     )
 }
 OURS = ("eager", "jit")

@@ -15,7 +15,7 @@ from ..compiled.jitted import jit
 from ..runtime.on_device import planned
 from ..transforms.rewrite import optimize
 from . import SIZES, WORKLOADS, Workload
-from .with_tracegrad import inputs, own, transformed
+from .peers.with_tracegrad import inputs, own, transformed
 
 CAPABILITIES = ((8, 0), (9, 0))
 

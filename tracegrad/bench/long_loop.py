@@ -19,8 +19,8 @@ import numpy as np
 from ..compiled.jitted import jit
 from ..control.scan import Checkpoint, scan
 from ..derivatives.reverse import grad
-from . import lorenz
 from .measure import PeakMemory
+from .workloads import lorenz
 
 STEPS = 1_000_000
 TIME = 1.0

@@ -12,8 +12,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import machine, report
-from .files import replace_section, table
+from . import machine
+from .report.files import replace_section, table
+from .report.tables import Rows, significant
 from .run import HERE, STANDALONE, Settings, surroundings
 from .small import CHAINS, ITEMS, OPERATIONS, RECORDING, SIZES, Item
 from .worker import MARK
@@ -88,15 +89,15 @@ class Findings:
         ratios = [c.ratio for c in self.costs if c.ratio is not None and kind in (None, c.kind)]
         return math.exp(statistics.fmean(map(math.log, ratios))) if ratios else None
 
-    def tables(self) -> list[tuple[str, report.Rows]]:
+    def tables(self) -> list[tuple[str, Rows]]:
         """Titles, headings and rows, in microseconds."""
         found = {(c.name, c.size, c.kind): c for c in self.costs}
         torch = any(c.torch is not None for c in self.costs)
         columns = ["torch", "tracegrad", "ratio"] if torch else ["tracegrad"]
 
         def cells(cost: Cost) -> list[str]:
-            mine, theirs = report.significant(cost.tracegrad * 1e6), cost.torch
-            return [mine] if theirs is None else [report.significant(theirs * 1e6), mine, f"{cost.tracegrad / theirs:.2f}"]
+            mine, theirs = significant(cost.tracegrad * 1e6), cost.torch
+            return [mine] if theirs is None else [significant(theirs * 1e6), mine, f"{cost.tracegrad / theirs:.2f}"]
 
         single = [
             [name, f"{size:,}", *[cell for kind in RECORDING for cell in cells(found[name, size, kind])]]

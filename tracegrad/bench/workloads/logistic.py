@@ -9,7 +9,7 @@ import numpy as np
 from scipy import special
 from scipy.linalg import blas
 
-from .workload import Floats, Floor, Function, Workload
+from ..workload import Floats, Floor, Function, Workload
 
 PENALTY = 1e-3
 

@@ -11,9 +11,9 @@ import numba
 import numpy as np
 from numba import cuda
 
-from .contestant import NotFittingError, Prepared, Setting
-from .measure import by_events
-from .workload import Function, Workload, direction, with_helpers
+from ..contestant import NotFittingError, Prepared, Setting
+from ..measure import by_events
+from ..workload import Function, Workload, direction, with_helpers
 
 
 def prepare(workload: Workload, arguments: list[Any], setting: Setting) -> Prepared:

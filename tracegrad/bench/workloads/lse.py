@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .workload import Floats, Function, Workload
+from ..workload import Floats, Function, Workload
 
 
 def logsumexp(x: Floats) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from .workload import Floats, Function, Workload
+from ..workload import Floats, Function, Workload
 
 
 def total_price(spot: Floats, strike: Floats, time: Floats, rate: Floats, volatility: Floats) -> Any:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..workload import Floats, Workload
 from . import control
-from .workload import Floats, Workload
 
 TOLERANCE = 1e-12
 

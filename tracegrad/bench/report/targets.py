@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from . import WORKLOADS, find
-from .contestant import LIBRARIES
-from .run import Outcome
-from .startup import StartUp
-from .workload import Workload
+from .. import WORKLOADS, find
+from ..contestant import LIBRARIES
+from ..run import Outcome
+from ..startup import StartUp
+from ..workload import Workload
 
 FEW_NODES = 100
 GRADIENTS = ("value_and_grad", "grad")

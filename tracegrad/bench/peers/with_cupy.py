@@ -6,8 +6,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from .contestant import NotFittingError, Prepared, Setting
-from .workload import Workload, direction, with_modules
+from ..contestant import NotFittingError, Prepared, Setting
+from ..workload import Workload, direction, with_modules
 
 cupy: Any = import_module("cupy")
 

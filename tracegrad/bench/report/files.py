@@ -8,9 +8,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import machine, report, targets
-from .run import Outcome
-from .startup import StartUp
+from .. import machine
+from ..run import Outcome
+from ..startup import StartUp
+from . import tables, targets
 
 
 @dataclass(frozen=True)
@@ -54,16 +55,16 @@ class Findings:
         separate = self.head["settings"]["separate"]
         everyone = ("eager", "jit", *self.peers)
         parts = ["\n".join(f"- {line}" for line in machine.lines(self.head))]
-        parts += [table("Eager against jit", report.main_rows(self.outcomes, separate))]
+        parts += [table("Eager against jit", tables.main_rows(self.outcomes, separate))]
         if self.peers:
             parts += [
-                table("Milliseconds per derivative", report.peer_rows(self.outcomes, self.peers)),
-                table("Milliseconds of the function alone", self._each(everyone, lambda o: report.milliseconds(o.primal_s))),
-                table("Seconds of the first call", self._each(everyone, lambda o: report.seconds(o.first_call_s))),
-                table("MB that a call takes above what stays between calls", self._each(everyone, lambda o: report.megabytes(o.call_mb))),
+                table("Milliseconds per derivative", tables.peer_rows(self.outcomes, self.peers)),
+                table("Milliseconds of the function alone", self._each(everyone, lambda o: tables.milliseconds(o.primal_s))),
+                table("Seconds of the first call", self._each(everyone, lambda o: tables.seconds(o.first_call_s))),
+                table("MB that a call takes above what stays between calls", self._each(everyone, lambda o: tables.megabytes(o.call_mb))),
             ]
             if separate:
-                each = self._each(everyone, lambda o: report.megabytes(o.first_call_mb))
+                each = self._each(everyone, lambda o: tables.megabytes(o.first_call_mb))
                 parts += [table("MB that the first call takes, compilers and what stays included", each)]
         if self.start_up is not None:
             parts += [table(f"Start-up, whole processes, medians of {self.start_up.repeat}", self.start_up.rows())]
@@ -71,12 +72,12 @@ class Findings:
                 parts += [table("CPU seconds to compile a loop", self.start_up.loop_rows())]
         if self.peers or self.start_up is not None:
             parts += [table("Aims", targets.rows(self.results))]
-        remarks = report.remarks(self.outcomes, self.peers)
+        remarks = tables.remarks(self.outcomes, self.peers)
         parts += ["\n".join(f"- {line}" for line in remarks)] if remarks else []
         return "\n\n".join(parts) + "\n"
 
-    def _each(self, contestants: Sequence[str], cell: Any) -> report.Rows:
-        return report.cells(self.outcomes, contestants, cell)
+    def _each(self, contestants: Sequence[str], cell: Any) -> tables.Rows:
+        return tables.cells(self.outcomes, contestants, cell)
 
 
 def replace_section(path: Path, section: str, text: str) -> None:
@@ -96,6 +97,6 @@ def threads(head: dict[str, Any]) -> str:
     return f"{count} thread{'s' if count > 1 else ''}"
 
 
-def table(title: str, rows: report.Rows) -> str:
+def table(title: str, rows: tables.Rows) -> str:
     """A heading and a table."""
-    return f"### {title}\n\n{report.markdown_table(*rows)}"
+    return f"### {title}\n\n{tables.markdown_table(*rows)}"

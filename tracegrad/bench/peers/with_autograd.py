@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .contestant import NotFittingError, Prepared, Setting
-from .workload import Workload, direction, with_modules
+from ..contestant import NotFittingError, Prepared, Setting
+from ..workload import Workload, direction, with_modules
 
 autograd: Any = import_module("autograd")
 

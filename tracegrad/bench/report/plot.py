@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from .contestant import LIBRARIES
-from .report import by_case, present, significant
-from .run import Outcome
+from ..contestant import LIBRARIES
+from ..run import Outcome
+from .tables import by_case, present, significant
 
 # Marker, size and colour; the colours are told apart by those who do not see red or green too.
 LOOKS = {

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .contestant import NotFittingError, Prepared, Setting
-from .measure import by_events
-from .workload import Workload, direction
+from ..contestant import NotFittingError, Prepared, Setting
+from ..measure import by_events
+from ..workload import Workload, direction
 
 torch: Any = import_module("torch")
 

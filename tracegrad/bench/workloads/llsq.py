@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .workload import Floats, Function, Workload
+from ..workload import Floats, Function, Workload
 
 
 def half_squared_residual(x: Floats, t: Floats) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .workload import Floats, Floor, Function, Workload
+from ..workload import Floats, Floor, Function, Workload
 
 
 def rosenbrock(x: Floats) -> Any:

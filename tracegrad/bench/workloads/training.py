@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .workload import Floats, Function, Workload
+from ..workload import Floats, Function, Workload
 
 RATE, MOMENTUM, EPS = 0.01, 0.9, 1e-8
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..workload import Floats, Function, Workload
 from . import control
-from .workload import Floats, Function, Workload
 
 
 def sigmoid(x: Any) -> Any:

@@ -13,9 +13,9 @@ from scipy import special
 import tracegrad as tg
 from tracegrad.devices import driver
 
-from .contestant import NotFittingError, Prepared, Setting
-from .measure import by_events
-from .workload import Workload, direction, with_modules
+from ..contestant import NotFittingError, Prepared, Setting
+from ..measure import by_events
+from ..workload import Workload, direction, with_modules
 
 
 def prepare_eager(workload: Workload, arguments: list[Any], setting: Setting) -> Prepared:

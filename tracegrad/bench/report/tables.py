@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from .contestant import LIBRARIES
-from .run import Outcome
+from ..contestant import LIBRARIES
+from ..run import Outcome
 
 if TYPE_CHECKING:
     from rich.table import Table

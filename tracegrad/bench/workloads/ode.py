@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..workload import Floats, Function, Workload
 from . import control
-from .workload import Floats, Function, Workload
 
 RTOL, ATOL = 1e-8, 1e-10
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .workload import Floats, Floor, Function, Workload
+from ..workload import Floats, Floor, Function, Workload
 
 # The prior's two parameters, gamma and m of ADBench.
 PRECISION, EXTRA_FREEDOM = 1.0, 0

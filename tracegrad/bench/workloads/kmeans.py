@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .workload import Floats, Function, Workload
+from ..workload import Floats, Function, Workload
 
 
 def cost(centres: Floats, points: Floats) -> Any:

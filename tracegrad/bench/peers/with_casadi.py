@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .contestant import NotFittingError, Prepared, Setting
-from .workload import Workload, direction
+from ..contestant import NotFittingError, Prepared, Setting
+from ..workload import Workload, direction
 
 casadi: Any = import_module("casadi")
 

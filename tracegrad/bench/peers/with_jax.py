@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .contestant import NotFittingError, Prepared, Setting
-from .workload import Workload, direction, with_modules
+from ..contestant import NotFittingError, Prepared, Setting
+from ..workload import Workload, direction, with_modules
 
 jax: Any = import_module("jax")
 jax.config.update("jax_enable_x64", True)

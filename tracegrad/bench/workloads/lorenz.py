@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..workload import Floats, Function, Workload
 from . import control
-from .workload import Floats, Function, Workload
 
 STEP = 0.01
 Slope = Callable[[Any], Any]

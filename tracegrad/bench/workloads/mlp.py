@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .workload import Floats, Floor, Function, Workload
+from ..workload import Floats, Floor, Function, Workload
 
 
 def loss(w1: Floats, b1: Floats, w2: Floats, b2: Floats, x: Floats, labels: Floats) -> Any:

@@ -1,0 +1,1 @@
+"""What a run is made into: files, tables, pictures, targets."""

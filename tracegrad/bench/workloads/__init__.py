@@ -1,0 +1,1 @@
+"""What is measured: one workload, or a family of them, a file."""
