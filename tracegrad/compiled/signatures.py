@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from .._codegen import integers
 from ..devices import Device
-from ..errors import TracegradError
 from ..ir.dispatch import STATE
 from ..surroundings.captures import Entry
 from ..transforms.tracing import Standing
@@ -98,8 +97,9 @@ class Signatures:
         if symbolic != asked.types and reason is None:
             try:
                 generic = self.trace(asked, symbolic, sizes)
-            except (TypeError, ValueError, TracegradError, NotImplementedError) as error:
-                # What NumPy or the function does with a size that is no plain int; an error of the function itself comes again.
+            except Exception as error:
+                # What NumPy or the function does with a size that is no plain int (np.arange of one has dtype object); an error of
+                # the function itself comes again.
                 reason = f"{type(error).__name__}: {error}"
         if generic is None:
             entry = self._keep(asked, self.trace(asked, asked.types, None))
