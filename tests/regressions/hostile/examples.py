@@ -129,7 +129,7 @@ MADE: dict[str, tuple[Callable[[], Any], tuple[tuple[str, Maker], ...]]] = {
         (("value", lambda: False),),
     ),
     "while_loop whose body gives": (
-        lambda: lambda value: tg.while_loop(lambda c: c < 1.2, lambda c: value, 1.0),
+        lambda: lambda value: tg.while_loop(lambda c: c < 1.2, lambda c: value, 1.0, max_steps=3),
         (("value", lambda: 3.0),),
     ),
     "fori_loop whose body gives": (lambda: lambda value: tg.fori_loop(0, 2, lambda k, c: value, 1.0), (("value", lambda: 3.0),)),
