@@ -47,17 +47,20 @@ def bare(text: str) -> str:
 
 @pytest.mark.parametrize("k", range(len(rewrite.PIPELINE)), ids=lambda k: f"{k} {rewrite.PIPELINE[k][0]}")
 def test_passes_over_graphs(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert changed(rewrite, k, monkeypatch)
+    name = rewrite.PIPELINE[k][0]
+    assert changed(rewrite, k, monkeypatch), f"no golden text differs without the pass {name!r}"
 
 
 @pytest.mark.parametrize("k", range(len(pipeline.PIPELINE)), ids=lambda k: f"{k} {pipeline.PIPELINE[k][0]}")
 def test_passes_over_programs(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert changed(pipeline, k, monkeypatch)
+    name = pipeline.PIPELINE[k][0]
+    assert changed(pipeline, k, monkeypatch), f"no golden text differs without the pass {name!r}"
 
 
 @pytest.mark.parametrize("k", range(len(rewrite.RULES)), ids=lambda k: f"{k} {rewrite.RULES[k].__name__}")
 def test_rules(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert changed(rewrite, k, monkeypatch, "RULES")
+    name = rewrite.RULES[k].__name__
+    assert changed(rewrite, k, monkeypatch, "RULES"), f"no golden text differs without the rule {name}"
 
 
 WITHOUT: dict[str, Any] = {
@@ -77,4 +80,4 @@ def test_parts_of_passes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for golden in GOLDEN:
         expected(golden)
     monkeypatch.setattr(rewrite, name, WITHOUT[name])
-    assert first_other()
+    assert first_other(), f"no golden text differs without {name}"
