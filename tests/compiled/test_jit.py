@@ -359,7 +359,7 @@ def test_damaged_cache_is_rebuilt(tmp_path: Path) -> None:
 PAIRS = """
 import resource
 import numpy as np, tracegrad as tg
-from tracegrad.bench.lennard_jones import energy
+from tracegrad.bench.workloads.lennard_jones import energy
 f, rng = tg.jit(tg.value_and_grad(energy)), np.random.default_rng(0)
 for n in (40, 60):
     f(rng.uniform(0, 10, (n, 3)))

@@ -183,7 +183,7 @@ def test_batches(p: Program) -> None:
 @given(programs())
 def test_batches_side_by_side(p: Program) -> None:
     """Blocks of two items, the last of which has one."""
-    with patch.multiple(lanes, ITEMS=2, SIDE_BY_SIDE=2):
+    with patch.multiple(lanes, ITEMS=2, LOCKSTEP=2):
         check_batch(p, count=5)
 
 
@@ -192,7 +192,7 @@ def test_sums_over_batches_in_blocks_of_two(monkeypatch: pytest.MonkeyPatch) -> 
         (lanes, "BLOCK", 2),
         (lanes, "FEWEST", 1),
         (lanes, "ITEMS", 2),
-        (lanes, "SIDE_BY_SIDE", 2),
+        (lanes, "LOCKSTEP", 2),
         (fission, "FEWEST", 1),
     ):
         monkeypatch.setattr(module, name, value)

@@ -8,6 +8,7 @@ from typing import Any
 import tests.module_cases
 import tracegrad as tg
 import tracegrad.torch as torch
+from tracegrad.ir.op import Op
 
 from .target import Target, target
 from .things import Maker, half, leaf, sine, total, vector
@@ -94,7 +95,7 @@ def methods() -> Iterator[Target]:
             function = getattr(type(thing), method)
             if method in NOT_FOR_USERS.get(name, ()) or isinstance(function, type) or (isinstance(thing, str) and hasattr(str, method)):
                 continue
-            if not callable(function) or (isinstance(thing, tg.Tensor) and hasattr(tg.Tensor, method)):
+            if not callable(function) or isinstance(function, Op) or (isinstance(thing, tg.Tensor) and hasattr(tg.Tensor, method)):
                 continue
             if (hasattr(dict, method) and isinstance(thing, dict)) or (hasattr(list, method) and isinstance(thing, list)):
                 continue
