@@ -122,3 +122,34 @@ def test_values_of_derivatives_stay_values() -> None:
     np.testing.assert_array_equal(KEPT[-1]._data, X * 2)
     outer = tg.grad(lambda a: (tg.grad(lambda b: f(a * b))(X), np.sum(KEPT[-1] * a))[1])(X)
     np.testing.assert_array_equal(outer, 4 * X * X)
+
+
+class Kept(logging.Handler):
+    """A handler that keeps what was logged, as those of test runners do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.records: list[logging.LogRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.records.append(record)
+
+
+def test_left_over_values_around_another_function() -> None:
+    """What a trace left in a log that another function can reach is nothing to that one, at no call."""
+    handler, root = Kept(), logging.getLogger()
+
+    def failing(y: Any) -> Any:
+        HIDDEN.value = y * 2.0  # type: ignore[attr-defined]
+        raise KeyError("of the user")
+
+    with pytest.raises(KeyError):
+        tg.jit(failing)(1.0)
+    handler.records.append(logging.LogRecord("a", 20, "b", 1, "at %s", (HIDDEN.value,), None))
+    root.addHandler(handler)
+    f = tg.jit(lambda x: x * (logging.getLogger("of the test").info("at %s", "once") or 2.0))
+    try:
+        for k in range(4):
+            np.testing.assert_array_equal(f(np.full(3, float(k))), np.full(3, 2.0 * k))
+    finally:
+        root.removeHandler(handler)

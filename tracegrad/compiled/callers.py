@@ -235,7 +235,10 @@ class Writer:
         read: dict[Place, str] = {}
         for place, value in self.entry.facts:
             variable = self.at(place, read)
-            if isinstance(value, Content):
+            if isinstance(value, Content) and value.bytes is None:
+                # A value that some trace left behind has no elements to compare.
+                self.wrong(f"{variable} is not {self.name(value.array)}")
+            elif isinstance(value, Content):
                 self.wrong(f"{variable} is not {self.name(value.array)} or {variable}.tobytes() != {self.name(value.bytes)}")
             else:
                 here = self.name(value)
