@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import importlib.metadata
 import re
 from collections.abc import Callable, Sequence
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from cuda.core import Linker, LinkerOptions, ObjectCode
+from cuda.pathfinder import load_nvidia_dynamic_lib
 
 from ..native import cache
 from ..native.cache_entry import DamagedError, Entry
@@ -33,8 +35,18 @@ class Machine:
 
 @functools.cache
 def versions() -> str:
-    """What besides the source decides on the machine code."""
-    return " ".join(importlib.metadata.version(name) for name in ("numba-cuda", "nvidia-nvvm", "nvidia-nvjitlink"))
+    """What besides the source decides on the machine code. A toolkit need not come as wheels (conda, the system's own): then its libraries
+    answer, by where they lie and the version that they tell."""
+    return " ".join([importlib.metadata.version("numba-cuda"), *map(_version, ("nvvm", "nvJitLink"))])
+
+
+def _version(library: str) -> str:
+    try:
+        return importlib.metadata.version(f"nvidia-{library.lower()}")
+    except importlib.metadata.PackageNotFoundError:
+        path = load_nvidia_dynamic_lib(library).abs_path
+        told = importlib.import_module(f"cuda.bindings.{library.lower()}").version()
+        return f"{told} {Path(str(path)).resolve()}"
 
 
 def machine_code(source: str, kernels: Sequence[Kernel], capability: Capability, folder: Path | None) -> dict[str, Machine]:
