@@ -30,7 +30,7 @@ def sigmoid(x: Any) -> Any:
 
 def softplus(x: Any) -> Any:
     """log(1 + exp(x)), without overflow."""
-    return x if x != x else (x if x > 0 else x * 0) + math.log1p(math.exp(-math.fabs(x)))
+    return x if x != x else (x if x > 0 else 0.0) + math.log1p(math.exp(-math.fabs(x)))
 
 
 def logaddexp(x: Any, y: Any) -> Any:
@@ -63,6 +63,11 @@ def quotient(x: Any, y: Any) -> Any:
         return math.copysign(0.0, x / y)
     f = math.floor(d)
     return f + 1.0 if d - f > 0.5 else f + 0.0
+
+
+def lgamma(x: Any) -> Any:
+    """log |gamma(x)|; SciPy's convention is that it falls to -inf."""
+    return x if x == -math.inf else math.lgamma(x)
 
 
 def digamma(x: Any) -> Any:

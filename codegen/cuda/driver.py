@@ -1,8 +1,9 @@
 """Everything that is asked of numba-cuda about devices and their memory; loaded when a device is first asked for.
 
 An array in a device's memory is described by a `layout`: an ndarray of its dtype, shape and strides whose data pointer is the address on
-the device. The host must never read or write through it (under Numba's simulator, where the memory is the host's, it may). So views, overlaps
-and orders of memory are NumPy's business, and nothing is computed twice.
+the device. The host must never read or write through it. So views, overlaps and orders of memory are NumPy's business, and nothing is
+computed twice. Under Numba's simulator the memory is the host's: there addresses are told `APART` too high, so that who reads through a
+layout falls where he would with a GPU.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from typing import Any
 import numpy as np
 
 Layout = np.ndarray[Any, Any]
+APART = 1 << 52
+"""What simulated addresses lie above the memory that they mean; no process has memory there."""
 INSTALL = "pip install 'tracegrad[cuda]'"
 TOOLKIT = ("nvidia-cuda-runtime", "nvidia-cuda-nvrtc", "nvidia-nvvm", "nvidia-nvjitlink", "nvidia-cuda-cccl", "cuda-bindings", "cuda-core")
 """The wheels that numba-cuda compiles with."""
@@ -118,14 +121,15 @@ def allocate(index: int, nbytes: int) -> tuple[int, Any]:
             if "OUT_OF_MEMORY" in str(error):
                 raise MemoryError(f"cuda:{index} has no {nbytes} bytes left") from error
             raise
-    return (owner._ary.ctypes.data if simulated() else int(owner.__cuda_array_interface__["data"][0])), owner
+    return (owner._ary.ctypes.data + APART if simulated() else int(owner.__cuda_array_interface__["data"][0])), owner
 
 
 def native(index: int, layout: Layout) -> Any:
     """The memory of a layout as numba-cuda's array, which kernels take; it keeps the memory alive."""
-    if simulated():
-        return _simulated_array()(layout)
     interface = layout.__array_interface__
+    if simulated():
+        near = {**interface, "data": (interface["data"][0] - APART * bool(layout.size), False), "strides": layout.strides}
+        return _simulated_array()(np.asarray(_Memory(near, layout)))
     description = {
         "shape": layout.shape,
         "strides": layout.strides,
@@ -158,53 +162,23 @@ def download(index: int, source: Layout) -> np.ndarray[Any, Any]:
         if high - low == source.nbytes and (source.flags.c_contiguous or source.flags.f_contiguous):
             found = native(index, source).copy_to_host()
             return np.ascontiguousarray(found).reshape(source.shape)
-        raw = native(index, np.asarray(_Memory(low, high - low, source))).copy_to_host()
+        there = {"shape": (high - low,), "typestr": "|u1", "data": (low, False), "version": 3}
+        raw = native(index, np.asarray(_Memory(there, source))).copy_to_host()
     offset = source.__array_interface__["data"][0] - low
     return np.ascontiguousarray(np.ndarray(source.shape, source.dtype, raw, offset, source.strides)).reshape(source.shape)
 
 
 class _Memory:
-    """Bytes at an address, to NumPy; `owner` lives as long as arrays on them."""
+    """Memory that an array interface describes, to NumPy; `owner` lives as long as arrays on it."""
 
-    def __init__(self, address: int, nbytes: int, owner: Any) -> None:
-        self.owner = owner
-        self.__array_interface__ = {"shape": (nbytes,), "typestr": "|u1", "data": (address, False), "version": 3}
+    def __init__(self, interface: dict[str, Any], owner: Any) -> None:
+        self.owner, self.__array_interface__ = owner, interface
 
 
-def copy(index: int, destination: Layout, source: Layout) -> None:
-    """Copy on the device between arrays of the same shape and dtype, in any order of memory."""
-    if not destination.size:
-        return
+def move(index: int, destination: Layout, source: Layout) -> None:
+    """Copy on the device between gapless arrays of the same shape, dtype and order of memory."""
     with target().gpus[index]:
-        to, what = native(index, destination), native(index, source)
-        if destination.flags.forc and destination.strides == source.strides:
-            to.copy_to_device(what)
-        else:
-            threads = min(256, destination.size) if not simulated() else min(8, destination.size)
-            blocks = min(-(-destination.size // threads), 1 << 16)
-            _assigning(destination.ndim)[blocks, threads](to, what)
-
-
-@functools.cache
-def _assigning(ndim: int) -> Any:
-    """A kernel that copies element by element, for arrays of this rank."""
-    cuda = target()
-    if ndim == 0:
-
-        @cuda.jit
-        def assign_number(to, what):  # type: ignore[no-untyped-def]
-            to[()] = what[()]
-
-        return assign_number
-
-    into = ", ".join(f"i{k}" for k in range(ndim))
-    lines = ["def assign(to, what):", "    place = cuda.grid(1)", "    while place < to.size:", "        rest = place"]
-    for k in reversed(range(ndim)):
-        lines += [f"        i{k} = rest % to.shape[{k}]", f"        rest //= to.shape[{k}]"]
-    lines += [f"        to[{into}] = what[{into}]", "        place += cuda.gridsize(1)"]
-    space: dict[str, Any] = {"cuda": cuda}
-    exec(compile("\n".join(lines), f"<copy of rank {ndim}>", "exec"), space)
-    return cuda.jit(space["assign"])
+        native(index, destination).copy_to_device(native(index, source))
 
 
 def clear(index: int, destination: Layout) -> None:

@@ -106,6 +106,7 @@ def register() -> None:
         special._psi: lambda x: bodies.digamma,
         integral._complex_pow: lambda x, y: bodies.complex_power,
         support.fabs_float: _of_scalar(Scalar("fabs", device=("libdevice.fabs", "libdevice.fabsf")), support.fabs_float),
+        support.trunc_float: _of_scalar(Scalar("trunc", device=("libdevice.trunc", "libdevice.truncf")), support.trunc_float),
         support.rint_float: _of_scalar(Scalar("rint", device=("libdevice.rint", "libdevice.rintf")), support.rint_float),
     }
     for function in bridge.AS_WRITTEN:

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numba import config, cuda
 
+from .driver import APART
+
 SIMULATED = bool(config.ENABLE_CUDASIM)
 """Whether kernels run on Numba's simulator."""
 
@@ -30,13 +32,13 @@ class _Memory:
 
 def view(base: Any, offset: Any, shape: tuple[Any, ...], dtype: Any) -> Any:
     """`shape` elements of `dtype` in C order, `offset` bytes after an address (or after the start of an array)."""
-    start = base.__array_interface__["data"][0] if isinstance(base, np.ndarray) else base
+    start = base.__array_interface__["data"][0] if isinstance(base, np.ndarray) else base - APART
     return np.asarray(_Memory(start + offset, shape, None, dtype)) if 0 not in shape else np.empty(shape, dtype)
 
 
 def strided(base: Any, shape: tuple[Any, ...], strides: tuple[Any, ...], dtype: Any) -> Any:
     """`shape` elements of `dtype` from an address on, `strides` bytes apart."""
-    return np.asarray(_Memory(base, shape, strides, dtype)) if 0 not in shape else np.empty(shape, dtype)
+    return np.asarray(_Memory(base - APART, shape, strides, dtype)) if 0 not in shape else np.empty(shape, dtype)
 
 
 def aligned(x: Any, width: Any) -> Any:
@@ -134,7 +136,7 @@ def record(status: Any, code: Any, value: Any) -> None:
 
 @on_device
 def add_atomically(buffer: Any, at: Any, value: Any) -> None:
-    cuda.atomic.add(buffer, at, value)
+    cuda.atomic.add(buffer, at, value)  # where there is one axis, `at` must be no tuple: Numba's compiler takes none there
 
 
 def _total(name: str, combine: Any) -> Any:

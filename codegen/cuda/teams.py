@@ -132,7 +132,8 @@ class Body(Printer):
         match s:
             case kernel.Store(buffer, at, value, "add") if buffer in self.atomics:
                 self.used["cuda"].add("add_atomically")
-                self.line(depth, f"add_atomically({buffer}, ({self.position(at)},), {self.expression(value)})")
+                where = self.position(at) if len(at) == 1 else f"({self.position(at)})"
+                self.line(depth, f"add_atomically({buffer}, {where}, {self.expression(value)})")
             case kernel.Check(condition, code, value):
                 self.used["cuda"].add("record")
                 self.line(depth, f"if not ({self.expression(condition)}):")

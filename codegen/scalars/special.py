@@ -27,7 +27,7 @@ SCALARS = (
     Scalar("erfinv", _scipy("erfinv"), "scipy erfinv", device=("libdevice.erfinv", "libdevice.erfinvf"), cost=240),
     Scalar("ndtri", _scipy("ndtri"), "scipy ndtri", device=("libdevice.normcdfinv", "libdevice.normcdfinvf"), cost=240),
     Scalar("gamma", _scipy("gamma"), "scipy gamma", device="math.gamma", cost=120),
-    Scalar("lgamma", _scipy("gammaln"), "scipy gammaln", device="math.lgamma", cost=180),
+    Scalar("lgamma", _scipy("gammaln"), "scipy gammaln", device="bodies.lgamma", cost=180),
     Scalar("digamma", _scipy("psi"), "scipy psi", device="double bodies.digamma", cost=170),
     Scalar("trigamma", _trigamma, "vector", device="double bodies.trigamma", cost=60, ulp=(4.0, 4.0)),
     Scalar("polygamma", native="special", cost=60),

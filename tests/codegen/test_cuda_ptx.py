@@ -57,6 +57,27 @@ def test_op_table(case: Case) -> None:
         compiled(lambda *xs: (as_tuple(case.function(*xs)), projected_gradient(case, arrays)(*xs)), arrays)
 
 
+@pytest.mark.parametrize("deterministic", [True, False])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int32", "int64", "uint64", "float32", "float64", "complex64", "complex128"])
+def test_sums_of_every_dtype(dtype: str, deterministic: bool) -> None:
+    """Totals of rows, columns and chosen places: by atomic additions where these are as good as ordered ones, or asked for."""
+    x, at = np.ones((3, 3), dtype), np.array([0, 2, 2])
+
+    def totals(x: Any) -> Any:
+        one, two = np.zeros_like(x[0]), np.zeros_like(x)
+        np.add.at(one, at, x[0])
+        np.add.at(two, (at, at), x[0])
+        return np.sum(x, axis=0), np.sum(x, axis=1), np.sum(x), one, two
+
+    tg.use_deterministic_algorithms(deterministic)
+    try:
+        compiled(totals, (x,))
+        for function in (lambda x: np.sum(x, axis=0), lambda x: np.sum(x, axis=1)):
+            compiled(function, (x,))
+    finally:
+        tg.use_deterministic_algorithms(True)
+
+
 FUNCTIONS = {
     "elementwise": (lambda x: np.sum(np.exp(x) * np.sin(x)), (np.linspace(0, 1, 100_000),)),
     "rows": (lambda x: np.sum(np.log(np.sum(np.exp(x), axis=1))), (np.zeros((300, 70)),)),

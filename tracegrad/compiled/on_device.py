@@ -93,7 +93,10 @@ def shown(op: Op, x: DeviceArray, params: dict[str, Any]) -> DeviceArray | None:
     """A view, by what NumPy does with the layout; None where elements have to move."""
     if op is reshape_op:
         return x.reshape(params["shape"])
-    return x.showing(op.evaluate(x.layout, **params)) if x.ndim or op is broadcast_to_op else None
+    if op is broadcast_to_op:
+        # The operation itself reads an array without axes.
+        return x.showing(np.broadcast_to(x.layout, params["shape"]))
+    return x.showing(op.evaluate(x.layout, **params)) if x.ndim else None
 
 
 def operands(graph: Graph, values: Sequence[Any], arguments: int, device: Device) -> Sequence[Any]:

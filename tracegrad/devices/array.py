@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from .._codegen import alone
 from .device import CPU, Device, driver, resolve
 from .pool import pool_of
 
@@ -148,7 +149,7 @@ class DeviceArray:
             if self.pointer == other.pointer and self.strides == other.strides:
                 return
             other = other.copy()
-        driver().copy(self.device.number, self.layout, other.layout)
+        alone.imported("..codegen.cuda.copies", __package__).copy(self.device.number, self.layout, other.layout)
 
     def to(self, device: Device) -> DeviceArray | np.ndarray[Any, Any]:
         """On another device: itself where it is there, else a copy."""
