@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.special as sp
+from tracegrad.codegen.scalars import SCALARS
 
 from tests.cuda_plans import INSTALLED
-from tracegrad.codegen.scalars import SCALARS
 
 pytestmark = pytest.mark.skipif(not INSTALLED, reason="needs numba-cuda: pip install 'tracegrad[cuda]'")
 EDGES = np.array([math.nan, math.inf, -math.inf, 0.0, -0.0, 1e-300, 1.0, -1.0, 2.5, -2.5, 3.0, -3.0, 30.0, -30.0, 1e300, -1e300])

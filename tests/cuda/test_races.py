@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tracegrad.codegen.cuda import driver
 
 import tracegrad as tg
 from tests.cases import Case
@@ -17,7 +18,6 @@ from tests.cuda.common import same_on_both
 from tests.cuda.test_op_table import ROWS, check
 from tests.cuda.test_programs import PROGRAMS, TRANSFORMS, compiled_there
 from tests.ops.test_ops import batch_of, ids, projected_gradient, quiet, rng_for  # noqa: F401  (a fixture)
-from tracegrad.codegen.cuda import driver
 
 X = np.linspace(-0.7, 1.1, 20)
 
