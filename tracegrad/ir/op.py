@@ -234,6 +234,7 @@ def elementwise(
     domain: str = "finite",
     cost: int | None = None,
     weak: bool = False,
+    compute: Callable[..., tuple[np.dtype[Any], ...]] | None = None,
     doc: str = "",
     **facts: Any,
 ) -> Op:
@@ -250,6 +251,7 @@ def elementwise(
     cost        as `Pointwise` has it, where it is not that of the functions that `code` calls
     weak        whether of Python scalars it gives a Python scalar, which stays weak, as Python's operators do; a named NumPy function
                 gives a NumPy scalar
+    compute     the dtypes that the operands are converted to, as `Op` has it, where that is not one for all
     facts       those of `Op`
     """
 
@@ -258,7 +260,7 @@ def elementwise(
     if cost is None:
         cost = scalars.cost_of(code) if isinstance(code, str) else 1
 
-    def compute(*operands: Any, **_: Any) -> tuple[np.dtype[Any], ...]:
+    def promoted(*operands: Any, **_: Any) -> tuple[np.dtype[Any], ...]:
         if result == "where":
             return (BOOL, *[promote(*operand_kinds(operands[1:]))] * (len(operands) - 1))
         dtype = promote(*operand_kinds(operands))
@@ -267,7 +269,7 @@ def elementwise(
         return (inexact(dtype) if result == "float" else dtype,) * len(operands)
 
     def infer(*operands: Any, **_: Any) -> Types:
-        dtype = compute(*operands)[-1]
+        dtype = promoted(*operands)[-1]
         dtype = BOOL if result == "bool" else real_of(dtype) if result == "real" else dtype
         weakly = weak and all(o.type.weak or getattr(o, "weak", False) for o in operands)
         return (ArrayType(dtype, broadcast_shapes(*[o.type.shape for o in operands]), weakly),)
@@ -297,7 +299,7 @@ def elementwise(
         None if partials is None else jvp,
         None,
         lowering.Pointwise(code, cost),
-        compute,
+        compute or promoted,
         doc=doc,
         **facts,
     )

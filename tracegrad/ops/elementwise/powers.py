@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -107,19 +106,17 @@ def power_log(x: Any, y: Any, p: Any, n: int) -> Any:
     return power_log_op(x, y, p, n=n)
 
 
-pow_below_op: Op = replace(
-    pointwise(
-        "pow_below",
-        ("x", "n"),
-        numpy=lambda x, n, *, limit: np.power(x, n),
-        code=lambda p: f"pow_below_{p['limit']}({{x}}, {{n}})",
-        result="promote",
-        domain="singular",
-        cost=24,
-        partials=(lambda x, n, *, limit: strong_mul(n, power(x, n - 1)), None),
-        doc="x to an integer power known to lie in 0 <= n < limit: what `pow` becomes where the exponents count upwards.",
-    ),
+pow_below_op: Op = pointwise(
+    "pow_below",
+    ("x", "n"),
+    numpy=lambda x, n, *, limit: np.power(x, n),
+    code=lambda p: f"pow_below_{p['limit']}({{x}}, {{n}})",
+    result="promote",
+    domain="singular",
+    cost=24,
     compute=lambda x, n, *, limit: (x.type.dtype, INT64),
+    partials=(lambda x, n, *, limit: strong_mul(n, power(x, n - 1)), None),
+    doc="x to an integer power known to lie in 0 <= n < limit: what `pow` becomes where the exponents count upwards.",
 )
 POWER_LIMITS = (16, 128, 1024)
 """The limits for which `pow_below` has native code."""
