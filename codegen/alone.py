@@ -1,6 +1,6 @@
-"""One thread at a time compiles, and no process is forked meanwhile: a child would find Numba and LLVM (or a module that is being
-imported) in the middle of their work, and their locks held by a thread that it does not have. A fork waits for the function that is
-being compiled."""
+"""One thread at a time compiles, and no process is forked meanwhile: a child would find Numba and
+LLVM (or a module that is being imported) in the middle of their work, and their locks held by a
+thread that it does not have. A fork waits for the function that is being compiled."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ ASKED = threading.local()
 
 
 def uninterrupted(run: Callable[[], T]) -> T:
-    """`run()` in a thread of its own. KeyboardInterrupt reaches the main thread only, which stops waiting at once, while the work is done
-    to its end: neither Numba nor its import could go on from the middle of it."""
+    """`run()` in a thread of its own. KeyboardInterrupt reaches the main thread only, which stops
+    waiting at once, while the work is done to its end: neither Numba nor its import could go on
+    from the middle of it."""
     if COMPILING._is_owned():
         return run()
     found: list[T] = []
@@ -64,8 +65,8 @@ def imported(name: str, package: str | None = None) -> ModuleType:
 
 
 class Late:
-    """A module that is loaded where something of it is first asked for, under its full name. What was asked for once is an
-    attribute of this object, found as fast as a module's."""
+    """A module that is loaded where something of it is first asked for, under its full name. What
+    was asked for once is an attribute of this object, found as fast as a module's."""
 
     def __init__(self, name: str) -> None:
         self.__name__ = name
@@ -86,7 +87,8 @@ def load(name: str) -> ModuleType:
 
 
 def _wait() -> None:
-    # In the order in which compiling takes them; what compiles takes no other lock of ours while it has these.
+    # In the order in which compiling takes them; what compiles takes no other lock of ours while it
+    # has these.
     numba = getattr(sys.modules.get("numba.core.compiler_lock"), "global_compiler_lock", None)
     wanted = [COMPILING, LOADING] if numba is None else [COMPILING, numba._lock, LOADING]
     _HELD.append([one for one in wanted if one.acquire(timeout=PATIENCE)])

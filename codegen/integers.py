@@ -1,8 +1,9 @@
 """Integer expressions over symbols: sizes, strides and loop indices, in one canonical form.
 
-An expression is a polynomial with integer coefficients over *atoms*: a `Symbol`, or an opaque quotient, remainder, minimum,
-maximum or square root of expressions. Two expressions that the canonical form makes equal compare equal with `==` and hash alike;
-a constant expression is always a plain `int`, never an `Integer`. All shape arithmetic of the project is done here.
+An expression is a polynomial with integer coefficients over *atoms*: a `Symbol`, or an opaque
+quotient, remainder, minimum, maximum or square root of expressions. Two expressions that the
+canonical form makes equal compare equal with `==` and hash alike; a constant expression is always a
+plain `int`, never an `Integer`. All shape arithmetic of the project is done here.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ class Symbol(Atom):
 
 
 class Binary(Atom):
-    """`a // b`, `a % b`, `min(a, b)`, `max(a, b)` or `int(a ** (1 / b))` of two expressions, when it does not simplify."""
+    """`a // b`, `a % b`, `min(a, b)`, `max(a, b)` or `int(a ** (1 / b))` of two expressions, when
+    it does not simplify."""
 
     __slots__ = ("left", "op", "right")
 
@@ -76,14 +78,16 @@ Monomial: TypeAlias = tuple[Atom, ...]
 
 
 class Integer:
-    """A non-constant polynomial; build it with `symbol`, Python's operators and the functions below."""
+    """A non-constant polynomial; build it with `symbol`, Python's operators and the functions
+    below."""
 
     __slots__ = ("_hash", "terms")
 
     def __init__(self, terms: tuple[tuple[Monomial, int], ...]) -> None:
         self.terms = terms
-        # Python's hashes of -1 and -2 are the same. Where two expressions have one hash, looking one up asks whether they are equal, which
-        # is a question to the tracer, and not one to a dict.
+        # Python's hashes of -1 and -2 are the same. Where two expressions have one hash, looking
+        # one up asks whether they are equal, which is a question to the tracer, and not one to a
+        # dict.
         self._hash = hash(tuple([(m, c ^ 0x5BD1E995) for m, c in terms]))
 
     def __eq__(self, other: object) -> bool:
@@ -91,7 +95,11 @@ class Integer:
             return True
         if isinstance(other, float) and other.is_integer():
             other = int(other)
-        return isinstance(other, (int, Integer)) and DECIDE is not None and DECIDE("==", add(self, mul(-1, other)))
+        return (
+            isinstance(other, (int, Integer))
+            and DECIDE is not None
+            and DECIDE("==", add(self, mul(-1, other)))
+        )
 
     def __hash__(self) -> int:
         return self._hash
@@ -117,8 +125,9 @@ class Integer:
             raise TypeError(f"the symbolic integer {self} has no value here")
         return PIN(self)
 
-    # With integers these stay integer expressions. With other numbers, and where they divide, they become traced numbers (BOX); with
-    # anything else the other operand decides, which pins the size where it asks for an index (`[0.0] * n`).
+    # With integers these stay integer expressions. With other numbers, and where they divide, they
+    # become traced numbers (BOX); with anything else the other operand decides, which pins the size
+    # where it asks for an index (`[0.0] * n`).
 
     def __add__(self, other: Any) -> Any:
         return _combined(add, operator.add, self, other)
@@ -171,12 +180,23 @@ class Integer:
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         """NumPy's functions of sizes, and NumPy's numbers and arrays combined with them."""
-        exact = {"add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "floor_divide": operator.floordiv}
-        if method == "__call__" and ufunc.__name__ in exact and all(isinstance(x, (Integer, np.integer)) for x in inputs):
+        exact = {
+            "add": operator.add,
+            "subtract": operator.sub,
+            "multiply": operator.mul,
+            "floor_divide": operator.floordiv,
+        }
+        if (
+            method == "__call__"
+            and ufunc.__name__ in exact
+            and all(isinstance(x, (Integer, np.integer)) for x in inputs)
+        ):
             return exact[ufunc.__name__](*[x if isinstance(x, Integer) else int(x) for x in inputs])
         if BOX is None:
             return NotImplemented
-        return getattr(ufunc, method)(*[BOX(x) if isinstance(x, Integer) else x for x in inputs], **options)
+        return getattr(ufunc, method)(
+            *[BOX(x) if isinstance(x, Integer) else x for x in inputs], **options
+        )
 
     def __str__(self) -> str:
         if SHOWN is not None and SHOWN():
@@ -184,30 +204,43 @@ class Integer:
         text = ""
         for monomial, coefficient in self.terms:
             factors = [
-                f"({a})" if isinstance(a, Binary) and a.op in ("//", "%") and (len(monomial) > 1 or coefficient != 1) else str(a)
+                f"({a})"
+                if isinstance(a, Binary)
+                and a.op in ("//", "%")
+                and (len(monomial) > 1 or coefficient != 1)
+                else str(a)
                 for a in monomial
             ]
             if abs(coefficient) != 1 or not factors:
                 factors.insert(0, str(abs(coefficient)))
             sign = "-" if coefficient < 0 else "+"
-            text += f" {sign} {'*'.join(factors)}" if text else ("-" if coefficient < 0 else "") + "*".join(factors)
+            text += (
+                f" {sign} {'*'.join(factors)}"
+                if text
+                else ("-" if coefficient < 0 else "") + "*".join(factors)
+            )
         return text
 
     __repr__ = __str__
 
 
 def _whole(value: Int | float, rounded: Callable[[float], int]) -> Int:
-    """What an integer is compared with in place of a fraction; an infinity is farther than any size."""
+    """What an integer is compared with in place of a fraction; an infinity is farther than any
+    size."""
     if not isinstance(value, float):
         return value
     return rounded(value) if math.isfinite(value) else int(math.copysign(1 << 62, value))
 
 
-def _combined(exact: Callable[[Int, Int], Int] | None, otherwise: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+def _combined(
+    exact: Callable[[Int, Int], Int] | None, otherwise: Callable[[Any, Any], Any], a: Any, b: Any
+) -> Any:
     if all(isinstance(x, (Integer, np.integer)) or type(x) in (int, bool) for x in (a, b)):
         if exact is not None:
             return exact(*[x if isinstance(x, Integer) else int(x) for x in (a, b)])
-    elif not all(isinstance(x, (Integer, int, float, complex, np.number, np.ndarray)) for x in (a, b)):
+    elif not all(
+        isinstance(x, (Integer, int, float, complex, np.number, np.ndarray)) for x in (a, b)
+    ):
         return NotImplemented
     if BOX is None:
         return NotImplemented
@@ -231,19 +264,26 @@ def _build(terms: Mapping[Monomial, int]) -> Int:
     return Integer(tuple(order))
 
 
-RELATIONS: dict[str, Callable[[int], bool]] = {"==": lambda d: d == 0, "<": lambda d: d < 0, "<=": lambda d: d <= 0}
+RELATIONS: dict[str, Callable[[int], bool]] = {
+    "==": lambda d: d == 0,
+    "<": lambda d: d < 0,
+    "<=": lambda d: d <= 0,
+}
 
-# Who answers questions about symbolic sizes; set by the tracer (tracegrad/types.py), which records what it answered.
+# Who answers questions about symbolic sizes; set by the tracer (tracegrad/types.py), which records
+# what it answered.
 DECIDE: Callable[[str, Int], bool] | None = None
 PIN: Callable[[Integer], int] | None = None
 SHOWN: Callable[[], bool] | None = None
-"""Whether a text is being made for the program that is traced, which pins the size; set by tracegrad/ir/trace.py."""
+"""Whether a text is being made for the program that is traced, which pins the size; set by
+tracegrad/ir/trace.py."""
 BOX: Callable[[Integer], Any] | None = None
 """Makes a traced number of a size; set by tracegrad/tensor.py."""
 
 
 def decide(relation: str, a: Int, b: Int) -> bool:
-    """The truth of `a relation b` ("==", "<", "<="), where the form does not show it by the tracer's answer."""
+    """The truth of `a relation b` ("==", "<", "<="), where the form does not show it by the
+    tracer's answer."""
     difference = add(a, mul(-1, b))
     if isinstance(difference, int):
         return RELATIONS[relation](difference)
@@ -331,7 +371,8 @@ def maximum(a: Int, b: Int) -> Int:
 
 
 def root(a: Int) -> Int:
-    """The largest integer of which the square is at most `a`, which is not negative and below 2**52."""
+    """The largest integer of which the square is at most `a`, which is not negative and below
+    2**52."""
     return math.isqrt(a) if isinstance(a, int) else Integer((((Binary("root", a, 2),), 1),))
 
 
@@ -370,7 +411,9 @@ BINARY: dict[str, Callable[[Int, Int], Int]] = {
 
 def substitute(value: Int, bindings: Mapping[str, Int]) -> Int:
     """Replace symbols by name; symbols without a binding stay."""
-    return _map_atoms(value, lambda s: bindings[s.name] if s.name in bindings else Integer((((s,), 1),)))
+    return _map_atoms(
+        value, lambda s: bindings[s.name] if s.name in bindings else Integer((((s,), 1),))
+    )
 
 
 def evaluate(value: Int, bindings: Mapping[str, int]) -> int:
@@ -403,7 +446,9 @@ def coefficient(value: Int, name: str) -> Int | None:
     total: Int = 0
     for monomial, c in value.terms:
         count = sum(1 for atom in monomial if isinstance(atom, Symbol) and atom.name == name)
-        inside = any(isinstance(a, Binary) and name in symbols(a.left) | symbols(a.right) for a in monomial)
+        inside = any(
+            isinstance(a, Binary) and name in symbols(a.left) | symbols(a.right) for a in monomial
+        )
         if inside or count > 1:
             return None
         if count == 1:

@@ -3,7 +3,8 @@
     program   = name, doc, sizes, buffers, phases
     sizes     = names of integers, each bound to an axis of an input buffer (`n = x.shape[0]`)
     buffer    = name, dtype, shape, role ("in" | "out" | "temp"), layout ("C" | "F" | "A")
-    phase     = "parallel" (its body is exactly one outermost Loop, whose range may be cut) | "serial", body, memory of each thread
+    phase     = "parallel" (its body is exactly one outermost Loop, whose range may be cut) |
+              "serial", body, memory of each thread
     statement = Let      name = expression                         (assigned once, a local scalar)
               | Declare  name = initial value                      (a mutable local scalar)
               | Update   name = combine(name, expression)          (combine is None for plain assignment)
@@ -15,15 +16,16 @@
               | Grow     more room in such memory, as its first axis fills up
               | Call     a library routine or own kernel over whole buffers
               | Check    where the condition is false, record (code, value) in `status` and go on
-    expression = Name | Literal | Load buffer[index] | Index (an integer expression as an int64 value) | Apply (a code template over expressions, with the result's dtype)
+    expression = Name | Literal | Load buffer[index] | Index (an integer expression as an int64
+    value) | Apply (a code template over expressions, with the result's dtype)
 
-The language names no target. Values that live across phases are buffers, never locals. Kernels never raise.
-The native entry that a program becomes is
+The language names no target. Values that live across phases are buffers, never locals. Kernels
+never raise. The native entry that a program becomes is
 
     kernel(inputs..., outputs..., arena, status, phase, lo, hi)
 
-where `arena` is a uint8 scratch array, `status` an int64 array (code, value), `phase` the phase to run (-1: all of
-them, over their full ranges), and [lo, hi) the part of that phase's parallel loop.
+where `arena` is a uint8 scratch array, `status` an int64 array (code, value), `phase` the phase to
+run (-1: all of them, over their full ranges), and [lo, hi) the part of that phase's parallel loop.
 """
 
 from __future__ import annotations
@@ -55,12 +57,14 @@ class Literal:
     value: bool | int | float | complex
     dtype: np.dtype
     absent: bool = field(default=False, compare=False)
-    """Whether it stands where there is nothing: a sum leaves it out, and so keeps the sign of a zero."""
+    """Whether it stands where there is nothing: a sum leaves it out, and so keeps the sign of a
+    zero."""
 
 
 @dataclass(frozen=True)
 class Load:
-    """`buffer[index]`; indices are integer expressions over sizes and loop indices, or scalar expressions."""
+    """`buffer[index]`; indices are integer expressions over sizes and loop indices, or scalar
+    expressions."""
 
     buffer: str
     index: tuple[Int | Expression, ...]
@@ -77,7 +81,8 @@ class Index:
 
 @dataclass(frozen=True)
 class Apply:
-    """A template such as `"{x} * {y}"` or `"exp({x})"`, its arguments by name, and the dtype that the result is cast to."""
+    """A template such as `"{x} * {y}"` or `"exp({x})"`, its arguments by name, and the dtype that
+    the result is cast to."""
 
     code: str
     arguments: tuple[tuple[str, Expression], ...]
@@ -107,7 +112,8 @@ class Update:
     value: Expression
     combine: Combine | None
     exact: bool = False
-    """Never reassociate (a user's own loop); otherwise additions to an accumulator may be reordered."""
+    """Never reassociate (a user's own loop); otherwise additions to an accumulator may be
+    reordered."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +151,8 @@ class If:
 
 @dataclass(frozen=True)
 class Allocate:
-    """Memory for a "local" buffer. It lives until the kernel returns, or comes to this statement again."""
+    """Memory for a "local" buffer. It lives until the kernel returns, or comes to this statement
+    again."""
 
     name: str
     dtype: np.dtype
@@ -156,7 +163,8 @@ class Allocate:
 
 @dataclass(frozen=True)
 class Grow:
-    """Room for `length` slices along the first axis of a "local" buffer; those that are there stay."""
+    """Room for `length` slices along the first axis of a "local" buffer; those that are there
+    stay."""
 
     name: str
     length: Expression
@@ -164,7 +172,8 @@ class Grow:
 
 @dataclass(frozen=True)
 class Call:
-    """`routine(arguments...)`: buffers by name, integers, literals; outputs are among the buffers."""
+    """`routine(arguments...)`: buffers by name, integers, literals; outputs are among the
+    buffers."""
 
     routine: str
     arguments: tuple[str | Int | Expression, ...]
@@ -175,7 +184,8 @@ class Call:
 
 @dataclass(frozen=True)
 class Check:
-    """`condition` may be `IN_AXIS` of an index `w` and a size `n`, which loops without inner loops ask once, behind their end."""
+    """`condition` may be `IN_AXIS` of an index `w` and a size `n`, which loops without inner loops
+    ask once, behind their end."""
 
     condition: Expression
     code: int
@@ -183,7 +193,9 @@ class Check:
 
 
 IN_AXIS = "(0 <= {w}) & ({w} < {n})"
-Statement: TypeAlias = Let | Declare | Update | Store | Loop | While | If | Allocate | Grow | Call | Check
+Statement: TypeAlias = (
+    Let | Declare | Update | Store | Loop | While | If | Allocate | Grow | Call | Check
+)
 
 
 @dataclass(frozen=True)
@@ -194,7 +206,8 @@ class Buffer:
     role: OneOf["in", "out", "temp", "local"]
     """A temporary lies in the arena; a local one is made by an Allocate."""
     layout: OneOf["C", "F", "A"] = "C"
-    """Of an input: C order; Fortran order, where `shape` is that of the transposed array, which has C order; or any strides."""
+    """Of an input: C order; Fortran order, where `shape` is that of the transposed array, which has
+    C order; or any strides."""
     offset: Int = 0
     """Where a temporary starts in the arena, in bytes."""
     of: str = ""
@@ -228,7 +241,8 @@ class Program:
 
     @property
     def checked(self) -> bool:
-        """Whether a run can fail: with one of the errors, or (status code -1, the bytes as value) for lack of memory."""
+        """Whether a run can fail: with one of the errors, or (status code -1, the bytes as value)
+        for lack of memory."""
         found = [bool(self.errors)]
         for phase in self.phases:
             walk((*phase.local, *phase.body), lambda s: found.append(isinstance(s, Allocate)))

@@ -1,7 +1,9 @@
-"""Lowerings: how an operation becomes kernel code, as data. A closed set, matched in one place (schedule/lower.py).
+"""Lowerings: how an operation becomes kernel code, as data. A closed set, matched in one place
+(schedule/lower.py).
 
-Shapes are tuples of `Int`; index maps take and return tuples of `Int` (affine expressions of loop indices mostly).
-`types` below means the operation's input types: objects with `.shape` and `.dtype`.
+Shapes are tuples of `Int`; index maps take and return tuples of `Int` (affine expressions of loop
+indices mostly). `types` below means the operation's input types: objects with `.shape` and
+`.dtype`.
 """
 
 from __future__ import annotations
@@ -17,16 +19,18 @@ Indices: TypeAlias = tuple[Int, ...]
 
 @dataclass(frozen=True)
 class Pointwise:
-    """`out[i] = code(in0[i], in1[i], ...)` after broadcasting; operands are cast to the operation's compute dtypes first.
+    """`out[i] = code(in0[i], in1[i], ...)` after broadcasting; operands are cast to the operation's
+    compute dtypes first.
 
-    `code` is a template over the operation's input names, calling only functions of `codegen.native.scalar`;
-    `"{0}"`, `"{1}"`, ... name the element's own indices (int64), `{dtype}` the result's dtype name.
-    A callable receives the parameters and returns the template.
+    `code` is a template over the operation's input names, calling only functions of
+    `codegen.native.scalar`; `"{0}"`, `"{1}"`, ... name the element's own indices (int64), `{dtype}`
+    the result's dtype name. A callable receives the parameters and returns the template.
     """
 
     code: str | Callable[[dict[str, Any]], str]
     cost: int = 1
-    """How many additions it takes the time of, measured in vectorised loops; above 20 a value read from several nests is stored."""
+    """How many additions it takes the time of, measured in vectorised loops; above 20 a value read
+    from several nests is stored."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,8 @@ class Reduce:
 
 @dataclass(frozen=True)
 class ArgReduce:
-    """Index of the first extreme element along `params["axis"]` (an int), NaN counted as extreme like NumPy's."""
+    """Index of the first extreme element along `params["axis"]` (an int), NaN counted as extreme
+    like NumPy's."""
 
     combine: str
 
@@ -54,9 +59,11 @@ class Scan:
 
 @dataclass(frozen=True)
 class View:
-    """No work: `out[i] = in[index(i)]`. `index(out_index, in_shape, out_shape, params) -> in_index`.
+    """No work: `out[i] = in[index(i)]`. `index(out_index, in_shape, out_shape, params) ->
+    in_index`.
 
-    `reshape=True` marks the maps that keep the C order of all elements: such a view of a contiguous buffer is an alias.
+    `reshape=True` marks the maps that keep the C order of all elements: such a view of a contiguous
+    buffer is an alias.
     """
 
     index: Callable[[Indices, tuple[Int, ...], tuple[Int, ...], dict[str, Any]], Indices]
@@ -65,7 +72,8 @@ class View:
 
 @dataclass(frozen=True)
 class Box:
-    """One part of a piecewise operation: for `lo <= i < hi` (per axis), the value is input `source` at `index(i)`."""
+    """One part of a piecewise operation: for `lo <= i < hi` (per axis), the value is input `source`
+    at `index(i)`."""
 
     lo: Indices
     hi: Indices
@@ -75,22 +83,25 @@ class Box:
 
 @dataclass(frozen=True)
 class Piecewise:
-    """The output box cut into boxes with their own index maps; elements in no box are zero (pad, concatenate).
+    """The output box cut into boxes with their own index maps; elements in no box are zero (pad,
+    concatenate).
 
     `boxes(in_shapes, out_shape, params) -> tuple[Box, ...]`, disjoint.
     """
 
     boxes: Callable[[tuple[tuple[Int, ...], ...], tuple[Int, ...], dict[str, Any]], tuple[Box, ...]]
     absent: Callable[[dict[str, Any]], bool] = lambda params: False
-    """Whether, with these parameters, an element in no box is no number at all, so that adding it adds nothing."""
+    """Whether, with these parameters, an element in no box is no number at all, so that adding it
+    adds nothing."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """A place along an axis that is known only while a kernel runs: `offset` from the value at `position` of input `which`.
+    """A place along an axis that is known only while a kernel runs: `offset` from the value at
+    `position` of input `which`.
 
-    `low` and `high` from that value are the ends of all places that it stands for, which must be inside the axis; below `-from_end` it
-    counts from the end of the axis.
+    `low` and `high` from that value are the ends of all places that it stands for, which must be
+    inside the axis; below `-from_end` it counts from the end of the axis.
     """
 
     which: int
@@ -105,7 +116,8 @@ class Run:
 class Gather:
     """`out[i] = source[index(i, indices read at i)]`, indices checked and clamped.
 
-    Inputs are (source, index arrays...). `index(out_index, in_shapes, params)` returns one entry per source axis: an `Int` or a `Run`.
+    Inputs are (source, index arrays...). `index(out_index, in_shapes, params)` returns one entry
+    per source axis: an `Int` or a `Run`.
     """
 
     index: Callable[[Indices, tuple[tuple[Int, ...], ...], dict[str, Any]], tuple[Any, ...]]
@@ -113,10 +125,11 @@ class Gather:
 
 @dataclass(frozen=True)
 class Scatter:
-    """A copy of input 0 into which input 1 is stored or combined at the places a Gather with inputs (0, 2...) would read.
+    """A copy of input 0 into which input 1 is stored or combined at the places a Gather with inputs
+    (0, 2...) would read.
 
-    Inputs are (target, updates, index arrays...). `index` as Gather's, over the updates' index space; `combine` is None
-    to overwrite, in order, or "add". A callable receives the parameters.
+    Inputs are (target, updates, index arrays...). `index` as Gather's, over the updates' index
+    space; `combine` is None to overwrite, in order, or "add". A callable receives the parameters.
     """
 
     index: Callable[[Indices, tuple[tuple[Int, ...], ...], dict[str, Any]], tuple[Any, ...]]
@@ -127,36 +140,54 @@ class Scatter:
 class Library:
     """A routine of `codegen.native.library` over whole contiguous buffers: BLAS, LAPACK.
 
-    `call(in_types, out_types, params) -> (routine, extra)`: the routine is called as `routine(inputs..., outputs..., *extra)`.
-    `absorbs_transpose` names the inputs for which a last-two-axes transpose may be absorbed: the routine then gets
-    flags `(transposed_k...)` before `extra`.
-    `absorbs_scale` names inputs and, for each, the axis (counted from the end) along which the routine sums: a factor that varies along
-    that axis only may be taken out of one of them. The routine is then called `routine_scaled` and gets the factor after the inputs.
+    `call(in_types, out_types, params) -> (routine, extra)`: the routine is called as
+    `routine(inputs..., outputs..., *extra)`. `absorbs_transpose` names the inputs for which a
+    last-two-axes transpose may be absorbed: the routine then gets flags `(transposed_k...)` before
+    `extra`. `absorbs_scale` names inputs and, for each, the axis (counted from the end) along which
+    the routine sums: a factor that varies along that axis only may be taken out of one of them. The
+    routine is then called `routine_scaled` and gets the factor after the inputs.
     """
 
     call: Callable[[Any, Any, dict[str, Any]], tuple[str, tuple[Any, ...]]]
     absorbs_transpose: tuple[int, ...] = ()
     absorbs_scale: tuple[tuple[int, int], ...] = ()
     share: Callable[[Any, Any], tuple[Int, Int]] | None = None
-    """`share(in_types, out_types) -> (parts, work)`: into how many parts the routine may be divided, and its work in additions. Where it is
-    more than one part, the routine gets `(part, parts)` after all else. It uses no threads of its own."""
+    """`share(in_types, out_types) -> (parts, work)`: into how many parts the routine may be
+    divided, and its work in additions. Where it is more than one part, the routine gets `(part,
+    parts)` after all else. It uses no threads of its own."""
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """An own sequential routine of `codegen.native.routines`: sort, searchsorted. Called like a Library routine."""
+    """An own sequential routine of `codegen.native.routines`: sort, searchsorted. Called like a
+    Library routine."""
 
     call: Callable[[Any, Any, dict[str, Any]], tuple[str, tuple[Any, ...]]]
 
 
 @dataclass(frozen=True)
 class Region:
-    """A loop, branch or block whose body is a sub-graph in the parameters; `kind` is "scan", "while", "switch", "sized", "taped" or "block"."""
+    """A loop, branch or block whose body is a sub-graph in the parameters; `kind` is "scan",
+    "while", "switch", "sized", "taped" or "block"."""
 
     kind: str
 
 
-SCAN, WHILE, SWITCH, SIZED, TAPED, BLOCK = map(Region, ("scan", "while", "switch", "sized", "taped", "block"))
+SCAN, WHILE, SWITCH, SIZED, TAPED, BLOCK = map(
+    Region, ("scan", "while", "switch", "sized", "taped", "block")
+)
 """All kinds of regions: `op.lowering is SCAN` asks whether a node is such a loop."""
 
-Lowering: TypeAlias = Pointwise | Reduce | ArgReduce | Scan | View | Piecewise | Gather | Scatter | Library | Kernel | Region
+Lowering: TypeAlias = (
+    Pointwise
+    | Reduce
+    | ArgReduce
+    | Scan
+    | View
+    | Piecewise
+    | Gather
+    | Scatter
+    | Library
+    | Kernel
+    | Region
+)

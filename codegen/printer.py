@@ -1,4 +1,5 @@
-"""Prints a `Program` as a module of plain Python that is translated to native code and that also runs as it stands."""
+"""Prints a `Program` as a module of plain Python that is translated to native code and that also
+runs as it stands."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ _PYTHON = {
 
 @dataclass(frozen=True)
 class PrintedProgram:
-    """`arena_bytes` is the scratch size over the sizes, and `arena_code` the same as a Python expression of plain ints."""
+    """`arena_bytes` is the scratch size over the sizes, and `arena_code` the same as a Python
+    expression of plain ints."""
 
     source: str
     arena_bytes: Int
@@ -61,7 +63,8 @@ def plain(value: Int) -> str:
 
 
 def integer(value: Int) -> str:
-    """An integer expression in unsigned machine words: every constant is typed, and subtractions come last."""
+    """An integer expression in unsigned machine words: every constant is typed, and subtractions
+    come last."""
     if isinstance(value, int):
         return f"index({value})" if value >= 0 else f"-index({-value})"
     parts: list[tuple[bool, str]] = []
@@ -109,7 +112,13 @@ def literal(value: Any, dtype: np.dtype[Any]) -> str:
         return f"({text})" if text.startswith("-") else text
     number = int(value)
     if dtype.name == "int64":
-        return str(number) if number >= 0 else f"({number})" if number > -(2**63) else "(-9223372036854775807 - 1)"
+        return (
+            str(number)
+            if number >= 0
+            else f"({number})"
+            if number > -(2**63)
+            else "(-9223372036854775807 - 1)"
+        )
     return f"np.{dtype.name}({number})"
 
 
@@ -134,7 +143,13 @@ def _vectorises(body: tuple[kernel.Statement, ...]) -> bool:
     if any(isinstance(s, _INNER) for s in body):
         return False
     made = {s.name for s in body if isinstance(s, kernel.Let)}
-    return not any(made & symbols(i) for s in body if isinstance(s, kernel.Store) for i in s.index if isinstance(i, (int, Integer)))
+    return not any(
+        made & symbols(i)
+        for s in body
+        if isinstance(s, kernel.Store)
+        for i in s.index
+        if isinstance(i, (int, Integer))
+    )
 
 
 class Printer:
@@ -148,7 +163,13 @@ class Printer:
         self.lines: list[str] = []
         self.deferred = 0
         """Checks that were moved behind their loops."""
-        self.used: dict[str, set[str]] = {"support": set(), "scalar": set(), "extremes": set(), "library": set(), "routines": set()}
+        self.used: dict[str, set[str]] = {
+            "support": set(),
+            "scalar": set(),
+            "extremes": set(),
+            "library": set(),
+            "routines": set(),
+        }
 
     def module(self) -> str:
         self.function()
@@ -157,7 +178,9 @@ class Printer:
         header = ["import numpy as np", ""]
         for module, names in self.used.items():
             if names:
-                header.append(f"from tracegrad.codegen.native.{module} import {', '.join(sorted(names))}")
+                header.append(
+                    f"from tracegrad.codegen.native.{module} import {', '.join(sorted(names))}"
+                )
         return "\n".join(header) + "\n\n\n" + text + "\n"
 
     def line(self, depth: int, text: str) -> None:
@@ -166,8 +189,13 @@ class Printer:
     def function(self) -> None:
         program = self.program
         arguments = [b.name for b in program.buffers if b.role in ("in", "out")]
-        self.line(0, f"def {program.name}({', '.join([*arguments, 'arena', 'status', 'phase', 'lo', 'hi'])}):")
-        doc = program.doc.replace("\\", "\\\\").replace('"""', "'''").strip().splitlines() or ["A compiled graph."]
+        self.line(
+            0,
+            f"def {program.name}({', '.join([*arguments, 'arena', 'status', 'phase', 'lo', 'hi'])}):",
+        )
+        doc = program.doc.replace("\\", "\\\\").replace('"""', "'''").strip().splitlines() or [
+            "A compiled graph."
+        ]
         self.line(1, f'"""{doc[0]}')
         for text in doc[1:]:
             self.line(1 if text else 0, text)
@@ -218,7 +246,10 @@ class Printer:
     def statement(self, depth: int, s: kernel.Statement) -> None:
         match s:
             case kernel.Let(name, value, comment):
-                self.line(depth, f"{name} = {self.expression(value)}" + (f"  # {comment}" if comment else ""))
+                self.line(
+                    depth,
+                    f"{name} = {self.expression(value)}" + (f"  # {comment}" if comment else ""),
+                )
             case kernel.Declare(name, value):
                 self.line(depth, f"{name} = {self.expression(value)}")
             case kernel.Update(name, value, combine, exact):
@@ -238,7 +269,11 @@ class Printer:
                     self.line(depth, "else:")
                     self.body(depth + 1, otherwise)
             case kernel.Allocate(name, dtype, shape, of):
-                made = f"view({of}, index(0), {_shape(shape)}, " if of else f"np.empty({_shape(shape)}, "
+                made = (
+                    f"view({of}, index(0), {_shape(shape)}, "
+                    if of
+                    else f"np.empty({_shape(shape)}, "
+                )
                 self.line(depth, f"{name} = {made}np.{dtype_name(dtype)})")
             case kernel.Grow(name, length):
                 self.line(depth, f"{name} = grown({name}, {self.expression(length)})")
@@ -253,17 +288,29 @@ class Printer:
                 self.line(depth + 1, f"status[1] = {self.expression(value)}")
 
     def counted(self, depth: int, loop: kernel.Loop, ends: str) -> None:
-        """A loop; what it checks of indices is the largest of them, asked behind the loop: so the loop vectorises."""
+        """A loop; what it checks of indices is the largest of them, asked behind the loop: so the
+        loop vectorises."""
         body: list[kernel.Statement] = []
         checks: list[tuple[str, int, str]] = []
         defers = self.defers and _vectorises(loop.body)
         for s in loop.body:
-            if defers and isinstance(s, kernel.Check) and isinstance(s.condition, kernel.Apply) and s.condition.code == kernel.IN_AXIS:
+            if (
+                defers
+                and isinstance(s, kernel.Check)
+                and isinstance(s.condition, kernel.Apply)
+                and s.condition.code == kernel.IN_AXIS
+            ):
                 name = f"farthest_{self.deferred}"
                 self.deferred += 1
                 self.line(depth, f"{name} = index(0)")
                 # As numbers without a sign, those below 0 are larger than any size.
-                body.append(kernel.Update(name, kernel.Apply("index({w})", s.condition.arguments, np.dtype(np.uintp)), "max"))
+                body.append(
+                    kernel.Update(
+                        name,
+                        kernel.Apply("index({w})", s.condition.arguments, np.dtype(np.uintp)),
+                        "max",
+                    )
+                )
                 checks.append((name, s.code, self.expression(dict(s.condition.arguments)["n"])))
             else:
                 body.append(s)
@@ -272,7 +319,10 @@ class Printer:
         for name, code, size in checks:
             self.line(depth, f"if {name} >= index({size}) and status[0] == 0:")
             self.line(depth + 1, f"status[0] = {code}")
-            self.line(depth + 1, f"status[1] = signed({name}) - {size} if signed({name}) < 0 else signed({name})")
+            self.line(
+                depth + 1,
+                f"status[1] = signed({name}) - {size} if signed({name}) < 0 else signed({name})",
+            )
 
     def argument(self, value: Any) -> str:
         if isinstance(value, str):
@@ -281,15 +331,22 @@ class Printer:
             return str(value)
         if isinstance(value, int):
             return str(value)
-        if isinstance(value, (kernel.Name, kernel.Literal, kernel.Load, kernel.Index, kernel.Apply)):
+        if isinstance(
+            value, (kernel.Name, kernel.Literal, kernel.Load, kernel.Index, kernel.Apply)
+        ):
             return self.expression(value)
         return f"signed({integer(value)})"
 
     def position(self, at: tuple[Any, ...]) -> str:
         expressions = (kernel.Name, kernel.Literal, kernel.Load, kernel.Index, kernel.Apply)
-        return ", ".join(self.expression(i) if isinstance(i, expressions) else integer(i) for i in at) or "()"
+        return (
+            ", ".join(self.expression(i) if isinstance(i, expressions) else integer(i) for i in at)
+            or "()"
+        )
 
-    def combined(self, target: str, value: kernel.Expression, combine: kernel.Combine | None, exact: bool) -> str:
+    def combined(
+        self, target: str, value: kernel.Expression, combine: kernel.Combine | None, exact: bool
+    ) -> str:
         text, dtype = self.expression(value, atomic=True), value.dtype
         if combine is None:
             return self.expression(value)
@@ -305,7 +362,11 @@ class Printer:
         return self.cast(f"{target} {operator} {text}", dtype)
 
     def cast(self, text: str, dtype: np.dtype[Any], always: bool = False) -> str:
-        narrow = dtype.kind == "b" or (dtype.kind in "iu" and dtype.itemsize < 8) or dtype.name in ("float32", "complex64")
+        narrow = (
+            dtype.kind == "b"
+            or (dtype.kind in "iu" and dtype.itemsize < 8)
+            or dtype.name in ("float32", "complex64")
+        )
         return f"np.{dtype_name(dtype)}({text})" if narrow or always else text
 
     def expression(self, e: kernel.Expression, atomic: bool = False) -> str:
@@ -322,7 +383,9 @@ class Printer:
                 return self.apply(code, dict(arguments), dtype, atomic)
         raise AssertionError(f"not an expression: {e!r}")
 
-    def apply(self, code: str, arguments: dict[str, kernel.Expression], dtype: np.dtype[Any], atomic: bool) -> str:
+    def apply(
+        self, code: str, arguments: dict[str, kernel.Expression], dtype: np.dtype[Any], atomic: bool
+    ) -> str:
         if code == "{x}":
             return self.cast(self.expression(arguments["x"]), dtype, always=True)
         for name in _CALLED.findall(code):
@@ -335,10 +398,18 @@ class Printer:
             if key == "dtype":
                 return dtype_name(dtype)
             argument = arguments[key]
-            if known and isinstance(argument, kernel.Literal) and argument.dtype.name in ("float64", "int64"):
+            if (
+                known
+                and isinstance(argument, kernel.Literal)
+                and argument.dtype.name in ("float64", "int64")
+            ):
                 return f"np.{argument.dtype.name}({literal(argument.value, argument.dtype)})"
             return self.expression(argument, atomic=True)
 
         text = _PLACE.sub(place, code)
         result = self.cast(text, dtype)
-        return f"({result})" if atomic and result is text and not re.fullmatch(r"\w+\([^()]*\)", text) else result
+        return (
+            f"({result})"
+            if atomic and result is text and not re.fullmatch(r"\w+\([^()]*\)", text)
+            else result
+        )

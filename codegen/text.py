@@ -1,4 +1,5 @@
-"""A program as text, for people and for files that are compared: every buffer, phase and statement, one a line, of no target.
+"""A program as text, for people and for files that are compared: every buffer, phase and statement,
+one a line, of no target.
 
 program f:  # after prune, tile
     size n = x.shape[0]
@@ -28,7 +29,9 @@ _EXPRESSIONS = (kernel.Name, kernel.Literal, kernel.Load, kernel.Index, kernel.A
 
 def program_text(program: kernel.Program) -> str:
     """All of a program but the graph that it was made from."""
-    lines = [f"program {program.name}:" + (f"  # after {program.made_by}" if program.made_by else "")]
+    lines = [
+        f"program {program.name}:" + (f"  # after {program.made_by}" if program.made_by else "")
+    ]
     lines += [f"    size {name} = {buffer}.shape[{axis}]" for name, (buffer, axis) in program.sizes]
     lines += [f"    {_buffer(b)}" for b in program.buffers]
     lines += [f"    error {k}: {text}" for k, text in enumerate(program.errors, 1)]
@@ -72,11 +75,16 @@ def _statement(s: kernel.Statement) -> Iterator[str]:
         case kernel.Declare(name, value):
             yield f"var {name}: {value.dtype.name} = {text_of(value)}"
         case kernel.Update(name, value, combine, exact):
-            yield f"{name} {_sign(combine)} {text_of(value)}" + (" exactly" if exact and combine else "")
+            yield f"{name} {_sign(combine)} {text_of(value)}" + (
+                " exactly" if exact and combine else ""
+            )
         case kernel.Store(buffer, index, value, combine):
             yield f"{buffer}[{_indices(index)}] {_sign(combine)} {text_of(value)}"
         case kernel.Loop(index, lo, hi, body, sequential, own):
-            notes = [*(["in order"] if sequential else []), *([f"own {' '.join(sorted(own))}"] if own is not None else [])]
+            notes = [
+                *(["in order"] if sequential else []),
+                *([f"own {' '.join(sorted(own))}"] if own is not None else []),
+            ]
             yield f"for {index} in {lo} .. {hi}{''.join(f', {n}' for n in notes)}:"
             yield from _inside(body)
         case kernel.While(condition, body):
@@ -93,14 +101,22 @@ def _statement(s: kernel.Statement) -> Iterator[str]:
         case kernel.Grow(name, length):
             yield f"grow {name} to {text_of(length)}"
         case kernel.Call(routine, arguments, comment, work):
-            given = ", ".join(text_of(a) if isinstance(a, _EXPRESSIONS) else str(a) for a in arguments)
-            yield _commented(f"call {routine}({given})" + (f" of work {work}" if work else ""), comment)
+            given = ", ".join(
+                text_of(a) if isinstance(a, _EXPRESSIONS) else str(a) for a in arguments
+            )
+            yield _commented(
+                f"call {routine}({given})" + (f" of work {work}" if work else ""), comment
+            )
         case kernel.Check(condition, code, value):
             yield f"check {text_of(condition)}, else error {code} of {text_of(value)}"
 
 
 def _sign(combine: kernel.Combine | None) -> str:
-    return {"add": "+=", "mul": "*=", "max": "max=", "min": "min=", "and": "&=", "or": "|="}[combine] if combine else "="
+    return (
+        {"add": "+=", "mul": "*=", "max": "max=", "min": "min=", "and": "&=", "or": "|="}[combine]
+        if combine
+        else "="
+    )
 
 
 def _indices(index: tuple[Any, ...]) -> str:
@@ -108,12 +124,17 @@ def _indices(index: tuple[Any, ...]) -> str:
 
 
 def text_of(e: kernel.Expression) -> str:
-    """An expression; a cast is written where an inner result has another dtype than its arguments."""
+    """An expression; a cast is written where an inner result has another dtype than its
+    arguments."""
     match e:
         case kernel.Name(name, _):
             return name
         case kernel.Literal(value, dtype):
-            return f"{dtype.name}({value})" if dtype.name not in ("float64", "bool", "int64") else repr(value)
+            return (
+                f"{dtype.name}({value})"
+                if dtype.name not in ("float64", "bool", "int64")
+                else repr(value)
+            )
         case kernel.Load(buffer, index, _):
             return f"{buffer}[{_indices(index)}]"
         case kernel.Index(value, _):
@@ -121,7 +142,9 @@ def text_of(e: kernel.Expression) -> str:
         case kernel.Apply(code, arguments, dtype):
             given = dict(arguments)
             text = _PLACE.sub(lambda m: _part(given[m[1]]), code)
-            if code == "{x}" or any(isinstance(a, kernel.Apply) and a.dtype != dtype for a in given.values()):
+            if code == "{x}" or any(
+                isinstance(a, kernel.Apply) and a.dtype != dtype for a in given.values()
+            ):
                 return f"{dtype.name}({text})"
             return text
     raise AssertionError(f"not an expression: {e!r}")

@@ -1,4 +1,5 @@
-"""Walking over the statements of a program: what each reads, and rebuilding them with other accesses to memory."""
+"""Walking over the statements of a program: what each reads, and rebuilding them with other
+accesses to memory."""
 
 from __future__ import annotations
 
@@ -7,7 +8,24 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from .integers import Integer, substitute, symbol
-from .kernel import Allocate, Apply, Call, Check, Declare, Expression, Grow, If, Let, Load, Loop, Name, Statement, Store, Update, While
+from .kernel import (
+    Allocate,
+    Apply,
+    Call,
+    Check,
+    Declare,
+    Expression,
+    Grow,
+    If,
+    Let,
+    Load,
+    Loop,
+    Name,
+    Statement,
+    Store,
+    Update,
+    While,
+)
 from .kernel import Index as IndexValue
 
 Index: TypeAlias = tuple[Any, ...]
@@ -32,7 +50,9 @@ def within(body: Iterable[Statement]) -> Iterator[Statement]:
             yield from within(part)
 
 
-def with_bodies(s: Statement, change: Callable[[tuple[Statement, ...]], tuple[Statement, ...]]) -> Statement:
+def with_bodies(
+    s: Statement, change: Callable[[tuple[Statement, ...]], tuple[Statement, ...]]
+) -> Statement:
     """The statement with other statements inside it."""
     match s:
         case Loop() | While():
@@ -44,7 +64,9 @@ def with_bodies(s: Statement, change: Callable[[tuple[Statement, ...]], tuple[St
 
 def apart(at: Index, other: Index) -> bool:
     """Whether two places of a buffer are certainly two."""
-    return any(isinstance(i, int) and isinstance(j, int) and i != j for i, j in zip(at, other, strict=True))
+    return any(
+        isinstance(i, int) and isinstance(j, int) and i != j for i, j in zip(at, other, strict=True)
+    )
 
 
 def expressions(s: Statement) -> list[Any]:
@@ -95,16 +117,21 @@ def changed(e: Any, change: Callable[[Any], Any]) -> Any:
         case Load(buffer, at, dtype):
             return change(Load(buffer, tuple([changed(i, change) for i in at]), dtype))
         case Apply(code, arguments, dtype):
-            return change(Apply(code, tuple([(name, changed(a, change)) for name, a in arguments]), dtype))
+            return change(
+                Apply(code, tuple([(name, changed(a, change)) for name, a in arguments]), dtype)
+            )
         case IndexValue(value, dtype):
             return change(IndexValue(changed(value, change), dtype))
     return change(e)
 
 
 def mapped(
-    body: Iterable[Statement], change: Callable[[Any], Any], settle: Callable[[Statement], Statement] = lambda s: s
+    body: Iterable[Statement],
+    change: Callable[[Any], Any],
+    settle: Callable[[Statement], Statement] = lambda s: s,
 ) -> tuple[Statement, ...]:
-    """The statements with other expressions and integers, and then with other statements; both functions get what is new inside already."""
+    """The statements with other expressions and integers, and then with other statements; both
+    functions get what is new inside already."""
 
     def expression(e: Any) -> Any:
         return changed(e, change)
@@ -116,9 +143,13 @@ def mapped(
             case Store():
                 s = replace(s, index=tuple(map(expression, s.index)), value=expression(s.value))
             case Loop():
-                s = replace(s, lo=expression(s.lo), hi=expression(s.hi), body=tuple(map(statement, s.body)))
+                s = replace(
+                    s, lo=expression(s.lo), hi=expression(s.hi), body=tuple(map(statement, s.body))
+                )
             case While():
-                s = replace(s, condition=expression(s.condition), body=tuple(map(statement, s.body)))
+                s = replace(
+                    s, condition=expression(s.condition), body=tuple(map(statement, s.body))
+                )
             case If():
                 then, otherwise = (tuple(map(statement, part)) for part in bodies(s))
                 s = replace(s, condition=expression(s.condition), then=then, otherwise=otherwise)
@@ -135,13 +166,23 @@ def mapped(
     return tuple(map(statement, body))
 
 
-def rewritten(body: Iterable[Statement], load: Callable[[Load], Any], store: Callable[[Store], Statement]) -> tuple[Statement, ...]:
-    """The statements with other loads and stores; both functions get what has new expressions inside already."""
-    return mapped(body, lambda e: load(e) if isinstance(e, Load) else e, lambda s: store(s) if isinstance(s, Store) else s)
+def rewritten(
+    body: Iterable[Statement], load: Callable[[Load], Any], store: Callable[[Store], Statement]
+) -> tuple[Statement, ...]:
+    """The statements with other loads and stores; both functions get what has new expressions
+    inside already."""
+    return mapped(
+        body,
+        lambda e: load(e) if isinstance(e, Load) else e,
+        lambda s: store(s) if isinstance(s, Store) else s,
+    )
 
 
-def moved(body: tuple[Statement, ...], move: Callable[[str, Index], Access]) -> tuple[Statement, ...]:
-    """The statements with each element that they read or write at `move(buffer, index)`; buffers given to routines stay."""
+def moved(
+    body: tuple[Statement, ...], move: Callable[[str, Index], Access]
+) -> tuple[Statement, ...]:
+    """The statements with each element that they read or write at `move(buffer, index)`; buffers
+    given to routines stay."""
 
     def load(e: Load) -> Load:
         return Load(*move(e.buffer, e.index), e.dtype)

@@ -1,4 +1,5 @@
-"""The verifier of programs: names stand once and before they are used, accesses fit their buffers, ranges that are known are kept."""
+"""The verifier of programs: names stand once and before they are used, accesses fit their buffers,
+ranges that are known are kept."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ _PLACE = re.compile(r"\{(\w+)\}")
 
 
 class ProgramError(AssertionError):
-    """A program does not keep the rules of the kernel language; a defect of the library, not of the user's code."""
+    """A program does not keep the rules of the kernel language; a defect of the library, not of the
+    user's code."""
 
 
 def verify_program(program: kernel.Program) -> kernel.Program:
@@ -37,15 +39,20 @@ class _Verifier:
         """Whether what views show at known places is read of their owners."""
 
     def wrong(self, what: str) -> ProgramError:
-        return ProgramError(f"{self.program.name}, after {self.program.made_by}: {self.where}{what}")
+        return ProgramError(
+            f"{self.program.name}, after {self.program.made_by}: {self.where}{what}"
+        )
 
     def run(self) -> None:
         program = self.program
         for name, (source, axis) in program.sizes:
             self.take(name)
             given = next((b for b in program.buffers if b.name == source and b.role == "in"), None)
-            # An input in Fortran order has the shape of its transpose here, and its own axes for its caller.
-            shape = () if given is None else given.shape[::-1] if given.layout == "F" else given.shape
+            # An input in Fortran order has the shape of its transpose here, and its own axes for
+            # its caller.
+            shape = (
+                () if given is None else given.shape[::-1] if given.layout == "F" else given.shape
+            )
             if not axis < len(shape) or shape[axis] != integers.symbol(name):
                 raise self.wrong(f"size {name} is not axis {axis} of an input {source}")
         for b in program.buffers:
@@ -59,7 +66,9 @@ class _Verifier:
                         raise self.wrong(f"buffer {b.name} has the size {name}, which nobody knows")
         for number, phase in enumerate(program.phases):
             self.where = f"phase {number}: "
-            if phase.kind == "parallel" and not (len(phase.body) == 1 and isinstance(phase.body[0], kernel.Loop)):
+            if phase.kind == "parallel" and not (
+                len(phase.body) == 1 and isinstance(phase.body[0], kernel.Loop)
+            ):
                 raise self.wrong("a parallel phase is one loop")
             local = dict(self.buffers)
             self.body((*phase.local, *phase.body), {}, {}, local)
@@ -79,13 +88,21 @@ class _Verifier:
         if base.of:
             raise self.wrong(f"{view.name} shows {view.of}, which is a view of {base.of}")
         difference = integers.product(view.shape) - integers.product(base.shape)
-        if base.dtype != view.dtype or base.layout == "A" or (isinstance(difference, int) and difference):
+        if (
+            base.dtype != view.dtype
+            or base.layout == "A"
+            or (isinstance(difference, int) and difference)
+        ):
             mine, there = f"{view.dtype}{view.shape}", f"{base.dtype}{base.shape}"
-            raise self.wrong(f"{view.name}, {mine}, shows other memory than that of {view.of}, {there}")
+            raise self.wrong(
+                f"{view.name}, {mine}, shows other memory than that of {view.of}, {there}"
+            )
         if (view.role == "local") != (base.role == "local"):
-            raise self.wrong(f"{view.name}, {view.role}, is made at another time than {view.of}, {base.role}")
+            raise self.wrong(
+                f"{view.name}, {view.role}, is made at another time than {view.of}, {base.role}"
+            )
 
-    # --- statements ------------------------------------------------------------------------------------------------------------------
+    # --- statements -------------------------------------------------------------------------------
 
     def body(
         self,
@@ -94,7 +111,8 @@ class _Verifier:
         ranges: Ranges,
         buffers: dict[str, kernel.Buffer],
     ) -> None:
-        """Statements that see these locals (dtype, whether it may be updated), loop indices [lo, hi) and buffers."""
+        """Statements that see these locals (dtype, whether it may be updated), loop indices [lo,
+        hi) and buffers."""
         names = dict(names)
         for s in body:
             self.statement(s, names, ranges, buffers)
@@ -130,7 +148,9 @@ class _Verifier:
                 if buffers[buffer].role == "in":
                     raise self.wrong(f"the input {buffer} is written to")
                 if buffers[buffer].of:
-                    raise self.wrong(f"the view {buffer} is written to, in place of {buffers[buffer].of}")
+                    raise self.wrong(
+                        f"the view {buffer} is written to, in place of {buffers[buffer].of}"
+                    )
             case kernel.Loop(index, lo, hi, inner):
                 for end in (lo, hi):
                     self.integer(end, names, ranges)
@@ -157,7 +177,9 @@ class _Verifier:
                 if name not in buffers or buffers[name].role != "local":
                     raise self.wrong(f"{name} grows and was not allocated")
                 if buffers[name].of or any(b.of == name for b in buffers.values()):
-                    raise self.wrong(f"{name} grows, and moves away from what shows the same memory")
+                    raise self.wrong(
+                        f"{name} grows, and moves away from what shows the same memory"
+                    )
             case kernel.Call(_, arguments):
                 for a in arguments:
                     if isinstance(a, str):
@@ -173,9 +195,11 @@ class _Verifier:
                 if not 1 <= code <= len(self.program.errors):
                     raise self.wrong(f"error {code} has no text")
 
-    # --- what they read --------------------------------------------------------------------------------------------------------------
+    # --- what they read ---------------------------------------------------------------------------
 
-    def expression(self, e: Any, names: Mapping[str, Any], ranges: Ranges, buffers: Mapping[str, kernel.Buffer]) -> None:
+    def expression(
+        self, e: Any, names: Mapping[str, Any], ranges: Ranges, buffers: Mapping[str, kernel.Buffer]
+    ) -> None:
         match e:
             case kernel.Name(name, dtype):
                 if name not in names:
@@ -187,14 +211,21 @@ class _Verifier:
             case kernel.Index(value):
                 self.integer(value, names, ranges)
             case kernel.Apply(code, arguments):
-                if not {m[1] for m in _PLACE.finditer(code)} <= {"dtype", *[name for name, _ in arguments]}:
+                if not {m[1] for m in _PLACE.finditer(code)} <= {
+                    "dtype",
+                    *[name for name, _ in arguments],
+                }:
                     raise self.wrong(f"{code!r} is applied to {[name for name, _ in arguments]}")
                 for _, a in arguments:
                     self.expression(a, names, ranges, buffers)
 
     def integer(self, value: Int, names: Mapping[str, Any], ranges: Ranges) -> None:
         for name in set() if isinstance(value, int) else integers.symbols(value):
-            if name not in ranges and name not in names and not any(name == size for size, _ in self.program.sizes):
+            if (
+                name not in ranges
+                and name not in names
+                and not any(name == size for size, _ in self.program.sizes)
+            ):
                 raise self.wrong(f"the integer {value} holds {name}, which nobody knows here")
 
     def access(
@@ -213,7 +244,11 @@ class _Verifier:
             raise self.wrong(f"{buffer} holds {known.dtype} and is taken for {dtype}")
         if len(index) != len(known.shape):
             raise self.wrong(f"{buffer} of shape {known.shape} has the index {index}")
-        if known.of and self.resolved and all(isinstance(i, int) for i in (*index, *known.shape, *buffers[known.of].shape)):
+        if (
+            known.of
+            and self.resolved
+            and all(isinstance(i, int) for i in (*index, *known.shape, *buffers[known.of].shape))
+        ):
             raise self.wrong(f"{buffer} is read at {index}, a known place of {known.of}")
         for i, size in zip(index, known.shape, strict=True):
             if not isinstance(i, (int, Integer)):
@@ -221,12 +256,20 @@ class _Verifier:
                 continue
             self.integer(i, names, ranges)
             ends = _ends(i, ranges)
-            if ends is not None and isinstance(size, int) and known.role != "local" and not (ends[0] >= 0 and ends[1] < size):
-                raise self.wrong(f"{buffer} of shape {known.shape} is read or written at {index}, where {i} is in {list(ends)}")
+            if (
+                ends is not None
+                and isinstance(size, int)
+                and known.role != "local"
+                and not (ends[0] >= 0 and ends[1] < size)
+            ):
+                raise self.wrong(
+                    f"{buffer} of shape {known.shape} is read or written at {index}, where {i} is in {list(ends)}"
+                )
 
 
 def _ends(value: Int, ranges: Ranges) -> tuple[int, int] | None:
-    """The least and the largest that an integer may be where that is known by intervals; None otherwise, and in loops without passes."""
+    """The least and the largest that an integer may be where that is known by intervals; None
+    otherwise, and in loops without passes."""
     if isinstance(value, int):
         return value, value
     low = high = 0
@@ -249,7 +292,11 @@ def _of_atom(atom: Any, ranges: Ranges) -> tuple[int, int] | None:
     if known is not None:
         lo, hi = known
         first, last = _ends(lo, ranges), _ends(hi, ranges)
-        return (first[0], last[1] - 1) if first is not None and last is not None and last[1] > first[0] else None
+        return (
+            (first[0], last[1] - 1)
+            if first is not None and last is not None and last[1] > first[0]
+            else None
+        )
     if isinstance(atom, Binary) and atom.op in ("min", "max"):
         left, right = _ends(atom.left, ranges), _ends(atom.right, ranges)
         if left is None or right is None:

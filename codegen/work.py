@@ -11,7 +11,8 @@ from .integers import Int, add, floordiv, maximum, mul, substitute, symbols
 from .scalars import SCALARS, cost_of
 
 FUNCTION, DIVISION, MEMORY = 20, 4, 3
-"""A function (at least, by `codegen.scalars`), a division or square root, an access to memory, against one addition in a vectorised loop."""
+"""A function (at least, by `codegen.scalars`), a division or square root, an access to memory,
+against one addition in a vectorised loop."""
 COARSE = (kernel.Loop, kernel.While, kernel.Call)
 """A loop around one of these is cut anywhere."""
 UNKNOWN = 8
@@ -22,7 +23,8 @@ ROOT = SCALARS["sqrt"].cost
 
 @dataclass(frozen=True)
 class Share:
-    """A parallel phase as something to divide: iterations [lo, hi) in multiples of `granule`, and the work of all of them."""
+    """A parallel phase as something to divide: iterations [lo, hi) in multiples of `granule`, and
+    the work of all of them."""
 
     phase: int
     lo: Int
@@ -34,17 +36,28 @@ class Share:
 def shares(program: kernel.Program) -> tuple[Share, ...]:
     """One per phase; the work of a phase that is not to be divided is 0.
 
-    A loop without loops inside is vectorised, and is cut where full vectors end: so its last, partial vector is the same however it is
-    cut. A phase that calls a routine with threads of its own stays whole.
+    A loop without loops inside is vectorised, and is cut where full vectors end: so its last,
+    partial vector is the same however it is cut. A phase that calls a routine with threads of its
+    own stays whole.
     """
     sizes = {name for name, _ in program.sizes}
     found = []
     for number, phase in enumerate(program.phases):
         loop = phase.body[0]
-        if phase.kind == "parallel" and isinstance(loop, kernel.Loop) and not _has_threads(phase.body):
+        if (
+            phase.kind == "parallel"
+            and isinstance(loop, kernel.Loop)
+            and not _has_threads(phase.body)
+        ):
             inner: list[kernel.Statement] = []
-            kernel.walk(loop.body, lambda s, inner=inner: inner.append(s) if isinstance(s, COARSE) else None)  # type: ignore[misc]
-            work = mul(add(loop.hi, mul(-1, loop.lo)), _body(loop.body, {loop.index: _middle(loop.lo, loop.hi)}, sizes))
+            kernel.walk(
+                loop.body,
+                lambda s, inner=inner: inner.append(s) if isinstance(s, COARSE) else None,  # type: ignore[misc]
+            )
+            work = mul(
+                add(loop.hi, mul(-1, loop.lo)),
+                _body(loop.body, {loop.index: _middle(loop.lo, loop.hi)}, sizes),
+            )
             found.append(Share(number, loop.lo, loop.hi, 1 if inner else 64, work))
         else:
             found.append(Share(number, 0, 0, 1, 0))
@@ -53,12 +66,18 @@ def shares(program: kernel.Program) -> tuple[Share, ...]:
 
 def _has_threads(body: tuple[kernel.Statement, ...]) -> bool:
     found: list[str] = []
-    kernel.walk(body, lambda s: found.append(s.routine) if isinstance(s, kernel.Call) and has_threads(s) else None)
+    kernel.walk(
+        body,
+        lambda s: (
+            found.append(s.routine) if isinstance(s, kernel.Call) and has_threads(s) else None
+        ),
+    )
     return bool(found)
 
 
 def has_threads(call: kernel.Call) -> bool:
-    """Whether a routine may use threads of its own: one of a library of which nothing else is known."""
+    """Whether a routine may use threads of its own: one of a library of which nothing else is
+    known."""
     return call.work == 0 and call.routine.startswith("library.")
 
 
@@ -80,11 +99,15 @@ def _statement(s: kernel.Statement, bound: Mapping[str, Int], sizes: set[str]) -
         case kernel.Check(condition, _, _):
             return _expression(condition)
         case kernel.If(condition, then, otherwise):
-            return add(_expression(condition), maximum(_body(then, bound, sizes), _body(otherwise, bound, sizes)))
+            return add(
+                _expression(condition),
+                maximum(_body(then, bound, sizes), _body(otherwise, bound, sizes)),
+            )
         case kernel.While(condition, body):
             return mul(UNKNOWN, add(_expression(condition), _body(body, bound, sizes)))
         case kernel.Loop(index, lo, hi, body, _):
-            # As long as it is in the middle of the loops around it: the first and the last pass are often special.
+            # As long as it is in the middle of the loops around it: the first and the last pass are
+            # often special.
             lo, hi = substitute(lo, bound), substitute(hi, bound)
             known = symbols(lo) | symbols(hi) <= sizes
             count = maximum(0, add(hi, mul(-1, lo))) if known else UNKNOWN
@@ -102,7 +125,9 @@ def _middle(lo: Int, hi: Int) -> Int:
 def _expression(e: kernel.Expression) -> int:
     match e:
         case kernel.Load(_, at, _):
-            return MEMORY + sum(_expression(i) for i in at if isinstance(i, (kernel.Load, kernel.Apply)))
+            return MEMORY + sum(
+                _expression(i) for i in at if isinstance(i, (kernel.Load, kernel.Apply))
+            )
         case kernel.Apply(code, arguments, _):
             return _called(code) + sum(_expression(a) for _, a in arguments)
         case _:
@@ -111,4 +136,10 @@ def _expression(e: kernel.Expression) -> int:
 
 def _called(code: str) -> int:
     cost = cost_of(code)
-    return max(FUNCTION, cost) if cost > ROOT else DIVISION if cost > 1 or _DIVISION.search(code) else 1
+    return (
+        max(FUNCTION, cost)
+        if cost > ROOT
+        else DIVISION
+        if cost > 1 or _DIVISION.search(code)
+        else 1
+    )

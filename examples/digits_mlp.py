@@ -1,4 +1,5 @@
-"""A small neural network on scikit-learn's handwritten digits, as torch's users write it; the whole training step is one compiled program."""
+"""A small neural network on scikit-learn's handwritten digits, as torch's users write it; the whole
+training step is one compiled program."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ EPOCHS, BATCH = 30, 100
 
 
 def fit(compiled: bool):
-    """Train a network, with the same numbers whether the step is compiled or not; the losses of all steps, and the network."""
+    """Train a network, with the same numbers whether the step is compiled or not; the losses of all
+    steps, and the network."""
     tg.manual_seed(0)
     model = nn.Sequential(nn.Linear(64, 48), nn.Tanh(), nn.Linear(48, 10))
     optimizer = tg.optim.Adam(model.parameters(), lr=0.005)
@@ -34,7 +36,10 @@ def fit(compiled: bool):
     step = tg.jit(step) if compiled else step
     losses, rng = [], np.random.default_rng(1)
     for _ in range(EPOCHS):
-        losses += [step(images[rows], labels[rows]).item() for rows in rng.permutation(train).reshape(-1, BATCH)]
+        losses += [
+            step(images[rows], labels[rows]).item()
+            for rows in rng.permutation(train).reshape(-1, BATCH)
+        ]
         # The compiled step reads the learning rate at each call.
         scheduler.step()
     return np.array(losses), model
@@ -57,7 +62,9 @@ if __name__ == "__main__":
             f"{'compiled' if compiled else 'eager   '}  loss {losses[0]:.4f} -> {losses[-1]:.4f}   test accuracy {accuracy(model):.3f}   ",
             end="",
         )
-        print(f"{len(losses)} steps in {seconds:.2f} s{', compilation included' if compiled else ''}")
+        print(
+            f"{len(losses)} steps in {seconds:.2f} s{', compilation included' if compiled else ''}"
+        )
         assert accuracy(model) >= 0.95
     print(f"largest difference of two losses: {np.max(np.abs(results[True] - results[False])):.1e}")
     np.testing.assert_allclose(results[True], results[False], rtol=1e-10)

@@ -1,7 +1,8 @@
-"""A mixture of three normal distributions for the velocities of 82 galaxies in the Corona Borealis region, by Newton's method.
+"""A mixture of three normal distributions for the velocities of 82 galaxies in the Corona Borealis
+region, by Newton's method.
 
-Mixtures are usually fitted by expectation-maximisation because their Hessian is tedious to write. Here it is one call, so the
-fit converges in a few steps and comes with standard errors.
+Mixtures are usually fitted by expectation-maximisation because their Hessian is tedious to write.
+Here it is one call, so the fit converges in a few steps and comes with standard errors.
 """
 
 from __future__ import annotations
@@ -39,16 +40,28 @@ def negative_log_likelihood(parameters, x):
 start = np.array([2.0, 0.0, 10.0, 21.0, 33.0, 0.0, 0.7, 0.0])
 hessian = tg.hessian(negative_log_likelihood)
 value_and_gradient = tg.value_and_grad(negative_log_likelihood)
-fit = minimize(value_and_gradient, start, args=(x,), jac=True, hess=hessian, method="trust-exact", options={"gtol": 1e-8})
+fit = minimize(
+    value_and_gradient,
+    start,
+    args=(x,),
+    jac=True,
+    hess=hessian,
+    method="trust-exact",
+    options={"gtol": 1e-8},
+)
 errors = np.sqrt(np.diag(np.linalg.inv(hessian(fit.x, x))))
 weights = np.exp(np.concatenate([[0.0], fit.x[:2]]))
 weights /= weights.sum()
 
-print(f"{len(x)} galaxies, log-likelihood {-fit.fun:.4f} after {fit.nit} Newton steps, BIC {2 * fit.fun + 8 * np.log(len(x)):.2f}\n")
+print(
+    f"{len(x)} galaxies, log-likelihood {-fit.fun:.4f} after {fit.nit} Newton steps, BIC {2 * fit.fun + 8 * np.log(len(x)):.2f}\n"
+)
 print("weight       mean (1000 km/s)        deviation")
 for k in range(K):
     deviation = np.exp(fit.x[5 + k])
-    print(f"{weights[k]:6.3f} {fit.x[2 + k]:12.3f} +- {errors[2 + k]:.3f} {deviation:14.3f} +- {deviation * errors[5 + k]:.3f}")
+    print(
+        f"{weights[k]:6.3f} {fit.x[2 + k]:12.3f} +- {errors[2 + k]:.3f} {deviation:14.3f} +- {deviation * errors[5 + k]:.3f}"
+    )
 assert len(x) == 82
 assert np.linalg.norm(fit.jac) < 1e-6
 assert np.all(np.linalg.eigvalsh(hessian(fit.x, x)) > 0)

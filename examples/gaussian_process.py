@@ -1,6 +1,8 @@
-"""A Gaussian process for the yearly flow of the Nile at Aswan, 1871-1970: hyperparameters by maximum marginal likelihood.
+"""A Gaussian process for the yearly flow of the Nile at Aswan, 1871-1970: hyperparameters by
+maximum marginal likelihood.
 
-The likelihood goes through a Cholesky factor of a 100 x 100 covariance matrix; its gradient is compiled with it.
+The likelihood goes through a Cholesky factor of a 100 x 100 covariance matrix; its gradient is
+compiled with it.
 """
 
 from __future__ import annotations
@@ -36,23 +38,37 @@ def negative_log_likelihood(logs, distance, y):
     covariance = kernel(distance, amplitude, length) + noise**2 * np.eye(len(y))
     factor = np.linalg.cholesky(covariance)
     alpha = np.linalg.solve(factor, y)
-    return 0.5 * np.sum(alpha**2) + np.sum(np.log(np.diagonal(factor))) + 0.5 * len(y) * np.log(2 * np.pi)
+    return (
+        0.5 * np.sum(alpha**2)
+        + np.sum(np.log(np.diagonal(factor)))
+        + 0.5 * len(y) * np.log(2 * np.pi)
+    )
 
 
 both = tg.value_and_grad(negative_log_likelihood)
 start = np.log([1.0, 10.0, 1.0])
 fit = minimize(both, start, args=(distance, y), jac=True, method="BFGS")
 amplitude, length, noise = np.exp(fit.x)
-print(f"log-likelihood {-both(start, distance, y)[0]:.4f} at the start, {-fit.fun:.4f} after {fit.nit} steps")
-print(f"amplitude {amplitude * flow.std():.0f}, noise {noise * flow.std():.0f} (10^8 m3), correlation length {length:.1f} years\n")
+print(
+    f"log-likelihood {-both(start, distance, y)[0]:.4f} at the start, {-fit.fun:.4f} after {fit.nit} steps"
+)
+print(
+    f"amplitude {amplitude * flow.std():.0f}, noise {noise * flow.std():.0f} (10^8 m3), correlation length {length:.1f} years\n"
+)
 
 weights = np.linalg.solve(kernel(distance, amplitude, length) + noise**2 * np.eye(100), y)
 smooth = flow.mean() + flow.std() * kernel(distance, amplitude, length) @ weights
 for k in range(0, 100, 11):
-    print(f"{year[k]:.0f}  measured {flow[k]:5.0f}  smoothed {smooth[k]:5.0f}  " + "#" * round((smooth[k] - 700) / 10))
+    print(
+        f"{year[k]:.0f}  measured {flow[k]:5.0f}  smoothed {smooth[k]:5.0f}  "
+        + "#" * round((smooth[k] - 700) / 10)
+    )
 
 h = 1e-6
-differences = [(both(fit.x + h * e, distance, y)[0] - both(fit.x - h * e, distance, y)[0]) / (2 * h) for e in np.eye(3)]
+differences = [
+    (both(fit.x + h * e, distance, y)[0] - both(fit.x - h * e, distance, y)[0]) / (2 * h)
+    for e in np.eye(3)
+]
 assert np.allclose(both(fit.x, distance, y)[1], differences, atol=1e-6)
 assert np.isclose(flow.mean(), 919.35)
 assert np.linalg.norm(fit.jac) < 1e-3

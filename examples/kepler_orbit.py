@@ -1,7 +1,9 @@
-"""A derivative of one's own: Kepler's equation is solved by iteration and differentiated by the implicit function theorem.
+"""A derivative of one's own: Kepler's equation is solved by iteration and differentiated by the
+implicit function theorem.
 
-An orbit's position follows from E - e sin(E) = M. Newton's iteration finds E, but the derivative needs none of the iterates:
-dE = (dM + sin(E) de) / (1 - e cos(E)). `custom_jvp` says so once; reverse mode, Hessians and jit follow from that one rule.
+An orbit's position follows from E - e sin(E) = M. Newton's iteration finds E, but the derivative
+needs none of the iterates: dE = (dM + sin(E) de) / (1 - e cos(E)). `custom_jvp` says so once;
+reverse mode, Hessians and jit follow from that one rule.
 """
 
 from __future__ import annotations
@@ -29,10 +31,14 @@ def _(primals, tangents):
 
 
 def radial_velocity(orbit, t):
-    """Velocity of a star along the line of sight, in m/s, that a planet pulls around: (period, eccentricity, K, phase, direction)."""
+    """Velocity of a star along the line of sight, in m/s, that a planet pulls around: (period,
+    eccentricity, K, phase, direction)."""
     period, e, K, phase, omega = orbit[0], orbit[1], orbit[2], orbit[3], orbit[4]
     E = eccentric_anomaly(e, 2 * np.pi * (t / period - phase))
-    cosine, sine = (np.cos(E) - e) / (1 - e * np.cos(E)), np.sqrt(1 - e**2) * np.sin(E) / (1 - e * np.cos(E))
+    cosine, sine = (
+        (np.cos(E) - e) / (1 - e * np.cos(E)),
+        np.sqrt(1 - e**2) * np.sin(E) / (1 - e * np.cos(E)),
+    )
     return K * (np.cos(omega) * (cosine + e) - np.sin(omega) * sine)
 
 
@@ -48,11 +54,15 @@ t = np.sort(rng.uniform(0.0, 400.0, 60))
 measured = radial_velocity(truth, t) + rng.normal(0.0, 3.0, 60)
 
 jacobian = tg.jacobian(residuals)
-fit = least_squares(residuals, [58.0, 0.4, 100.0, 0.32, 1.0], jac=jacobian, args=(t, measured), x_scale="jac")
+fit = least_squares(
+    residuals, [58.0, 0.4, 100.0, 0.32, 1.0], jac=jacobian, args=(t, measured), x_scale="jac"
+)
 J = jacobian(fit.x, t, measured)
 errors = 3.0 * np.sqrt(np.diag(np.linalg.inv(J.T @ J)))
 print(f"{'':14}{'true':>8}{'fitted':>10}")
-for name, true, value, error in zip(["period", "eccentricity", "amplitude", "phase", "direction"], truth, fit.x, errors, strict=True):
+for name, true, value, error in zip(
+    ["period", "eccentricity", "amplitude", "phase", "direction"], truth, fit.x, errors, strict=True
+):
     print(f"{name:14}{true:8.3f}{value:10.4f} +- {error:.4f}")
 
 slope = tg.grad(eccentric_anomaly)(0.6, 1.0)

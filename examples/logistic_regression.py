@@ -1,7 +1,9 @@
-"""Logistic regression on the Wisconsin breast-cancer table: fitted with SciPy, standard errors from the exact Hessian.
+"""Logistic regression on the Wisconsin breast-cancer table: fitted with SciPy, standard errors from
+the exact Hessian.
 
-The loss is a plain NumPy function. SciPy's trust-region Newton method gets its value, gradient and Hessian compiled; the inverse
-of the Hessian at the optimum is the covariance of the estimates, which finite differences would only approximate.
+The loss is a plain NumPy function. SciPy's trust-region Newton method gets its value, gradient and
+Hessian compiled; the inverse of the Hessian at the optimum is the covariance of the estimates,
+which finite differences would only approximate.
 """
 
 from __future__ import annotations
@@ -38,7 +40,9 @@ fit = minimize(
 information = tg.hessian(negative_log_likelihood)(fit.x, X, malignant)
 errors = np.sqrt(np.diag(np.linalg.inv(information)))
 
-print(f"{len(X)} tumours, log-likelihood {-fit.fun:.4f} after {fit.nit} Newton steps, largest gradient entry {np.abs(fit.jac).max():.0e}\n")
+print(
+    f"{len(X)} tumours, log-likelihood {-fit.fun:.4f} after {fit.nit} Newton steps, largest gradient entry {np.abs(fit.jac).max():.0e}\n"
+)
 print(f"{'':18}{'log odds':>10}{'std. error':>12}{'z':>8}")
 for name, estimate, error in zip(["intercept", *names], fit.x, errors, strict=True):
     print(f"{name:18}{estimate:10.3f}{error:12.3f}{estimate / error:8.2f}")

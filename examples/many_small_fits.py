@@ -1,7 +1,9 @@
-"""One hundred thousand small fits in parallel: a compiled gradient and Hessian called from the user's own Numba code.
+"""One hundred thousand small fits in parallel: a compiled gradient and Hessian called from the
+user's own Numba code.
 
-Each fit finds amplitude and decay of an exponential from twelve noisy counts (as for the pixels of a fluorescence-lifetime image) by
-Newton's method. `njit()` turns value, gradient and Hessian into functions that `@njit` code calls without going through Python.
+Each fit finds amplitude and decay of an exponential from twelve noisy counts (as for the pixels of
+a fluorescence-lifetime image) by Newton's method. `njit()` turns value, gradient and Hessian into
+functions that `@njit` code calls without going through Python.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ t = np.linspace(0.0, 5.5, 12)
 
 @tg.jit
 def deviance(p, t, counts):
-    """Minus the Poisson log-likelihood of counts with mean exp(p0) exp(-exp(p1) t), up to a constant."""
+    """Minus the Poisson log-likelihood of counts with mean exp(p0) exp(-exp(p1) t), up to a
+    constant."""
     log_mean = p[0] - np.exp(p[1]) * t
     return np.sum(np.exp(log_mean) - counts * log_mean)
 
@@ -38,10 +41,18 @@ def fit_all(t, counts, estimates):
         for _ in range(50):
             value, g = value_and_gradient(p, t, counts[k])
             H = hessian(p, t, counts[k])
-            # A ridge keeps the step a descent direction far from the minimum, where the Hessian may be indefinite.
-            ridge = max(0.0, 1e-3 * (H[0, 0] + H[1, 1]) - min(H[0, 0], H[1, 1], (H[0, 0] * H[1, 1] - H[0, 1] ** 2) / (H[0, 0] + H[1, 1])))
+            # A ridge keeps the step a descent direction far from the minimum, where the Hessian may
+            # be indefinite.
+            ridge = max(
+                0.0,
+                1e-3 * (H[0, 0] + H[1, 1])
+                - min(H[0, 0], H[1, 1], (H[0, 0] * H[1, 1] - H[0, 1] ** 2) / (H[0, 0] + H[1, 1])),
+            )
             a, b, d = H[0, 0] + ridge, H[0, 1], H[1, 1] + ridge
-            step[0], step[1] = (d * g[0] - b * g[1]) / (a * d - b * b), (a * g[1] - b * g[0]) / (a * d - b * b)
+            step[0], step[1] = (
+                (d * g[0] - b * g[1]) / (a * d - b * b),
+                (a * g[1] - b * g[0]) / (a * d - b * b),
+            )
             length = 1.0
             while length > 1e-6 and value_and_gradient(p - length * step, t, counts[k])[0] > value:
                 length *= 0.5
@@ -63,7 +74,9 @@ seconds = time.perf_counter() - began
 lifetimes, true_lifetimes = np.exp(-estimates[:, 1]), np.exp(-truth[:, 1])
 print(f"{n} fits in {seconds:.2f} s, {1e6 * seconds / n:.1f} microseconds each")
 ratios = lifetimes / true_lifetimes
-print(f"lifetimes: median relative error {np.median(np.abs(ratios - 1)):.3%}, bias {np.mean(ratios - 1):+.3%}")
+print(
+    f"lifetimes: median relative error {np.median(np.abs(ratios - 1)):.3%}, bias {np.mean(ratios - 1):+.3%}"
+)
 
 both = tg.value_and_grad(deviance)
 largest = max(np.abs(both(estimates[k], t, counts[k])[1]).max() for k in range(0, n, 1000))

@@ -1,7 +1,9 @@
-"""Non-linear least squares on NIST's Misra1a data (dental adsorption), against the certified values.
+"""Non-linear least squares on NIST's Misra1a data (dental adsorption), against the certified
+values.
 
-Gauss-Newton needs the Jacobian of the residuals; `tg.jacobian` chooses forward mode here, as two parameters face 14 residuals. The
-same Jacobian serves `scipy.optimize.least_squares`, from the more distant of NIST's two starting points.
+Gauss-Newton needs the Jacobian of the residuals; `tg.jacobian` chooses forward mode here, as two
+parameters face 14 residuals. The same Jacobian serves `scipy.optimize.least_squares`, from the more
+distant of NIST's two starting points.
 """
 
 from __future__ import annotations
@@ -12,8 +14,42 @@ from scipy.optimize import least_squares
 import tracegrad as tg
 
 # Statistical Reference Datasets, NIST: volume adsorbed against pressure (Misra, 1978).
-volume = np.array([10.07, 14.73, 17.94, 23.93, 29.61, 35.18, 40.02, 44.82, 50.76, 55.05, 61.01, 66.40, 75.47, 81.78])
-pressure = np.array([77.6, 114.9, 141.1, 190.8, 239.9, 289.0, 332.8, 378.4, 434.8, 477.3, 536.8, 593.1, 689.1, 760.0])
+volume = np.array(
+    [
+        10.07,
+        14.73,
+        17.94,
+        23.93,
+        29.61,
+        35.18,
+        40.02,
+        44.82,
+        50.76,
+        55.05,
+        61.01,
+        66.40,
+        75.47,
+        81.78,
+    ]
+)
+pressure = np.array(
+    [
+        77.6,
+        114.9,
+        141.1,
+        190.8,
+        239.9,
+        289.0,
+        332.8,
+        378.4,
+        434.8,
+        477.3,
+        536.8,
+        593.1,
+        689.1,
+        760.0,
+    ]
+)
 CERTIFIED = np.array([2.3894212918e02, 5.5015643181e-04])
 CERTIFIED_DEVIATIONS = np.array([2.7070075241e00, 7.2668688436e-06])
 CERTIFIED_SUM_OF_SQUARES = 1.2455138894e-01
@@ -38,11 +74,24 @@ for step in range(10):
 
 r, J = residuals(b, pressure, volume), jacobian(b, pressure, volume)
 deviations = np.sqrt(np.diag(np.linalg.inv(J.T @ J)) * (r @ r) / (len(r) - len(b)))
-far = least_squares(residuals, [500.0, 0.0001], jac=jacobian, args=(pressure, volume), x_scale="jac", xtol=1e-15, ftol=1e-15, gtol=1e-15)
+far = least_squares(
+    residuals,
+    [500.0, 0.0001],
+    jac=jacobian,
+    args=(pressure, volume),
+    x_scale="jac",
+    xtol=1e-15,
+    ftol=1e-15,
+    gtol=1e-15,
+)
 
-print(f"\n{'':14}{'estimate':>18}{'certified':>18}{'deviation':>18}{'certified':>18}{'least_squares':>18}")
+print(
+    f"\n{'':14}{'estimate':>18}{'certified':>18}{'deviation':>18}{'certified':>18}{'least_squares':>18}"
+)
 for k in range(2):
-    print(f"b{k + 1:<13}{b[k]:18.10e}{CERTIFIED[k]:18.10e}{deviations[k]:18.10e}{CERTIFIED_DEVIATIONS[k]:18.10e}{far.x[k]:18.10e}")
+    print(
+        f"b{k + 1:<13}{b[k]:18.10e}{CERTIFIED[k]:18.10e}{deviations[k]:18.10e}{CERTIFIED_DEVIATIONS[k]:18.10e}{far.x[k]:18.10e}"
+    )
 assert np.allclose(b, CERTIFIED, rtol=1e-9)
 assert np.allclose(deviations, CERTIFIED_DEVIATIONS, rtol=1e-8)
 assert np.isclose(r @ r, CERTIFIED_SUM_OF_SQUARES, rtol=1e-9)

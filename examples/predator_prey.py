@@ -1,7 +1,9 @@
-"""Fitting an ordinary differential equation: Lotka and Volterra's model to the Hudson Bay Company's pelts of hare and lynx, 1900-1920.
+"""Fitting an ordinary differential equation: Lotka and Volterra's model to the Hudson Bay Company's
+pelts of hare and lynx, 1900-1920.
 
-The solver is a loop of Runge-Kutta steps; the gradient of the misfit with respect to the four rates and the two initial populations
-goes back through all of it, exactly. `tg.scan` keeps the loop over the steps a loop in the compiled code; a Python loop would be unrolled.
+The solver is a loop of Runge-Kutta steps; the gradient of the misfit with respect to the four rates
+and the two initial populations goes back through all of it, exactly. `tg.scan` keeps the loop over
+the steps a loop in the compiled code; a Python loop would be unrolled.
 """
 
 from __future__ import annotations
@@ -12,8 +14,52 @@ from scipy.optimize import minimize
 import tracegrad as tg
 
 # Thousands of pelts, hare and lynx (Howard, 2009, after Hewitt, 1921).
-hare = [30.0, 47.2, 70.2, 77.4, 36.3, 20.6, 18.1, 21.4, 22.0, 25.4, 27.1, 40.3, 57.0, 76.6, 52.3, 19.5, 11.2, 7.6, 14.6, 16.2, 24.7]
-lynx = [4.0, 6.1, 9.8, 35.2, 59.4, 41.7, 19.0, 13.0, 8.3, 9.1, 7.4, 8.0, 12.3, 19.5, 45.7, 51.1, 29.7, 15.8, 9.7, 10.1, 8.6]
+hare = [
+    30.0,
+    47.2,
+    70.2,
+    77.4,
+    36.3,
+    20.6,
+    18.1,
+    21.4,
+    22.0,
+    25.4,
+    27.1,
+    40.3,
+    57.0,
+    76.6,
+    52.3,
+    19.5,
+    11.2,
+    7.6,
+    14.6,
+    16.2,
+    24.7,
+]
+lynx = [
+    4.0,
+    6.1,
+    9.8,
+    35.2,
+    59.4,
+    41.7,
+    19.0,
+    13.0,
+    8.3,
+    9.1,
+    7.4,
+    8.0,
+    12.3,
+    19.5,
+    45.7,
+    51.1,
+    29.7,
+    15.8,
+    9.7,
+    10.1,
+    8.6,
+]
 pelts = np.column_stack([hare, lynx])
 log_pelts = np.log(pelts)
 STEPS_A_YEAR = 4
@@ -37,15 +83,20 @@ def step(u, growth, contact):
 
 def solve(growth, contact, u):
     """Populations at the start of each year."""
-    _, path = tg.scan(lambda u, _: (step(u, growth, contact), u), u, length=STEPS_A_YEAR * len(pelts))
+    _, path = tg.scan(
+        lambda u, _: (step(u, growth, contact), u), u, length=STEPS_A_YEAR * len(pelts)
+    )
     return path[::STEPS_A_YEAR]
 
 
 @tg.jit
 def misfit(logs):
-    """Sum of squared errors of log pelts; all six parameters are positive, so their logarithms are fitted."""
+    """Sum of squared errors of log pelts; all six parameters are positive, so their logarithms are
+    fitted."""
     parameters = np.exp(logs)
-    return np.sum((np.log(solve(parameters[0:2], parameters[2:4], parameters[4:6])) - log_pelts) ** 2)
+    return np.sum(
+        (np.log(solve(parameters[0:2], parameters[2:4], parameters[4:6])) - log_pelts) ** 2
+    )
 
 
 start = np.log([0.5, 0.8, 0.03, 0.03, 30.0, 4.0])
@@ -54,7 +105,9 @@ curvature = tg.hessian(misfit)(fit.x)
 variance = fit.fun / (pelts.size - len(fit.x))
 errors = np.sqrt(np.diag(np.linalg.inv(curvature / 2)) * variance)
 
-print(f"misfit {misfit(start):.3f} at the start, {fit.fun:.3f} after {fit.nit} steps; noise of log pelts {np.sqrt(variance):.3f}\n")
+print(
+    f"misfit {misfit(start):.3f} at the start, {fit.fun:.3f} after {fit.nit} steps; noise of log pelts {np.sqrt(variance):.3f}\n"
+)
 labels = ["hare growth", "lynx decline", "hare eaten", "lynx fed", "hare in 1900", "lynx in 1900"]
 for label, value, error in zip(labels, np.exp(fit.x), errors, strict=True):
     print(f"{label:14}{value:9.4f}  (+- {100 * error:.0f}%)")

@@ -1,4 +1,5 @@
-"""Reading what was compiled: the graph of a function, of its gradient, and the Python source that Numba turns into native code."""
+"""Reading what was compiled: the graph of a function, of its gradient, and the Python source that
+Numba turns into native code."""
 
 from __future__ import annotations
 
@@ -17,7 +18,9 @@ def rosenbrock(x):
 gradient = tg.grad(rosenbrock)
 x = np.array([-1.2, 1.0, 0.5, 2.0])
 
-print("The function as it was traced and simplified, each line with the line of this file that it came from:\n")
+print(
+    "The function as it was traced and simplified, each line with the line of this file that it came from:\n"
+)
 print(rosenbrock.graphs(x))
 print("\nIts gradient, after differentiation and simplification:\n")
 print(gradient.graphs(x)[-1])

@@ -1,7 +1,8 @@
 """Training with what the backward pass needs kept in files: hooks of saved tensors.
 
-Every operation keeps what its derivative reads. `saved_tensors_hooks` gets each of these tensors when it is saved and gives it back
-when it is needed, so that it can lie in a file, be packed, or be counted. The gradients are the same to the bit.
+Every operation keeps what its derivative reads. `saved_tensors_hooks` gets each of these tensors
+when it is saved and gives it back when it is needed, so that it can lie in a file, be packed, or be
+counted. The gradients are the same to the bit.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from tracegrad.autograd.graph import saved_tensors_hooks
 
 
 class OnDisk(saved_tensors_hooks):
-    """Tensors of at least `least` elements go to a folder; smaller ones stay in memory. A file is deleted when the node that it was
-    saved for is freed."""
+    """Tensors of at least `least` elements go to a folder; smaller ones stay in memory. A file is
+    deleted when the node that it was saved for is freed."""
 
     def __init__(self, folder: Path, least: int = 1000):
         super().__init__(self.pack, self.unpack)
@@ -57,7 +58,10 @@ def loss(weights, x, y):
 rng = np.random.default_rng(0)
 x = tg.tensor(rng.normal(size=(512, 16)))
 y = (x[:, :1] * 2).sin() + x[:, 1:2]
-weights = [tg.tensor(rng.normal(size=s) / np.sqrt(s[0]), requires_grad=True) for s in ((16, 64), (64, 64), (64, 1))]
+weights = [
+    tg.tensor(rng.normal(size=s) / np.sqrt(s[0]), requires_grad=True)
+    for s in ((16, 64), (64, 64), (64, 1))
+]
 
 expected = tg.autograd.grad(loss(weights, x, y), weights)
 with tempfile.TemporaryDirectory() as name:
@@ -69,8 +73,13 @@ with tempfile.TemporaryDirectory() as name:
         files = len(list(folder.iterdir()))
         value.backward()
         if step == 0:
-            assert all(np.array_equal(w.grad.numpy(), g.numpy()) for w, g in zip(weights, expected, strict=True))
-            print(f"a step keeps {files} files, {hooks.written / 1e3:.0f} kB; after its backward pass {len(list(folder.iterdir()))}")
+            assert all(
+                np.array_equal(w.grad.numpy(), g.numpy())
+                for w, g in zip(weights, expected, strict=True)
+            )
+            print(
+                f"a step keeps {files} files, {hooks.written / 1e3:.0f} kB; after its backward pass {len(list(folder.iterdir()))}"
+            )
             first = value.item()
         with tg.no_grad():
             for w in weights:

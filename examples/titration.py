@@ -1,9 +1,11 @@
-"""An equilibrium and what it depends on: the pH of phosphoric acid titrated with lye, its equivalence point, and the error of both.
+"""An equilibrium and what it depends on: the pH of phosphoric acid titrated with lye, its
+equivalence point, and the error of both.
 
-The pH solves the balance of charges, an equation without a closed form. `tg.root` finds it, and its derivatives of any order come from
-the balance itself (the implicit function theorem): the slope of the titration curve shows where the acid is used up, and the place where
-the second derivative changes its sign, itself found by `tg.root`, is the equivalence point. How both move with each constant that was
-measured gives their standard errors.
+The pH solves the balance of charges, an equation without a closed form. `tg.root` finds it, and its
+derivatives of any order come from the balance itself (the implicit function theorem): the slope of
+the titration curve shows where the acid is used up, and the place where the second derivative
+changes its sign, itself found by `tg.root`, is the equivalence point. How both move with each
+constant that was measured gives their standard errors.
 """
 
 from __future__ import annotations
@@ -48,12 +50,16 @@ for row in zip(volumes, values, errors, slopes, strict=True):
     print("{:8.1f} {:9.3f} +- {:.3f} {:12.3f}".format(*row))
 
 point, moves = tg.jit(tg.value_and_grad(equivalence))(CONSTANTS)
-print(f"\nequivalence point {point:.4f} +- {np.sqrt(np.sum((moves * ERRORS) ** 2)):.4f} ml; it moves, per standard error of a constant, by")
+print(
+    f"\nequivalence point {point:.4f} +- {np.sqrt(np.sum((moves * ERRORS) ** 2)):.4f} ml; it moves, per standard error of a constant, by"
+)
 for name, move, error in zip(NAMES, moves, ERRORS, strict=True):
     print(f"{name:12} {move * error:10.6f} ml")
 
 # The same derivative by solving the problem again beside.
 h = 1e-4
 found = tg.jit(equivalence)
-again = [(found(CONSTANTS + h * d) - found(CONSTANTS - h * d)) / (2 * h) for d in np.diag(CONSTANTS)]
+again = [
+    (found(CONSTANTS + h * d) - found(CONSTANTS - h * d)) / (2 * h) for d in np.diag(CONSTANTS)
+]
 assert np.allclose(again, moves * CONSTANTS, rtol=1e-4, atol=1e-4)

@@ -14,7 +14,8 @@ from tracegrad.codegen.native.cache_entry import Entry
 
 
 def _gives_away() -> bool:
-    """Whether this user may make files another's: not the root of a namespace with no other users."""
+    """Whether this user may make files another's: not the root of a namespace with no other
+    users."""
     if not cache_folder.POSIX or os.geteuid():
         return False
     with tempfile.NamedTemporaryFile() as file:

@@ -1,4 +1,5 @@
-"""What the op table's tests share: finite differences, comparison, and running a function in each mode."""
+"""What the op table's tests share: finite differences, comparison, and running a function in each
+mode."""
 
 from __future__ import annotations
 
@@ -18,7 +19,10 @@ def compare(found: Any, expected: Any) -> None:
     """Equal values of equal types, to rounding, in trees."""
     if isinstance(expected, (tg.Tensor, np.ndarray, np.generic, float, complex)):
         assert type(found) is type(expected)
-        read = [x.detach().numpy() if isinstance(x, tg.Tensor) else np.asarray(x) for x in (found, expected)]
+        read = [
+            x.detach().numpy() if isinstance(x, tg.Tensor) else np.asarray(x)
+            for x in (found, expected)
+        ]
         assert read[0].dtype == read[1].dtype
         np.testing.assert_allclose(*read, rtol=1e-13)
     elif isinstance(expected, dict):
@@ -41,7 +45,8 @@ def leaf(*values: float) -> tg.Tensor:
 
 @contextlib.contextmanager
 def counted_traces() -> Iterator[list[str]]:
-    """The names of the functions that `jit` traces in this block. (A list of the function's own would grow at each call.)"""
+    """The names of the functions that `jit` traces in this block. (A list of the function's own
+    would grow at each call.)"""
     names: list[str] = []
     trace = entries.trace_function
 
@@ -69,7 +74,9 @@ def assert_same(found: Any, expected: Any, tolerance: float = 1e-10, dtypes: boo
         scale = 1e6 if e.dtype in (np.float32, np.complex64) else 1.0
         finite = np.abs(e[np.isfinite(e)]) if e.dtype.kind in "fc" else np.zeros(0)
         size = float(finite.max()) if finite.size else 1.0
-        np.testing.assert_allclose(f, e, rtol=tolerance * scale, atol=tolerance * scale * max(size, 1e-300), equal_nan=True)
+        np.testing.assert_allclose(
+            f, e, rtol=tolerance * scale, atol=tolerance * scale * max(size, 1e-300), equal_nan=True
+        )
 
 
 def floating(arrays: Sequence[Any], wrt: Sequence[int] | None) -> list[int]:
@@ -79,9 +86,14 @@ def floating(arrays: Sequence[Any], wrt: Sequence[int] | None) -> list[int]:
 
 
 def directional(
-    function: Callable[..., Any], arrays: Sequence[Any], wrt: Sequence[int], directions: Sequence[Any], step: float = 1e-3
+    function: Callable[..., Any],
+    arrays: Sequence[Any],
+    wrt: Sequence[int],
+    directions: Sequence[Any],
+    step: float = 1e-3,
 ) -> tuple[Any, ...]:
-    """Derivative along `directions`, by central differences of orders h^2 extrapolated twice (Richardson), error about h^6."""
+    """Derivative along `directions`, by central differences of orders h^2 extrapolated twice
+    (Richardson), error about h^6."""
 
     def at(h: float) -> list[Any]:
         moved = [np.asarray(a) for a in arrays]
@@ -102,12 +114,21 @@ def like(rng: np.random.Generator, a: Any) -> Any:
     """A random direction of a's shape and dtype, about unit size."""
     a = np.asarray(a)
     d = rng.normal(size=a.shape)
-    return (d + 1j * rng.normal(size=a.shape)).astype(a.dtype) if a.dtype.kind == "c" else np.asarray(d, a.dtype)
+    return (
+        (d + 1j * rng.normal(size=a.shape)).astype(a.dtype)
+        if a.dtype.kind == "c"
+        else np.asarray(d, a.dtype)
+    )
 
 
 def inner(a: Any, b: Any) -> float:
     """Real inner product of trees."""
-    return float(sum(np.sum(np.real(np.conj(np.asarray(x)) * np.asarray(y))) for x, y in zip(as_tuple(a), as_tuple(b), strict=True)))
+    return float(
+        sum(
+            np.sum(np.real(np.conj(np.asarray(x)) * np.asarray(y)))
+            for x, y in zip(as_tuple(a), as_tuple(b), strict=True)
+        )
+    )
 
 
 def differentiable_outputs(function: Callable[..., Any]) -> Callable[..., tuple[Any, ...]]:
@@ -116,7 +137,11 @@ def differentiable_outputs(function: Callable[..., Any]) -> Callable[..., tuple[
 
 
 def check_first_order(
-    function: Callable[..., Any], arrays: Sequence[Any], wrt: Sequence[int], tolerance: float, rng: np.random.Generator
+    function: Callable[..., Any],
+    arrays: Sequence[Any],
+    wrt: Sequence[int],
+    tolerance: float,
+    rng: np.random.Generator,
 ) -> None:
     """Forward mode against finite differences; reverse against forward by <Jv, u> = <v, J'u>."""
     f = differentiable_outputs(function)
@@ -132,18 +157,30 @@ def check_first_order(
     outs, tangents = tg.jvp(of_wrt, tuple(chosen), tuple(directions))
     numeric = directional(lambda *xs: as_tuple(of_wrt(*xs)), chosen, range(len(wrt)), directions)
     for t, n in zip(as_tuple(tangents), numeric, strict=True):
-        np.testing.assert_allclose(np.asarray(t), n, rtol=tolerance, atol=tolerance * max(1.0, float(np.max(np.abs(n), initial=0.0))))
+        np.testing.assert_allclose(
+            np.asarray(t),
+            n,
+            rtol=tolerance,
+            atol=tolerance * max(1.0, float(np.max(np.abs(n), initial=0.0))),
+        )
     us = tuple(like(rng, o) for o in as_tuple(outs))
     _, pullback = tg.vjp(of_wrt, *chosen)
     cotangents = pullback(us)
     left, right = inner(us, tangents), inner(cotangents, directions)
-    assert abs(left - right) <= 1e-9 * max(1.0, abs(left), abs(right)) * max(1.0, tolerance / 1e-9 * 1e-3), (left, right)
+    assert abs(left - right) <= 1e-9 * max(1.0, abs(left), abs(right)) * max(
+        1.0, tolerance / 1e-9 * 1e-3
+    ), (left, right)
 
 
 def check_second_order(
-    function: Callable[..., Any], arrays: Sequence[Any], wrt: Sequence[int], tolerance: float, rng: np.random.Generator
+    function: Callable[..., Any],
+    arrays: Sequence[Any],
+    wrt: Sequence[int],
+    tolerance: float,
+    rng: np.random.Generator,
 ) -> None:
-    """The gradient of a random projection of the results is itself a function: check it to first order, in both modes."""
+    """The gradient of a random projection of the results is itself a function: check it to first
+    order, in both modes."""
     f = differentiable_outputs(function)
     weights: list[Any] = []
 
@@ -158,9 +195,16 @@ def check_second_order(
                 inside[k] = y
             outs = f(*inside)
             if not weights:
-                weights.extend(np.asarray(like(np.random.default_rng(7), np.zeros(np.shape(o), o.dtype))) for o in outs)
-            # The smooth non-linear wrapper keeps second derivatives from vanishing for linear operations.
-            return sum(np.sum(np.real(w * o)) + np.sum(np.real(np.conj(o) * o)) / 2 for w, o in zip(weights, outs, strict=True))
+                weights.extend(
+                    np.asarray(like(np.random.default_rng(7), np.zeros(np.shape(o), o.dtype)))
+                    for o in outs
+                )
+            # The smooth non-linear wrapper keeps second derivatives from vanishing for linear
+            # operations.
+            return sum(
+                np.sum(np.real(w * o)) + np.sum(np.real(np.conj(o) * o)) / 2
+                for w, o in zip(weights, outs, strict=True)
+            )
 
         return tg.grad(projected, argnums=tuple(range(len(wrt))))(*xs)
 

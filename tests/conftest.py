@@ -1,4 +1,5 @@
-"""One compilation cache for the whole session, fresh, so that no test depends on what an earlier run left behind."""
+"""One compilation cache for the whole session, fresh, so that no test depends on what an earlier
+run left behind."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ os.environ["TRACEGRAD_CACHE_DIR"] = _FOLDER
 
 
 def settings() -> dict[str, Any]:
-    """What of the process and the thread every test must find and leave as a fresh process has it."""
+    """What of the process and the thread every test must find and leave as a fresh process has
+    it."""
     import tracegrad as tg
     from tracegrad.config import deterministic
     from tracegrad.ir.dispatch import STATE
@@ -53,8 +55,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 @pytest.fixture(autouse=True)
 def settings_stay(request: pytest.FixtureRequest) -> Iterator[None]:
-    """A test that leaves a setting changed fails itself, not those that come after it; so does one that makes code which the translator
-    does not cover, unless it is marked `falls_back`."""
+    """A test that leaves a setting changed fails itself, not those that come after it; so does one
+    that makes code which the translator does not cover, unless it is marked `falls_back`."""
     yield
     assert settings() == FRESH
     direct = sys.modules.get("tracegrad.codegen.native.direct")
@@ -71,5 +73,9 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--golden", action="store_true", help="write the texts of tests/golden anew")
     parser.addoption(
-        "--soak", type=int, default=0, metavar="N", help="N times as much of what is drawn at random: programs, loops, moments, threads"
+        "--soak",
+        type=int,
+        default=0,
+        metavar="N",
+        help="N times as much of what is drawn at random: programs, loops, moments, threads",
     )

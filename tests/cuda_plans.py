@@ -1,4 +1,5 @@
-"""What the CUDA tests share: the plan of a function for some arguments, and when such tests can run."""
+"""What the CUDA tests share: the plan of a function for some arguments, and when such tests can
+run."""
 
 from __future__ import annotations
 

@@ -39,7 +39,8 @@ def unwritten(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
 
 
 class Runner:
-    """One run of a program; `order` is the seed of the order in which passes go that may go in any."""
+    """One run of a program; `order` is the seed of the order in which passes go that may go in
+    any."""
 
     def __init__(self, program: kernel.Program, inputs: Sequence[np.ndarray], order: int) -> None:
         self.program, self.random = program, random.Random(order)
@@ -51,7 +52,9 @@ class Runner:
                 self.memory[b.name] = np.array(next(given), b.dtype)
         for name, (source, axis) in program.sizes:
             self.sizes[name] = self.memory[source].shape[axis]
-        arena = unwritten((self.value(program.arena, self.sizes) // 8 + 8,), np.dtype(float)).view(np.uint8)
+        arena = unwritten((self.value(program.arena, self.sizes) // 8 + 8,), np.dtype(float)).view(
+            np.uint8
+        )
         placed = "places in the arena" in program.made_by
         for b in program.buffers:
             shape = tuple(self.value(s, self.sizes) for s in b.shape)
@@ -64,7 +67,9 @@ class Runner:
                 self.memory[b.name] = unwritten(shape, b.dtype)
         for b in program.buffers:
             if b.of:
-                self.memory[b.name] = self.memory[b.of].reshape(tuple(self.value(s, self.sizes) for s in b.shape))
+                self.memory[b.name] = self.memory[b.of].reshape(
+                    tuple(self.value(s, self.sizes) for s in b.shape)
+                )
 
     def run(self) -> list[np.ndarray]:
         for phase in self.program.phases:
@@ -106,7 +111,9 @@ class Runner:
             case kernel.Store(buffer, at, value, combine):
                 new, place = self.expression(value, names), tuple(self.value(i, names) for i in at)
                 self.touch(buffer, place, "added" if combine == "add" else "written")
-                self.memory[buffer][place] = new if combine is None else COMBINE[combine](self.memory[buffer][place], new)
+                self.memory[buffer][place] = (
+                    new if combine is None else COMBINE[combine](self.memory[buffer][place], new)
+                )
             case kernel.Loop(index, _, _, inner):
                 for i in self.shuffled(s, names):
                     names[index] = i
@@ -120,7 +127,9 @@ class Runner:
                 self.body(then if self.expression(condition, names) else otherwise, names)
             case kernel.Allocate(name, dtype, shape, of):
                 sizes = tuple(self.value(n, names) for n in shape)
-                self.memory[name] = self.memory[of].reshape(sizes) if of else unwritten(sizes, dtype)
+                self.memory[name] = (
+                    self.memory[of].reshape(sizes) if of else unwritten(sizes, dtype)
+                )
             case kernel.Call("routines.reversed", (source, out)):
                 assert isinstance(source, str)
                 assert isinstance(out, str)
@@ -161,7 +170,8 @@ class Runner:
 
 
 class Watching(Runner):
-    """A run in order that finds the loops of which two passes meet in memory, other than by reading it both or by adding to it both."""
+    """A run in order that finds the loops of which two passes meet in memory, other than by reading
+    it both or by adding to it both."""
 
     def __init__(self, program: kernel.Program, inputs: Sequence[np.ndarray]) -> None:
         super().__init__(program, inputs, 0)
@@ -181,9 +191,14 @@ class Watching(Runner):
 
     def touch(self, buffer: str, place: Any, how: str) -> None:
         array = self.memory[buffer]
-        at = array.__array_interface__["data"][0] + int(np.ravel_multi_index(place, array.shape)) * array.itemsize
+        at = (
+            array.__array_interface__["data"][0]
+            + int(np.ravel_multi_index(place, array.shape)) * array.itemsize
+        )
         for index, cells in self.open:
             passes = cells.setdefault(at, {"read": set(), "written": set(), "added": set()})
             passes[how].add(self.now[index])
-            if len(set().union(*passes.values())) > 1 and (passes["written"] or (passes["added"] and passes["read"])):
+            if len(set().union(*passes.values())) > 1 and (
+                passes["written"] or (passes["added"] and passes["read"])
+            ):
                 self.meeting.add(index)

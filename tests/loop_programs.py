@@ -1,7 +1,9 @@
-"""Random programs of loops and branches: drawn as nested tuples of small numbers, run with the library's loops or with Python's.
+"""Random programs of loops and branches: drawn as nested tuples of small numbers, run with the
+library's loops or with Python's.
 
-A number stands for a choice by its remainder, so that every program is valid and shrinks. Values in scope are arrays of three shapes that
-broadcast together, integers and flags; a body sees what stands around it (closures), and what it makes stays inside.
+A number stands for a choice by its remainder, so that every program is valid and shrinks. Values in
+scope are arrays of three shapes that broadcast together, integers and flags; a body sees what
+stands around it (closures), and what it makes stays inside.
 """
 
 from __future__ import annotations
@@ -37,7 +39,9 @@ class Plain:
         return init
 
     @staticmethod
-    def while_loop(cond: Any, body: Any, init: Any, max_steps: int | None = None, checkpoint: Any = None) -> Any:
+    def while_loop(
+        cond: Any, body: Any, init: Any, max_steps: int | None = None, checkpoint: Any = None
+    ) -> Any:
         while cond(init):
             init = body(init)
         return init
@@ -70,7 +74,11 @@ class Plain:
 class Library:
     """The same from the library."""
 
-    scan, fori_loop, while_loop = staticmethod(tg.scan), staticmethod(tg.fori_loop), staticmethod(tg.while_loop)
+    scan, fori_loop, while_loop = (
+        staticmethod(tg.scan),
+        staticmethod(tg.fori_loop),
+        staticmethod(tg.while_loop),
+    )
     cond, switch, map = staticmethod(tg.cond), staticmethod(tg.switch), staticmethod(tg.map)
     vmap = staticmethod(lambda f, x: tg.vmap(f)(x))
     associative_scan = staticmethod(tg.associative_scan)
@@ -91,7 +99,13 @@ class Scope:
 
     def inner(self, floats: list[Any] = [], ints: list[Any] = [], flags: list[Any] = []) -> Scope:  # noqa: B006
         # What is new comes last, where small numbers find it first (see `at`).
-        return Scope([*self.floats, *floats], [*self.ints, *ints], [*self.flags, *flags], self.dtype, self.shapes)
+        return Scope(
+            [*self.floats, *floats],
+            [*self.ints, *ints],
+            [*self.flags, *flags],
+            self.dtype,
+            self.shapes,
+        )
 
 
 def at(values: list[Any], k: int) -> Any:
@@ -106,7 +120,8 @@ def fit(x: Any, shape: tuple[int, ...]) -> Any:
 
 
 def indexed(x: Any, k: Any, v: Any = 0.0) -> Any:
-    """A copy that is traced where index or value is: NumPy's own arrays can neither be read at a traced index nor take a traced value."""
+    """A copy that is traced where index or value is: NumPy's own arrays can neither be read at a
+    traced index nor take a traced value."""
     return x + ((k * 0).astype(x.dtype) + 0.0 * total(v))
 
 
@@ -151,7 +166,11 @@ UNARY: list[Callable[[Any], Any]] = [
     lambda x: x[1:].sum() if x.ndim == 1 else np.log1p(x * x),
     lambda x: tg.stop_gradient(x) * x,
     lambda x: np.zeros_like(x) + 0.3,
-    lambda x: np.linalg.solve(x @ x.T + 2 * np.eye(x.shape[0], dtype=x.dtype), x) if x.ndim == 2 else np.cos(x),
+    lambda x: (
+        np.linalg.solve(x @ x.T + 2 * np.eye(x.shape[0], dtype=x.dtype), x)
+        if x.ndim == 2
+        else np.cos(x)
+    ),
 ]
 BINARY: list[Callable[[Any, Any], Any]] = [
     np.add,
@@ -187,17 +206,38 @@ def statement(scope: Scope, kind: str, a: int, b: int, c: int) -> None:
         k = at(scope.ints, c)
         scope.floats.append((added if c % 2 else written)(x, k, fit(y, x.shape[1:])))
     elif kind == "choose":
-        scope.floats.append(np.where(at(scope.flags, c), *np.broadcast_arrays(x, y)) if c % 2 else np.where(at(scope.flags, c), x, -x))
+        scope.floats.append(
+            np.where(at(scope.flags, c), *np.broadcast_arrays(x, y))
+            if c % 2
+            else np.where(at(scope.flags, c), x, -x)
+        )
     elif kind == "int":
         k, m = at(scope.ints, a), at(scope.ints, b)
-        scope.ints.append([k + 1, k * 2 - m, k // 2, k % 3, np.minimum(k, m), k + m, np.argmax(fit(x, scope.shapes[1]))][c % 7] % 50)
+        scope.ints.append(
+            [
+                k + 1,
+                k * 2 - m,
+                k // 2,
+                k % 3,
+                np.minimum(k, m),
+                k + m,
+                np.argmax(fit(x, scope.shapes[1])),
+            ][c % 7]
+            % 50
+        )
     else:
         p, q = at(scope.flags, a), at(scope.flags, b)
         k = at(scope.ints, c)
-        scope.flags.append([total(x) > total(y) * 0.8 + 0.0237, k % 2 == 0, p & ~q, p ^ q, k < at(scope.ints, b)][c % 5])
+        scope.flags.append(
+            [total(x) > total(y) * 0.8 + 0.0237, k % 2 == 0, p & ~q, p ^ q, k < at(scope.ints, b)][
+                c % 5
+            ]
+        )
 
 
-def carried(scope: Scope, ends: tuple[int, ...], kinds: list[tuple[int, ...]], before: list[Any]) -> list[Any]:
+def carried(
+    scope: Scope, ends: tuple[int, ...], kinds: list[tuple[int, ...]], before: list[Any]
+) -> list[Any]:
     """The new carries: changed, as they were, another one's, or constant."""
     result = []
     for k, shape in enumerate(kinds):
@@ -249,13 +289,23 @@ def one_scan(scope: Scope, loops: Any, numbers: tuple[int, ...], bodies: Any) ->
         xs = {"x": pool, "k": np.arange(length) + at(scope.ints, numbers[4])}
 
     def step(carry: Any, x: Any) -> Any:
-        inside = scope.inner([*carry["f"], *([x["x"]] if x else [])], [carry["k"], *([x["k"]] if x else [])], [carry["p"]])
+        inside = scope.inner(
+            [*carry["f"], *([x["x"]] if x else [])],
+            [carry["k"], *([x["k"]] if x else [])],
+            [carry["p"]],
+        )
         block(inside, code, loops)
-        new = {"f": tuple(carried(inside, ends, kinds, carry["f"])), "k": (carry["k"] + inside.ints[-1]) % 7, "p": inside.flags[-1]}
+        new = {
+            "f": tuple(carried(inside, ends, kinds, carry["f"])),
+            "k": (carry["k"] + inside.ints[-1]) % 7,
+            "p": inside.flags[-1],
+        }
         return new, at(inside.floats, ends[-1])
 
     start = {"f": tuple(init), "k": at(scope.ints, numbers[5]), "p": at(scope.flags, numbers[5])}
-    last, ys = loops.scan(step, start, xs, length=length, reverse=reverse, checkpoint=at(CHECKPOINTS, numbers[3] // 5))
+    last, ys = loops.scan(
+        step, start, xs, length=length, reverse=reverse, checkpoint=at(CHECKPOINTS, numbers[3] // 5)
+    )
     out.floats += [*last["f"], np.sum(ys, axis=0)]
     out.ints.append(last["k"])
     out.flags.append(last["p"])
@@ -267,14 +317,22 @@ def one_fori(scope: Scope, loops: Any, numbers: tuple[int, ...], bodies: Any) ->
     init = starts(scope, numbers)
     kinds = [x.shape for x in init]
     lower: Any = numbers[3] % 3
-    upper: Any = lower + numbers[4] % 4 if numbers[5] % 3 == 1 else at(scope.ints, numbers[4]) % 5 if numbers[5] % 3 else scope.shapes[1][0]
+    upper: Any = (
+        lower + numbers[4] % 4
+        if numbers[5] % 3 == 1
+        else at(scope.ints, numbers[4]) % 5
+        if numbers[5] % 3
+        else scope.shapes[1][0]
+    )
 
     def step(i: Any, carry: Any) -> Any:
         inside = scope.inner(list(carry), [i])
         block(inside, code, loops)
         return tuple(carried(inside, ends, kinds, carry))
 
-    out.floats += loops.fori_loop(lower, upper, step, tuple(init), checkpoint=at(CHECKPOINTS, numbers[3] // 5))
+    out.floats += loops.fori_loop(
+        lower, upper, step, tuple(init), checkpoint=at(CHECKPOINTS, numbers[3] // 5)
+    )
 
 
 def one_while(scope: Scope, loops: Any, numbers: tuple[int, ...], bodies: Any) -> None:
@@ -293,7 +351,13 @@ def one_while(scope: Scope, loops: Any, numbers: tuple[int, ...], bodies: Any) -
         return carry[0] + 1, carried(inside, ends, kinds, carry[1])
 
     most = 5 if numbers[4] % 2 else None
-    steps, last = loops.while_loop(going, step, (np.int64(0), init), max_steps=most, checkpoint=at(CHECKPOINTS, numbers[3] // 5))
+    steps, last = loops.while_loop(
+        going,
+        step,
+        (np.int64(0), init),
+        max_steps=most,
+        checkpoint=at(CHECKPOINTS, numbers[3] // 5),
+    )
     out.floats += last
     out.ints.append(steps)
 
@@ -346,14 +410,32 @@ def one_combination(scope: Scope, loops: Any, numbers: tuple[int, ...], bodies: 
     x = x if x.ndim else np.broadcast_to(x, scope.shapes[1]) * 0.9
     w = at(scope.floats, numbers[1])
     combine = at(
-        [lambda a, b: a + b, lambda a, b: np.maximum(a, b), lambda a, b: a + b + a * b * np.tanh(total(w)), lambda a, b: a * b], numbers[2]
+        [
+            lambda a, b: a + b,
+            lambda a, b: np.maximum(a, b),
+            lambda a, b: a + b + a * b * np.tanh(total(w)),
+            lambda a, b: a * b,
+        ],
+        numbers[2],
     )
     out.floats.append(loops.associative_scan(combine, x, reverse=numbers[3] % 2 == 1))
 
 
-REGIONS = {"scan": one_scan, "fori": one_fori, "while": one_while, "branch": one_branch, "map": one_map, "combination": one_combination}
+REGIONS = {
+    "scan": one_scan,
+    "fori": one_fori,
+    "while": one_while,
+    "branch": one_branch,
+    "map": one_map,
+    "combination": one_combination,
+}
 SMALL = st.integers(0, 200)
-LINES = st.tuples(st.sampled_from(["unary", "binary", "binary", "read", "write", "choose", "int", "flag"]), SMALL, SMALL, SMALL)
+LINES = st.tuples(
+    st.sampled_from(["unary", "binary", "binary", "read", "write", "choose", "int", "flag"]),
+    SMALL,
+    SMALL,
+    SMALL,
+)
 
 
 def codes(depth: int) -> st.SearchStrategy[Any]:
@@ -364,20 +446,27 @@ def codes(depth: int) -> st.SearchStrategy[Any]:
     count = {"branch": (2, 3), "combination": (0, 0)}
     one = st.sampled_from(sorted(REGIONS)).flatmap(
         lambda kind: st.tuples(
-            st.just(kind), st.tuples(*[SMALL] * 6), st.lists(body, min_size=count.get(kind, (1, 1))[0], max_size=count.get(kind, (1, 1))[1])
+            st.just(kind),
+            st.tuples(*[SMALL] * 6),
+            st.lists(
+                body, min_size=count.get(kind, (1, 1))[0], max_size=count.get(kind, (1, 1))[1]
+            ),
         )
     )
     few = st.lists(LINES, max_size=2)
     return (
         st.tuples(few, one, few).map(lambda t: (*t[0], t[1], *t[2]))
         if depth == 1
-        else st.one_of(codes(depth - 1), st.tuples(few, one, few).map(lambda t: (*t[0], t[1], *t[2])))
+        else st.one_of(
+            codes(depth - 1), st.tuples(few, one, few).map(lambda t: (*t[0], t[1], *t[2]))
+        )
     )
 
 
 @dataclass(frozen=True)
 class Program:
-    """`run(loops)` is a function of three arrays (a number, a vector, a matrix) and an integer; its result one or two arrays."""
+    """`run(loops)` is a function of three arrays (a number, a vector, a matrix) and an integer; its
+    result one or two arrays."""
 
     code: tuple[Any, ...]
     seed: int
@@ -389,11 +478,20 @@ class Program:
 
     def arguments(self, seed: int = 0, n: int = 3) -> tuple[Any, ...]:
         rng = np.random.default_rng([self.seed, seed])
-        return (*[np.asarray(rng.uniform(-1.2, 1.2, s), self.dtype)[()] for s in ((), (n,), (n, n))], np.int64(rng.integers(5)))
+        return (
+            *[np.asarray(rng.uniform(-1.2, 1.2, s), self.dtype)[()] for s in ((), (n,), (n, n))],
+            np.int64(rng.integers(5)),
+        )
 
     def run(self, loops: Any) -> Callable[..., Any]:
         def program(a: Any, b: Any, c: Any, k: Any) -> Any:
-            scope = Scope([c, b, a], [np.int64(2), k], [np.True_, k % 2 == 1], self.dtype, [(), b.shape, (b.shape[0], b.shape[0])])
+            scope = Scope(
+                [c, b, a],
+                [np.int64(2), k],
+                [np.True_, k % 2 == 1],
+                self.dtype,
+                [(), b.shape, (b.shape[0], b.shape[0])],
+            )
             block(scope, self.code, loops)
             return tuple(x + 0 * a for x in scope.floats[-2:])
 
@@ -407,4 +505,6 @@ class Program:
 
 
 def programs(depth: int = 2) -> st.SearchStrategy[Program]:
-    return st.builds(Program, codes(depth), st.integers(0, 99), st.integers(0, 3).map(lambda n: n == 3))
+    return st.builds(
+        Program, codes(depth), st.integers(0, 99), st.integers(0, 3).map(lambda n: n == 3)
+    )

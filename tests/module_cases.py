@@ -1,7 +1,9 @@
-"""Modules as functions of `torch` or of `tracegrad.torch`, so that torch computed tests/data/modules.npz from the very same text.
+"""Modules as functions of `torch` or of `tracegrad.torch`, so that torch computed
+tests/data/modules.npz from the very same text.
 
-`python tests/module_cases.py FILE`, in an environment with torch, writes that file again. Parameters and buffers are drawn by NumPy, in
-the order of `state_dict`, which is compared as well, as is the module's text.
+`python tests/module_cases.py FILE`, in an environment with torch, writes that file again.
+Parameters and buffers are drawn by NumPy, in the order of `state_dict`, which is compared as well,
+as is the module's text.
 """
 
 from __future__ import annotations
@@ -204,21 +206,34 @@ def made(name: str, torch: Any) -> Any:
         drawn = rng.standard_normal(tuple(value.shape)) * 0.5
         positive = np.abs(drawn) + 0.5
         counted = np.asarray(value.detach()).dtype.kind != "f"
-        state[key] = value.clone() if counted else torch.tensor(positive if key.endswith("running_var") else drawn)
+        state[key] = (
+            value.clone()
+            if counted
+            else torch.tensor(positive if key.endswith("running_var") else drawn)
+        )
     module.load_state_dict(state)
     return module
 
 
 def flat(x: Any) -> list[Any]:
     """The tensors in nested tuples, without those that are None."""
-    return [] if x is None else [y for part in x for y in flat(part)] if isinstance(x, (tuple, list)) else [x]
+    return (
+        []
+        if x is None
+        else [y for part in x for y in flat(part)]
+        if isinstance(x, (tuple, list))
+        else [x]
+    )
 
 
 def results(name: str, torch: Any) -> Arrays:
-    """The results of a case, the gradients of a combination of them, and what the module is called."""
+    """The results of a case, the gradients of a combination of them, and what the module is
+    called."""
     module = made(name, torch)
     given = [torch.tensor(a, requires_grad=a.dtype.kind == "f") for a in inputs(name)]
-    leaves = {f"input {k}": x for k, x in enumerate(given) if x.requires_grad} | dict(module.named_parameters())
+    leaves = {f"input {k}": x for k, x in enumerate(given) if x.requires_grad} | dict(
+        module.named_parameters()
+    )
     leaves = {key: x for key, x in leaves.items() if x.requires_grad}
     outs = flat(CASES[name][2](module, *given))
     rng = np.random.default_rng(zlib.crc32(name.encode()) + 2)
@@ -229,7 +244,11 @@ def results(name: str, torch: Any) -> Arrays:
             part = (o * torch.tensor(rng.standard_normal(tuple(o.shape)))).sum()
             total = part if total is None else total + part
     if total is not None:
-        for (key, _), g in zip(leaves.items(), torch.autograd.grad(total, list(leaves.values()), allow_unused=True), strict=True):
+        for (key, _), g in zip(
+            leaves.items(),
+            torch.autograd.grad(total, list(leaves.values()), allow_unused=True),
+            strict=True,
+        ):
             if g is not None:
                 found[f"gradient {key}"] = np.asarray(g.detach())
     for key, buffer in module.named_buffers():

@@ -1,4 +1,5 @@
-"""Uses of `nn.functional` as functions of the module, so that torch computed tests/data/nn_functional.npz from the very same text.
+"""Uses of `nn.functional` as functions of the module, so that torch computed
+tests/data/nn_functional.npz from the very same text.
 
 `python tests/nn_cases.py FILE`, in an environment with torch, writes that file again.
 """
@@ -41,7 +42,8 @@ def exactly(*values: Any) -> Callable[[np.random.Generator], Any]:
 
 POINTS = exactly(-40.0, -3.0, -1.0, -0.5, 0.0, 0.25, 1.0, 2.5, 3.0, 6.0, 25.0)
 SMOOTH = exactly(-40.0, -3.0, -1.0, -0.5, 0.25, 1.0, 2.5, 3.0, 6.0, 25.0)
-"""Without 0, where second derivatives of some functions jump: torch gives 0 for them, here they are those of the branch taken."""
+"""Without 0, where second derivatives of some functions jump: torch gives 0 for them, here they are
+those of the branch taken."""
 Case = tuple[Callable[..., Any], tuple[Callable[[np.random.Generator], Any], ...]]
 
 CASES: dict[str, Case] = {
@@ -177,8 +179,11 @@ def directions(name: str, shapes: list[tuple[int, ...]]) -> list[Any]:
     return [rng.standard_normal(s) for s in shapes]
 
 
-def derivatives(name: str, functional: Any, make: Callable[[Any], Any], tensor: Callable[[Any], Any], grad: Any) -> Arrays:
-    """The value, gradients and gradients of a combination of the gradients; `make` gives leaves, `tensor` other tensors."""
+def derivatives(
+    name: str, functional: Any, make: Callable[[Any], Any], tensor: Callable[[Any], Any], grad: Any
+) -> Arrays:
+    """The value, gradients and gradients of a combination of the gradients; `make` gives leaves,
+    `tensor` other tensors."""
     given = [make(a) if a.dtype.kind == "f" else tensor(a) for a in inputs(name)]
     leaves = [x for x, a in zip(given, inputs(name), strict=True) if a.dtype.kind == "f"]
     out = CASES[name][0](functional, *given)
@@ -190,7 +195,9 @@ def derivatives(name: str, functional: Any, make: Callable[[Any], Any], tensor: 
         if g is not None:
             found[f"first {k}"] = g.detach()
             if g.requires_grad:
-                product = (g * tensor(v)).sum() if product is None else product + (g * tensor(v)).sum()
+                product = (
+                    (g * tensor(v)).sum() if product is None else product + (g * tensor(v)).sum()
+                )
     if product is not None:
         try:
             second = grad(product, leaves, allow_unused=True)
@@ -208,7 +215,13 @@ def main(file: str) -> None:
 
     numbers: Arrays = {}
     for name in CASES:
-        numbers |= derivatives(name, torch.nn.functional, lambda a: torch.tensor(a, requires_grad=True), torch.tensor, torch.autograd.grad)
+        numbers |= derivatives(
+            name,
+            torch.nn.functional,
+            lambda a: torch.tensor(a, requires_grad=True),
+            torch.tensor,
+            torch.autograd.grad,
+        )
     np.savez_compressed(file, **numbers)
 
 

@@ -45,7 +45,9 @@ class Making:
         for b in list(self.buffers.values()):
             if b.role != "in" and self.random.random() < 0.6:
                 # What follows on it.
-                self.buffers[f"{b.name}_next"] = kernel.Buffer(f"{b.name}_next", F64, b.shape, "temp")
+                self.buffers[f"{b.name}_next"] = kernel.Buffer(
+                    f"{b.name}_next", F64, b.shape, "temp"
+                )
         for b in list(self.buffers.values()):
             self.views(b)
 
@@ -61,9 +63,13 @@ class Making:
 
     def views(self, b: kernel.Buffer) -> None:
         size = int(np.prod(b.shape))
-        for shape in self.random.sample([s for s in (*SHAPES, (size,)) if np.prod(s) == size and s != b.shape] or [b.shape], 1):
+        for shape in self.random.sample(
+            [s for s in (*SHAPES, (size,)) if np.prod(s) == size and s != b.shape] or [b.shape], 1
+        ):
             if shape != b.shape and self.random.random() < 0.7:
-                self.buffers[f"{b.name}_shown"] = kernel.Buffer(f"{b.name}_shown", F64, shape, "temp", of=b.name)
+                self.buffers[f"{b.name}_shown"] = kernel.Buffer(
+                    f"{b.name}_shown", F64, shape, "temp", of=b.name
+                )
 
     def fresh(self, hint: str) -> str:
         self.count += 1
@@ -91,30 +97,46 @@ class Making:
         return self.random.choice(choices)
 
     def load(self, loops: dict[str, int], among: list[str] | None = None) -> kernel.Load:
-        b = self.buffers[self.random.choice(among or [n for n in self.buffers if not n.startswith("u")])]
+        b = self.buffers[
+            self.random.choice(among or [n for n in self.buffers if not n.startswith("u")])
+        ]
         at = tuple(self.place(s, loops) for s in b.shape)
         if self.random.random() < 0.5:
-            at = tuple(next((integers.symbol(n) for n, e in loops.items() if e == s), i) for s, i in zip(b.shape, at, strict=True))
+            at = tuple(
+                next((integers.symbol(n) for n, e in loops.items() if e == s), i)
+                for s, i in zip(b.shape, at, strict=True)
+            )
         return kernel.Load(b.name, at, F64)
 
-    def value(self, loops: dict[str, int], among: list[str] | None = None) -> tuple[list[kernel.Statement], kernel.Expression]:
+    def value(
+        self, loops: dict[str, int], among: list[str] | None = None
+    ) -> tuple[list[kernel.Statement], kernel.Expression]:
         x, y = self.fresh("v"), self.fresh("v")
         made: list[kernel.Statement] = [
             kernel.Let(x, self.load(loops, among)),
             kernel.Let(y, self.load(loops)),
         ]
-        z = kernel.Apply(self.random.choice(CODES), (("x", kernel.Name(x, F64)), ("y", kernel.Name(y, F64))), F64)
+        z = kernel.Apply(
+            self.random.choice(CODES), (("x", kernel.Name(x, F64)), ("y", kernel.Name(y, F64))), F64
+        )
         if self.random.random() < 0.7:
             name = self.fresh("v")
             return [*made, kernel.Let(name, z)], kernel.Name(name, F64)
         return made, z
 
-    def over(self, b: kernel.Buffer, loops: dict[str, int], write: Any, order: bool = True) -> kernel.Statement:
-        """Loops over all of a buffer, short axes written out or not; `write(at, loops)` gives the statements."""
+    def over(
+        self, b: kernel.Buffer, loops: dict[str, int], write: Any, order: bool = True
+    ) -> kernel.Statement:
+        """Loops over all of a buffer, short axes written out or not; `write(at, loops)` gives the
+        statements."""
         axes = list(range(len(b.shape)))
         if order and self.random.random() < 0.2:
             self.random.shuffle(axes)
-        unrolled = {axes[-1]} if len(axes) > 1 and b.shape[axes[-1]] <= 3 and self.random.random() < 0.4 else set()
+        unrolled = (
+            {axes[-1]}
+            if len(axes) > 1 and b.shape[axes[-1]] <= 3 and self.random.random() < 0.4
+            else set()
+        )
         names = {a: self.fresh("i") for a in axes if a not in unrolled}
         inner = {**loops, **{name: int(b.shape[a]) for a, name in names.items()}}
         body: list[kernel.Statement] = []
@@ -126,9 +148,17 @@ class Making:
         return body[0]
 
     def target(self) -> kernel.Buffer:
-        return self.random.choice([b for b in self.buffers.values() if b.role in ("out", "temp") and not b.of and b.name[0] != "u"])
+        return self.random.choice(
+            [
+                b
+                for b in self.buffers.values()
+                if b.role in ("out", "temp") and not b.of and b.name[0] != "u"
+            ]
+        )
 
-    def written(self, b: kernel.Buffer, loops: dict[str, int], among: list[str] | None = None) -> kernel.Statement:
+    def written(
+        self, b: kernel.Buffer, loops: dict[str, int], among: list[str] | None = None
+    ) -> kernel.Statement:
         def write(at: Any, inner: dict[str, int]) -> list[kernel.Statement]:
             made, value = self.value(inner, among)
             found: list[kernel.Statement] = [*made, kernel.Store(b.name, at, value)]
@@ -140,7 +170,9 @@ class Making:
                 found += [kernel.Loop(k, 0, 2, (*more, again), True)]
             elif self.random.random() < 0.15:
                 more, other = self.value(inner)
-                flag = kernel.Apply("{i} > 1", (("i", kernel.Index(integers.symbol(list(inner)[-1]))),), FLAG)
+                flag = kernel.Apply(
+                    "{i} > 1", (("i", kernel.Index(integers.symbol(list(inner)[-1]))),), FLAG
+                )
                 found += [kernel.If(flag, (*more, kernel.Store(b.name, at, other)))]
             elif self.random.random() < 0.15:
                 total, k = self.fresh("s"), self.fresh("i")
@@ -169,13 +201,21 @@ class Making:
 
     def stepped(self, loops: dict[str, int]) -> list[kernel.Statement]:
         """What follows on a carry, and then the copy."""
-        carries = [n for n in self.buffers if n.endswith("_next") and not self.buffers[n].of and n[0] != "u"]
+        carries = [
+            n
+            for n in self.buffers
+            if n.endswith("_next") and not self.buffers[n].of and n[0] != "u"
+        ]
         if not carries:
             return [self.written(self.target(), loops)]
         found: list[kernel.Statement] = []
         for name in self.random.sample(carries, self.random.choice((1, 1, min(2, len(carries))))):
             b = self.buffers[name.removesuffix("_next")]
-            among = [n for n in (b.name, f"{b.name}_shown", b.name, "x0_shown", f"{name}_shown") if n in self.buffers]
+            among = [
+                n
+                for n in (b.name, f"{b.name}_shown", b.name, "x0_shown", f"{name}_shown")
+                if n in self.buffers
+            ]
             found += [self.written(self.buffers[name], loops, among), self.copied(b, name, loops)]
         return found
 
@@ -196,8 +236,16 @@ class Making:
 
     def call(self) -> kernel.Statement | None:
         b = self.target()
-        sources = [n for n, x in self.buffers.items() if np.prod(x.shape) == np.prod(b.shape) and b.name not in (n, x.of) and n[0] != "u"]
-        return kernel.Call("routines.reversed", (self.random.choice(sources), b.name), work=1) if sources else None
+        sources = [
+            n
+            for n, x in self.buffers.items()
+            if np.prod(x.shape) == np.prod(b.shape) and b.name not in (n, x.of) and n[0] != "u"
+        ]
+        return (
+            kernel.Call("routines.reversed", (self.random.choice(sources), b.name), work=1)
+            if sources
+            else None
+        )
 
     def items(self) -> list[kernel.Statement]:
         """Items with temporaries of their own, which go through loops by themselves."""
@@ -213,7 +261,11 @@ class Making:
         if self.random.random() < 0.5 and len(shape) == 2:
             self.buffers[f"{own}_shown"] = kernel.Buffer(f"{own}_shown", F64, (6,), "temp", of=own)
             among.append(f"{own}_shown")
-        outs = [b for b in self.buffers.values() if b.role != "in" and not b.of and b.name[0] != "u" and b.shape[0] == LANES]
+        outs = [
+            b
+            for b in self.buffers.values()
+            if b.role != "in" and not b.of and b.name[0] != "u" and b.shape[0] == LANES
+        ]
         loops = {i: LANES}
         first = self.over(
             self.buffers[own],
@@ -230,14 +282,21 @@ class Making:
             self.buffers[n] = kernel.Buffer(n, np.dtype(np.int64), (1,), "temp")
             count = kernel.Load(n, (0,), kernel.INT64)
             limit = kernel.Index(integers.mod(integers.symbol(i), 3) + 1)
-            step = [traversal.mapped((s,), lambda e: 1 if e == integers.symbol(t) else _without(e, t))[0] for s in step]
+            step = [
+                traversal.mapped((s,), lambda e: 1 if e == integers.symbol(t) else _without(e, t))[
+                    0
+                ]
+                for s in step
+            ]
             body += [
                 kernel.Store(n, (0,), kernel.Literal(0, kernel.INT64)),
                 kernel.While(
                     kernel.Apply("{n} < {m}", (("n", count), ("m", limit)), FLAG),
                     (
                         *step,
-                        kernel.Store(n, (0,), kernel.Apply("{x} + 1", (("x", count),), kernel.INT64)),
+                        kernel.Store(
+                            n, (0,), kernel.Apply("{x} + 1", (("x", count),), kernel.INT64)
+                        ),
                     ),
                 ),
             ]
@@ -257,10 +316,14 @@ class Making:
     def statements(self, loops: dict[str, int], depth: int) -> list[kernel.Statement]:
         found: list[kernel.Statement] = []
         for _ in range(self.random.choice((1, 1, 2))):
-            what = self.random.choice(("write", "step", "step", "step", "small", "time", "time", "call", "items"))
+            what = self.random.choice(
+                ("write", "step", "step", "step", "small", "time", "time", "call", "items")
+            )
             if what == "time" and depth < 2:
                 t = self.fresh("t")
-                found.append(kernel.Loop(t, 0, 2, tuple(self.statements({**loops, t: 2}, depth + 1)), True))
+                found.append(
+                    kernel.Loop(t, 0, 2, tuple(self.statements({**loops, t: 2}, depth + 1)), True)
+                )
             elif what == "step":
                 found += self.stepped(loops)
             elif what == "small":
@@ -302,11 +365,16 @@ def _without(e: Any, name: str) -> Any:
 
 def inputs_of(program: kernel.Program, seed: int) -> list[np.ndarray]:
     random = np.random.default_rng(seed)
-    return [random.integers(-4, 5, tuple(map(int, b.shape))).astype(float) for b in program.buffers if b.role == "in"]
+    return [
+        random.integers(-4, 5, tuple(map(int, b.shape))).astype(float)
+        for b in program.buffers
+        if b.role == "in"
+    ]
 
 
 def random_program(seed: int) -> kernel.Program:
-    """A program whose loops are in order only where two passes meet, and of which some long loops by themselves are parallel phases."""
+    """A program whose loops are in order only where two passes meet, and of which some long loops
+    by themselves are parallel phases."""
     made = Making(seed)
     program = made.program()
     run = Watching(program, inputs_of(program, seed))
@@ -322,6 +390,13 @@ def random_program(seed: int) -> kernel.Program:
     phases: list[kernel.Phase] = []
     for phase in program.phases:
         body = traversal.mapped(phase.body, lambda e: e, settle)
-        alone = len(body) == 1 and isinstance(body[0], kernel.Loop) and not body[0].sequential and body[0].own is None
-        phases.append(kernel.Phase("parallel" if alone and made.random.random() < 0.5 else "serial", body))
+        alone = (
+            len(body) == 1
+            and isinstance(body[0], kernel.Loop)
+            and not body[0].sequential
+            and body[0].own is None
+        )
+        phases.append(
+            kernel.Phase("parallel" if alone and made.random.random() < 0.5 else "serial", body)
+        )
     return replace(program, phases=tuple(phases))

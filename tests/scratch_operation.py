@@ -1,6 +1,8 @@
-"""An elementwise operation as someone adds one: a scalar function, the operation, a row of the op table.
+"""An elementwise operation as someone adds one: a scalar function, the operation, a row of the op
+table.
 
-`tests/ops/test_adding_an_operation.py` shows that nothing else is needed; docs/adding tells where each part belongs in the package.
+`tests/ops/test_adding_an_operation.py` shows that nothing else is needed; docs/adding tells where
+each part belongs in the package.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from tracegrad.errors import DTypeError
 from tracegrad.ops.elementwise.pointwise import pointwise
 from tracegrad.ops.elementwise.special import sigmoid
 
-# --- codegen/scalars/<family>.py -------------------------------------------------------------------------------------------------------
+# --- codegen/scalars/<family>.py ------------------------------------------------------------------
 
 
 def _log_expit(x: Any) -> Any:
@@ -27,7 +29,7 @@ def _log_expit(x: Any) -> Any:
 
 SCALAR = add(Scalar("log_expit", _log_expit, cost=50))
 
-# --- tracegrad/ops/elementwise/<family>.py -----------------------------------------------------------------------------------------------------------
+# --- tracegrad/ops/elementwise/<family>.py --------------------------------------------------------
 
 log_expit_op = pointwise(
     "log_expit",
@@ -45,7 +47,7 @@ def log_expit(x: Any) -> Any:
     return log_expit_op(x)
 
 
-# --- tests/cases/elementwise.py ----------------------------------------------------------------------------------------------------------
+# --- tests/cases/elementwise.py -------------------------------------------------------------------
 
 CASE = Case(
     "log_expit",

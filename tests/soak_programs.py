@@ -1,5 +1,6 @@
-"""One function written in every way there is, differentiated by every means: what threads, forked processes and interrupts
-are tried on. The function is sum(a sin(x) + b x^3), so that every value and derivative is known."""
+"""One function written in every way there is, differentiated by every means: what threads, forked
+processes and interrupts are tried on. The function is sum(a sin(x) + b x^3), so that every value
+and derivative is known."""
 
 from __future__ import annotations
 
@@ -94,7 +95,9 @@ def with_torchs_checkpoint(a: float, b: float) -> Function:
 
 def with_forward_rule(a: float, b: float) -> Function:
     custom = tg.custom_jvp(lambda x: terms(x, a, b))
-    custom.defjvp(lambda primals, tangents: (custom(*primals), slopes(primals[0], a, b) * tangents[0]))
+    custom.defjvp(
+        lambda primals, tangents: (custom(*primals), slopes(primals[0], a, b) * tangents[0])
+    )
     return lambda x: np.sum(custom(x))
 
 
@@ -296,9 +299,13 @@ DERIVATIVES: dict[str, Check] = {
 
 
 def drawn(rng: random.Random, compiled: bool | None = None) -> tuple[str, Callable[[], None]]:
-    """A program that no earlier call has met, by name; calling it runs it and checks all it gives. Calling it again runs the
-    same functions again, which are compiled by then."""
-    way, a, b = rng.choice(list(WAYS)), round(rng.uniform(0.5, 2.0), 6), round(rng.uniform(-1.0, 1.0), 6)
+    """A program that no earlier call has met, by name; calling it runs it and checks all it gives.
+    Calling it again runs the same functions again, which are compiled by then."""
+    way, a, b = (
+        rng.choice(list(WAYS)),
+        round(rng.uniform(0.5, 2.0), 6),
+        round(rng.uniform(-1.0, 1.0), 6),
+    )
     kind = rng.choice(list(REVERSE if way in REVERSE_ONLY else DERIVATIVES))
     f = WAYS[way](a, b)
     jit = rng.random() < 0.5 if compiled is None else compiled
@@ -322,7 +329,8 @@ def drawn_and_run(seed: int) -> None:
 
 
 def clean() -> None:
-    """Nothing is open in this thread, and no lock is held. (After an interrupt a thread may be noted for nothing.)"""
+    """Nothing is open in this thread, and no lock is held. (After an interrupt a thread may be
+    noted for nothing.)"""
     STATE.special = STATE.special
     assert not STATE.traces
     assert not STATE.levels

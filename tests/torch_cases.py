@@ -1,4 +1,5 @@
-"""Calls in torch's namespace as functions of the module, so that torch computed tests/data/torch.npz from the very same text.
+"""Calls in torch's namespace as functions of the module, so that torch computed
+tests/data/torch.npz from the very same text.
 
 `python tests/torch_cases.py FILE`, in an environment with torch, writes that file again.
 """

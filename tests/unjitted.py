@@ -31,7 +31,11 @@ def run_unjitted(graph: Graph, values: Sequence[Any]) -> list[Any]:
                 bindings[str(s)] = n
     space: dict[str, Any] = {}
     exec(compile(printed.source, f"<{program.name}>", "exec"), space)
-    outs = [np.full([integers.evaluate(s, bindings) for s in b.shape], 123, b.dtype) for b in program.buffers if b.role == "out"]
+    outs = [
+        np.full([integers.evaluate(s, bindings) for s in b.shape], 123, b.dtype)
+        for b in program.buffers
+        if b.role == "out"
+    ]
     arena = np.full(integers.evaluate(printed.arena_bytes, bindings) + 64, 77, np.uint8)
     status = np.zeros(2, np.int64)
     space[program.name](*arrays, *outs, arena, status, -1, 0, 0)

@@ -1,7 +1,7 @@
 """tracegrad: JIT-compiled automatic differentiation of NumPy code by tracing and code generation.
 
-Write a function with NumPy calls, and take its derivatives (`grad`, `jacobian`, `hessian`, ...), compile it (`jit`), or both in any
-order. Or use Tensors and `backward()`, as in torch.
+Write a function with NumPy calls, and take its derivatives (`grad`, `jacobian`, `hessian`, ...),
+compile it (`jit`), or both in any order. Or use Tensors and `backward()`, as in torch.
 """
 
 from __future__ import annotations

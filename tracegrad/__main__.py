@@ -27,7 +27,12 @@ from .derivatives.reverse import value_and_grad
 from .devices import driver
 from .runtime.threads import get_num_threads
 
-THREAD_VARIABLES = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+THREAD_VARIABLES = (
+    "NUMBA_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+)
 VECTOR_FEATURES = ("sse4.2", "avx", "avx2", "fma", "avx512f", "avx512vl", "neon", "sve")
 
 DOCTOR = """\
@@ -46,7 +51,7 @@ def native(module: str) -> Any:
     return importlib.import_module(f".codegen.native.{module}", __package__)
 
 
-# --- doctor ------------------------------------------------------------------------------------------------------------------------
+# --- doctor ---------------------------------------------------------------------------------------
 
 
 def doctor(options: argparse.Namespace) -> int:
@@ -73,8 +78,17 @@ Rows = list[tuple[str, str]]
 
 def versions() -> Rows:
     """Of what compiled code depends on."""
-    rows = [("tracegrad", __version__), ("python", f"{platform.python_version()} ({platform.python_implementation()}, {sys.executable})")]
-    rows += [(name, installed(name) or "not installed") for name in ("numpy", "numba", "llvmlite", "scipy", "optree")]
+    rows = [
+        ("tracegrad", __version__),
+        (
+            "python",
+            f"{platform.python_version()} ({platform.python_implementation()}, {sys.executable})",
+        ),
+    ]
+    rows += [
+        (name, installed(name) or "not installed")
+        for name in ("numpy", "numba", "llvmlite", "scipy", "optree")
+    ]
     return [*rows, ("system", platform.platform())]
 
 
@@ -83,12 +97,19 @@ def processor() -> Rows:
     binding = native("cache").binding
     features = binding.get_host_cpu_features()
     there = [name for name in VECTOR_FEATURES if features.get(name)]
-    return [("name", cpu_name()), ("generated for", binding.get_host_cpu_name()), ("vectors", ", ".join(there) or "none known here")]
+    return [
+        ("name", cpu_name()),
+        ("generated for", binding.get_host_cpu_name()),
+        ("vectors", ", ".join(there) or "none known here"),
+    ]
 
 
 def threads() -> Rows:
     """What limits the number of threads."""
-    rows = [("cores", f"{os.cpu_count()}, of which this process may use {usable_cores()}"), ("of one call", str(get_num_threads()))]
+    rows = [
+        ("cores", f"{os.cpu_count()}, of which this process may use {usable_cores()}"),
+        ("of one call", str(get_num_threads())),
+    ]
     return rows + [(name, os.environ.get(name, "not set")) for name in THREAD_VARIABLES]
 
 
@@ -118,13 +139,25 @@ def cuda() -> Rows:
     target = driver()
     found = target.versions()
     if not found["numba-cuda"]:
-        return [("numba-cuda", f"not installed; computing on the CPU needs none. For GPUs: {target.INSTALL}")]
+        return [
+            (
+                "numba-cuda",
+                f"not installed; computing on the CPU needs none. For GPUs: {target.INSTALL}",
+            )
+        ]
     lacking = [name for name, version in found.items() if not version]
-    tools = ", ".join(f"{name.removeprefix('nvidia-')} {version}" for name, version in found.items() if version and name != "numba-cuda")
+    tools = ", ".join(
+        f"{name.removeprefix('nvidia-')} {version}"
+        for name, version in found.items()
+        if version and name != "numba-cuda"
+    )
     rows = [("numba-cuda", found["numba-cuda"]), ("toolkit", tools or "none")]
     if lacking:
         rows.append(
-            ("not there", f"{', '.join(lacking)}: {target.INSTALL} brings them, unless a CUDA toolkit on this machine stands in for them")
+            (
+                "not there",
+                f"{', '.join(lacking)}: {target.INSTALL} brings them, unless a CUDA toolkit on this machine stands in for them",
+            )
         )
     rows.append(("simulator", "on (NUMBA_ENABLE_CUDASIM)" if target.simulated() else "off"))
     if reason := target.missing():
@@ -133,7 +166,9 @@ def cuda() -> Rows:
         free, total = target.memory_info(k)
         memory = f", {size(total)} of memory, {size(free)} free" if total else ""
         major, minor = target.capability(k)
-        rows.append((f"cuda:{k}", f"{target.device_name(k)}, compute capability {major}.{minor}{memory}"))
+        rows.append(
+            (f"cuda:{k}", f"{target.device_name(k)}, compute capability {major}.{minor}{memory}")
+        )
     return rows
 
 
@@ -147,7 +182,10 @@ def kept() -> Rows:
     try:
         info = module.cache_info(folder)
     except OSError as error:
-        return [*rows, ("not used", f"{error}; functions are compiled in memory, by each process anew")]
+        return [
+            *rows,
+            ("not used", f"{error}; functions are compiled in memory, by each process anew"),
+        ]
     rows.append(("kept", f"{info['kernels']} functions, {size(info['bytes'])}"))
     try:
         module.trial(folder)
@@ -172,7 +210,8 @@ SECTIONS: tuple[tuple[str, Callable[[], Rows]], ...] = (
 
 
 def self_test(verbose: bool) -> bool:
-    """Compile one gradient with an elementwise chain, a reduction and a product, and compare it with the one by hand."""
+    """Compile one gradient with an elementwise chain, a reduction and a product, and compare it
+    with the one by hand."""
     print("Self-test")
     rng = np.random.default_rng(0)
     matrix, x = rng.standard_normal((40, 7)), rng.standard_normal(7)
@@ -196,13 +235,15 @@ def self_test(verbose: bool) -> bool:
         else:
             print("          (doctor --verbose shows the traceback)")
         return False
-    print(f"  ok      a compiled gradient is right: first call {first:.2f} s, later calls {later * 1e6:.1f} us")
+    print(
+        f"  ok      a compiled gradient is right: first call {first:.2f} s, later calls {later * 1e6:.1f} us"
+    )
     for text in native("direct").FALLBACKS:
         print(f"  slow    compiled by Numba's own pipeline, 3 to 10 times as slowly: {text}")
     return True
 
 
-# --- cache -------------------------------------------------------------------------------------------------------------------------
+# --- cache ----------------------------------------------------------------------------------------
 
 
 def cache(options: argparse.Namespace) -> int:
@@ -220,7 +261,9 @@ def cache(options: argparse.Namespace) -> int:
         sys.stderr.write(f"{folder} is not used: {error}\n")
         return 1
     if options.action == "info":
-        print(f"folder     {folder}\nfunctions  {info['kernels']}\nsize       {size(info['bytes'])}")
+        print(
+            f"folder     {folder}\nfunctions  {info['kernels']}\nsize       {size(info['bytes'])}"
+        )
         with suppress(OSError):
             print(f"disk       {shutil.disk_usage(folder).free / 1e9:.1f} GB free")
         return 0
@@ -230,7 +273,7 @@ def cache(options: argparse.Namespace) -> int:
     return 0
 
 
-# --- the parser --------------------------------------------------------------------------------------------------------------------
+# --- the parser -----------------------------------------------------------------------------------
 
 
 def parser() -> argparse.ArgumentParser:
@@ -245,12 +288,26 @@ def parser() -> argparse.ArgumentParser:
     command.add_parser(commands, __version__)
     form = argparse.RawDescriptionHelpFormatter
     made = commands.add_parser(
-        "doctor", help="show versions and the machine, and test the compiler", description=DOCTOR, formatter_class=form
+        "doctor",
+        help="show versions and the machine, and test the compiler",
+        description=DOCTOR,
+        formatter_class=form,
     )
-    made.add_argument("-v", "--verbose", action="store_true", help="show the traceback of what fails")
+    made.add_argument(
+        "-v", "--verbose", action="store_true", help="show the traceback of what fails"
+    )
     made.set_defaults(run=doctor)
-    made = commands.add_parser("cache", help="show or empty the cache of compiled code", description=CACHE, formatter_class=form)
-    made.add_argument("action", choices=("info", "clear"), help="info: folder, number and size; clear: delete what is kept")
+    made = commands.add_parser(
+        "cache",
+        help="show or empty the cache of compiled code",
+        description=CACHE,
+        formatter_class=form,
+    )
+    made.add_argument(
+        "action",
+        choices=("info", "clear"),
+        help="info: folder, number and size; clear: delete what is kept",
+    )
     made.set_defaults(run=cache)
     return result
 

@@ -1,4 +1,5 @@
-"""The one place where the package meets `codegen`, which a checkout keeps beside it and a wheel inside it.
+"""The one place where the package meets `codegen`, which a checkout keeps beside it and a wheel
+inside it.
 
 The grammar of programs and what walks over them is loaded by the first program.
 """

@@ -10,7 +10,8 @@ import numpy as np
 
 
 def cache_dir() -> Path | None:
-    """The folder of compiled code: TRACEGRAD_CACHE_DIR, else the platform's user cache; None where it is set to "" (memory only)."""
+    """The folder of compiled code: TRACEGRAD_CACHE_DIR, else the platform's user cache; None where
+    it is set to "" (memory only)."""
     chosen = os.environ.get("TRACEGRAD_CACHE_DIR")
     if chosen is not None:
         return Path(chosen) if chosen else None
@@ -32,7 +33,8 @@ def default_dtype() -> np.dtype[Any]:
 
 
 def set_default_dtype(dtype: Any) -> None:
-    """Make `dtype` (float32 or float64) the dtype of new tensors that are not told another; arrays keep their own.
+    """Make `dtype` (float32 or float64) the dtype of new tensors that are not told another; arrays
+    keep their own.
 
     >>> import tracegrad as tg
     >>> tg.set_default_dtype(tg.float64)
@@ -53,10 +55,12 @@ def deterministic() -> bool:
 
 
 def use_deterministic_algorithms(mode: bool) -> None:
-    """Whether functions compiled from now on must give the same bits in every run on a device (the default).
+    """Whether functions compiled from now on must give the same bits in every run on a device (the
+    default).
 
-    Without, additions to elements that several threads may meet in (`index_add`, the gradient of `x[indices]`) are atomic and come in any
-    order: faster, with last bits that differ from run to run. On the processor results never depend on such an order.
+    Without, additions to elements that several threads may meet in (`index_add`, the gradient of
+    `x[indices]`) are atomic and come in any order: faster, with last bits that differ from run to
+    run. On the processor results never depend on such an order.
 
     >>> import tracegrad as tg
     >>> tg.use_deterministic_algorithms(True)

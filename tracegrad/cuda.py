@@ -1,7 +1,8 @@
 """torch.cuda's names: which GPUs there are, waiting for them, and what memory arrays take there.
 
-A device is named by its number, by a string or by a `device`; where none is given, the current one is meant. All functions but `is_available`
-and `device_count` raise RuntimeError where no GPU can be used, saying what is missing.
+A device is named by its number, by a string or by a `device`; where none is given, the current one
+is meant. All functions but `is_available` and `device_count` raise RuntimeError where no GPU can be
+used, saying what is missing.
 """
 
 from __future__ import annotations
@@ -57,14 +58,16 @@ def get_device_capability(device: Any = None) -> tuple[int, int]:
 
 
 def synchronize(device: Any = None) -> None:
-    """Wait until the GPU has done all that it was told: calls return before their results are computed. Raises what failed there."""
+    """Wait until the GPU has done all that it was told: calls return before their results are
+    computed. Raises what failed there."""
     found = resolve("cuda" if device is None else Device(device))
     driver().synchronize(_number(found))
     raise_failures(found)
 
 
 def mem_get_info(device: Any = None) -> tuple[int, int]:
-    """Free and total bytes of the GPU's memory, as the driver sees them; (0, 0) for the simulator."""
+    """Free and total bytes of the GPU's memory, as the driver sees them; (0, 0) for the
+    simulator."""
     found: tuple[int, int] = driver().memory_info(_number(device))
     return found
 

@@ -28,7 +28,8 @@ SHORT: dict[str, str] = {
     "complex128": "c128",
 }
 SUPPORTED: frozenset[DType] = frozenset(np.dtype(name) for name in SHORT)
-"""The same dtypes (in native byte order): asking for a dtype's name takes 1 us, looking it up here 0.05."""
+"""The same dtypes (in native byte order): asking for a dtype's name takes 1 us, looking it up here
+0.05."""
 LONG: dict[str, str] = {short: name for name, short in SHORT.items()}
 
 # The public dtypes, `tracegrad.float64` and others, are NumPy's own objects, of which there is one
@@ -55,13 +56,16 @@ _KIND: dict[type, np.dtype[Any]] = {bool: BOOL, int: INT64, float: FLOAT64, comp
 
 @lru_cache(maxsize=4096)
 def promote(*kinds: DType | type) -> DType:
-    """The dtype of an operation on these operands; a Python type stands for a weak Python scalar."""
+    """The dtype of an operation on these operands; a Python type stands for a weak Python
+    scalar."""
     strong = [k for k in kinds if isinstance(k, np.dtype)]
     if not strong:
         weak: Any = np.result_type(*[_KIND[k] for k in kinds if isinstance(k, type)])
         python: DType = np.dtype(weak)
         return python
-    examples = [{bool: False, int: 0, float: 0.0, complex: 0j}[k] for k in kinds if isinstance(k, type)]
+    examples = [
+        {bool: False, int: 0, float: 0.0, complex: 0j}[k] for k in kinds if isinstance(k, type)
+    ]
     return check(np.result_type(*strong, *examples))
 
 
@@ -76,7 +80,8 @@ def kind_of(value: Any) -> Any:
 
 @lru_cache(maxsize=256)
 def inexact(dtype: DType) -> DType:
-    """The dtype in which a float-valued function of `dtype` is computed: itself, or float64 (float32 for 8 and 16 bits)."""
+    """The dtype in which a float-valued function of `dtype` is computed: itself, or float64
+    (float32 for 8 and 16 bits)."""
     if dtype.kind in "fc":
         return dtype
     return FLOAT32 if dtype.itemsize <= 2 and dtype.kind in "iu" else FLOAT64
@@ -89,7 +94,8 @@ def real_of(dtype: DType) -> DType:
 
 
 def is_flag(value: Any) -> bool:
-    """Whether a value is true or false: NumPy computes powers and remainders of two such ones in 8 bits."""
+    """Whether a value is true or false: NumPy computes powers and remainders of two such ones in 8
+    bits."""
     return type(value) is bool or getattr(value, "dtype", None) == BOOL
 
 
@@ -104,27 +110,28 @@ def of_another_library(x: Any) -> str:
     if library in ("numpy", "tracegrad") or not hasattr(type(x), "__dlpack__"):
         return ""
     given = "x.detach()" if hasattr(type(x), "detach") else "x"
-    return (
-        f"a {type(x).__name__} of {library}: tracegrad.from_dlpack({given}) makes a Tensor on its memory, tracegrad.tensor({given}) a copy"
-    )
+    return f"a {type(x).__name__} of {library}: tracegrad.from_dlpack({given}) makes a Tensor on its memory, tracegrad.tensor({given}) a copy"
 
 
 @lru_cache(maxsize=64)
 def check(dtype: DType) -> DType:
-    """`dtype` in native byte order, or a DTypeError that lists the supported ones. It is NumPy's own object for that dtype, so that those
-    who look whether two are the same need not compare them."""
+    """`dtype` in native byte order, or a DTypeError that lists the supported ones. It is NumPy's
+    own object for that dtype, so that those who look whether two are the same need not compare
+    them."""
     if not isinstance(dtype, np.dtype):
         raise DTypeError(
             f"{dtype} is a dtype of another library, as its arrays have; tracegrad.from_dlpack(x) or tracegrad.tensor(x) makes a Tensor of one"
         )
     if dtype.name not in SHORT:
-        raise DTypeError(f"dtype {dtype} is not supported; the supported dtypes are {', '.join(SHORT)}. Convert with .astype first.")
+        raise DTypeError(
+            f"dtype {dtype} is not supported; the supported dtypes are {', '.join(SHORT)}. Convert with .astype first."
+        )
     return np.dtype(dtype.name)
 
 
 def native(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The array with NumPy's own object for its dtype, in native byte order; on the same memory where
-    that is possible. A DTypeError for what is not supported."""
+    """The array with NumPy's own object for its dtype, in native byte order; on the same memory
+    where that is possible. A DTypeError for what is not supported."""
     dtype = check(array.dtype)
     if array.dtype is dtype:
         return array

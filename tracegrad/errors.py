@@ -1,4 +1,5 @@
-"""Exceptions of the library. Each message says what was wrong, where in the user's code, and what to do."""
+"""Exceptions of the library. Each message says what was wrong, where in the user's code, and what
+to do."""
 
 from __future__ import annotations
 
@@ -8,11 +9,13 @@ class TracegradError(Exception):
 
 
 class ConcretizationError(TracegradError, TypeError):
-    """A traced value was asked for its Python value (`if x > 0`, `float(x)`, `range(x)`), which no graph can record."""
+    """A traced value was asked for its Python value (`if x > 0`, `float(x)`, `range(x)`), which no
+    graph can record."""
 
 
 class EscapedValueError(TracegradError, RuntimeError):
-    """A traced value was used outside of the function (a loop's body, a branch, what is given to jit or vmap) that made it."""
+    """A traced value was used outside of the function (a loop's body, a branch, what is given to
+    jit or vmap) that made it."""
 
 
 class ShapeError(TracegradError, ValueError, RuntimeError):
@@ -24,11 +27,13 @@ class DTypeError(TracegradError, TypeError, RuntimeError):
 
 
 class UnsupportedFunctionError(TracegradError, TypeError):
-    """A NumPy function was called on a traced or differentiated value for which no counterpart exists."""
+    """A NumPy function was called on a traced or differentiated value for which no counterpart
+    exists."""
 
 
 class VerificationError(TracegradError, AssertionError):
-    """A graph does not keep the rules of the IR; a defect of the library, not of the user's code."""
+    """A graph does not keep the rules of the IR; a defect of the library, not of the user's
+    code."""
 
 
 class ParseError(TracegradError, ValueError):

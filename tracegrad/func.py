@@ -1,4 +1,5 @@
-"""Transforms of functions under torch.func's names and signatures; each is tracegrad's own transform of the same kind.
+"""Transforms of functions under torch.func's names and signatures; each is tracegrad's own
+transform of the same kind.
 
 They take and return trees of Tensors or arrays, and nest with each other and with `jit`.
 """
@@ -26,8 +27,11 @@ from .tree import flatten, map_leaves, unflatten
 Function = Callable[..., Any]
 
 
-def grad_and_value(func: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Function:
-    """A function that returns `(gradient, value)`, or with `has_aux` `(gradient, (value, aux))`; see `tracegrad.value_and_grad`.
+def grad_and_value(
+    func: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False
+) -> Function:
+    """A function that returns `(gradient, value)`, or with `has_aux` `(gradient, (value, aux))`;
+    see `tracegrad.value_and_grad`.
 
     >>> import tracegrad as tg
     >>> tg.func.grad_and_value(lambda x: (x * x).sum())(tg.tensor([1.0, 2.0]))
@@ -42,9 +46,12 @@ def grad_and_value(func: Function, argnums: int | Sequence[int] = 0, has_aux: bo
     return gradient_and_value
 
 
-def jvp(func: Function, primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
-    """`(result, tangent)` of `func` at the tuple `primals` in the direction of the tuple `tangents`; with `has_aux` also what the function
-    returned besides. With `strict` a result that does not depend on the primals is a RuntimeError, and not zero.
+def jvp(
+    func: Function, primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False
+) -> Any:
+    """`(result, tangent)` of `func` at the tuple `primals` in the direction of the tuple
+    `tangents`; with `has_aux` also what the function returned besides. With `strict` a result that
+    does not depend on the primals is a RuntimeError, and not zero.
 
     >>> import tracegrad as tg
     >>> tg.func.jvp(lambda x: x * x, (tg.tensor(3.0),), (tg.tensor(1.0),))
@@ -55,14 +62,23 @@ def jvp(func: Function, primals: Any, tangents: Any, *, strict: bool = False, ha
         result = func(*duals)
         for k, o in enumerate(flatten(result[0] if has_aux else result)[0]):
             if not (isinstance(o, Boxed) and STATE.levels[-1] in (o._tangents or {})):
-                raise RuntimeError(f"jvp(f, primals, tangents, strict=True): output {k} of f does not depend on the primals.")
+                raise RuntimeError(
+                    f"jvp(f, primals, tangents, strict=True): output {k} of f does not depend on the primals."
+                )
         return result
 
     return _jvp(dependent if strict else func, primals, tangents, has_aux)
 
 
-def jacrev(func: Function, argnums: int | Sequence[int] = 0, *, has_aux: bool = False, chunk_size: int | None = None) -> Function:
-    """The Jacobian in reverse mode, `chunk_size` rows at once; with `has_aux` `(jacobian, aux)`, for which the function runs once more.
+def jacrev(
+    func: Function,
+    argnums: int | Sequence[int] = 0,
+    *,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+) -> Function:
+    """The Jacobian in reverse mode, `chunk_size` rows at once; with `has_aux` `(jacobian, aux)`,
+    for which the function runs once more.
 
     >>> import tracegrad as tg
     >>> tg.func.jacrev(lambda x: x * x)(tg.tensor([1.0, 2.0]))
@@ -72,7 +88,13 @@ def jacrev(func: Function, argnums: int | Sequence[int] = 0, *, has_aux: bool = 
     return _jacobian(func, argnums, "reverse", has_aux, chunk_size)
 
 
-def jacfwd(func: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False, *, randomness: str = "error") -> Function:
+def jacfwd(
+    func: Function,
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    *,
+    randomness: str = "error",
+) -> Function:
     """The Jacobian in forward mode; see `jacrev`, and `vmap` for `randomness`.
 
     >>> import tracegrad as tg
@@ -85,13 +107,23 @@ def jacfwd(func: Function, argnums: int | Sequence[int] = 0, has_aux: bool = Fal
         raise ValueError(
             "jacfwd: all columns are taken of one run of the function, so that it draws the same numbers for them; use 'same'."
         )
-    return _jacobian(_guarded(func, "jacfwd") if randomness == "error" else func, argnums, "forward", has_aux, None)
+    return _jacobian(
+        _guarded(func, "jacfwd") if randomness == "error" else func,
+        argnums,
+        "forward",
+        has_aux,
+        None,
+    )
 
 
-def _jacobian(func: Function, argnums: int | Sequence[int], mode: str, has_aux: bool, chunk_size: int | None) -> Function:
+def _jacobian(
+    func: Function, argnums: int | Sequence[int], mode: str, has_aux: bool, chunk_size: int | None
+) -> Function:
     if not has_aux:
         return jacobian(func, argnums, mode, chunk_size)
-    of_result = jacobian(lambda *args, **kwargs: func(*args, **kwargs)[0], argnums, mode, chunk_size)
+    of_result = jacobian(
+        lambda *args, **kwargs: func(*args, **kwargs)[0], argnums, mode, chunk_size
+    )
     return lambda *args, **kwargs: (of_result(*args, **kwargs), func(*args, **kwargs)[1])
 
 
@@ -106,11 +138,18 @@ def hessian(func: Function, argnums: int | Sequence[int] = 0) -> Function:
     return jacobian(jacobian(func, argnums, "reverse"), argnums, "forward")
 
 
-def vmap(func: Function, in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *, chunk_size: int | None = None) -> Function:
+def vmap(
+    func: Function,
+    in_dims: Any = 0,
+    out_dims: Any = 0,
+    randomness: str = "error",
+    *,
+    chunk_size: int | None = None,
+) -> Function:
     """`func` over a further axis of its arguments, at `in_dims`; the results have it at `out_dims`.
 
-    randomness  whether the function may draw random numbers: "error", or "same" ones for all items, or "different" (then the function runs
-                once per item)
+    randomness  whether the function may draw random numbers: "error", or "same" ones for all items,
+                or "different" (then the function runs once per item)
     chunk_size  how many items are computed at once (None: all)
 
     >>> import tracegrad as tg
@@ -129,12 +168,21 @@ def vmap(func: Function, in_dims: Any = 0, out_dims: Any = 0, randomness: str = 
     def mapped(*args: Any, **kwargs: Any) -> Any:
         leaves, spec = flatten((args, kwargs))
         axes = argument_axes(in_dims, args, kwargs)
-        sizes = {np.shape(x)[a] if not hasattr(x, "shape") else x.shape[a] for x, a in zip(leaves, axes, strict=True) if a is not None}
+        sizes = {
+            np.shape(x)[a] if not hasattr(x, "shape") else x.shape[a]
+            for x, a in zip(leaves, axes, strict=True)
+            if a is not None
+        }
         if len(sizes) != 1:
-            raise ValueError(f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sorted(sizes)}")
+            raise ValueError(
+                f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sorted(sizes)}"
+            )
         parts = []
         for start in range(0, sizes.pop(), step):
-            chosen = [x if a is None else _part(x, a, start, step, randomness == "different") for x, a in zip(leaves, axes, strict=True)]
+            chosen = [
+                x if a is None else _part(x, a, start, step, randomness == "different")
+                for x, a in zip(leaves, axes, strict=True)
+            ]
             some, named = unflatten(spec, chosen)
             parts.append(inner(*some, **named))
         if not parts:
@@ -143,7 +191,11 @@ def vmap(func: Function, in_dims: Any = 0, out_dims: Any = 0, randomness: str = 
 
         def joined(*pieces: Any) -> Any:
             axis = next(wanted) or 0
-            return moveaxis(stack(pieces), 0, axis) if randomness == "different" else concatenate(pieces, axis)
+            return (
+                moveaxis(stack(pieces), 0, axis)
+                if randomness == "different"
+                else concatenate(pieces, axis)
+            )
 
         return map_leaves(joined, *parts)
 
@@ -157,7 +209,9 @@ def _part(x: Any, axis: int, start: int, step: int, single: bool) -> Any:
 
 def _check_randomness(randomness: str) -> None:
     if randomness not in ("error", "different", "same"):
-        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
+        raise RuntimeError(
+            f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}"
+        )
 
 
 def _guarded(func: Function, who: str) -> Function:
@@ -185,8 +239,9 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """A call of a module with other values for parameters and buffers, by the names of `named_parameters()`: one dict, or several. The
-    module stays as it is. With `strict` a name that is missing is a RuntimeError; one that is unknown always is.
+    """A call of a module with other values for parameters and buffers, by the names of
+    `named_parameters()`: one dict, or several. The module stays as it is. With `strict` a name that
+    is missing is a RuntimeError; one that is unknown always is.
 
     >>> import tracegrad as tg
     >>> line = tg.nn.Linear(1, 1, bias=False)
@@ -194,7 +249,11 @@ def functional_call(
     tensor([6.])
     """
     given: dict[str, Any] = {}
-    several = [parameter_and_buffer_dicts] if isinstance(parameter_and_buffer_dicts, Mapping) else parameter_and_buffer_dicts
+    several = (
+        [parameter_and_buffer_dicts]
+        if isinstance(parameter_and_buffer_dicts, Mapping)
+        else parameter_and_buffer_dicts
+    )
     for d in several:
         if given.keys() & d.keys():
             raise ValueError(
@@ -204,11 +263,17 @@ def functional_call(
     places: dict[str, tuple[dict[str, Any], str]] = {}
     for path, owner in module.named_modules(remove_duplicate=False):
         for kind in (owner._parameters, owner._buffers):
-            places |= {f"{path}.{name}" if path else name: (kind, name) for name, value in kind.items() if value is not None}
+            places |= {
+                f"{path}.{name}" if path else name: (kind, name)
+                for name, value in kind.items()
+                if value is not None
+            }
     unknown = [name for name in given if name not in places]
     missing = [name for name in places if name not in given] if strict else []
     if unknown or missing:
-        raise RuntimeError(f"functional_call of {type(module).__name__}: unexpected key(s): {unknown}; missing key(s): {missing}")
+        raise RuntimeError(
+            f"functional_call of {type(module).__name__}: unexpected key(s): {unknown}; missing key(s): {missing}"
+        )
     before = {name: kind[own] for name, (kind, own) in places.items()}
     # What stands in several places is one value, and gets one.
     same = {id(before[name]): value for name, value in given.items()} if tie_weights else {}
@@ -223,7 +288,8 @@ def functional_call(
 
 
 def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(parameters, buffers) of modules of one kind by name, stacked along a new first axis, for `vmap` over `functional_call`."""
+    """(parameters, buffers) of modules of one kind by name, stacked along a new first axis, for
+    `vmap` over `functional_call`."""
     if not models:
         raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
 
@@ -231,7 +297,9 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[s
         found = [dict(getattr(m, kind)()) for m in models]
         return {name: stack([f[name].detach() for f in found]) for name in found[0]}
 
-    parameters = {name: value.requires_grad_() for name, value in stacked("named_parameters").items()}
+    parameters = {
+        name: value.requires_grad_() for name, value in stacked("named_parameters").items()
+    }
     return parameters, stacked("named_buffers")
 
 

@@ -1,4 +1,5 @@
-"""Kinds of objects in which Tensors are kept, as the compiler knows them; `nn` and `optim` define what they do.
+"""Kinds of objects in which Tensors are kept, as the compiler knows them; `nn` and `optim` define
+what they do.
 
 A compiled function takes such an object as it is, and reads and writes its arrays by reference.
 """

@@ -1,4 +1,5 @@
-"""Linear algebra with NumPy's names: `tracegrad.linalg`; torch's words are in `tracegrad.torch.linalg`."""
+"""Linear algebra with NumPy's names: `tracegrad.linalg`; torch's words are in
+`tracegrad.torch.linalg`."""
 
 from __future__ import annotations
 

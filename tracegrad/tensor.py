@@ -1,7 +1,8 @@
 """The two faces of a boxed value: `Array` behaves like an ndarray, `Tensor` like torch's tensor.
 
-Both hold data (an ndarray, or a variable of an open trace), their place on the tape, and tangents of forward mode. Methods that
-differ between the faces stand in `faces/`; here is what they share: construction, the tape's view of them, views and writes.
+Both hold data (an ndarray, or a variable of an open trace), their place on the tape, and tangents
+of forward mode. Methods that differ between the faces stand in `faces/`; here is what they share:
+construction, the tape's view of them, views and writes.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ _fill_box = filler(BOX)
 
 
 _LEAVES = locks.lock()
-"""Held while a leaf gets its number or its node: threads that use the leaf for the first time must find the same one."""
+"""Held while a leaf gets its number or its node: threads that use the leaf for the first time must
+find the same one."""
 
 
 class Boxed(Operators, Writes, NumpyDispatch):
@@ -53,7 +55,8 @@ class Boxed(Operators, Writes, NumpyDispatch):
 
     __slots__ = ("__weakref__", "_data", *BOX)
     boxes_everything: ClassVar[bool] = False
-    """Whether every result is boxed (Tensor), or only what may carry a derivative now or after a write into it (Array)."""
+    """Whether every result is boxed (Tensor), or only what may carry a derivative now or after a
+    write into it (Array)."""
 
     _requires_grad: bool
     _grad_fn: Producer | None
@@ -87,12 +90,14 @@ class Boxed(Operators, Writes, NumpyDispatch):
         self._data = data
         self._requires_grad = requires_grad
 
-    # --- construction by the interpreter -----------------------------------------------------------------------------------------
+    # --- construction by the interpreter ----------------------------------------------------------
 
     @classmethod
     def _make(cls, data: Any) -> Any:
         """What NumPy computed, with this face where the face wants it."""
-        return cls(np.asarray(data)) if cls.boxes_everything or is_differentiable(data.dtype) else data
+        return (
+            cls(np.asarray(data)) if cls.boxes_everything or is_differentiable(data.dtype) else data
+        )
 
     @classmethod
     def _dual(cls, primal: Any, tangent: Any, level: int) -> Any:
@@ -109,7 +114,11 @@ class Boxed(Operators, Writes, NumpyDispatch):
     def _as(self, face: type[Boxed]) -> Any:
         """The same data at the same place on the tape, in a box of this face."""
         value = face(self._data)
-        value._requires_grad, value._tangents, value._versions = self._requires_grad, self._tangents, self._version_counter
+        value._requires_grad, value._tangents, value._versions = (
+            self._requires_grad,
+            self._tangents,
+            self._version_counter,
+        )
         value._borrowed = self._borrowed
         if self._requires_grad:
             value._grad_fn, value._output_nr = self._edge()
@@ -128,12 +137,14 @@ class Boxed(Operators, Writes, NumpyDispatch):
     def _on_tape(self) -> bool:
         """Whether something asks for the gradient of this value or of a tangent of it."""
         return self.requires_grad or (
-            self._tangents is not None and any(isinstance(t, Boxed) and t._on_tape() for t in self._tangents.values())
+            self._tangents is not None
+            and any(isinstance(t, Boxed) and t._on_tape() for t in self._tangents.values())
         )
 
     def _captured(self, trace: Trace) -> Self:
-        """The value as an input of a trace that was not given it. It stands on the tape where it did; where
-        only a tangent of it is on the tape, which the trace does not see, it stands there for that."""
+        """The value as an input of a trace that was not given it. It stands on the tape where it
+        did; where only a tangent of it is on the tape, which the trace does not see, it stands
+        there for that."""
         value: Self = self.face(trace.lift(self))
         if self._requires_grad:
             value._requires_grad = True
@@ -146,7 +157,10 @@ class Boxed(Operators, Writes, NumpyDispatch):
         """The same value without history, and so are its tangents; itself where there is none."""
         tangents = self._tangents
         if tangents is not None:
-            bare = {level: t._untracked() if isinstance(t, Boxed) else t for level, t in tangents.items()}
+            bare = {
+                level: t._untracked() if isinstance(t, Boxed) else t
+                for level, t in tangents.items()
+            }
             tangents = tangents if all(bare[level] is t for level, t in tangents.items()) else bare
         if not self._requires_grad and tangents is self._tangents:
             return self
@@ -170,10 +184,12 @@ class Boxed(Operators, Writes, NumpyDispatch):
         return self._order
 
     def _edge(self) -> tuple[Producer, int]:
-        """The same, by the leaf's node: for those who look at the graph, and for what stands where the leaf stands."""
+        """The same, by the leaf's node: for those who look at the graph, and for what stands where
+        the leaf stands."""
         if self._grad_fn is not None:
             return self._grad_fn, self._output_nr
-        # The node holds the leaf and not the other way round, or every leaf would be garbage in a cycle.
+        # The node holds the leaf and not the other way round, or every leaf would be garbage in a
+        # cycle.
         known = self._accumulate
         node = None if known is None else known()
         if node is None:
@@ -194,18 +210,27 @@ class Boxed(Operators, Writes, NumpyDispatch):
 
     _bind = interpret
 
-    # --- the place on the tape, for users: of a view, after what was written into its base -----------------------------------------
+    # --- the place on the tape, for users: of a view, after what was written into its base --------
 
     def _current(self) -> Self:
         if self._base is not None:
             self._refresh()
         return self
 
-    requires_grad = property(lambda self: self._current()._requires_grad, doc="Whether operations on this value are recorded.")
-    grad_fn = property(lambda self: self._current()._grad_fn, doc="The node of the tape that made this value; None for a leaf.")
-    output_nr = property(lambda self: self._current()._output_nr, doc="Which of the results of `grad_fn` this value is.")
+    requires_grad = property(
+        lambda self: self._current()._requires_grad,
+        doc="Whether operations on this value are recorded.",
+    )
+    grad_fn = property(
+        lambda self: self._current()._grad_fn,
+        doc="The node of the tape that made this value; None for a leaf.",
+    )
+    output_nr = property(
+        lambda self: self._current()._output_nr,
+        doc="Which of the results of `grad_fn` this value is.",
+    )
 
-    # --- types -------------------------------------------------------------------------------------------------------------------
+    # --- types ------------------------------------------------------------------------------------
 
     @property
     def array_type(self) -> ArrayType:
@@ -213,7 +238,8 @@ class Boxed(Operators, Writes, NumpyDispatch):
         data = self._data
         return data.type if isinstance(data, Var) else type_of(data)
 
-    # Compositions ask for these all the time; read in C they take half the time of a Python function.
+    # Compositions ask for these all the time; read in C they take half the time of a Python
+    # function.
     dtype = property(attrgetter("_data.dtype"), doc="The element type.")
     shape = property(attrgetter("_data.shape"), doc="The sizes of the axes.")
 
@@ -230,10 +256,13 @@ class Boxed(Operators, Writes, NumpyDispatch):
 
     @property
     def _mask(self) -> Any:
-        # NumPy's masked arrays take `_data` of whatever they meet for its elements, and then ask for a mask.
-        raise TypeError(f"{user_line()}: a masked array meets a traced or differentiated one, which has no mask. {ADVICE['MaskedArray']}.")
+        # NumPy's masked arrays take `_data` of whatever they meet for its elements, and then ask
+        # for a mask.
+        raise TypeError(
+            f"{user_line()}: a masked array meets a traced or differentiated one, which has no mask. {ADVICE['MaskedArray']}."
+        )
 
-    # --- what a traced value cannot do -------------------------------------------------------------------------------------------
+    # --- what a traced value cannot do ------------------------------------------------------------
 
     def _concrete(self, asked: str, instead: str) -> np.ndarray[Any, Any]:
         self._refresh()
@@ -259,7 +288,8 @@ class Boxed(Operators, Writes, NumpyDispatch):
 
 
 class Array(ArrayNumbers, ArrayMethods, Boxed):
-    """A boxed value with NumPy's methods: what an ndarray argument becomes while it is traced or differentiated."""
+    """A boxed value with NumPy's methods: what an ndarray argument becomes while it is traced or
+    differentiated."""
 
     __slots__ = ()
     type = Boxed.array_type
@@ -320,7 +350,9 @@ saved.BOX.append(_box)
 FACE.append(Tensor)
 
 
-def _boxed_without_operands(self: Trace, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
+def _boxed_without_operands(
+    self: Trace, op: Op, inputs: Sequence[Any], params: dict[str, Any]
+) -> Any:
     outs = self.emit(op, inputs, params)
     made = [Array(o) for o in outs]
     return made[0] if op.outputs == 1 else tuple(made)
@@ -343,7 +375,8 @@ def unbox(x: Any) -> Any:
 
 
 def inside(x: Any, face: type[Boxed] | None = None) -> Boxed:
-    """`x` boxed for the innermost trace: what comes from outside of it becomes a captured input, which stands on the tape where `x` does."""
+    """`x` boxed for the innermost trace: what comes from outside of it becomes a captured input,
+    which stands on the tape where `x` does."""
     if isinstance(x, Boxed):
         if x._base is not None:
             x._refresh()
@@ -356,12 +389,16 @@ def inside(x: Any, face: type[Boxed] | None = None) -> Boxed:
         return (face or Array)(data)
     trace = STATE.traces[-1]
     # A number is part of the graph, an array a captured input.
-    return (face or Array)(trace.lift(data) if isinstance(x, np.ndarray) else trace.emit(identity_op, [data[()]], {})[0])
+    return (face or Array)(
+        trace.lift(data)
+        if isinstance(x, np.ndarray)
+        else trace.emit(identity_op, [data[()]], {})[0]
+    )
 
 
 def fresh_leaf(x: Any, face: type[Boxed] = Array) -> Boxed:
-    """A new place on the tape with x's value. Where x has a history the new place leads to it, and is not the same:
-    a derivative with respect to it must not pick up what else depends on x."""
+    """A new place on the tape with x's value. Where x has a history the new place leads to it, and
+    is not the same: a derivative with respect to it must not pick up what else depends on x."""
     x = inside(x, face)
     if x._requires_grad and MODE.enabled:
         value: Boxed = x.face(x._data)
@@ -376,7 +413,8 @@ def fresh_leaf(x: Any, face: type[Boxed] = Array) -> Boxed:
 
 
 def _traced_size(size: integers.Integer) -> Any:
-    """A symbolic size as a number of the innermost trace, for arithmetic that leaves the integers (`1 / n`, `0.5 * n`)."""
+    """A symbolic size as a number of the innermost trace, for arithmetic that leaves the integers
+    (`1 / n`, `0.5 * n`)."""
     return bind(identity_op, [size])
 
 

@@ -1,6 +1,7 @@
 """Making Tensors: from data, filled with one value, with ranges, with random numbers.
 
-Sizes come one by one or as a tuple; floats are made in the default dtype (`set_default_dtype`), data from arrays keeps the array's.
+Sizes come one by one or as a tuple; floats are made in the default dtype (`set_default_dtype`),
+data from arrays keeps the array's.
 """
 
 from __future__ import annotations
@@ -25,13 +26,22 @@ from .tensor import Boxed, Tensor
 
 def _dtype(dtype: Any, like: Any = None) -> np.dtype[Any]:
     try:
-        return check(np.dtype(dtype)) if dtype is not None else like.dtype if like is not None else default_dtype()
+        return (
+            check(np.dtype(dtype))
+            if dtype is not None
+            else like.dtype
+            if like is not None
+            else default_dtype()
+        )
     except REFUSED as error:
         raise explained_here(error) from error.__cause__
 
 
-def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """A tensor with a copy of `data`: a number, an array, or nested lists of them. Python floats get the default dtype.
+def tensor(
+    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """A tensor with a copy of `data`: a number, an array, or nested lists of them. Python floats
+    get the default dtype.
 
     >>> import tracegrad as tg
     >>> tg.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -43,7 +53,11 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
             data = Tensor(exchange.from_interface(data))
         if isinstance(data, Boxed):
             value = data.detach() if isinstance(data, Tensor) else data
-            value = ops.positive(value) if dtype is None or np.dtype(dtype) == data.dtype else ops.convert(value, dtype)
+            value = (
+                ops.positive(value)
+                if dtype is None or np.dtype(dtype) == data.dtype
+                else ops.convert(value, dtype)
+            )
         elif holds_boxed(data):
             value = array_of(data)
             value = value if dtype is None else ops.convert(value, dtype)
@@ -66,7 +80,11 @@ def _from_data(data: Any, dtype: Any) -> Any:
             "or nested lists of them"
         )
     if not hasattr(data, "dtype") and array.dtype.kind in "fc" and _of_python_numbers(data):
-        array = array.astype(default_dtype() if array.dtype.kind == "f" else np.result_type(default_dtype(), np.complex64))
+        array = array.astype(
+            default_dtype()
+            if array.dtype.kind == "f"
+            else np.result_type(default_dtype(), np.complex64)
+        )
     return native(array)
 
 
@@ -79,7 +97,8 @@ def _of_python_numbers(data: Any) -> bool:
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """`data` as a tensor, sharing memory with an ndarray, or an array of a GPU (CuPy, Numba), where dtype and device allow.
+    """`data` as a tensor, sharing memory with an ndarray, or an array of a GPU (CuPy, Numba), where
+    dtype and device allow.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -107,7 +126,8 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 
 
 def from_dlpack(other: Any) -> Tensor:
-    """A tensor on the memory of an array of another library (torch, CuPy, JAX, NumPy), on its device.
+    """A tensor on the memory of an array of another library (torch, CuPy, JAX, NumPy), on its
+    device.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -158,7 +178,14 @@ def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool
     return made
 
 
-def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def full(
+    size: Any,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """One value everywhere.
 
     >>> import tracegrad as tg
@@ -169,13 +196,22 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, r
         kind = dtype
         if kind is None and isinstance(fill_value, float):
             kind = default_dtype()
-        made: Tensor = own(Tensor, ops.full(sizes_of((size,)), fill_value, kind), requires_grad, device)
+        made: Tensor = own(
+            Tensor, ops.full(sizes_of((size,)), fill_value, kind), requires_grad, device
+        )
         return made
     except REFUSED as error:
         raise explained_here(error) from error.__cause__
 
 
-def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def eye(
+    n: int,
+    m: int | None = None,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """Ones on the diagonal.
 
     >>> import tracegrad as tg
@@ -187,8 +223,17 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, 
     return made
 
 
-def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """The numbers start, start + step, ... below `end` (from 0 to `start` where `end` is not given).
+def arange(
+    start: Any,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The numbers start, start + step, ... below `end` (from 0 to `start` where `end` is not
+    given).
 
     >>> import tracegrad as tg
     >>> tg.arange(3)
@@ -203,18 +248,34 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, dev
         raise explained_here(error) from error.__cause__
 
 
-def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def linspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """`steps` numbers from `start` to `end`, both included.
 
     >>> import tracegrad as tg
     >>> tg.linspace(0, 1, 3)
     tensor([0.0000, 0.5000, 1.0000])
     """
-    made: Tensor = own(Tensor, ops.linspace(start, end, steps, dtype=_dtype(dtype)), requires_grad, device)
+    made: Tensor = own(
+        Tensor, ops.linspace(start, end, steps, dtype=_dtype(dtype)), requires_grad, device
+    )
     return made
 
 
-def rand(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, generator: ops.Generator | None = None) -> Tensor:
+def rand(
+    *size: Any,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    generator: ops.Generator | None = None,
+) -> Tensor:
     """Random numbers, uniform on [0, 1); `manual_seed` makes them repeatable.
 
     >>> import tracegrad as tg
@@ -222,19 +283,35 @@ def rand(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool 
     (2, 2)
     """
     source = ops.random.DEFAULT if generator is None else generator
-    made: Tensor = own(Tensor, source.random(sizes_of(size), dtype=_dtype(dtype)), requires_grad, device)
+    made: Tensor = own(
+        Tensor, source.random(sizes_of(size), dtype=_dtype(dtype)), requires_grad, device
+    )
     return made
 
 
-def randn(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, generator: ops.Generator | None = None) -> Tensor:
+def randn(
+    *size: Any,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    generator: ops.Generator | None = None,
+) -> Tensor:
     """Random numbers of the standard normal distribution."""
     source = ops.random.DEFAULT if generator is None else generator
-    made: Tensor = own(Tensor, source.standard_normal(sizes_of(size), dtype=_dtype(dtype)), requires_grad, device)
+    made: Tensor = own(
+        Tensor, source.standard_normal(sizes_of(size), dtype=_dtype(dtype)), requires_grad, device
+    )
     return made
 
 
 def randint(
-    low: int, high: int | None = None, size: Any = (), *, dtype: Any = np.int64, device: Any = None, generator: ops.Generator | None = None
+    low: int,
+    high: int | None = None,
+    size: Any = (),
+    *,
+    dtype: Any = np.int64,
+    device: Any = None,
+    generator: ops.Generator | None = None,
 ) -> Tensor:
     """Random integers from [low, high), or [0, low)."""
     source = ops.random.DEFAULT if generator is None else generator
@@ -242,34 +319,77 @@ def randint(
     return made
 
 
-def zeros_like(x: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def zeros_like(
+    x: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """Zeros of x's shape and dtype."""
-    return zeros(_shape(x), dtype=_dtype(dtype, _array(x)), device=_device(device, x), requires_grad=requires_grad)
+    return zeros(
+        _shape(x),
+        dtype=_dtype(dtype, _array(x)),
+        device=_device(device, x),
+        requires_grad=requires_grad,
+    )
 
 
-def ones_like(x: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def ones_like(
+    x: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """Ones of x's shape and dtype."""
-    return ones(_shape(x), dtype=_dtype(dtype, _array(x)), device=_device(device, x), requires_grad=requires_grad)
+    return ones(
+        _shape(x),
+        dtype=_dtype(dtype, _array(x)),
+        device=_device(device, x),
+        requires_grad=requires_grad,
+    )
 
 
-def empty_like(x: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def empty_like(
+    x: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """A tensor of x's shape and dtype, to be filled."""
-    return empty(_shape(x), dtype=_dtype(dtype, _array(x)), device=_device(device, x), requires_grad=requires_grad)
+    return empty(
+        _shape(x),
+        dtype=_dtype(dtype, _array(x)),
+        device=_device(device, x),
+        requires_grad=requires_grad,
+    )
 
 
-def full_like(x: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def full_like(
+    x: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """One value in x's shape and dtype."""
-    return full(_shape(x), fill_value, dtype=_dtype(dtype, _array(x)), device=_device(device, x), requires_grad=requires_grad)
+    return full(
+        _shape(x),
+        fill_value,
+        dtype=_dtype(dtype, _array(x)),
+        device=_device(device, x),
+        requires_grad=requires_grad,
+    )
 
 
-def rand_like(x: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def rand_like(
+    x: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """Uniform random numbers in x's shape and dtype."""
-    return rand(_shape(x), dtype=_dtype(dtype, _array(x)), device=_device(device, x), requires_grad=requires_grad)
+    return rand(
+        _shape(x),
+        dtype=_dtype(dtype, _array(x)),
+        device=_device(device, x),
+        requires_grad=requires_grad,
+    )
 
 
-def randn_like(x: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def randn_like(
+    x: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """Normal random numbers in x's shape and dtype."""
-    return randn(_shape(x), dtype=_dtype(dtype, _array(x)), device=_device(device, x), requires_grad=requires_grad)
+    return randn(
+        _shape(x),
+        dtype=_dtype(dtype, _array(x)),
+        device=_device(device, x),
+        requires_grad=requires_grad,
+    )
 
 
 def _device(device: Any, like: Any) -> Any:

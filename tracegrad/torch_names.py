@@ -1,4 +1,5 @@
-"""Functions and names that torch's users look for at the top level, where they are methods here, or NumPy's under another name."""
+"""Functions and names that torch's users look for at the top level, where they are methods here, or
+NumPy's under another name."""
 
 from __future__ import annotations
 
@@ -67,7 +68,11 @@ def _method(name: str) -> Callable[..., Any]:
 
     has_failure_path(function)
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"`input.{name}(...)` as a function. {getattr(of, '__doc__', None) or ''}".partition("\n")[0].rstrip()
+    function.__doc__ = (
+        f"`input.{name}(...)` as a function. {getattr(of, '__doc__', None) or ''}".partition("\n")[
+            0
+        ].rstrip()
+    )
     return function
 
 
@@ -81,7 +86,17 @@ is_nonzero, le, lerp, lt, masked_select, movedim, narrow, ne, numel = map(
     _method, ("is_nonzero", "le", "lerp", "lt", "masked_select", "movedim", "narrow", "ne", "numel")
 )
 repeat_interleave, rsqrt, select, t, take_along_dim, unflatten, unique, unsqueeze = map(
-    _method, ("repeat_interleave", "rsqrt", "select", "t", "take_along_dim", "unflatten", "unique", "unsqueeze")
+    _method,
+    (
+        "repeat_interleave",
+        "rsqrt",
+        "select",
+        "t",
+        "take_along_dim",
+        "unflatten",
+        "unique",
+        "unsqueeze",
+    ),
 )
 concat = cat
 
@@ -97,7 +112,8 @@ _DIFFERENT = {
 
 
 def _told_dim(name: str) -> Callable[..., Any]:
-    """The operation of this name, which takes torch's `dim` and `keepdim` of Tensors as well: then it is the method, and means what torch means."""
+    """The operation of this name, which takes torch's `dim` and `keepdim` of Tensors as well: then
+    it is the method, and means what torch means."""
     operation: Callable[..., Any] = RESULTS.get(name) or getattr(ops, name)
 
     @functools.wraps(operation)
@@ -120,7 +136,8 @@ def _told_dim(name: str) -> Callable[..., Any]:
 
 
 def _extreme(name: str) -> Callable[..., Any]:
-    """`max` and `min` of two Tensors are torch's elementwise ones, which have another name here: one element is no axis."""
+    """`max` and `min` of two Tensors are torch's elementwise ones, which have another name here:
+    one element is no axis."""
     function = _told_dim(name)
 
     @functools.wraps(function)
@@ -135,10 +152,16 @@ def _extreme(name: str) -> Callable[..., Any]:
     return checked
 
 
-all, any, argmax, argmin, argsort, cumprod, cumsum = map(_told_dim, ("all", "any", "argmax", "argmin", "argsort", "cumprod", "cumsum"))
-log_softmax, logsumexp, mean, median, prod = map(_told_dim, ("log_softmax", "logsumexp", "mean", "median", "prod"))
+all, any, argmax, argmin, argsort, cumprod, cumsum = map(
+    _told_dim, ("all", "any", "argmax", "argmin", "argsort", "cumprod", "cumsum")
+)
+log_softmax, logsumexp, mean, median, prod = map(
+    _told_dim, ("log_softmax", "logsumexp", "mean", "median", "prod")
+)
 max, min = map(_extreme, ("max", "min"))
-softmax, sort, squeeze, std, sum, var = map(_told_dim, ("softmax", "sort", "squeeze", "std", "sum", "var"))
+softmax, sort, squeeze, std, sum, var = map(
+    _told_dim, ("softmax", "sort", "squeeze", "std", "sum", "var")
+)
 
 
 @checked

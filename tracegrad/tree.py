@@ -21,10 +21,11 @@ _boxes: set[type] = set()
 
 
 def flatten(tree: Any) -> tuple[list[Any], Any]:
-    """The leaves, and the structure that `unflatten` needs. Dataclasses become nodes when they are first seen.
+    """The leaves, and the structure that `unflatten` needs. Dataclasses become nodes when they are
+    first seen.
 
-    Views among the leaves are brought up to date with what was written into their bases: whoever takes
-    a tree apart reads the data, the history and the tangents of its leaves.
+    Views among the leaves are brought up to date with what was written into their bases: whoever
+    takes a tree apart reads the data, the history and the tangents of its leaves.
     """
     leaves, spec = optree.tree_flatten(tree, namespace=_NAMESPACE)
     if _seen.issuperset(map(type, leaves)):
@@ -68,4 +69,9 @@ def _register(cls: type) -> None:
             object.__setattr__(made, name, child)
         return made
 
-    optree.register_pytree_node(cls, lambda x: ([getattr(x, n) for n in names], None, names), unflatten_dataclass, namespace=_NAMESPACE)
+    optree.register_pytree_node(
+        cls,
+        lambda x: ([getattr(x, n) for n in names], None, names),
+        unflatten_dataclass,
+        namespace=_NAMESPACE,
+    )

@@ -1,4 +1,5 @@
-"""Types of values in a graph: a dtype and a shape whose entries are ints or integer expressions over symbols."""
+"""Types of values in a graph: a dtype and a shape whose entries are ints or integer expressions
+over symbols."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ class ArrayType:
     dtype: np.dtype[Any]
     shape: Shape = ()
     weak: bool = False
-    """True for a Python scalar that is an argument: it does not raise the dtype of what it meets (NEP 50)."""
+    """True for a Python scalar that is an argument: it does not raise the dtype of what it meets
+    (NEP 50)."""
 
     @property
     def ndim(self) -> int:
@@ -58,7 +60,8 @@ def type_of(value: Any) -> ArrayType:
 
 
 _TYPES: dict[tuple[np.dtype[Any], tuple[int, ...]], ArrayType] = {}
-"""Types that were met: the tape asks for one with every operation, and making one costs three times as much as finding it."""
+"""Types that were met: the tape asks for one with every operation, and making one costs three times
+as much as finding it."""
 
 
 def broadcast_shapes(*shapes: Shape) -> Shape:
@@ -86,7 +89,8 @@ def show(shape: Shape) -> str:
 
 
 def same(a: Int, b: Int) -> bool:
-    """Whether two sizes are equal: known from their form, or decided by the current trace, which records a guard."""
+    """Whether two sizes are equal: known from their form, or decided by the current trace, which
+    records a guard."""
     return bool(a == b)
 
 
@@ -96,9 +100,12 @@ def same_shape(a: Sequence[Any], b: Sequence[Any]) -> bool:
 
 
 class Sizes:
-    """The symbols of one trace: the sizes they stood for while tracing (hints), and the facts that the trace relied on."""
+    """The symbols of one trace: the sizes they stood for while tracing (hints), and the facts that
+    the trace relied on."""
 
-    def __init__(self, hints: dict[str, int] | None = None, guards: dict[tuple[str, Int], bool] | None = None) -> None:
+    def __init__(
+        self, hints: dict[str, int] | None = None, guards: dict[tuple[str, Int], bool] | None = None
+    ) -> None:
         self.hints = dict(hints or {})
         self.guards = dict(guards or {})
 
@@ -111,7 +118,10 @@ class Sizes:
 
     def hold(self, bindings: dict[str, int]) -> bool:
         """Whether all recorded facts are true for these sizes."""
-        return all(integers.RELATIONS[r](integers.evaluate(d, bindings)) is fact for (r, d), fact in self.guards.items())
+        return all(
+            integers.RELATIONS[r](integers.evaluate(d, bindings)) is fact
+            for (r, d), fact in self.guards.items()
+        )
 
     def pin(self, value: Int) -> int:
         """The number that `value` is in this trace, recorded as a fact."""
@@ -121,7 +131,8 @@ class Sizes:
 
 
 COUNT = "steps"
-"""What the names of sizes begin with that are no sizes of inputs but counts, known only while a graph runs; they may be 0."""
+"""What the names of sizes begin with that are no sizes of inputs but counts, known only while a
+graph runs; they may be 0."""
 
 
 class _Opened(threading.local):
@@ -146,8 +157,8 @@ SIZES = _Opened()
 
 
 def _decide(relation: str, difference: Int) -> bool:
-    # Outside a trace two sizes of different form are taken to differ; the verifier and the passes need no more.
-    # So are expressions of anything else than sizes (loop indices).
+    # Outside a trace two sizes of different form are taken to differ; the verifier and the passes
+    # need no more. So are expressions of anything else than sizes (loop indices).
     if not SIZES.open or not integers.symbols(difference) <= SIZES.open[-1].hints.keys():
         return False
     return SIZES.open[-1].decide(relation, difference)
@@ -163,15 +174,22 @@ integers.DECIDE, integers.PIN = _decide, _pin
 
 
 def axis_number(axis: Any) -> int:
-    """The integer that an axis is. A float is no axis, and neither is an array that has axes itself:
-    it was meant as an operand (`max(x, y)`), and one element must not make an axis of it."""
-    if hasattr(axis, "__index__") and not getattr(axis, "shape", ()) and not isinstance(axis, (bool, np.bool_)):
+    """The integer that an axis is. A float is no axis, and neither is an array that has axes
+    itself: it was meant as an operand (`max(x, y)`), and one element must not make an axis of
+    it."""
+    if (
+        hasattr(axis, "__index__")
+        and not getattr(axis, "shape", ())
+        and not isinstance(axis, (bool, np.bool_))
+    ):
         try:
             return operator.index(axis)
         except TypeError:
             pass  # an array of floats without axes
     what = "an array" if hasattr(axis, "shape") and axis.shape else repr(axis)
-    raise explained_here(TypeError(f"an axis is an integer, not {what} of type {type(axis).__name__}"))
+    raise explained_here(
+        TypeError(f"an axis is an integer, not {what} of type {type(axis).__name__}")
+    )
 
 
 def axes_of(axis: Any) -> tuple[int, ...]:

@@ -1,4 +1,5 @@
-"""Python's numbers as NumPy's scalars: they divide, overflow and have methods as those, and raise no dtype as these (NEP 50).
+"""Python's numbers as NumPy's scalars: they divide, overflow and have methods as those, and raise
+no dtype as these (NEP 50).
 
 The eager loops carry them, so that a step sees the same in running and in compiled code.
 """
@@ -11,7 +12,20 @@ from typing import Any
 
 import numpy as np
 
-_OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and", "or", "xor")
+_OPERATORS = (
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "lshift",
+    "rshift",
+    "and",
+    "or",
+    "xor",
+)
 _COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 
 
@@ -37,12 +51,19 @@ class WeakComplex(np.complex128):
 
 
 WEAK = (WeakInt, WeakFloat, WeakComplex)
-_CLASSES: dict[str, type[Any]] = {"b": np.bool_, "i": WeakInt, "u": WeakInt, "f": WeakFloat, "c": WeakComplex}
+_CLASSES: dict[str, type[Any]] = {
+    "b": np.bool_,
+    "i": WeakInt,
+    "u": WeakInt,
+    "f": WeakFloat,
+    "c": WeakComplex,
+}
 _PYTHON: frozenset[type] = frozenset((bool, int, float, complex))
 
 
 def weak(x: Any, kind: str) -> Any:
-    """The number as one of this kind ("i", "f", "c"); a bool, which raises no dtype anyway, as NumPy's."""
+    """The number as one of this kind ("i", "f", "c"); a bool, which raises no dtype anyway, as
+    NumPy's."""
     return _CLASSES[kind](x)
 
 
@@ -74,10 +95,18 @@ def _binary(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
         kind = type(other)
         if kind in _PYTHON:
             return _again(apply(_BASE[type(self)](self), other))
-        return _again(apply(_BASE[type(self)](self), _BASE[kind](other))) if kind in _BASE else apply(self.item(), other)
+        return (
+            _again(apply(_BASE[type(self)](self), _BASE[kind](other)))
+            if kind in _BASE
+            else apply(self.item(), other)
+        )
 
     def backwards(self: Any, other: Any) -> Any:
-        return _again(apply(other, _BASE[type(self)](self))) if type(other) in _PYTHON else apply(other, self.item())
+        return (
+            _again(apply(other, _BASE[type(self)](self)))
+            if type(other) in _PYTHON
+            else apply(other, self.item())
+        )
 
     return forwards, backwards
 
@@ -88,10 +117,14 @@ def _unary(name: str) -> Callable[[Any], Any]:
 
 
 def _by_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-    return getattr(ufunc, method)(*map(as_python, inputs), **{k: as_python(v) for k, v in options.items()})
+    return getattr(ufunc, method)(
+        *map(as_python, inputs), **{k: as_python(v) for k, v in options.items()}
+    )
 
 
-def _by_function(self: Any, function: Any, types: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def _by_function(
+    self: Any, function: Any, types: Any, args: Sequence[Any], kwargs: dict[str, Any]
+) -> Any:
     return function(*map(_within, args), **{k: _within(v) for k, v in kwargs.items()})
 
 

@@ -1,4 +1,5 @@
-"""Library routines on a device through CuPy, where that is installed: products by cuBLAS, factorizations by cuSOLVER, sorting by CUB and Thrust.
+"""Library routines on a device through CuPy, where that is installed: products by cuBLAS,
+factorizations by cuSOLVER, sorting by CUB and Thrust.
 
 Each routine is written against an array module, so that NumPy can stand in for CuPy in tests.
 """
@@ -19,7 +20,8 @@ from . import driver
 
 Layout = np.ndarray[Any, Any]
 LARGE = 1 << 21
-"""Multiplications from which on cuBLAS computes a product. An estimate: its calls cost more time on the host, its tiles less on the device."""
+"""Multiplications from which on cuBLAS computes a product. An estimate: its calls cost more time on
+the host, its tiles less on the device."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,11 @@ def arrays() -> Arrays | None:
 def by_library(index: int, name: str, operands: list[Any]) -> bool:
     """Run a routine by the library; False where it has none, or none is installed."""
     found, routine = arrays(), ROUTINES.get(name)
-    if found is None or routine is None or (name.startswith("matmul") and not _worth(name, operands)):
+    if (
+        found is None
+        or routine is None
+        or (name.startswith("matmul") and not _worth(name, operands))
+    ):
         return False
     given = [found.on(index, x) if isinstance(x, np.ndarray) else x for x in operands]
     try:
@@ -76,11 +82,15 @@ def _turned(x: Any, turned: bool) -> Any:
     return x.swapaxes(-1, -2) if turned else x
 
 
-def _matmul(_: Arrays, a: Any, b: Any, out: Any, turned_a: bool, turned_b: bool, *parts: int) -> None:
+def _matmul(
+    _: Arrays, a: Any, b: Any, out: Any, turned_a: bool, turned_b: bool, *parts: int
+) -> None:
     out[...] = _turned(a, turned_a) @ _turned(b, turned_b)
 
 
-def _matmul_scaled(_: Arrays, a: Any, b: Any, scale: Any, out: Any, turned_a: bool, turned_b: bool, *parts: int) -> None:
+def _matmul_scaled(
+    _: Arrays, a: Any, b: Any, scale: Any, out: Any, turned_a: bool, turned_b: bool, *parts: int
+) -> None:
     first = _turned(a, turned_a)
     weights = scale.reshape(-1) if a.ndim == 2 else scale.reshape(-1, 1, first.shape[-1])
     out[...] = (first * weights) @ _turned(b, turned_b)
@@ -118,7 +128,9 @@ def _svd(x: Arrays, a: Any, u: Any, s: Any, vh: Any, status: Any, code: int) -> 
     u[...], s[...], vh[...] = x.module.linalg.svd(a, full_matrices=False)
 
 
-def _triangular_solve(x: Arrays, a: Any, b: Any, out: Any, lower: bool, trans: int, unit: bool, status: Any, code: int) -> None:
+def _triangular_solve(
+    x: Arrays, a: Any, b: Any, out: Any, lower: bool, trans: int, unit: bool, status: Any, code: int
+) -> None:
     if not unit and not bool((x.module.diagonal(a, 0, -2, -1) != 0).all()):
         raise np.linalg.LinAlgError("a zero on the diagonal")
     if out.size:

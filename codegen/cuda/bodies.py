@@ -52,7 +52,8 @@ def remainder(x: Any, y: Any) -> Any:
 
 
 def quotient(x: Any, y: Any) -> Any:
-    """The quotient rounded down, as NumPy's: exact where the division itself would be rounded up."""
+    """The quotient rounded down, as NumPy's: exact where the division itself would be rounded
+    up."""
     if y == 0:
         return x / y
     m = math.fmod(x, y)
@@ -71,7 +72,8 @@ def lgamma(x: Any) -> Any:
 
 
 def digamma(x: Any) -> Any:
-    """The derivative of log gamma: reflection, recurrence to x >= 10, then the asymptotic series (Abramowitz and Stegun 6.3.5-18)."""
+    """The derivative of log gamma: reflection, recurrence to x >= 10, then the asymptotic series
+    (Abramowitz and Stegun 6.3.5-18)."""
     total = 0.0
     if x <= 0:
         part = math.fmod(x, 1.0) if x > -math.inf else 0.0

@@ -16,7 +16,8 @@ OPTIONS = {"no_cpython_wrapper": True, "nopython": True, "inline": "never"}
 
 
 def primitive(function: Any, typer: Typer, lower: Lower) -> None:
-    """Give a Python function a form in LLVM terms on devices; `typer` returns a signature, of either Numba, or None."""
+    """Give a Python function a form in LLVM terms on devices; `typer` returns a signature, of
+    either Numba, or None."""
 
     @functools.wraps(typer)
     def for_device(*kinds: Any) -> Any:
@@ -28,9 +29,12 @@ def primitive(function: Any, typer: Typer, lower: Lower) -> None:
 
 
 def implements(function: Any, typer: Typer) -> None:
-    """Give a Python function a form written in Python on devices, and no other: what the processor's compiler was told of it is also
-    offered to the one for devices, which would take what comes first."""
-    template = make_overload_template(function, typer, OPTIONS, False, "never", False, target="cuda")
+    """Give a Python function a form written in Python on devices, and no other: what the
+    processor's compiler was told of it is also offered to the one for devices, which would take
+    what comes first."""
+    template = make_overload_template(
+        function, typer, OPTIONS, False, "never", False, target="cuda"
+    )
     infer(template)
     context = cuda_target.typing_context
     context.refresh()

@@ -1,4 +1,5 @@
-"""Kernels made runnable: on the simulator as they stand, for a device as PTX that Numba compiles, and as machine code."""
+"""Kernels made runnable: on the simulator as they stand, for a device as PTX that Numba compiles,
+and as machine code."""
 
 from __future__ import annotations
 
@@ -46,9 +47,13 @@ def functions(source: str, kernels: Sequence[Kernel]) -> dict[str, Callable[...,
     tree = parse(source)
     exec(compile(_Numbers().visit(tree) if SIMULATED else tree, file, "exec"), space)
     if SIMULATED:
-        # As on a device, nothing is said about overflow or NaN. Each simulated thread begins with NumPy's defaults.
+        # As on a device, nothing is said about overflow or NaN. Each simulated thread begins with
+        # NumPy's defaults.
         for k in kernels:
-            exec(f"def quiet(*words):\n    with np.errstate(all='ignore'):\n        inner_{k.name}(*words)", space)
+            exec(
+                f"def quiet(*words):\n    with np.errstate(all='ignore'):\n        inner_{k.name}(*words)",
+                space,
+            )
             space[f"inner_{k.name}"], space[k.name] = space[k.name], space["quiet"]
     return {k.name: space[k.name] for k in kernels}
 
@@ -57,25 +62,31 @@ _NUMPY_FLOAT = parse("np.float64", mode="eval").body
 
 
 class _Numbers(ast.NodeTransformer):
-    """Literals as NumPy's numbers: a Python float divided by zero raises, where on a device it is infinite."""
+    """Literals as NumPy's numbers: a Python float divided by zero raises, where on a device it is
+    infinite."""
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
         if not isinstance(node.value, float):
             return node
-        return ast.fix_missing_locations(ast.copy_location(ast.Call(_NUMPY_FLOAT, [node], []), node))
+        return ast.fix_missing_locations(
+            ast.copy_location(ast.Call(_NUMPY_FLOAT, [node], []), node)
+        )
 
 
 def ptx(function: Callable[..., None], kernel: Kernel, capability: tuple[int, int]) -> str:
     """The kernel in PTX for a compute capability; needs no device."""
     prepare()
     with compiling_for(capability):
-        text, _ = cuda.compile_ptx(function, (types.uint64,) * kernel.words, cc=capability, launch_bounds=kernel.threads)
+        text, _ = cuda.compile_ptx(
+            function, (types.uint64,) * kernel.words, cc=capability, launch_bounds=kernel.threads
+        )
     return str(text)
 
 
 @contextmanager
 def compiling_for(capability: tuple[int, int]) -> Iterator[None]:
-    """Numba asks the current device what to compile functions called by a kernel for; here the kernel's own target answers."""
+    """Numba asks the current device what to compile functions called by a kernel for; here the
+    kernel's own target answers."""
     from numba.cuda import dispatcher
 
     before = dispatcher.get_current_device
@@ -86,14 +97,20 @@ def compiling_for(capability: tuple[int, int]) -> Iterator[None]:
         dispatcher.get_current_device = before
 
 
-def starters(source: str, kernels: Sequence[Kernel], index: int, folder: Path | None) -> dict[str, Start]:
-    """The kernels of a module by name, ready to be launched on a device; `folder` is where machine code is kept (None: nowhere)."""
+def starters(
+    source: str, kernels: Sequence[Kernel], index: int, folder: Path | None
+) -> dict[str, Start]:
+    """The kernels of a module by name, ready to be launched on a device; `folder` is where machine
+    code is kept (None: nowhere)."""
     if SIMULATED:
         made = functions(source, kernels)
         return {k.name: _on_simulator(made[k.name], k) for k in kernels}
     machine = importlib.import_module(".machine", __package__)
     code = machine.machine_code(source, kernels, driver.capability(index), folder)
-    return {k.name: _on_gpu(machine.starter(code[k.name], index, k.threads, k.waits, PARTS), k) for k in kernels}
+    return {
+        k.name: _on_gpu(machine.starter(code[k.name], index, k.threads, k.waits, PARTS), k)
+        for k in kernels
+    }
 
 
 def _on_gpu(start: Start, kernel: Kernel) -> Start:
@@ -113,7 +130,8 @@ def _on_simulator(function: Callable[..., None], kernel: Kernel) -> Start:
     def start(work: int, words: Sequence[int]) -> None:
         wanted = work if kernel.per_block else -(-work // threads)
         blocks = 1 if kernel.single or kernel.waits else min(wanted, SIMULATED_BLOCKS)
-        # Simulated threads wait for each other by looking again and again: 20 times as fast where they take turns more often.
+        # Simulated threads wait for each other by looking again and again: 20 times as fast where
+        # they take turns more often.
         interval = sys.getswitchinterval()
         sys.setswitchinterval(1e-4)
         try:

@@ -8,7 +8,8 @@ from ..native import cache
 from . import driver
 from .compile import Start, starters
 from .driver import Layout
-from .kernels import MOST_THREADS, Kernel
+from .kernels import Kernel
+from .teams import MOST_THREADS
 
 ELEMENTS = {1: "uint8", 2: "uint16", 4: "uint32", 8: "uint64", 16: "complex128"}
 """What elements of so many bytes are copied as."""
@@ -34,7 +35,9 @@ def _kernel(rank: int, itemsize: int, index: int) -> Start:
 
 def source(rank: int, itemsize: int) -> str:
     """The kernel for arrays of so many axes and bytes an element."""
-    extents, steps_to, steps_what, places = ([f"{word}_{axis}" for axis in range(rank)] for word in ("n", "to", "what", "i"))
+    extents, steps_to, steps_what, places = (
+        [f"{word}_{axis}" for axis in range(rank)] for word in ("n", "to", "what", "i")
+    )
     lines = [
         "import numpy as np",
         "from numba import cuda",
@@ -53,6 +56,9 @@ def source(rank: int, itemsize: int) -> str:
         f"for rest in range(member, {' * '.join(extents)}, index(cuda.gridDim.x) * index(cuda.blockDim.x)):",
     ]
     for axis in reversed(range(rank)):
-        body += [f"    {places[axis]} = rest % {extents[axis]}", f"    rest = rest // {extents[axis]}"]
+        body += [
+            f"    {places[axis]} = rest % {extents[axis]}",
+            f"    rest = rest // {extents[axis]}",
+        ]
     body.append(f"    to[{', '.join(places)}] = what[{', '.join(places)}]")
     return "\n".join([*lines, *[f"    {line}" for line in body]]) + "\n"

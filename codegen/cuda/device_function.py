@@ -21,7 +21,8 @@ THREAD_ROUTINES = frozenset({"library.matmul"})
 
 
 def source_of(program: kernel.Program) -> str:
-    """The source of a function of the program's inputs and, after them, its array results, which it fills; its 0-d results are returned."""
+    """The source of a function of the program's inputs and, after them, its array results, which it
+    fills; its 0-d results are returned."""
     if program.sizes:
         raise TypeError(
             f"{program.name}: a device function needs fixed sizes; it was traced for any size of {', '.join(dict(program.sizes))}"
@@ -29,14 +30,20 @@ def source_of(program: kernel.Program) -> str:
     for phase in program.phases:
         for s in statements(phase.body):
             if isinstance(s, kernel.Allocate):
-                raise NotImplementedError(f"{program.name}: a device function has no memory for loops whose number of steps is not known")
+                raise NotImplementedError(
+                    f"{program.name}: a device function has no memory for loops whose number of steps is not known"
+                )
             if isinstance(s, kernel.Call) and s.routine not in THREAD_ROUTINES:
-                raise NotImplementedError(f"{program.name}: {s.routine.partition('.')[2]} has no form that one thread runs ({s.comment})")
+                raise NotImplementedError(
+                    f"{program.name}: {s.routine.partition('.')[2]} has no form that one thread runs ({s.comment})"
+                )
     inputs = [b for b in program.buffers if b.role == "in"]
     outputs = [b for b in program.buffers if b.role == "out"]
     scalars = {b.name for b in program.buffers if b.role in ("in", "out") and not b.shape}
     body = Body(program, {}, Owners.of_program(program), Team.THREAD, deterministic=True)
-    lines = [f"def {program.name}({', '.join([b.name for b in inputs] + [b.name for b in outputs if b.shape])}):"]
+    lines = [
+        f"def {program.name}({', '.join([b.name for b in inputs] + [b.name for b in outputs if b.shape])}):"
+    ]
     lines += [f"    {b.name} = {literal(0, b.dtype)}" for b in outputs if not b.shape]
     for b in sorted(program.buffers, key=lambda b: bool(b.of)):
         shape = "(" + "".join(f"{s}, " for s in b.shape) + ")"
@@ -55,7 +62,9 @@ def source_of(program: kernel.Program) -> str:
     return header({**body.used, "library": set()}, "\n".join(lines)) + "\n".join(lines) + "\n"
 
 
-def _with_locals(body: tuple[kernel.Statement, ...], scalars: set[str]) -> tuple[kernel.Statement, ...]:
+def _with_locals(
+    body: tuple[kernel.Statement, ...], scalars: set[str]
+) -> tuple[kernel.Statement, ...]:
     """The statements with 0-d inputs and results as local numbers."""
 
     def load(e: kernel.Load) -> kernel.Expression:

@@ -1,9 +1,11 @@
-"""Everything that is asked of numba-cuda about devices and their memory; loaded when a device is first asked for.
+"""Everything that is asked of numba-cuda about devices and their memory; loaded when a device is
+first asked for.
 
-An array in a device's memory is described by a `layout`: an ndarray of its dtype, shape and strides whose data pointer is the address on
-the device. The host must never read or write through it. So views, overlaps and orders of memory are NumPy's business, and nothing is
-computed twice. Under Numba's simulator the memory is the host's: there addresses are told `APART` too high, so that who reads through a
-layout falls where he would with a GPU.
+An array in a device's memory is described by a `layout`: an ndarray of its dtype, shape and strides
+whose data pointer is the address on the device. The host must never read or write through it. So
+views, overlaps and orders of memory are NumPy's business, and nothing is computed twice. Under
+Numba's simulator the memory is the host's: there addresses are told `APART` too high, so that who
+reads through a layout falls where he would with a GPU.
 """
 
 from __future__ import annotations
@@ -21,7 +23,15 @@ Layout = np.ndarray[Any, Any]
 APART = 1 << 52
 """What simulated addresses lie above the memory that they mean; no process has memory there."""
 INSTALL = "pip install 'tracegrad[cuda]'"
-TOOLKIT = ("nvidia-cuda-runtime", "nvidia-cuda-nvrtc", "nvidia-nvvm", "nvidia-nvjitlink", "nvidia-cuda-cccl", "cuda-bindings", "cuda-core")
+TOOLKIT = (
+    "nvidia-cuda-runtime",
+    "nvidia-cuda-nvrtc",
+    "nvidia-nvvm",
+    "nvidia-nvjitlink",
+    "nvidia-cuda-cccl",
+    "cuda-bindings",
+    "cuda-core",
+)
 """The wheels that numba-cuda compiles with."""
 
 
@@ -34,7 +44,9 @@ def simulated() -> bool:
 def target() -> Any:
     """numba.cuda; a RuntimeError says what is missing."""
     if importlib.util.find_spec("numba_cuda") is None:
-        raise RuntimeError(f"the device 'cuda' is not available: numba-cuda is not installed: {INSTALL}")
+        raise RuntimeError(
+            f"the device 'cuda' is not available: numba-cuda is not installed: {INSTALL}"
+        )
     return importlib.import_module("numba.cuda")
 
 
@@ -49,7 +61,9 @@ def missing() -> str:
             return f"no NVIDIA driver was found ({_why(cuda)}). Install the driver of the GPU; numba-cuda itself is there"
         if len(cuda.gpus) == 0:
             return "the NVIDIA driver sees no GPU; look at nvidia-smi and CUDA_VISIBLE_DEVICES"
-    except Exception as error:  # whatever the driver's libraries raise where a part of them is missing
+    except (
+        Exception
+    ) as error:  # whatever the driver's libraries raise where a part of them is missing
         return f"numba-cuda cannot be used ({type(error).__name__}: {error})"
     return ""
 
@@ -57,7 +71,9 @@ def missing() -> str:
 def _why(cuda: Any) -> str:
     """What the driver answered when it was initialized, in one line."""
     error = getattr(cuda, "cuda_error", lambda: None)()
-    return " ".join(str(error).split()).partition(". ")[0].rstrip(".") or "libcuda could not be loaded"
+    return (
+        " ".join(str(error).split()).partition(". ")[0].rstrip(".") or "libcuda could not be loaded"
+    )
 
 
 def device_count() -> int:
@@ -72,7 +88,9 @@ def check_device(index: int) -> None:
         raise RuntimeError(f"the device 'cuda' is not available: {reason}")
     if not 0 <= index < len(target().gpus):
         count = len(target().gpus)
-        raise RuntimeError(f"there is no device cuda:{index}; this machine has {count} GPU{'s' * (count != 1)}, counted from 0")
+        raise RuntimeError(
+            f"there is no device cuda:{index}; this machine has {count} GPU{'s' * (count != 1)}, counted from 0"
+        )
 
 
 def device_name(index: int) -> str:
@@ -121,14 +139,23 @@ def allocate(index: int, nbytes: int) -> tuple[int, Any]:
             if "OUT_OF_MEMORY" in str(error):
                 raise MemoryError(f"cuda:{index} has no {nbytes} bytes left") from error
             raise
-    return (owner._ary.ctypes.data + APART if simulated() else int(owner.__cuda_array_interface__["data"][0])), owner
+    return (
+        owner._ary.ctypes.data + APART
+        if simulated()
+        else int(owner.__cuda_array_interface__["data"][0])
+    ), owner
 
 
 def native(index: int, layout: Layout) -> Any:
-    """The memory of a layout as numba-cuda's array, which kernels take; it keeps the memory alive."""
+    """The memory of a layout as numba-cuda's array, which kernels take; it keeps the memory
+    alive."""
     interface = layout.__array_interface__
     if simulated():
-        near = {**interface, "data": (interface["data"][0] - APART * bool(layout.size), False), "strides": layout.strides}
+        near = {
+            **interface,
+            "data": (interface["data"][0] - APART * bool(layout.size), False),
+            "strides": layout.strides,
+        }
         return _simulated_array()(np.asarray(_Memory(near, layout)))
     description = {
         "shape": layout.shape,
@@ -150,11 +177,14 @@ def upload(index: int, destination: Layout, source: np.ndarray[Any, Any]) -> Non
     """Copy from the host into gapless memory of the same shape and dtype."""
     if destination.size:
         with target().gpus[index]:
-            native(index, destination).copy_to_device(np.ascontiguousarray(source).reshape(destination.shape))
+            native(index, destination).copy_to_device(
+                np.ascontiguousarray(source).reshape(destination.shape)
+            )
 
 
 def download(index: int, source: Layout) -> np.ndarray[Any, Any]:
-    """A copy in the host's memory, in C order; waits for what the device does. One transfer moves all from the first byte to the last."""
+    """A copy in the host's memory, in C order; waits for what the device does. One transfer moves
+    all from the first byte to the last."""
     if not source.size:
         return np.empty(source.shape, source.dtype)
     low, high = np.lib.array_utils.byte_bounds(source)
@@ -165,7 +195,9 @@ def download(index: int, source: Layout) -> np.ndarray[Any, Any]:
         there = {"shape": (high - low,), "typestr": "|u1", "data": (low, False), "version": 3}
         raw = native(index, np.asarray(_Memory(there, source))).copy_to_host()
     offset = source.__array_interface__["data"][0] - low
-    return np.ascontiguousarray(np.ndarray(source.shape, source.dtype, raw, offset, source.strides)).reshape(source.shape)
+    return np.ascontiguousarray(
+        np.ndarray(source.shape, source.dtype, raw, offset, source.strides)
+    ).reshape(source.shape)
 
 
 class _Memory:
@@ -186,11 +218,14 @@ def clear(index: int, destination: Layout) -> None:
     if destination.size:
         with target().gpus[index]:
             raw = native(index, destination.ravel(order="K").view(np.uint8))
-            importlib.import_module("numba.cuda.cudadrv.driver").device_memset(raw, 0, destination.nbytes)
+            importlib.import_module("numba.cuda.cudadrv.driver").device_memset(
+                raw, 0, destination.nbytes
+            )
 
 
 def versions() -> dict[str, str]:
-    """numba-cuda and the wheels that it compiles with: their versions, empty where one is not installed."""
+    """numba-cuda and the wheels that it compiles with: their versions, empty where one is not
+    installed."""
     found = {}
     for name in ("numba-cuda", *TOOLKIT):
         try:

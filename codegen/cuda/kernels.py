@@ -18,7 +18,18 @@ from .steps import Choose, Fetch, Group, Repeat, Reserve, Routine, Split, Step, 
 from .teams import MOST_THREADS, PARTS, WARP, Body, Team
 
 OWN = (
-    *("thread", "threads", "block", "blocks", "member", "members", "round", "flat", "own", "shared"),
+    *(
+        "thread",
+        "threads",
+        "block",
+        "blocks",
+        "member",
+        "members",
+        "round",
+        "flat",
+        "own",
+        "shared",
+    ),
     *("tile", "first", "last", "size", "before", "found", "all", "lane"),
 )
 """What kernels call the things of their own."""
@@ -29,7 +40,8 @@ CELL = 16
 
 @dataclass(kw_only=True)
 class Kernel:
-    """A kernel as something to launch. All its arguments are words of 8 bytes: addresses, strides, sizes."""
+    """A kernel as something to launch. All its arguments are words of 8 bytes: addresses, strides,
+    sizes."""
 
     name: str
     words: int
@@ -70,7 +82,9 @@ class Plan:
 
     def text(self) -> str:
         """The kernels, and before them in comments what the host does."""
-        return "\n".join(["# The host:", *[f"#     {line}" for line in _told(self.steps)], "", self.source])
+        return "\n".join(
+            ["# The host:", *[f"#     {line}" for line in _told(self.steps)], "", self.source]
+        )
 
 
 def _told(steps: Sequence[Any]) -> Iterator[str]:
@@ -83,9 +97,15 @@ def _told(steps: Sequence[Any]) -> Iterator[str]:
         match step:
             case Launch():
                 how = (
-                    "one block" if step.single else f"blocks for {step.work} items" if step.per_block else f"threads for {step.work} items"
+                    "one block"
+                    if step.single
+                    else f"blocks for {step.work} items"
+                    if step.per_block
+                    else f"threads for {step.work} items"
                 )
-                yield f"{step.name}: {how}, {step.threads} threads a block" + (", waiting for each other" if step.waits else "")
+                yield f"{step.name}: {how}, {step.threads} threads a block" + (
+                    ", waiting for each other" if step.waits else ""
+                )
             case Routine(call):
                 yield f"{call.routine}({', '.join(str(getattr(a, 'value', getattr(a, 'name', a))) for a in call.arguments)})"
             case Fetch(name, _):
@@ -115,14 +135,30 @@ def plan(program: kernel.Program, deterministic: bool = True) -> Plan:
     owners = Owners.of_program(program)
     split = Split(program, deterministic, owners)
     tree = split.steps()
-    cells = {name: replace(b, offset=program.arena + CELL * k) for k, (name, b) in enumerate(split.cells.items())}
+    cells = {
+        name: replace(b, offset=program.arena + CELL * k)
+        for k, (name, b) in enumerate(split.cells.items())
+    }
     writer = _Writer(program, owners, cells, deterministic)
     steps = writer.steps(tree)
-    return Plan(program, steps, writer.module(), tuple(writer.launches), writer.buffers, program.arena + CELL * len(cells))
+    return Plan(
+        program,
+        steps,
+        writer.module(),
+        tuple(writer.launches),
+        writer.buffers,
+        program.arena + CELL * len(cells),
+    )
 
 
 class _Writer:
-    def __init__(self, program: kernel.Program, owners: Owners, cells: dict[str, kernel.Buffer], deterministic: bool) -> None:
+    def __init__(
+        self,
+        program: kernel.Program,
+        owners: Owners,
+        cells: dict[str, kernel.Buffer],
+        deterministic: bool,
+    ) -> None:
         self.program = program
         self.owners = owners
         self.deterministic = deterministic
@@ -134,12 +170,17 @@ class _Writer:
         taken = set(self.buffers) | {name for name, _ in program.sizes}
         for phase in program.phases:
             for s in statements(phase.body):
-                taken |= used([s]) | {s.name for _ in [0] if isinstance(s, (kernel.Let, kernel.Declare))}
+                taken |= used([s]) | {
+                    s.name for _ in [0] if isinstance(s, (kernel.Let, kernel.Declare))
+                }
                 taken |= {s.index} if isinstance(s, kernel.Loop) else set()
         self.names = {}
         for word in OWN:
             name = word
-            while any(t == name or t.startswith(f"{name}_") or re.fullmatch(rf"{name}\d+", t) for t in taken):
+            while any(
+                t == name or t.startswith(f"{name}_") or re.fullmatch(rf"{name}\d+", t)
+                for t in taken
+            ):
                 name = f"my_{name}"
             self.names[word] = name
         self.launches: list[Launch] = []
@@ -156,7 +197,9 @@ class _Writer:
                 case Until(name, test, steps):
                     found.append(Until(name, self.steps(test), self.steps(steps)))
                 case Choose(name, test, then, otherwise):
-                    found.append(Choose(name, self.steps(test), self.steps(then), self.steps(otherwise)))
+                    found.append(
+                        Choose(name, self.steps(test), self.steps(then), self.steps(otherwise))
+                    )
                 case _:
                     found.append(step)
         return found
@@ -176,7 +219,9 @@ class _Writer:
         if any(b.role == "temp" and not b.of for b in buffers):
             scratch.append("arena")
         text = "\n".join(body.lines)
-        scratch += [word for word in ("status", "parts", "arrivals") if re.search(rf"\b{word}\b", text)]
+        scratch += [
+            word for word in ("status", "parts", "arrivals") if re.search(rf"\b{word}\b", text)
+        ]
         scalars = sorted(
             int_names(group.body)
             | {n for b in buffers for s in b.shape for n in names_in(s)}
@@ -187,11 +232,18 @@ class _Writer:
             self.imports.setdefault(module, set()).update(names)
         threads = MOST_THREADS
         if body.per_block or body.team is Team.BLOCK:
-            # A few things at a time are done sooner by one thread than by threads that wait for each other.
-            threads = max(WARP, min(MOST_THREADS, 1 << (max(body.widest, 1) - 1).bit_length())) if body.widest > FEW else 1
+            # A few things at a time are done sooner by one thread than by threads that wait for
+            # each other.
+            threads = (
+                max(WARP, min(MOST_THREADS, 1 << (max(body.widest, 1) - 1).bit_length()))
+                if body.widest > FEW
+                else 1
+            )
         made = Launch(
             name=name,
-            words=sum(1 + (len(b.shape) if b.layout == "A" else 0) for b in given) + len(scratch) + len(scalars),
+            words=sum(1 + (len(b.shape) if b.layout == "A" else 0) for b in given)
+            + len(scratch)
+            + len(scalars),
             threads=threads,
             per_block=body.per_block,
             waits=body.waits and not single,
@@ -215,7 +267,16 @@ class _Writer:
             body.body(1, group.body)
         return body
 
-    def start_of(self, name: str, group: Group, given: Any, scratch: Any, scalars: Any, buffers: Any, body: Body) -> str:
+    def start_of(
+        self,
+        name: str,
+        group: Group,
+        given: Any,
+        scratch: Any,
+        scalars: Any,
+        buffers: Any,
+        body: Body,
+    ) -> str:
         parameters: list[str] = []
         for b in given:
             parameters.append(b.name)
@@ -223,8 +284,14 @@ class _Writer:
                 parameters += [f"{b.name}_stride_{axis}" for axis in range(len(b.shape))]
         lines = [f"def {name}({', '.join([*parameters, *scratch, *scalars])}):"]
         own = self.names
-        lines += [f"    {own['thread']} = index(cuda.threadIdx.x)", f"    {own['threads']} = index(cuda.blockDim.x)"]
-        lines += [f"    {own['block']} = index(cuda.blockIdx.x)", f"    {own['blocks']} = index(cuda.gridDim.x)"]
+        lines += [
+            f"    {own['thread']} = index(cuda.threadIdx.x)",
+            f"    {own['threads']} = index(cuda.blockDim.x)",
+        ]
+        lines += [
+            f"    {own['block']} = index(cuda.blockIdx.x)",
+            f"    {own['blocks']} = index(cuda.gridDim.x)",
+        ]
         lines += [
             f"    {own['member']} = {own['block']} * {own['threads']} + {own['thread']}",
             f"    {own['members']} = {own['blocks']} * {own['threads']}",
@@ -238,7 +305,9 @@ class _Writer:
             elif b.role == "temp":
                 lines.append(f"    {b.name} = view(arena, {integer(b.offset)}, {shape}, {dtype})")
             elif b.layout == "A":
-                strides = "(" + "".join(f"{b.name}_stride_{axis}, " for axis in range(len(b.shape))) + ")"
+                strides = (
+                    "(" + "".join(f"{b.name}_stride_{axis}, " for axis in range(len(b.shape))) + ")"
+                )
                 lines.append(f"    {b.name} = strided({b.name}, {shape}, {strides}, {dtype})")
             else:
                 lines.append(f"    {b.name} = view({b.name}, index(0), {shape}, {dtype})")
@@ -248,7 +317,9 @@ class _Writer:
             if word == "arrivals":
                 lines.append("    arrivals = view(arrivals, index(0), (index(1),), np.uint64)")
         for dtype, array in body.shared.items():
-            lines.append(f"    {array} = cuda.shared.array({MOST_THREADS}, np.{dtype if dtype != 'bool' else 'bool_'})")
+            lines.append(
+                f"    {array} = cuda.shared.array({MOST_THREADS}, np.{dtype if dtype != 'bool' else 'bool_'})"
+            )
         return "\n".join(lines) + "\n"
 
     def module(self) -> str:
@@ -264,8 +335,13 @@ def header(used: Mapping[str, set[str]], text: str) -> str:
         lines.append(f"from tracegrad.codegen.native.support import {', '.join(support)}")
     for module, names in sorted(used.items()):
         if names and module not in ("cuda", "support"):
-            lines.append(f"from tracegrad.codegen.native.{module} import {', '.join(sorted(names))}")
-    own = sorted(used.get("cuda", set()) | {w for w in ("matmul", "strided", "view") if re.search(rf"\b{w}\(", text)})
+            lines.append(
+                f"from tracegrad.codegen.native.{module} import {', '.join(sorted(names))}"
+            )
+    own = sorted(
+        used.get("cuda", set())
+        | {w for w in ("matmul", "strided", "view") if re.search(rf"\b{w}\(", text)}
+    )
     if own:
         lines.append(f"from tracegrad.codegen.cuda.support import {', '.join(own)}")
     return "\n".join(lines) + "\n\n\n"

@@ -1,4 +1,5 @@
-"""Nests of loops over whole arrays as one loop over their elements: no place is taken apart, and neighbours are known to be neighbours."""
+"""Nests of loops over whole arrays as one loop over their elements: no place is taken apart, and
+neighbours are known to be neighbours."""
 
 from __future__ import annotations
 
@@ -15,7 +16,11 @@ def linear(program: kernel.Program) -> kernel.Program:
     """The program with such nests as single loops."""
     work = _Linear(program)
     phases = tuple([replace(p, body=work.body(p.body)) for p in program.phases])
-    return replace(program, phases=phases, buffers=tuple(work.buffers.values())) if work.changed else program
+    return (
+        replace(program, phases=phases, buffers=tuple(work.buffers.values()))
+        if work.changed
+        else program
+    )
 
 
 class _Linear:
@@ -27,7 +32,8 @@ class _Linear:
         return tuple([self.loop(s) if isinstance(s, kernel.Loop) else s for s in body])
 
     def loop(self, s: kernel.Loop) -> kernel.Statement:
-        # In steps that follow each other the axes are needed: along one of them each element may go its own way.
+        # In steps that follow each other the axes are needed: along one of them each element may go
+        # its own way.
         if s.sequential:
             return s
         chain = nest(s)
@@ -52,10 +58,18 @@ class _Linear:
         index = chain[0].index
 
         def load(e: kernel.Load) -> Any:
-            return replace(e, buffer=self.flat(e.buffer), index=(symbol(index),)) if e.index == places else e
+            return (
+                replace(e, buffer=self.flat(e.buffer), index=(symbol(index),))
+                if e.index == places
+                else e
+            )
 
         def store(x: kernel.Store) -> kernel.Statement:
-            return replace(x, buffer=self.flat(x.buffer), index=(symbol(index),)) if x.index == places else x
+            return (
+                replace(x, buffer=self.flat(x.buffer), index=(symbol(index),))
+                if x.index == places
+                else x
+            )
 
         elsewhere = traversal.rewritten(
             inner,
@@ -77,7 +91,9 @@ class _Linear:
         found = f"{name}_flat"
         while found in self.buffers and self.buffers[found].of != (b.of or name):
             found += "_"
-        self.buffers.setdefault(found, replace(b, name=found, role="temp", shape=(product(b.shape),), of=b.of or name))
+        self.buffers.setdefault(
+            found, replace(b, name=found, role="temp", shape=(product(b.shape),), of=b.of or name)
+        )
         return found
 
 

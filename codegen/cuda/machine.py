@@ -1,4 +1,5 @@
-"""Machine code for a compute capability, from PTX by NVIDIA's linker; kept on disk. Needs the toolkit's wheels, and no device."""
+"""Machine code for a compute capability, from PTX by NVIDIA's linker; kept on disk. Needs the
+toolkit's wheels, and no device."""
 
 from __future__ import annotations
 
@@ -35,9 +36,12 @@ class Machine:
 
 @functools.cache
 def versions() -> str:
-    """What besides the source decides on the machine code. A toolkit need not come as wheels (conda, the system's own): then its libraries
-    answer, by where they lie and the version that they tell."""
-    return " ".join([importlib.metadata.version("numba-cuda"), *map(_version, ("nvvm", "nvJitLink"))])
+    """What besides the source decides on the machine code. A toolkit need not come as wheels
+    (conda, the system's own): then its libraries answer, by where they lie and the version that
+    they tell."""
+    return " ".join(
+        [importlib.metadata.version("numba-cuda"), *map(_version, ("nvvm", "nvJitLink"))]
+    )
 
 
 def _version(library: str) -> str:
@@ -49,16 +53,25 @@ def _version(library: str) -> str:
         return f"{told} {Path(str(path)).resolve()}"
 
 
-def machine_code(source: str, kernels: Sequence[Kernel], capability: Capability, folder: Path | None) -> dict[str, Machine]:
-    """The kernels of a module for a compute capability, compiled or taken from the disk cache below `folder` (None: memory only)."""
+def machine_code(
+    source: str, kernels: Sequence[Kernel], capability: Capability, folder: Path | None
+) -> dict[str, Machine]:
+    """The kernels of a module for a compute capability, compiled or taken from the disk cache below
+    `folder` (None: memory only)."""
     if folder is None:
         return build(source, kernels, capability)[0]
-    key = cache.key_of(source, "cuda", capability, [(k.name, k.words, k.threads) for k in kernels], versions())
-    made: dict[str, Machine] = cache.fetch(folder, key, functools.partial(build, source, kernels, capability), load)
+    key = cache.key_of(
+        source, "cuda", capability, [(k.name, k.words, k.threads) for k in kernels], versions()
+    )
+    made: dict[str, Machine] = cache.fetch(
+        folder, key, functools.partial(build, source, kernels, capability), load
+    )
     return made
 
 
-def build(source: str, kernels: Sequence[Kernel], capability: Capability) -> tuple[dict[str, Machine], Entry]:
+def build(
+    source: str, kernels: Sequence[Kernel], capability: Capability
+) -> tuple[dict[str, Machine], Entry]:
     made = functions(source, kernels)
     found = {k.name: link(ptx(made[k.name], k, capability), capability) for k in kernels}
     data = {name: [m.entry, m.registers, m.spilled] for name, m in found.items()}
@@ -78,13 +91,20 @@ def load(entry: Entry) -> dict[str, Machine]:
 
 def link(text: str, capability: Capability) -> Machine:
     """PTX as machine code."""
-    options = LinkerOptions(arch=f"sm_{capability[0]}{capability[1]}", verbose=True, ptxas_options=["-v"])
+    options = LinkerOptions(
+        arch=f"sm_{capability[0]}{capability[1]}", verbose=True, ptxas_options=["-v"]
+    )
     linker = Linker(ObjectCode.from_ptx(text.encode()), options=options)
     code = bytes(linker.link("cubin").code)
     (entry,) = re.findall(r"\.entry\s+(\w+)", text)
     log = linker.get_info_log()
     part = log[log.find(f"Compiling entry function '{entry}'") :]
-    return Machine(entry, code, _number(r"Used (\d+) registers", part), _number(r"(\d+) bytes spill stores", part))
+    return Machine(
+        entry,
+        code,
+        _number(r"Used (\d+) registers", part),
+        _number(r"(\d+) bytes spill stores", part),
+    )
 
 
 def _number(pattern: str, text: str) -> int:
@@ -92,14 +112,20 @@ def _number(pattern: str, text: str) -> int:
     return int(found.group(1)) if found else -1
 
 
-def starter(machine: Machine, index: int, threads: int, waits: bool, most: int) -> Callable[[int, list[int]], None]:
-    """Launches the kernel on a device, on its default stream, with so many blocks and these words as arguments."""
+def starter(
+    machine: Machine, index: int, threads: int, waits: bool, most: int
+) -> Callable[[int, list[int]], None]:
+    """Launches the kernel on a device, on its default stream, with so many blocks and these words
+    as arguments."""
     from cuda.core import Device, LaunchConfig, launch
 
     device: Any = Device(index)
     device.set_current()
     kernel = ObjectCode.from_cubin(machine.code).get_kernel(machine.entry)
-    resident = kernel.occupancy.max_active_blocks_per_multiprocessor(threads, 0) * device.properties.multiprocessor_count
+    resident = (
+        kernel.occupancy.max_active_blocks_per_multiprocessor(threads, 0)
+        * device.properties.multiprocessor_count
+    )
     limit = max(1, min(resident, most) if waits else 4 * resident)
     configurations: dict[int, Any] = {}
 
@@ -107,7 +133,9 @@ def starter(machine: Machine, index: int, threads: int, waits: bool, most: int) 
         blocks = min(blocks, limit)
         found = configurations.get(blocks)
         if found is None:
-            found = configurations[blocks] = LaunchConfig(grid=blocks, block=threads, is_cooperative=waits)
+            found = configurations[blocks] = LaunchConfig(
+                grid=blocks, block=threads, is_cooperative=waits
+            )
         launch(device.default_stream, found, kernel, *words)
 
     return start

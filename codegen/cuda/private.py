@@ -1,7 +1,8 @@
 """Memory for each item of a loop over items, so that items can run at the same time.
 
-On a CPU one item follows the other in the same memory. Here each temporary of such a loop gets one more axis, the last, along which
-neighbouring threads find neighbours. Where an item asks for memory whose size only it knows, a loop before finds out how much that is at most.
+On a CPU one item follows the other in the same memory. Here each temporary of such a loop gets one
+more axis, the last, along which neighbouring threads find neighbours. Where an item asks for memory
+whose size only it knows, a loop before finds out how much that is at most.
 """
 
 from __future__ import annotations
@@ -25,8 +26,17 @@ ALIGNED = 16
 def private(program: kernel.Program) -> kernel.Program:
     """The program with memory for each item."""
     work = _Private(program)
-    phases = tuple([p if p.kind == "parallel" else replace(p, body=work.body(sunk(p.body))) for p in program.phases])
-    return replace(program, phases=phases, buffers=tuple(work.buffers.values()), arena=work.arena) if work.changed else program
+    phases = tuple(
+        [
+            p if p.kind == "parallel" else replace(p, body=work.body(sunk(p.body)))
+            for p in program.phases
+        ]
+    )
+    return (
+        replace(program, phases=phases, buffers=tuple(work.buffers.values()), arena=work.arena)
+        if work.changed
+        else program
+    )
 
 
 def sunk(body: Sequence[kernel.Statement]) -> tuple[kernel.Statement, ...]:
@@ -38,14 +48,18 @@ def sunk(body: Sequence[kernel.Statement]) -> tuple[kernel.Statement, ...]:
     return tuple([traversal.with_bodies(s, sunk) for s in found])
 
 
-def _with(declared: kernel.Declare, body: Sequence[kernel.Statement]) -> list[kernel.Statement] | None:
+def _with(
+    declared: kernel.Declare, body: Sequence[kernel.Statement]
+) -> list[kernel.Statement] | None:
     """The statements with the local made in the loop over items that alone uses it, or None."""
     users = [k for k, s in enumerate(body) if declared.name in used([s]) | defined([s])]
     if len(users) != 1:
         return None
     (k,) = users
     s = body[k]
-    if not isinstance(s, (kernel.Loop, kernel.While)) or any(declared.name in names_in(e) for e in traversal.expressions(s)):
+    if not isinstance(s, (kernel.Loop, kernel.While)) or any(
+        declared.name in names_in(e) for e in traversal.expressions(s)
+    ):
         return None
     over_items = isinstance(s, kernel.Loop) and s.own is not None
     inner = [declared, *s.body] if over_items else _with(declared, s.body)
@@ -65,14 +79,20 @@ class _Private:
 
     def body(self, body: Iterable[kernel.Statement]) -> tuple[kernel.Statement, ...]:
         """Statements with their loops over items made independent, inner ones first."""
-        return tuple(part for s in body for part in self.statement(traversal.with_bodies(s, self.body)))
+        return tuple(
+            part for s in body for part in self.statement(traversal.with_bodies(s, self.body))
+        )
 
     def statement(self, s: kernel.Statement) -> Iterator[kernel.Statement]:
         if not isinstance(s, kernel.Loop) or s.own is None:
             yield s
             return
         known = {name for name, _ in self.program.sizes}
-        if any(isinstance(x, kernel.Call) for x in statements(s.body)) or not symbols(s.lo) | symbols(s.hi) <= known or self.narrow(s):
+        if (
+            any(isinstance(x, kernel.Call) for x in statements(s.body))
+            or not symbols(s.lo) | symbols(s.hi) <= known
+            or self.narrow(s)
+        ):
             yield replace(s, own=None)
             return
         self.changed = True
@@ -85,11 +105,13 @@ class _Private:
         """Whether few items have much inside that can be shared."""
         count = trips(s)
         return count < FEW and any(
-            isinstance(x, kernel.Loop) and trips(x) >= WIDE and parallel(x, self.owners, True) for x in statements(s.body)
+            isinstance(x, kernel.Loop) and trips(x) >= WIDE and parallel(x, self.owners, True)
+            for x in statements(s.body)
         )
 
     def with_memory(self, s: kernel.Loop, done: set[str]) -> kernel.Loop:
-        """A loop with an axis more for what its items have in the arena, which that has already where an earlier part of the loop has `done` it."""
+        """A loop with an axis more for what its items have in the arena, which that has already
+        where an earlier part of the loop has `done` it."""
         assert s.own is not None
         there = self.owners.all(a.buffer for a in accesses(s.body)) & s.own
         extent = add(s.hi, mul(-1, s.lo))
@@ -112,10 +134,11 @@ class _Private:
         self.arena = add(start, product([b.dtype.itemsize, *b.shape, extent]))
         return start
 
-    # --- memory of sizes that items know --------------------------------------------------------------------------------------
+    # --- memory of sizes that items know ----------------------------------------------------------
 
     def distributed(self, s: kernel.Loop) -> list[kernel.Statement] | None:
-        """A loop whose items ask for memory as one that finds how much, a request for all, and the rest; None where it is not so."""
+        """A loop whose items ask for memory as one that finds how much, a request for all, and the
+        rest; None where it is not so."""
         assert s.own is not None
         at = next((k for k, x in enumerate(s.body) if isinstance(x, kernel.Allocate)), None)
         if at is None:
@@ -127,23 +150,49 @@ class _Private:
         made = {x.name for x in before if isinstance(x, kernel.Let)}
         wanted = {name for x in asked for n in x.shape for name in symbols(n)}
         sizes = sorted(wanted & made)
-        if not wanted <= made | {name for name, _ in self.program.sizes} or any(symbols(n) & made for x in asked for n in x.shape[1:]):
+        if not wanted <= made | {name for name, _ in self.program.sizes} or any(
+            symbols(n) & made for x in asked for n in x.shape[1:]
+        ):
             return None
-        if any(a.store is not None and self.owners.of(a.buffer) not in s.own for a in accesses(before)):
+        if any(
+            a.store is not None and self.owners.of(a.buffer) not in s.own for a in accesses(before)
+        ):
             return None
         most = {n: self.fresh(f"most_{n}") for n in sizes}
-        found: list[kernel.Statement] = [kernel.Declare(f"{m}_found", kernel.Literal(0, kernel.INT64)) for m in most.values()]
-        count = (*before, *[kernel.Update(f"{m}_found", kernel.Name(n, kernel.INT64), "max") for n, m in most.items()])
+        found: list[kernel.Statement] = [
+            kernel.Declare(f"{m}_found", kernel.Literal(0, kernel.INT64)) for m in most.values()
+        ]
+        count = (
+            *before,
+            *[
+                kernel.Update(f"{m}_found", kernel.Name(n, kernel.INT64), "max")
+                for n, m in most.items()
+            ],
+        )
         for name in sorted(defined(count)):
             count = traversal.renamed(count, name, self.fresh(name))
         found.append(replace(s, body=count))
         found += [
-            kernel.Let(m, kernel.Apply("index({x})", (("x", kernel.Name(f"{m}_found", kernel.INT64)),), kernel.INT64))
+            kernel.Let(
+                m,
+                kernel.Apply(
+                    "index({x})", (("x", kernel.Name(f"{m}_found", kernel.INT64)),), kernel.INT64
+                ),
+            )
             for m in most.values()
         ]
         extent = add(s.hi, mul(-1, s.lo))
         places = {n: symbol(m) for n, m in most.items()}
-        found += [replace(x, shape=(*[substitute(n, places) if isinstance(n, Integer) else n for n in x.shape], extent)) for x in asked]
+        found += [
+            replace(
+                x,
+                shape=(
+                    *[substitute(n, places) if isinstance(n, Integer) else n for n in x.shape],
+                    extent,
+                ),
+            )
+            for x in asked
+        ]
         rest = tuple(x for x in s.body if not isinstance(x, kernel.Allocate))
         found.append(replace(s, body=extended(rest, {x.name for x in asked}, s)))
         return found
@@ -153,7 +202,9 @@ class _Private:
         return f"{hint}_item{self.count}"
 
 
-def extended(body: tuple[kernel.Statement, ...], names: set[str], s: kernel.Loop) -> tuple[kernel.Statement, ...]:
+def extended(
+    body: tuple[kernel.Statement, ...], names: set[str], s: kernel.Loop
+) -> tuple[kernel.Statement, ...]:
     """The statements with the number of the item as the last index of these buffers."""
     item = add(symbol(s.index), mul(-1, s.lo))
 

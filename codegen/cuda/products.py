@@ -1,8 +1,10 @@
-"""Matrix products on a device: tiles of the result in registers, strips of the operands in shared memory.
+"""Matrix products on a device: tiles of the result in registers, strips of the operands in shared
+memory.
 
-Each block computes a square tile of the result, each of its threads a square of that. Strips of both operands, as wide as a block has
-threads on a side, are brought to shared memory together and then read from there by every thread of a row or column
-(the scheme of the CUDA C++ Programming Guide, section "Shared Memory", with more than one element a thread).
+Each block computes a square tile of the result, each of its threads a square of that. Strips of
+both operands, as wide as a block has threads on a side, are brought to shared memory together and
+then read from there by every thread of a row or column (the scheme of the CUDA C++ Programming
+Guide, section "Shared Memory", with more than one element a thread).
 """
 
 from __future__ import annotations
@@ -39,8 +41,11 @@ ARGUMENTS = (
 )
 
 
-def product(index: int, a: Any, b: Any, out: Any, turned_a: bool, turned_b: bool, scale: Any = None) -> None:
-    """`out[q] = a[q] @ diag(scale[q]) @ b[q]` over layouts of three axes in C order; a first axis of size 1 serves all q."""
+def product(
+    index: int, a: Any, b: Any, out: Any, turned_a: bool, turned_b: bool, scale: Any = None
+) -> None:
+    """`out[q] = a[q] @ diag(scale[q]) @ b[q]` over layouts of three axes in C order; a first axis
+    of size 1 serves all q."""
     batches, m, n = out.shape
     k = a.shape[1] if turned_a else a.shape[2]
     if out.size == 0:
@@ -62,12 +67,18 @@ def _kernel(dtype: np.dtype[Any], scaled: bool, index: int) -> Start:
 
 
 def source(dtype: np.dtype[Any], scaled: bool, side: int, each: int) -> str:
-    """The kernel for one dtype. The squares of the threads are written out, so that they live in registers."""
+    """The kernel for one dtype. The squares of the threads are written out, so that they live in
+    registers."""
     kind, wide = f"np.{dtype_name(dtype)}", side * each
     zero = "np.bool_(False)" if dtype.kind == "b" else f"{kind}(0)"
     square = [(r, c) for r in range(each) for c in range(each)]
     lines = ["import numpy as np", "from numba import cuda", ""]
-    lines += ["from tracegrad.codegen.cuda.support import view", "from tracegrad.codegen.native.support import index", "", ""]
+    lines += [
+        "from tracegrad.codegen.cuda.support import view",
+        "from tracegrad.codegen.native.support import index",
+        "",
+        "",
+    ]
     lines += [f"def product({', '.join(ARGUMENTS)}):"]
     body = [
         f"a = view(a, index(0), (batches * m * k,), {kind})",
@@ -96,7 +107,11 @@ def source(dtype: np.dtype[Any], scaled: bool, side: int, each: int) -> str:
         f"            value = {zero}",
         "            if start + deep < k and row + across < m:",
         "                value = a[batch * a_batch + (row + across) * a_row + (start + deep) * a_column]",
-        *(["                value = value * scale[batch * scale_batch + start + deep]"] if scaled else []),
+        *(
+            ["                value = value * scale[batch * scale_batch + start + deep]"]
+            if scaled
+            else []
+        ),
         "            strip_a[deep, across] = value",
         f"            deep_b = piece // index({wide}) if b_column == index(1) else piece % index({side})",
         f"            across_b = piece % index({wide}) if b_column == index(1) else piece // index({side})",
@@ -107,12 +122,24 @@ def source(dtype: np.dtype[Any], scaled: bool, side: int, each: int) -> str:
         "        cuda.syncthreads()",
         f"        for deep in range(index({side})):",
         *[f"            x_{r} = strip_a[deep, mine_row + index({r * side})]" for r in range(each)],
-        *[f"            y_{c} = strip_b[deep, mine_column + index({c * side})]" for c in range(each)],
-        *[f"            sum_{r}_{c} = {_added(dtype, f'sum_{r}_{c}', f'x_{r}', f'y_{c}')}" for r, c in square],
+        *[
+            f"            y_{c} = strip_b[deep, mine_column + index({c * side})]"
+            for c in range(each)
+        ],
+        *[
+            f"            sum_{r}_{c} = {_added(dtype, f'sum_{r}_{c}', f'x_{r}', f'y_{c}')}"
+            for r, c in square
+        ],
     ]
     for r, c in square:
-        at_row, at_column = f"row + mine_row + index({r * side})", f"column + mine_column + index({c * side})"
-        body += [f"    if {at_row} < m and {at_column} < n:", f"        out[batch * m * n + ({at_row}) * n + {at_column}] = sum_{r}_{c}"]
+        at_row, at_column = (
+            f"row + mine_row + index({r * side})",
+            f"column + mine_column + index({c * side})",
+        )
+        body += [
+            f"    if {at_row} < m and {at_column} < n:",
+            f"        out[batch * m * n + ({at_row}) * n + {at_column}] = sum_{r}_{c}",
+        ]
     return "\n".join([*lines, *[f"    {line}" for line in body]]) + "\n"
 
 

@@ -17,30 +17,55 @@ Layout = np.ndarray[Any, Any]
 
 
 def call_routine(index: int, call: kernel.Call, operands: list[Any]) -> None:
-    """Run a routine. What neither CuPy nor we have on the device runs on the host: its operands are copied there, and what changed is copied back."""
+    """Run a routine. What neither CuPy nor we have on the device runs on the host: its operands are
+    copied there, and what changed is copied back."""
     module, _, name = call.routine.rpartition(".")
     if by_library(index, name, operands):
         return
     if own := OWN.get(name):
         own(index, *operands)
         return
-    on_host(index, getattr(importlib.import_module(f"..native.{module or 'library'}", __package__), name), operands)
+    on_host(
+        index,
+        getattr(importlib.import_module(f"..native.{module or 'library'}", __package__), name),
+        operands,
+    )
 
 
-def _matmul(index: int, a: Layout, b: Layout, out: Layout, turned_a: bool, turned_b: bool, *parts: int) -> None:
+def _matmul(
+    index: int, a: Layout, b: Layout, out: Layout, turned_a: bool, turned_b: bool, *parts: int
+) -> None:
     product(index, a[None], b[None], out[None], turned_a, turned_b)
 
 
-def _matmul_batched(index: int, a: Layout, b: Layout, out: Layout, turned_a: bool, turned_b: bool, *parts: int) -> None:
+def _matmul_batched(
+    index: int, a: Layout, b: Layout, out: Layout, turned_a: bool, turned_b: bool, *parts: int
+) -> None:
     product(index, a, b, out, turned_a, turned_b)
 
 
-def _matmul_scaled(index: int, a: Layout, b: Layout, scale: Layout, out: Layout, turned_a: bool, turned_b: bool, *parts: int) -> None:
+def _matmul_scaled(
+    index: int,
+    a: Layout,
+    b: Layout,
+    scale: Layout,
+    out: Layout,
+    turned_a: bool,
+    turned_b: bool,
+    *parts: int,
+) -> None:
     product(index, a[None], b[None], out[None], turned_a, turned_b, scale)
 
 
 def _matmul_batched_scaled(
-    index: int, a: Layout, b: Layout, scale: Layout, out: Layout, turned_a: bool, turned_b: bool, *parts: int
+    index: int,
+    a: Layout,
+    b: Layout,
+    scale: Layout,
+    out: Layout,
+    turned_a: bool,
+    turned_b: bool,
+    *parts: int,
 ) -> None:
     product(index, a, b, out, turned_a, turned_b, scale)
 

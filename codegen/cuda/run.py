@@ -1,4 +1,5 @@
-"""Running a plan on a device: launches, routines, and the loops and branches that the host follows."""
+"""Running a plan on a device: launches, routines, and the loops and branches that the host
+follows."""
 
 from __future__ import annotations
 
@@ -32,10 +33,13 @@ class Runner:
     def __init__(self, plan: Plan, index: int, take: Take, folder: Path | None = None) -> None:
         self.plan, self.index, self.take = plan, index, take
         self.kernels = starters(plan.source, plan.launches, index, folder)
-        self.checked = any("status" in launch.scratch for launch in plan.launches) or bool(plan.program.errors)
+        self.checked = any("status" in launch.scratch for launch in plan.launches) or bool(
+            plan.program.errors
+        )
 
     def run(self, arrays: Mapping[str, Layout], sizes: Mapping[str, int]) -> Layout | None:
-        """One call over the memory of inputs and outputs, by name; what is returned holds (code, value) of the first failure."""
+        """One call over the memory of inputs and outputs, by name; what is returned holds (code,
+        value) of the first failure."""
         call = _Call(self, dict(arrays), dict(sizes))
         call.steps(self.plan.steps)
         return call.found.get("status")
@@ -58,7 +62,7 @@ class _Call:
         driver.clear(self.runner.index, made)
         return made
 
-    # --- steps -------------------------------------------------------------------------------------------------------------
+    # --- steps ------------------------------------------------------------------------------------
 
     def steps(self, steps: Sequence[Any]) -> None:
         for step in steps:
@@ -68,7 +72,9 @@ class _Call:
                 case Routine(call):
                     call_routine(self.runner.index, call, [self.operand(a) for a in call.arguments])
                 case Fetch(name, cell):
-                    self.numbers[name] = driver.download(self.runner.index, self.memory(cell)).item()
+                    self.numbers[name] = driver.download(
+                        self.runner.index, self.memory(cell)
+                    ).item()
                 case Reserve(request):
                     self.reserve(request)
                 case Repeat(loop, inner):
@@ -108,9 +114,19 @@ class _Call:
             return found
         b = self.runner.plan.buffers[name]
         shape = tuple(map(self.value, b.shape))
-        base = self.memory(b.of) if b.of else self.found["arena"] if b.role == "temp" else self.found[name]
+        base = (
+            self.memory(b.of)
+            if b.of
+            else self.found["arena"]
+            if b.role == "temp"
+            else self.found[name]
+        )
         offset = 0 if b.of or b.role != "temp" else self.value(b.offset)
-        return np.ndarray(shape, b.dtype, base.reshape(-1).view(np.uint8), offset) if base.size else np.empty(shape, b.dtype)
+        return (
+            np.ndarray(shape, b.dtype, base.reshape(-1).view(np.uint8), offset)
+            if base.size
+            else np.empty(shape, b.dtype)
+        )
 
     def operand(self, value: Any) -> Any:
         """An argument of a routine: memory, or a number."""
@@ -125,10 +141,12 @@ class _Call:
         if isinstance(value, kernel.Index):
             return self.value(value.value)
         if isinstance(value, (kernel.Load, kernel.Apply)):
-            raise NotImplementedError(f"{self.runner.plan.program.name}: a routine's argument that the device computes")
+            raise NotImplementedError(
+                f"{self.runner.plan.program.name}: a routine's argument that the device computes"
+            )
         return self.value(value)
 
-    # --- launches ----------------------------------------------------------------------------------------------------------
+    # --- launches ---------------------------------------------------------------------------------
 
     def launch(self, launch: Launch) -> None:
         arguments: list[int] = []

@@ -1,4 +1,5 @@
-"""The functions of numbers on a device: what their values in `codegen.scalars` name, elsewhere the bodies that the processor runs."""
+"""The functions of numbers on a device: what their values in `codegen.scalars` name, elsewhere the
+bodies that the processor runs."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ def _found(name: str) -> Function:
 
 
 def _of_scalar(scalar: Scalar, function: Function) -> bridge.Typer:
-    """What is called in place of a function of one or two numbers whose value names something of a library for devices."""
+    """What is called in place of a function of one or two numbers whose value names something of a
+    library for devices."""
     in_double = isinstance(scalar.device, str) and scalar.device.startswith("double ")
     names = (scalar.device,) * 2 if isinstance(scalar.device, str) else scalar.device
     double, single = [_found(name.removeprefix("double ")) for name in names]
@@ -38,7 +40,11 @@ def _of_scalar(scalar: Scalar, function: Function) -> bridge.Typer:
 
     def one(x: Any) -> Any:
         if x == types.float32:
-            return (lambda x: np.float32(double(np.float64(x)))) if in_double else (lambda x: np.float32(single(x)))
+            return (
+                (lambda x: np.float32(double(np.float64(x))))
+                if in_double
+                else (lambda x: np.float32(single(x)))
+            )
         if is_real(x):
             return lambda x: np.float64(double(np.float64(x)))
         if is_complex(x) and of_complex is not None:
@@ -94,7 +100,9 @@ def register() -> None:
         if getattr(body, "__module__", "") in (bodies.__name__, elementary.__name__):
             register_jitable(body)
     functions = scalar.every()
-    own = {functions[s.name]: _of_scalar(s, functions[s.name]) for s in SCALARS.values() if s.device}
+    own = {
+        functions[s.name]: _of_scalar(s, functions[s.name]) for s in SCALARS.values() if s.device
+    }
     own |= {
         extremes.greatest: lambda total, value: bodies.greatest,
         extremes.least: lambda total, value: bodies.least,
@@ -105,9 +113,15 @@ def register() -> None:
         numbers.sign: _sign,
         special._psi: lambda x: bodies.digamma,
         integral._complex_pow: lambda x, y: bodies.complex_power,
-        support.fabs_float: _of_scalar(Scalar("fabs", device=("libdevice.fabs", "libdevice.fabsf")), support.fabs_float),
-        support.trunc_float: _of_scalar(Scalar("trunc", device=("libdevice.trunc", "libdevice.truncf")), support.trunc_float),
-        support.rint_float: _of_scalar(Scalar("rint", device=("libdevice.rint", "libdevice.rintf")), support.rint_float),
+        support.fabs_float: _of_scalar(
+            Scalar("fabs", device=("libdevice.fabs", "libdevice.fabsf")), support.fabs_float
+        ),
+        support.trunc_float: _of_scalar(
+            Scalar("trunc", device=("libdevice.trunc", "libdevice.truncf")), support.trunc_float
+        ),
+        support.rint_float: _of_scalar(
+            Scalar("rint", device=("libdevice.rint", "libdevice.rintf")), support.rint_float
+        ),
     }
     for function in bridge.AS_WRITTEN:
         register_jitable(function)

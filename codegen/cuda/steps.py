@@ -1,7 +1,9 @@
-"""A program as what the host does: launches of kernels, routines over whole buffers, and loops and branches around those.
+"""A program as what the host does: launches of kernels, routines over whole buffers, and loops and
+branches around those.
 
-A phase that calls no routine is one kernel or a few. Loops, branches and memory requests that contain routines or depend on a size that is
-only known then are run by the host; a number that it needs for that is fetched from the device, the one place where it waits.
+A phase that calls no routine is one kernel or a few. Loops, branches and memory requests that
+contain routines or depend on a size that is only known then are run by the host; a number that it
+needs for that is fetched from the device, the one place where it waits.
 """
 
 from __future__ import annotations
@@ -96,12 +98,14 @@ class Split:
                 # The parts of one routine: on the device it divides itself.
                 call = loop.body[0]
                 return [Routine(replace(call, arguments=(*call.arguments[:-2], 0, 1)))]
-            if not any(isinstance(s, (kernel.Call, kernel.Allocate)) for s in statements(phase.body)):
+            if not any(
+                isinstance(s, (kernel.Call, kernel.Allocate)) for s in statements(phase.body)
+            ):
                 return [Group([loop], trusted=True)]
         tree = self.split(phase.body)
         return self.spilled(tree)
 
-    # --- grouping ----------------------------------------------------------------------------------------------------------
+    # --- grouping ---------------------------------------------------------------------------------
 
     def split(self, body: Sequence[kernel.Statement]) -> list[Step]:
         found: list[Step] = []
@@ -126,7 +130,13 @@ class Split:
                     found.append(Repeat(s, self.split(s.body)))
                 case kernel.While(condition, inner):
                     name = self.fresh("going")
-                    found.append(Until(name, [Group([kernel.Let(name, condition)]), Fetch(name, "")], self.split(inner)))
+                    found.append(
+                        Until(
+                            name,
+                            [Group([kernel.Let(name, condition)]), Fetch(name, "")],
+                            self.split(inner),
+                        )
+                    )
                 case kernel.If(condition, then, otherwise):
                     name = self.fresh("taken")
                     test: list[Step] = [Group([kernel.Let(name, condition)]), Fetch(name, "")]
@@ -135,10 +145,15 @@ class Split:
         return found
 
     def grouped(self, body: Sequence[kernel.Statement]) -> Iterator[Step]:
-        """Kernels for statements without routines: long loops each by itself, what is between them together."""
+        """Kernels for statements without routines: long loops each by itself, what is between them
+        together."""
         pending: list[kernel.Statement] = []
         for s in body:
-            how = parallel(s, self.owners, self.deterministic) if isinstance(s, kernel.Loop) and trips_of_nest(s) > NARROW else None
+            how = (
+                parallel(s, self.owners, self.deterministic)
+                if isinstance(s, kernel.Loop) and trips_of_nest(s) > NARROW
+                else None
+            )
             if how is not None and not how.accumulators:
                 if pending:
                     yield Group(list(pending))
@@ -153,12 +168,18 @@ class Split:
         self.count += 1
         return f"host_{hint}_{self.count}"
 
-    # --- numbers that several steps know -----------------------------------------------------------------------------------
+    # --- numbers that several steps know ----------------------------------------------------------
 
     def spilled(self, tree: list[Step]) -> list[Step]:
-        """The steps with the locals that more than one of them knows kept in memory, and fetched where the host needs them."""
+        """The steps with the locals that more than one of them knows kept in memory, and fetched
+        where the host needs them."""
         groups = list(all_groups(tree))
-        kinds = {s.name: s.value.dtype for g in groups for s in statements(g.body) if isinstance(s, (kernel.Let, kernel.Declare))}
+        kinds = {
+            s.name: s.value.dtype
+            for g in groups
+            for s in statements(g.body)
+            if isinstance(s, (kernel.Let, kernel.Declare))
+        }
         crossing = {name for g in groups for name in used(g.body) - defined(g.body)}
         wanted = host_names(tree)
         cells = (crossing | wanted) & kinds.keys()
@@ -167,18 +188,39 @@ class Split:
             self.cells[buffer.name] = buffer
         fixed = {s.name: s for g in groups for s in g.body if isinstance(s, kernel.Let)}
         changing = cells - fixed.keys()
-        return self.rewritten(tree, changing, {name: kinds[name] for name in cells & fixed.keys()}, cells & wanted) if cells else tree
+        return (
+            self.rewritten(
+                tree, changing, {name: kinds[name] for name in cells & fixed.keys()}, cells & wanted
+            )
+            if cells
+            else tree
+        )
 
-    def rewritten(self, tree: list[Step], changing: set[str], fixed: dict[str, Any], fetched: set[str]) -> list[Step]:
-        """The steps with `changing` locals in memory, and `fixed` ones both there and in each kernel that knows them."""
+    def rewritten(
+        self, tree: list[Step], changing: set[str], fixed: dict[str, Any], fetched: set[str]
+    ) -> list[Step]:
+        """The steps with `changing` locals in memory, and `fixed` ones both there and in each
+        kernel that knows them."""
         found: list[Step] = []
         for step in tree:
             match step:
                 case Group(body, trusted):
-                    made = {s.name for s in statements(body) if isinstance(s, (kernel.Let, kernel.Declare, kernel.Update))}
+                    made = {
+                        s.name
+                        for s in statements(body)
+                        if isinstance(s, (kernel.Let, kernel.Declare, kernel.Update))
+                    }
                     inside = [part for s in in_memory(body, changing) for part in beside(s, fixed)]
                     known = sorted((used(body) & fixed.keys()) - made)
-                    found.append(Group([*[kernel.Let(name, loaded(name, fixed[name])) for name in known], *inside], trusted))
+                    found.append(
+                        Group(
+                            [
+                                *[kernel.Let(name, loaded(name, fixed[name])) for name in known],
+                                *inside,
+                            ],
+                            trusted,
+                        )
+                    )
                     found += [Fetch(name, f"{name}_cell") for name in sorted(made & fetched)]
                 case Fetch():
                     pass
@@ -188,7 +230,9 @@ class Split:
                     parts = [self.rewritten(p, changing, fixed, fetched) for p in (test, steps)]
                     found.append(Until(name, *parts))
                 case Choose(name, test, then, otherwise):
-                    parts = [self.rewritten(p, changing, fixed, fetched) for p in (test, then, otherwise)]
+                    parts = [
+                        self.rewritten(p, changing, fixed, fetched) for p in (test, then, otherwise)
+                    ]
                     found.append(Choose(name, *parts))
                 case _:
                     found.append(step)
@@ -251,7 +295,8 @@ def host_names(tree: Iterable[Step]) -> set[str]:
 
 
 def int_names(body: Iterable[kernel.Statement]) -> set[str]:
-    """The names that stand in integer expressions of statements: these are numbers the kernel is given."""
+    """The names that stand in integer expressions of statements: these are numbers the kernel is
+    given."""
     found: set[str] = set()
 
     def visit(e: Any) -> None:
@@ -277,7 +322,11 @@ def in_memory(body: Iterable[kernel.Statement], cells: set[str]) -> tuple[kernel
     """The statements with these locals in memory."""
 
     def change(e: Any) -> Any:
-        return kernel.Load(f"{e.name}_cell", (0,), e.dtype) if isinstance(e, kernel.Name) and e.name in cells else e
+        return (
+            kernel.Load(f"{e.name}_cell", (0,), e.dtype)
+            if isinstance(e, kernel.Name) and e.name in cells
+            else e
+        )
 
     def settle(s: kernel.Statement) -> kernel.Statement:
         match s:
@@ -290,4 +339,16 @@ def in_memory(body: Iterable[kernel.Statement], cells: set[str]) -> tuple[kernel
     return traversal.mapped(body, change, settle)
 
 
-__all__ = ["Choose", "Fetch", "Group", "Repeat", "Reserve", "Routine", "Split", "Step", "Until", "all_groups", "int_names"]
+__all__ = [
+    "Choose",
+    "Fetch",
+    "Group",
+    "Repeat",
+    "Reserve",
+    "Routine",
+    "Split",
+    "Step",
+    "Until",
+    "all_groups",
+    "int_names",
+]

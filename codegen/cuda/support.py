@@ -1,7 +1,9 @@
-"""What CUDA kernels use besides arithmetic: arrays over addresses, waiting, reductions over a block, atomics.
+"""What CUDA kernels use besides arithmetic: arrays over addresses, waiting, reductions over a
+block, atomics.
 
-Each function has a Python body, which Numba's simulator runs. Kernels get addresses, sizes and strides, all words of 8 bytes: so a launch
-hands over plain numbers. (The simulator has no addresses; there the arrays themselves are handed over.)
+Each function has a Python body, which Numba's simulator runs. Kernels get addresses, sizes and
+strides, all words of 8 bytes: so a launch hands over plain numbers. (The simulator has no
+addresses; there the arrays themselves are handed over.)
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ SIMULATED = bool(config.ENABLE_CUDASIM)
 class _Memory:
     """Elements at an address of the host, to NumPy."""
 
-    def __init__(self, address: int, shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: Any) -> None:
+    def __init__(
+        self, address: int, shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: Any
+    ) -> None:
         self.__array_interface__ = {
             "version": 3,
             "data": (address, False),
@@ -31,14 +35,23 @@ class _Memory:
 
 
 def view(base: Any, offset: Any, shape: tuple[Any, ...], dtype: Any) -> Any:
-    """`shape` elements of `dtype` in C order, `offset` bytes after an address (or after the start of an array)."""
+    """`shape` elements of `dtype` in C order, `offset` bytes after an address (or after the start
+    of an array)."""
     start = base.__array_interface__["data"][0] if isinstance(base, np.ndarray) else base - APART
-    return np.asarray(_Memory(start + offset, shape, None, dtype)) if 0 not in shape else np.empty(shape, dtype)
+    return (
+        np.asarray(_Memory(start + offset, shape, None, dtype))
+        if 0 not in shape
+        else np.empty(shape, dtype)
+    )
 
 
 def strided(base: Any, shape: tuple[Any, ...], strides: tuple[Any, ...], dtype: Any) -> Any:
     """`shape` elements of `dtype` from an address on, `strides` bytes apart."""
-    return np.asarray(_Memory(base - APART, shape, strides, dtype)) if 0 not in shape else np.empty(shape, dtype)
+    return (
+        np.asarray(_Memory(base - APART, shape, strides, dtype))
+        if 0 not in shape
+        else np.empty(shape, dtype)
+    )
 
 
 def aligned(x: Any, width: Any) -> Any:
@@ -67,8 +80,9 @@ def store_4(x: Any, i: Any, a: Any, b: Any, c: Any, d: Any) -> None:
 
 
 class _Here:
-    """What `cuda` means to the simulated thread that asks. (Numba's own way, to exchange the global `cuda` at each call of a device function
-    and back, is not safe between the threads of a block.)"""
+    """What `cuda` means to the simulated thread that asks. (Numba's own way, to exchange the global
+    `cuda` at each call of a device function and back, is not safe between the threads of a
+    block.)"""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(_context(), name)
@@ -83,8 +97,9 @@ if SIMULATED:
     cuda = _Here()
 
     class _Allocations(dict[Any, Any]):
-        """The shared arrays of a block. The simulator looks for one and then makes it, and two threads that did so at once would each have
-        their own: who finds none keeps the others waiting until it has made one."""
+        """The shared arrays of a block. The simulator looks for one and then makes it, and two
+        threads that did so at once would each have their own: who finds none keeps the others
+        waiting until it has made one."""
 
         def __init__(self) -> None:
             self.making = threading.Lock()
@@ -116,7 +131,8 @@ def on_device(function: Any) -> Any:
 
 @on_device
 def wait_for_grid(arrivals: Any, target: Any) -> None:
-    """Wait until `target` blocks have come here since the kernel started, all earlier rounds counted; all must be resident."""
+    """Wait until `target` blocks have come here since the kernel started, all earlier rounds
+    counted; all must be resident."""
     cuda.syncthreads()
     if cuda.threadIdx.x == 0:
         cuda.threadfence()
@@ -136,11 +152,14 @@ def record(status: Any, code: Any, value: Any) -> None:
 
 @on_device
 def add_atomically(buffer: Any, at: Any, value: Any) -> None:
-    cuda.atomic.add(buffer, at, value)  # where there is one axis, `at` must be no tuple: Numba's compiler takes none there
+    cuda.atomic.add(
+        buffer, at, value
+    )  # where there is one axis, `at` must be no tuple: Numba's compiler takes none there
 
 
 def _total(name: str, combine: Any) -> Any:
-    """A function that combines one value of each thread of a block, in an order that depends on the number of threads alone."""
+    """A function that combines one value of each thread of a block, in an order that depends on the
+    number of threads alone."""
 
     def total(value: Any, shared: Any) -> Any:
         me = cuda.threadIdx.x
@@ -190,7 +209,8 @@ def _smaller(x: Any, y: Any) -> Any:
 
 
 def _running(name: str, combine: Any) -> Any:
-    """A function that gives each thread of a block `carry` with the values of the threads before it, and with those of all."""
+    """A function that gives each thread of a block `carry` with the values of the threads before
+    it, and with those of all."""
 
     def running(value: Any, carry: Any, shared: Any) -> Any:
         me = cuda.threadIdx.x

@@ -1,9 +1,10 @@
 """Statements divided among threads, as the source of a CUDA kernel.
 
-A *team* is a thread, a block, or the whole grid. What stands outside of loops is executed by every member of the team with the same values,
-and stored by one of them; the iterations of a loop that may be shared (`dependence.parallel`) are dealt out to the members, in each of
-which the body is the work of a smaller team; a loop that may not runs in order, its body again shared. Before memory is touched that
-other members touched differently, the team waits for all its members.
+A *team* is a thread, a block, or the whole grid. What stands outside of loops is executed by every
+member of the team with the same values, and stored by one of them; the iterations of a loop that
+may be shared (`dependence.parallel`) are dealt out to the members, in each of which the body is the
+work of a smaller team; a loop that may not runs in order, its body again shared. Before memory is
+touched that other members touched differently, the team waits for all its members.
 """
 
 from __future__ import annotations
@@ -73,7 +74,14 @@ class Body(Printer):
 
     defers = False
 
-    def __init__(self, program: kernel.Program, names: Mapping[str, str], owners: Owners, team: Team, deterministic: bool) -> None:
+    def __init__(
+        self,
+        program: kernel.Program,
+        names: Mapping[str, str],
+        owners: Owners,
+        team: Team,
+        deterministic: bool,
+    ) -> None:
         super().__init__(program)
         self.names = names
         self.buffers = {b.name: b for b in program.buffers}
@@ -93,7 +101,7 @@ class Body(Printer):
         self.per_block = False
         self.outermost: bool = True
 
-    # --- statements --------------------------------------------------------------------------------------------------------
+    # --- statements -------------------------------------------------------------------------------
 
     def statement(self, depth: int, s: kernel.Statement) -> None:
         if self.team is Team.THREAD:
@@ -107,10 +115,19 @@ class Body(Printer):
                 if self.memory.meets(read, written):
                     self.wait(depth)
                 self.line(depth, f"while {self.expression(condition)}:")
-                self.iteration(depth + 1, body, read, written, touched([kernel.Check(condition, 0, condition)], self.owners)[0])
+                self.iteration(
+                    depth + 1,
+                    body,
+                    read,
+                    written,
+                    touched([kernel.Check(condition, 0, condition)], self.owners)[0],
+                )
             case kernel.If(condition, then, otherwise):
-                # Branches wait inside, since all members take the same one; who reads the condition must have done so before it changes.
-                self.before(depth, touched([kernel.Check(condition, 0, condition)], self.owners)[0], set())
+                # Branches wait inside, since all members take the same one; who reads the condition
+                # must have done so before it changes.
+                self.before(
+                    depth, touched([kernel.Check(condition, 0, condition)], self.owners)[0], set()
+                )
                 self.line(depth, f"if {self.expression(condition)}:")
                 entry = Memory(set(self.memory.read), set(self.memory.written))
                 self.body(depth + 1, then)
@@ -147,10 +164,11 @@ class Body(Printer):
     def size(self) -> str:
         return self.names["members"] if self.team is Team.GRID else self.names["threads"]
 
-    # --- waiting -----------------------------------------------------------------------------------------------------------
+    # --- waiting ----------------------------------------------------------------------------------
 
     def before(self, depth: int, read: set[str], written: set[str]) -> None:
-        """Wait where what comes next meets what members may still be doing; then it counts as done by them."""
+        """Wait where what comes next meets what members may still be doing; then it counts as done
+        by them."""
         if self.memory.meets(read, written):
             self.wait(depth)
         self.memory.note(read, written)
@@ -166,9 +184,17 @@ class Body(Printer):
             self.line(depth, "cuda.syncthreads()")
         self.memory.clear()
 
-    def iteration(self, depth: int, body: Sequence[kernel.Statement], read: set[str], written: set[str], first: Iterable[str] = ()) -> None:
-        """The body of a loop that the whole team runs in order; its end meets its beginning, where `first` is read. What members may still be
-        doing of earlier statements meets nothing in it, and they may go on with that: there may be no iteration in which they wait."""
+    def iteration(
+        self,
+        depth: int,
+        body: Sequence[kernel.Statement],
+        read: set[str],
+        written: set[str],
+        first: Iterable[str] = (),
+    ) -> None:
+        """The body of a loop that the whole team runs in order; its end meets its beginning, where
+        `first` is read. What members may still be doing of earlier statements meets nothing in it,
+        and they may go on with that: there may be no iteration in which they wait."""
         earlier, self.memory = self.memory, Memory(set(first))
         self.outermost = False
         self.body(depth, body)
@@ -178,7 +204,7 @@ class Body(Printer):
             self.memory.note(read, written)
         self.memory.note(earlier.read, earlier.written)
 
-    # --- loops -------------------------------------------------------------------------------------------------------------
+    # --- loops ------------------------------------------------------------------------------------
 
     def loop(self, depth: int, s: kernel.Loop) -> None:
         how = parallel(s, self.owners, self.deterministic)
@@ -214,11 +240,17 @@ class Body(Printer):
         return f"{self.names[word]}{self.count}"
 
     def deal(self, depth: int, s: kernel.Loop, how: Parallel) -> None:
-        """A shared loop: its iterations, and those of loops that are alone in it, go to the members."""
+        """A shared loop: its iterations, and those of loops that are alone in it, go to the
+        members."""
         chain = self.collapsed(s, how)
         body = chain[-1].body
         outer_team, outer_atomics = self.team, self.atomics
-        by_block = self.team is Team.GRID and not how.accumulators and not how.atomics and self.suits_block(chain, body)
+        by_block = (
+            self.team is Team.GRID
+            and not how.accumulators
+            and not how.atomics
+            and self.suits_block(chain, body)
+        )
         self.atomics = self.atomics | how.atomics
         if by_block:
             rank, size, inner = self.names["block"], self.names["blocks"], Team.BLOCK
@@ -228,9 +260,15 @@ class Body(Printer):
         for a in how.accumulators:
             self.line(depth, f"{self.partial(a)} = {literal(start(a), a.dtype)}")
         inside = self.own(body, how.accumulators)
-        moved = vectors(s, self.buffers, self.owners, how.atomics) if len(chain) == 1 and not by_block else None
+        moved = (
+            vectors(s, self.buffers, self.owners, how.atomics)
+            if len(chain) == 1 and not by_block
+            else None
+        )
         if moved is None and len(chain) == 1:
-            self.line(depth, f"for {s.index} in range({plus(s.lo, rank)}, {integer(s.hi)}, {size}):")
+            self.line(
+                depth, f"for {s.index} in range({plus(s.lo, rank)}, {integer(s.hi)}, {size}):"
+            )
         elif moved is None:
             self.flattened(depth, chain, rank, size)
         memory, self.memory, self.team = self.memory, Memory(), inner
@@ -241,7 +279,12 @@ class Body(Printer):
             self.body(depth + 1, inside)
         if by_block:
             self.line(depth + 1, "cuda.syncthreads()")
-        self.memory, self.team, self.atomics, self.outermost = memory, outer_team, outer_atomics, outermost
+        self.memory, self.team, self.atomics, self.outermost = (
+            memory,
+            outer_team,
+            outer_atomics,
+            outermost,
+        )
         for a in how.accumulators:
             self.total(depth, a)
 
@@ -255,7 +298,8 @@ class Body(Printer):
             self.work = extent if self.outermost else larger(self.work, extent)
 
     def collapsed(self, s: kernel.Loop, how: Parallel) -> list[kernel.Loop]:
-        """The loop and those alone in it that are shared the same way and whose ranges are boxes."""
+        """The loop and those alone in it that are shared the same way and whose ranges are
+        boxes."""
         chain = [s]
         if not box(s):
             return chain
@@ -264,7 +308,9 @@ class Body(Printer):
             same = parallel(inner, self.owners, self.deterministic)
             if same is None or not box(inner) or (symbols(inner.lo) | symbols(inner.hi)) & outer:
                 break
-            if {a.name for a in same.accumulators} != {a.name for a in how.accumulators} or not same.atomics <= how.atomics:
+            if {a.name for a in same.accumulators} != {
+                a.name for a in how.accumulators
+            } or not same.atomics <= how.atomics:
                 break
             chain.append(inner)
         return chain
@@ -277,16 +323,26 @@ class Body(Printer):
         for k in reversed(range(len(chain))):
             place = f"{rest} % {atom(extents[k])}" if k else rest
             lo = chain[k].lo
-            self.line(depth + 1, f"{chain[k].index} = {place}" + ("" if lo == 0 else f" + {integer(lo)}"))
+            self.line(
+                depth + 1, f"{chain[k].index} = {place}" + ("" if lo == 0 else f" + {integer(lo)}")
+            )
             if k:
                 following = self.fresh() if k > 1 else flat
                 self.line(depth + 1, f"{following} = {rest} // {atom(extents[k])}")
                 rest = following
 
     def suits_block(self, chain: Sequence[kernel.Loop], body: Sequence[kernel.Statement]) -> bool:
-        """Whether a block should share one iteration: where long loops inside it can be shared and follow memory at least as well."""
+        """Whether a block should share one iteration: where long loops inside it can be shared and
+        follow memory at least as well."""
         inside = [x for x in statements(body) if isinstance(x, kernel.Loop)]
-        shared = {id(x) for x in inside if (parallel(x, self.owners, self.deterministic) or running(x, self.owners, self.deterministic))}
+        shared = {
+            id(x)
+            for x in inside
+            if (
+                parallel(x, self.owners, self.deterministic)
+                or running(x, self.owners, self.deterministic)
+            )
+        }
         long = [x for x in inside if trips(x) >= WARP and id(x) in shared]
         if not long or all(isinstance(x, kernel.Loop) and id(x) not in shared for x in body):
             return False
@@ -298,12 +354,14 @@ class Body(Printer):
                 along_own += bool(own & place) and x.index not in place
         return along_inner >= along_own
 
-    # --- reductions --------------------------------------------------------------------------------------------------------
+    # --- reductions -------------------------------------------------------------------------------
 
     def partial(self, a: Accumulator) -> str:
         return f"{self.names['own']}_{a.name}"
 
-    def own(self, body: Sequence[kernel.Statement], accumulators: Sequence[Accumulator]) -> Sequence[kernel.Statement]:
+    def own(
+        self, body: Sequence[kernel.Statement], accumulators: Sequence[Accumulator]
+    ) -> Sequence[kernel.Statement]:
         """Statements that combine into this thread's own accumulators."""
         for a in accumulators:
             body = traversal.renamed(body, a.name, self.partial(a))
@@ -320,12 +378,15 @@ class Body(Printer):
         super().statement(depth, kernel.Update(a.name, kernel.Name(own, a.dtype), a.combine))
 
     def published(self, depth: int, a: Accumulator) -> str:
-        """The name of an array with what the threads of each block have found together, as all blocks see it."""
+        """The name of an array with what the threads of each block have found together, as all
+        blocks see it."""
         own = self.partial(a)
         if self.memory.meets(set(), {"parts"}):
             self.wait(depth)
         name = self.fresh("found")
-        self.line(depth, f"{name} = view(parts, index(0), (index({PARTS}),), np.{dtype_name(a.dtype)})")
+        self.line(
+            depth, f"{name} = view(parts, index(0), (index({PARTS}),), np.{dtype_name(a.dtype)})"
+        )
         self.line(depth, f"if {self.names['thread']} == 0:")
         self.line(depth + 1, f"{name}[{self.names['block']}] = {own}")
         self.memory.note(set(), {"parts"})
@@ -336,20 +397,25 @@ class Body(Printer):
         """Set `own` to what the first blocks have found."""
         self.line(depth, f"{own} = {literal(start(a), a.dtype)}")
         k = self.fresh()
-        self.line(depth, f"for {k} in range({self.names['thread']}, {blocks}, {self.names['threads']}):")
-        update = kernel.Update(own, kernel.Load(parts, (kernel.Name(k, kernel.INT64),), a.dtype), a.combine)
+        self.line(
+            depth, f"for {k} in range({self.names['thread']}, {blocks}, {self.names['threads']}):"
+        )
+        update = kernel.Update(
+            own, kernel.Load(parts, (kernel.Name(k, kernel.INT64),), a.dtype), a.combine
+        )
         super().statement(depth + 1, update)
         self.line(depth, f"{own} = total_{a.combine}({own}, {self.shared_array(a)})")
         self.memory.note({"parts"}, set())
 
-    # --- running totals ----------------------------------------------------------------------------------------------------
+    # --- running totals ---------------------------------------------------------------------------
 
     def deal_running(self, depth: int, s: kernel.Loop, how: Running) -> None:
         """A loop whose iterations read what has been accumulated so far.
 
-        A block goes through its range a tile of one iteration per thread at a time: what the threads contribute is combined by doubling
-        distances (Hillis and Steele 1986), and the body runs on top of that. Blocks of a grid have first found what their ranges
-        contribute in total, and start from what is before them.
+        A block goes through its range a tile of one iteration per thread at a time: what the
+        threads contribute is combined by doubling distances (Hillis and Steele 1986), and the body
+        runs on top of that. Blocks of a grid have first found what their ranges contribute in
+        total, and start from what is before them.
         """
         self.measure([s], False)
         first, last = integer(s.lo), integer(s.hi)
@@ -365,7 +431,10 @@ class Body(Printer):
             function = f"running_{a.combine}"
             self.used["cuda"].add(function)
             carry = carries[a.name]
-            self.line(depth + 1, f"{before[a.name]}, {carry} = {function}({self.partial(a)}, {carry}, {self.shared_array(a)})")
+            self.line(
+                depth + 1,
+                f"{before[a.name]}, {carry} = {function}({self.partial(a)}, {carry}, {self.shared_array(a)})",
+            )
         self.line(depth + 1, f"if {i} < {last}:")
         body: Sequence[kernel.Statement] = s.body
         for old, new in before.items():
@@ -373,7 +442,9 @@ class Body(Printer):
         self.by_thread(depth + 2, body)
         if self.team is Team.GRID:
             for a in how.accumulators:
-                super().statement(depth, kernel.Update(a.name, kernel.Name(each[a.name], a.dtype), a.combine))
+                super().statement(
+                    depth, kernel.Update(a.name, kernel.Name(each[a.name], a.dtype), a.combine)
+                )
 
     def contributions(self, depth: int, how: Running, line: str) -> None:
         """This thread's own accumulators after what `line` heads."""
@@ -388,14 +459,23 @@ class Body(Printer):
         self.body(depth, body)
         self.memory, self.team, self.outermost = memory, team, outermost
 
-    def ranges(self, depth: int, s: kernel.Loop, how: Running) -> tuple[dict[str, str], str, str, dict[str, str]]:
-        """The range of each block, and the accumulators at its start. (What all blocks contribute; the bounds; the accumulators.)"""
+    def ranges(
+        self, depth: int, s: kernel.Loop, how: Running
+    ) -> tuple[dict[str, str], str, str, dict[str, str]]:
+        """The range of each block, and the accumulators at its start. (What all blocks contribute;
+        the bounds; the accumulators.)"""
         block, blocks, size = self.names["block"], self.names["blocks"], self.fresh("size")
         first, last = self.fresh("first"), self.fresh("last")
-        self.line(depth, f"{size} = ({integer(add(s.hi, mul(-1, s.lo)))} + {blocks} - 1) // {blocks}")
+        self.line(
+            depth, f"{size} = ({integer(add(s.hi, mul(-1, s.lo)))} + {blocks} - 1) // {blocks}"
+        )
         self.line(depth, f"{first} = {plus(s.lo, f'{block} * {size}')}")
         self.line(depth, f"{last} = min({first} + {size}, {integer(s.hi)})")
-        self.contributions(depth, how, f"for {s.index} in range({first} + {self.names['thread']}, {last}, {self.names['threads']}):")
+        self.contributions(
+            depth,
+            how,
+            f"for {s.index} in range({first} + {self.names['thread']}, {last}, {self.names['threads']}):",
+        )
         each, carries = {}, {}
         for a in how.accumulators:
             self.used["cuda"].add(f"total_{a.combine}")
@@ -406,7 +486,9 @@ class Body(Printer):
             self.gathered(depth, a, each[a.name], parts, blocks)
             self.gathered(depth, a, own, parts, block)
             self.line(depth, f"{carries[a.name]} = {a.name}")
-            super().statement(depth, kernel.Update(carries[a.name], kernel.Name(own, a.dtype), a.combine))
+            super().statement(
+                depth, kernel.Update(carries[a.name], kernel.Name(own, a.dtype), a.combine)
+            )
         return each, first, last, carries
 
     def shared_array(self, a: Accumulator) -> str:
@@ -428,11 +510,15 @@ def start(a: Accumulator) -> Any:
 
 
 def box(s: kernel.Loop) -> bool:
-    """Whether a loop has as many iterations as its bounds differ: it is not the intersection of ranges, which may be empty."""
+    """Whether a loop has as many iterations as its bounds differ: it is not the intersection of
+    ranges, which may be empty."""
     bounds = [v for v in (s.lo, s.hi) if isinstance(v, Integer)]
-    return not any(isinstance(a, Binary) and a.op in ("min", "max") for v in bounds for m, _ in v.terms for a in m) and (
-        s.lo == 0 or (isinstance(s.lo, int) and isinstance(s.hi, int) and s.lo <= s.hi)
-    )
+    return not any(
+        isinstance(a, Binary) and a.op in ("min", "max")
+        for v in bounds
+        for m, _ in v.terms
+        for a in m
+    ) and (s.lo == 0 or (isinstance(s.lo, int) and isinstance(s.hi, int) and s.lo <= s.hi))
 
 
 def larger(a: Int, b: Int) -> Int:

@@ -1,4 +1,5 @@
-"""asin, acos, atan and atan2 without branches: one polynomial on half of the range, identities for the other half."""
+"""asin, acos, atan and atan2 without branches: one polynomial on half of the range, identities for
+the other half."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """Array arguments that a kernel only borrows for the time of the call.
 
-Numba's own arrays are reference counted: each argument costs an allocation, and read-only arrays are another type.
-A kernel keeps no reference, so its entry may read the few fields it needs straight from the array object, after
-checking that class, rank, dtype, byte order and flags are what it was compiled for. Writeability is the caller's affair.
+Numba's own arrays are reference counted: each argument costs an allocation, and read-only arrays
+are another type. A kernel keeps no reference, so its entry may read the few fields it needs
+straight from the array object, after checking that class, rank, dtype, byte order and flags are
+what it was compiled for. Writeability is the caller's affair.
 """
 
 from __future__ import annotations
@@ -82,15 +83,25 @@ def unbox_borrowed(kind: Any, obj: Any, c: Any) -> Any:
     is_array = builder.icmp_unsigned("==", read(obj, POINTER, intp), builder.ptrtoint(cls, intp))
     with builder.if_then(is_array, likely=True):
         descr = read(obj, DESCR, pointer)
-        number, order, flags = read(descr, DESCR_NUMBER, i32), read(descr, DESCR_BYTEORDER, byte), read(obj, FLAGS, i32)
+        number, order, flags = (
+            read(descr, DESCR_NUMBER, i32),
+            read(descr, DESCR_BYTEORDER, byte),
+            read(obj, FLAGS, i32),
+        )
         same = cgutils.false_bit
         for candidate in _numbers(kind.dtype):
             same = builder.or_(same, builder.icmp_signed("==", number, ir.Constant(i32, candidate)))
-        swapped = builder.icmp_signed("==", order, ir.Constant(byte, ord(">" if np.little_endian else "<")))
+        swapped = builder.icmp_signed(
+            "==", order, ir.Constant(byte, ord(">" if np.little_endian else "<"))
+        )
         need = ALIGNED | CONTIGUOUS[kind.layout]
-        good = builder.icmp_signed("==", builder.and_(flags, ir.Constant(i32, need)), ir.Constant(i32, need))
+        good = builder.icmp_signed(
+            "==", builder.and_(flags, ir.Constant(i32, need)), ir.Constant(i32, need)
+        )
         good = builder.and_(good, builder.and_(same, builder.not_(swapped)))
-        good = builder.and_(good, builder.icmp_signed("==", read(obj, NDIM, i32), ir.Constant(i32, kind.ndim)))
+        good = builder.and_(
+            good, builder.icmp_signed("==", read(obj, NDIM, i32), ir.Constant(i32, kind.ndim))
+        )
         with builder.if_then(good, likely=True):
             dims, steps = read(obj, DIMENSIONS, pointer), read(obj, STRIDES, pointer)
             element = context.get_data_type(kind.dtype)
@@ -106,7 +117,10 @@ def unbox_borrowed(kind: Any, obj: Any, c: Any) -> Any:
             builder.store(cgutils.false_bit, wrong)
     failed = builder.load(wrong)
     with builder.if_then(failed, likely=False):
-        c.pyapi.err_set_string("PyExc_TypeError", f"a kernel argument is not the {kind.ndim}-d {kind.dtype} array it was compiled for")
+        c.pyapi.err_set_string(
+            "PyExc_TypeError",
+            f"a kernel argument is not the {kind.ndim}-d {kind.dtype} array it was compiled for",
+        )
     return NativeValue(builder.load(result), is_error=failed)
 
 

@@ -27,9 +27,11 @@ AS_WRITTEN: dict[Callable[..., Any], bool] = {}
 
 
 def primitive(function: Callable[..., Any], typer: Typer) -> Callable[[Lower], Lower]:
-    """Give a Python function a native form written in LLVM terms; `typer(argument types)` returns a signature or None.
+    """Give a Python function a native form written in LLVM terms; `typer(argument types)` returns a
+    signature or None.
 
-    Unlike Numba's `intrinsic` the function stays callable from Python, and nothing is compiled for it on its own.
+    Unlike Numba's `intrinsic` the function stays callable from Python, and nothing is compiled for
+    it on its own.
     """
     type_callable(function)(lambda context: typer)
 
@@ -42,7 +44,8 @@ def primitive(function: Callable[..., Any], typer: Typer) -> Callable[[Lower], L
 
 
 def implements(function: Callable[..., Any], inline: bool = True) -> Callable[[Typer], Typer]:
-    """Give a Python function a native form written in Python; `typer(argument types)` returns the body to compile, or None."""
+    """Give a Python function a native form written in Python; `typer(argument types)` returns the
+    body to compile, or None."""
 
     def register(typer: Typer) -> Typer:
         overload(function, jit_options=JIT_OPTIONS if inline else CALL_OPTIONS, strict=False)(typer)

@@ -1,8 +1,10 @@
 """Compiled kernels on disk: one sealed file per key, put there by an atomic rename.
 
-Numba's own cache crashes on damaged files, can exchange kernels under concurrent writers, and runs what others may have written.
-Here an entry is data under a seal that covers its key (`cache_entry`), in a folder to which nobody else writes (`cache_folder`).
-Whatever is wrong with the disk, a kernel is compiled in memory; where that would happen to every one of them, one warning says so.
+Numba's own cache crashes on damaged files, can exchange kernels under concurrent writers, and runs
+what others may have written. Here an entry is data under a seal that covers its key
+(`cache_entry`), in a folder to which nobody else writes (`cache_folder`). Whatever is wrong with
+the disk, a kernel is compiled in memory; where that would happen to every one of them, one warning
+says so.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ from .cache_folder import opened
 
 SUFFIX = ".code"
 FOLDER: list[Path | None] = [None]
-"""Where the kernel compiled last is kept (None: in memory only): the routines that it calls are kept there too."""
+"""Where the kernel compiled last is kept (None: in memory only): the routines that it calls are
+kept there too."""
 
 
 @dataclass
@@ -49,19 +52,40 @@ COUNTERS = Counters()
 @cache
 def environment() -> str:
     """Everything besides the source that decides what machine code comes out."""
-    versions = [platform.python_version(), numba.__version__, llvmlite.__version__, np.__version__, scipy.__version__]
-    host = [platform.machine(), binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()]
-    # Numba's settings, by which a processor other than the host is compiled for, or less is optimized.
-    settings = [config.CPU_NAME, config.CPU_FEATURES, config.ENABLE_AVX, config.OPT, config.LOOP_VECTORIZE, config.SLP_VECTORIZE]
+    versions = [
+        platform.python_version(),
+        numba.__version__,
+        llvmlite.__version__,
+        np.__version__,
+        scipy.__version__,
+    ]
+    host = [
+        platform.machine(),
+        binding.get_host_cpu_name(),
+        binding.get_host_cpu_features().flatten(),
+    ]
+    # Numba's settings, by which a processor other than the host is compiled for, or less is
+    # optimized.
+    settings = [
+        config.CPU_NAME,
+        config.CPU_FEATURES,
+        config.ENABLE_AVX,
+        config.OPT,
+        config.LOOP_VECTORIZE,
+        config.SLP_VECTORIZE,
+    ]
     digest = hashlib.sha256()
     root = Path(__file__).parent.parent
     for path in sorted(root.rglob("*.py")):
-        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+        digest.update(
+            path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0"
+        )
     return "\n".join([*versions, *host, *map(str, settings), digest.hexdigest()])
 
 
 def key_of(source: str, *extra: Any) -> str:
-    """The key of a kernel: of its code without comments, docstrings and line numbers, so that moving the user's lines changes nothing."""
+    """The key of a kernel: of its code without comments, docstrings and line numbers, so that
+    moving the user's lines changes nothing."""
     code = compile(source, "", "exec", dont_inherit=True, optimize=2)
     text = "\0".join([repr(_content(code)), outside(source), environment(), *map(str, extra)])
     return hashlib.sha256(text.encode()).hexdigest()[:40]
@@ -70,11 +94,26 @@ def key_of(source: str, *extra: Any) -> str:
 def _content(code: CodeType) -> tuple[Any, ...]:
     """What a code object does, of whatever place in a file."""
     constants = [_content(c) if isinstance(c, CodeType) else c for c in code.co_consts]
-    return (code.co_code, constants, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, code.co_argcount, code.co_flags)
+    return (
+        code.co_code,
+        constants,
+        code.co_names,
+        code.co_varnames,
+        code.co_freevars,
+        code.co_cellvars,
+        code.co_argcount,
+        code.co_flags,
+    )
 
 
-def fetch(root: Path, key: str, build: Callable[[], tuple[Any, Entry | None]], load: Callable[[Entry], Any]) -> Any:
-    """`load(entry)` of what the disk has, or else what `build()` makes, which gives the entry to keep beside it (None: nothing)."""
+def fetch(
+    root: Path,
+    key: str,
+    build: Callable[[], tuple[Any, Entry | None]],
+    load: Callable[[Entry], Any],
+) -> Any:
+    """`load(entry)` of what the disk has, or else what `build()` makes, which gives the entry to
+    keep beside it (None: nothing)."""
     kept = _kept(root, key)
     if kept is not None:
         try:
@@ -137,7 +176,11 @@ def _tell(root: Path, error: OSError) -> None:
     frame: FrameType | None = sys._getframe()
     # What compiles has a thread of its own, which somebody waits for.
     waiting = getattr(ASKED, "frame", None)
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("tracegrad", "contextlib", "threading"):
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in (
+        "tracegrad",
+        "contextlib",
+        "threading",
+    ):
         frame = frame.f_back
         if frame is None:
             frame, waiting = waiting, None
@@ -145,7 +188,9 @@ def _tell(root: Path, error: OSError) -> None:
         warnings.warn(text, RuntimeWarning, stacklevel=1)
     else:
         registry = frame.f_globals.setdefault("__warningregistry__", {})
-        warnings.warn_explicit(text, RuntimeWarning, frame.f_code.co_filename, frame.f_lineno, registry=registry)
+        warnings.warn_explicit(
+            text, RuntimeWarning, frame.f_code.co_filename, frame.f_lineno, registry=registry
+        )
 
 
 def cache_info(root: Path) -> dict[str, int]:
@@ -159,7 +204,8 @@ def cache_info(root: Path) -> dict[str, int]:
 
 
 def cache_clear(root: Path) -> int:
-    """Delete all kernels, and what is left over of others; how many there were. OSError where the folder cannot be used."""
+    """Delete all kernels, and what is left over of others; how many there were. OSError where the
+    folder cannot be used."""
     try:
         with opened(root) as folder:
             before = folder.sizes(SUFFIX)

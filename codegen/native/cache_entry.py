@@ -84,7 +84,9 @@ def unpack(key: str, content: bytes) -> Entry:
     parts: dict[str, bytes] = {}
     for size in sizes:
         match size:
-            case [str(name), int(length)] if type(length) is int and length >= 0 and name not in parts:
+            case [str(name), int(length)] if (
+                type(length) is int and length >= 0 and name not in parts
+            ):
                 parts[name] = bytes(sealed[end : end + length])
                 end += length
             case _:

@@ -13,9 +13,34 @@ from numba.core import types
 
 from . import bridge
 from .support import view
-from .values import NUMBERS, SCALARS, Array, Operand, Static, Tuple, UntranslatableError, Value, Values, times
+from .values import (
+    NUMBERS,
+    SCALARS,
+    Array,
+    Operand,
+    Static,
+    Tuple,
+    UntranslatableError,
+    Value,
+    Values,
+    times,
+)
 
-PLAIN = ("float32", "float64", "complex64", "complex128", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool_")
+PLAIN = (
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "bool_",
+)
 CASTS: dict[Any, Any] = {getattr(np, name): getattr(types, name) for name in PLAIN}
 CASTS |= {float: types.float64, bool: types.boolean}
 MakeFunction = Callable[..., tuple[Any, Any, list[Any]]]
@@ -29,7 +54,7 @@ class Calls:
         self.context = context
         self.function = function
 
-    # --- operators ---------------------------------------------------------------------------------------------------------
+    # --- operators --------------------------------------------------------------------------------
 
     def operate(self, builder: Any, op: Any, *args: Operand) -> Operand:
         if all(isinstance(a, Static) and isinstance(a.value, NUMBERS) for a in args):
@@ -44,11 +69,13 @@ class Calls:
             return Value(types.boolean, builder.not_(self.values.truth(builder, args[0])))
         if not all(isinstance(self.values.type_of(a), SCALARS) for a in args):
             raise UntranslatableError(f"{op.__name__} of {[self.values.type_of(a) for a in args]}")
-        if op in (operator.floordiv, operator.mod) and all(self.values.type_of(a) == types.uint64 for a in args):
+        if op in (operator.floordiv, operator.mod) and all(
+            self.values.type_of(a) == types.uint64 for a in args
+        ):
             return self.values.divided(builder, op is operator.mod, *args)
         return self.values.registered(builder, op, args)
 
-    # --- attributes and items ----------------------------------------------------------------------------------------------
+    # --- attributes and items ---------------------------------------------------------------------
 
     def attribute(self, builder: Any, x: Operand, name: str) -> Operand:
         if isinstance(x, Static):
@@ -81,7 +108,10 @@ class Calls:
         if isinstance(x, Static) and isinstance(x.value, tuple):
             return [Static(v) for v in x.value]
         if isinstance(x, Value) and isinstance(x.type, types.BaseTuple):
-            return [self.values.taken(builder, Value(k, builder.extract_value(x.ir, n))) for n, k in enumerate(x.type.types)]
+            return [
+                self.values.taken(builder, Value(k, builder.extract_value(x.ir, n)))
+                for n, k in enumerate(x.type.types)
+            ]
         if isinstance(self.values.type_of(x), types.Integer):
             return [x]
         raise UntranslatableError("only tuples are taken apart")
@@ -90,7 +120,11 @@ class Calls:
         if isinstance(x, Static) and isinstance(x.value, np.ndarray):
             x = self.values.frozen_array(builder, x.value)
         if isinstance(x, Array) and self.all_integers(at):
-            return self.values.load(builder, x, at) if len(at) == x.type.ndim else self.part(builder, x, at)
+            return (
+                self.values.load(builder, x, at)
+                if len(at) == x.type.ndim
+                else self.part(builder, x, at)
+            )
         if isinstance(x, Array) or len(at) != 1:
             raise UntranslatableError("such an index")
         items = self.items(builder, x)
@@ -100,7 +134,8 @@ class Calls:
         return self.chosen(builder, items, at[0])
 
     def chosen(self, builder: Any, items: Sequence[Operand], at: Operand) -> Operand:
-        """The part of a tuple of numbers at a position known at run time, which is in range and not negative."""
+        """The part of a tuple of numbers at a position known at run time, which is in range and not
+        negative."""
         kinds = {self.values.type_of(i) for i in items}
         if len(kinds) != 1 or not kinds <= set(CASTS.values()):
             raise UntranslatableError("a tuple of several types")
@@ -114,12 +149,14 @@ class Calls:
 
     def part(self, builder: Any, x: Array, at: Sequence[Operand]) -> Operand:
         """`x[i]` of more than one dimension: the array behind."""
-        return self.values.registered(builder, operator.getitem, [x, at[0] if len(at) == 1 else Tuple(tuple(at))])
+        return self.values.registered(
+            builder, operator.getitem, [x, at[0] if len(at) == 1 else Tuple(tuple(at))]
+        )
 
     def all_integers(self, at: Sequence[Operand]) -> bool:
         return all(isinstance(self.values.type_of(i), types.Integer) for i in at)
 
-    # --- calls -------------------------------------------------------------------------------------------------------------
+    # --- calls ------------------------------------------------------------------------------------
 
     def call(self, builder: Any, function: Any, args: Sequence[Operand]) -> Operand:
         """A call of something known beforehand."""
@@ -135,7 +172,11 @@ class Calls:
                 found = self.extreme(builder, function is max, found, other)
             return found
         if function is len and isinstance(args[0], (Tuple, Array)):
-            return Static(len(args[0].items)) if isinstance(args[0], Tuple) else Value(types.intp, args[0].shape[0])
+            return (
+                Static(len(args[0].items))
+                if isinstance(args[0], Tuple)
+                else Value(types.intp, args[0].shape[0])
+            )
         if function in bridge.PRIMITIVES:
             done = self.primitive(builder, function, args)
             if done is not None:
@@ -163,13 +204,25 @@ class Calls:
             return None
         missing = body.__code__.co_argcount - len(args)
         given = (
-            [*args, *[Static(d) for d in (body.__defaults__ or ())[len(body.__defaults__ or ()) - missing :]]] if missing else list(args)
+            [
+                *args,
+                *[
+                    Static(d)
+                    for d in (body.__defaults__ or ())[len(body.__defaults__ or ()) - missing :]
+                ],
+            ]
+            if missing
+            else list(args)
         )
         try:
             llvm, kind, kinds = self.function(body, function, given, inline)
         except UntranslatableError:
             return None
-        passed = [self.values.cast(builder, a, k) for a, k in zip(given, kinds, strict=True) if k is not None]
+        passed = [
+            self.values.cast(builder, a, k)
+            for a, k in zip(given, kinds, strict=True)
+            if k is not None
+        ]
         result = builder.call(llvm, passed)
         return Static(None) if kind == types.none else Value(kind, result)
 
@@ -181,8 +234,12 @@ class Calls:
             if function in bridge.IMPLEMENTATIONS:
                 return None
             raise UntranslatableError(f"{function.__name__} of these types")
-        values = [self.values.cast(builder, a, k) for a, k in zip(args, signature.args, strict=True)]
-        return self.values.taken(builder, Value(signature.return_type, lower(self.context, builder, signature, values)))
+        values = [
+            self.values.cast(builder, a, k) for a, k in zip(args, signature.args, strict=True)
+        ]
+        return self.values.taken(
+            builder, Value(signature.return_type, lower(self.context, builder, signature, values))
+        )
 
     def converted(self, builder: Any, function: Any, x: Operand) -> Operand:
         """`np.float32(x)` and its like."""
@@ -217,10 +274,14 @@ class Calls:
         beyond = self.operate(builder, operator.gt if largest else operator.lt, second, first)
         return Value(kind, builder.select(self.values.truth(builder, beyond), second.ir, first.ir))
 
-    def view(self, builder: Any, arena: Operand, offset: Operand, shape: Operand, dtype: Operand) -> Operand:
+    def view(
+        self, builder: Any, arena: Operand, offset: Operand, shape: Operand, dtype: Operand
+    ) -> Operand:
         """`view(arena, offset, shape, dtype)`, whose fields stay apart."""
         if not isinstance(arena, Array):
             raise UntranslatableError("such a view")
         extents = [self.values.cast(builder, s, types.intp) for s in self.items(builder, shape)]
         data = builder.gep(arena.data, [self.values.cast(builder, offset, types.intp)])
-        return self.values.c_ordered(builder, self.values.element(dtype), data, extents, arena.memory)
+        return self.values.c_ordered(
+            builder, self.values.element(dtype), data, extents, arena.memory
+        )

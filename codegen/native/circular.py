@@ -1,4 +1,5 @@
-"""sin, cos and tan: pi/2 is taken away in three parts, which is exact enough up to `LIMIT`; `huge_angles` has what lies beyond."""
+"""sin, cos and tan: pi/2 is taken away in three parts, which is exact enough up to `LIMIT`;
+`huge_angles` has what lies beyond."""
 
 from __future__ import annotations
 
@@ -75,7 +76,8 @@ def build(f: Format) -> dict[str, Function]:
         return slope(n, *waves(r, low))
 
     def function(name: str, at: Function, odd: bool) -> Function:
-        """A function of any argument from one of the nearest quarter turn and the rest; `odd`: its sign is the argument's."""
+        """A function of any argument from one of the nearest quarter turn and the rest; `odd`: its
+        sign is the argument's."""
 
         def huge(x: Any) -> Any:
             y = at(*huge_angles.reduce(x))
@@ -92,7 +94,11 @@ def build(f: Format) -> dict[str, Function]:
 
         return common
 
-    return {"sin": function("sin", sine_at, True), "cos": function("cos", cosine_at, False), "tan": function("tan", tangent_at, True)}
+    return {
+        "sin": function("sin", sine_at, True),
+        "cos": function("cos", cosine_at, False),
+        "tan": function("tan", tangent_at, True),
+    }
 
 
 RARE: dict[str, Function] = {}

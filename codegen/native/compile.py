@@ -27,12 +27,14 @@ FLAGS = {"nogil": True, "error_model": "numpy", "boundscheck": False}
 
 @dataclass(frozen=True)
 class Executable:
-    """`call(inputs..., outputs..., arena, status, phase, lo, hi)` with exactly the array types it was compiled for."""
+    """`call(inputs..., outputs..., arena, status, phase, lo, hi)` with exactly the array types it
+    was compiled for."""
 
     call: Callable[..., None]
     source: str
     address: Callable[[], int] = lambda: 0
-    """Where the native function is, which takes its arrays as `borrowed` structures; 0 where there is none."""
+    """Where the native function is, which takes its arrays as `borrowed` structures; 0 where there
+    is none."""
     strict: bool = False
     """Whether `call` raises TypeError for arrays of another class, dtype, rank or layout."""
     at_hand: bool = False
@@ -43,17 +45,25 @@ def signature(arrays: Sequence[tuple[np.dtype[Any], int, str]]) -> Any:
     """The entry's type: arrays by dtype, rank and layout, then arena, status, phase, lo, hi."""
     borrow = available()
     made = []
-    for dtype, ndim, layout in [*arrays, (np.dtype(np.uint8), 1, "C"), (np.dtype(np.int64), 1, "C")]:
+    for dtype, ndim, layout in [
+        *arrays,
+        (np.dtype(np.uint8), 1, "C"),
+        (np.dtype(np.int64), 1, "C"),
+    ]:
         kind = numpy_support.from_dtype(dtype)
-        made.append(BorrowedArray(kind, ndim, layout) if borrow else types.Array(kind, ndim, layout))
+        made.append(
+            BorrowedArray(kind, ndim, layout) if borrow else types.Array(kind, ndim, layout)
+        )
     return types.void(*made, types.int64, types.int64, types.int64)
 
 
-def _function(file: str, name: str, source: str, key: str, make: Callable[..., Callable[..., Any]]) -> Any:
+def _function(
+    file: str, name: str, source: str, key: str, make: Callable[..., Callable[..., Any]]
+) -> Any:
     """Function `name` of the source, whose lines tracebacks find under `file`.
 
-    The linker knows its machine code by a name that holds the key: two kernels of one name, from processes that each counted for
-    themselves, would be taken for one another.
+    The linker knows its machine code by a name that holds the key: two kernels of one name, from
+    processes that each counted for themselves, would be taken for one another.
     """
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     made = make(source, name, {"__name__": "tracegrad_kernel"}, file)
@@ -69,7 +79,8 @@ def _key(source: str, name: str, inputs: Any, outputs: Any) -> tuple[str, Any]:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """No garbage is collected meanwhile: with all of Numba's objects alive a collection takes 0.13 s, and compiling small programs less."""
+    """No garbage is collected meanwhile: with all of Numba's objects alive a collection takes 0.13
+    s, and compiling small programs less."""
     was = gc.isenabled()
     gc.disable()
     try:
@@ -80,8 +91,8 @@ def _uncollected() -> Iterator[None]:
 
 
 KERNELS: dict[tuple[str, Path | None], Executable] = {}
-"""What this process has compiled or loaded. LLVM keeps machine code as long as the process lives, so what is
-made anew of the same text, as by `jit` in a loop, must be the same code."""
+"""What this process has compiled or loaded. LLVM keeps machine code as long as the process lives,
+so what is made anew of the same text, as by `jit` in a loop, must be the same code."""
 
 
 def kernel(*given: Any) -> Executable:
@@ -111,7 +122,8 @@ def compiled(
     outputs: Sequence[tuple[np.dtype[Any], int]],
     cache_dir: Path | None,
 ) -> Executable:
-    """Compile function `name` of `source` for these array types, or take it from the disk cache below `cache_dir` (None: memory only)."""
+    """Compile function `name` of `source` for these array types, or take it from the disk cache
+    below `cache_dir` (None: memory only)."""
     cache.FOLDER[0] = cache_dir
     key, sig = _key(source, name, inputs, outputs)
     if config.DISABLE_JIT:
@@ -122,10 +134,15 @@ def compiled(
         return Executable(entry, source, address if available() else lambda: 0, available())
 
     def build() -> tuple[Executable, Entry | None]:
-        dispatcher = njit(**FLAGS, pipeline_class=KernelCompiler)(_function(f"<{key}>", name, source, key, declared))
+        dispatcher = njit(**FLAGS, pipeline_class=KernelCompiler)(
+            _function(f"<{key}>", name, source, key, declared)
+        )
         dispatcher.compile(sig)
         (result,) = dispatcher.overloads.values()
-        entry, native = result.entry_point, result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
+        entry, native = (
+            result.entry_point,
+            result.library.get_pointer_to_function(result.fndesc.llvm_func_name),
+        )
         kept = stored.saved(result)
         stored.forget(result.library)
         return executable(entry, lambda: int(native)), kept

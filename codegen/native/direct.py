@@ -1,4 +1,5 @@
-"""Numba's compiler with the one pass of `translate` in place of its front end, and Numba's own pipeline behind it."""
+"""Numba's compiler with the one pass of `translate` in place of its front end, and Numba's own
+pipeline behind it."""
 
 from __future__ import annotations
 
@@ -7,7 +8,17 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import llvmlite.binding as binding
-from numba.core import bytecode, callconv, cgutils, codegen, compiler, config, cpu, typed_passes, types
+from numba.core import (
+    bytecode,
+    callconv,
+    cgutils,
+    codegen,
+    compiler,
+    config,
+    cpu,
+    typed_passes,
+    types,
+)
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.lowering import Environment
 
@@ -18,14 +29,15 @@ from .values import UntranslatableError
 
 LOG = logging.getLogger("tracegrad")
 FALLBACKS: list[str] = []
-"""What the one pass did not cover, each with the reason: to be covered, since nobody waits gladly."""
+"""What the one pass did not cover, each with the reason: to be covered, since nobody waits
+gladly."""
 
 
 class Alone(codegen.JITCodeLibrary):  # type: ignore[misc]
     """A code library that keeps the functions it calls to itself.
 
-    Numba numbers functions anew in each process, and of several functions of one name the linker takes the first for all: code from the
-    disk would call what another process meant by the name.
+    Numba numbers functions anew in each process, and of several functions of one name the linker
+    takes the first for all: code from the disk would call what another process meant by the name.
     """
 
     def _optimize_final_module(self) -> None:
@@ -39,7 +51,8 @@ class Alone(codegen.JITCodeLibrary):  # type: ignore[misc]
 
 
 class Library(Alone):
-    """A code library that is optimized once, as a whole: what is translated here counts no references, and is lean from the start."""
+    """A code library that is optimized once, as a whole: what is translated here counts no
+    references, and is lean from the start."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
         """Nothing on the way: the whole is optimized at the end."""
@@ -47,16 +60,21 @@ class Library(Alone):
 
     def _optimize(self) -> None:
         options = binding.create_pipeline_tuning_options(speed_level=config.OPT)
-        options.loop_vectorization, options.slp_vectorization = config.LOOP_VECTORIZE, config.SLP_VECTORIZE
-        # Short static loops are unrolled by the schedule where that pays. LLVM's unrolling doubles the code and the time it takes, and
-        # an inner loop that it unrolls first is no longer vectorised across (k-means: 5.4 ms against 2.4).
+        options.loop_vectorization, options.slp_vectorization = (
+            config.LOOP_VECTORIZE,
+            config.SLP_VECTORIZE,
+        )
+        # Short static loops are unrolled by the schedule where that pays. LLVM's unrolling doubles
+        # the code and the time it takes, and an inner loop that it unrolls first is no longer
+        # vectorised across (k-means: 5.4 ms against 2.4).
         options.loop_unrolling = False
         builder = binding.create_pass_builder(self._codegen._tm, options)
         builder.getModulePassManager().run(self._final_module, builder)
 
 
 class CallConvention(callconv.CPUCallConv):  # type: ignore[misc]
-    """Numba's, in a module in which the translated functions below the kernel return plain values and no error code.
+    """Numba's, in a module in which the translated functions below the kernel return plain values
+    and no error code.
 
     What they call of Numba's own raises nothing; memory is not allocated there.
     """
@@ -72,7 +90,8 @@ class CallConvention(callconv.CPUCallConv):  # type: ignore[misc]
 
 
 class Context(cpu.CPUContext):  # type: ignore[misc]
-    """Numba's context with that convention, and without reference counts: what Numba compiles for it is kept apart."""
+    """Numba's context with that convention, and without reference counts: what Numba compiles for
+    it is kept apart."""
 
     plain: set[str]
     internal: ClassVar[dict[Any, Any]] = {}
@@ -85,7 +104,9 @@ class Context(cpu.CPUContext):  # type: ignore[misc]
 class Lowering:
     """What `BaseNativeLowering` asks of a lowering."""
 
-    def __init__(self, context: Any, library: Any, descriptor: Any, function: Any, metadata: Any = None) -> None:
+    def __init__(
+        self, context: Any, library: Any, descriptor: Any, function: Any, metadata: Any = None
+    ) -> None:
         self.library, self.descriptor, self.function = library, descriptor, function.function
         self.typing = function.typing
         self.module = library.create_ir_module(descriptor.unique_name)
@@ -100,19 +121,29 @@ class Lowering:
         self.context.declare_env_global(self.module, self.context.get_env_name(self.descriptor))
         builder = cgutils.ir.IRBuilder(llvm.append_basic_block("entry"))
         self.call_helper = self.context.call_conv.init_call_helper(builder)
-        Unit(self.typing, self.context, self.module).entry(self.function, llvm, self.descriptor.argtypes)
+        Unit(self.typing, self.context, self.module).entry(
+            self.function, llvm, self.descriptor.argtypes
+        )
         self.library.add_ir_module(self.module)
 
     def create_cpython_wrapper(self, release_gil: bool = False) -> None:
-        self._wrapping().create_cpython_wrapper(self.library, self.descriptor, self.env, self.call_helper, release_gil=release_gil)
+        self._wrapping().create_cpython_wrapper(
+            self.library, self.descriptor, self.env, self.call_helper, release_gil=release_gil
+        )
 
     def create_cfunc_wrapper(self) -> None:
-        self._wrapping().create_cfunc_wrapper(self.library, self.descriptor, self.env, self.call_helper)
+        self._wrapping().create_cfunc_wrapper(
+            self.library, self.descriptor, self.env, self.call_helper
+        )
 
     def _wrapping(self) -> Any:
         context = self.outer.subtarget(environment=self.env, fndesc=self.descriptor)
-        # Borrowed arrays have no references to give back, and a kernel that calls Numba's runtime for them would have to load it.
-        context.enable_nrt = any(isinstance(t, types.Array) and not isinstance(t, BorrowedArray) for t in self.descriptor.argtypes)
+        # Borrowed arrays have no references to give back, and a kernel that calls Numba's runtime
+        # for them would have to load it.
+        context.enable_nrt = any(
+            isinstance(t, types.Array) and not isinstance(t, BorrowedArray)
+            for t in self.descriptor.argtypes
+        )
         return context
 
 
@@ -130,7 +161,12 @@ class DirectLowering(typed_passes.BaseNativeLowering):  # type: ignore[misc]
         function = state.func_id.func
         names = list(state.func_id.arg_names)
         state.func_ir = SimpleNamespace(
-            func_id=state.func_id, arg_names=names, arg_count=len(names), function=function, typing=state.typingctx, is_generator=False
+            func_id=state.func_id,
+            arg_names=names,
+            arg_count=len(names),
+            function=function,
+            typing=state.typingctx,
+            is_generator=False,
         )
         state.typemap = {f"arg.{n}": t for n, t in zip(names, state.args, strict=True)}
         state.calltypes = {}
@@ -140,7 +176,9 @@ class DirectLowering(typed_passes.BaseNativeLowering):  # type: ignore[misc]
             state.library.enable_object_caching()
             super().run_pass(state)
         except Exception as error:
-            state.func_ir = state.typemap = state.calltypes = state.library = state.return_type = None
+            state.func_ir = state.typemap = state.calltypes = state.library = state.return_type = (
+                None
+            )
             raise UntranslatableError(f"{function.__qualname__}: {error}") from error
         state.func_ir = None
         return True
@@ -167,9 +205,15 @@ class DirectCompiler(compiler.Compiler):  # type: ignore[misc]
             return self._compile_core()
         except UntranslatableError as error:
             FALLBACKS.append(f"{func.__qualname__}: {error}")
-            LOG.info("%s is compiled by Numba's own pipeline, which takes 3 to 10 times as long: %s", func.__qualname__, error)
+            LOG.info(
+                "%s is compiled by Numba's own pipeline, which takes 3 to 10 times as long: %s",
+                func.__qualname__,
+                error,
+            )
             self.direct, self.state.status.fail_reason = False, None
-            self.state.library = Alone(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
+            self.state.library = Alone(
+                self.state.targetctx.codegen(), self.state.func_id.func_qualname
+            )
             self.state.library.enable_object_caching()
             complete(func)
             return super().compile_extra(func)
@@ -178,9 +222,9 @@ class DirectCompiler(compiler.Compiler):  # type: ignore[misc]
 class KernelCompiler(DirectCompiler):
     """For kernels: every array argument is declared free of overlap with what is written.
 
-    Kernels write only to outputs and scratch, which their caller allocates. LLVM otherwise guards a loop over many arrays with
-    pairwise overlap checks, and gives up vectorising beyond a number of them. `flags.noalias` is internal to Numba: this class is its
-    one use.
+    Kernels write only to outputs and scratch, which their caller allocates. LLVM otherwise guards a
+    loop over many arrays with pairwise overlap checks, and gives up vectorising beyond a number of
+    them. `flags.noalias` is internal to Numba: this class is its one use.
     """
 
     def define_pipelines(self) -> Any:

@@ -26,7 +26,8 @@ FAR = {
     SINGLE: (0.2553955912590027, -0.10679782181978226, 0.04180185869336128, -0.015442009083926678, 0.005475292913615704,
              -0.0018604814540594816, 0.0005017828661948442, -0.00020055167260579765, 0.00010818205191753805),
 }  # fmt: skip
-"""exp(x*x) erfc(x) in powers of x - 2, from 1 to where erf rounds to 1; as exact as erf there needs it, hence hardly at the end."""
+"""exp(x*x) erfc(x) in powers of x - 2, from 1 to where erf rounds to 1; as exact as erf there needs
+it, hence hardly at the end."""
 TAIL = {
     DOUBLE: (0.25300805826972966, -0.13562110612458156, -0.04756229435345134, 0.12964515870281684, -0.11927366341527892,
              0.06830802734148714, -0.023770514918700206, 0.00252939186666874, 0.0018886903416724004, -0.0007798328322407805,
@@ -37,7 +38,11 @@ TAIL = {
              -0.008003069087862968, 0.008760166354477406, 0.0010759462602436543, -0.001482608960941434),
 }  # fmt: skip
 """(1 + 2x) exp(x*x) erfc(x) - 1 in powers of (x - pivot) / (x + pivot), from 0.75 to `ZERO`."""
-ONE, ZERO, PIVOT = {DOUBLE: 6.0, SINGLE: 4.0}, {DOUBLE: 28.0, SINGLE: 10.5}, {DOUBLE: 3.0, SINGLE: 2.0}
+ONE, ZERO, PIVOT = (
+    {DOUBLE: 6.0, SINGLE: 4.0},
+    {DOUBLE: 28.0, SINGLE: 10.5},
+    {DOUBLE: 3.0, SINGLE: 2.0},
+)
 """From the first on erf rounds to 1, from the second on erfc to 0."""
 
 

@@ -1,4 +1,5 @@
-"""exp, log and their relatives without branches, and the steps of them that other functions share."""
+"""exp, log and their relatives without branches, and the steps of them that other functions
+share."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ LOG = {
              0.14797470532639503),
     SINGLE: (0.6666666269302368, 0.4000033736228943, 0.28537240624427795, 0.23583540320396423),
 }  # fmt: skip
-"""(log((1 + s) / (1 - s)) / s - 2) / s**2 in powers of s**2, for the mantissas between the roots of 1/2 and 2."""
+"""(log((1 + s) / (1 - s)) / s - 2) / s**2 in powers of s**2, for the mantissas between the roots of
+1/2 and 2."""
 LIMITS = {DOUBLE: (709.782712893384, -745.1332191019412), SINGLE: (88.72283, -103.97208)}
 """exp overflows above the first and is 0 below the second."""
 LN2_BITS = {DOUBLE: 42, SINGLE: 16}
@@ -54,7 +56,11 @@ def steps(f: Format) -> Steps:
     (per_ln2,), (ln2, ln2_rest) = f.parts(1 / LN2, 1), f.parts(LN2, 2)
     magic, shift, bias, one_bit = f.magic, integer(f.mantissa), integer(f.bias), integer(1)
     magic_bits, root_bits = magic.view(integer), real(np.sqrt(0.5)).view(integer)
-    normal, up, up_exponent = real(np.finfo(real).tiny), real(2.0 ** (f.mantissa + 2)), real(f.mantissa + 2)
+    normal, up, up_exponent = (
+        real(np.finfo(real).tiny),
+        real(2.0 ** (f.mantissa + 2)),
+        real(f.mantissa + 2),
+    )
     exp_tail = horner(f, EXP[f])
     short = Fraction(round(LN2 * 2 ** LN2_BITS[f]), 2 ** LN2_BITS[f])
 
@@ -90,14 +96,26 @@ def build(f: Format) -> dict[str, Function]:
     zero, one, half, two = real(0), real(1), real(0.5), real(2)
     infinity, nan = real(np.inf), real(np.nan)
     s = STEPS[f.name]
-    reduce, growth, power_of_two, scale, split = s.reduce, s.growth, s.power_of_two, s.scale, s.split
+    reduce, growth, power_of_two, scale, split = (
+        s.reduce,
+        s.growth,
+        s.power_of_two,
+        s.scale,
+        s.split,
+    )
     highest, lowest, (short, short_rest) = s.highest, s.lowest, s.short
     (ln2, ln2_rest), (log10_2, log10_2_rest) = f.parts(LN2, 2), f.parts(LN2 / LN10, 2)
     (per_ln2, per_ln2_rest), (per_ln10, per_ln10_rest) = f.parts(1 / LN2, 2), f.parts(1 / LN10, 2)
-    magic, one_bit, shift, highest_bit = f.magic, integer(1), integer(f.mantissa), integer(f.bias - 1)
+    magic, one_bit, shift, highest_bit = (
+        f.magic,
+        integer(1),
+        integer(f.mantissa),
+        integer(f.bias - 1),
+    )
     magic_bits, root_bits = magic.view(integer), real(np.sqrt(0.5)).view(integer)
     log_tail = horner(f, LOG[f])
-    # exp(x) - 1 rounds to -1 below the first; |x| below the second is its own exp(x) - 1 and log(1 + x).
+    # exp(x) - 1 rounds to -1 below the first; |x| below the second is its own exp(x) - 1 and log(1
+    # + x).
     bottom, tiny = real(-(f.mantissa + 8) * 0.6931471805599453), real(2.0 ** -(f.mantissa + 2))
     top2, bottom2 = real(f.bias + 1), real(-f.bias - f.mantissa - 1)
 
@@ -166,7 +184,8 @@ def build(f: Format) -> dict[str, Function]:
         n = (b - root_bits) >> shift
         k = from_bits(n + magic_bits) - magic
         g = from_bits(b - (n << shift)) - one
-        # What the sum lost, divided by it: its share is so small that three terms of the quotient's series do.
+        # What the sum lost, divided by it: its share is so small that three terms of the quotient's
+        # series do.
         lost = lost * power_of_two(-select(n > highest_bit, highest_bit, n)) * fma(g, g, one - g)
         h, s, c = curve(g)
         y = k * short - ((h - (fma(s, c, k * short_rest) + lost)) - g)
@@ -174,7 +193,15 @@ def build(f: Format) -> dict[str, Function]:
         y = select(fabs(x) < tiny, x, y)
         return select(x == -one, -infinity, select(x < -one, nan, y))
 
-    return {"exp": exp, "expm1": expm1, "exp2": exp2, "log": log, "log1p": log1p, "log2": log2, "log10": log10}
+    return {
+        "exp": exp,
+        "expm1": expm1,
+        "exp2": exp2,
+        "log": log,
+        "log1p": log1p,
+        "log2": log2,
+        "log10": log10,
+    }
 
 
 STEPS = {f.name: steps(f) for f in FORMATS}

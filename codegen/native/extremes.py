@@ -1,4 +1,5 @@
-"""The largest and smallest of running floats, in a form that LLVM recognises as a reduction and vectorises."""
+"""The largest and smallest of running floats, in a form that LLVM recognises as a reduction and
+vectorises."""
 
 from __future__ import annotations
 
@@ -26,10 +27,16 @@ def _lower(name: str, function: Any) -> None:
     def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         kind = args[0].type
         callee = builder.module.declare_intrinsic(name, [kind], ir.FunctionType(kind, [kind, kind]))
-        # Without the order of -0.0 and 0.0, which NumPy does not promise either, this is two instructions.
+        # Without the order of -0.0 and 0.0, which NumPy does not promise either, this is two
+        # instructions.
         return builder.call(callee, list(args), fastmath=("nsz",))
 
-    primitive(function, lambda total, value: signature(total, total, total) if isinstance(total, types.Float) else None)(lower)
+    primitive(
+        function,
+        lambda total, value: (
+            signature(total, total, total) if isinstance(total, types.Float) else None
+        ),
+    )(lower)
 
 
 _lower("llvm.maximum", greatest)

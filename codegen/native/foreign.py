@@ -1,4 +1,5 @@
-"""Calls of Fortran-style routines from compiled code: every argument by address, arrays by the address of an element."""
+"""Calls of Fortran-style routines from compiled code: every argument by address, arrays by the
+address of an element."""
 
 from __future__ import annotations
 
@@ -24,8 +25,9 @@ LARGEST = 2**31 - 1
 def routine(module: str, name: str, kinds: str) -> Callable[..., Any]:
     """A function that compiled code calls as `f(...)`, with one argument per letter of `kinds`.
 
-    c: a character as an integer code; i: a 32-bit integer; l: a 64-bit one; s: a scalar of the arrays' dtype; a: an array, followed by the position
-    of the element where it starts; o: no argument, but the routine's error code, which becomes the result.
+    c: a character as an integer code; i: a 32-bit integer; l: a 64-bit one; s: a scalar of the
+    arrays' dtype; a: an array, followed by the position of the element where it starts; o: no
+    argument, but the routine's error code, which becomes the result.
     """
     native = symbol(module, name)
 
@@ -84,7 +86,8 @@ def routine(module: str, name: str, kinds: str) -> Callable[..., Any]:
 
 
 def typer_of(typer: Callable[..., Any], count: int) -> Callable[..., Any]:
-    """The typer with as many named parameters as there are arguments: Numba reads them off its signature."""
+    """The typer with as many named parameters as there are arguments: Numba reads them off its
+    signature."""
     names = ", ".join(f"a{k}" for k in range(count))
     made: Callable[..., Any] = eval(f"lambda {names}: typer({names})", {"typer": typer})
     return made
@@ -95,16 +98,19 @@ def blas(dtype: Any, name: str, kinds: str) -> Callable[..., Any]:
 
 
 def lapack(dtype: Any, name: str, kinds: str, complex_name: str = "") -> Callable[..., Any]:
-    """A LAPACK routine; where the complex one has another stem (`syevd`, `heevd`) or other arguments, the caller says so."""
+    """A LAPACK routine; where the complex one has another stem (`syevd`, `heevd`) or other
+    arguments, the caller says so."""
     which = letter(dtype)
-    return routine(LAPACK, which + (complex_name if which in "cz" and complex_name else name), kinds)
+    return routine(
+        LAPACK, which + (complex_name if which in "cz" and complex_name else name), kinds
+    )
 
 
 def letter(dtype: Any) -> str:
     return LETTERS[numpy_support.as_dtype(dtype).name]
 
 
-# --- copies between the two orders ---------------------------------------------------------------------------------------------
+# --- copies between the two orders ----------------------------------------------------------------
 
 
 def turned(source: Any, target: Any) -> None:

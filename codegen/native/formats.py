@@ -1,8 +1,10 @@
 """The two floating-point formats, and what functions written for both of them share.
 
-The vector functions have no branches: an argument is reduced to a short interval, the function evaluated there by a polynomial in fused
-multiply-adds, and put together by the exponent's bits; special values are selected at the end. One text serves both precisions, with the constants of each.
-The polynomials are minimax fits. No fast-math flag is set anywhere: reassociation would destroy the reductions.
+The vector functions have no branches: an argument is reduced to a short interval, the function
+evaluated there by a polynomial in fused multiply-adds, and put together by the exponent's bits;
+special values are selected at the end. One text serves both precisions, with the constants of each.
+The polynomials are minimax fits. No fast-math flag is set anywhere: reassociation would destroy the
+reductions.
 """
 
 from __future__ import annotations
@@ -70,15 +72,19 @@ def _pi(places: int) -> Fraction:
 
 
 PI = _pi(1400)
-LN2 = Fraction("0.69314718055994530941723212145817656807550013436025525412068000949339362196969471560586")
-LN10 = Fraction("2.30258509299404568401799145468436420760110148862877297603332790096757260967735248023600")
+LN2 = Fraction(
+    "0.69314718055994530941723212145817656807550013436025525412068000949339362196969471560586"
+)
+LN10 = Fraction(
+    "2.30258509299404568401799145468436420760110148862877297603332790096757260967735248023600"
+)
 
 
 def horner(f: Format, coefficients: tuple[float, ...]) -> Function:
     """The polynomial with these coefficients, lowest first.
 
-    A long one is evaluated, but for its constant, as two of half its length, of even and of odd powers: the processor works on both at a
-    time.
+    A long one is evaluated, but for its constant, as two of half its length, of even and of odd
+    powers: the processor works on both at a time.
     """
 
     def chain(x: Any, terms: tuple[float, ...]) -> Any:

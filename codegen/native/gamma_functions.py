@@ -1,4 +1,5 @@
-"""trigamma, the second derivative of lgamma: the asymptotic series far from 0, the recurrence to get there, reflection below 0."""
+"""trigamma, the second derivative of lgamma: the asymptotic series far from 0, the recurrence to
+get there, reflection below 0."""
 
 from __future__ import annotations
 
@@ -10,7 +11,18 @@ from .formats import DOUBLE, FORMATS, Format, Function, Table, horner
 from .rarely import rarely
 from .symbolic import floor, fma, select
 
-BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
+BERNOULLI = (
+    1 / 6,
+    -1 / 30,
+    1 / 42,
+    -1 / 30,
+    5 / 66,
+    -691 / 2730,
+    7 / 6,
+    -3617 / 510,
+    43867 / 798,
+    -174611 / 330,
+)
 """Of even numbers, from 2 on."""
 FAR, STEPS = 10, 8
 
@@ -33,7 +45,8 @@ def build(f: Format) -> dict[str, Function]:
         return y + select(near, total, zero)
 
     def of_negative(x: Any) -> Any:
-        # The sine of pi times the distance to the nearest pole; -inf and all huge numbers are poles.
+        # The sine of pi times the distance to the nearest pole; -inf and all huge numbers are
+        # poles.
         r = select(floor(x) == x, zero, x - floor(x + half))
         root = real(math.pi) / CIRCULAR[f.name]["sin"](real(math.pi) * r)
         return fma(root, root, -of_positive(one - x))

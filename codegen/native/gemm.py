@@ -1,8 +1,10 @@
-"""Matrix products of floats in registers: one routine per dtype for every size, layout and transposition.
+"""Matrix products of floats in registers: one routine per dtype for every size, layout and
+transposition.
 
-A block of `ROWS` rows by up to three vectors of columns of the result stays in registers while the summed axis runs; the columns of
-`b` that it needs are copied side by side first. The vectors are LLVM's own, as wide as the machine's registers, so nothing here
-belongs to one vendor. On a machine with 512-bit registers this takes about half the time of OpenBLAS's 256-bit kernels.
+A block of `ROWS` rows by up to three vectors of columns of the result stays in registers while the
+summed axis runs; the columns of `b` that it needs are copied side by side first. The vectors are
+LLVM's own, as wide as the machine's registers, so nothing here belongs to one vendor. On a machine
+with 512-bit registers this takes about half the time of OpenBLAS's 256-bit kernels.
 """
 
 from __future__ import annotations
@@ -25,23 +27,31 @@ __all__ = ["ADD", "DTYPES", "SCALED", "SYMMETRIC", "entry", "entry_signature"]
 
 DTYPES = ("float32", "float64")
 ADD, SCALED, SYMMETRIC = 1, 2, 4
-"""Flags: add to `c` instead of overwriting it; weigh the terms of the sums by `scale`; `c` is symmetric, so that half of it is enough.
+"""Flags: add to `c` instead of overwriting it; weigh the terms of the sums by `scale`; `c` is
+symmetric, so that half of it is enough.
 
-Of a symmetric result the first m rows may be asked for: what stands below them in the first m columns is written too."""
+Of a symmetric result the first m rows may be asked for: what stands below them in the first m
+columns is written too."""
 
 
 def register_bytes() -> int:
     """The width of the vector registers for which Numba compiles."""
-    features = binding.get_host_cpu_features().flatten() if config.CPU_FEATURES is None else config.CPU_FEATURES
+    features = (
+        binding.get_host_cpu_features().flatten()
+        if config.CPU_FEATURES is None
+        else config.CPU_FEATURES
+    )
     return 64 if "+avx512f" in features else 32 if "+avx" in features else 16
 
 
 REGISTER = register_bytes()
-# The accumulators, the vectors of b and one element of a must fit into the registers: 32 of them, or 16 on x86 before AVX-512.
+# The accumulators, the vectors of b and one element of a must fit into the registers: 32 of them,
+# or 16 on x86 before AVX-512.
 ROWS = 8 if REGISTER == 64 or binding.get_process_triple().startswith(("aarch64", "arm64")) else 4
 VECTORS = 3
 DEEP, TALL = 256, 256
-"""The terms summed and the rows taken at a time, so that what is read again and again stays in the caches."""
+"""The terms summed and the rows taken at a time, so that what is read again and again stays in the
+caches."""
 
 
 def _masks(builder: Any, lanes: int, vectors: int, used: Any) -> list[Any]:
@@ -51,7 +61,12 @@ def _masks(builder: Any, lanes: int, vectors: int, used: Any) -> list[Any]:
     undefined = ir.Constant(kind, ir.Undefined)
     first = builder.insert_element(undefined, builder.trunc(used, number), ir.Constant(number, 0))
     count = builder.shuffle_vector(first, undefined, ir.Constant(kind, [0] * lanes))
-    return [builder.icmp_unsigned("<", ir.Constant(kind, list(range(v * lanes, (v + 1) * lanes))), count) for v in range(vectors)]
+    return [
+        builder.icmp_unsigned(
+            "<", ir.Constant(kind, list(range(v * lanes, (v + 1) * lanes))), count
+        )
+        for v in range(vectors)
+    ]
 
 
 class _Masked:
@@ -66,7 +81,9 @@ class _Masked:
             (ir.VoidType(), [vector, pointer, ir.IntType(32), mask], "store"),
         )
         self._load, self._store = (
-            cgutils.get_or_insert_function(builder.module, ir.FunctionType(result, given), f"llvm.masked.{what}.{name}")
+            cgutils.get_or_insert_function(
+                builder.module, ir.FunctionType(result, given), f"llvm.masked.{what}.{name}"
+            )
             for result, given, what in kinds
         )
 
@@ -78,7 +95,8 @@ class _Masked:
 
 
 def _make_tile(vectors: int) -> Callable[..., None]:
-    """`c[i, j] (+)= sum_q a[i, q] b[q, j]` for ROWS rows and `vectors` vectors of columns, of which the first `rows` and `used` are written."""
+    """`c[i, j] (+)= sum_q a[i, q] b[q, j]` for ROWS rows and `vectors` vectors of columns, of which
+    the first `rows` and `used` are written."""
 
     def tile(*args: Any) -> None:
         raise TypeError("compiled code only")
@@ -102,10 +120,23 @@ def _make_tile(vectors: int) -> Callable[..., None]:
         def place(base: Any, offset: Any) -> Any:
             return builder.bitcast(builder.gep(base, [offset]), vector.as_pointer())
 
-        from_a, from_b, to_c = builder.gep(a, [at_a]), builder.gep(b, [at_b]), builder.gep(c, [at_c])
+        from_a, from_b, to_c = (
+            builder.gep(a, [at_a]),
+            builder.gep(b, [at_b]),
+            builder.gep(c, [at_c]),
+        )
         last = builder.sub(rows, number(1))
-        offsets = [builder.mul(builder.select(builder.icmp_unsigned("<", number(r), rows), number(r), last), row_a) for r in range(ROWS)]
-        before, loop, after = builder.block, builder.append_basic_block("terms"), builder.append_basic_block("sums")
+        offsets = [
+            builder.mul(
+                builder.select(builder.icmp_unsigned("<", number(r), rows), number(r), last), row_a
+            )
+            for r in range(ROWS)
+        ]
+        before, loop, after = (
+            builder.block,
+            builder.append_basic_block("terms"),
+            builder.append_basic_block("sums"),
+        )
         builder.branch(loop)
         builder.position_at_end(loop)
         q, pa, pb = builder.phi(word), builder.phi(from_a.type), builder.phi(from_b.type)
@@ -117,12 +148,20 @@ def _make_tile(vectors: int) -> Callable[..., None]:
         new = []
         for r in range(ROWS):
             x = builder.load(builder.gep(pa, [offsets[r]]))
-            xs = builder.shuffle_vector(builder.insert_element(undefined, x, ir.Constant(ir.IntType(32), 0)), undefined, spread)
+            xs = builder.shuffle_vector(
+                builder.insert_element(undefined, x, ir.Constant(ir.IntType(32), 0)),
+                undefined,
+                spread,
+            )
             new.append([
                 builder.fadd(builder.fmul(xs, columns[v], flags=("contract",)), sums[r][v], flags=("contract",)) for v in range(vectors)
             ])  # fmt: skip
         following = builder.add(q, number(1))
-        steps = [(q, number(0), following), (pa, from_a, builder.gep(pa, [step_a])), (pb, from_b, builder.gep(pb, [step_b]))]
+        steps = [
+            (q, number(0), following),
+            (pa, from_a, builder.gep(pa, [step_a])),
+            (pb, from_b, builder.gep(pb, [step_b])),
+        ]
         zero = ir.Constant(vector, [0.0] * lanes)
         steps += [(sums[r][v], zero, new[r][v]) for r in range(ROWS) for v in range(vectors)]
         for variable, first, later in steps:
@@ -131,9 +170,16 @@ def _make_tile(vectors: int) -> Callable[..., None]:
         builder.cbranch(builder.icmp_unsigned("<", following, k), loop, after)
         builder.position_at_end(after)
         targets = [
-            [place(to_c, builder.add(builder.mul(number(r), row_c), number(v * lanes))) for v in range(vectors)] for r in range(ROWS)
+            [
+                place(to_c, builder.add(builder.mul(number(r), row_c), number(v * lanes)))
+                for v in range(vectors)
+            ]
+            for r in range(ROWS)
         ]
-        whole = builder.and_(builder.icmp_unsigned("==", rows, number(ROWS)), builder.icmp_unsigned("==", used, number(vectors * lanes)))
+        whole = builder.and_(
+            builder.icmp_unsigned("==", rows, number(ROWS)),
+            builder.icmp_unsigned("==", used, number(vectors * lanes)),
+        )
         with builder.if_else(whole) as (inside, edge):
             with inside, builder.if_else(add) as branches:
                 for adds, branch in zip((True, False), branches, strict=True):
@@ -154,7 +200,11 @@ def _make_tile(vectors: int) -> Callable[..., None]:
                     for v in range(vectors):
                         mask = builder.select(here, written[v], none)
                         old = masked.load(targets[r][v], builder.select(add, mask, none), zero)
-                        masked.store(builder.select(add, builder.fadd(old, new[r][v]), new[r][v]), targets[r][v], mask)
+                        masked.store(
+                            builder.select(add, builder.fadd(old, new[r][v]), new[r][v]),
+                            targets[r][v],
+                            mask,
+                        )
         return context.get_dummy_value()
 
     primitive(tile, typer)(lower)
@@ -165,7 +215,8 @@ _tile_1, _tile_2, _tile_3 = (_make_tile(v + 1) for v in range(VECTORS))
 
 
 def make_scratch(count: int) -> Callable[..., Any]:
-    """`count` elements on the stack of the function, of the type that the pointer `like` points to."""
+    """`count` elements on the stack of the function, of the type that the pointer `like` points
+    to."""
 
     def scratch(like: Any) -> Any:
         raise TypeError("compiled code only")
@@ -193,7 +244,12 @@ def either(condition: Any, x: Any, y: Any) -> Any:
     raise TypeError("compiled code only")
 
 
-@primitive(either, lambda condition, x, y: signature(x, types.boolean, x, y) if isinstance(x, types.CPointer) else None)
+@primitive(
+    either,
+    lambda condition, x, y: (
+        signature(x, types.boolean, x, y) if isinstance(x, types.CPointer) else None
+    ),
+)
 def _lower_either(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     return builder.select(*args)
 
@@ -203,7 +259,12 @@ def shifted(pointer: Any, count: Any) -> Any:
     raise TypeError("compiled code only")
 
 
-@primitive(shifted, lambda pointer, count: signature(pointer, pointer, types.uintp) if isinstance(pointer, types.CPointer) else None)
+@primitive(
+    shifted,
+    lambda pointer, count: (
+        signature(pointer, pointer, types.uintp) if isinstance(pointer, types.CPointer) else None
+    ),
+)
 def _lower_shifted(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     return builder.gep(args[0], [args[1]])
 
@@ -213,24 +274,39 @@ def word(pointer: Any) -> int:
     raise TypeError("compiled code only")
 
 
-@primitive(word, lambda pointer: signature(types.uintp, pointer) if isinstance(pointer, types.CPointer) else None)
+@primitive(
+    word,
+    lambda pointer: (
+        signature(types.uintp, pointer) if isinstance(pointer, types.CPointer) else None
+    ),
+)
 def _lower_word(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     return builder.load(args[0])
 
 
-@primitive(get, lambda pointer, at: signature(pointer.dtype, pointer, types.uintp) if isinstance(pointer, types.CPointer) else None)
+@primitive(
+    get,
+    lambda pointer, at: (
+        signature(pointer.dtype, pointer, types.uintp)
+        if isinstance(pointer, types.CPointer)
+        else None
+    ),
+)
 def _lower_get(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     return builder.load(builder.gep(args[0], [args[1]]))
 
 
-@primitive(put, lambda pointer, at, value: signature(types.none, pointer, types.uintp, pointer.dtype))
+@primitive(
+    put, lambda pointer, at, value: signature(types.none, pointer, types.uintp, pointer.dtype)
+)
 def _lower_put(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     builder.store(args[2], builder.gep(args[0], [args[1]]))
     return context.get_dummy_value()
 
 
 def entry_signature(dtype: str) -> Any:
-    """Everything by address, as the routines of BLAS: m, n, k, a and its strides, b and its strides, scale, c and its row's stride, flags.
+    """Everything by address, as the routines of BLAS: m, n, k, a and its strides, b and its
+    strides, scale, c and its row's stride, flags.
 
     Then how many such products there are, and how far the next a, b, scale and c lie.
     """
@@ -239,7 +315,8 @@ def entry_signature(dtype: str) -> Any:
 
 
 def entry(dtype: str) -> Callable[..., None]:
-    """The Python function that is compiled for `dtype`, with the arguments of `entry_signature`. Strides count elements."""
+    """The Python function that is compiled for `dtype`, with the arguments of `entry_signature`.
+    Strides count elements."""
     t = np.dtype(dtype).type
     lanes = REGISTER // np.dtype(dtype).itemsize
     widest = lanes * VECTORS
@@ -255,12 +332,24 @@ def entry(dtype: str) -> Callable[..., None]:
         # As wide as the machine has them, whatever the compiler would choose by itself.
         wide()
         m, n, k, row_a, step_a = word(of_m), word(of_n), word(of_k), word(at_row_a), word(at_step_a)
-        step_b, col_b, row_c, flags = word(at_step_b), word(at_col_b), word(at_row_c), word(at_flags)
-        onto, scaled, half = (flags & index(ADD)) != o, (flags & index(SCALED)) != o, (flags & index(SYMMETRIC)) != o
+        step_b, col_b, row_c, flags = (
+            word(at_step_b),
+            word(at_col_b),
+            word(at_row_c),
+            word(at_flags),
+        )
+        onto, scaled, half = (
+            (flags & index(ADD)) != o,
+            (flags & index(SCALED)) != o,
+            (flags & index(SYMMETRIC)) != o,
+        )
         panel = panel_space(first_a)
         for number in range(o, word(at_count)):
             a, b = shifted(first_a, number * word(next_a)), shifted(first_b, number * word(next_b))
-            scale, c = shifted(first_scale, number * word(next_scale)), shifted(first_c, number * word(next_c))
+            scale, c = (
+                shifted(first_scale, number * word(next_scale)),
+                shifted(first_c, number * word(next_c)),
+            )
             if k == o and not onto:
                 for i in range(o, m):
                     for j in range(o, n):
@@ -274,8 +363,14 @@ def entry(dtype: str) -> Callable[..., None]:
                         used = min(widths, n - j)
                         vectors = (used + index(lanes - 1)) // index(lanes)
                         width = vectors * index(lanes)
-                        # Copying the columns side by side pays where several blocks of rows read them.
-                        direct = end - top <= block + block and used == width and col_b == unit and not scaled
+                        # Copying the columns side by side pays where several blocks of rows read
+                        # them.
+                        direct = (
+                            end - top <= block + block
+                            and used == width
+                            and col_b == unit
+                            and not scaled
+                        )
                         source = either(direct, b, panel)
                         at_b = start * step_b + j if direct else o
                         apart = step_b if direct else width
@@ -285,21 +380,76 @@ def entry(dtype: str) -> Callable[..., None]:
                             for q in range(o, depth):
                                 s = get(scale, start + q) if scaled else one
                                 for z in range(o, widths):
-                                    put(panel, q * widths + z, get(b, (start + q) * step_b + j + z) * s)
+                                    put(
+                                        panel,
+                                        q * widths + z,
+                                        get(b, (start + q) * step_b + j + z) * s,
+                                    )
                         else:
                             for q in range(o, depth):
                                 s = get(scale, start + q) if scaled else one
                                 for z in range(o, width):
-                                    put(panel, q * width + z, get(b, (start + q) * step_b + (j + z) * col_b) * s if z < used else zero)
+                                    put(
+                                        panel,
+                                        q * width + z,
+                                        get(b, (start + q) * step_b + (j + z) * col_b) * s
+                                        if z < used
+                                        else zero,
+                                    )
                         for i in range(top, min(end, j + used) if half else end, block):
                             rows = min(block, end - i)
                             at_a, at_c = i * row_a + start * step_a, i * row_c + j
                             if vectors == three:
-                                _tile_3(depth, a, at_a, row_a, step_a, source, at_b, apart, c, at_c, row_c, rows, used, add)
+                                _tile_3(
+                                    depth,
+                                    a,
+                                    at_a,
+                                    row_a,
+                                    step_a,
+                                    source,
+                                    at_b,
+                                    apart,
+                                    c,
+                                    at_c,
+                                    row_c,
+                                    rows,
+                                    used,
+                                    add,
+                                )
                             elif vectors == two:
-                                _tile_2(depth, a, at_a, row_a, step_a, source, at_b, apart, c, at_c, row_c, rows, used, add)
+                                _tile_2(
+                                    depth,
+                                    a,
+                                    at_a,
+                                    row_a,
+                                    step_a,
+                                    source,
+                                    at_b,
+                                    apart,
+                                    c,
+                                    at_c,
+                                    row_c,
+                                    rows,
+                                    used,
+                                    add,
+                                )
                             else:
-                                _tile_1(depth, a, at_a, row_a, step_a, source, at_b, apart, c, at_c, row_c, rows, used, add)
+                                _tile_1(
+                                    depth,
+                                    a,
+                                    at_a,
+                                    row_a,
+                                    step_a,
+                                    source,
+                                    at_b,
+                                    apart,
+                                    c,
+                                    at_c,
+                                    row_c,
+                                    rows,
+                                    used,
+                                    add,
+                                )
             if half:
                 for j in range(unit, n):
                     for i in range(o, min(j, m)):

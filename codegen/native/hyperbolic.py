@@ -1,4 +1,5 @@
-"""Hyperbolic functions, their inverses, and the logistic function, from exp and log without branches."""
+"""Hyperbolic functions, their inverses, and the logistic function, from exp and log without
+branches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Division, remainders and powers with NumPy's meaning: floors, signs of zero, zero divisors, wraparound."""
+"""Division, remainders and powers with NumPy's meaning: floors, signs of zero, zero divisors,
+wraparound."""
 
 from __future__ import annotations
 
@@ -138,7 +139,9 @@ def _fmod_float(t: Any) -> Body:
     return body
 
 
-def _divisions(of_int: Callable[[Any, bool], Body], of_float: Callable[[Any], Body]) -> Callable[[Any, Any], Body | None]:
+def _divisions(
+    of_int: Callable[[Any, bool], Body], of_float: Callable[[Any], Body]
+) -> Callable[[Any, Any], Body | None]:
     def typer(x: Any, y: Any) -> Body | None:
         if not all(isinstance(k, (types.Integer, types.Float, types.Boolean)) for k in (x, y)):
             return None

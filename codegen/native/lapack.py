@@ -1,7 +1,9 @@
-"""Factorisations and solves through LAPACK, with NumPy's conventions: single matrices or stacks with one leading axis.
+"""Factorisations and solves through LAPACK, with NumPy's conventions: single matrices or stacks
+with one leading axis.
 
-LAPACK counts columns first: operands are copied in transposed order, and results copied back. Failures never raise:
-`status`, where one is given, receives (code, LAPACK's error number) unless it holds an earlier failure, and the results become NaN.
+LAPACK counts columns first: operands are copied in transposed order, and results copied back.
+Failures never raise: `status`, where one is given, receives (code, LAPACK's error number) unless it
+holds an earlier failure, and the results become NaN.
 """
 
 from __future__ import annotations
@@ -68,7 +70,8 @@ def det(a: Any, out: Any) -> None:
 
 
 def slogdet(a: Any, sign: Any, logabsdet: Any) -> None:
-    """Sign (or phase) and logarithm of the size of the determinant; (0, -inf) for a singular matrix."""
+    """Sign (or phase) and logarithm of the size of the determinant; (0, -inf) for a singular
+    matrix."""
     s, size = np.linalg.slogdet(a)
     sign[...], logabsdet[...] = s, size
 
@@ -90,7 +93,8 @@ def qr(a: Any, q: Any, r: Any) -> None:
 
 
 def eigh(a: Any, w: Any, v: Any, status: Any = None, code: int = 0) -> None:
-    """Eigenvalues, ascending, and vectors of a Hermitian matrix, of which only the lower triangle is read."""
+    """Eigenvalues, ascending, and vectors of a Hermitian matrix, of which only the lower triangle
+    is read."""
     for m, ow, ov in ((a, w, v),) if a.ndim == 2 else zip(a, w, v, strict=True):
         try:
             ow[...], ov[...] = np.linalg.eigh(m)
@@ -109,15 +113,27 @@ def svd(a: Any, u: Any, s: Any, vh: Any, status: Any = None, code: int = 0) -> N
             record(status, code, 1)
 
 
-def triangular_solve(a: Any, b: Any, x: Any, lower: bool, trans: int = 0, unit: bool = False, status: Any = None, code: int = 0) -> None:
-    """`op(a) @ x = b` with op nothing, transposition or conjugate transposition (trans 0, 1, 2); the other triangle is not read."""
+def triangular_solve(
+    a: Any,
+    b: Any,
+    x: Any,
+    lower: bool,
+    trans: int = 0,
+    unit: bool = False,
+    status: Any = None,
+    code: int = 0,
+) -> None:
+    """`op(a) @ x = b` with op nothing, transposition or conjugate transposition (trans 0, 1, 2);
+    the other triangle is not read."""
     for m, rhs, out in _each(a, b, x):
         if not unit and not np.all(np.diagonal(m)):
             out[...] = np.nan
             record(status, code, int(np.argmin(np.diagonal(m) != 0)) + 1)
         elif out.size:
             substitute: Callable[..., Any] = scipy.linalg.solve_triangular
-            out[...] = substitute(m, rhs, trans=trans, lower=lower, unit_diagonal=unit, check_finite=False)
+            out[...] = substitute(
+                m, rhs, trans=trans, lower=lower, unit_diagonal=unit, check_finite=False
+            )
 
 
 def pinv(a: Any, out: Any, rcond: float, status: Any = None, code: int = 0) -> None:
@@ -131,23 +147,29 @@ def pinv(a: Any, out: Any, rcond: float, status: Any = None, code: int = 0) -> N
 
 
 def adjugate(a: Any, out: Any, status: Any = None, code: int = 0) -> None:
-    """The determinant times the inverse, from the singular values: finite where the matrix is singular."""
+    """The determinant times the inverse, from the singular values: finite where the matrix is
+    singular."""
     for m, o in _each(a, out):
         u, s, vh = np.linalg.svd(m)
         others = np.array([np.prod(np.delete(s, k)) for k in range(len(s))])
         o[...] = np.linalg.det(u) * np.linalg.det(vh) * ((vh.conj().T * others) @ u.conj().T)
 
 
-# --- compiled ------------------------------------------------------------------------------------------------------------------
+# --- compiled -------------------------------------------------------------------------------------
 
 
 def _stacked(function: Body, ranks: tuple[int, ...], make: Callable[..., Body]) -> None:
-    """The native form: `make(array types...)` gives the body for one matrix; stacks are loops over it.
+    """The native form: `make(array types...)` gives the body for one matrix; stacks are loops over
+    it.
 
     `ranks` are those of the arrays for a single matrix; further arguments are passed on.
     """
     names = list(inspect.signature(function).parameters)
-    defaults = {p.name: p.default for p in inspect.signature(function).parameters.values() if p.default is not inspect.Parameter.empty}
+    defaults = {
+        p.name: p.default
+        for p in inspect.signature(function).parameters.values()
+        if p.default is not inspect.Parameter.empty
+    }
     arrays, rest = names[: len(ranks)], names[len(ranks) :]
     declared = ", ".join(n + (f"={defaults[n]!r}" if n in defaults else "") for n in names)
     one = ", ".join(names)
@@ -163,7 +185,13 @@ def _stacked(function: Body, ranks: tuple[int, ...], make: Callable[..., Body]) 
         if depth == 0:
             text = f"def body({declared}):\n    core({one})\n"
         else:
-            views = ", ".join([f"{n}[k]" if r else f"view({n}, index(k), (), {n}_type)" for n, r in zip(arrays, ranks, strict=True)] + rest)
+            views = ", ".join(
+                [
+                    f"{n}[k]" if r else f"view({n}, index(k), (), {n}_type)"
+                    for n, r in zip(arrays, ranks, strict=True)
+                ]
+                + rest
+            )
             text = f"def body({declared}):\n    for k in range({arrays[0]}.shape[0]):\n        core({views})\n"
         return generated(text, "body", scope)
 
@@ -281,7 +309,8 @@ def _make_cholesky(a: Any, out: Any) -> Body:
 
     def core(a: Any, out: Any, status: Any, code: int) -> None:
         n = a.shape[0]
-        # Row by row, the lower triangle of `a` is the upper one of its transpose, and the factor comes out in place.
+        # Row by row, the lower triangle of `a` is the upper one of its transpose, and the factor
+        # comes out in place.
         for i in range(n):
             for j in range(n):
                 out[i, j] = a[i, j] if j <= i else t(0)
@@ -330,9 +359,31 @@ def _make_eigh(a: Any, w: Any, v: Any) -> Body:
             if n == 0:
                 return
             work = np.empty((n, n), t)
-            space, reals, ints = np.empty(2 * n + n * n, t), np.empty(1 + 5 * n + 2 * n * n, real), np.empty(3 + 5 * n, np.int32)
+            space, reals, ints = (
+                np.empty(2 * n + n * n, t),
+                np.empty(1 + 5 * n + 2 * n * n, real),
+                np.empty(3 + 5 * n, np.int32),
+            )
             turned(a, work)
-            info = heevd(VECTORS, LOWER, n, work, 0, n, w, 0, space, 0, space.size, reals, 0, reals.size, ints, 0, ints.size)
+            info = heevd(
+                VECTORS,
+                LOWER,
+                n,
+                work,
+                0,
+                n,
+                w,
+                0,
+                space,
+                0,
+                space.size,
+                reals,
+                0,
+                reals.size,
+                ints,
+                0,
+                ints.size,
+            )
             if info != 0:
                 fill(w, np.nan)
                 fill(v, np.nan)
@@ -376,7 +427,29 @@ def _make_svd(a: Any, u: Any, s: Any, vh: Any) -> Body:
         reals = np.empty(max(5 * k * k + 5 * k, 2 * large * k + 2 * k * k + k), real)
         ints = np.empty(8 * k, np.int32)
         turned(a, work)
-        info = gesdd(SLIM, m, n, work, 0, m, s, 0, left, 0, m, right, 0, k, space, 0, space.size, reals, 0, ints, 0)
+        info = gesdd(
+            SLIM,
+            m,
+            n,
+            work,
+            0,
+            m,
+            s,
+            0,
+            left,
+            0,
+            m,
+            right,
+            0,
+            k,
+            space,
+            0,
+            space.size,
+            reals,
+            0,
+            ints,
+            0,
+        )
         if info != 0:
             fill(s, np.nan)
             fill(u, np.nan)
@@ -395,7 +468,9 @@ def _make_svd(a: Any, u: Any, s: Any, vh: Any) -> Body:
         space = np.empty(4 * k * k + 7 * k + 64 * (large + k), t)
         ints = np.empty(8 * k, np.int32)
         turned(a, work)
-        info = gesdd(SLIM, m, n, work, 0, m, s, 0, left, 0, m, right, 0, k, space, 0, space.size, ints, 0)
+        info = gesdd(
+            SLIM, m, n, work, 0, m, s, 0, left, 0, m, right, 0, k, space, 0, space.size, ints, 0
+        )
         if info != 0:
             fill(s, np.nan)
             fill(u, np.nan)
@@ -413,7 +488,9 @@ def _make_triangular(a: Any, b: Any, x: Any) -> Body:
     t = _numpy_type(a.dtype)
     right, unit_code, plain = ord("R"), ord("U"), ord("N")
 
-    def core(a: Any, b: Any, x: Any, lower: bool, trans: int, unit: bool, status: Any, code: int) -> None:
+    def core(
+        a: Any, b: Any, x: Any, lower: bool, trans: int, unit: bool, status: Any, code: int
+    ) -> None:
         n, k = b.shape
         if not unit:
             for i in range(n):
@@ -424,7 +501,21 @@ def _make_triangular(a: Any, b: Any, x: Any) -> Body:
         copied(b, x)
         if n and k:
             # Asked for the transposed equation x' op(a)' = b', in which the triangles change names.
-            trsm(right, UPPER if lower else LOWER, TRANS[trans], unit_code if unit else plain, k, n, t(1), a, 0, n, x, 0, k)
+            trsm(
+                right,
+                UPPER if lower else LOWER,
+                TRANS[trans],
+                unit_code if unit else plain,
+                k,
+                n,
+                t(1),
+                a,
+                0,
+                n,
+                x,
+                0,
+                k,
+            )
 
     return core
 
@@ -453,7 +544,12 @@ def _make_adjugate(a: Any, out: Any) -> Body:
 
     def core(a: Any, out: Any, status: Any, code: int) -> None:
         n = a.shape[0]
-        u, s, vh, phases = np.empty((n, n), t), np.empty(n, real), np.empty((n, n), t), np.empty((2,), t)
+        u, s, vh, phases = (
+            np.empty((n, n), t),
+            np.empty(n, real),
+            np.empty((n, n), t),
+            np.empty((2,), t),
+        )
         svd(a, u, s, vh, status, code)
         det(u, view(phases, index(0), (), t))
         det(vh, view(phases, index(1), (), t))

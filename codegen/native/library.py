@@ -1,7 +1,7 @@
 """Whole-array routines that kernels call: matrix products, and what `lapack` has.
 
-Arrays are C-contiguous. Each routine is called as `routine(inputs..., outputs..., flags...)`, never overwrites an input, and has a
-Python body in NumPy's terms.
+Arrays are C-contiguous. Each routine is called as `routine(inputs..., outputs..., flags...)`, never
+overwrites an input, and has a Python body in NumPy's terms.
 """
 
 from __future__ import annotations
@@ -16,7 +16,19 @@ from numba.np import numpy_support
 from . import gemm
 from .bridge import implements, primitive
 from .foreign import LARGEST, LETTERS, blas, routine
-from .lapack import adjugate, cholesky, det, eigh, inv, pinv, qr, slogdet, solve, svd, triangular_solve
+from .lapack import (
+    adjugate,
+    cholesky,
+    det,
+    eigh,
+    inv,
+    pinv,
+    qr,
+    slogdet,
+    solve,
+    svd,
+    triangular_solve,
+)
 from .stacks import small_cholesky, small_det, small_inv, small_solve, small_triangular_solve
 from .support import acc, index, signed
 from .symbols import OWN
@@ -32,15 +44,26 @@ KINDS = "lllallallaalllllll"
 
 
 def by_loops(m: int, n: int, k: int, turned_a: bool, turned_b: bool) -> bool:
-    """Whether plain loops take less time than a call: the one rule, from the table in docs/decisions/products.md.
+    """Whether plain loops take less time than a call: the one rule, from the table in
+    docs/decisions/products.md.
 
-    Where both operands are read along their rows, each element of the result is a vectorised sum of its own: that holds on for a few rows.
+    Where both operands are read along their rows, each element of the result is a vectorised sum of
+    its own: that holds on for a few rows.
     """
     return m * n * k <= 64 or (turned_b and not turned_a and (m <= 8 or m * n * k <= 512))
 
 
-def matmul(a: Any, b: Any, out: Any, turned_a: bool = False, turned_b: bool = False, part: int = 0, parts: int = 1) -> None:
-    """`out = a @ b` of matrices, either of them given transposed; no sum over an empty axis is anything but 0.
+def matmul(
+    a: Any,
+    b: Any,
+    out: Any,
+    turned_a: bool = False,
+    turned_b: bool = False,
+    part: int = 0,
+    parts: int = 1,
+) -> None:
+    """`out = a @ b` of matrices, either of them given transposed; no sum over an empty axis is
+    anything but 0.
 
     One of several equal parts: of the rows, or of the columns if there are more of them.
     """
@@ -53,25 +76,52 @@ def matmul(a: Any, b: Any, out: Any, turned_a: bool = False, turned_b: bool = Fa
         out[:, own] = product[:, own]
 
 
-def matmul_batched(a: Any, b: Any, out: Any, turned_a: bool = False, turned_b: bool = False, part: int = 0, parts: int = 1) -> None:
-    """`out[k] = a[k] @ b[k]`; an operand whose first axis has size 1 is used for all k. One of several equal parts of all k."""
+def matmul_batched(
+    a: Any,
+    b: Any,
+    out: Any,
+    turned_a: bool = False,
+    turned_b: bool = False,
+    part: int = 0,
+    parts: int = 1,
+) -> None:
+    """`out[k] = a[k] @ b[k]`; an operand whose first axis has size 1 is used for all k. One of
+    several equal parts of all k."""
     own = slice(int(part) * len(out) // parts, (int(part) + 1) * len(out) // parts)
-    out[own] = np.matmul(a.swapaxes(-1, -2) if turned_a else a, b.swapaxes(-1, -2) if turned_b else b)[own]
+    out[own] = np.matmul(
+        a.swapaxes(-1, -2) if turned_a else a, b.swapaxes(-1, -2) if turned_b else b
+    )[own]
 
 
 def matmul_scaled(
-    a: Any, b: Any, scale: Any, out: Any, turned_a: bool = False, turned_b: bool = False, part: int = 0, parts: int = 1
+    a: Any,
+    b: Any,
+    scale: Any,
+    out: Any,
+    turned_a: bool = False,
+    turned_b: bool = False,
+    part: int = 0,
+    parts: int = 1,
 ) -> None:
     """`out = a @ diag(scale) @ b`, the weights in any shape of as many elements."""
     matmul((a.T if turned_a else a) * scale.reshape(-1), b, out, False, turned_b, part, parts)
 
 
 def matmul_batched_scaled(
-    a: Any, b: Any, scale: Any, out: Any, turned_a: bool = False, turned_b: bool = False, part: int = 0, parts: int = 1
+    a: Any,
+    b: Any,
+    scale: Any,
+    out: Any,
+    turned_a: bool = False,
+    turned_b: bool = False,
+    part: int = 0,
+    parts: int = 1,
 ) -> None:
     """`out[k] = a[k] @ diag(scale[k]) @ b[k]`; weights given once are used for all k."""
     first = a.swapaxes(-1, -2) if turned_a else a
-    matmul_batched(first * scale.reshape(-1, 1, first.shape[-1]), b, out, False, turned_b, part, parts)
+    matmul_batched(
+        first * scale.reshape(-1, 1, first.shape[-1]), b, out, False, turned_b, part, parts
+    )
 
 
 def _by_loops(a: Any, b: Any, out: Any, turned_a: bool, turned_b: bool) -> None:
@@ -136,18 +186,55 @@ def _lower_same_place(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     return builder.icmp_unsigned("==", *places)
 
 
-def _with_vector(a: Any, at_a: int, b: Any, at_b: int, out: Any, at: int, m: int, n: int, k: int, turned_a: bool, turned_b: bool) -> None:
+def _with_vector(
+    a: Any,
+    at_a: int,
+    b: Any,
+    at_b: int,
+    out: Any,
+    at: int,
+    m: int,
+    n: int,
+    k: int,
+    turned_a: bool,
+    turned_b: bool,
+) -> None:
     raise TypeError("compiled code only")
 
 
 @implements(_with_vector, inline=False)
-def _type_with_vector(a: Any, at_a: Any, b: Any, at_b: Any, out: Any, at: Any, m: Any, n: Any, k: Any, turned_a: Any, turned_b: Any) -> Any:
-    """Products of a matrix and a vector, by BLAS, which counts columns first: it is asked for the transposed product C' = B' A'."""
+def _type_with_vector(
+    a: Any,
+    at_a: Any,
+    b: Any,
+    at_b: Any,
+    out: Any,
+    at: Any,
+    m: Any,
+    n: Any,
+    k: Any,
+    turned_a: Any,
+    turned_b: Any,
+) -> Any:
+    """Products of a matrix and a vector, by BLAS, which counts columns first: it is asked for the
+    transposed product C' = B' A'."""
     gemv = blas(out.dtype, "gemv", "ciisaiaisai")
     t = numpy_support.as_dtype(out.dtype).type
     one, zero = t(1), t(0)
 
-    def body(a: Any, at_a: int, b: Any, at_b: int, out: Any, at: int, m: int, n: int, k: int, turned_a: bool, turned_b: bool) -> None:
+    def body(
+        a: Any,
+        at_a: int,
+        b: Any,
+        at_b: int,
+        out: Any,
+        at: int,
+        m: int,
+        n: int,
+        k: int,
+        turned_a: bool,
+        turned_b: bool,
+    ) -> None:
         if n == 1 and turned_a:
             gemv(NO, m, k, one, a, at_a, m, b, at_b, 1, zero, out, at, 1)
         elif n == 1:
@@ -172,7 +259,8 @@ def _type_with_matrix(
     a: Any, at_a: Any, b: Any, at_b: Any, scale: Any, at_scale: Any, scaled: Any, out: Any, at: Any, m: Any, n: Any, k: Any,
     turned_a: Any, turned_b: Any, part: Any, parts: Any, total: Any, next_a: Any, next_b: Any, next_scale: Any,
 ) -> Any:  # fmt: skip
-    """Real products are our own; of a matrix with its own transpose half is computed. Complex ones are BLAS's, unscaled and undivided."""
+    """Real products are our own; of a matrix with its own transpose half is computed. Complex ones
+    are BLAS's, unscaled and undivided."""
     if str(out.dtype) not in gemm.DTYPES:
         call = blas(out.dtype, "gemm", "cciiisaiaisai")
         t = numpy_support.as_dtype(out.dtype).type
@@ -203,7 +291,12 @@ def _type_with_matrix(
         first = min(part * width, max(m, n))
         count = min(width, max(m, n) - first)
         if count > 0 and m >= n:
-            symmetric = turned_a != turned_b and m == n and next_a == next_b and _same_place(a, at_a, b, at_b)
+            symmetric = (
+                turned_a != turned_b
+                and m == n
+                and next_a == next_b
+                and _same_place(a, at_a, b, at_b)
+            )
             skip = first if symmetric else 0
             own(
                 count, n - skip, k, a, at_a + first * row_a, row_a, step_a, b, at_b + skip * col_b, step_b, col_b,
@@ -227,11 +320,29 @@ def _has_blas(*arrays: Any) -> bool:
 
 
 @implements(matmul, inline=False)
-def _type_matmul(a: Any, b: Any, out: Any, turned_a: Any = False, turned_b: Any = False, part: Any = 0, parts: Any = 1) -> Any:
+def _type_matmul(
+    a: Any,
+    b: Any,
+    out: Any,
+    turned_a: Any = False,
+    turned_b: Any = False,
+    part: Any = 0,
+    parts: Any = 1,
+) -> Any:
     if not _has_blas(a, b, out):
-        return lambda a, b, out, turned_a=False, turned_b=False, part=0, parts=1: _by_loops(a, b, out, turned_a, turned_b)
+        return lambda a, b, out, turned_a=False, turned_b=False, part=0, parts=1: _by_loops(
+            a, b, out, turned_a, turned_b
+        )
 
-    def body(a: Any, b: Any, out: Any, turned_a: bool = False, turned_b: bool = False, part: int = 0, parts: int = 1) -> None:
+    def body(
+        a: Any,
+        b: Any,
+        out: Any,
+        turned_a: bool = False,
+        turned_b: bool = False,
+        part: int = 0,
+        parts: int = 1,
+    ) -> None:
         m, n = out.shape
         k = a.shape[0] if turned_a else a.shape[1]
         p = signed(part)
@@ -242,45 +353,146 @@ def _type_matmul(a: Any, b: Any, out: Any, turned_a: Any = False, turned_b: Any 
             if p == 0:
                 _with_vector(a, 0, b, 0, out, 0, m, n, k, turned_a, turned_b)
         else:
-            _with_matrix(a, 0, b, 0, a, 0, 0, out, 0, m, n, k, turned_a, turned_b, p, signed(parts), 1, 0, 0, 0)
+            _with_matrix(
+                a,
+                0,
+                b,
+                0,
+                a,
+                0,
+                0,
+                out,
+                0,
+                m,
+                n,
+                k,
+                turned_a,
+                turned_b,
+                p,
+                signed(parts),
+                1,
+                0,
+                0,
+                0,
+            )
 
     return body
 
 
 @implements(matmul_scaled, inline=False)
 def _type_matmul_scaled(
-    a: Any, b: Any, scale: Any, out: Any, turned_a: Any = False, turned_b: Any = False, part: Any = 0, parts: Any = 1
+    a: Any,
+    b: Any,
+    scale: Any,
+    out: Any,
+    turned_a: Any = False,
+    turned_b: Any = False,
+    part: Any = 0,
+    parts: Any = 1,
 ) -> Any:
     weigh = gemm.SCALED
 
-    def body(a: Any, b: Any, scale: Any, out: Any, turned_a: bool = False, turned_b: bool = False, part: int = 0, parts: int = 1) -> None:
+    def body(
+        a: Any,
+        b: Any,
+        scale: Any,
+        out: Any,
+        turned_a: bool = False,
+        turned_b: bool = False,
+        part: int = 0,
+        parts: int = 1,
+    ) -> None:
         m, n = out.shape
-        _with_matrix(a, 0, b, 0, scale, 0, weigh, out, 0, m, n, scale.size, turned_a, turned_b, signed(part), signed(parts), 1, 0, 0, 0)
+        _with_matrix(
+            a,
+            0,
+            b,
+            0,
+            scale,
+            0,
+            weigh,
+            out,
+            0,
+            m,
+            n,
+            scale.size,
+            turned_a,
+            turned_b,
+            signed(part),
+            signed(parts),
+            1,
+            0,
+            0,
+            0,
+        )
 
     return body
 
 
 @implements(matmul_batched, inline=False)
-def _type_batched(a: Any, b: Any, out: Any, turned_a: Any = False, turned_b: Any = False, part: Any = 0, parts: Any = 1) -> Any:
+def _type_batched(
+    a: Any,
+    b: Any,
+    out: Any,
+    turned_a: Any = False,
+    turned_b: Any = False,
+    part: Any = 0,
+    parts: Any = 1,
+) -> Any:
     through_blas = _has_blas(a, b, out)
 
-    def loops(a: Any, b: Any, out: Any, turned_a: bool = False, turned_b: bool = False, part: int = 0, parts: int = 1) -> None:
+    def loops(
+        a: Any,
+        b: Any,
+        out: Any,
+        turned_a: bool = False,
+        turned_b: bool = False,
+        part: int = 0,
+        parts: int = 1,
+    ) -> None:
         count = out.shape[0]
-        for q in range(signed(part) * count // signed(parts), (signed(part) + 1) * count // signed(parts)):
-            _by_loops(a[q if a.shape[0] > 1 else 0], b[q if b.shape[0] > 1 else 0], out[q], turned_a, turned_b)
+        for q in range(
+            signed(part) * count // signed(parts), (signed(part) + 1) * count // signed(parts)
+        ):
+            _by_loops(
+                a[q if a.shape[0] > 1 else 0],
+                b[q if b.shape[0] > 1 else 0],
+                out[q],
+                turned_a,
+                turned_b,
+            )
 
-    def body(a: Any, b: Any, out: Any, turned_a: bool = False, turned_b: bool = False, part: int = 0, parts: int = 1) -> None:
+    def body(
+        a: Any,
+        b: Any,
+        out: Any,
+        turned_a: bool = False,
+        turned_b: bool = False,
+        part: int = 0,
+        parts: int = 1,
+    ) -> None:
         count, m, n = out.shape
         k = a.shape[1] if turned_a else a.shape[2]
-        first, last = signed(part) * count // signed(parts), (signed(part) + 1) * count // signed(parts)
+        first, last = (
+            signed(part) * count // signed(parts),
+            (signed(part) + 1) * count // signed(parts),
+        )
         step_a = m * k if a.shape[0] > 1 else 0
         step_b = k * n if b.shape[0] > 1 else 0
         if by_loops(m, n, k, turned_a, turned_b) or max(m, n, k) > LARGEST:
             for q in range(first, last):
-                _by_loops(a[q if a.shape[0] > 1 else 0], b[q if b.shape[0] > 1 else 0], out[q], turned_a, turned_b)
+                _by_loops(
+                    a[q if a.shape[0] > 1 else 0],
+                    b[q if b.shape[0] > 1 else 0],
+                    out[q],
+                    turned_a,
+                    turned_b,
+                )
         elif m == 1 or n == 1:
             for q in range(first, last):
-                _with_vector(a, q * step_a, b, q * step_b, out, q * m * n, m, n, k, turned_a, turned_b)
+                _with_vector(
+                    a, q * step_a, b, q * step_b, out, q * m * n, m, n, k, turned_a, turned_b
+                )
         else:
             _with_matrix(
                 a, first * step_a, b, first * step_b, a, 0, 0, out, first * m * n, m, n, k, turned_a, turned_b, 0, 1,
@@ -292,17 +504,36 @@ def _type_batched(a: Any, b: Any, out: Any, turned_a: Any = False, turned_b: Any
 
 @implements(matmul_batched_scaled, inline=False)
 def _type_batched_scaled(
-    a: Any, b: Any, scale: Any, out: Any, turned_a: Any = False, turned_b: Any = False, part: Any = 0, parts: Any = 1
+    a: Any,
+    b: Any,
+    scale: Any,
+    out: Any,
+    turned_a: Any = False,
+    turned_b: Any = False,
+    part: Any = 0,
+    parts: Any = 1,
 ) -> Any:
     weigh = gemm.SCALED
 
-    def body(a: Any, b: Any, scale: Any, out: Any, turned_a: bool = False, turned_b: bool = False, part: int = 0, parts: int = 1) -> None:
+    def body(
+        a: Any,
+        b: Any,
+        scale: Any,
+        out: Any,
+        turned_a: bool = False,
+        turned_b: bool = False,
+        part: int = 0,
+        parts: int = 1,
+    ) -> None:
         count, m, n = out.shape
         k = a.shape[1] if turned_a else a.shape[2]
         step_a = m * k if a.shape[0] > 1 else 0
         step_b = k * n if b.shape[0] > 1 else 0
         step = k if scale.size > k else 0
-        first, last = signed(part) * count // signed(parts), (signed(part) + 1) * count // signed(parts)
+        first, last = (
+            signed(part) * count // signed(parts),
+            (signed(part) + 1) * count // signed(parts),
+        )
         _with_matrix(
             a, first * step_a, b, first * step_b, scale, first * step, weigh, out, first * m * n, m, n, k, turned_a, turned_b, 0, 1,
             last - first, step_a, step_b, step,

@@ -1,4 +1,5 @@
-"""A kernel as an ordinary Numba function: generated code that allocates, runs all phases, and returns."""
+"""A kernel as an ordinary Numba function: generated code that allocates, runs all phases, and
+returns."""
 
 from __future__ import annotations
 
@@ -18,10 +19,13 @@ from .direct import KernelCompiler
 
 
 def as_array(value: Any, dtype: Any, ndim: int) -> Any:
-    """An argument as the array that the kernel expects: numbers become 0-d arrays; other dtypes and ranks are refused."""
+    """An argument as the array that the kernel expects: numbers become 0-d arrays; other dtypes and
+    ranks are refused."""
     array = np.asarray(value)
     if array.ndim != ndim or (ndim and array.dtype != np.dtype(dtype)):
-        raise TypeError(f"expected a {ndim}-d array of {np.dtype(dtype)}, got a {array.ndim}-d array of {array.dtype}")
+        raise TypeError(
+            f"expected a {ndim}-d array of {np.dtype(dtype)}, got a {array.ndim}-d array of {array.dtype}"
+        )
     return array.astype(dtype) if ndim == 0 else array
 
 
@@ -40,7 +44,9 @@ def _as_array(value, dtype, ndim):  # type: ignore[no-untyped-def]  # Numba comp
     if isinstance(value, types.Array):
         if value.dtype != wanted or (rank is not None and value.ndim != rank):
             expected = f"a {rank}-d array of {numpy_support.as_dtype(wanted)}"
-            raise errors.TypingError(f"compiled for {expected}, called with a {value.ndim}-d array of {value.dtype}")
+            raise errors.TypingError(
+                f"compiled for {expected}, called with a {value.ndim}-d array of {value.dtype}"
+            )
         return lambda value, dtype, ndim: value
     return None
 
@@ -48,18 +54,27 @@ def _as_array(value, dtype, ndim):  # type: ignore[no-untyped-def]  # Numba comp
 _counter = [0]
 
 
-def make_njit(printed: PrintedProgram, program: kernel.Program, frozen: Sequence[Any], several: bool) -> Any:
-    """A lazily typed dispatcher `f(inputs...)` for any memory layout: arrays in, arrays out, 0-d results as scalars, several as a tuple.
+def make_njit(
+    printed: PrintedProgram, program: kernel.Program, frozen: Sequence[Any], several: bool
+) -> Any:
+    """A lazily typed dispatcher `f(inputs...)` for any memory layout: arrays in, arrays out, 0-d
+    results as scalars, several as a tuple.
 
-    `frozen` are the values of the last inputs, built in as constants. Raises ValueError for sizes that the kernel was not compiled for,
-    and for what the kernel's checks record.
+    `frozen` are the values of the last inputs, built in as constants. Raises ValueError for sizes
+    that the kernel was not compiled for, and for what the kernel's checks record.
     """
     inputs = [b for b in program.buffers if b.role == "in"]
     outputs = [b for b in program.buffers if b.role == "out"]
     free = inputs[: len(inputs) - len(frozen)]
     name = f"{program.name}_function"
-    lines = [f"def {name}({', '.join(b.name for b in free)}):", f'    """{program.name} on arrays; see the kernel above."""']
-    lines += [f"    {b.name}_ = as_array({b.name}, np.{dtype_name(b.dtype)}, {len(b.shape)})" for b in free]
+    lines = [
+        f"def {name}({', '.join(b.name for b in free)}):",
+        f'    """{program.name} on arrays; see the kernel above."""',
+    ]
+    lines += [
+        f"    {b.name}_ = as_array({b.name}, np.{dtype_name(b.dtype)}, {len(b.shape)})"
+        for b in free
+    ]
     lines += [f"    {b.name}_ = frozen_{b.name}" for b in inputs[len(free) :]]
     lines += [f"    {size} = {buffer}_.shape[{axis}]" for size, (buffer, axis) in printed.sizes]
     named = dict(printed.sizes)
@@ -68,32 +83,59 @@ def make_njit(printed: PrintedProgram, program: kernel.Program, frozen: Sequence
             if named.get(str(s)) == (b.name, axis):
                 continue
             lines.append(f"    if {b.name}_.shape[{axis}] != {s}:")
-            lines.append(f'        raise ValueError("{program.name}: axis {axis} of {b.name} must have size {s}")')
+            lines.append(
+                f'        raise ValueError("{program.name}: axis {axis} of {b.name} must have size {s}")'
+            )
     for b in outputs:
         shape = "(" + "".join(f"{s}, " for s in b.shape) + ")"
         lines.append(f"    {b.name} = np.empty({shape}, np.{dtype_name(b.dtype)})")
     lines.append(f"    arena = np.empty({printed.arena_code} + 64, np.uint8)")
     lines.append("    status = np.zeros(2, np.int64)")
-    arguments = ", ".join([*[f"{b.name}_" for b in inputs], *[b.name for b in outputs], "arena", "status", "-1", "0", "0"])
+    arguments = ", ".join(
+        [
+            *[f"{b.name}_" for b in inputs],
+            *[b.name for b in outputs],
+            "arena",
+            "status",
+            "-1",
+            "0",
+            "0",
+        ]
+    )
     lines.append(f"    {program.name}({arguments})")
     lines.append("    if status[0] < 0:")
     lines.append('        raise MemoryError("no memory for what a loop keeps for its derivative")')
     for code, text in enumerate(program.errors):
         lines.append(f"    if status[0] == {code + 1}:")
         kind = "IndexError" if text.startswith("index {value}") else "ValueError"
-        lines.append(f"        raise {kind}({text.replace('index {value}', 'an index').replace('{value}', 'the recorded value')!r})")
+        lines.append(
+            f"        raise {kind}({text.replace('index {value}', 'an index').replace('{value}', 'the recorded value')!r})"
+        )
     results = [b.name if b.shape else f"{b.name}[()]" for b in outputs]
-    whole = f"({', '.join(results)}{',' if len(results) == 1 else ''})" if several or not results else results[0]
+    whole = (
+        f"({', '.join(results)}{',' if len(results) == 1 else ''})"
+        if several or not results
+        else results[0]
+    )
     lines.append(f"    return {whole}")
     source = printed.source + "\n\n" + "\n".join(lines) + "\n"
     _counter[0] += 1
     file = f"<{program.name}_njit_{_counter[0]}>"
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    space: dict[str, Any] = {"as_array": as_array, "np": np, "__name__": f"tracegrad_njit_{_counter[0]}"}
-    space |= {f"frozen_{b.name}": np.array(v, b.dtype) for b, v in zip(inputs[len(free) :], frozen, strict=True)}
+    space: dict[str, Any] = {
+        "as_array": as_array,
+        "np": np,
+        "__name__": f"tracegrad_njit_{_counter[0]}",
+    }
+    space |= {
+        f"frozen_{b.name}": np.array(v, b.dtype)
+        for b, v in zip(inputs[len(free) :], frozen, strict=True)
+    }
     exec(compile(source, file, "exec"), space)
     # Outputs and scratch are new arrays: nothing that is written overlaps anything else.
-    space[program.name] = njit(error_model="numpy", nogil=True, pipeline_class=KernelCompiler)(space[program.name])
+    space[program.name] = njit(error_model="numpy", nogil=True, pipeline_class=KernelCompiler)(
+        space[program.name]
+    )
     return njit(error_model="numpy", nogil=True)(space[name])
 
 

@@ -1,4 +1,5 @@
-"""Functions of numbers with a form of their own for each kind of operands: NumPy's meaning on scalars, in Python and compiled."""
+"""Functions of numbers with a form of their own for each kind of operands: NumPy's meaning on
+scalars, in Python and compiled."""
 
 from __future__ import annotations
 
@@ -175,10 +176,22 @@ def _extreme(name: str, python: Any, above: bool, keep_nan: bool) -> Python:
         if is_complex(x) or is_complex(y):
             return _complex_extreme(above, keep_nan)
         if not (is_float(x) or is_float(y)):
-            return (lambda x, y: select(x >= y, x, y)) if above else (lambda x, y: select(x <= y, x, y))
+            return (
+                (lambda x, y: select(x >= y, x, y))
+                if above
+                else (lambda x, y: select(x <= y, x, y))
+            )
         if keep_nan:
-            return (lambda x, y: select((x >= y) | (x != x), x, y)) if above else (lambda x, y: select((x <= y) | (x != x), x, y))
-        return (lambda x, y: select((x >= y) | (y != y), x, y)) if above else (lambda x, y: select((x <= y) | (y != y), x, y))
+            return (
+                (lambda x, y: select((x >= y) | (x != x), x, y))
+                if above
+                else (lambda x, y: select((x <= y) | (x != x), x, y))
+            )
+        return (
+            (lambda x, y: select((x >= y) | (y != y), x, y))
+            if above
+            else (lambda x, y: select((x <= y) | (y != y), x, y))
+        )
 
     return function
 

@@ -1,7 +1,8 @@
-"""Counter-based random numbers (Philox 4x32 with ten rounds): element i of a draw depends on (key, counter, i) only.
+"""Counter-based random numbers (Philox 4x32 with ten rounds): element i of a draw depends on (key,
+counter, i) only.
 
-The same few lines run on NumPy arrays, on scalars in Python and compiled, and give the same bits: only exact or correctly
-rounded operations are used, in a fixed order, none of them fused.
+The same few lines run on NumPy arrays, on scalars in Python and compiled, and give the same bits:
+only exact or correctly rounded operations are used, in a fixed order, none of them fused.
 """
 
 from __future__ import annotations
@@ -54,7 +55,12 @@ S0, S1, S2, S3, S4, S5, S6, S7 = map(np.float64, (
 C1, C2, C3, C4, C5, C6, C7 = map(np.float64, (
     -1.2337005501361697, 0.2536695079010467, -0.020863480763310977, 0.0009192602741802176, -2.5202036751554762e-05,
     4.710609128307144e-07, -6.321182942217518e-09))  # fmt: skip
-HALF_FLOAT, ONE_FLOAT, TWO, FOUR = np.float64(0.5), np.float64(1.0), np.float64(2.0), np.float64(4.0)
+HALF_FLOAT, ONE_FLOAT, TWO, FOUR = (
+    np.float64(0.5),
+    np.float64(1.0),
+    np.float64(2.0),
+    np.float64(4.0),
+)
 THREE_INT, ZERO_INT, ONE_INT, TWO_INT = np.int64(3), np.int64(0), np.int64(1), np.int64(2)
 
 
@@ -77,7 +83,8 @@ def _normal(key: Any, counter: Any, i: Any) -> Any:
     sine = t * (S0 + w * (S1 + w * (S2 + w * (S3 + w * (S4 + w * (S5 + w * (S6 + w * S7)))))))
     cosine = ONE_FLOAT + w * (C1 + w * (C2 + w * (C3 + w * (C4 + w * (C5 + w * (C6 + w * C7))))))
     q = np.int64(quarter) & THREE_INT
-    # cos of the whole angle by its quarter: cos, -sin, -cos, sin; the factor of the other one is an exact zero.
+    # cos of the whole angle by its quarter: cos, -sin, -cos, sin; the factor of the other one is an
+    # exact zero.
     along = np.float64(q == ZERO_INT) - np.float64(q == TWO_INT)
     across = np.float64(q == THREE_INT) - np.float64(q == ONE_INT)
     return sqrt_float(-TWO * log) * (cosine * along + sine * across)
@@ -118,7 +125,9 @@ def _bits(key: Any, counter: Any, i: Any) -> Any:
 
 
 def _for_integers(body: Any) -> Any:
-    return lambda key, counter, i: body if is_integer(key) and is_integer(counter) and is_integer(i) else None
+    return lambda key, counter, i: (
+        body if is_integer(key) and is_integer(counter) and is_integer(i) else None
+    )
 
 
 implements(philox_uniform)(_for_integers(_uniform))

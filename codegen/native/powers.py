@@ -1,7 +1,9 @@
-"""Powers with small non-negative integer exponents that are not known before the loop runs, such as `t ** np.arange(m)`.
+"""Powers with small non-negative integer exponents that are not known before the loop runs, such as
+`t ** np.arange(m)`.
 
-The squares x**1, x**2, x**4, ... do not depend on the exponent, so that a loop over exponents computes them once, before it begins;
-inside remain one product and one sum per bit, free of branches, which vectorise.
+The squares x**1, x**2, x**4, ... do not depend on the exponent, so that a loop over exponents
+computes them once, before it begins; inside remain one product and one sum per bit, free of
+branches, which vectorise.
 """
 
 from __future__ import annotations
@@ -48,11 +50,16 @@ def _body(bits: int) -> Callable[[Any, Any], Callable[[Any, Any], Any] | None]:
             relative = zero
             square, error, inverse = x, zero, one / x
             for k in range(1, bits):
-                # The true square is `square * (1 + error)`; its rounding error is carried along, as it doubles with each squaring.
+                # The true square is `square * (1 + error)`; its rounding error is carried along, as
+                # it doubles with each squaring.
                 last = square
                 square, inverse = last * last, inverse * inverse
                 size = fabs_float(square)
-                error = select((size >= least) & (size <= most), two * error + fma(last, last, -square) * inverse, zero)
+                error = select(
+                    (size >= least) & (size <= most),
+                    two * error + fma(last, last, -square) * inverse,
+                    zero,
+                )
                 taken = (n >> k) & 1 != 0
                 power = power * select(taken, square, one)
                 relative = relative + select(taken, error, zero)

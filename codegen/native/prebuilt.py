@@ -1,4 +1,5 @@
-"""Routines of our own that compiled code calls by name: compiled once, kept on disk like kernels, never compiled into a kernel."""
+"""Routines of our own that compiled code calls by name: compiled once, kept on disk like kernels,
+never compiled into a kernel."""
 
 from __future__ import annotations
 
@@ -23,16 +24,23 @@ _FAMILIES: dict[str, tuple[Callable[[str], Callable[..., None]], Callable[[str],
 
 @memoised
 def address(name: str) -> int:
-    """The address of the routine `family_dtype`, which takes all its arguments by address; compiled at first use on a machine."""
+    """The address of the routine `family_dtype`, which takes all its arguments by address; compiled
+    at first use on a machine."""
     family, dtype = name.split("_")
     entry, signature = _FAMILIES[family]
     loaded: list[Any] = []
 
     def build() -> tuple[int, Entry]:
-        compiled = cfunc(signature(dtype), error_model="numpy", _nrt=False, pipeline_class=DirectCompiler)(entry(dtype))
+        compiled = cfunc(
+            signature(dtype), error_model="numpy", _nrt=False, pipeline_class=DirectCompiler
+        )(entry(dtype))
         library = compiled._library
         loaded.append(compiled)
-        data = {"library": library.name, "called": symbols.mentioned(library), "native": compiled.native_name}
+        data = {
+            "library": library.name,
+            "called": symbols.mentioned(library),
+            "native": compiled.native_name,
+        }
         return int(compiled.address), Entry(data, {CODE: object_code(library)})
 
     def load(kept: Entry) -> int:
@@ -44,7 +52,11 @@ def address(name: str) -> int:
         return int(library.get_pointer_to_function(native))
 
     folder = cache.FOLDER[0]
-    found = build()[0] if folder is None else int(cache.fetch(folder, cache.key_of("", name), build, load))
+    found = (
+        build()[0]
+        if folder is None
+        else int(cache.fetch(folder, cache.key_of("", name), build, load))
+    )
     _KEPT.extend(loaded)
     return found
 

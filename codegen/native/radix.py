@@ -1,7 +1,8 @@
 """Sorting long lanes by digits: no comparisons, and time proportional to the length.
 
-Each element becomes an unsigned word whose order is the element's order. From the lowest digit to the highest, the words are counted by
-digit and moved to their places, equal digits in the order they had (Knuth, The Art of Computer Programming 3, section 5.2.5).
+Each element becomes an unsigned word whose order is the element's order. From the lowest digit to
+the highest, the words are counted by digit and moved to their places, equal digits in the order
+they had (Knuth, The Art of Computer Programming 3, section 5.2.5).
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ SHORTEST = 1024
 
 
 def word_of(x: Any) -> Any:
-    """A number as an unsigned 64-bit word of the same order; NaN is the largest, -0.0 equals 0.0."""
+    """A number as an unsigned 64-bit word of the same order; NaN is the largest, -0.0 equals
+    0.0."""
     if np.asarray(x).dtype.kind == "f":
         if x != x:
             return np.uint64(0xFFFFFFFFFFFFFFFF)

@@ -1,8 +1,9 @@
 """A branch that is hardly ever taken, inside a loop that still vectorises.
 
-LLVM vectorises no loop that calls a function, unless the call names a form of it that takes vectors and a mask of the lanes that
-want it. Such forms are made here, one for each number of lanes: a test whether any lane wants the call, and then the calls lane by lane.
-What a loop pays is a call and a test that is always predicted right. (Inlining them after vectorisation gained nothing measurable.)
+LLVM vectorises no loop that calls a function, unless the call names a form of it that takes vectors
+and a mask of the lanes that want it. Such forms are made here, one for each number of lanes: a test
+whether any lane wants the call, and then the calls lane by lane. What a loop pays is a call and a
+test that is always predicted right. (Inlining them after vectorisation gained nothing measurable.)
 """
 
 from __future__ import annotations
@@ -17,11 +18,17 @@ from .symbolic import Value
 LANES = {"double": (2, 4, 8), "float": (4, 8, 16)}
 PURE = ("nounwind", "willreturn", "memory(none)")
 KEPT = "llvm.compiler.used"
-BOOL, COUNT, POINTER, WIDE = ir.IntType(1), ir.IntType(32), ir.IntType(8).as_pointer(), ir.DoubleType()
+BOOL, COUNT, POINTER, WIDE = (
+    ir.IntType(1),
+    ir.IntType(32),
+    ir.IntType(8).as_pointer(),
+    ir.DoubleType(),
+)
 
 
 def rarely(name: str, body: Function) -> Function:
-    """`f(condition, x, y)`: y, but where the condition holds `body` of x, which is computed in double precision."""
+    """`f(condition, x, y)`: y, but where the condition holds `body` of x, which is computed in
+    double precision."""
 
     def choose(condition: Value, x: Value, y: Value) -> Value:
         builder, kind = x.builder, x.ir.type
@@ -32,7 +39,9 @@ def rarely(name: str, body: Function) -> Function:
         builder.cbranch(condition.ir, rare, after)
         builder.position_at_end(rare)
         call = builder.call(scalar, [x.ir])
-        forms = ",".join(f"_ZGV_LLVM_M{lanes}v_{label}({label}_{lanes})" for lanes in LANES[str(kind)])
+        forms = ",".join(
+            f"_ZGV_LLVM_M{lanes}v_{label}({label}_{lanes})" for lanes in LANES[str(kind)]
+        )
         _attribute(call, f'"vector-function-abi-variant"="{forms}"')
         builder.branch(after)
         builder.position_at_end(after)
@@ -63,7 +72,10 @@ def _define(module: Any, label: str, body: Function, kind: Any) -> Any:
     forms = [_vector_form(module, f"{label}_{lanes}", scalar, lanes) for lanes in LANES[str(kind)]]
     # Nothing calls them until the vectoriser has run.
     kept = module.globals.get(KEPT)
-    pointers = [*(kept.initializer.constant if kept else ()), *(form.bitcast(POINTER) for form in forms)]
+    pointers = [
+        *(kept.initializer.constant if kept else ()),
+        *(form.bitcast(POINTER) for form in forms),
+    ]
     kind_of_list = ir.ArrayType(POINTER, len(pointers))
     if kept is None:
         kept = ir.GlobalVariable(module, kind_of_list, KEPT)
@@ -79,9 +91,13 @@ def _vector_form(module: Any, label: str, scalar: Any, lanes: int) -> Any:
     form.linkage = "internal"
     _attribute(form, *PURE)
     x, mask = form.args
-    entry, lane, wanted, following, done = (form.append_basic_block(n) for n in ("entry", "lane", "wanted", "following", "done"))
+    entry, lane, wanted, following, done = (
+        form.append_basic_block(n) for n in ("entry", "lane", "wanted", "following", "done")
+    )
     b = ir.IRBuilder(entry)
-    b.cbranch(b.icmp_unsigned("==", b.bitcast(mask, ir.IntType(lanes)), ir.IntType(lanes)(0)), done, lane)
+    b.cbranch(
+        b.icmp_unsigned("==", b.bitcast(mask, ir.IntType(lanes)), ir.IntType(lanes)(0)), done, lane
+    )
     b.position_at_end(lane)
     k, y = b.phi(COUNT), b.phi(kind)
     b.cbranch(b.extract_element(mask, k), wanted, following)

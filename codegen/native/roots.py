@@ -9,14 +9,26 @@ import numpy as np
 
 from .exponentials import STEPS
 from .formats import DOUBLE, FORMATS, SINGLE, Format, Function, Table, horner
-from .symbolic import bits, copysign, fabs, fast_sum, floor, fma, from_bits, select, sqrt, two_product
+from .symbolic import (
+    bits,
+    copysign,
+    fabs,
+    fast_sum,
+    floor,
+    fma,
+    from_bits,
+    select,
+    sqrt,
+    two_product,
+)
 
 LOG = {
     DOUBLE: (0.19999999999999987, 0.14285714285722648, 0.11111111108744932, 0.09090909438112252, 0.07692278228518966,
              0.0666816684102845, 0.05837241411861586, 0.05995923309314207),
     SINGLE: (0.20000076293945312, 0.14273521304130554, 0.11710470914840698),
 }  # fmt: skip
-"""(atanh(s) / s - 1 - s**2 / 3) / s**4 in powers of s**2, for the mantissas between the roots of 1/2 and 2."""
+"""(atanh(s) / s - 1 - s**2 / 3) / s**4 in powers of s**2, for the mantissas between the roots of
+1/2 and 2."""
 INVERSE_ROOT = (1.541899203718747, -0.8099601734301408, 0.31773958141429953, -0.04992947040158128)
 """m**(-1/3) for 1 <= m <= 2, to 12 bits."""
 
@@ -33,7 +45,8 @@ def build(f: Format) -> dict[str, Function]:
     largest = real(2.0 ** (f.mantissa + 12))
 
     def log_pair(x: Any) -> Any:
-        """log(x) for finite x > 0 to half as many bits again, in two parts: the logarithm's error grows with the exponent."""
+        """log(x) for finite x > 0 to half as many bits again, in two parts: the logarithm's error
+        grows with the exponent."""
         k, g = split(x)
         d = two + g
         d_rest = g - (d - two)
@@ -85,7 +98,8 @@ def build(f: Format) -> dict[str, Function]:
         j = fma(-three, q, k)
         y = inverse_root(m) * select(j == zero, one, select(j == one, root2, root4))
         m = m * select(j == zero, one, select(j == one, two, four))
-        # A step of third order towards m**(-1/3), then one of second order towards the root itself with an exact residual.
+        # A step of third order towards m**(-1/3), then one of second order towards the root itself
+        # with an exact residual.
         e = fma(-(m * y), y * y, one)
         y = fma(y * e, fma(e, two_ninths, third), y)
         w = y * y
@@ -104,11 +118,15 @@ def build(f: Format) -> dict[str, Function]:
         long, short = select(steep, a, b), select(steep, b, a)
         # By the power of two of the longer side, so that no square leaves the range.
         n = bits(long) >> shift
-        n = select(n < one_exponent, one_exponent, select(n >= exponents, exponents - one_exponent, n))
+        n = select(
+            n < one_exponent, one_exponent, select(n >= exponents, exponents - one_exponent, n)
+        )
         inverse = from_bits((exponents - n) << shift)
         u, v = long * inverse, short * inverse
         r = sqrt(fma(u, u, v * v)) * from_bits(n << shift)
-        return select((a == infinity) | (b == infinity), infinity, select((a == a) & (b == b), r, a + b))
+        return select(
+            (a == infinity) | (b == infinity), infinity, select((a == a) & (b == b), r, a + b)
+        )
 
     return {"pow": pow, "sqrt": sqrt, "cbrt": cbrt, "hypot": hypot}
 

@@ -41,12 +41,14 @@ def sort_last(x: Any, out: Any) -> None:
 
 
 def searchsorted(a: Any, v: Any, out: Any, right: bool) -> None:
-    """Where each v would go in the sorted vector a, behind its equals or before them; NaN counts as the largest."""
+    """Where each v would go in the sorted vector a, behind its equals or before them; NaN counts as
+    the largest."""
     out[...] = np.searchsorted(a, v, "right" if right else "left")
 
 
 def linear_recurrence(a: Any, b: Any, out: Any, axis: int, reverse: bool) -> None:
-    """`out[i] = a[i] * out[i - 1] + b[i]` along an axis, from `out[0] = b[0]`; from the other end where `reverse`."""
+    """`out[i] = a[i] * out[i - 1] + b[i]` along an axis, from `out[0] = b[0]`; from the other end
+    where `reverse`."""
     first, second, result = (np.moveaxis(m, axis, 0) for m in (a, b, out))
     order = range(len(second) - 1, -1, -1) if reverse else range(len(second))
     previous = None
@@ -55,7 +57,7 @@ def linear_recurrence(a: Any, b: Any, out: Any, axis: int, reverse: bool) -> Non
         previous = i
 
 
-# --- compiled ------------------------------------------------------------------------------------------------------------------
+# --- compiled -------------------------------------------------------------------------------------
 
 
 def _before(x: Any, y: Any) -> Any:
@@ -74,7 +76,9 @@ def _type_before(x: Any, y: Any) -> Any:
             if x.real == y.real:
                 return x.imag < y.imag or (y.imag != y.imag and x.imag == x.imag)
             if y.real != y.real:
-                return x.real == x.real or x.imag < y.imag or (y.imag != y.imag and x.imag == x.imag)
+                return (
+                    x.real == x.real or x.imag < y.imag or (y.imag != y.imag and x.imag == x.imag)
+                )
             return x.real == x.real and y.imag != y.imag and x.imag == x.imag
 
         return of_complex
@@ -210,12 +214,17 @@ def _type_recurrence(a: Any, b: Any, out: Any, axis: Any, reverse: Any) -> Any:
         outer, n, inner = _lanes(out.shape, axis)
         if n == 0:
             return
-        factor, term, result = a.reshape((outer, n, inner)), b.reshape((outer, n, inner)), out.reshape((outer, n, inner))
+        factor, term, result = (
+            a.reshape((outer, n, inner)),
+            b.reshape((outer, n, inner)),
+            out.reshape((outer, n, inner)),
+        )
         for p in range(index(0), index(outer)):
             start = index(n - 1 if reverse else 0)
             for q in range(index(0), index(inner)):
                 result[p, start, q] = term[p, start, q]
-            # Steps run along the axis and the innermost loop along memory, which vectorises where there are several lanes.
+            # Steps run along the axis and the innermost loop along memory, which vectorises where
+            # there are several lanes.
             for k in range(1, n):
                 i = index(n - 1 - k if reverse else k)
                 previous = index(n - k if reverse else k - 1)

@@ -1,7 +1,8 @@
-"""The functions that generated code calls, each made from its value in `codegen.scalars` when it is first asked for.
+"""The functions that generated code calls, each made from its value in `codegen.scalars` when it is
+first asked for.
 
-In Python each is NumPy's (or SciPy's) function; compiled, most are those of `vector_math`, and the others the C library's or SciPy's.
-Mixed dtypes are cast by the caller.
+In Python each is NumPy's (or SciPy's) function; compiled, most are those of `vector_math`, and the
+others the C library's or SciPy's. Mixed dtypes are cast by the caller.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ def every() -> dict[str, Callable[..., Any]]:
 def _made(scalar: Scalar) -> Callable[..., Any]:
     kind, _, routine = scalar.native.partition(" ")
     if kind not in ("body", "vector", "scipy"):
-        defined: Callable[..., Any] = getattr(importlib.import_module(f".{kind}", __package__), scalar.name)
+        defined: Callable[..., Any] = getattr(
+            importlib.import_module(f".{kind}", __package__), scalar.name
+        )
         return defined
     body = scalar.python
     assert body is not None, scalar
@@ -86,7 +89,8 @@ def _of_scipy(function: Callable[..., Any], routine: str) -> None:
     def typer(x: Any) -> Any:
         if not is_real(x):
             return None
-        # Looked up here, at the first compile that needs it: importing SciPy's module takes a while.
+        # Looked up here, at the first compile that needs it: importing SciPy's module takes a
+        # while.
         call = external(symbol(SPECIAL, routine), signature)
         if x == types.float32:
             return lambda x: np.float32(call(np.float64(x), 0))

@@ -1,7 +1,9 @@
-"""Solving, inverting and factorising stacks of small matrices: as many side by side as a vector register has lanes.
+"""Solving, inverting and factorising stacks of small matrices: as many side by side as a vector
+register has lanes.
 
-Each entry of a matrix is a slot, one vector that holds this entry of all the matrices at hand, so that nothing is done lane by lane.
-Rows are exchanged by selection, as LAPACK exchanges them: the largest entry of a column becomes the pivot.
+Each entry of a matrix is a slot, one vector that holds this entry of all the matrices at hand, so
+that nothing is done lane by lane. Rows are exchanged by selection, as LAPACK exchanges them: the
+largest entry of a column becomes the pivot.
 """
 
 from __future__ import annotations
@@ -19,7 +21,17 @@ from .bridge import primitive
 from .gemm import REGISTER, get, make_scratch, put, word
 from .support import index, wide
 
-__all__ = ["CHOLESKY_KINDS", "DET", "ELIMINATE_KINDS", "IDENTITY", "LARGEST", "LOWER", "TRIANGULAR_KINDS", "TURNED", "UNIT"]
+__all__ = [
+    "CHOLESKY_KINDS",
+    "DET",
+    "ELIMINATE_KINDS",
+    "IDENTITY",
+    "LARGEST",
+    "LOWER",
+    "TRIANGULAR_KINDS",
+    "TURNED",
+    "UNIT",
+]
 
 LARGEST = 8
 """The most rows, and right-hand sides."""
@@ -31,7 +43,8 @@ _Build = Callable[[Any, Any, list[Any]], Any]
 
 
 def _on_slots(name: str, slots: int, build: _Build) -> Callable[..., Any]:
-    """`f(pointer, slots...)`: `build(builder, types, vectors)` returns the vectors that go back into the first slots, or an integer of lanes' bits."""
+    """`f(pointer, slots...)`: `build(builder, types, vectors)` returns the vectors that go back
+    into the first slots, or an integer of lanes' bits."""
 
     def function(*args: Any) -> Any:
         raise TypeError(f"{name}: compiled code only")
@@ -55,7 +68,9 @@ def _on_slots(name: str, slots: int, build: _Build) -> Callable[..., Any]:
         return context.get_dummy_value()
 
     named = ", ".join(f"s{k}" for k in range(slots))
-    primitive(function, eval(f"lambda pointer, {named}: typer(pointer, {named})", {"typer": typer}))(lower)
+    primitive(
+        function, eval(f"lambda pointer, {named}: typer(pointer, {named})", {"typer": typer})
+    )(lower)
     return function
 
 
@@ -66,12 +81,16 @@ def _zero(vector: Any) -> Any:
 def _intrinsic(builder: Any, name: str, vector: Any, value: Any) -> Any:
     kind = {"float": "f32", "double": "f64"}[str(vector.element)]
     full = f"llvm.{name}.v{vector.count}{kind}"
-    function = builder.module.globals.get(full) or ir.Function(builder.module, ir.FunctionType(vector, [vector]), full)
+    function = builder.module.globals.get(full) or ir.Function(
+        builder.module, ir.FunctionType(vector, [vector]), full
+    )
     return builder.call(function, [value])
 
 
 def _larger(builder: Any, vector: Any, x: Any, y: Any) -> Any:
-    return builder.fcmp_ordered(">", _intrinsic(builder, "fabs", vector, x), _intrinsic(builder, "fabs", vector, y))
+    return builder.fcmp_ordered(
+        ">", _intrinsic(builder, "fabs", vector, x), _intrinsic(builder, "fabs", vector, y)
+    )
 
 
 def _swap(builder: Any, vector: Any, v: list[Any]) -> list[Any]:
@@ -89,7 +108,9 @@ def _negate(builder: Any, vector: Any, v: list[Any]) -> list[Any]:
 
 
 subtract_product = _on_slots(
-    "subtract_product", 3, lambda b, t, v: [b.fsub(v[0], b.fmul(v[1], v[2], flags=("contract",)), flags=("contract",))]
+    "subtract_product",
+    3,
+    lambda b, t, v: [b.fsub(v[0], b.fmul(v[1], v[2], flags=("contract",)), flags=("contract",))],
 )
 times = _on_slots("times", 2, lambda b, t, v: [b.fmul(v[0], v[1])])
 divide = _on_slots("divide", 2, _divide)
@@ -97,28 +118,39 @@ divide = _on_slots("divide", 2, _divide)
 root = _on_slots("root", 1, lambda b, t, v: [_intrinsic(b, "sqrt", t, v[0])])
 swap_where_larger = _on_slots("swap_where_larger", 4, _swap)
 negate_where_larger = _on_slots("negate_where_larger", 3, _negate)
-lanes_of_zeros = _on_slots("lanes_of_zeros", 1, lambda b, t, v: b.fcmp_ordered("==", v[0], _zero(t)))
-lanes_not_positive = _on_slots("lanes_not_positive", 1, lambda b, t, v: b.not_(b.fcmp_ordered(">", v[0], _zero(t))))
+lanes_of_zeros = _on_slots(
+    "lanes_of_zeros", 1, lambda b, t, v: b.fcmp_ordered("==", v[0], _zero(t))
+)
+lanes_not_positive = _on_slots(
+    "lanes_not_positive", 1, lambda b, t, v: b.not_(b.fcmp_ordered(">", v[0], _zero(t)))
+)
 
 
 def _types(dtype: str) -> tuple[Any, Any, Any]:
-    return types.CPointer(types.int64), types.CPointer(numpy_support.from_dtype(np.dtype(dtype))), types.CPointer(types.int32)
+    return (
+        types.CPointer(types.int64),
+        types.CPointer(numpy_support.from_dtype(np.dtype(dtype))),
+        types.CPointer(types.int32),
+    )
 
 
 def eliminate_signature(dtype: str) -> Any:
-    """count, n, k, a[count, n, n], b[count, n, k], x[count, n, k], flags; the number of the first pivot that is 0."""
+    """count, n, k, a[count, n, n], b[count, n, k], x[count, n, k], flags; the number of the first
+    pivot that is 0."""
     i, t, o = _types(dtype)
     return types.void(i, i, i, t, t, t, i, o)
 
 
 def cholesky_signature(dtype: str) -> Any:
-    """count, n, a[count, n, n], out[count, n, n]; the number of the first pivot that is not positive."""
+    """count, n, a[count, n, n], out[count, n, n]; the number of the first pivot that is not
+    positive."""
     i, t, o = _types(dtype)
     return types.void(i, i, t, t, o)
 
 
 def triangular_signature(dtype: str) -> Any:
-    """count, n, k, a[count, n, n], b[count, n, k], x[count, n, k], flags; the number of the first zero on the diagonal."""
+    """count, n, k, a[count, n, n], b[count, n, k], x[count, n, k], flags; the number of the first
+    zero on the diagonal."""
     return eliminate_signature(dtype)
 
 
@@ -191,7 +223,11 @@ def eliminate(dtype: str) -> Callable[..., None]:
                 failed = ((bad >> lane) & unit) != o
                 for i in range(o, n):
                     for j in range(o, k):
-                        put(x, ((first + lane) * n + i) * k + j, bad_value if failed else get(work, (i * width + n + j) * side + lane))
+                        put(
+                            x,
+                            ((first + lane) * n + i) * k + j,
+                            bad_value if failed else get(work, (i * width + n + j) * side + lane),
+                        )
                 if failed and get(info, o) == 0:
                     at = o
                     while get(work, (at * width + at) * side + lane) != zero:
@@ -250,7 +286,8 @@ def cholesky(dtype: str) -> Callable[..., None]:
 
 
 def triangular(dtype: str) -> Callable[..., None]:
-    """x = op(a)^-1 b; the triangle that LOWER does not name is not read, with TURNED op transposes, with UNIT the diagonal counts as ones."""
+    """x = op(a)^-1 b; the triangle that LOWER does not name is not read, with TURNED op transposes,
+    with UNIT the diagonal counts as ones."""
     parts = _Parts(dtype)
     lanes, scratch, t = parts.lanes, parts.scratch, parts.t
     zero, bad_value = t(0), t(np.nan)
@@ -271,9 +308,15 @@ def triangular(dtype: str) -> Callable[..., None]:
                 for i in range(o, n):
                     for j in range(o, n):
                         row, column = j if turned else i, i if turned else j
-                        put(work, (i * width + j) * side + lane, get(a, (which * n + row) * n + column))
+                        put(
+                            work,
+                            (i * width + j) * side + lane,
+                            get(a, (which * n + row) * n + column),
+                        )
                     for j in range(o, k):
-                        put(work, (i * width + n + j) * side + lane, get(b, (which * n + i) * k + j))
+                        put(
+                            work, (i * width + n + j) * side + lane, get(b, (which * n + i) * k + j)
+                        )
             bad = o
             for step in range(o, n):
                 i = step if forward else n - unit - step
@@ -289,7 +332,11 @@ def triangular(dtype: str) -> Callable[..., None]:
                 failed = ((bad >> lane) & unit) != o
                 for i in range(o, n):
                     for j in range(o, k):
-                        put(x, ((first + lane) * n + i) * k + j, bad_value if failed else get(work, (i * width + n + j) * side + lane))
+                        put(
+                            x,
+                            ((first + lane) * n + i) * k + j,
+                            bad_value if failed else get(work, (i * width + n + j) * side + lane),
+                        )
                 if failed and get(info, o) == 0:
                     at = o
                     while get(work, (at * width + at) * side + lane) != zero:

@@ -19,24 +19,33 @@ GENERATED: WeakKeyDictionary[CodeType, ast.FunctionDef] = WeakKeyDictionary()
 _COUNT = itertools.count()
 
 
-def generated(text: str, name: str, scope: dict[str, Any], file: str = "<generated>") -> Callable[..., Any]:
+def generated(
+    text: str, name: str, scope: dict[str, Any], file: str = "<generated>"
+) -> Callable[..., Any]:
     """Function `name` of a text, run in `scope`."""
     tree = parse(text)
     exec(compile(tree, file, "exec"), scope)
     function: Callable[..., Any] = scope[name]
-    GENERATED[function.__code__] = next(n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == name)
+    GENERATED[function.__code__] = next(
+        n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == name
+    )
     return function
 
 
 def declared(text: str, name: str, scope: dict[str, Any], file: str) -> Callable[..., Any]:
-    """The same without instructions in it, for who reads the tree only: these take as long to make as some translations."""
+    """The same without instructions in it, for who reads the tree only: these take as long to make
+    as some translations."""
     module = parse(text)
-    at = next(k for k, n in enumerate(module.body) if isinstance(n, ast.FunctionDef) and n.name == name)
+    at = next(
+        k for k, n in enumerate(module.body) if isinstance(n, ast.FunctionDef) and n.name == name
+    )
     tree = module.body[at]
     assert isinstance(tree, ast.FunctionDef)
     # Code is found by its value, and without instructions many kernels would be equal.
     own = ast.Return(ast.Constant(next(_COUNT)))
-    module.body[at] = ast.fix_missing_locations(ast.copy_location(ast.FunctionDef(name, tree.args, [own], [], None), tree))
+    module.body[at] = ast.fix_missing_locations(
+        ast.copy_location(ast.FunctionDef(name, tree.args, [own], [], None), tree)
+    )
     exec(compile(module, file, "exec"), scope)
     function: Callable[..., Any] = scope[name]
     GENERATED[function.__code__] = tree
@@ -78,8 +87,11 @@ def _in_file(code: CodeType) -> ast.FunctionDef | ast.Lambda | None:
     return found if isinstance(found, ast.FunctionDef) and found.name == code.co_name else None
 
 
-def _lambda(code: CodeType, lines: Sequence[str], start: tuple[int, int], end: tuple[int, int]) -> ast.Lambda:
-    """The instructions of a lambda cover its body, which is all there is to it besides the names of its parameters."""
+def _lambda(
+    code: CodeType, lines: Sequence[str], start: tuple[int, int], end: tuple[int, int]
+) -> ast.Lambda:
+    """The instructions of a lambda cover its body, which is all there is to it besides the names of
+    its parameters."""
     chosen = [line.encode() for line in lines[start[0] - 1 : end[0]]]
     chosen[-1] = chosen[-1][: end[1]]
     chosen[0] = chosen[0][start[1] :]
@@ -90,7 +102,8 @@ def _lambda(code: CodeType, lines: Sequence[str], start: tuple[int, int], end: t
 
 
 def assignments(tree: ast.FunctionDef | ast.Lambda) -> tuple[dict[str, int], set[str]]:
-    """How often each name is assigned, and which arrays grow; all loops over one name together count once, since each binds it for its own body."""
+    """How often each name is assigned, and which arrays grow; all loops over one name together
+    count once, since each binds it for its own body."""
     count = {a.arg: 1 for a in tree.args.args}
     grown: set[str] = set()
     counters: set[str] = set()

@@ -24,7 +24,8 @@ _signature = types.float64(types.float64, types.intc)
 
 
 def _polygamma(n: Any, x: Any) -> Any:
-    """Recurrence up to x >= 15 + n, then the asymptotic series; negative x by the same recurrence, poles give inf."""
+    """Recurrence up to x >= 15 + n, then the asymptotic series; negative x by the same recurrence,
+    poles give inf."""
     order = np.int64(n)
     if order == 0:
         return _psi(x)

@@ -1,4 +1,5 @@
-"""What `lapack` does for stacks of real matrices of at most `small.LARGEST` rows, many at a time."""
+"""What `lapack` does for stacks of real matrices of at most `small.LARGEST` rows, many at a
+time."""
 
 from __future__ import annotations
 
@@ -30,7 +31,14 @@ def small_cholesky(a: Any, out: Any, status: Any = None, code: int = 0) -> None:
 
 
 def small_triangular_solve(
-    a: Any, b: Any, x: Any, lower: bool, trans: int = 0, unit: bool = False, status: Any = None, code: int = 0
+    a: Any,
+    b: Any,
+    x: Any,
+    lower: bool,
+    trans: int = 0,
+    unit: bool = False,
+    status: Any = None,
+    code: int = 0,
 ) -> None:
     lapack.triangular_solve(a, b, x, lower, trans, unit, status, code)
 
@@ -86,13 +94,33 @@ def _type_cholesky(a: Any, out: Any, status: Any = None, code: Any = 0) -> Any:
 
 
 @implements(small_triangular_solve, inline=False)
-def _type_triangular(a: Any, b: Any, x: Any, lower: Any, trans: Any = 0, unit: Any = False, status: Any = None, code: Any = 0) -> Any:
+def _type_triangular(
+    a: Any,
+    b: Any,
+    x: Any,
+    lower: Any,
+    trans: Any = 0,
+    unit: Any = False,
+    status: Any = None,
+    code: Any = 0,
+) -> Any:
     own = routine(OWN, f"triangular_{a.dtype}", small.TRIANGULAR_KINDS)
     of_lower, of_turned, of_unit = small.LOWER, small.TURNED, small.UNIT
 
-    def body(a: Any, b: Any, x: Any, lower: bool, trans: int = 0, unit: bool = False, status: Any = None, code: int = 0) -> None:
+    def body(
+        a: Any,
+        b: Any,
+        x: Any,
+        lower: bool,
+        trans: int = 0,
+        unit: bool = False,
+        status: Any = None,
+        code: int = 0,
+    ) -> None:
         count, n, k = b.shape
-        flags = (of_lower if lower else 0) + (of_turned if trans != 0 else 0) + (of_unit if unit else 0)
+        flags = (
+            (of_lower if lower else 0) + (of_turned if trans != 0 else 0) + (of_unit if unit else 0)
+        )
         failed = own(count, n, k, a, 0, b, 0, x, 0, flags)
         if failed != 0:
             record(status, code, failed)

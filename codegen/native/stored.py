@@ -1,6 +1,8 @@
-"""Compiled functions as entries of the cache, which hold all that running them takes, read without Numba's dispatcher, caches or typing.
+"""Compiled functions as entries of the cache, which hold all that running them takes, read without
+Numba's dispatcher, caches or typing.
 
-Numba's own reader first loads every type and function that Numba knows of: a tenth of a second in each process.
+Numba's own reader first loads every type and function that Numba knows of: a tenth of a second in
+each process.
 """
 
 from __future__ import annotations
@@ -31,12 +33,20 @@ class Loaded:
 
 
 def saved(result: Any) -> Entry | None:
-    """The entry of a compile result of Numba's; None for what holds constants of Numba's, which each process makes again."""
+    """The entry of a compile result of Numba's; None for what holds constants of Numba's, which
+    each process makes again."""
     library, descriptor = result.library, result.fndesc
-    environments = {env.env_name: env.consts for env in (result.environment, *result._find_referenced_environments())}
+    environments = {
+        env.env_name: env.consts
+        for env in (result.environment, *result._find_referenced_environments())
+    }
     if any(environments.values()):
         return None
-    called = [f.name for f in library._final_module.functions if f.is_declaration and not f.name.startswith("llvm.")]
+    called = [
+        f.name
+        for f in library._final_module.functions
+        if f.is_declaration and not f.name.startswith("llvm.")
+    ]
     data = {
         "library": library.name,
         "called": called,
@@ -48,7 +58,8 @@ def saved(result: Any) -> Entry | None:
 
 
 def object_code(library: Any) -> bytes:
-    """What LLVM made of a library of Numba's. It goes through a callback in which an interrupt is lost, and with it the code."""
+    """What LLVM made of a library of Numba's. It goes through a callback in which an interrupt is
+    lost, and with it the code."""
     try:
         return bytes(library._get_compiled_object())
     except RuntimeError as missing:
@@ -58,14 +69,16 @@ def object_code(library: Any) -> bytes:
 
 
 def forget(library: Any) -> None:
-    """Let go of the text that LLVM has made a library's code of: a hundred kB for a small kernel. The code stays."""
+    """Let go of the text that LLVM has made a library's code of: a hundred kB for a small kernel.
+    The code stays."""
     module = library._final_module
     library._codegen._engine._ee.remove_module(module)
     module.close()
 
 
 def library_of(name: str, code: bytes, defined: Sequence[str]) -> Any:
-    """A library of Numba's with such object code, in which these names are looked up. The linker knows what the code calls."""
+    """A library of Numba's with such object code, in which these names are looked up. The linker
+    knows what the code calls."""
     codegen = registry.cpu_target.target_context.codegen()
     library = codegen.create_library(name)
     library.enable_object_caching()
@@ -81,11 +94,13 @@ def load(entry: Entry) -> Loaded:
     called, environments = entry.texts("called"), entry.texts("environments")
     wrapper, native = entry.text("wrapper"), entry.text("native")
     context = registry.cpu_target.target_context
-    # The linker must know all names before it sees code that calls them: an unknown one ends the process.
+    # The linker must know all names before it sees code that calls them: an unknown one ends the
+    # process.
     for name in filter(symbols.is_ours, called):
         symbols.register(name)
     if not all(binding.address_of_symbol(name) for name in called):
-        # Numba's runtime, or another of its modules that tell the linker names when they are loaded.
+        # Numba's runtime, or another of its modules that tell the linker names when they are
+        # loaded.
         context.refresh()
         if unknown := [name for name in called if not binding.address_of_symbol(name)]:
             raise ImportError(f"the linker does not know {unknown}")
@@ -98,7 +113,9 @@ def load(entry: Entry) -> Loaded:
         # A place that functions of one name share may be in use already.
         place.value = place.value or id(_ENVIRONMENT)
     address = library.get_pointer_to_function(wrapper)
-    made = _dynfunc.make_function(ModuleType(__name__), wrapper, "a compiled kernel", address, _ENVIRONMENT, library)
+    made = _dynfunc.make_function(
+        ModuleType(__name__), wrapper, "a compiled kernel", address, _ENVIRONMENT, library
+    )
     return Loaded(made, lambda: int(library.get_pointer_to_function(native)))
 
 

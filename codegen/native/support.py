@@ -1,6 +1,8 @@
-"""What every printed kernel uses besides arithmetic: index arithmetic, arena views, accumulators, bits, selection.
+"""What every printed kernel uses besides arithmetic: index arithmetic, arena views, accumulators,
+bits, selection.
 
-Each function has a Python body and a native form, so that printed source also runs without being compiled.
+Each function has a Python body and a native form, so that printed source also runs without being
+compiled.
 """
 
 from __future__ import annotations
@@ -17,12 +19,15 @@ from .bridge import compiled, primitive
 
 
 def index(value: Any) -> int:
-    """An integer as an unsigned index: signed ones make Numba test for negative indices, which blocks vectorisation."""
+    """An integer as an unsigned index: signed ones make Numba test for negative indices, which
+    blocks vectorisation."""
     return int(value)
 
 
 def _type_index(value: Any) -> Any:
-    return signature(types.uintp, value) if isinstance(value, (types.Integer, types.Boolean)) else None
+    return (
+        signature(types.uintp, value) if isinstance(value, (types.Integer, types.Boolean)) else None
+    )
 
 
 @primitive(index, _type_index)
@@ -36,7 +41,9 @@ def signed(value: Any) -> Any:
 
 
 def _type_signed(value: Any) -> Any:
-    return signature(types.int64, value) if isinstance(value, (types.Integer, types.Boolean)) else None
+    return (
+        signature(types.int64, value) if isinstance(value, (types.Integer, types.Boolean)) else None
+    )
 
 
 @primitive(signed, _type_signed)
@@ -45,12 +52,17 @@ def _lower_signed(context: Any, builder: Any, sig: Any, args: Any) -> Any:
 
 
 def view(arena: Any, offset: Any, shape: tuple[Any, ...], dtype: Any) -> Any:
-    """`shape` elements of `dtype` in C order, `offset` bytes into the arena; nothing is allocated and nothing is counted."""
-    return np.ndarray(shape, dtype, buffer=arena if arena.flags.c_contiguous else arena.T, offset=int(offset))
+    """`shape` elements of `dtype` in C order, `offset` bytes into the arena; nothing is allocated
+    and nothing is counted."""
+    return np.ndarray(
+        shape, dtype, buffer=arena if arena.flags.c_contiguous else arena.T, offset=int(offset)
+    )
 
 
 def _type_view(arena: Any, offset: Any, shape: Any, dtype: Any) -> Any:
-    if not isinstance(shape, types.BaseTuple) or not isinstance(dtype, (types.NumberClass, types.DType)):
+    if not isinstance(shape, types.BaseTuple) or not isinstance(
+        dtype, (types.NumberClass, types.DType)
+    ):
         return None
     wanted = types.UniTuple(types.intp, len(shape)) if len(shape) else shape
     result = types.Array(dtype.dtype, len(shape), "C")
@@ -72,13 +84,16 @@ def _lower_view(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         strides.insert(0, step)
         step = builder.mul(step, extent, flags=["nsw"])
     result = context.make_array(array_type)(context, builder)
-    arrayobj.populate_array(result, data=data, shape=shape, strides=strides, itemsize=itemsize, meminfo=None)
+    arrayobj.populate_array(
+        result, data=data, shape=shape, strides=strides, itemsize=itemsize, meminfo=None
+    )
     return result._getvalue()
 
 
 @compiled
 def grown(x: Any, length: Any) -> Any:
-    """An array with room for `length` slices: itself, or one of twice that room with the same content."""
+    """An array with room for `length` slices: itself, or one of twice that room with the same
+    content."""
     if len(x) >= length:
         return x
     made = np.empty((2 * int(length), *x.shape[1:]), x.dtype)
@@ -87,7 +102,8 @@ def grown(x: Any, length: Any) -> Any:
 
 
 def acc(total: Any, value: Any) -> Any:
-    """`total + value` where the order of additions does not matter: this one addition may be reassociated."""
+    """`total + value` where the order of additions does not matter: this one addition may be
+    reassociated."""
     return type(total)(total + value) if isinstance(total, np.generic) else total + value
 
 
@@ -96,7 +112,8 @@ def _type_acc(total: Any, value: Any) -> Any:
 
 
 ANY_ORDER = ("reassoc", "contract")
-"""Not `nsz`, with which LLVM takes common factors out of sums: then sum(x * 1e-10) overflows where sum(x) does."""
+"""Not `nsz`, with which LLVM takes common factors out of sums: then sum(x * 1e-10) overflows where
+sum(x) does."""
 
 
 @primitive(acc, _type_acc)
@@ -150,13 +167,17 @@ def _lower_select(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     if isinstance(sig.return_type, types.Complex):
         a, b = (context.make_complex(builder, sig.return_type, value) for value in (x, y))
         c = context.make_complex(builder, sig.return_type)
-        c.real, c.imag = builder.select(condition, a.real, b.real), builder.select(condition, a.imag, b.imag)
+        c.real, c.imag = (
+            builder.select(condition, a.real, b.real),
+            builder.select(condition, a.imag, b.imag),
+        )
         return c._getvalue()
     return builder.select(condition, x, y)
 
 
 def fma(x: Any, y: Any, z: Any) -> Any:
-    """`x * y + z` rounded once (in Python: exactly only for float32; the native math library alone relies on it)."""
+    """`x * y + z` rounded once (in Python: exactly only for float32; the native math library alone
+    relies on it)."""
     return type(x)(np.longdouble(x) * np.longdouble(y) + np.longdouble(z))
 
 
@@ -175,7 +196,11 @@ def bits(value: Any) -> Any:
 
 
 def _type_bits(value: Any) -> Any:
-    return signature({32: types.int32, 64: types.int64}[value.bitwidth], value) if isinstance(value, types.Float) else None
+    return (
+        signature({32: types.int32, 64: types.int64}[value.bitwidth], value)
+        if isinstance(value, types.Float)
+        else None
+    )
 
 
 @primitive(bits, _type_bits)
@@ -190,7 +215,11 @@ def from_bits(value: Any) -> Any:
 
 def _type_from_bits(value: Any) -> Any:
     kinds = {32: types.float32, 64: types.float64}
-    return signature(kinds[value.bitwidth], value) if isinstance(value, types.Integer) and value.bitwidth in kinds else None
+    return (
+        signature(kinds[value.bitwidth], value)
+        if isinstance(value, types.Integer) and value.bitwidth in kinds
+        else None
+    )
 
 
 @primitive(from_bits, _type_from_bits)
@@ -248,5 +277,7 @@ def copysign_float(x: Any, y: Any) -> Any:
 @primitive(copysign_float, lambda x, y: signature(x, x, x) if isinstance(x, types.Float) else None)
 def _lower_copysign(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     kind = args[0].type
-    callee = builder.module.declare_intrinsic("llvm.copysign", [kind], ir.FunctionType(kind, [kind, kind]))
+    callee = builder.module.declare_intrinsic(
+        "llvm.copysign", [kind], ir.FunctionType(kind, [kind, kind])
+    )
     return builder.call(callee, list(args))

@@ -1,7 +1,9 @@
-"""Values of the code being compiled, with Python's operators: a function run on them writes LLVM instructions where it stands.
+"""Values of the code being compiled, with Python's operators: a function run on them writes LLVM
+instructions where it stands.
 
-The vector functions are written in these. Numba would infer types for each of them and compile it on its own, 20 to 50 ms a function;
-running it takes about one, and there is no call left to inline. Operands have one type: nothing is promoted.
+The vector functions are written in these. Numba would infer types for each of them and compile it
+on its own, 20 to 50 ms a function; running it takes about one, and there is no call left to inline.
+Operands have one type: nothing is promoted.
 """
 
 from __future__ import annotations
@@ -13,7 +15,12 @@ from llvmlite import ir
 
 DOUBLE, SINGLE = ir.DoubleType(), ir.FloatType()
 KINDS = {np.float64: DOUBLE, np.float32: SINGLE, np.int64: ir.IntType(64), np.int32: ir.IntType(32)}
-OPPOSITE = {DOUBLE: ir.IntType(64), SINGLE: ir.IntType(32), ir.IntType(64): DOUBLE, ir.IntType(32): SINGLE}
+OPPOSITE = {
+    DOUBLE: ir.IntType(64),
+    SINGLE: ir.IntType(32),
+    ir.IntType(64): DOUBLE,
+    ir.IntType(32): SINGLE,
+}
 
 
 def lift(x: Any) -> Any:
@@ -112,7 +119,9 @@ def _intrinsic(name: str, *operands: Any) -> Value:
     first = next(x for x in operands if isinstance(x, Value))
     values = [lift(x) for x in operands]
     kind = first.ir.type
-    callee = first.builder.module.declare_intrinsic(f"llvm.{name}", [kind], ir.FunctionType(kind, [kind] * len(values)))
+    callee = first.builder.module.declare_intrinsic(
+        f"llvm.{name}", [kind], ir.FunctionType(kind, [kind] * len(values))
+    )
     return Value(first.builder, first.builder.call(callee, values))
 
 

@@ -1,6 +1,8 @@
-"""Addresses of compiled routines, SciPy's and our own, under names by which compiled code refers to them.
+"""Addresses of compiled routines, SciPy's and our own, under names by which compiled code refers to
+them.
 
-A raw address in compiled code would make it unfit for the disk; a name is resolved anew in each process.
+A raw address in compiled code would make it unfit for the disk; a name is resolved anew in each
+process.
 """
 
 from __future__ import annotations
@@ -15,7 +17,11 @@ from numba.extending import get_cython_function_address
 from ..alone import imported
 
 PREFIX = "tracegrad_"
-BLAS, LAPACK, SPECIAL = "scipy.linalg.cython_blas", "scipy.linalg.cython_lapack", "scipy.special.cython_special"
+BLAS, LAPACK, SPECIAL = (
+    "scipy.linalg.cython_blas",
+    "scipy.linalg.cython_lapack",
+    "scipy.special.cython_special",
+)
 OWN = "prebuilt"
 _KEYS = {BLAS: "blas", LAPACK: "lapack", SPECIAL: "special", OWN: "own"}
 
@@ -23,7 +29,8 @@ _registered: set[str] = set()
 
 
 def external(name: str, signature: object) -> types.ExternalFunction:
-    """A native function that compiled code calls by name; `name` is `module key + routine`, as `register` takes it."""
+    """A native function that compiled code calls by name; `name` is `module key + routine`, as
+    `register` takes it."""
     register(name)
     return types.ExternalFunction(name, signature)
 
@@ -40,11 +47,14 @@ def is_ours(name: str) -> bool:
 
 def mentioned(library: Any) -> list[str]:
     """The names of ours that a code library calls."""
-    return sorted({f.name for f in library._final_module.functions if f.is_declaration and is_ours(f.name)})
+    return sorted(
+        {f.name for f in library._final_module.functions if f.is_declaration and is_ours(f.name)}
+    )
 
 
 def register(name: str) -> None:
-    """Make one name known to the linker; it must be called before code that mentions it is loaded."""
+    """Make one name known to the linker; it must be called before code that mentions it is
+    loaded."""
     if name in _registered:
         return
     key, routine = name.removeprefix(PREFIX).split("_", 1)
@@ -52,12 +62,18 @@ def register(name: str) -> None:
     if module == OWN:
         binding.add_symbol(name, imported(".prebuilt", __package__).address(routine))
     else:
-        binding.add_symbol(name, get_cython_function_address(module, _special_name(routine) if module == SPECIAL else routine))
+        binding.add_symbol(
+            name,
+            get_cython_function_address(
+                module, _special_name(routine) if module == SPECIAL else routine
+            ),
+        )
     _registered.add(name)
 
 
 def _special_name(routine: str) -> str:
-    """SciPy numbers the types of one function in an order of its own: take the one over doubles by its signature."""
+    """SciPy numbers the types of one function in an order of its own: take the one over doubles by
+    its signature."""
     capsules = imported(SPECIAL).__pyx_capi__
     for name in (routine, *(f"__pyx_fuse_{k}{routine}" for k in range(4))):
         if name in capsules and '"double (double' in repr(capsules[name]):

@@ -1,13 +1,16 @@
 """Running the phases of one call on several threads, without Python between them.
 
-The caller and its helpers share a control block of 64-bit words. For each parallel phase the caller publishes the phase's range, cut
-into pieces, in the block, and then everyone claims pieces until none is left; the caller waits for claimed pieces only, so a helper
-that sleeps or comes late costs nothing. A helper that has found nothing for a while returns to Python to sleep there.
+The caller and its helpers share a control block of 64-bit words. For each parallel phase the caller
+publishes the phase's range, cut into pieces, in the block, and then everyone claims pieces until
+none is left; the caller waits for claimed pieces only, so a helper that sleeps or comes late costs
+nothing. A helper that has found nothing for a while returns to Python to sleep there.
 
-The claim word holds (generation, pieces left). A helper reads the fields and then takes a piece by compare-and-swap: success shows that
-the generation was current all along, because the caller changes the fields only when no piece is left and all are done.
+The claim word holds (generation, pieces left). A helper reads the fields and then takes a piece by
+compare-and-swap: success shows that the generation was current all along, because the caller
+changes the fields only when no piece is left and all are done.
 
-The code is LLVM text, since it needs atomic operations, and takes milliseconds to compile where Numba would take a second.
+The code is LLVM text, since it needs atomic operations, and takes milliseconds to compile where
+Numba would take a second.
 """
 
 from __future__ import annotations
@@ -33,7 +36,9 @@ PATIENCE = 20_000
 
 def _pause() -> str:
     """The instruction by which a waiting loop leaves the core's resources to others."""
-    text = {"x86_64": "pause", "AMD64": "pause", "arm64": "yield", "aarch64": "yield"}.get(platform.machine())
+    text = {"x86_64": "pause", "AMD64": "pause", "arm64": "yield", "aarch64": "yield"}.get(
+        platform.machine()
+    )
     return f'call void asm sideeffect "{text}", ""()' if text else "fence acquire"
 
 
@@ -43,8 +48,12 @@ def _field(k: int) -> str:
 
 def _team() -> str:
     places = "".join(_field(k) for k in range(9))
-    read = places + "".join(f"  %f{k} = load atomic i64, ptr %at{k} monotonic, align 8\n" for k in range(9))
-    write = places + "".join(f"  store atomic i64 %w{k}, ptr %at{k} monotonic, align 8\n" for k in range(9))
+    read = places + "".join(
+        f"  %f{k} = load atomic i64, ptr %at{k} monotonic, align 8\n" for k in range(9)
+    )
+    write = places + "".join(
+        f"  store atomic i64 %w{k}, ptr %at{k} monotonic, align 8\n" for k in range(9)
+    )
     return f"""
 define internal i1 @turn(ptr %c) alwaysinline {{
   %claim = load atomic i64, ptr %c acquire, align 8
@@ -169,7 +178,8 @@ leave:
 
 
 def _trampoline(name: str, arrays: Sequence[tuple[int, int]]) -> str:
-    """A function that reads array objects as `borrowed` does and calls a kernel: arrays are (rank, bytes of an element)."""
+    """A function that reads array objects as `borrowed` does and calls a kernel: arrays are (rank,
+    bytes of an element)."""
     lines: list[str] = []
     passed: list[str] = ["ptr %nothing", "ptr %trouble"]
 
@@ -189,8 +199,26 @@ def _trampoline(name: str, arrays: Sequence[tuple[int, int]]) -> str:
             lines.append(f"  %n{k}_{axis} = mul i64 {count}, {extent}")
             count = f"%n{k}_{axis}"
         data = read(address, DATA, "ptr")
-        passed += ["ptr null", "ptr null", f"i64 {count}", f"i64 {size}", f"ptr {data}", *[f"i64 {x}" for x in (*shape, *strides)]]
-    passed += ["ptr null", "ptr null", "i64 2", "i64 8", "ptr %status", "i64 2", "i64 8", "i64 %phase", "i64 %lo", "i64 %hi"]
+        passed += [
+            "ptr null",
+            "ptr null",
+            f"i64 {count}",
+            f"i64 {size}",
+            f"ptr {data}",
+            *[f"i64 {x}" for x in (*shape, *strides)],
+        ]
+    passed += [
+        "ptr null",
+        "ptr null",
+        "i64 2",
+        "i64 8",
+        "ptr %status",
+        "i64 2",
+        "i64 8",
+        "i64 %phase",
+        "i64 %lo",
+        "i64 %hi",
+    ]
     body = "\n".join(lines)
     return f"""
 define void @{name}(i64 %kernel, ptr %objects, ptr %status, i64 %phase, i64 %lo, i64 %hi) {{
@@ -213,7 +241,9 @@ def _compile(text: str, names: Sequence[str]) -> list[int]:
     module = binding.parse_assembly(text)
     module.verify()
     machine = binding.Target.from_default_triple().create_target_machine(opt=2)
-    passes = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options(speed_level=1))
+    passes = binding.create_pass_builder(
+        machine, binding.create_pipeline_tuning_options(speed_level=1)
+    )
     passes.getModulePassManager().run(module, passes)
     engine = binding.create_mcjit_compiler(module, machine)
     engine.finalize_object()
@@ -222,7 +252,8 @@ def _compile(text: str, names: Sequence[str]) -> list[int]:
 
 
 def trampoline(arrays: Sequence[tuple[int, int]]) -> int:
-    """The address of the function that calls kernels over arrays of these (rank, bytes of an element)."""
+    """The address of the function that calls kernels over arrays of these (rank, bytes of an
+    element)."""
     key = tuple(arrays)
     with COMPILING:
         if key not in _ADDRESSES:
@@ -231,7 +262,8 @@ def trampoline(arrays: Sequence[tuple[int, int]]) -> int:
 
 
 class Team:
-    """The native functions; `drive(control, table, rows, run, kernel, objects, statuses)` and `serve(control, looks)`."""
+    """The native functions; `drive(control, table, rows, run, kernel, objects, statuses)` and
+    `serve(control, looks)`."""
 
     def __init__(self) -> None:
         if not available():
@@ -239,11 +271,22 @@ class Team:
         with COMPILING:
             drive, serve = _compile(_team(), ["drive", "serve"])
         word, address = ctypes.c_int64, ctypes.c_void_p
-        self._drive = ctypes.CFUNCTYPE(None, address, address, word, word, word, word, word, address)(drive)
+        self._drive = ctypes.CFUNCTYPE(
+            None, address, address, word, word, word, word, word, address
+        )(drive)
         self.serve: Callable[[int, int], None] = ctypes.CFUNCTYPE(None, address, word)(serve)
         self.yielding = _yield_address()
 
-    def drive(self, control: int, table: int, rows: int, run: int, kernel: int, objects: int, statuses: int) -> None:
+    def drive(
+        self,
+        control: int,
+        table: int,
+        rows: int,
+        run: int,
+        kernel: int,
+        objects: int,
+        statuses: int,
+    ) -> None:
         self._drive(control, table, rows, run, kernel, objects, statuses, self.yielding)
 
 

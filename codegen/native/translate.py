@@ -1,8 +1,9 @@
 """One pass from a function's syntax tree to LLVM code.
 
-The functions that the printer and this package write are a small part of Python in which a name's type is known where it is first
-assigned. So types need no inference: each expression is typed and emitted at once, with Numba's own implementations of operators and
-functions, and with those of this package translated in the same way. Whatever is not covered raises UntranslatableError, and Numba's
+The functions that the printer and this package write are a small part of Python in which a name's
+type is known where it is first assigned. So types need no inference: each expression is typed and
+emitted at once, with Numba's own implementations of operators and functions, and with those of this
+package translated in the same way. Whatever is not covered raises UntranslatableError, and Numba's
 pipeline takes the function.
 """
 
@@ -22,7 +23,18 @@ from numba.core import cgutils, types
 
 from .calls import Calls
 from .sources import assignments
-from .values import PLACED, SCALARS, Array, Operand, Room, Static, Tuple, UntranslatableError, Value, side_by_side
+from .values import (
+    PLACED,
+    SCALARS,
+    Array,
+    Operand,
+    Room,
+    Static,
+    Tuple,
+    UntranslatableError,
+    Value,
+    side_by_side,
+)
 
 BINARY = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv,
@@ -34,11 +46,14 @@ BINARY = {
 WRITTEN_OUT = 16
 """Steps of the longest loop that is written out."""
 HEAVY = 200
-"""Instructions of a loop's body from which on two vectors of iterations are computed side by side."""
+"""Instructions of a loop's body from which on two vectors of iterations are computed side by
+side."""
 SHORT = range(4, 24)
-"""Passes of a loop that half of the widest registers hold, and that the whole would leave to single numbers in good part."""
+"""Passes of a loop that half of the widest registers hold, and that the whole would leave to single
+numbers in good part."""
 LIMIT = 40
-"""How often a function is begun anew because a variable turned out to need a place in memory or a wider type."""
+"""How often a function is begun anew because a variable turned out to need a place in memory or a
+wider type."""
 
 
 class Unit(Protocol):
@@ -58,22 +73,32 @@ class _Again(Exception):
 
 
 class Function:
-    """One function being translated into one LLVM function; `unit` is the module that it becomes part of."""
+    """One function being translated into one LLVM function; `unit` is the module that it becomes
+    part of."""
 
-    def __init__(self, unit: Unit, function: FunctionType, tree: ast.FunctionDef | ast.Lambda) -> None:
+    def __init__(
+        self, unit: Unit, function: FunctionType, tree: ast.FunctionDef | ast.Lambda
+    ) -> None:
         self.unit, self.calls, self.values = unit, unit.calls, unit.calls.values
         self.tree = tree
         cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-        self.outside = {**builtins.__dict__, **function.__globals__, **{n: c.cell_contents for n, c in cells}}
+        self.outside = {
+            **builtins.__dict__,
+            **function.__globals__,
+            **{n: c.cell_contents for n, c in cells},
+        }
         count, self.grows = assignments(tree)
         self.inside = count.keys()
         self.kinds: dict[str, Any] = {name: None for name, times in count.items() if times > 1}
-        """The types of the variables that need memory: assigned in several places, or read outside of the block of their assignment."""
+        """The types of the variables that need memory: assigned in several places, or read outside
+        of the block of their assignment."""
         self.result: Any = None
         self.short = False
         """Whether it has innermost loops known to be short."""
 
-    def translate(self, begin: Callable[[], Any], arguments: Callable[[Any], Sequence[Operand]]) -> Any:
+    def translate(
+        self, begin: Callable[[], Any], arguments: Callable[[Any], Sequence[Operand]]
+    ) -> Any:
         """`begin()` makes the LLVM function, empty, each time that it is begun."""
         for _ in range(LIMIT):
             llvm = begin()
@@ -104,7 +129,7 @@ class Function:
             return llvm
         raise UntranslatableError("types do not settle")
 
-    # --- variables ---------------------------------------------------------------------------------------------------------
+    # --- variables --------------------------------------------------------------------------------
 
     @contextmanager
     def block(self) -> Any:
@@ -115,14 +140,20 @@ class Function:
             self.names.pop()
 
     def assign_name(self, name: str, x: Operand) -> None:
-        # A tuple is no variable of its own, nor is an array: they are bound anew where they are assigned.
+        # A tuple is no variable of its own, nor is an array: they are bound anew where they are
+        # assigned.
         kind = self.values.type_of(x)
         if name not in self.kinds or not isinstance(kind, PLACED):
             if isinstance(x, Value):
                 x = self.values.taken(self.builder, x)
             elif isinstance(x, Static) and name in self.kinds and not isinstance(kind, PLACED):
                 raise UntranslatableError(f"{name} is assigned several times")
-            if name in self.kinds and not isinstance(kind, PLACED) and len(self.names) > 1 and self.known(name):
+            if (
+                name in self.kinds
+                and not isinstance(kind, PLACED)
+                and len(self.names) > 1
+                and self.known(name)
+            ):
                 raise UntranslatableError(f"{name} is bound anew inside of a block")
             self.names[-1][name] = x
             return
@@ -142,7 +173,9 @@ class Function:
         if self.kinds.get(key) is None:
             self.kinds[key] = kind
         if key not in self.places:
-            self.places[key] = cgutils.alloca_once(self.builder, self.values.context.get_value_type(self.kinds[key]))
+            self.places[key] = cgutils.alloca_once(
+                self.builder, self.values.context.get_value_type(self.kinds[key])
+            )
         self.builder.store(self.values.cast(self.builder, x, self.kinds[key]), self.places[key])
 
     def known(self, name: str) -> Operand | None:
@@ -154,8 +187,12 @@ class Function:
             return Value(self.kinds[key], self.builder.load(self.places[key]))
         found = self.known(name)
         if name in self.growing and isinstance(found, Array):
-            address = self.builder.bitcast(self.builder.load(self.growing[name].address), found.data.type)
-            return self.values.assembled(self.builder, found.type, address, found.shape, found.strides, self.growing[name])
+            address = self.builder.bitcast(
+                self.builder.load(self.growing[name].address), found.data.type
+            )
+            return self.values.assembled(
+                self.builder, found.type, address, found.shape, found.strides, self.growing[name]
+            )
         if found is not None:
             return found
         if name in self.inside:
@@ -167,7 +204,7 @@ class Function:
             raise UntranslatableError(f"{name} is not defined")
         return Static(self.outside[name])
 
-    # --- statements --------------------------------------------------------------------------------------------------------
+    # --- statements -------------------------------------------------------------------------------
 
     def body(self, statements: Sequence[ast.stmt]) -> None:
         for s in statements:
@@ -177,7 +214,9 @@ class Function:
 
     def statement(self, s: ast.stmt) -> None:
         match s:
-            case ast.Assign([ast.Name(name)], ast.Call(ast.Name("grown"), [ast.Name(same), length])) if same == name:
+            case ast.Assign(
+                [ast.Name(name)], ast.Call(ast.Name("grown"), [ast.Name(same), length])
+            ) if same == name:
                 self.grow(name, self.expression(length))
             case ast.Assign([target], value):
                 before = len(self.scratch)
@@ -192,7 +231,10 @@ class Function:
                 self.assign(target, self.expression(value))
             case ast.AugAssign(target, op, value):
                 old = self.expression(_reading(target))
-                self.assign(target, self.calls.operate(self.builder, BINARY[type(op)], old, self.expression(value)))
+                self.assign(
+                    target,
+                    self.calls.operate(self.builder, BINARY[type(op)], old, self.expression(value)),
+                )
             case ast.For(ast.Name(name), ast.Call(ast.Name("range"), args, []), body, []):
                 self.loop(name, [self.expression(a) for a in args], body)
             case ast.While(test, body, []):
@@ -221,7 +263,11 @@ class Function:
             case ast.Subscript(ast.expr() as base, at):
                 array = self.expression(base)
                 indices = self.indices(at)
-                if not isinstance(array, Array) or len(indices) != array.type.ndim or not self.calls.all_integers(indices):
+                if (
+                    not isinstance(array, Array)
+                    or len(indices) != array.type.ndim
+                    or not self.calls.all_integers(indices)
+                ):
                     raise UntranslatableError("only elements of arrays are assigned")
                 self.values.store(self.builder, array, indices, x)
             case _:
@@ -261,14 +307,23 @@ class Function:
         unsigned = bool(known) and not any(k.signed for k in known)
         kind = types.uint64 if unsigned else types.int64
         first, last = self.values.cast(b, start, kind), self.values.cast(b, stop, kind)
-        if isinstance(first, ir.Constant) and isinstance(last, ir.Constant) and last.constant - first.constant in SHORT:
-            self.short = self.short or not any(isinstance(n, ast.For | ast.While) for s in body for n in ast.walk(s))
+        if (
+            isinstance(first, ir.Constant)
+            and isinstance(last, ir.Constant)
+            and last.constant - first.constant in SHORT
+        ):
+            self.short = self.short or not any(
+                isinstance(n, ast.For | ast.While) for s in body for n in ast.walk(s)
+            )
         stride, down = self.values.cast(b, step, kind), isinstance(step, Static) and step.value < 0
         if not isinstance(step, Static) and not unsigned:
             raise UntranslatableError("a range with a step whose sign is not known")
         if down and unsigned:
             raise UntranslatableError("a range of unsigned integers downwards")
-        before, head, inner, again, after = b.block, *[b.append_basic_block(f"{name}.{n}") for n in ("test", "body", "next", "end")]
+        before, head, inner, again, after = (
+            b.block,
+            *[b.append_basic_block(f"{name}.{n}") for n in ("test", "body", "next", "end")],
+        )
         b.branch(head)
         b.position_at_end(head)
         counter = b.phi(ir.IntType(64))
@@ -287,18 +342,25 @@ class Function:
         b.position_at_end(again)
         # Below a limit of its own type the counter cannot overflow, but for longer steps.
         one = isinstance(step, Static) and abs(step.value) == 1
-        counter.add_incoming(b.add(counter, stride, flags=(("nuw",) if unsigned else ("nsw",)) if one else ()), again)
+        counter.add_incoming(
+            b.add(counter, stride, flags=(("nuw",) if unsigned else ("nsw",)) if one else ()), again
+        )
         latch = b.branch(head)
         if sum(len(block.instructions) for block in [inner, *b.function.blocks[count:]]) >= HEAVY:
             side_by_side(latch)
         b.position_at_end(after)
 
     def written_out(self, name: str, limits: Sequence[Operand], body: Sequence[ast.stmt]) -> bool:
-        """Write a short loop of a scalar function out, if this is one: the loop around its call is not vectorised across another one."""
-        if self.builder.function.name in self.unit.parts or not all(isinstance(x, Static) and type(x.value) is int for x in limits):
+        """Write a short loop of a scalar function out, if this is one: the loop around its call is
+        not vectorised across another one."""
+        if self.builder.function.name in self.unit.parts or not all(
+            isinstance(x, Static) and type(x.value) is int for x in limits
+        ):
             return False
         steps = range(*[x.value for x in limits if isinstance(x, Static)])
-        leaves = any(isinstance(n, ast.Break | ast.Continue | ast.Return) for s in body for n in ast.walk(s))
+        leaves = any(
+            isinstance(n, ast.Break | ast.Continue | ast.Return) for s in body for n in ast.walk(s)
+        )
         if len(steps) > WRITTEN_OUT or leaves or name in self.kinds:
             return False
         for k in steps:
@@ -323,7 +385,9 @@ class Function:
             b.branch(head)
         b.position_at_end(after)
 
-    def branch(self, test: ast.expr, then: Sequence[ast.stmt], otherwise: Sequence[ast.stmt]) -> None:
+    def branch(
+        self, test: ast.expr, then: Sequence[ast.stmt], otherwise: Sequence[ast.stmt]
+    ) -> None:
         b = self.builder
         condition = self.condition(test)
         if isinstance(condition, Static):
@@ -343,7 +407,7 @@ class Function:
         if not reached:
             b.unreachable()
 
-    # --- expressions -------------------------------------------------------------------------------------------------------
+    # --- expressions ------------------------------------------------------------------------------
 
     def expression(self, e: ast.expr) -> Operand:
         b = self.builder
@@ -353,7 +417,9 @@ class Function:
             case ast.Name(name):
                 return self.name(name)
             case ast.BinOp(left, op, right):
-                return self.calls.operate(b, BINARY[type(op)], self.expression(left), self.expression(right))
+                return self.calls.operate(
+                    b, BINARY[type(op)], self.expression(left), self.expression(right)
+                )
             case ast.UnaryOp(op, x):
                 return self.calls.operate(b, BINARY[type(op)], self.expression(x))
             case ast.Compare(left, ops, rights):
@@ -361,8 +427,15 @@ class Function:
             case ast.BoolOp(op, parts):
                 return self.joined(isinstance(op, ast.And), parts, self.expression)
             case ast.IfExp(test, x, y):
-                plain = isinstance(x, (ast.Name, ast.Constant)) and isinstance(y, (ast.Name, ast.Constant))
-                return self.choice(self.condition(test), lambda: self.expression(x), lambda: self.expression(y), plain)
+                plain = isinstance(x, (ast.Name, ast.Constant)) and isinstance(
+                    y, (ast.Name, ast.Constant)
+                )
+                return self.choice(
+                    self.condition(test),
+                    lambda: self.expression(x),
+                    lambda: self.expression(y),
+                    plain,
+                )
             case ast.Tuple(parts):
                 return Tuple(tuple(self.expression(p) for p in parts))
             case ast.Attribute(base, name):
@@ -386,10 +459,13 @@ class Function:
         raise UntranslatableError(f"expression {type(e).__name__}")
 
     def space(self, zero: bool, shape: Operand, dtype: Operand) -> Operand:
-        """`np.empty(shape, dtype)`: memory that lives until the function returns, or comes here again."""
+        """`np.empty(shape, dtype)`: memory that lives until the function returns, or comes here
+        again."""
         room = self.values.room(self.builder)
         self.scratch.append(room)
-        made, size = self.values.allocated(self.builder, room, self.calls.items(self.builder, shape), dtype, zero)
+        made, size = self.values.allocated(
+            self.builder, room, self.calls.items(self.builder, shape), dtype, zero
+        )
         self.check_memory(room, size)
         return made
 
@@ -398,16 +474,24 @@ class Function:
         x = self.known(name)
         if name not in self.growing or not isinstance(x, Array):
             raise UntranslatableError(f"{name} cannot grow")
-        self.check_memory(self.growing[name], self.values.grown(self.builder, self.growing[name], x, length))
+        self.check_memory(
+            self.growing[name], self.values.grown(self.builder, self.growing[name], x, length)
+        )
 
     def check_memory(self, room: Room, size: Any) -> None:
         """A kernel never raises: it says what it lacks, and returns."""
         b, status = self.builder, self.names[0].get("status")
         if isinstance(status, Array):
-            with b.if_then(b.icmp_unsigned("==", b.load(room.address), ir.Constant(ir.IntType(8).as_pointer(), None)), likely=False):
+            with b.if_then(
+                b.icmp_unsigned(
+                    "==", b.load(room.address), ir.Constant(ir.IntType(8).as_pointer(), None)
+                ),
+                likely=False,
+            ):
                 self.values.store(b, status, [Static(0)], Static(-1))
                 self.values.store(b, status, [Static(1)], Value(types.int64, size))
-                # One way out for all of them: each frees everything, which is much code in a function of many arrays.
+                # One way out for all of them: each frees everything, which is much code in a
+                # function of many arrays.
                 self.lacking = self.lacking or b.append_basic_block("lacking")
                 b.branch(self.lacking)
 
@@ -415,9 +499,15 @@ class Function:
         found = self.expression(at)
         return list(found.items) if isinstance(found, Tuple) else [found]
 
-    def comparison(self, left: ast.expr, ops: Sequence[ast.cmpop], rights: Sequence[ast.expr]) -> Operand:
+    def comparison(
+        self, left: ast.expr, ops: Sequence[ast.cmpop], rights: Sequence[ast.expr]
+    ) -> Operand:
         x, result = self.expression(left), None
-        if isinstance(ops[0], (ast.Is, ast.IsNot)) and isinstance(rights[0], ast.Constant) and rights[0].value is None:
+        if (
+            isinstance(ops[0], (ast.Is, ast.IsNot))
+            and isinstance(rights[0], ast.Constant)
+            and rights[0].value is None
+        ):
             return Static((isinstance(x, Static) and x.value is None) == isinstance(ops[0], ast.Is))
         if not all(type(op) in BINARY for op in ops):
             raise UntranslatableError("such a comparison")
@@ -425,7 +515,11 @@ class Function:
             # Operands are free of side effects, so a chain need not stop at its first false link.
             y = self.expression(right)
             link = self.calls.operate(self.builder, BINARY[type(op)], x, y)
-            result = link if result is None else self.calls.operate(self.builder, operator.and_, result, link)
+            result = (
+                link
+                if result is None
+                else self.calls.operate(self.builder, operator.and_, result, link)
+            )
             x = y
         assert result is not None
         return result
@@ -435,29 +529,48 @@ class Function:
         if isinstance(e, ast.BoolOp):
             return self.joined(isinstance(e.op, ast.And), e.values, self.condition)
         x = self.expression(e)
-        return x if isinstance(x, Static) else Value(types.boolean, self.values.truth(self.builder, x))
+        return (
+            x if isinstance(x, Static) else Value(types.boolean, self.values.truth(self.builder, x))
+        )
 
-    def joined(self, every: bool, parts: Sequence[ast.expr], part: Callable[[ast.expr], Operand]) -> Operand:
+    def joined(
+        self, every: bool, parts: Sequence[ast.expr], part: Callable[[ast.expr], Operand]
+    ) -> Operand:
         """`and`, `or` of truth values."""
         first = part(parts[0])
         if len(parts) == 1:
             return first
         if isinstance(first, Static):
-            return self.joined(every, parts[1:], part) if bool(first.value) == every else Static(not every)
+            return (
+                self.joined(every, parts[1:], part)
+                if bool(first.value) == every
+                else Static(not every)
+            )
         if not isinstance(self.values.type_of(first), types.Boolean):
             raise UntranslatableError("`and` of something else than truth values")
         rest, ended = (lambda: self.joined(every, parts[1:], part)), (lambda: Static(not every))
         return self.choice(first, rest if every else ended, ended if every else rest)
 
     def selected(self, test: Operand, x: Operand, y: Operand) -> Operand:
-        """One of two numbers without a branch, which LLVM would fill with all that is computed for it, and could not vectorise then."""
+        """One of two numbers without a branch, which LLVM would fill with all that is computed for
+        it, and could not vectorise then."""
         b = self.builder
         kind = self.values.unify(self.values.type_of(x), self.values.type_of(y))
         if not isinstance(kind, PLACED):
             raise UntranslatableError(f"a choice between values of type {kind}")
-        return self.values.taken(b, Value(kind, b.select(self.values.truth(b, test), *[self.values.cast(b, v, kind) for v in (x, y)])))
+        return self.values.taken(
+            b,
+            Value(
+                kind,
+                b.select(
+                    self.values.truth(b, test), *[self.values.cast(b, v, kind) for v in (x, y)]
+                ),
+            ),
+        )
 
-    def choice(self, test: Operand, x: Callable[[], Operand], y: Callable[[], Operand], plain: bool = False) -> Operand:
+    def choice(
+        self, test: Operand, x: Callable[[], Operand], y: Callable[[], Operand], plain: bool = False
+    ) -> Operand:
         """One of two expressions, which are `plain` where computing both costs nothing."""
         if isinstance(test, Static):
             return x() if test.value else y()
@@ -487,4 +600,6 @@ class Function:
 
 
 def _reading(target: ast.expr) -> ast.expr:
-    return ast.copy_location(type(target)(**{**dict(ast.iter_fields(target)), "ctx": ast.Load()}), target)
+    return ast.copy_location(
+        type(target)(**{**dict(ast.iter_fields(target)), "ctx": ast.Load()}), target
+    )

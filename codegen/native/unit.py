@@ -1,4 +1,5 @@
-"""The LLVM module of one kernel: the kernel itself, and the functions of this package that it calls."""
+"""The LLVM module of one kernel: the kernel itself, and the functions of this package that it
+calls."""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ LINES = 1500
 
 
 WIDEST = '"prefer-vector-width"="512"'
-"""LLVM takes half of the widest registers on many processors, for the sake of those that ran slower with the whole: 10 to 25 percent of the
-time of a kernel that computes."""
+"""LLVM takes half of the widest registers on many processors, for the sake of those that ran slower
+with the whole: 10 to 25 percent of the time of a kernel that computes."""
 
 
 class Unit:
@@ -57,7 +58,8 @@ class Unit:
             made.result = types.none
             made.translate(begin, arguments)
             if not made.short:
-                # llvmlite knows no such attributes; its attribute set prints whatever text it holds.
+                # llvmlite knows no such attributes; its attribute set prints whatever text it
+                # holds.
                 set.add(llvm.attributes, WIDEST)
 
         raw = self.context.call_conv.get_arguments(llvm)
@@ -69,7 +71,9 @@ class Unit:
         builder = ir.IRBuilder(llvm.append_basic_block("entry"))
         for piece in pieces:
             name = self.module.get_unique_name("part")
-            part = ir.Function(self.module, ir.FunctionType(ir.VoidType(), [a.type for a in raw]), name)
+            part = ir.Function(
+                self.module, ir.FunctionType(ir.VoidType(), [a.type for a in raw]), name
+            )
             part.linkage = "internal"
             part.attributes.add("noinline")
             for mine, outer in zip(part.args, raw, strict=True):
@@ -96,9 +100,17 @@ class Unit:
         else:
             builder.ret(value)
 
-    def function(self, function: FunctionType, key: Any, args: Sequence[Operand], inline: bool) -> tuple[Any, Any, list[Any]]:
-        """A function of this package for such arguments: the LLVM function, its result's type, and the arguments' types (None: static)."""
-        kinds = [None if isinstance(a, Static) and not isinstance(a.value, NUMBERS) else self.calls.values.type_of(a) for a in args]
+    def function(
+        self, function: FunctionType, key: Any, args: Sequence[Operand], inline: bool
+    ) -> tuple[Any, Any, list[Any]]:
+        """A function of this package for such arguments: the LLVM function, its result's type, and
+        the arguments' types (None: static)."""
+        kinds = [
+            None
+            if isinstance(a, Static) and not isinstance(a.value, NUMBERS)
+            else self.calls.values.type_of(a)
+            for a in args
+        ]
         which = (key, *[a.value if k is None else k for a, k in zip(args, kinds, strict=True)])  # type: ignore[union-attr]
         if which in self.refused:
             raise UntranslatableError(f"{function.__qualname__} is not covered")
@@ -107,7 +119,14 @@ class Unit:
         llvm, result = self.made[which]
         return llvm, result, kinds
 
-    def _made(self, function: FunctionType, args: Sequence[Operand], kinds: Sequence[Any], inline: bool, which: Any) -> tuple[Any, Any]:
+    def _made(
+        self,
+        function: FunctionType,
+        args: Sequence[Operand],
+        kinds: Sequence[Any],
+        inline: bool,
+        which: Any,
+    ) -> tuple[Any, Any]:
         tree = tree_of(function.__code__)
         if tree is None:
             raise UntranslatableError(f"no source of {function.__qualname__}")
@@ -128,13 +147,16 @@ class Unit:
 
         def arguments(builder: Any) -> list[Operand]:
             raw = iter(builder.function.args)
-            return [a if k is None else Value(k, next(raw)) for a, k in zip(args, kinds, strict=True)]
+            return [
+                a if k is None else Value(k, next(raw)) for a, k in zip(args, kinds, strict=True)
+            ]
 
         made = Function(self, function, tree)
         try:
             llvm = made.translate(begin, arguments)
         except Exception as error:
-            # Whatever it is: Numba's own pipeline knows more of Python, and tells the reader what is really wrong.
+            # Whatever it is: Numba's own pipeline knows more of Python, and tells the reader what
+            # is really wrong.
             self.module.globals.pop(name, None)
             self.refused.add(which)
             raise UntranslatableError(f"{function.__qualname__}: {error}") from error
@@ -142,20 +164,28 @@ class Unit:
 
 
 def _pieces(tree: ast.FunctionDef | ast.Lambda) -> list[ast.FunctionDef | ast.Lambda]:
-    """A long kernel's phases in groups, each behind what stands before the first: no local lives across phases.
+    """A long kernel's phases in groups, each behind what stands before the first: no local lives
+    across phases.
 
     The time that LLVM takes over a function grows faster than its length.
     """
     body = [] if isinstance(tree, ast.Lambda) else tree.body
     start = next((k for k, s in enumerate(body) if _is_phase(s)), len(body))
-    if isinstance(tree, ast.Lambda) or not all(map(_is_phase, body[start:])) or _lines(body[start:]) <= LINES:
+    if (
+        isinstance(tree, ast.Lambda)
+        or not all(map(_is_phase, body[start:]))
+        or _lines(body[start:]) <= LINES
+    ):
         return [tree]
     groups: list[list[ast.stmt]] = [[]]
     for phase in body[start:]:
         if groups[-1] and _lines([*groups[-1], phase]) > LINES:
             groups.append([])
         groups[-1].append(phase)
-    return [ast.FunctionDef(tree.name, tree.args, [*_needed(body[:start], group), *group], [], None) for group in groups]
+    return [
+        ast.FunctionDef(tree.name, tree.args, [*_needed(body[:start], group), *group], [], None)
+        for group in groups
+    ]
 
 
 def _needed(before: Sequence[ast.stmt], group: Sequence[ast.stmt]) -> list[ast.stmt]:
@@ -163,7 +193,11 @@ def _needed(before: Sequence[ast.stmt], group: Sequence[ast.stmt]) -> list[ast.s
     kept: list[ast.stmt] = []
     read = _names(group)
     for s in reversed(before):
-        if isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Name) and s.targets[0].id in read:
+        if (
+            isinstance(s, ast.Assign)
+            and isinstance(s.targets[0], ast.Name)
+            and s.targets[0].id in read
+        ):
             kept.insert(0, s)
             read |= _names([s])
     return kept
@@ -176,7 +210,11 @@ def _names(statements: Sequence[ast.stmt]) -> set[str]:
 def _is_phase(s: ast.stmt) -> bool:
     """`if phase < 0 or phase == 3:`, as the printer writes it."""
     match s:
-        case ast.If(ast.BoolOp(ast.Or(), [ast.Compare(ast.Name("phase")), ast.Compare(ast.Name("phase"))]), _, []):
+        case ast.If(
+            ast.BoolOp(ast.Or(), [ast.Compare(ast.Name("phase")), ast.Compare(ast.Name("phase"))]),
+            _,
+            [],
+        ):
             return True
     return False
 

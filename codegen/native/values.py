@@ -1,4 +1,5 @@
-"""What expressions are while a function is translated to LLVM code: values at run time, or things known beforehand."""
+"""What expressions are while a function is translated to LLVM code: values at run time, or things
+known beforehand."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ class Array(Value):
     shape: tuple[Any, ...]
     strides: tuple[Any, ...]
     memory: Room | None = None
-    """Where it lies, if that is known: in memory that this function was given, or (`LENT`) in what the kernel's caller lends."""
+    """Where it lies, if that is known: in memory that this function was given, or (`LENT`) in what
+    the kernel's caller lends."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +53,8 @@ class Tuple:
 
 @dataclass(frozen=True, eq=False)
 class Room:
-    """Where a function keeps the address of memory that it was given, and how many bytes that has."""
+    """Where a function keeps the address of memory that it was given, and how many bytes that
+    has."""
 
     address: Any
     size: Any
@@ -89,7 +92,7 @@ class Values:
         self.scopes: dict[Room, Any] = {}
         """What tells accesses to memory that moves from all others."""
 
-    # --- values ------------------------------------------------------------------------------------------------------------
+    # --- values -----------------------------------------------------------------------------------
 
     def type_of(self, x: Operand) -> Any:
         """The type that a typer sees."""
@@ -97,12 +100,18 @@ class Values:
             return x.type
         if isinstance(x, Tuple):
             kinds = [self.type_of(i) for i in x.items]
-            return types.UniTuple(kinds[0], len(kinds)) if kinds and len(set(kinds)) == 1 else types.Tuple(kinds)
+            return (
+                types.UniTuple(kinds[0], len(kinds))
+                if kinds and len(set(kinds)) == 1
+                else types.Tuple(kinds)
+            )
         if isinstance(x.value, NUMBERS):
             return type_of_constant(x.value)
         if x.value is None:
             return types.none
-        return x.value if isinstance(x.value, types.Type) else self.typing.resolve_value_type(x.value)
+        return (
+            x.value if isinstance(x.value, types.Type) else self.typing.resolve_value_type(x.value)
+        )
 
     def value(self, builder: Any, x: Operand) -> Value:
         """The operand as a value at run time."""
@@ -124,17 +133,30 @@ class Values:
 
     def cast(self, builder: Any, x: Operand, kind: Any) -> Any:
         """The LLVM value of an operand, converted."""
-        if isinstance(x, Static) and isinstance(x.value, NUMBERS) and isinstance(kind, types.Integer) and kind.bitwidth == 64:
+        if (
+            isinstance(x, Static)
+            and isinstance(x.value, NUMBERS)
+            and isinstance(kind, types.Integer)
+            and kind.bitwidth == 64
+        ):
             if isinstance(x.value, (int, np.integer)):
                 return ir.Constant(ir.IntType(64), int(x.value))
         if isinstance(x, Tuple) and isinstance(kind, types.BaseTuple):
-            return self.context.make_tuple(builder, kind, [self.cast(builder, i, kind[k]) for k, i in enumerate(x.items)])
+            return self.context.make_tuple(
+                builder, kind, [self.cast(builder, i, kind[k]) for k, i in enumerate(x.items)]
+            )
         value = self.value(builder, x)
         if isinstance(value.type, types.Boolean) and isinstance(kind, types.Float):
             # One masked instruction for a vector, where a conversion takes three.
-            one, zero = (ir.Constant(self.context.get_value_type(kind), number) for number in (1.0, 0.0))
+            one, zero = (
+                ir.Constant(self.context.get_value_type(kind), number) for number in (1.0, 0.0)
+            )
             return builder.select(value.ir, one, zero)
-        return value.ir if value.type == kind else self.context.cast(builder, value.ir, value.type, kind)
+        return (
+            value.ir
+            if value.type == kind
+            else self.context.cast(builder, value.ir, value.type, kind)
+        )
 
     def convert(self, builder: Any, x: Operand, kind: Any) -> Value:
         return Value(kind, self.cast(builder, x, kind))
@@ -154,12 +176,15 @@ class Values:
             raise UntranslatableError(f"{a} and {b} have no common type")
         return kind
 
-    # --- Numba's functions -------------------------------------------------------------------------------------------------
+    # --- Numba's functions ------------------------------------------------------------------------
 
     def registered(self, builder: Any, function: Any, args: Sequence[Operand]) -> Operand:
-        """A call of something that Numba knows: an operator, a function of `math` or NumPy, an overload."""
+        """A call of something that Numba knows: an operator, a function of `math` or NumPy, an
+        overload."""
         kinds = tuple([self.type_of(a) for a in args])
-        known = self.found.get((function, kinds)) if isinstance(function, BuiltinFunctionType) else None
+        known = (
+            self.found.get((function, kinds)) if isinstance(function, BuiltinFunctionType) else None
+        )
         if known is None:
             kind = self.type_of(Static(function))
             signature = kind and self.typing.resolve_function_type(kind, kinds, {})
@@ -171,9 +196,14 @@ class Values:
         kind, signature = known
         values = [self.cast(builder, a, k) for a, k in zip(args, signature.args, strict=True)]
         if isinstance(kind, types.ExternalFunction):
-            described = funcdesc.ExternalFunctionDescriptor(kind.symbol, kind.sig.return_type, kind.sig.args)
+            described = funcdesc.ExternalFunctionDescriptor(
+                kind.symbol, kind.sig.return_type, kind.sig.args
+            )
             llvm = self.context.declare_external_function(self.module, described)
-            return Value(signature.return_type, self.context.call_external_function(builder, llvm, described.argtypes, values))
+            return Value(
+                signature.return_type,
+                self.context.call_external_function(builder, llvm, described.argtypes, values),
+            )
         try:
             implementation = self.context.get_function(kind, signature)
         except NotImplementedError as error:
@@ -188,9 +218,11 @@ class Values:
         if isinstance(kind, (types.DType, types.NumberClass)):
             return Static(kind)
         implementation = self.context.get_getattr(x.type, name)
-        return self.taken(builder, Value(kind, implementation(self.context, builder, x.type, x.ir, name)))
+        return self.taken(
+            builder, Value(kind, implementation(self.context, builder, x.type, x.ir, name))
+        )
 
-    # --- arrays ------------------------------------------------------------------------------------------------------------
+    # --- arrays -----------------------------------------------------------------------------------
 
     def taken(self, builder: Any, x: Value) -> Value:
         """An array with its fields; any other value as it is."""
@@ -214,15 +246,24 @@ class Values:
         return replace(found, memory=LENT) if isinstance(found, Array) else found
 
     def assembled(
-        self, builder: Any, kind: Any, data: Any, shape: Sequence[Any], strides: Sequence[Any], memory: Room | None = None
+        self,
+        builder: Any,
+        kind: Any,
+        data: Any,
+        shape: Sequence[Any],
+        strides: Sequence[Any],
+        memory: Room | None = None,
     ) -> Array:
-        """An array from its fields. Its whole is put together only for calls; where nobody asks for it, LLVM drops it."""
+        """An array from its fields. Its whole is put together only for calls; where nobody asks for
+        it, LLVM drops it."""
         whole = ir.Constant(self.context.get_value_type(kind), None)
         model = self.context.data_model_manager[kind]
         count: Any = ir.Constant(ir.IntType(64), 1)
         for extent in shape:
             count = times(builder, count, extent)
-        size = ir.Constant(ir.IntType(64), self.context.get_abi_sizeof(self.context.get_data_type(kind.dtype)))
+        size = ir.Constant(
+            ir.IntType(64), self.context.get_abi_sizeof(self.context.get_data_type(kind.dtype))
+        )
         for name, value in (("nitems", count), ("itemsize", size), ("data", data)):
             whole = builder.insert_value(whole, value, model.get_field_position(name))
         for name, words in (("shape", shape), ("strides", strides)):
@@ -237,39 +278,72 @@ class Values:
             raise UntranslatableError(f"{kind} is no dtype")
         return kind.dtype
 
-    def c_ordered(self, builder: Any, element: Any, data: Any, shape: Sequence[Any], memory: Room | None = None) -> Array:
+    def c_ordered(
+        self,
+        builder: Any,
+        element: Any,
+        data: Any,
+        shape: Sequence[Any],
+        memory: Room | None = None,
+    ) -> Array:
         """A contiguous array at an address."""
         strides: list[Any] = []
-        step: Any = ir.Constant(ir.IntType(64), self.context.get_abi_sizeof(self.context.get_data_type(element)))
+        step: Any = ir.Constant(
+            ir.IntType(64), self.context.get_abi_sizeof(self.context.get_data_type(element))
+        )
         for extent in reversed(shape):
             strides.insert(0, step)
             step = times(builder, step, extent)
         data = builder.bitcast(data, self.context.get_value_type(types.CPointer(element)))
-        return self.assembled(builder, types.Array(element, len(shape), "C"), data, shape, strides, memory)
+        return self.assembled(
+            builder, types.Array(element, len(shape), "C"), data, shape, strides, memory
+        )
 
     def reshaped(self, builder: Any, x: Array, shape: Sequence[Operand]) -> Array:
         """A contiguous array in another shape of as many elements."""
         if x.type.layout != "C":
             raise UntranslatableError("an array of any layout in another shape")
-        return self.c_ordered(builder, x.type.dtype, x.data, [self.cast(builder, s, types.intp) for s in shape], x.memory)
+        return self.c_ordered(
+            builder,
+            x.type.dtype,
+            x.data,
+            [self.cast(builder, s, types.intp) for s in shape],
+            x.memory,
+        )
 
     def room(self, builder: Any) -> Room:
         """A place for memory, with none there yet."""
-        return Room(*[cgutils.alloca_once(builder, kind) for kind in (ir.IntType(8).as_pointer(), ir.IntType(64))])
+        return Room(
+            *[
+                cgutils.alloca_once(builder, kind)
+                for kind in (ir.IntType(8).as_pointer(), ir.IntType(64))
+            ]
+        )
 
-    def allocated(self, builder: Any, room: Room, shape: Sequence[Operand], dtype: Operand, zero: bool) -> tuple[Array, Any]:
+    def allocated(
+        self, builder: Any, room: Room, shape: Sequence[Operand], dtype: Operand, zero: bool
+    ) -> tuple[Array, Any]:
         """New memory, and its bytes."""
         element = self.element(dtype)
         extents = [self.cast(builder, s, types.intp) for s in shape]
-        total: Any = ir.Constant(ir.IntType(64), self.context.get_abi_sizeof(self.context.get_data_type(element)))
+        total: Any = ir.Constant(
+            ir.IntType(64), self.context.get_abi_sizeof(self.context.get_data_type(element))
+        )
         for extent in extents:
             # More than there can be stays more than there can be.
             product = builder.umul_with_overflow(total, extent)
             most = ir.Constant(total.type, (1 << 63) - 1)
-            total = builder.select(builder.extract_value(product, 1), most, builder.extract_value(product, 0))
+            total = builder.select(
+                builder.extract_value(product, 1), most, builder.extract_value(product, 0)
+            )
         # Of no bytes there may be no address.
-        total = builder.select(builder.icmp_unsigned("==", total, ir.Constant(total.type, 0)), ir.Constant(total.type, 1), total)
-        # What was made here before is made anew only where it is too small: in a loop that saves most of the work.
+        total = builder.select(
+            builder.icmp_unsigned("==", total, ir.Constant(total.type, 0)),
+            ir.Constant(total.type, 1),
+            total,
+        )
+        # What was made here before is made anew only where it is too small: in a loop that saves
+        # most of the work.
         with builder.if_then(builder.icmp_unsigned("<", builder.load(room.size), total)):
             self.free(builder, room)
             builder.store(self.memory(builder, total), room.address)
@@ -280,15 +354,22 @@ class Values:
         return self.c_ordered(builder, element, data, extents, room), total
 
     def grown(self, builder: Any, room: Room, x: Array, length: Operand) -> Any:
-        """Make room for that many slices of an array, whose elements move where there is too little; the bytes that were asked for."""
-        total: Any = ir.Constant(ir.IntType(64), self.context.get_abi_sizeof(self.context.get_data_type(x.type.dtype)))
+        """Make room for that many slices of an array, whose elements move where there is too
+        little; the bytes that were asked for."""
+        total: Any = ir.Constant(
+            ir.IntType(64), self.context.get_abi_sizeof(self.context.get_data_type(x.type.dtype))
+        )
         for extent in (self.cast(builder, length, types.intp), *x.shape[1:]):
             total = builder.mul(total, extent)
-        with builder.if_then(builder.icmp_unsigned("<", builder.load(room.size), total), likely=False):
+        with builder.if_then(
+            builder.icmp_unsigned("<", builder.load(room.size), total), likely=False
+        ):
             doubled = builder.shl(total, ir.Constant(total.type, 1))
             made = self.memory(builder, doubled)
             with builder.if_then(builder.icmp_unsigned("!=", made, ir.Constant(made.type, None))):
-                cgutils.raw_memcpy(builder, made, builder.load(room.address), builder.load(room.size), 1)
+                cgutils.raw_memcpy(
+                    builder, made, builder.load(room.address), builder.load(room.size), 1
+                )
             self.free(builder, room)
             builder.store(made, room.address)
             builder.store(doubled, room.size)
@@ -303,24 +384,44 @@ class Values:
 
     def free(self, builder: Any, room: Room) -> None:
         kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer()])
-        builder.call(cgutils.get_or_insert_function(self.module, kind, "NRT_Free"), [builder.load(room.address)])
+        builder.call(
+            cgutils.get_or_insert_function(self.module, kind, "NRT_Free"),
+            [builder.load(room.address)],
+        )
 
     def frozen_array(self, builder: Any, array: Any) -> Array:
         """A constant array of this package's own, its bytes once in the module."""
         if not array.flags.c_contiguous or array.dtype.kind not in "fiu":
             raise UntranslatableError("such a constant array")
         if id(array) not in self.frozen:
-            content = ir.Constant(ir.ArrayType(ir.IntType(8), array.nbytes), bytearray(array.tobytes()))
-            variable = cgutils.add_global_variable(self.module, content.type, self.module.get_unique_name("table"))
-            variable.linkage, variable.global_constant, variable.initializer, variable.align = "internal", True, content, 64
+            content = ir.Constant(
+                ir.ArrayType(ir.IntType(8), array.nbytes), bytearray(array.tobytes())
+            )
+            variable = cgutils.add_global_variable(
+                self.module, content.type, self.module.get_unique_name("table")
+            )
+            variable.linkage, variable.global_constant, variable.initializer, variable.align = (
+                "internal",
+                True,
+                content,
+                64,
+            )
             self.frozen[id(array)] = variable
         element = numpy_support.from_dtype(array.dtype)
-        data = builder.bitcast(self.frozen[id(array)], self.context.get_value_type(types.CPointer(element)))
-        shape, strides = ([ir.Constant(ir.IntType(64), n) for n in words] for words in (array.shape, array.strides))
-        return self.assembled(builder, types.Array(element, array.ndim, "C", readonly=True), data, shape, strides)
+        data = builder.bitcast(
+            self.frozen[id(array)], self.context.get_value_type(types.CPointer(element))
+        )
+        shape, strides = (
+            [ir.Constant(ir.IntType(64), n) for n in words]
+            for words in (array.shape, array.strides)
+        )
+        return self.assembled(
+            builder, types.Array(element, array.ndim, "C", readonly=True), data, shape, strides
+        )
 
     def position(self, builder: Any, x: Array, indices: Sequence[Operand]) -> Any:
-        """The address of an element; indices of a signed type count from the end where they are negative."""
+        """The address of an element; indices of a signed type count from the end where they are
+        negative."""
         offset: Any = None
         word = ir.IntType(64)
         ordered = x.type.layout == "C"
@@ -337,11 +438,14 @@ class Values:
                 negative = builder.icmp_signed("<", at, ir.Constant(word, 0))
                 at = builder.select(negative, builder.add(at, x.shape[k]), at)
             if ordered and last is not None and taken_apart(last, at, x.shape[k]):
-                # In branches of vectorised loops LLVM divides for those lanes alone that take them, and reads behind an address
-                # that it has for the first lane; what is put together again needs no division.
+                # In branches of vectorised loops LLVM divides for those lanes alone that take them,
+                # and reads behind an address that it has for the first lane; what is put together
+                # again needs no division.
                 last, extent = last.operands[0], times(builder, extent, x.shape[k])
             elif ordered:
-                offset = last if offset is None else plus(builder, times(builder, offset, extent), last)
+                offset = (
+                    last if offset is None else plus(builder, times(builder, offset, extent), last)
+                )
                 last, extent = at, x.shape[k]
             else:
                 offset = plus(builder, offset, times(builder, at, steps[k]))
@@ -352,10 +456,13 @@ class Values:
         if x.type.layout == "C":
             return builder.gep(x.data, [offset], inbounds=True)
         byte = ir.PointerType(ir.IntType(8))
-        return builder.bitcast(builder.gep(builder.bitcast(x.data, byte), [offset], inbounds=True), x.data.type)
+        return builder.bitcast(
+            builder.gep(builder.bitcast(x.data, byte), [offset], inbounds=True), x.data.type
+        )
 
     def divided(self, builder: Any, rest: bool, x: Operand, y: Operand) -> Value:
-        """The quotient or the rest of two machine words; Numba's own asks in a branch whether the divisor is 0, which sizes are where no loop runs."""
+        """The quotient or the rest of two machine words; Numba's own asks in a branch whether the
+        divisor is 0, which sizes are where no loop runs."""
         whole, by = (self.cast(builder, a, types.uint64) for a in (x, y))
         if not isinstance(by, ir.Constant) or by.constant == 0:
             none, one = (ir.Constant(by.type, n) for n in (0, 1))
@@ -374,11 +481,14 @@ class Values:
             self.context.pack_value(builder, x.type.dtype, number, at)
 
     def moves(self, room: Room) -> None:
-        """From now on, tell LLVM what does not lie in this memory: the address of what moves comes from anywhere, as far as it sees."""
+        """From now on, tell LLVM what does not lie in this memory: the address of what moves comes
+        from anywhere, as far as it sees."""
         if room not in self.scopes:
             word = ir.MetaDataString
             domain = self.module.add_metadata([word(self.module, "memory that moves")])
-            self.scopes[room] = self.module.add_metadata([word(self.module, self.module.get_unique_name("memory")), domain])
+            self.scopes[room] = self.module.add_metadata(
+                [word(self.module, self.module.get_unique_name("memory")), domain]
+            )
 
     @contextmanager
     def apart(self, builder: Any, x: Array) -> Iterator[None]:
@@ -392,7 +502,9 @@ class Values:
         for instruction in block.instructions[before:]:
             if instruction.opname in ("load", "store"):
                 if x.memory in self.scopes:
-                    instruction.set_metadata("alias.scope", self.module.add_metadata([self.scopes[x.memory]]))
+                    instruction.set_metadata(
+                        "alias.scope", self.module.add_metadata([self.scopes[x.memory]])
+                    )
                 if others:
                     instruction.set_metadata("noalias", self.module.add_metadata(others))
 
@@ -415,7 +527,9 @@ def alike(a: Any, b: Any) -> bool:
     if a is b:
         return True
     if isinstance(a, ir.Constant) or isinstance(b, ir.Constant):
-        return isinstance(a, ir.Constant) and isinstance(b, ir.Constant) and a.constant == b.constant
+        return (
+            isinstance(a, ir.Constant) and isinstance(b, ir.Constant) and a.constant == b.constant
+        )
     opname = getattr(a, "opname", "")
     return (
         opname in ("add", "sub", "mul", "udiv", "urem")
@@ -447,13 +561,17 @@ def times(builder: Any, a: Any, b: Any) -> Any:
 
 
 def side_by_side(latch: Any) -> None:
-    """Ask the vectoriser for two vectors at a time in the loop that this branch closes, where it would not by itself.
+    """Ask the vectoriser for two vectors at a time in the loop that this branch closes, where it
+    would not by itself.
 
-    Of a long body the processor sees no two iterations at once, and waits for each result: black_scholes' gradient takes 5.6 ns an element
-    instead of 7.5. Short bodies need it less than the registers.
+    Of a long body the processor sees no two iterations at once, and waits for each result:
+    black_scholes' gradient takes 5.6 ns an element instead of 7.5. Short bodies need it less than
+    the registers.
     """
     module = latch.module
-    count = module.add_metadata([ir.MetaDataString(module, "llvm.loop.interleave.count"), ir.Constant(ir.IntType(32), 2)])
+    count = module.add_metadata(
+        [ir.MetaDataString(module, "llvm.loop.interleave.count"), ir.Constant(ir.IntType(32), 2)]
+    )
     loop = module.add_metadata([count, ir.Constant(ir.IntType(32), len(module.metadata))])
     # What tells loops apart is that each refers to itself.
     loop.operands = (loop, count)

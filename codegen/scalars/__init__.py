@@ -1,8 +1,9 @@
 """The functions of numbers that generated code may call, each of them one value, in families.
 
-A `Scalar` says what the function means (its Python body), how it is compiled for processors and for devices, what it costs and how exact
-it is. `codegen.native.scalar` makes the functions themselves when generated code imports them, and `codegen.cuda.scalar` their forms
-on devices; nothing here loads Numba.
+A `Scalar` says what the function means (its Python body), how it is compiled for processors and for
+devices, what it costs and how exact it is. `codegen.native.scalar` makes the functions themselves
+when generated code imports them, and `codegen.cuda.scalar` their forms on devices; nothing here
+loads Numba.
 """
 
 from __future__ import annotations

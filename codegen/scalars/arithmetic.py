@@ -5,7 +5,20 @@ from __future__ import annotations
 from .value import Scalar
 
 SCALARS = (
-    *[Scalar(name, native="numbers") for name in ("abs_", "ceil", "floor", "rint", "round_", "sign", "square", "strong_mul", "trunc")],
+    *[
+        Scalar(name, native="numbers")
+        for name in (
+            "abs_",
+            "ceil",
+            "floor",
+            "rint",
+            "round_",
+            "sign",
+            "square",
+            "strong_mul",
+            "trunc",
+        )
+    ],
     *[Scalar(name, native="parts") for name in ("conj", "imag", "real", "signbit")],
     Scalar("reciprocal", native="numbers", cost=4),
     Scalar("copysign", native="numbers"),

@@ -31,13 +31,21 @@ def _complex_log(x: Any) -> Any:
     high, low = max(a, b), min(a, b)
     size = math.hypot(a, b)
     # Near the unit circle the logarithm of the size would lose all its digits.
-    length = 0.5 * math.log1p((high - 1.0) * (high + 1.0) + low * low) if 0.5 < size < 2.0 else np.log(size)
+    length = (
+        0.5 * math.log1p((high - 1.0) * (high + 1.0) + low * low)
+        if 0.5 < size < 2.0
+        else np.log(size)
+    )
     return complex(length, math.atan2(x.imag, x.real))
 
 
 def _complex_log1p(x: Any) -> Any:
     a, b = np.float64(x.real), np.float64(x.imag)
-    length = 0.5 * math.log1p(a * (2.0 + a) + b * b) if abs(a) < 0.5 and abs(b) < 0.5 else np.log(math.hypot(1.0 + a, b))
+    length = (
+        0.5 * math.log1p(a * (2.0 + a) + b * b)
+        if abs(a) < 0.5 and abs(b) < 0.5
+        else np.log(math.hypot(1.0 + a, b))
+    )
     return complex(length, math.atan2(b, 1.0 + a))
 
 
@@ -74,17 +82,42 @@ def complex_power(exp: Body, log: Body) -> Body:
 SCALARS = (
     Scalar("exp", np.exp, "vector", np.exp, "math.exp", "cmath.exp", cost=10, ulp=(1.0, 1.0)),
     Scalar("expm1", np.expm1, "vector", _complex_expm1, "math.expm1", cost=10, ulp=(2.0, 1.7)),
-    Scalar("exp2", np.exp2, "vector", np.exp2, ("libdevice.exp2", "libdevice.exp2f"), "bodies.complex_exp2", cost=10, ulp=(1.2, 1.2)),
+    Scalar(
+        "exp2",
+        np.exp2,
+        "vector",
+        np.exp2,
+        ("libdevice.exp2", "libdevice.exp2f"),
+        "bodies.complex_exp2",
+        cost=10,
+        ulp=(1.2, 1.2),
+    ),
     Scalar("log", np.log, "vector", _complex_log, "math.log", "cmath.log", cost=15, ulp=(0.9, 0.9)),
     Scalar("log1p", np.log1p, "vector", _complex_log1p, "math.log1p", cost=17, ulp=(1.0, 1.0)),
     Scalar("log2", np.log2, "vector", np.log2, "math.log2", cost=20, ulp=(0.9, 0.9)),
     Scalar("log10", np.log10, "vector", np.log10, "math.log10", cost=22, ulp=(0.8, 0.8)),
     # In units of the last place of the larger operand.
     Scalar("logaddexp", np.logaddexp, "vector", device="bodies.logaddexp", cost=55, ulp=(2.0, 2.0)),
-    Scalar("sigmoid", _sigmoid, "vector", _complex_sigmoid, "bodies.sigmoid", "bodies.complex_sigmoid", cost=12, ulp=(2.6, 2.6)),
+    Scalar(
+        "sigmoid",
+        _sigmoid,
+        "vector",
+        _complex_sigmoid,
+        "bodies.sigmoid",
+        "bodies.complex_sigmoid",
+        cost=12,
+        ulp=(2.6, 2.6),
+    ),
     Scalar("softplus", _softplus, "vector", device="bodies.softplus", cost=50, ulp=(1.9, 1.9)),
     Scalar("sqrt", np.sqrt, "vector", np.sqrt, "math.sqrt", "cmath.sqrt", cost=5, ulp=(0.5, 0.5)),
-    Scalar("cbrt", np.cbrt, "vector", device=("libdevice.cbrt", "libdevice.cbrtf"), cost=22, ulp=(0.6, 0.6)),
+    Scalar(
+        "cbrt",
+        np.cbrt,
+        "vector",
+        device=("libdevice.cbrt", "libdevice.cbrtf"),
+        cost=22,
+        ulp=(0.6, 0.6),
+    ),
     Scalar("pow", native="integral", device="math.pow", integers=False, cost=75, ulp=(1.3, 1.3)),
     Scalar("pow_below_16", native="powers", cost=24),
     Scalar("pow_below_128", native="powers", cost=24),

@@ -24,11 +24,25 @@ def _trigamma(x: Any) -> Any:
 SCALARS = (
     Scalar("erf", _scipy("erf"), "vector", device="math.erf", cost=30, ulp=(2.0, 2.0)),
     Scalar("erfc", _scipy("erfc"), "vector", device="math.erfc", cost=33, ulp=(3.6, 3.6)),
-    Scalar("erfinv", _scipy("erfinv"), "scipy erfinv", device=("libdevice.erfinv", "libdevice.erfinvf"), cost=240),
-    Scalar("ndtri", _scipy("ndtri"), "scipy ndtri", device=("libdevice.normcdfinv", "libdevice.normcdfinvf"), cost=240),
+    Scalar(
+        "erfinv",
+        _scipy("erfinv"),
+        "scipy erfinv",
+        device=("libdevice.erfinv", "libdevice.erfinvf"),
+        cost=240,
+    ),
+    Scalar(
+        "ndtri",
+        _scipy("ndtri"),
+        "scipy ndtri",
+        device=("libdevice.normcdfinv", "libdevice.normcdfinvf"),
+        cost=240,
+    ),
     Scalar("gamma", _scipy("gamma"), "scipy gamma", device="math.gamma", cost=120),
     Scalar("lgamma", _scipy("gammaln"), "scipy gammaln", device="bodies.lgamma", cost=180),
     Scalar("digamma", _scipy("psi"), "scipy psi", device="double bodies.digamma", cost=170),
-    Scalar("trigamma", _trigamma, "vector", device="double bodies.trigamma", cost=60, ulp=(4.0, 4.0)),
+    Scalar(
+        "trigamma", _trigamma, "vector", device="double bodies.trigamma", cost=60, ulp=(4.0, 4.0)
+    ),
     Scalar("polygamma", native="special", cost=60),
 )

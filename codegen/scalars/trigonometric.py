@@ -10,8 +10,11 @@ from .value import Body, Scalar
 
 
 def _entire(name: str, python: Body, cost: int, ulp: tuple[float, float]) -> Scalar:
-    """A function that NumPy, Numba and the device's libraries have for real and for complex numbers."""
-    return Scalar(name, python, "vector", python, f"math.{name}", f"cmath.{name}", cost=cost, ulp=ulp)
+    """A function that NumPy, Numba and the device's libraries have for real and for complex
+    numbers."""
+    return Scalar(
+        name, python, "vector", python, f"math.{name}", f"cmath.{name}", cost=cost, ulp=ulp
+    )
 
 
 def _sinc_derivative(x: Any, n: Any) -> Any:
@@ -22,7 +25,9 @@ def _sinc_derivative(x: Any, n: Any) -> Any:
         term = (t if n % 2 else 1.0) * (-1.0 if first % 2 else 1.0) / (2 * first + 1)
         total = term
         for m in range(first, first + 2 * n + 20):
-            term = term * (-(t * t) * (2 * m + 1)) / ((2 * m + 3) * (2 * m + 1 - n) * (2 * m + 2 - n))
+            term = (
+                term * (-(t * t) * (2 * m + 1)) / ((2 * m + 3) * (2 * m + 1 - n) * (2 * m + 2 - n))
+            )
             total += term
         return total
     # t s(k) + k s(k-1) = sin(t + k pi/2)

@@ -77,7 +77,9 @@ def check(code: str, who: str) -> None:
     """ValueError where the template of an operation calls a function that is not there."""
     for name in _CALLED.findall(code):
         if name not in SCALARS:
-            raise ValueError(f"the code of {who} calls {name!r}, which is no scalar function: add it to a family of codegen/scalars first")
+            raise ValueError(
+                f"the code of {who} calls {name!r}, which is no scalar function: add it to a family of codegen/scalars first"
+            )
 
 
 def outside(text: str) -> str:

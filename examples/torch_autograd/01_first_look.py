@@ -1,4 +1,5 @@
-"""A first look at autograd: tensors that remember how they came about, and what `backward` does with that."""
+"""A first look at autograd: tensors that remember how they came about, and what `backward` does
+with that."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ print(b.grad_fn)
 out.backward()
 print(x.grad)
 
-# In [6]: By hand: out = sum(3 (x + 2)^2) / 4, so d(out)/dx = 3 (x + 2) / 2, which is 4.5 where x is 1.
+# In [6]: By hand: out = sum(3 (x + 2)^2) / 4, so d(out)/dx = 3 (x + 2) / 2, which is 4.5 where x is
+# 1.
 print(bool((x.grad == 1.5 * (x.detach() + 2)).all()))
 
 # In [7]: The history is freed by then, so a second time is refused.

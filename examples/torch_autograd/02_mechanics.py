@@ -1,4 +1,5 @@
-"""The mechanics: modes, what the tape saves and checks, layouts of gradients, hooks, and the parts one can look at."""
+"""The mechanics: modes, what the tape saves and checks, layouts of gradients, hooks, and the parts
+one can look at."""
 
 from __future__ import annotations
 
@@ -62,7 +63,8 @@ tg.set_grad_enabled(True)
 with tg.set_grad_enabled(False):
     print((w * 2).requires_grad)
 
-# In [7]: Inference mode does even less: its tensors have no version counter and never join a history.
+# In [7]: Inference mode does even less: its tensors have no version counter and never join a
+# history.
 with tg.inference_mode():
     print(tg.is_inference_mode_enabled(), tg.is_grad_enabled())
     lean = w * 2
@@ -88,7 +90,8 @@ view.add_(1)
 base.mul_(3)
 print(base, base._version, view._version)
 
-# In [10]: What was saved must not have changed when its derivative is taken; the check comes with `backward`. A sum saves nothing ...
+# In [10]: What was saved must not have changed when its derivative is taken; the check comes with
+# `backward`. A sum saves nothing ...
 result = w + 1
 total = (result * 2).sum()
 result.add_(1)

@@ -1,4 +1,5 @@
-"""`autograd.backward`, `autograd.grad` and the functions of `autograd.functional`; custom Functions and their check."""
+"""`autograd.backward`, `autograd.grad` and the functions of `autograd.functional`; custom Functions
+and their check."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ except RuntimeError as error:
 print(autograd.grad(x.sum(), (x, alone), allow_unused=True))
 print(autograd.grad(x.sum(), (x, alone), materialize_grads=True))
 
-# In [5]: With create_graph the gradient has a history of its own, so it can be differentiated again.
+# In [5]: With create_graph the gradient has a history of its own, so it can be differentiated
+# again.
 (first,) = autograd.grad((x**3).sum(), x, create_graph=True)
 (second,) = autograd.grad(first.sum(), x)
 print(first, second, sep="\n")

@@ -15,7 +15,8 @@ from tracegrad import autograd
 from tracegrad.autograd import profiler
 
 
-# In [1]: Each saved tensor goes through the two hooks: packed when it is saved, unpacked when it is read.
+# In [1]: Each saved tensor goes through the two hooks: packed when it is saved, unpacked when it is
+# read.
 def pack(x):
     print("pack", tuple(x.shape))
     return x
@@ -58,7 +59,14 @@ with autograd.graph.saved_tensors_hooks(OnDisk, OnDisk.load):
 print("files while the graph lives:", files() > 0)
 y.backward()
 print(x.grad)
-print(bool(np.allclose(x.grad.numpy(), np.exp(x.detach().numpy()) * (np.sin(x.detach().numpy()) + np.cos(x.detach().numpy())))))
+print(
+    bool(
+        np.allclose(
+            x.grad.numpy(),
+            np.exp(x.detach().numpy()) * (np.sin(x.detach().numpy()) + np.cos(x.detach().numpy())),
+        )
+    )
+)
 del y
 print("files afterwards:", files())
 folder.cleanup()
@@ -71,7 +79,8 @@ try:
 except RuntimeError as error:
     print(error)
 
-# In [4]: Where the time goes: operations forward and backward, and a part under a name of one's own.
+# In [4]: Where the time goes: operations forward and backward, and a part under a name of one's
+# own.
 m = tg.ones(60, 60, requires_grad=True)
 with profiler.profile(record_shapes=True) as prof:
     with profiler.record_function("model"):
@@ -98,7 +107,8 @@ with tempfile.TemporaryDirectory() as place:
     prof.export_chrome_trace(str(path))
     print(sorted({event["ph"] for event in json.loads(path.read_text())["traceEvents"]}))
 
-# In [7]: A gradient that is no number: anomaly detection says which operation made it, and where that was called.
+# In [7]: A gradient that is no number: anomaly detection says which operation made it, and where
+# that was called.
 x = tg.tensor([4.0, -1.0], requires_grad=True)
 with np.errstate(invalid="ignore"):
     x.sqrt().sum().backward()

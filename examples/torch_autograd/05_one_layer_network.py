@@ -1,4 +1,5 @@
-"""A network of one layer: a loss from logits, the gradients of its parameters, and some steps downhill."""
+"""A network of one layer: a loss from logits, the gradients of its parameters, and some steps
+downhill."""
 
 from __future__ import annotations
 

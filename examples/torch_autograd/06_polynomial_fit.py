@@ -1,4 +1,5 @@
-"""A third-order polynomial fitted to a sine, with the Legendre polynomial of degree 3 as a Function of its own."""
+"""A third-order polynomial fitted to a sine, with the Legendre polynomial of degree 3 as a Function
+of its own."""
 
 from __future__ import annotations
 
@@ -8,7 +9,8 @@ import tracegrad as tg
 from tracegrad import autograd
 
 
-# In [1]: y = a + b P3(c + d x), where P3(t) = (5 t^3 - 3 t) / 2. The backward pass is written by hand.
+# In [1]: y = a + b P3(c + d x), where P3(t) = (5 t^3 - 3 t) / 2. The backward pass is written by
+# hand.
 class LegendrePolynomial3(autograd.Function):
     @staticmethod
     def forward(ctx, t):
@@ -23,7 +25,10 @@ class LegendrePolynomial3(autograd.Function):
 
 # In [2]: The derivative passes the check, once and twice.
 t = tg.linspace(-1.0, 1.0, 7, requires_grad=True)
-print(autograd.gradcheck(LegendrePolynomial3.apply, t), autograd.gradgradcheck(LegendrePolynomial3.apply, t))
+print(
+    autograd.gradcheck(LegendrePolynomial3.apply, t),
+    autograd.gradgradcheck(LegendrePolynomial3.apply, t),
+)
 
 # In [3]: Data and the four parameters.
 x = tg.linspace(-math.pi, math.pi, 2000)

@@ -1,4 +1,5 @@
-"""y = x' A x: its gradient (A + A') x, its Hessian A + A', and pictures of the graphs behind them."""
+"""y = x' A x: its gradient (A + A') x, its Hessian A + A', and pictures of the graphs behind
+them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The benchmark's workloads are right by three ways that share nothing, and its machinery survives what contestants do."""
+"""The benchmark's workloads are right by three ways that share nothing, and its machinery survives
+what contestants do."""
 
 from __future__ import annotations
 
@@ -56,7 +57,10 @@ def test_reference_against_finite_differences(workload: Workload) -> None:
         if workload.derivative == "step":
             value, *moved = expected
             slopes = training.gradients(*arguments)
-            rate = {"SGD": training.RATE, "Adam": [training.RATE / (np.abs(g) + training.EPS) for g in slopes[1:]]}[workload.variant]
+            rate = {
+                "SGD": training.RATE,
+                "Adam": [training.RATE / (np.abs(g) + training.EPS) for g in slopes[1:]],
+            }[workload.variant]
             rates = rate if isinstance(rate, list) else [rate] * len(moved)
             for p, after, g, r in zip(arguments, moved, slopes[1:], rates, strict=False):
                 np.testing.assert_allclose(after, p - r * g, rtol=1e-14)
@@ -65,14 +69,21 @@ def test_reference_against_finite_differences(workload: Workload) -> None:
         if workload.derivative == "value_and_grad":
             np.testing.assert_allclose(expected.pop(0), along(0.0), rtol=1e-12)
         step, slope = 1e-5, sum(float(np.sum(g * d)) for g, d in zip(expected, v, strict=True))
-        scale = sum(float(np.linalg.norm(g) * np.linalg.norm(d)) for g, d in zip(expected, v, strict=True))
-        # Third derivatives of a Lennard-Jones pair are as large as they get here; the extrapolation removes them.
+        scale = sum(
+            float(np.linalg.norm(g) * np.linalg.norm(d)) for g, d in zip(expected, v, strict=True)
+        )
+        # Third derivatives of a Lennard-Jones pair are as large as they get here; the extrapolation
+        # removes them.
         once, half = ((along(s) - along(-s)) / (2 * s) for s in (step, step / 2))
         assert abs((4 * half - once) / 3 - slope) <= 1e-6 * scale
     else:
         v[0] = direction(arguments) * 0.1
         result = workload.expected(arguments)[0]
-        curvature = float(np.sum(v[0] * (result @ v[0]))) if workload.derivative == "hessian" else float(np.sum(v[0] * result * 0.1))
+        curvature = (
+            float(np.sum(v[0] * (result @ v[0])))
+            if workload.derivative == "hessian"
+            else float(np.sum(v[0] * result * 0.1))
+        )
         # A cell of the k-means cost is quadratic, and small steps stay inside it.
         step = 1e-4
         found = (along(step) - 2 * along(0.0) + along(-step)) / step**2
@@ -84,7 +95,14 @@ def test_hand_written_loops(workload: Workload) -> None:
     arguments = small(workload)
     extra = (direction(arguments),) if workload.derivative == "hvp" else ()
     assert workload.numba is not None
-    assert disagreement([np.asarray(a) for a in workload.numba(*arguments, *extra)], workload.expected(arguments), workload.tolerance) == ""
+    assert (
+        disagreement(
+            [np.asarray(a) for a in workload.numba(*arguments, *extra)],
+            workload.expected(arguments),
+            workload.tolerance,
+        )
+        == ""
+    )
 
 
 @pytest.mark.parametrize("workload", [p for p in ALL if p.values[0].floor is not None])  # type: ignore[attr-defined]
@@ -119,7 +137,10 @@ def test_eager_and_jit(workload: Workload) -> None:
     expected = workload.expected(arguments)
     for prepare in (prepare_eager, prepare_jit):
         prepared = prepare(workload, arguments, Setting())
-        assert disagreement(prepared.to_numpy(prepared.derivative()), expected, workload.tolerance) == ""
+        assert (
+            disagreement(prepared.to_numpy(prepared.derivative()), expected, workload.tolerance)
+            == ""
+        )
         if workload.step is not None:
             assert prepared.primal is None
             before = prepared.to_numpy(prepared.derivative())[0]
@@ -127,7 +148,9 @@ def test_eager_and_jit(workload: Workload) -> None:
             continue
         assert prepared.primal is not None
         assert prepared.nodes is None or prepared.nodes() > 0
-        np.testing.assert_allclose(prepared.primal(), workload.function(*arguments), rtol=max(1e-12, workload.tolerance))
+        np.testing.assert_allclose(
+            prepared.primal(), workload.function(*arguments), rtol=max(1e-12, workload.tolerance)
+        )
 
 
 def test_disagreement_says_what_is_wrong() -> None:
@@ -154,7 +177,9 @@ def test_functions_run_on_another_numpy() -> None:
 
     workload = find("gmm-grad")
     arguments = small(workload)
-    assert with_modules(workload.function, Counting(), None)(*arguments) == workload.function(*arguments)
+    assert with_modules(workload.function, Counting(), None)(*arguments) == workload.function(
+        *arguments
+    )
     assert "exp" in calls
 
 
@@ -182,7 +207,11 @@ def test_peak_memory() -> None:
 def test_worker_tells_of_failures(tmp_path: Path) -> None:
     workload = find("dispatch-value_and_grad")
     np.savez(tmp_path / "a.npz", small(workload)[0])
-    case = {"key": workload.key, "arguments": str(tmp_path / "a.npz"), "result": str(tmp_path / "r.npz")}
+    case = {
+        "key": workload.key,
+        "arguments": str(tmp_path / "a.npz"),
+        "result": str(tmp_path / "r.npz"),
+    }
     plan = {"threads": 1, "device": "cpu", "repeat": 3, "budget": 0.01}
 
     def failing(*_: Any) -> Any:
@@ -191,7 +220,10 @@ def test_worker_tells_of_failures(tmp_path: Path) -> None:
     def unfitting(*_: Any) -> Any:
         raise NotFittingError("no version of this")
 
-    assert measured(failing, case, plan) == {"status": "failed", "detail": "ValueError: no such thing"}
+    assert measured(failing, case, plan) == {
+        "status": "failed",
+        "detail": "ValueError: no such thing",
+    }
     assert measured(unfitting, case, plan) == {"status": "left out", "detail": "no version of this"}
     good = measured(prepare_eager, case, plan)
     assert good["status"] == "ok"
@@ -208,7 +240,9 @@ TWO = [(DISPATCH, "small"), (find("lse-grad"), "small")]
 
 def test_run_in_processes() -> None:
     done: list[str] = []
-    outcomes = run.run(TWO, OURS, SETTINGS, lambda contestant, title: done.append(f"{contestant} {title}"))
+    outcomes = run.run(
+        TWO, OURS, SETTINGS, lambda contestant, title: done.append(f"{contestant} {title}")
+    )
     assert [(o.contestant, o.workload, o.check) for o in outcomes] == [
         ("eager", "dispatch", "ok"),
         ("eager", "lse", "ok"),
@@ -220,7 +254,9 @@ def test_run_in_processes() -> None:
     assert run.failures(outcomes) == []
 
 
-@pytest.mark.parametrize("name", ["hand-written Numba", "JAX", "JAX on NumPy", "torch eager", "HIPS autograd", "CasADi"])
+@pytest.mark.parametrize(
+    "name", ["hand-written Numba", "JAX", "JAX on NumPy", "torch eager", "HIPS autograd", "CasADi"]
+)
 def test_peers(name: str) -> None:
     """Those that are installed are right; the others are left out, and it is said why."""
     (outcome,) = run.run([(DISPATCH, "small")], [name], SETTINGS, lambda *_: None)
@@ -239,7 +275,9 @@ def test_floor_is_judged_by_its_own_work() -> None:
 
 
 def test_kmeans_loops_with_their_helper_compiled() -> None:
-    (outcome,) = run.run([(find("kmeans-hvp"), "small")], ["hand-written Numba"], SETTINGS, lambda *_: None)
+    (outcome,) = run.run(
+        [(find("kmeans-hvp"), "small")], ["hand-written Numba"], SETTINGS, lambda *_: None
+    )
     assert outcome.good, outcome
 
 
@@ -257,8 +295,13 @@ def test_start_up() -> None:
     assert max(seconds for pair in found.loops for seconds in pair) < 60
 
 
-@pytest.mark.parametrize(("text", "message"), [("raise ValueError('no')", "code 1: ValueError: no"), ("print(1)", "tracegrad prints")])
-def test_start_up_of_a_wrong_program(monkeypatch: pytest.MonkeyPatch, text: str, message: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("raise ValueError('no')", "code 1: ValueError: no"), ("print(1)", "tracegrad prints")],
+)
+def test_start_up_of_a_wrong_program(
+    monkeypatch: pytest.MonkeyPatch, text: str, message: str
+) -> None:
     monkeypatch.setattr(startup, "OURS", text)
     monkeypatch.setattr(startup, "NUMBA", "print(2)")
     with pytest.raises(RuntimeError, match=message):
@@ -271,7 +314,10 @@ def pretending(monkeypatch: pytest.MonkeyPatch, script: str) -> None:
 
 
 def test_crash_of_a_contestant(monkeypatch: pytest.MonkeyPatch) -> None:
-    pretending(monkeypatch, "import os, sys; print('noise', flush=True); print('out of luck', file=sys.stderr, flush=True); os._exit(7)")
+    pretending(
+        monkeypatch,
+        "import os, sys; print('noise', flush=True); print('out of luck', file=sys.stderr, flush=True); os._exit(7)",
+    )
     outcomes = run.run(TWO, ["jit"], SETTINGS, lambda *_: None)
     assert [o.detail for o in outcomes] == ["the process ended with code 7: out of luck"] * 2
     assert len(run.failures(outcomes)) == 2
@@ -292,7 +338,11 @@ plan = json.loads(open(PLAN).read())
 np.savez(plan["cases"][0]["result"], np.float64(1.0), np.zeros(4))
 print({MARK + message!r})
 """
-    monkeypatch.setattr(run, "command", lambda c, plan, s: [sys.executable, "-c", script.replace("PLAN", repr(str(plan)))])
+    monkeypatch.setattr(
+        run,
+        "command",
+        lambda c, plan, s: [sys.executable, "-c", script.replace("PLAN", repr(str(plan)))],
+    )
     outcomes = run.run([(DISPATCH, "small")], ["jit"], SETTINGS, lambda *_: None)
     assert "result 0 is wrong" in outcomes[0].check
     assert run.failures(outcomes) == outcomes
@@ -300,7 +350,9 @@ print({MARK + message!r})
 
 def test_workload_without_its_data(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
-    outcomes = run.run([(find("logistic-breast-cancer-hessian"), "small")], ["jit"], SETTINGS, lambda *_: None)
+    outcomes = run.run(
+        [(find("logistic-breast-cancer-hessian"), "small")], ["jit"], SETTINGS, lambda *_: None
+    )
     assert outcomes[0].status == "left out"
     assert "pip install 'tracegrad[bench]'" in outcomes[0].detail
     assert run.failures(outcomes) == []

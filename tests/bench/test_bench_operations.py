@@ -1,4 +1,5 @@
-"""`bench --operations`: every item runs and is the same computation for all; tables, means, files."""
+"""`bench --operations`: every item runs and is the same computation for all; tables, means,
+files."""
 
 from __future__ import annotations
 
@@ -15,14 +16,20 @@ from tracegrad.bench.operations import Cost, Findings
 from tracegrad.bench.small import ITEMS, OPERATIONS, RECORDING, SIZES, Item, Operands
 
 
-@pytest.mark.parametrize("item", [i for i in ITEMS if i.size == 4], ids=lambda i: f"{i.name}, {i.kind}")
+@pytest.mark.parametrize(
+    "item", [i for i in ITEMS if i.size == 4], ids=lambda i: f"{i.name}, {i.kind}"
+)
 def test_items_do_the_same_each_time(item: Item) -> None:
     call = item.prepare(tg)
     first, second = (r if isinstance(r, (tuple, list)) else [r] for r in (call(), call()))
     assert len(first) == len(second) > 0
     for a, b in zip(first, second, strict=True):
         assert np.array_equal(a.detach().numpy(), b.detach().numpy())
-        assert a.requires_grad == (item.kind == "recorded" or item.name == "(sin(x) * y + 1)², sum" or item.name.startswith("no_grad"))
+        assert a.requires_grad == (
+            item.kind == "recorded"
+            or item.name == "(sin(x) * y + 1)², sum"
+            or item.name.startswith("no_grad")
+        )
 
 
 def test_gradients_of_items_are_those_of_the_operations() -> None:
@@ -38,7 +45,11 @@ def test_gradients_of_items_are_those_of_the_operations() -> None:
 def head() -> dict[str, Any]:
     import sys
 
-    return {"tracegrad": "0", "machine": machine.summary(sys.executable), "settings": {"threads": 1}}
+    return {
+        "tracegrad": "0",
+        "machine": machine.summary(sys.executable),
+        "settings": {"threads": 1},
+    }
 
 
 def test_a_run(head: dict[str, Any], tmp_path: Path) -> None:
@@ -52,7 +63,9 @@ def test_a_run(head: dict[str, Any], tmp_path: Path) -> None:
 
 
 def test_tables_beside_torch(head: dict[str, Any], tmp_path: Path) -> None:
-    costs = [Cost(i.name, i.size, i.kind, 4e-6 if i.kind == "recorded" else 1e-6, 2e-6) for i in ITEMS]
+    costs = [
+        Cost(i.name, i.size, i.kind, 4e-6 if i.kind == "recorded" else 1e-6, 2e-6) for i in ITEMS
+    ]
     findings = Findings(head, costs)
     assert findings.mean("recorded") == pytest.approx(2.0)
     assert findings.mean("untracked") == pytest.approx(0.5)
@@ -73,7 +86,10 @@ def test_tables_beside_torch(head: dict[str, Any], tmp_path: Path) -> None:
 def test_a_library_that_is_missing(head: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     class Fake:
         def __init__(self, library: str, python: str) -> None:
-            self.library, self.missing = library, "torch is not installed here" if library == "torch" else ""
+            self.library, self.missing = (
+                library,
+                "torch is not installed here" if library == "torch" else "",
+            )
 
         def measure(self, number: int, samples: int) -> dict[str, Any]:
             return {"seconds": [1e-6] * samples, "sum": 1.0}
@@ -87,7 +103,9 @@ def test_a_library_that_is_missing(head: dict[str, Any], monkeypatch: pytest.Mon
     assert findings.mean() is None
 
 
-def test_results_that_differ_are_told(head: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_that_differ_are_told(
+    head: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Fake:
         missing = ""
 

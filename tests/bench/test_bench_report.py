@@ -18,7 +18,15 @@ from tracegrad.bench.startup import StartUp
 
 
 def outcome(contestant: str, seconds: float, **given: Any) -> run.Outcome:
-    filled = {"status": "ok", "check": "ok", "primal_s": seconds / 2, "first_call_s": 1.0, "call_mb": 12.3, "first_call_mb": 8.25, **given}
+    filled = {
+        "status": "ok",
+        "check": "ok",
+        "primal_s": seconds / 2,
+        "first_call_s": 1.0,
+        "call_mb": 12.3,
+        "first_call_mb": 8.25,
+        **given,
+    }
     return run.Outcome("lse", "", "grad", "n=1|2", contestant, derivative_s=seconds, **filled)
 
 
@@ -56,7 +64,9 @@ def test_table_of_eager_and_jit() -> None:
             "check": "ok",
         }
     ]
-    _, (row,) = tables.main_rows([outcome("jit", 1.0, status="failed", check="", detail="ValueError: no")], separate=False)
+    _, (row,) = tables.main_rows(
+        [outcome("jit", 1.0, status="failed", check="", detail="ValueError: no")], separate=False
+    )
     assert row[-1] == "jit failed: ValueError: no"
 
 
@@ -79,16 +89,36 @@ def test_table_of_peers() -> None:
         "torch eager, lse grad: result 0 is all zero",
         "CasADi is left out: casadi is not installed here.",
     ]
-    assert table(tables.cells(FOUND, ("jit", *PEERS), lambda o: tables.seconds(o.first_call_s)))[0]["torch eager"] == ""
+    assert (
+        table(tables.cells(FOUND, ("jit", *PEERS), lambda o: tables.seconds(o.first_call_s)))[0][
+            "torch eager"
+        ]
+        == ""
+    )
 
 
 def run_of(key: str, **seconds: float) -> list[run.Outcome]:
     """Outcomes at the default size; an underscore stands for a space or a dot in names."""
     w = find(key)
     names = {name.replace(" ", "_").replace(".", "_"): name for name in CONTESTANTS}
-    given = {"status": "ok", "check": "ok", "primal_s": 1.0, "first_call_s": 0.5, "call_mb": 2.0, "nodes": 120}
+    given = {
+        "status": "ok",
+        "check": "ok",
+        "primal_s": 1.0,
+        "first_call_s": 0.5,
+        "call_mb": 2.0,
+        "nodes": 120,
+    }
     return [
-        run.Outcome(w.name, w.variant, w.derivative, w.label("default"), names[name], derivative_s=s, **given)  # type: ignore[arg-type]
+        run.Outcome(
+            w.name,
+            w.variant,
+            w.derivative,
+            w.label("default"),
+            names[name],
+            derivative_s=s,
+            **given,
+        )  # type: ignore[arg-type]
         for name, s in seconds.items()
     ]
 
@@ -102,7 +132,15 @@ RUN = [
 
 
 def test_aims() -> None:
-    start_up = StartUp(3, numpy=0.25, tracegrad=0.5, numba_first=1.0, jit_first=2.0, numba_second=0.5, jit_second=0.625)
+    start_up = StartUp(
+        3,
+        numpy=0.25,
+        tracegrad=0.5,
+        numba_first=1.0,
+        jit_first=2.0,
+        numba_second=0.5,
+        jit_second=0.625,
+    )
     rows = {row["aim"]: row for row in table(targets.rows(targets.Results(RUN, start_up)))}
     shown = {aim: (row["wanted"], row["measured"], row["met"]) for aim, row in rows.items()}
     assert shown == {
@@ -111,8 +149,16 @@ def test_aims() -> None:
         "lse grad: best peer / jit": (">= 1", "2 (JAX)", "met"),
         "llsq grad: best peer / jit": (">= 1", "0.5 (JAX)", "missed"),
         "lennard_jones: MB of a call / MB of all pairs": ("<= 0.5", "0.25", "met"),
-        "derivative / function, elementwise workloads, worst": ("<= 2.5", "1 (rosenbrock value_and_grad)", "met"),
-        "derivative / function, other gradients and products, worst": ("<= 4", "4 (llsq grad)", "met"),
+        "derivative / function, elementwise workloads, worst": (
+            "<= 2.5",
+            "1 (rosenbrock value_and_grad)",
+            "met",
+        ),
+        "derivative / function, other gradients and products, worst": (
+            "<= 4",
+            "4 (llsq grad)",
+            "met",
+        ),
         "first call of a gradient, s, slowest": ("<= 1", "0.5 (rosenbrock value_and_grad)", "met"),
         "second process above Numba's, s": ("<= 0.15", "0.125", "met"),
         "import above NumPy's and scipy.linalg's, s": ("<= 0.1", "0.25", "missed"),
@@ -124,7 +170,10 @@ def test_aims_are_for_right_results_of_the_default_size() -> None:
     wrong = run_of("lse-grad", jit=3.0, JAX=6.0)
     wrong[1].check = "result 0 is all zero"
     w = find("lse-grad")
-    small = [run.Outcome(w.name, "", "grad", w.label("small"), name, "ok", "", "ok", 1.0) for name in ("jit", "JAX")]
+    small = [
+        run.Outcome(w.name, "", "grad", w.label("small"), name, "ok", "", "ok", 1.0)
+        for name in ("jit", "JAX")
+    ]
     for outcomes in (wrong, small):
         assert targets.Results(outcomes).ahead("lse-grad") is None
         assert targets.Results(outcomes).geometric_mean() is None
@@ -133,14 +182,24 @@ def test_aims_are_for_right_results_of_the_default_size() -> None:
 def test_every_aim_names_workloads_that_exist() -> None:
     """A workload with everyone in it gives a number to every aim that compares."""
     outcomes = [o for w in targets.WORKLOADS for o in run_of(w.key, **dict.fromkeys(NAMES, 1.0))]
-    assert len(targets.rows(targets.Results(outcomes))[1]) == len(targets.AIMS) - 3, "start-up, and graphs below 100 operations"
+    assert len(targets.rows(targets.Results(outcomes))[1]) == len(targets.AIMS) - 3, (
+        "start-up, and graphs below 100 operations"
+    )
 
 
 NAMES = [name.replace(" ", "_").replace(".", "_") for name in CONTESTANTS]
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(0.0, "0.00"), (0.000636, "0.000636"), (1.2345, "1.23"), (56.78, "56.8"), (99.99, "100.0"), (12345.6, "12,346")]
+    ("value", "text"),
+    [
+        (0.0, "0.00"),
+        (0.000636, "0.000636"),
+        (1.2345, "1.23"),
+        (56.78, "56.8"),
+        (99.99, "100.0"),
+        (12345.6, "12,346"),
+    ],
 )
 def test_three_significant_digits(value: float, text: str) -> None:
     assert tables.significant(value) == text
@@ -165,7 +224,15 @@ HEAD = {
 
 
 def test_markdown(tmp_path: Path) -> None:
-    start_up = StartUp(3, numpy=0.25, tracegrad=0.5, numba_first=1.0, jit_first=2.0, numba_second=0.5, jit_second=0.625)
+    start_up = StartUp(
+        3,
+        numpy=0.25,
+        tracegrad=0.5,
+        numba_first=1.0,
+        jit_first=2.0,
+        numba_second=0.5,
+        jit_second=0.625,
+    )
     findings = Findings(HEAD, FOUND, PEERS, start_up)
     findings.write_markdown(tmp_path / "a.md")
     text = (tmp_path / "a.md").read_text(encoding="utf-8")
@@ -182,7 +249,9 @@ def test_markdown(tmp_path: Path) -> None:
 
 def test_markdown_replaces_its_section(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text("before\n<!-- begin 2 threads -->\nold\n<!-- end 2 threads -->\nafter\n", encoding="utf-8")
+    page.write_text(
+        "before\n<!-- begin 2 threads -->\nold\n<!-- end 2 threads -->\nafter\n", encoding="utf-8"
+    )
     findings = Findings(HEAD, FOUND)
     for _ in range(2):
         findings.write_markdown(page)
@@ -190,7 +259,10 @@ def test_markdown_replaces_its_section(tmp_path: Path) -> None:
         assert text.startswith("before\n<!-- begin 2 threads -->\n\n- Threads: 2.")
         assert text.endswith("\n\n<!-- end 2 threads -->\nafter\n")
         assert "old" not in text
-    memory = Findings({**HEAD, "settings": {"threads": 2, "separate": True, "device": "cpu", "size": "default"}}, FOUND)
+    memory = Findings(
+        {**HEAD, "settings": {"threads": 2, "separate": True, "device": "cpu", "size": "default"}},
+        FOUND,
+    )
     assert (findings.section, memory.section) == ("2 threads", "memory")
 
 
@@ -199,7 +271,12 @@ def test_json(tmp_path: Path) -> None:
     found = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
     assert found["results"][0]["derivative_s"] == 3.0
     assert found["geometric_mean"] == [pytest.approx(4 ** (1 / 3)), "3 cases"]
-    assert found["targets"][0] == {"aim": "rosenbrock value_and_grad: jit / copy", "wanted": "<= 1.2", "measured": "2", "met": "missed"}
+    assert found["targets"][0] == {
+        "aim": "rosenbrock value_and_grad: jit / copy",
+        "wanted": "<= 1.2",
+        "measured": "2",
+        "met": "missed",
+    }
 
 
 def test_plot(tmp_path: Path) -> None:
@@ -209,8 +286,12 @@ def test_plot(tmp_path: Path) -> None:
     assert set(plot.LOOKS) == set(CONTESTANTS)
     found = {o.contestant: o for o in FOUND}
     assert plot.relative(found, "jit") == 0.5
-    assert plot.relative(found, "torch eager") is None, "a wrong result has no time, and is not the best peer"
-    assert plot.relative({"eager": outcome("eager", 4.0), "jit": outcome("jit", 2.0)}, "eager") == 2.0
+    assert plot.relative(found, "torch eager") is None, (
+        "a wrong result has no time, and is not the best peer"
+    )
+    assert (
+        plot.relative({"eager": outcome("eager", 4.0), "jit": outcome("jit", 2.0)}, "eager") == 2.0
+    )
 
 
 def test_machine() -> None:
@@ -218,4 +299,7 @@ def test_machine() -> None:
     assert found["packages"] == found["peer_packages"]
     assert found["packages"]["numpy"] == np.__version__
     assert found["cores"] >= 1
-    assert machine.lines({"tracegrad": "1", "settings": {"threads": 1}, "machine": found})[0] == "Threads: 1."
+    assert (
+        machine.lines({"tracegrad": "1", "settings": {"threads": 1}, "machine": found})[0]
+        == "Threads: 1."
+    )

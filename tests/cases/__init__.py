@@ -1,4 +1,5 @@
-"""The op table: one row per operation (and per awkward use of it). tests/ops/test_ops.py runs every check on every row."""
+"""The op table: one row per operation (and per awkward use of it). tests/ops/test_ops.py runs every
+check on every row."""
 
 from __future__ import annotations
 
@@ -14,13 +15,18 @@ class Case:
     """One use of one public function.
 
     name        unique, starts with the op's name: "sum axis=0 keepdims"
-    function    f(*arrays) -> array or tuple of arrays, calling the function under test (a lambda may fix parameters)
-    inputs      builds the arrays from a seeded generator (inside the domain, away from kinks and ties)
+    function    f(*arrays) -> array or tuple of arrays, calling the function under test (a lambda
+                may fix parameters)
+    inputs      builds the arrays from a seeded generator (inside the domain, away from kinks and
+                ties)
     numpy       the same with NumPy or SciPy alone
     ops         names of the primitives that this row covers
-    order       to which order derivatives are checked against finite differences (0: none; the result is not differentiable)
-    wrt         positions of the inputs that are differentiated (None: all of floating or complex dtype)
-    special     extra inputs (NaN, inf, empty, zero-dim, float32, ints) for which only values are compared
+    order       to which order derivatives are checked against finite differences (0: none; the
+                result is not differentiable)
+    wrt         positions of the inputs that are differentiated (None: all of floating or complex
+                dtype)
+    special     extra inputs (NaN, inf, empty, zero-dim, float32, ints) for which only values are
+                compared
     errors      (arguments, exception, regular expression of the message)
     """
 

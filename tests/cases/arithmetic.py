@@ -1,4 +1,5 @@
-"""Sums, quotients, comparisons, complex parts and conversions: the operations on which all others are built."""
+"""Sums, quotients, comparisons, complex parts and conversions: the operations on which all others
+are built."""
 
 from __future__ import annotations
 

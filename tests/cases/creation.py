@@ -28,7 +28,8 @@ def made(name: str, function: Callable[[], Any], numpy: Callable[[], Any], *cove
 
 
 def philox_uniform(key: int, counter: int, count: int) -> Any:
-    """Philox4x32-10 in Python integers, one element at a time: an independent implementation of the published algorithm."""
+    """Philox4x32-10 in Python integers, one element at a time: an independent implementation of the
+    published algorithm."""
     result = []
     for index in range(count):
         c, k = [index, 0, counter, 0], [key & 0xFFFFFFFF, key >> 32]

@@ -1,4 +1,5 @@
-"""Linear algebra. Vectors of factorizations are checked through what does not depend on their signs and phases."""
+"""Linear algebra. Vectors of factorizations are checked through what does not depend on their signs
+and phases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Loops and branches: every structured operation, with bodies that are rows of their own: carries of all kinds, closures, indices, zero trips."""
+"""Loops and branches: every structured operation, with bodies that are rows of their own: carries
+of all kinds, closures, indices, zero trips."""
 
 from __future__ import annotations
 
@@ -59,7 +60,8 @@ def scan_row(name: str, *ops: str, **params: Any) -> Case:
 
 
 def mixed_carry(s: Any, w: Any, xs: Any) -> Any:
-    """Floats, a count, a flag, one that is handed on, one that nobody changes, and two that change places."""
+    """Floats, a count, a flag, one that is handed on, one that nobody changes, and two that change
+    places."""
 
     def step(c: Any, x: Any) -> Any:
         k = c["k"] + np.sum(x > 0)

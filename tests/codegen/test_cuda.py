@@ -13,19 +13,36 @@ import pytest
 import tracegrad as tg
 
 FILES = sorted((Path(__file__).parents[1] / "cuda").glob("test_*.py"))
-PARTS = [(file, part) for file in FILES for part in (("0", "1") if file.stem in ("test_op_table", "test_races") else ("",))]
+PARTS = [
+    (file, part)
+    for file in FILES
+    for part in (("0", "1") if file.stem in ("test_op_table", "test_races") else ("",))
+]
 """The long ones in two parts, for two processors."""
 THERE = importlib.util.find_spec("numba_cuda") is not None
 
 
 @pytest.mark.skipif(not THERE, reason="needs numba-cuda: pip install 'tracegrad[cuda]'")
-@pytest.mark.parametrize(("file", "part"), PARTS, ids=[f"{file.stem}{part}" for file, part in PARTS])
+@pytest.mark.parametrize(
+    ("file", "part"), PARTS, ids=[f"{file.stem}{part}" for file, part in PARTS]
+)
 def test_on_the_simulator(file: Path, part: str) -> None:
     surroundings = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "TRACEGRAD_TEST_PART": part}
     # As an outer pytest left it, this would make the inner one a worker.
-    surroundings = {name: value for name, value in surroundings.items() if not name.startswith(("PYTEST_", "COV_"))}
+    surroundings = {
+        name: value
+        for name, value in surroundings.items()
+        if not name.startswith(("PYTEST_", "COV_"))
+    }
     command = [sys.executable, "-m", "pytest", "-n", "0", "-q", "-p", "no:cacheprovider", str(file)]
-    done = subprocess.run(command, env=surroundings, capture_output=True, text=True, cwd=Path(__file__).parents[2], timeout=580)
+    done = subprocess.run(
+        command,
+        env=surroundings,
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parents[2],
+        timeout=580,
+    )
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
 
 
@@ -34,7 +51,13 @@ def test_nothing_of_cuda_is_imported_unasked() -> None:
         "import sys; before = set(sys.modules); import tracegrad as tg; tg.jit(lambda x: x * 2)(1.0); "
         "print([m for m in set(sys.modules) - before if 'cuda' in m and m != 'tracegrad.cuda' and not m.startswith('tracegrad.codegen.native')])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2])
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).parents[2],
+    )
     assert done.stdout.strip() == "[]"
 
 
@@ -51,7 +74,10 @@ def test_what_is_missing_is_said() -> None:
         tg.cuda.synchronize,
         tg.cuda.memory_allocated,
     ):
-        with pytest.raises(RuntimeError, match=r"'cuda' is not available: numba-cuda is not installed: pip install 'tracegrad\[cuda\]'"):
+        with pytest.raises(
+            RuntimeError,
+            match=r"'cuda' is not available: numba-cuda is not installed: pip install 'tracegrad\[cuda\]'",
+        ):
             ask()
 
 

@@ -1,4 +1,5 @@
-"""The functions of numbers that devices have bodies for, run by the processor: what they are at the edges, where libraries differ."""
+"""The functions of numbers that devices have bodies for, run by the processor: what they are at the
+edges, where libraries differ."""
 
 from __future__ import annotations
 
@@ -14,12 +15,47 @@ from tracegrad.codegen.scalars import SCALARS
 
 from tests.cuda_plans import INSTALLED
 
-pytestmark = pytest.mark.skipif(not INSTALLED, reason="needs numba-cuda: pip install 'tracegrad[cuda]'")
-EDGES = np.array([math.nan, math.inf, -math.inf, 0.0, -0.0, 1e-300, 1.0, -1.0, 2.5, -2.5, 3.0, -3.0, 30.0, -30.0, 1e300, -1e300])
+pytestmark = pytest.mark.skipif(
+    not INSTALLED, reason="needs numba-cuda: pip install 'tracegrad[cuda]'"
+)
+EDGES = np.array(
+    [
+        math.nan,
+        math.inf,
+        -math.inf,
+        0.0,
+        -0.0,
+        1e-300,
+        1.0,
+        -1.0,
+        2.5,
+        -2.5,
+        3.0,
+        -3.0,
+        30.0,
+        -30.0,
+        1e300,
+        -1e300,
+    ]
+)
 LIBRARY = SimpleNamespace(
     **{
         name: getattr(np, name)
-        for name in ("copysign", "exp", "fabs", "floor", "fmod", "inf", "isfinite", "log", "log1p", "nan", "pi", "sin", "tan")
+        for name in (
+            "copysign",
+            "exp",
+            "fabs",
+            "floor",
+            "fmod",
+            "inf",
+            "isfinite",
+            "log",
+            "log1p",
+            "nan",
+            "pi",
+            "sin",
+            "tan",
+        )
     },
     lgamma=lambda x: np.abs(sp.gammaln(x)) if np.isinf(x) else sp.gammaln(x),
 )
@@ -34,7 +70,11 @@ REFERENCES: dict[str, Any] = {
     "softplus": lambda x: np.logaddexp(np.zeros((), x.dtype), x),
     "trigamma": lambda x: sp.polygamma(1, x),
 }
-NAMES = sorted(s.name for s in SCALARS.values() if isinstance(s.device, str) and s.device.removeprefix("double ").startswith("bodies."))
+NAMES = sorted(
+    s.name
+    for s in SCALARS.values()
+    if isinstance(s.device, str) and s.device.removeprefix("double ").startswith("bodies.")
+)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

@@ -1,4 +1,5 @@
-"""Derivatives as device functions that kernels of the user's own call: compiled to PTX, and run by the simulator in a process of its own."""
+"""Derivatives as device functions that kernels of the user's own call: compiled to PTX, and run by
+the simulator in a process of its own."""
 
 from __future__ import annotations
 
@@ -65,7 +66,13 @@ def test_on_the_simulator() -> None:
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1"}
     root = Path(__file__).parents[2]
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT], env=environment, cwd=root, capture_output=True, text=True, timeout=300, check=False
+        [sys.executable, "-c", SCRIPT],
+        env=environment,
+        cwd=root,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert done.stdout.strip() == "equal", done.stderr
 

@@ -1,4 +1,5 @@
-"""Every kernel of the op table compiles for devices of compute capability 8.0 and 9.0, which needs the wheels and no device."""
+"""Every kernel of the op table compiles for devices of compute capability 8.0 and 9.0, which needs
+the wheels and no device."""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ CAPABILITIES = ((8, 0), (9, 0))
 
 
 def ptx(kernel: Any, launch: Any) -> list[str]:
-    """The kernel in PTX for each capability. What Numba makes of it is the same for all of them and takes nine tenths of the time, so the parts of
-    `compile_ptx` are called here."""
+    """The kernel in PTX for each capability. What Numba makes of it is the same for all of them and
+    takes nine tenths of the time, so the parts of `compile_ptx` are called here."""
     from numba.core import types
     from numba.cuda import compiler
 
@@ -30,7 +31,12 @@ def ptx(kernel: Any, launch: Any) -> list[str]:
     with compiling.compiling_for(CAPABILITIES[0]):
         words = (types.uint64,) * launch.words
         library, _ = compiler._compile_pyfunc_with_fixup(
-            kernel, words, device=False, abi="numba", cc=CAPABILITIES[0], launch_bounds=launch.threads
+            kernel,
+            words,
+            device=False,
+            abi="numba",
+            cc=CAPABILITIES[0],
+            launch_bounds=launch.threads,
         )
     return [library.get_asm_str(cc=capability) for capability in CAPABILITIES]
 
@@ -41,7 +47,9 @@ def compiled(function: Any, arrays: tuple[Any, ...]) -> Any:
     plan = plan_of(function, arrays)
     kernels = compiling.functions(plan.source, plan.launches)
     for launch in plan.launches:
-        for (major, minor), text in zip(CAPABILITIES, ptx(kernels[launch.name], launch), strict=True):
+        for (major, minor), text in zip(
+            CAPABILITIES, ptx(kernels[launch.name], launch), strict=True
+        ):
             assert f".target sm_{major}{minor}" in text
             assert text.count(".entry") == 1
     return plan
@@ -54,13 +62,31 @@ def test_op_table(case: Case) -> None:
     if case.order == 0:
         compiled(case.function, arrays)
     else:
-        compiled(lambda *xs: (as_tuple(case.function(*xs)), projected_gradient(case, arrays)(*xs)), arrays)
+        compiled(
+            lambda *xs: (as_tuple(case.function(*xs)), projected_gradient(case, arrays)(*xs)),
+            arrays,
+        )
 
 
 @pytest.mark.parametrize("deterministic", [True, False])
-@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int32", "int64", "uint64", "float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        "bool",
+        "int8",
+        "uint16",
+        "int32",
+        "int64",
+        "uint64",
+        "float32",
+        "float64",
+        "complex64",
+        "complex128",
+    ],
+)
 def test_sums_of_every_dtype(dtype: str, deterministic: bool) -> None:
-    """Totals of rows, columns and chosen places: by atomic additions where these are as good as ordered ones, or asked for."""
+    """Totals of rows, columns and chosen places: by atomic additions where these are as good as
+    ordered ones, or asked for."""
     x, at = np.ones((3, 3), dtype), np.array([0, 2, 2])
 
     def totals(x: Any) -> Any:
@@ -82,9 +108,18 @@ FUNCTIONS = {
     "elementwise": (lambda x: np.sum(np.exp(x) * np.sin(x)), (np.linspace(0, 1, 100_000),)),
     "rows": (lambda x: np.sum(np.log(np.sum(np.exp(x), axis=1))), (np.zeros((300, 70)),)),
     "columns": (lambda x: np.sum(np.sum(x * x, axis=0) ** 2), (np.zeros((3000, 70)),)),
-    "steps of a wide state": (lambda x: np.sum(tg.fori_loop(0, 10, lambda i, c: c + 0.1 * (np.roll(c, 1) - c), x)), (np.zeros(5000),)),
-    "steps that reduce": (lambda x: np.sum(tg.fori_loop(0, 10, lambda i, c: c / np.sum(c * c), x)), (np.ones(5000),)),
-    "steps of a small state": (lambda x: np.sum(tg.fori_loop(0, 100, lambda i, c: np.sin(c) * 0.9, x)), (np.ones(3),)),
+    "steps of a wide state": (
+        lambda x: np.sum(tg.fori_loop(0, 10, lambda i, c: c + 0.1 * (np.roll(c, 1) - c), x)),
+        (np.zeros(5000),),
+    ),
+    "steps that reduce": (
+        lambda x: np.sum(tg.fori_loop(0, 10, lambda i, c: c / np.sum(c * c), x)),
+        (np.ones(5000),),
+    ),
+    "steps of a small state": (
+        lambda x: np.sum(tg.fori_loop(0, 100, lambda i, c: np.sin(c) * 0.9, x)),
+        (np.ones(3),),
+    ),
 }
 
 
@@ -94,7 +129,9 @@ def test_machine_code_has_no_spills(name: str) -> None:
     function, arrays = FUNCTIONS[name]
     plan = plan_of(tg.value_and_grad(function), arrays)
     linking = importlib.import_module("tracegrad.codegen.cuda.machine")
-    for kernel, machine in linking.machine_code(plan.source, plan.launches, CAPABILITIES[-1], None).items():
+    for kernel, machine in linking.machine_code(
+        plan.source, plan.launches, CAPABILITIES[-1], None
+    ).items():
         assert machine.code[:4] == b"\x7fELF", kernel
         assert 0 < machine.registers <= 255
         assert machine.spilled == 0

@@ -21,7 +21,30 @@ def caller(dtype: str) -> Any:
 
     @numba.njit(error_model="numpy")
     def call(m, n, k, a, row_a, step_a, b, step_b, col_b, scale, c, row_c, flags):  # type: ignore[no-untyped-def]
-        routine(m, n, k, a, 0, row_a, step_a, b, 0, step_b, col_b, scale, 0, c, 0, row_c, flags, 1, 0, 0, 0, 0)
+        routine(
+            m,
+            n,
+            k,
+            a,
+            0,
+            row_a,
+            step_a,
+            b,
+            0,
+            step_b,
+            col_b,
+            scale,
+            0,
+            c,
+            0,
+            row_c,
+            flags,
+            1,
+            0,
+            0,
+            0,
+            0,
+        )
 
     return call
 
@@ -38,7 +61,21 @@ def multiply(a: Any, b: Any, c: Any, scale: Any = None, flags: int = 0) -> None:
 
     ra, sa = (s // size for s in a.strides)
     sb, cb = (s // size for s in b.strides)
-    CALL[c.dtype.name](m, n, k, flat(a), ra, sa, flat(b), sb, cb, np.ones(1, c.dtype) if scale is None else scale, c.reshape(-1), n, flags)
+    CALL[c.dtype.name](
+        m,
+        n,
+        k,
+        flat(a),
+        ra,
+        sa,
+        flat(b),
+        sb,
+        cb,
+        np.ones(1, c.dtype) if scale is None else scale,
+        c.reshape(-1),
+        n,
+        flags,
+    )
 
 
 def matrix(rng: Any, m: int, n: int, turned: bool, dtype: str) -> Any:
@@ -48,10 +85,23 @@ def matrix(rng: Any, m: int, n: int, turned: bool, dtype: str) -> Any:
 
 def close(actual: Any, expected: Any) -> None:
     largest = max(1.0, float(np.abs(expected).max(initial=0.0)))
-    np.testing.assert_allclose(actual, expected, rtol=0, atol=TOLERANCE[actual.dtype.name] * largest)
+    np.testing.assert_allclose(
+        actual, expected, rtol=0, atol=TOLERANCE[actual.dtype.name] * largest
+    )
 
 
-EDGES = [(1, 1, 1), (2, 3, 4), (7, 8, 9), (8, 24, 5), (9, 25, 257), (16, 17, 256), (17, 47, 3), (30, 30, 600), (257, 49, 8), (300, 10, 300)]
+EDGES = [
+    (1, 1, 1),
+    (2, 3, 4),
+    (7, 8, 9),
+    (8, 24, 5),
+    (9, 25, 257),
+    (16, 17, 256),
+    (17, 47, 3),
+    (30, 30, 600),
+    (257, 49, 8),
+    (300, 10, 300),
+]
 
 
 @pytest.mark.parametrize("dtype", gemm.DTYPES)
@@ -80,7 +130,10 @@ def test_every_edge(shape: tuple[int, int, int], dtype: str) -> None:
 @pytest.mark.parametrize("size", [1, 7, 8, 24, 25, 100, 300])
 def test_symmetric_results(size: int, dtype: str) -> None:
     rng = np.random.default_rng(1)
-    x, weights = rng.standard_normal((70, size)).astype(dtype), rng.standard_normal(70).astype(dtype)
+    x, weights = (
+        rng.standard_normal((70, size)).astype(dtype),
+        rng.standard_normal(70).astype(dtype),
+    )
     c = np.full((size, size), np.nan, dtype)
     multiply(x.T, x, c, weights, gemm.SCALED | gemm.SYMMETRIC)
     close(c, x.T.astype(np.float64) @ (weights[:, None] * x.astype(np.float64)))
@@ -123,7 +176,11 @@ def test_routine_is_built_once_and_kept(tmp_path: Path, monkeypatch: pytest.Monk
     assert cache.COUNTERS.compiled == before[0] + 2
 
 
-@pytest.mark.parametrize("shape", [(300, 200, 40), (200, 300, 40), (100, 100, 70), (50, 7, 30), (1, 60, 20), (3, 2, 3)], ids=str)
+@pytest.mark.parametrize(
+    "shape",
+    [(300, 200, 40), (200, 300, 40), (100, 100, 70), (50, 7, 30), (1, 60, 20), (3, 2, 3)],
+    ids=str,
+)
 def test_parts_give_the_bits_of_the_whole(shape: tuple[int, int, int]) -> None:
     @numba.njit(error_model="numpy")
     def call(a, b, scale, out, parts, scaled):  # type: ignore[no-untyped-def]
@@ -179,15 +236,29 @@ def test_narrower_registers(register: int, rows: int, monkeypatch: pytest.Monkey
     monkeypatch.setattr(gemm, "ROWS", rows)
     address = prebuilt.address.__wrapped__("gemm_float64")
     rng = np.random.default_rng(5)
-    a, b, c = rng.standard_normal((2, 21, 300)), rng.standard_normal((2, 300, 33)), np.empty((2, 21, 33))
-    integers = [ctypes.byref(ctypes.c_int64(k)) for k in (21, 33, 300, 300, 1, 33, 1, 33, 0, 2, 21 * 300, 300 * 33, 0, 21 * 33)]
+    a, b, c = (
+        rng.standard_normal((2, 21, 300)),
+        rng.standard_normal((2, 300, 33)),
+        np.empty((2, 21, 33)),
+    )
+    integers = [
+        ctypes.byref(ctypes.c_int64(k))
+        for k in (21, 33, 300, 300, 1, 33, 1, 33, 0, 2, 21 * 300, 300 * 33, 0, 21 * 33)
+    ]
     pointers = [ctypes.c_void_p(x.ctypes.data) for x in (a, b, a, c)]
     i, p = iter(integers), iter(pointers)
-    ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 18)(address)(*[next(p) if k == "a" else next(i) for k in library.KINDS])
+    ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 18)(address)(
+        *[next(p) if k == "a" else next(i) for k in library.KINDS]
+    )
     close(c, a @ b)
 
 
-@pytest.mark.parametrize(("features", "width"), [("", 16), ("+sse4.2", 16), ("+avx,+avx2,+fma", 32), ("+avx2,+avx,+avx512f", 64)])
-def test_registers_of_the_processor_that_numba_compiles_for(features: str, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("features", "width"),
+    [("", 16), ("+sse4.2", 16), ("+avx,+avx2,+fma", 32), ("+avx2,+avx,+avx512f", 64)],
+)
+def test_registers_of_the_processor_that_numba_compiles_for(
+    features: str, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(gemm.config, "CPU_FEATURES", features)
     assert gemm.register_bytes() == width

@@ -1,4 +1,5 @@
-"""What printed source runs on, each function in Python and compiled; compilation; the disk cache."""
+"""What printed source runs on, each function in Python and compiled; compilation; the disk
+cache."""
 
 from __future__ import annotations
 
@@ -29,10 +30,12 @@ F8, F4 = np.dtype(np.float64), np.dtype(np.float32)
 def native(function: Callable[..., Any], count: int) -> Any:
     """The compiled form, called with scalars or arrays."""
     names = ", ".join(f"a{k}" for k in range(count))
-    return numba.njit(error_model="numpy")(eval(f"lambda {names}: function({names})", {"function": function}))
+    return numba.njit(error_model="numpy")(
+        eval(f"lambda {names}: function({names})", {"function": function})
+    )
 
 
-# --- scalar functions in Python and compiled ---------------------------------------------------------------------------------------
+# --- scalar functions in Python and compiled ------------------------------------------------------
 
 VALUES = {
     "f8": [0.0, -0.0, 0.5, -0.5, 1.0, 2.5, -2.5, 7.0, 30.25, np.inf, -np.inf, np.nan],
@@ -68,7 +71,11 @@ def test_python_and_native_scalars_agree(code: str, count: int) -> None:
         compiled = native(function, count)
         expected = np.array([function(*row) for row in rows])
         found = np.array([compiled(*row) for row in rows]).astype(expected.dtype)
-        zeros = expected == 0 if name in ("maximum", "minimum", "fmax", "fmin") else np.zeros(len(rows), bool)
+        zeros = (
+            expected == 0
+            if name in ("maximum", "minimum", "fmax", "fmin")
+            else np.zeros(len(rows), bool)
+        )
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-300, err_msg=name)
         if expected.dtype.kind == "f":
             same = (np.signbit(found) == np.signbit(expected)) | np.isnan(expected) | zeros
@@ -81,7 +88,12 @@ def test_polygamma_and_sinc_against_mpmath() -> None:
         for x in (0.1, 1.0, 3.7, 25.0, -0.5, -7.3):
             assert np.isclose(poly(n, x), float(mpmath.polygamma(n, x)), rtol=1e-11), (n, x)
         for x in (0.3, -1.7, 5.5):
-            assert np.isclose(derivative(x, n), float(mpmath.diff(mpmath.sinc, np.pi * x, n)), rtol=1e-8, atol=1e-10), (n, x)
+            assert np.isclose(
+                derivative(x, n),
+                float(mpmath.diff(mpmath.sinc, np.pi * x, n)),
+                rtol=1e-8,
+                atol=1e-10,
+            ), (n, x)
 
 
 def test_narrow_types_wrap_around() -> None:
@@ -113,7 +125,7 @@ def test_random_numbers_are_the_same_everywhere() -> None:
     assert abs(z.std() - 1) < 0.05
 
 
-# --- support -----------------------------------------------------------------------------------------------------------------------
+# --- support --------------------------------------------------------------------------------------
 
 
 def test_views_of_the_arena() -> None:
@@ -148,17 +160,28 @@ def test_reductions_vectorise_only_through_acc() -> None:
     assert "vector.body" in text
 
 
-# --- library and routines ------------------------------------------------------------------------------------------------------------
+# --- library and routines -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", ["f8", "c8", "i8", "?"])
 def test_matrix_products(dtype: str) -> None:
     rng = np.random.default_rng(0)
     single, batched = native(library.matmul, 5), native(library.matmul_batched, 5)
-    for m, k, n in ((2, 3, 4), (12, 13, 14), (1, 600, 1), (40, 30, 1), (1, 30, 40), (0, 2, 3), (3, 0, 2)):
+    for m, k, n in (
+        (2, 3, 4),
+        (12, 13, 14),
+        (1, 600, 1),
+        (40, 30, 1),
+        (1, 30, 40),
+        (0, 2, 3),
+        (3, 0, 2),
+    ):
         for ta in (False, True):
             for tb in (False, True):
-                a, b = (rng.integers(-3, 4, s).astype(dtype) for s in ((k, m) if ta else (m, k), (n, k) if tb else (k, n)))
+                a, b = (
+                    rng.integers(-3, 4, s).astype(dtype)
+                    for s in ((k, m) if ta else (m, k), (n, k) if tb else (k, n))
+                )
                 out, expected = np.ones((m, n), dtype), np.ones((m, n), dtype)
                 single(a, b, out, ta, tb)
                 library.matmul(a, b, expected, ta, tb)
@@ -171,7 +194,9 @@ def test_matrix_products(dtype: str) -> None:
 @pytest.mark.parametrize("dtype", ["f8", "c16"])
 def test_factorisations(dtype: str) -> None:
     rng = np.random.default_rng(0)
-    a = (rng.normal(size=(2, 5, 5)) + (1j * rng.normal(size=(2, 5, 5)) if dtype == "c16" else 0)).astype(dtype)
+    a = (
+        rng.normal(size=(2, 5, 5)) + (1j * rng.normal(size=(2, 5, 5)) if dtype == "c16" else 0)
+    ).astype(dtype)
     h = a @ a.conj().swapaxes(1, 2) + np.eye(5)
     b = a[:, :, :2].copy()
     real = a.real.dtype
@@ -199,7 +224,13 @@ def test_factorisations(dtype: str) -> None:
     run("qr", [b], [np.empty_like(b), np.empty((2, 2, 2), dtype)])
     w, v = run("eigh", [h], [np.empty((2, 5), real), np.empty_like(h)], status, 1)
     np.testing.assert_allclose(h @ v, v * w[:, None, :], atol=1e-9)
-    u, s, vh = run("svd", [b], [np.empty_like(b), np.empty((2, 2), real), np.empty((2, 2, 2), dtype)], status, 1)
+    u, s, vh = run(
+        "svd",
+        [b],
+        [np.empty_like(b), np.empty((2, 2), real), np.empty((2, 2, 2), dtype)],
+        status,
+        1,
+    )
     np.testing.assert_allclose((u * s[:, None, :]) @ vh, b, atol=1e-12)
     for lower in (True, False):
         for trans in (0, 1, 2):
@@ -243,7 +274,7 @@ def test_linear_recurrence(reverse: bool) -> None:
         np.testing.assert_allclose(out, expected, rtol=1e-12)
 
 
-# --- compilation and the disk cache --------------------------------------------------------------------------------------------------
+# --- compilation and the disk cache ---------------------------------------------------------------
 
 SOURCE = '''
 """A kernel."""
@@ -291,7 +322,10 @@ def test_entry_checks_its_arguments() -> None:
 def test_many_arrays_still_vectorise() -> None:
     names = [f"x{k}" for k in range(8)]
     outs = [f"y{k}" for k in range(8)]
-    body = "\n".join(f"        {y}[i] = {x}[i] * np.float64(2.0) + x0[i]" for x, y in zip(names, outs, strict=True))
+    body = "\n".join(
+        f"        {y}[i] = {x}[i] * np.float64(2.0) + x0[i]"
+        for x, y in zip(names, outs, strict=True)
+    )
     source = (
         "import numpy as np\nfrom tracegrad.codegen.native.support import index\n\n\n"
         f"def many({', '.join(names + outs)}, arena, status, phase, lo, hi):\n    for i in range(index(0), index(x0.shape[0])):\n{body}\n"
@@ -330,7 +364,9 @@ def test_unknown_symbols_are_seen_before_the_linker_meets_them(tmp_path: Path) -
         stored.load(Entry({**entry.data, "called": ["no_such_routine_anywhere"]}, entry.parts))
 
 
-@pytest.mark.parametrize("setting", ["CPU_NAME", "CPU_FEATURES", "ENABLE_AVX", "OPT", "LOOP_VECTORIZE"])
+@pytest.mark.parametrize(
+    "setting", ["CPU_NAME", "CPU_FEATURES", "ENABLE_AVX", "OPT", "LOOP_VECTORIZE"]
+)
 def test_kernels_belong_to_numbas_settings(setting: str, monkeypatch: pytest.MonkeyPatch) -> None:
     before = cache.environment.__wrapped__()
     monkeypatch.setattr(numba.core.config, setting, "another")
@@ -354,7 +390,9 @@ def test_damaged_kernels_are_built_again(tmp_path: Path) -> None:
     assert cache.COUNTERS.compiled == compiled + 1
 
 
-def test_numba_cache_settings_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numba_cache_settings_do_not_matter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     elsewhere = tmp_path / "elsewhere"
     monkeypatch.setattr(numba.core.config, "CACHE_DIR", str(elsewhere))
     make(tmp_path / "kernels")
@@ -383,7 +421,9 @@ def test_processes_share_kernels_and_may_race(tmp_path: Path) -> None:
     both = [subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     results = [p.communicate(timeout=120)[0].split() for p in both]
     assert all(np.isclose(float(r[2]), 1 + HALF) for r in results)
-    third = subprocess.run(command, env=env, capture_output=True, text=True, check=True, timeout=120).stdout.split()
+    third = subprocess.run(
+        command, env=env, capture_output=True, text=True, check=True, timeout=120
+    ).stdout.split()
     assert third[:2] == ["0", "1"]
     (only,) = tmp_path.iterdir()
     assert only.suffix == cache.SUFFIX
@@ -391,5 +431,7 @@ def test_processes_share_kernels_and_may_race(tmp_path: Path) -> None:
 
 def test_importing_the_package_loads_no_compiler() -> None:
     env = {**os.environ, "PYTHONPATH": str(Path(tracegrad.__file__).parent.parent)}
-    code = "import sys, tracegrad; assert 'numba' not in sys.modules and 'llvmlite' not in sys.modules"
+    code = (
+        "import sys, tracegrad; assert 'numba' not in sys.modules and 'llvmlite' not in sys.modules"
+    )
     subprocess.run([sys.executable, "-c", code], env=env, check=True, timeout=120)

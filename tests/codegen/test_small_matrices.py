@@ -1,4 +1,5 @@
-"""Small systems, inverses, determinants and factors inside of loops, which are written out there."""
+"""Small systems, inverses, determinants and factors inside of loops, which are written out
+there."""
 
 from __future__ import annotations
 
@@ -48,7 +49,12 @@ def calls(f: Any, *args: Any) -> tuple[list[str], Any, list[Any]]:
     entry = tg.jit(f)._entry(args, {})[0]
     graph = optimize(entry.graph)
     program = schedule(graph, ("C",) * len(graph.inputs))
-    names = [s.routine for p in program.phases for s in traversal.within(p.body) if isinstance(s, kernel.Call)]
+    names = [
+        s.routine
+        for p in program.phases
+        for s in traversal.within(p.body)
+        if isinstance(s, kernel.Call)
+    ]
     return names, graph, [*args, *entry.traced.captures]
 
 
@@ -56,15 +62,23 @@ def calls(f: Any, *args: Any) -> tuple[list[str], Any, list[Any]]:
 @pytest.mark.parametrize("shape", [(1,), (2,), (3,), (4,), (2, 3), (3, 3), (5,)])
 def test_solutions(shape: tuple[int, ...], dtype: Any) -> None:
     n, tolerance = shape[0], 1e-12 if dtype == np.float64 else 2e-4
-    m = (RNG.normal(size=(n, n)) + (n + 1) * np.eye(n)[::-1]).astype(dtype)  # the largest are not on the diagonal
+    m = (RNG.normal(size=(n, n)) + (n + 1) * np.eye(n)[::-1]).astype(
+        dtype
+    )  # the largest are not on the diagonal
     x = RNG.normal(size=shape).astype(dtype)
-    np.testing.assert_allclose(tg.jit(steps)(m, x), steps_plain(m, x, False), rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(
+        tg.jit(steps)(m, x), steps_plain(m, x, False), rtol=tolerance, atol=tolerance
+    )
     assert (calls(steps, m, x)[0] == []) == (n * (n + np.prod(shape[1:], dtype=int)) <= 20)
     if n <= 3:
-        np.testing.assert_allclose(tg.jit(inverses)(m, x), steps_plain(m, x, True), rtol=tolerance * 10, atol=tolerance)
+        np.testing.assert_allclose(
+            tg.jit(inverses)(m, x), steps_plain(m, x, True), rtol=tolerance * 10, atol=tolerance
+        )
         names, graph, inputs = calls(inverses, m, x)
         assert names == []
-        np.testing.assert_allclose(run_unjitted(graph, inputs)[0], tg.jit(inverses)(m, x), rtol=tolerance)
+        np.testing.assert_allclose(
+            run_unjitted(graph, inputs)[0], tg.jit(inverses)(m, x), rtol=tolerance
+        )
 
 
 def each(f: Any) -> Any:
@@ -78,12 +92,17 @@ def lower_of(m: Any) -> Any:
 
 OTHERS = {
     "det": (np.linalg.det, np.linalg.det),
-    "slogdet": (lambda m: np.stack([x * 1.0 for x in np.linalg.slogdet(m)]), lambda m: np.array(np.linalg.slogdet(m))),
+    "slogdet": (
+        lambda m: np.stack([x * 1.0 for x in np.linalg.slogdet(m)]),
+        lambda m: np.array(np.linalg.slogdet(m)),
+    ),
     "cholesky": (lower_of, lower_of),
     **{
         f"triangle {lower} {trans} {unit}": (
             lambda m, lower=lower, trans=trans, unit=unit: triangular(m, lower, trans, unit),
-            lambda m, lower=lower, trans=trans, unit=unit: solve_triangular(m, m[:, :1], trans, lower, unit),
+            lambda m, lower=lower, trans=trans, unit=unit: solve_triangular(
+                m, m[:, :1], trans, lower, unit
+            ),
         )
         for lower in (False, True)
         for trans in (0, 1)
@@ -104,12 +123,25 @@ def test_other_operations(what: str, dtype: Any) -> None:
         stack = RNG.normal(size=(6, n, n)).astype(dtype)
         found = tg.jit(each(f))(stack)
         assert found.dtype == dtype
-        np.testing.assert_allclose(found, np.stack([reference(m) for m in stack]), rtol=1e-10 if dtype == np.float64 else 2e-3, atol=1e-5)
+        np.testing.assert_allclose(
+            found,
+            np.stack([reference(m) for m in stack]),
+            rtol=1e-10 if dtype == np.float64 else 2e-3,
+            atol=1e-5,
+        )
         assert (calls(each(f), stack)[0] == []) == (n * (n + ("triangle" in what)) <= 20)
 
 
 def test_determinants_of_singular_matrices() -> None:
-    stack = np.array([np.zeros((3, 3)), np.ones((3, 3)), np.diag([1.0, 0.0, 2.0]), np.diag([1.0, 2.0, 0.0]), np.eye(3)[::-1]])
+    stack = np.array(
+        [
+            np.zeros((3, 3)),
+            np.ones((3, 3)),
+            np.diag([1.0, 0.0, 2.0]),
+            np.diag([1.0, 2.0, 0.0]),
+            np.eye(3)[::-1],
+        ]
+    )
     np.testing.assert_array_equal(tg.jit(each(np.linalg.det))(stack), [0, 0, 0, 0, -1])
     signs, logarithms = tg.jit(each(np.linalg.slogdet))(stack)
     np.testing.assert_array_equal(signs, [0, 0, 0, 0, -1])
@@ -138,10 +170,19 @@ def test_what_routines_refuse(f: Any, message: str) -> None:
 def test_derivatives() -> None:
     m, x = RNG.normal(size=(3, 3)) + 4 * np.eye(3), RNG.normal(size=3)
     for f in (steps, inverses):
-        eager, compiled = (lambda m, x, f=f: np.sum(np.sin(f(m, x)))), tg.jit(lambda m, x, f=f: np.sum(np.sin(f(m, x))))
-        for derivative in (lambda g: tg.grad(g, (0, 1)), lambda g: tg.hessian(g, 1), lambda g: lambda m, x: tg.jvp(g, (m, x), (m, x))[1]):
+        eager, compiled = (
+            (lambda m, x, f=f: np.sum(np.sin(f(m, x)))),
+            tg.jit(lambda m, x, f=f: np.sum(np.sin(f(m, x)))),
+        )
+        for derivative in (
+            lambda g: tg.grad(g, (0, 1)),
+            lambda g: tg.hessian(g, 1),
+            lambda g: lambda m, x: tg.jvp(g, (m, x), (m, x))[1],
+        ):
             expected, found = derivative(eager)(m, x), tg.jit(derivative(compiled))(m, x)
-            for a, b in zip(*(v if isinstance(v, tuple) else (v,) for v in (found, expected)), strict=True):
+            for a, b in zip(
+                *(v if isinstance(v, tuple) else (v,) for v in (found, expected)), strict=True
+            ):
                 np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
 
 
@@ -163,11 +204,15 @@ def test_roots_of_small_systems_go_side_by_side() -> None:
 
     p = np.stack([RNG.uniform(1, 2, 100), RNG.uniform(0.1, 0.3, 100)], 1)
     u = tg.jit(tg.vmap(solution))(p)
-    np.testing.assert_allclose(np.stack([equations(a, b) for a, b in zip(u, p, strict=True)]), 0, atol=1e-10)
+    np.testing.assert_allclose(
+        np.stack([equations(a, b) for a, b in zip(u, p, strict=True)]), 0, atol=1e-10
+    )
     alone = tg.jit(solution)
     np.testing.assert_array_equal(u, np.stack([alone(b) for b in p]))
     # d(u)/d(p) by the implicit function theorem
     jacobians = tg.jit(tg.vmap(tg.jacobian(solution)))(p)
     for a, j in zip(u, jacobians, strict=True):
-        np.testing.assert_allclose(np.array([[2 * a[0], 2 * a[1]], [a[1], a[0]]]) @ j, np.eye(2), atol=1e-9)
+        np.testing.assert_allclose(
+            np.array([[2 * a[0], 2 * a[1]], [a[1], a[0]]]) @ j, np.eye(2), atol=1e-9
+        )
     assert calls(tg.vmap(solution), p)[0] == []

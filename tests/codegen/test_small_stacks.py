@@ -1,4 +1,5 @@
-"""Stacks of small matrices in registers, against LAPACK: every size, lanes that are left over, exchanges of rows, matrices that fail."""
+"""Stacks of small matrices in registers, against LAPACK: every size, lanes that are left over,
+exchanges of rows, matrices that fail."""
 
 from __future__ import annotations
 
@@ -42,13 +43,25 @@ def triangular(a, b, x, lower, trans, unit, status):  # type: ignore[no-untyped-
 
 
 def stack(rng: Any, count: int, n: int, dtype: Any) -> Any:
-    """Matrices of moderate condition whose largest entries are anywhere, so that rows must be exchanged."""
+    """Matrices of moderate condition whose largest entries are anywhere, so that rows must be
+    exchanged."""
     q, _ = np.linalg.qr(rng.standard_normal((count, n, n)))
-    return (q @ (rng.uniform(0.5, 2.0, (count, n, 1)) * np.linalg.qr(rng.standard_normal((count, n, n)))[0])).astype(dtype)
+    return (
+        q
+        @ (
+            rng.uniform(0.5, 2.0, (count, n, 1))
+            * np.linalg.qr(rng.standard_normal((count, n, n)))[0]
+        )
+    ).astype(dtype)
 
 
 def close(found: Any, expected: Any, dtype: Any) -> None:
-    np.testing.assert_allclose(found, expected, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype] * max(1.0, np.abs(expected).max(initial=0)))
+    np.testing.assert_allclose(
+        found,
+        expected,
+        rtol=TOLERANCE[dtype],
+        atol=TOLERANCE[dtype] * max(1.0, np.abs(expected).max(initial=0)),
+    )
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -84,11 +97,19 @@ def test_triangular_systems(unit: bool, trans: int, lower: bool, dtype: Any) -> 
     status = np.zeros(2, np.int64)
     for n, k, count in ((1, 1, 3), (3, 2, 17), (8, 8, 9)):
         a = (rng.uniform(0.5, 1.0, (count, n, n)) / n + np.eye(n)).astype(dtype)
-        other = np.triu(np.full((n, n), np.nan), 1) if lower else np.tril(np.full((n, n), np.nan), -1)
+        other = (
+            np.triu(np.full((n, n), np.nan), 1) if lower else np.tril(np.full((n, n), np.nan), -1)
+        )
         b, x = rng.standard_normal((count, n, k)).astype(dtype), np.empty((count, n, k), dtype)
         triangular(np.where(np.isnan(other), dtype(np.nan), a), b, x, lower, trans, unit, status)
         for found, m, right in zip(x, a, b, strict=True):
-            close(found, scipy.linalg.solve_triangular(m, right, trans=trans, lower=lower, unit_diagonal=unit), dtype)
+            close(
+                found,
+                scipy.linalg.solve_triangular(
+                    m, right, trans=trans, lower=lower, unit_diagonal=unit
+                ),
+                dtype,
+            )
     assert not status.any()
 
 
@@ -106,7 +127,8 @@ def test_zero_pivots_and_extreme_entries(dtype: Any) -> None:
     close(x, np.broadcast_to(np.eye(2), (2, 2, 2)), dtype)
     det(np.array([[[np.nan, 1], [1, 1]]], dtype), d[:1], status)
     assert np.isnan(d[0])
-    # A matrix without a pivot in its second column: the columns behind it do not turn the determinant into NaN.
+    # A matrix without a pivot in its second column: the columns behind it do not turn the
+    # determinant into NaN.
     det(np.array([[[1, 2, 3], [1, 2, 4], [1, 2, 5]]], dtype), d[:1], status)
     assert d[0] == 0
     assert not status.any()
@@ -170,5 +192,11 @@ def test_jitted_functions_use_them() -> None:
         tg.jit(lambda a: np.linalg.inv(a))(np.zeros((2, 3, 3)))
     large, many = np.eye(9)[None] * 2.0, np.ones((1, 3, 9))
     assert "library import small_" not in tg.jit(lambda a: np.linalg.inv(a)).source(large)
-    assert "library import small_" not in tg.jit(lambda a, b: np.linalg.solve(a, b)).source(a[:1], many)
-    close(tg.jit(lambda a, b: np.linalg.solve(a, b))(a[:1], many), np.linalg.solve(a[:1], many), np.float64)
+    assert "library import small_" not in tg.jit(lambda a, b: np.linalg.solve(a, b)).source(
+        a[:1], many
+    )
+    close(
+        tg.jit(lambda a, b: np.linalg.solve(a, b))(a[:1], many),
+        np.linalg.solve(a[:1], many),
+        np.float64,
+    )

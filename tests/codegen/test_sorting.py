@@ -41,12 +41,16 @@ def test_lanes_along_both_axes() -> None:
     x = RNG.normal(size=(3, 1500))
     for axis in (0, 1):
         for a in (x, x.T):
-            np.testing.assert_array_equal(tg.jit(lambda a, axis=axis: np.sort(a, axis=axis))(a), np.sort(a, axis=axis))
+            np.testing.assert_array_equal(
+                tg.jit(lambda a, axis=axis: np.sort(a, axis=axis))(a), np.sort(a, axis=axis)
+            )
 
 
 def test_gradient_of_a_long_sort() -> None:
     x, w = RNG.normal(size=2000), RNG.normal(size=2000)
-    np.testing.assert_array_equal(tg.jit(tg.grad(lambda a: np.sum(np.sort(a) * w)))(x), w[np.argsort(np.argsort(x))])
+    np.testing.assert_array_equal(
+        tg.jit(tg.grad(lambda a: np.sum(np.sort(a) * w)))(x), w[np.argsort(np.argsort(x))]
+    )
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

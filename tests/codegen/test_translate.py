@@ -1,4 +1,5 @@
-"""The one pass from syntax trees to LLVM code: the same results as Python, and nothing left to Numba's front end by accident."""
+"""The one pass from syntax trees to LLVM code: the same results as Python, and nothing left to
+Numba's front end by accident."""
 
 from __future__ import annotations
 
@@ -144,7 +145,8 @@ def counted(x: Any, out: Any) -> None:
 
 
 def test_short_loops_of_scalar_functions_are_written_out(fallbacks: list[str]) -> None:
-    """So that the loop around a call is vectorised: nothing else unrolls them (a sum of powers took 20 times as long)."""
+    """So that the loop around a call is vectorised: nothing else unrolls them (a sum of powers took
+    20 times as long)."""
     kernel = compiled(counted, VECTOR, VECTOR)
     out = np.zeros(64)
     kernel(np.arange(64.0), out)
@@ -203,7 +205,8 @@ def test_what_is_not_covered_goes_to_numba(fallbacks: list[str]) -> None:
 
 @pytest.mark.falls_back
 def test_a_printed_kernel_that_is_not_covered_gets_its_instructions(fallbacks: list[str]) -> None:
-    """The one pass reads the tree of what is printed; for Numba's pipeline the function is made after all."""
+    """The one pass reads the tree of what is printed; for Numba's pipeline the function is made
+    after all."""
     text = """import numpy as np
 scale = 3.0
 
@@ -215,7 +218,9 @@ def program(x, out, arena, status, phase, lo, hi):
     real = np.dtype(np.float64)
     made = compile_source(text, "program", [(real, 1, "C")], [(real, 1)], None)
     out = np.zeros(3)
-    made.call(np.array([2.0, 5.0, -1.0]), out, np.zeros(0, np.uint8), np.zeros(2, np.int64), -1, 0, 0)
+    made.call(
+        np.array([2.0, 5.0, -1.0]), out, np.zeros(0, np.uint8), np.zeros(2, np.int64), -1, 0, 0
+    )
     np.testing.assert_array_equal(out, [2.0, 3.0, -1.0])
     assert fallbacks
 
@@ -256,19 +261,33 @@ PROGRAMS: dict[str, Callable[..., Any]] = {
     "elementwise": lambda x: np.sum(np.exp(-x) * np.sin(x) / np.sqrt(x) + np.log1p(x) * np.tanh(x)),
     "integers": lambda x: np.sum(x * (np.arange(6) % 4 // 2) ** 2),
     "complex": lambda x: np.sum(np.abs(np.exp(1j * x) * (x + 2j)) ** 2),
-    "reductions": lambda x: np.max(x) * np.prod(x) + np.min(x) + np.argmax(x) + np.sum(np.cumsum(x)[::-1] * x),
-    "pieces": lambda x: np.sum(np.concatenate([x[1:], x[:1] ** 2]) * np.where(x > 2.0, x, -x)) + x[np.array([0, -1, 2])].sum(),
+    "reductions": lambda x: (
+        np.max(x) * np.prod(x) + np.min(x) + np.argmax(x) + np.sum(np.cumsum(x)[::-1] * x)
+    ),
+    "pieces": lambda x: (
+        np.sum(np.concatenate([x[1:], x[:1] ** 2]) * np.where(x > 2.0, x, -x))
+        + x[np.array([0, -1, 2])].sum()
+    ),
     "matrices": lambda x: np.sum((x.reshape(2, 3) @ x.reshape(3, 2)) ** 2),
-    "batched matrices": lambda x: np.sum((np.stack([x, x + 1.0]).reshape(2, 2, 3) @ x.reshape(3, 2)) ** 2),
-    "factorizations": lambda x: np.linalg.slogdet(np.diag(x) + 0.1)[1] + np.sum(np.linalg.solve(np.diag(x) + 0.1, x)),
-    "decompositions": lambda x: np.sum(np.linalg.eigh(np.diag(x) + 0.1)[0] ** 2) + np.sum(np.linalg.cholesky(np.diag(x) + 0.1)),
+    "batched matrices": lambda x: np.sum(
+        (np.stack([x, x + 1.0]).reshape(2, 2, 3) @ x.reshape(3, 2)) ** 2
+    ),
+    "factorizations": lambda x: (
+        np.linalg.slogdet(np.diag(x) + 0.1)[1] + np.sum(np.linalg.solve(np.diag(x) + 0.1, x))
+    ),
+    "decompositions": lambda x: (
+        np.sum(np.linalg.eigh(np.diag(x) + 0.1)[0] ** 2)
+        + np.sum(np.linalg.cholesky(np.diag(x) + 0.1))
+    ),
     "sorting": lambda x: np.sum(np.sort(x[::-1]) * np.arange(6)) + np.median(x),
     "scan": _inner,
 }
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_generated_programs_are_covered(name: str, fallbacks: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_generated_programs_are_covered(
+    name: str, fallbacks: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TRACEGRAD_CACHE_DIR", "")
     f, x = PROGRAMS[name], np.linspace(0.5, 3.0, 6)
     value, gradient = tg.jit(tg.value_and_grad(f))(x)
@@ -282,14 +301,25 @@ def test_sources_of_functions_and_lambdas_are_found() -> None:
     found = 0
     for file in Path(sources.__file__).parent.glob("*.py"):
         text = file.read_text()
-        definitions = [n for n in ast.walk(ast.parse(text)) if isinstance(n, (ast.FunctionDef, ast.Lambda))]
+        definitions = [
+            n for n in ast.walk(ast.parse(text)) if isinstance(n, (ast.FunctionDef, ast.Lambda))
+        ]
         for code in _codes(compile(text, str(file), "exec")):
             lambdas = code.co_name == "<lambda>"
-            candidates = [n for n in definitions if (isinstance(n, ast.Lambda) if lambdas else getattr(n, "name", "") == code.co_name)]
-            plain = not code.co_kwonlyargcount and not code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+            candidates = [
+                n
+                for n in definitions
+                if (
+                    isinstance(n, ast.Lambda) if lambdas else getattr(n, "name", "") == code.co_name
+                )
+            ]
+            plain = not code.co_kwonlyargcount and not code.co_flags & (
+                inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+            )
             tree = sources.tree_of(code)
             if not candidates or not plain or tree is None:
-                # Classes and comprehensions; what the package never translates; functions without a single statement.
+                # Classes and comprehensions; what the package never translates; functions without a
+                # single statement.
                 continue
             found += 1
             assert ast.dump(ast.Module([tree.body] if lambdas else tree.body, [])) in [
@@ -303,7 +333,9 @@ def _codes(code: CodeType) -> list[CodeType]:
     return [*inner, *[c for i in inner for c in _codes(i)]]
 
 
-def test_long_kernels_become_several_functions(fallbacks: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_kernels_become_several_functions(
+    fallbacks: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TRACEGRAD_CACHE_DIR", "")
     monkeypatch.setattr(unit, "LINES", 10)
     made: list[Any] = []

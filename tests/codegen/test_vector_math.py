@@ -47,8 +47,19 @@ RANGES: dict[str, list[tuple[float, float]]] = {
 
 def exact_trigamma(x: Any) -> Any:
     if x <= 0:
-        return mpmath.inf if x == mpmath.floor(x) else (mpmath.pi / mpmath.sin(mpmath.pi * x)) ** 2 - exact_trigamma(1 - x)
-    return mpmath.psi(1, x) if x < 1e4 else sum(b / x**k for b, k in ((1, 1), (0.5, 2), (mpmath.mpf(1) / 6, 3), (-mpmath.mpf(1) / 30, 5)))
+        return (
+            mpmath.inf
+            if x == mpmath.floor(x)
+            else (mpmath.pi / mpmath.sin(mpmath.pi * x)) ** 2 - exact_trigamma(1 - x)
+        )
+    return (
+        mpmath.psi(1, x)
+        if x < 1e4
+        else sum(
+            b / x**k
+            for b, k in ((1, 1), (0.5, 2), (mpmath.mpf(1) / 6, 3), (-mpmath.mpf(1) / 30, 5))
+        )
+    )
 
 
 @functools.cache
@@ -85,31 +96,46 @@ def samples(name: str, count: int, dtype: Any) -> list[tuple[Any, ...]]:
             (1 + rng.normal(0, 1e-3, count), rng.uniform(-1e3, 1e3, count) * most),
         ]  # fmt: skip
     elif name in OF_TWO:
-        pairs = [(rng.uniform(-10, 10, count), rng.uniform(-10, 10, count)), (rng.uniform(0.9, 1.1, count), rng.uniform(0.9, 1.1, count))]
+        pairs = [
+            (rng.uniform(-10, 10, count), rng.uniform(-10, 10, count)),
+            (rng.uniform(0.9, 1.1, count), rng.uniform(0.9, 1.1, count)),
+        ]
     else:
-        return [arbitrary, *((rng.uniform(lo, hi, count).astype(dtype),) for lo, hi in RANGES[name])]
+        return [
+            arbitrary,
+            *((rng.uniform(lo, hi, count).astype(dtype),) for lo, hi in RANGES[name]),
+        ]
     return [arbitrary, *(tuple(v.astype(dtype) for v in pair) for pair in pairs)]
 
 
 def check(name: str, dtype: Any, operands: tuple[Any, ...], exact: Any) -> None:
-    """`exact` in wider precision, against what is compiled: within the bound, and infinite, NaN or 0 where it rounds to that."""
+    """`exact` in wider precision, against what is compiled: within the bound, and infinite, NaN or
+    0 where it rounds to that."""
     out, wide = compiled(name, *operands), exact.dtype
     rounded = exact.astype(dtype)
     finite = np.isfinite(rounded) & np.isfinite(out)
     same = (np.isnan(rounded) & np.isnan(out)) | (rounded == out)
     # Within the bound of the largest float, one may be infinite and the other not.
-    edge = np.abs(np.where(np.isfinite(out), out, rounded)) >= np.finfo(dtype).max * (1 - 4 * np.finfo(dtype).eps)
+    edge = np.abs(np.where(np.isfinite(out), out, rounded)) >= np.finfo(dtype).max * (
+        1 - 4 * np.finfo(dtype).eps
+    )
     assert (finite | same | edge).all(), (name, [v[~(finite | same | edge)][0] for v in operands])
     scale = np.abs(rounded)
     if name == "logaddexp":
         # Where the result is small by cancellation the error is one of the operands' last places.
         scale = np.maximum(scale, np.maximum(np.abs(operands[0]), np.abs(operands[1])))
-    ulp = np.where(finite, np.abs(out.astype(wide) - exact) / np.spacing(np.where(finite, scale, 1)).astype(wide), 0)
+    ulp = np.where(
+        finite,
+        np.abs(out.astype(wide) - exact) / np.spacing(np.where(finite, scale, 1)).astype(wide),
+        0,
+    )
     bound = BOUNDS[name][dtype is np.float32]
     assert ulp.max() <= bound, (name, float(ulp.max()), [v[ulp.argmax()] for v in operands])
 
 
-@pytest.mark.skipif(np.finfo(np.longdouble).nmant < 60, reason="needs a wider format to compare with")
+@pytest.mark.skipif(
+    np.finfo(np.longdouble).nmant < 60, reason="needs a wider format to compare with"
+)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", [n for n in NAMES if n not in ("erf", "erfc", "trigamma")])
@@ -117,7 +143,14 @@ def test_bounds_against_a_wider_format(name: str, dtype: str) -> None:
     kind = DTYPES[dtype]
     reference = NUMPY.get(name) or getattr(np, name)
     for operands in samples(name, 20_000, kind):
-        check(name, kind, operands, reference(*[v.astype(np.longdouble if kind is np.float64 else np.float64) for v in operands]))
+        check(
+            name,
+            kind,
+            operands,
+            reference(
+                *[v.astype(np.longdouble if kind is np.float64 else np.float64) for v in operands]
+            ),
+        )
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -133,7 +166,12 @@ def test_bounds_against_mpmath(name: str, dtype: str) -> None:
                 value = function(*[mpmath.mpf(float(v)) for v in row])
                 exact.append(np.nan if isinstance(value, mpmath.mpc) and value.imag else value.real)
             high = np.array([float(v) for v in exact])
-            low = np.array([float(v - mpmath.mpf(h)) if np.isfinite(h) else 0.0 for v, h in zip(exact, high, strict=True)])
+            low = np.array(
+                [
+                    float(v - mpmath.mpf(h)) if np.isfinite(h) else 0.0
+                    for v, h in zip(exact, high, strict=True)
+                ]
+            )
         check(name, kind, operands, high.astype(np.longdouble) + low)
 
 
@@ -143,7 +181,20 @@ def test_bounds_against_mpmath(name: str, dtype: str) -> None:
 def test_special_values(name: str, dtype: str) -> None:
     kind = DTYPES[dtype]
     info = np.finfo(kind)
-    values = [0.0, 0.5, 1, 2, 3, 4.5, 30, 2.0**info.nmant + 1, 2.0 ** (info.nmant + 1), info.max, info.smallest_subnormal, info.tiny]
+    values = [
+        0.0,
+        0.5,
+        1,
+        2,
+        3,
+        4.5,
+        30,
+        2.0**info.nmant + 1,
+        2.0 ** (info.nmant + 1),
+        info.max,
+        info.smallest_subnormal,
+        info.tiny,
+    ]
     x = np.array([s * v for v in [*values, np.inf, np.nan] for s in (1, -1)], kind)
     operands = tuple(v.ravel() for v in np.meshgrid(x, x)) if name in OF_TWO else (x,)
     out = compiled(name, *operands)
@@ -152,7 +203,9 @@ def test_special_values(name: str, dtype: str) -> None:
         # As in C; NumPy takes square roots instead.
         roots = (operands[1] == 0.5) & np.isin(operands[0], [-np.inf, 0.0])
         expected[roots] = np.abs(operands[0][roots])
-    np.testing.assert_allclose(out, expected, rtol=4 * info.eps, atol=4 * info.smallest_subnormal, err_msg=name)
+    np.testing.assert_allclose(
+        out, expected, rtol=4 * info.eps, atol=4 * info.smallest_subnormal, err_msg=name
+    )
     zero = (expected == 0) & (out == 0)
     assert np.array_equal(np.signbit(out[zero]), np.signbit(expected[zero]))
     assert (zero == (expected == 0)).all()
@@ -209,7 +262,9 @@ def test_functions_with_rare_branches_share_a_loop() -> None:
     x = np.concatenate([np.linspace(-20, 20, 101), [1e300, -1e300, 3e15], np.linspace(0, 1, 10)])
     f, out = (x % 100).astype(np.float32), np.empty_like(x)
     all_of_them(x, f, out)
-    np.testing.assert_allclose(out, np.sin(x) + np.cos(x) * np.tan(x) + np.sin(f), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(
+        out, np.sin(x) + np.cos(x) * np.tan(x) + np.sin(f), rtol=1e-6, atol=1e-6
+    )
     assert "vector.body" in next(iter(all_of_them.inspect_llvm().values()))
 
 
@@ -217,7 +272,11 @@ def test_long_bodies_at_every_length() -> None:
     """Two vectors at a time, and what is left over."""
 
     def function(x: Any) -> Any:
-        return np.exp(np.sin(x)) * np.log1p(x * x) + np.arctan2(x, np.cosh(x)) * np.tanh(x) + np.abs(x) ** 1.5 * np.sqrt(1 + x * x)
+        return (
+            np.exp(np.sin(x)) * np.log1p(x * x)
+            + np.arctan2(x, np.cosh(x)) * np.tanh(x)
+            + np.abs(x) ** 1.5 * np.sqrt(1 + x * x)
+        )
 
     x = np.linspace(-3, 3, 45)
     compiled_function = tg.jit(function)

@@ -85,8 +85,13 @@ class TestSurroundings:
 
 class TestStatic:
     def test_with_other_kinds_of_parameters(self) -> None:
-        assert np.array_equal(tg.jit(lambda a, *b, n=2: a * n + b[0], static_argnames="n")(X, 1.0, n=3), 3 * X + 1)
-        assert np.array_equal(tg.jit(lambda a, **k: a * k["n"] + k["m"], static_argnames="n")(X, n=3, m=1.0), 3 * X + 1)
+        assert np.array_equal(
+            tg.jit(lambda a, *b, n=2: a * n + b[0], static_argnames="n")(X, 1.0, n=3), 3 * X + 1
+        )
+        assert np.array_equal(
+            tg.jit(lambda a, **k: a * k["n"] + k["m"], static_argnames="n")(X, n=3, m=1.0),
+            3 * X + 1,
+        )
         assert np.array_equal(tg.jit(lambda a, /, n=2: a * n, static_argnames="n")(X, n=3), 3 * X)
 
     def test_under_derivatives(self) -> None:
@@ -142,7 +147,11 @@ class TestTransforms:
         def total(a: Any, b: Any) -> Any:
             return np.sum(tg.vmap(f, in_axes=(0, None))(a, b))
 
-        for g in (tg.grad(total, (0, 1)), tg.jit(tg.grad(total, (0, 1))), tg.grad(tg.jit(total), (0, 1))):
+        for g in (
+            tg.grad(total, (0, 1)),
+            tg.jit(tg.grad(total, (0, 1))),
+            tg.grad(tg.jit(total), (0, 1)),
+        ):
             da, db = g(X, 2.0)
             assert np.array_equal(da, np.full(4, 20.0))
             assert db == np.sum(X)
@@ -153,7 +162,10 @@ class TestTransforms:
             return np.sin(a)
 
         f.defjvp(lambda p, t: (f(*p), 3 * t[0] * np.cos(p[0])))
-        for g in (tg.grad(lambda a: np.sum(tg.vmap(f)(a))), tg.jit(tg.grad(lambda a: np.sum(tg.vmap(f)(a))))):
+        for g in (
+            tg.grad(lambda a: np.sum(tg.vmap(f)(a))),
+            tg.jit(tg.grad(lambda a: np.sum(tg.vmap(f)(a)))),
+        ):
             assert np.allclose(g(X), 3 * np.cos(X))
         assert np.allclose(tg.jvp(tg.vmap(f), (X,), (X,))[1], 3 * X * np.cos(X))
         A = np.arange(6.0).reshape(2, 3)

@@ -1,4 +1,5 @@
-"""The short way of a call: every kind of signature goes it, and whatever is not as before leaves it."""
+"""The short way of a call: every kind of signature goes it, and whatever is not as before leaves
+it."""
 
 from __future__ import annotations
 
@@ -72,7 +73,12 @@ SIGNATURES: dict[str, tuple[Any, tuple[Any, ...], dict[str, Any], dict[str, Any]
     "numbers only": (lambda a, b: a * b + 1, (3, 4), {}, {}),
     "capture": (lambda x: np.sum(WEIGHTS * x), (X,), {}, {}),
     "helper": (lambda x: scaled(x) + WEIGHTS, (X,), {}, {}),
-    "dict": (tg.grad(lambda p, x: np.sum(np.tanh(p["w"] * x + p["b"]))), ({"w": X, "b": X[::-1].copy()}, X), {}, {}),
+    "dict": (
+        tg.grad(lambda p, x: np.sum(np.tanh(p["w"] * x + p["b"]))),
+        ({"w": X, "b": X[::-1].copy()}, X),
+        {},
+        {},
+    ),
     "list of tuples": (tg.value_and_grad(tanh_layers), (LAYERS, X), {}, {}),
     "namedtuple": (lambda p: Pair(p.a + 1, (p.b, None)), (Pair(X, 2.0),), {}, {}),
     "dataclass": (lambda p, x: p.w * x + p.b, (Weights(X, 1.0), X), {}, {}),
@@ -181,7 +187,14 @@ def test_surroundings_change() -> None:
     try:
         for scale in (2.0, 3.0, np.float64(3.0), 2, True):
             SCALE = scale
-            for weights in (before[1], before[1] + 1, before[1].astype(np.float32), np.ones((2, 4)), np.arange(8.0)[::2], 2.0):
+            for weights in (
+                before[1],
+                before[1] + 1,
+                before[1].astype(np.float32),
+                np.ones((2, 4)),
+                np.arange(8.0)[::2],
+                2.0,
+            ):
                 WEIGHTS = weights
                 for _ in range(2):
                     assert_same(f(X), X * SCALE * WEIGHTS, 1e-6)
@@ -200,7 +213,8 @@ def test_an_array_reshaped_in_place() -> None:
 
 @pytest.mark.parametrize("first", [[True, True, False, False], [True, False, True, False]])
 def test_a_mask_that_changes(first: list[bool]) -> None:
-    """The positions of a mask are fixed while tracing, also where the mask is captured as an array."""
+    """The positions of a mask are fixed while tracing, also where the mask is captured as an
+    array."""
     mask = np.array(first)
 
     def g(x: Any) -> Any:
@@ -351,7 +365,11 @@ def test_from_several_threads() -> None:
 def test_many_signatures() -> None:
     """More shapes than there are callers: all stay right."""
     f = tg.jit(lambda x: x.reshape(-1) * 2, static_argnames=())
-    shapes = [tuple([1] * k + [2]) for k in range(5)] + [(1, n) for n in range(2, 45)] + [(n, 1) for n in range(2, 6)]
+    shapes = (
+        [tuple([1] * k + [2]) for k in range(5)]
+        + [(1, n) for n in range(2, 45)]
+        + [(n, 1) for n in range(2, 6)]
+    )
     for _ in range(2):
         for shape in shapes:
             np.testing.assert_array_equal(f(np.ones(shape)), np.full(np.prod(shape), 2.0))
@@ -385,5 +403,11 @@ def test_without_native_code(tmp_path: Any) -> None:
         "TRACEGRAD_CACHE_DIR": str(tmp_path),
         "PYTHONPATH": str(Path(tg.__file__).parent.parent),
     }
-    found = subprocess.run([sys.executable, "-c", UNJITTED], env=environment, capture_output=True, text=True, timeout=120)
+    found = subprocess.run(
+        [sys.executable, "-c", UNJITTED],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert found.stdout.strip() == "done", found.stderr

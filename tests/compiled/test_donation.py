@@ -30,7 +30,8 @@ def adam(w: Any, m: Any, v: Any, t: Any) -> Any:
 
 
 def in_place(function: Any, *arguments: Any, donate: Any = 0) -> bool:
-    """Whether the result lies in the first argument; its values are checked, for both calls of a signature."""
+    """Whether the result lies in the first argument; its values are checked, for both calls of a
+    signature."""
     f = tg.jit(function, donate_argnums=donate)
     places = set()
     for _ in range(3):

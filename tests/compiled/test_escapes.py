@@ -1,4 +1,5 @@
-"""Traced values that are kept somewhere and used after the function that made them was traced: an error that says where they come from."""
+"""Traced values that are kept somewhere and used after the function that made them was traced: an
+error that says where they come from."""
 
 from __future__ import annotations
 
@@ -76,7 +77,10 @@ def test_says_where_it_was_made(place: Callable[[Any], Any], use: str) -> None:
 
     line = place.__code__.co_firstlineno + 1
     for f in (tg.jit(inside), outside):
-        with pytest.raises(tg.EscapedValueError, match=rf"test_escapes.py:\d+: .* made by mul at test_escapes.py:{line} in .* Return it"):
+        with pytest.raises(
+            tg.EscapedValueError,
+            match=rf"test_escapes.py:\d+: .* made by mul at test_escapes.py:{line} in .* Return it",
+        ):
             f(1.0)
 
 
@@ -110,7 +114,8 @@ def test_after_an_error() -> None:
 
 
 def test_values_of_derivatives_stay_values() -> None:
-    """Eager derivatives work on numbers, which may be looked at afterwards; inside of an enclosing derivative they count."""
+    """Eager derivatives work on numbers, which may be looked at afterwards; inside of an enclosing
+    derivative they count."""
 
     def f(x: Any) -> Any:
         KEPT.append(x * 2.0)
@@ -136,7 +141,8 @@ class Kept(logging.Handler):
 
 
 def test_left_over_values_around_another_function() -> None:
-    """What a trace left in a log that another function can reach is nothing to that one, at no call."""
+    """What a trace left in a log that another function can reach is nothing to that one, at no
+    call."""
     handler, root = Kept(), logging.getLogger()
 
     def failing(y: Any) -> Any:

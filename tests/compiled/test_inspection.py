@@ -29,7 +29,10 @@ CALLS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "strided": (tg.jit(affine), (X[:, ::-1],)),
     "Tensor": (tg.jit(affine), (tg.tensor(X, requires_grad=True),)),
     "gradient": (tg.jit(tg.grad(lambda x: np.sum(affine(x)))), (X,)),
-    "float32 in a loop": (tg.jit(lambda x: tg.fori_loop(0, 3, lambda k, c: c * x, x)), (X.astype(np.float32),)),
+    "float32 in a loop": (
+        tg.jit(lambda x: tg.fori_loop(0, 3, lambda k, c: c * x, x)),
+        (X.astype(np.float32),),
+    ),
     "empty": (tg.jit(affine), (np.zeros((0, 3)),)),
     "0-d": (tg.jit(lambda x: x * 2.0), (1.5,)),
 }
@@ -42,7 +45,9 @@ def test_programs_name_every_pass(name: str) -> None:
     names = [stage.name for stage in stages]
     assert names == ["nests", *[name for name, _ in PIPELINE], "places in the arena"]
     assert len(stages) == len(names)
-    assert all(str(stage).startswith(f"program {stage.program.name}:  # after ") for stage in stages)
+    assert all(
+        str(stage).startswith(f"program {stage.program.name}:  # after ") for stage in stages
+    )
     assert str(stages) == "\n\n".join(map(str, stages))
 
 
@@ -56,7 +61,9 @@ def test_the_last_program_is_the_one_that_runs(name: str) -> None:
 
 def test_given_up_arguments_show_where_results_lie() -> None:
     w, g = np.ones(3), np.ones(3)
-    assert step.programs(w, g)[-1].name == "places in the arena"  # nothing is known to be given up before a call
+    assert (
+        step.programs(w, g)[-1].name == "places in the arena"
+    )  # nothing is known to be given up before a call
     step(w, g)
     last = step.programs(np.ones(3), g)[-1]
     assert last.name == "results in inputs"

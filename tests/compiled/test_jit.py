@@ -1,4 +1,5 @@
-"""jit: signatures, sizes, captures, writes, static arguments, nesting, errors and what is left behind by them."""
+"""jit: signatures, sizes, captures, writes, static arguments, nesting, errors and what is left
+behind by them."""
 
 from __future__ import annotations
 
@@ -58,7 +59,9 @@ def test_gradient_with_symbolic_sizes() -> None:
     g = tg.jit(tg.grad(lambda x: np.mean((x[1:] - x[:-1]) ** 2) + np.max(x)))
     for n in (3, 4, 9, 17):
         x = np.random.default_rng(n).normal(size=n)
-        np.testing.assert_allclose(g(x), tg.grad(lambda x: np.mean((x[1:] - x[:-1]) ** 2) + np.max(x))(x), rtol=1e-12)
+        np.testing.assert_allclose(
+            g(x), tg.grad(lambda x: np.mean((x[1:] - x[:-1]) ** 2) + np.max(x))(x), rtol=1e-12
+        )
 
 
 @pytest.mark.parametrize("shape", [(0,), (1,), (3,), (2, 0), (2, 3)])
@@ -74,7 +77,13 @@ def test_shapes_and_dtypes(shape: tuple[int, ...], dtype: Any) -> None:
 def test_layouts() -> None:
     a = np.arange(24.0).reshape(4, 6)
     g = tg.jit(lambda x: np.sum(x * np.arange(3.0), axis=1))
-    for x in (a[:, ::2], a[::-1, :3], np.asfortranarray(a[:, :3]), a.T[:3].T, np.broadcast_to(a[0, :3], (4, 3))):
+    for x in (
+        a[:, ::2],
+        a[::-1, :3],
+        np.asfortranarray(a[:, :3]),
+        a.T[:3].T,
+        np.broadcast_to(a[0, :3], (4, 3)),
+    ):
         np.testing.assert_allclose(g(x), np.sum(x * np.arange(3.0), axis=1))
     frozen = a[:, :3].copy()
     frozen.flags.writeable = False
@@ -92,7 +101,10 @@ def test_scalar_arguments_are_weak() -> None:
 def test_nan_and_inf_pass_through() -> None:
     x = np.array([np.nan, np.inf, -np.inf, 0.0])
     with np.errstate(all="ignore"):
-        assert_same(tg.jit(lambda x: (x + 1, np.exp(x), np.maximum(x, 0), np.sum(x)))(x), (x + 1, np.exp(x), np.maximum(x, 0), np.sum(x)))
+        assert_same(
+            tg.jit(lambda x: (x + 1, np.exp(x), np.maximum(x, 0), np.sum(x)))(x),
+            (x + 1, np.exp(x), np.maximum(x, 0), np.sum(x)),
+        )
 
 
 def test_kwargs_defaults_and_trees() -> None:
@@ -226,7 +238,10 @@ class TestConcretization:
             out[0] = x[0]
             return out
 
-        for run in (lambda: tg.jit(g)(np.ones(3)), lambda: tg.grad(lambda x: np.sum(g(x)))(np.ones(3))):
+        for run in (
+            lambda: tg.jit(g)(np.ones(3)),
+            lambda: tg.grad(lambda x: np.sum(g(x)))(np.ones(3)),
+        ):
             with pytest.raises((TypeError, ValueError)) as caught:
                 run()
             # NumPy replaces the error by its own and keeps ours as the cause.
@@ -323,14 +338,25 @@ print("compiled", cache.COUNTERS.compiled, "loaded", cache.COUNTERS.loaded)
 
 
 def run_script(cache: Path) -> str:
-    done = subprocess.run([sys.executable, "-c", SCRIPT], env=environment(cache), capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        env=environment(cache),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
     return done.stdout.strip()
 
 
 def environment(cache: Path) -> dict[str, str]:
     import os
 
-    return {**os.environ, "TRACEGRAD_CACHE_DIR": str(cache), "PYTHONPATH": str(Path(tg.__file__).parent.parent)}
+    return {
+        **os.environ,
+        "TRACEGRAD_CACHE_DIR": str(cache),
+        "PYTHONPATH": str(Path(tg.__file__).parent.parent),
+    }
 
 
 def test_second_process_compiles_nothing(tmp_path: Path) -> None:
@@ -340,7 +366,13 @@ def test_second_process_compiles_nothing(tmp_path: Path) -> None:
 
 def test_two_processes_at_once(tmp_path: Path) -> None:
     both = [
-        subprocess.Popen([sys.executable, "-c", SCRIPT], env=environment(tmp_path), stdout=subprocess.PIPE, text=True) for _ in range(2)
+        subprocess.Popen(
+            [sys.executable, "-c", SCRIPT],
+            env=environment(tmp_path),
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(2)
     ]
     outputs = [p.communicate(timeout=180)[0] for p in both]
     assert all(p.returncode == 0 for p in both), outputs
@@ -372,6 +404,14 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 
 @pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss counts kilobytes on Linux only")
 def test_pairs_are_never_stored(tmp_path: Path) -> None:
-    """Energy and forces of 4000 particles: 16 million pairs (128 MB an array), of which the compiled gradient keeps none."""
-    done = subprocess.run([sys.executable, "-c", PAIRS], env=environment(tmp_path), capture_output=True, text=True, check=True, timeout=240)
+    """Energy and forces of 4000 particles: 16 million pairs (128 MB an array), of which the
+    compiled gradient keeps none."""
+    done = subprocess.run(
+        [sys.executable, "-c", PAIRS],
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=240,
+    )
     assert int(done.stdout) < 20

@@ -1,4 +1,5 @@
-"""A jitted call on the tape is one node: hooks, orders, writes, checks and memory as those of an operation."""
+"""A jitted call on the tape is one node: hooks, orders, writes, checks and memory as those of an
+operation."""
 
 from __future__ import annotations
 
@@ -79,7 +80,9 @@ def test_three_orders() -> None:
 
 @both
 def test_several_results(way: str) -> None:
-    f = WAYS[way](lambda d: {"exp": d["x"].exp(), "rest": (d["x"].argmax(), d["x"] * 3, None, d["x"] > 0)})
+    f = WAYS[way](
+        lambda d: {"exp": d["x"].exp(), "rest": (d["x"].argmax(), d["x"] * 3, None, d["x"] > 0)}
+    )
     x = leaf(1.0, 2.0)
     found = f({"x": x})
     found["rest"][1].sum().backward()
@@ -168,11 +171,21 @@ def in_place_copy(x: Any) -> Any:
 
 @pytest.mark.parametrize(
     "function",
-    [in_place_add, in_place_item, in_place_operator, in_place_view, in_place_itself, in_place_unrecorded, in_place_zero, in_place_copy],
+    [
+        in_place_add,
+        in_place_item,
+        in_place_operator,
+        in_place_view,
+        in_place_itself,
+        in_place_unrecorded,
+        in_place_zero,
+        in_place_copy,
+    ],
 )
 @pytest.mark.parametrize("part", [False, True])
 def test_arguments_modified_in_place(function: Callable[..., Any], part: bool) -> None:
-    """Values, versions and gradients are those of the function itself, also through a view of a larger tensor."""
+    """Values, versions and gradients are those of the function itself, also through a view of a
+    larger tensor."""
 
     def run(way: Callable[..., Any]) -> Any:
         a = leaf(1.0, 2.0, 3.0)
@@ -180,7 +193,13 @@ def test_arguments_modified_in_place(function: Callable[..., Any], part: bool) -
         x = b[1:] if part else b[:2] * 1
         y = way(function)(x)
         (y.sum() + (x * x).sum() + b.sum()).backward()
-        return a.grad, b.detach(), x.detach(), tg.tensor(float(b._version)), tg.tensor(float(x._version))
+        return (
+            a.grad,
+            b.detach(),
+            x.detach(),
+            tg.tensor(float(b._version)),
+            tg.tensor(float(x._version)),
+        )
 
     for found, expected in zip(run(tg.jit), run(lambda f: f), strict=True):
         np.testing.assert_allclose(found.numpy(), expected.numpy())
@@ -188,7 +207,10 @@ def test_arguments_modified_in_place(function: Callable[..., Any], part: bool) -
 
 @both
 def test_a_leaf_modified_in_place(way: str) -> None:
-    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation"):
+    with pytest.raises(
+        RuntimeError,
+        match="a leaf Variable that requires grad is being used in an in-place operation",
+    ):
         WAYS[way](in_place_add)(leaf(1.0, 2.0))
     x = leaf(1.0, 2.0)
     y = WAYS[way](in_place_unrecorded)(x)
@@ -226,7 +248,9 @@ def test_values_that_the_backward_pass_reads_are_checked() -> None:
 def test_saved_tensor_hooks_around_a_call() -> None:
     packed: list[Any] = []
     x = leaf(0.5, 1.0)
-    with tg.autograd.graph.saved_tensors_hooks(lambda t: packed.append(t.shape) or t.detach().numpy().copy(), tg.tensor):
+    with tg.autograd.graph.saved_tensors_hooks(
+        lambda t: packed.append(t.shape) or t.detach().numpy().copy(), tg.tensor
+    ):
         y = compiled(x)
     assert packed
     y.sum().backward()
@@ -264,7 +288,8 @@ def test_memory_goes_with_the_backward_pass() -> None:
 
 
 def test_hooks_inside() -> None:
-    """They run where backward is called inside; where the gradient is computed outside, they are refused."""
+    """They run where backward is called inside; where the gradient is computed outside, they are
+    refused."""
 
     def f(x: Any, inside: bool) -> Any:
         y = x * 2

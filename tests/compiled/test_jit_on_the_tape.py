@@ -1,4 +1,5 @@
-"""A jitted function called with Tensors behaves as the function itself: history, gradients, modes, and what it changes."""
+"""A jitted function called with Tensors behaves as the function itself: history, gradients, modes,
+and what it changes."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ def close(a: Any, b: Any) -> None:
     np.testing.assert_allclose(a.detach().numpy() if isinstance(a, tg.Tensor) else a, b, rtol=1e-12)
 
 
-# --- where history ends inside ----------------------------------------------------------------------------------------------------
+# --- where history ends inside --------------------------------------------------------------------
 
 
 def under_no_grad(x: Any) -> Any:
@@ -84,7 +85,16 @@ def test_results_require_grad_as_in_eager_code(way: str) -> None:
     def f(x: Any, w: Any) -> Any:
         with tg.no_grad():
             a = x * 2
-        return a, x * w, w * 3, (x * w).detach(), x > 0, x.argmax(), x.requires_grad, w.requires_grad
+        return (
+            a,
+            x * w,
+            w * 3,
+            (x * w).detach(),
+            x > 0,
+            x.argmax(),
+            x.requires_grad,
+            w.requires_grad,
+        )
 
     *results, first, second = f(leaf(1.0, 2.0), tg.ones(2))
     assert [r.requires_grad for r in results] == [False, True, False, False, False, False]
@@ -103,7 +113,7 @@ def test_no_grad_around_a_call(way: str) -> None:
     assert WAYS[way](lambda v: v * v)(x).requires_grad
 
 
-# --- what a function does to what it was given ------------------------------------------------------------------------------------
+# --- what a function does to what it was given ----------------------------------------------------
 
 
 @both

@@ -1,4 +1,5 @@
-"""Live calls of jitted functions: what the caller of a known signature does is what the long way does, and what is not as it was goes there."""
+"""Live calls of jitted functions: what the caller of a known signature does is what the long way
+does, and what is not as it was goes there."""
 
 from __future__ import annotations
 
@@ -20,14 +21,24 @@ def leaf(*shape: int, dtype: Any = np.float64) -> Any:
     return tg.tensor(RNG.uniform(0.5, 1.5, shape).astype(dtype), requires_grad=True)
 
 
-def gradients(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]) -> list[Any]:
+def gradients(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]
+) -> list[Any]:
     """The results and the gradients of a weighted sum of them."""
     for x in leaves:
         x.grad = None
     found = function(*args, **kwargs)
-    outs = found if isinstance(found, tuple) else list(found.values()) if isinstance(found, dict) else [found]
+    outs = (
+        found
+        if isinstance(found, tuple)
+        else list(found.values())
+        if isinstance(found, dict)
+        else [found]
+    )
     live = [o for o in outs if isinstance(o, tg.Tensor) and o.requires_grad]
-    autograd.backward(live, [tg.ones(*o.shape, dtype=o.dtype) * (k + 1.0) for k, o in enumerate(live)])
+    autograd.backward(
+        live, [tg.ones(*o.shape, dtype=o.dtype) * (k + 1.0) for k, o in enumerate(live)]
+    )
     return [
         *[(type(o), o.requires_grad, o.dtype, np.asarray(o.detach())) for o in outs],
         *[None if x.grad is None else x.grad.numpy() for x in leaves],
@@ -50,10 +61,17 @@ def around(x: Any) -> Any:
     return (x * WEIGHTS).exp()
 
 
-CASES: dict[str, Callable[[], tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any], list[Any]]]] = {
+CASES: dict[
+    str, Callable[[], tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any], list[Any]]]
+] = {
     "two results": lambda: (two, (leaf(3), leaf(3)), {}, []),
     "one of two wanted": lambda: (two, (leaf(3), tg.ones(3)), {}, []),
-    "arrays and numbers beside": lambda: (lambda x, a, n: x * a * n, (leaf(2, 3), np.arange(3.0), 2.5), {}, []),
+    "arrays and numbers beside": lambda: (
+        lambda x, a, n: x * a * n,
+        (leaf(2, 3), np.arange(3.0), 2.5),
+        {},
+        [],
+    ),
     "integers beside": lambda: (lambda x, k: x[k] * 2, (leaf(4), tg.tensor([0, 2])), {}, []),
     "trees and keywords": lambda: (
         lambda p, *, q: {"a": p["w"] @ q[0], "b": q[1].sum()},
@@ -88,9 +106,17 @@ def long_ways(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 @pytest.mark.parametrize("name", CASES)
 def test_as_eagerly(name: str, long_ways: list[str]) -> None:
     function, args, kwargs, leaves = CASES[name]()
-    leaves = leaves or [x for x in tg.tree.flatten((args, kwargs))[0] if isinstance(x, tg.Tensor) and x.requires_grad and x.is_leaf]
+    leaves = leaves or [
+        x
+        for x in tg.tree.flatten((args, kwargs))[0]
+        if isinstance(x, tg.Tensor) and x.requires_grad and x.is_leaf
+    ]
     jitted = tg.jit(function)
-    expected = gradients(function, args, kwargs, leaves) if all(x.is_leaf for x in args if isinstance(x, tg.Tensor)) else None
+    expected = (
+        gradients(function, args, kwargs, leaves)
+        if all(x.is_leaf for x in args if isinstance(x, tg.Tensor))
+        else None
+    )
     first = None
     for k in range(3):
         if expected is None:
@@ -114,7 +140,8 @@ def test_as_eagerly(name: str, long_ways: list[str]) -> None:
 
 
 def test_what_changes_goes_the_long_way(long_ways: list[str]) -> None:
-    """The same function with other kinds of arguments, in other modes, and under other transforms."""
+    """The same function with other kinds of arguments, in other modes, and under other
+    transforms."""
     f = tg.jit(lambda x, y: np.sum(np.sin(x) * y))
 
     def eager(x: Any, y: Any) -> Any:
@@ -139,7 +166,10 @@ def test_what_changes_goes_the_long_way(long_ways: list[str]) -> None:
     np.testing.assert_allclose(h.numpy(), -(x.sin() * y).detach().numpy())
     a, b = x.detach().clone().numpy(), y.detach().clone().numpy()
     np.testing.assert_allclose(tg.grad(f)(a, b), np.cos(a) * b)
-    np.testing.assert_allclose(tg.vmap(f)(np.stack([a, b]), np.stack([b, a])), [(np.sin(a) * b).sum(), (np.sin(b) * a).sum()])
+    np.testing.assert_allclose(
+        tg.vmap(f)(np.stack([a, b]), np.stack([b, a])),
+        [(np.sin(a) * b).sum(), (np.sin(b) * a).sum()],
+    )
     tangent = tg.jvp(f, (a, b), (np.ones(3), np.zeros(3)))[1]
     np.testing.assert_allclose(tangent, (np.cos(a) * b).sum())
     np.testing.assert_allclose(tg.hessian(f)(a, b), np.diag(-np.sin(a) * b), atol=1e-15)
@@ -147,7 +177,8 @@ def test_what_changes_goes_the_long_way(long_ways: list[str]) -> None:
 
 
 def test_weights_are_read_at_each_call() -> None:
-    """A captured weight that an optimizer changed in place, that was put in its place, or that is frozen."""
+    """A captured weight that an optimizer changed in place, that was put in its place, or that is
+    frozen."""
 
     class Model:
         w = leaf(3)
@@ -172,7 +203,8 @@ def test_weights_are_read_at_each_call() -> None:
 
 
 def test_the_node_is_checked_and_freed() -> None:
-    """What was saved and overwritten is noticed, results too; a second pass needs retain_graph; hooks and names are those of a node."""
+    """What was saved and overwritten is noticed, results too; a second pass needs retain_graph;
+    hooks and names are those of a node."""
     f = tg.jit(lambda x: (x * x).exp())
     x = leaf(3)
     for _ in range(2):

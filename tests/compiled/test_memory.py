@@ -101,7 +101,9 @@ def test_threads_never_get_the_same_memory() -> None:
     assert wrong == []
 
 
-def test_what_it_owns_is_known_while_another_thread_asks_for_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_it_owns_is_known_while_another_thread_asks_for_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     pool = Pool(1 << 26)
     held = [pool.empty((N,), F64), pool.empty((N,), F64)]
     told: list[bool] = []
@@ -132,5 +134,7 @@ assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_fork_while_another_thread_asks_for_memory() -> None:
     environment = {**os.environ, "PYTHONPATH": str(Path(tg.__file__).parent.parent)}
-    found = subprocess.run([sys.executable, "-c", FORK], env=environment, capture_output=True, text=True, timeout=120)
+    found = subprocess.run(
+        [sys.executable, "-c", FORK], env=environment, capture_output=True, text=True, timeout=120
+    )
     assert found.returncode == 0, found.stderr

@@ -1,4 +1,5 @@
-"""Random programs: the same values and gradients eagerly, compiled, un-jitted, and after printing and parsing.
+"""Random programs: the same values and gradients eagerly, compiled, un-jitted, and after printing
+and parsing.
 
 `pytest tests/compiled/test_random_programs.py --soak 100000` runs as many as one likes.
 """
@@ -85,7 +86,14 @@ def programs(draw: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     args = tuple(np.asarray(rng.uniform(-1.5, 1.5, size=s), dtype) for s in shapes)
     steps = draw(
         st.lists(
-            st.tuples(st.sampled_from("ubs"), st.integers(0, 1000), st.integers(0, 1000), st.integers(0, 1000)), min_size=1, max_size=8
+            st.tuples(
+                st.sampled_from("ubs"),
+                st.integers(0, 1000),
+                st.integers(0, 1000),
+                st.integers(0, 1000),
+            ),
+            min_size=1,
+            max_size=8,
         )
     )
     many = draw(st.booleans())
@@ -127,11 +135,17 @@ def pytest_generate(config: Any) -> int:
     return int(config.getoption("--soak"))
 
 
-COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck), "derandomize": True, "database": None}
+COMMON = {
+    "deadline": None,
+    "suppress_health_check": list(HealthCheck),
+    "derandomize": True,
+    "database": None,
+}
 
 
 def optimized(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Graph, list[Any]]:
-    """The optimized graph of a call, and its inputs: the arguments, then what the trace captured (index arrays)."""
+    """The optimized graph of a call, and its inputs: the arguments, then what the trace captured
+    (index arrays)."""
     entry = tg.jit(function)._entry(args, {})[0]
     return optimize(entry.graph), [*args, *entry.traced.captures]
 
@@ -139,8 +153,12 @@ def optimized(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Grap
 def check_unjitted(program: Callable[..., Any], args: tuple[Any, ...]) -> None:
     with np.errstate(all="ignore"):
         expected = program(*args)
-        graph, operands = optimized(tg.value_and_grad(objective(program), argnums=tuple(range(len(args)))), args)
-        value, gradients = tg.value_and_grad(objective(program), argnums=tuple(range(len(args))))(*args)
+        graph, operands = optimized(
+            tg.value_and_grad(objective(program), argnums=tuple(range(len(args)))), args
+        )
+        value, gradients = tg.value_and_grad(objective(program), argnums=tuple(range(len(args))))(
+            *args
+        )
         again = verify(parse_graph(str(graph), OPS_BY_NAME))
         for outs in (evaluate(again, operands), run_unjitted(graph, operands)):
             assert_same(tuple(outs), (value, *gradients), tolerance(args))
@@ -172,4 +190,6 @@ def test_soak(request: Any) -> None:
     count = request.config.getoption("--soak")
     if not count:
         pytest.skip("give --soak N for N further random programs")
-    settings(max_examples=count, **{**COMMON, "derandomize": False})(given(programs())(lambda case: check_unjitted(*case)))()
+    settings(max_examples=count, **{**COMMON, "derandomize": False})(
+        given(programs())(lambda case: check_unjitted(*case))
+    )()

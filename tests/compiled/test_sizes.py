@@ -114,13 +114,16 @@ def test_an_error_of_the_function_is_raised_at_a_second_size() -> None:
 SWEPT = {
     w.key: w
     for w in WORKLOADS
-    if "small" in w.sizes and w.step is None and w.key not in ("gmm-wide-grad", "logistic-random-hessian", "logistic-random-value_and_grad")
+    if "small" in w.sizes
+    and w.step is None
+    and w.key not in ("gmm-wide-grad", "logistic-random-hessian", "logistic-random-value_and_grad")
 }
 
 
 @pytest.mark.parametrize("key", SWEPT)
 def test_fifty_sizes_compile_twice(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Along the axis of the data every derivative of the benchmark is compiled for its first size and once for all others."""
+    """Along the axis of the data every derivative of the benchmark is compiled for its first size
+    and once for all others."""
     compiled: list[int] = []
     original = Compiled.__init__
 
@@ -137,7 +140,9 @@ def test_fifty_sizes_compile_twice(key: str, monkeypatch: pytest.MonkeyPatch) ->
     start = max(5, base.get("k", 0))
     for n in range(start, start + 50):
         arguments = workload.data(**{**base, axis: n})
-        given = [*arguments, direction(arguments)] if workload.derivative == "hvp" else list(arguments)
+        given = (
+            [*arguments, direction(arguments)] if workload.derivative == "hvp" else list(arguments)
+        )
         found = flat(f(*given))
         if n in (start, start + 1, start + 49):
             assert disagreement(found, workload.expected(arguments), workload.tolerance) == ""

@@ -1,4 +1,5 @@
-"""Threads inside one compiled call: the same bits for any number, failures as in order, and no harm from forks, nesting or company."""
+"""Threads inside one compiled call: the same bits for any number, failures as in order, and no harm
+from forks, nesting or company."""
 
 from __future__ import annotations
 
@@ -36,7 +37,9 @@ def shared_calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     seen: list[int] = []
     run = threads.Pool.run
 
-    def counted(self: Any, kernel: int, trampoline: int, operands: Any, table: threads.Table, statuses: Any) -> bool:
+    def counted(
+        self: Any, kernel: int, trampoline: int, operands: Any, table: threads.Table, statuses: Any
+    ) -> bool:
         done = run(self, kernel, trampoline, operands, table, statuses)
         if done:
             seen.append(table.pieces)
@@ -78,8 +81,14 @@ PROGRAMS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "columns": (lambda x: np.sum(x * x, axis=0), (RNG.normal(size=(2003, 31)),)),
     "strided": (lambda x: np.sum(np.cos(x), axis=1), (RNG.normal(size=(700, 90))[::-2, ::3],)),
     "pairs": (tg.value_and_grad(pairs), (RNG.normal(size=(211, 3)),)),
-    "product": (lambda a, b: np.tanh(a @ b), (RNG.normal(size=(301, 120)), RNG.normal(size=(120, 77)))),
-    "complex": (lambda x: x * np.conj(x) + 2j, (RNG.normal(size=9001) + 1j * RNG.normal(size=9001),)),
+    "product": (
+        lambda a, b: np.tanh(a @ b),
+        (RNG.normal(size=(301, 120)), RNG.normal(size=(120, 77))),
+    ),
+    "complex": (
+        lambda x: x * np.conj(x) + 2j,
+        (RNG.normal(size=9001) + 1j * RNG.normal(size=9001),),
+    ),
 }
 
 
@@ -138,7 +147,15 @@ def test_wrong_arguments_are_seen_before_threads_run() -> None:
     tg.set_num_threads(3)
     compiled = tg.jit(lambda x: x * 2 + 1)
     x = np.arange(20_000.0)
-    for y in (x, x, x.astype(np.int64), x.astype(">f8"), x.astype(np.float32), x[::-1], np.broadcast_to(np.float64(1), 20_000)):
+    for y in (
+        x,
+        x,
+        x.astype(np.int64),
+        x.astype(">f8"),
+        x.astype(np.float32),
+        x[::-1],
+        np.broadcast_to(np.float64(1), 20_000),
+    ):
         found = compiled(y)
         np.testing.assert_array_equal(found, y * 2 + 1)
         assert found.dtype == (y * 2 + 1).dtype
@@ -221,7 +238,12 @@ def test_no_thread_before_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("variables", "most"),
-    [({"NUMBA_NUM_THREADS": "1"}, 1), ({"OMP_NUM_THREADS": "1,2"}, 1), ({"OMP_NUM_THREADS": "nonsense"}, 10**6), ({}, 10**6)],
+    [
+        ({"NUMBA_NUM_THREADS": "1"}, 1),
+        ({"OMP_NUM_THREADS": "1,2"}, 1),
+        ({"OMP_NUM_THREADS": "nonsense"}, 10**6),
+        ({}, 10**6),
+    ],
 )
 def test_environment(variables: dict[str, str], most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS"):
@@ -233,7 +255,14 @@ def test_environment(variables: dict[str, str], most: int, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize(
-    ("text", "most"), [("200000 100000", 2), ("150000 100000", 2), ("10000 100000", 1), ("max 100000", 1 << 20), ("", 1 << 20)]
+    ("text", "most"),
+    [
+        ("200000 100000", 2),
+        ("150000 100000", 2),
+        ("10000 100000", 1),
+        ("max 100000", 1 << 20),
+        ("", 1 << 20),
+    ],
 )
 def test_containers(text: str, most: int, tmp_path: Path) -> None:
     file = tmp_path / "cpu.max"
@@ -243,7 +272,8 @@ def test_containers(text: str, most: int, tmp_path: Path) -> None:
 
 
 def test_the_clock_decides() -> None:
-    """The faster way is taken nearly always, whichever it is, and a change is noticed within some hundred calls."""
+    """The faster way is taken nearly always, whichever it is, and a change is noticed within some
+    hundred calls."""
     choice = Choice()
 
     def calls(first: float, second: float, count: int) -> float:
@@ -266,7 +296,10 @@ def test_no_more_threads_than_pay(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     phase = (0, 0, 1000, 1)
     assert threads.divide([(*phase, threads.CALL - 1)], 64) is None
-    few, many = threads.divide([(*phase, threads.CALL)], 64), threads.divide([(*phase, 1000 * threads.CALL)], 64)
+    few, many = (
+        threads.divide([(*phase, threads.CALL)], 64),
+        threads.divide([(*phase, 1000 * threads.CALL)], 64),
+    )
     assert few is not None
     assert few.threads == 1 + threads.CALL // threads.HELPER
     assert many is not None
@@ -308,8 +341,18 @@ print("done")
 
 
 def run(script: str, cache: Path) -> str:
-    environment = {**os.environ, "TRACEGRAD_CACHE_DIR": str(cache), "PYTHONPATH": str(Path(tg.__file__).parent.parent)}
-    found = subprocess.run([sys.executable, "-c", PRELUDE + script], env=environment, capture_output=True, text=True, timeout=120)
+    environment = {
+        **os.environ,
+        "TRACEGRAD_CACHE_DIR": str(cache),
+        "PYTHONPATH": str(Path(tg.__file__).parent.parent),
+    }
+    found = subprocess.run(
+        [sys.executable, "-c", PRELUDE + script],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert found.returncode == 0, found.stderr
     return found.stdout.strip()
 

@@ -26,7 +26,12 @@ def close(a: Any, b: Any) -> None:
     np.testing.assert_allclose(a, b, rtol=1e-12)
 
 
-def made(forward: Callable[..., Any], backward: Callable[..., Any] | None = None, name: str = "X", **more: Any) -> Any:
+def made(
+    forward: Callable[..., Any],
+    backward: Callable[..., Any] | None = None,
+    name: str = "X",
+    **more: Any,
+) -> Any:
     """A Function of these methods."""
     methods: dict[str, Any] = {"forward": staticmethod(forward)}
     if backward is not None:

@@ -1,4 +1,5 @@
-"""Contract, section 10, complex: gradients are dL/dz*, the conjugate Wirtinger derivative; numbers from torch 2.13."""
+"""Contract, section 10, complex: gradients are dL/dz*, the conjugate Wirtinger derivative; numbers
+from torch 2.13."""
 
 from __future__ import annotations
 
@@ -54,7 +55,8 @@ TORCH: dict[str, tuple[Callable[[Any], Any], list[complex]]] = {
     "z.exp().real * z.imag": (lambda z: z.exp().real * z.imag, [(0.26240834-3.525391311j), (0.129483819+0.391558692j)]),
 }
 # fmt: on
-"""Functions of Z, and torch's gradient for a weight of 1 + 2j everywhere (1.5 where the result is real)."""
+"""Functions of Z, and torch's gradient for a weight of 1 + 2j everywhere (1.5 where the result is
+real)."""
 
 
 def leaf(values: Any, **options: Any) -> Any:
@@ -67,10 +69,15 @@ def weight(y: Any) -> Any:
 
 @pytest.mark.parametrize("jitted", [False, True])
 def test_gradients_are_torchs(jitted: bool) -> None:
-    """Holomorphic functions, functions to the reals, and what is neither: eagerly, and all of them in one compiled function."""
+    """Holomorphic functions, functions to the reals, and what is neither: eagerly, and all of them
+    in one compiled function."""
     z = leaf(Z)
     functions = [f for f, _ in TORCH.values()]
-    whole = (lambda z: tuple(f(z) for f in functions)) if not jitted else tg.jit(lambda z: tuple(f(z) for f in functions))
+    whole = (
+        (lambda z: tuple(f(z) for f in functions))
+        if not jitted
+        else tg.jit(lambda z: tuple(f(z) for f in functions))
+    )
     for name, y, (_, expected) in zip(TORCH, whole(z), TORCH.values(), strict=True):
         (g,) = grad(y, z, weight(y), retain_graph=True)
         assert g.dtype == np.complex128
@@ -80,14 +87,19 @@ def test_gradients_are_torchs(jitted: bool) -> None:
 def test_holomorphic() -> None:
     """The gradient is the weight times the conjugate of the derivative."""
     z = leaf(Z)
-    for function, derivative in ((np.exp, np.exp), (np.sin, np.cos), (lambda z: z**3, lambda z: 3 * z**2)):
+    for function, derivative in (
+        (np.exp, np.exp),
+        (np.sin, np.cos),
+        (lambda z: z**3, lambda z: 3 * z**2),
+    ):
         y = function(z)
         (g,) = grad(y, z, weight(y))
         np.testing.assert_allclose(g, (1 + 2j) * np.conj(derivative(np.array(Z))))
 
 
 def test_to_the_reals() -> None:
-    """The gradient of a real function s is 2 ds/dz*, that is ds/dx + i ds/dy: the direction in which s grows."""
+    """The gradient of a real function s is 2 ds/dz*, that is ds/dx + i ds/dy: the direction in
+    which s grows."""
     z = leaf(Z)
     (z.abs() ** 2).sum().backward()
     np.testing.assert_allclose(z.grad, 2 * np.array(Z))
@@ -125,8 +137,12 @@ def test_second_order() -> None:
     (g,) = grad((z**3).sum(), z, tg.tensor(1 + 0j), create_graph=True)
     np.testing.assert_allclose(grad(g, z, v)[0], [-6 - 12j, -12.6 - 10.8j])
     (g,) = grad((z.abs() ** 3).sum(), z, create_graph=True)
-    np.testing.assert_allclose(g.detach(), [2.3717082451 + 7.1151247354j, -4.4529540757 + 1.1132385189j])
-    np.testing.assert_allclose(grad(g, z, v)[0], [6.6407830864 + 10.4355162786j, 15.2797443773 - 5.6753336259j])
+    np.testing.assert_allclose(
+        g.detach(), [2.3717082451 + 7.1151247354j, -4.4529540757 + 1.1132385189j]
+    )
+    np.testing.assert_allclose(
+        grad(g, z, v)[0], [6.6407830864 + 10.4355162786j, 15.2797443773 - 5.6753336259j]
+    )
 
 
 def test_matrices() -> None:

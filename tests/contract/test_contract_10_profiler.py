@@ -1,4 +1,5 @@
-"""Section 10 of the torch.autograd contract, the profiler: what is recorded, how it is summed up, and what it looks like."""
+"""Section 10 of the torch.autograd contract, the profiler: what is recorded, how it is summed up,
+and what it looks like."""
 
 from __future__ import annotations
 
@@ -16,7 +17,15 @@ import tracegrad as tg
 from tracegrad.autograd import profiler
 from tracegrad.ir.dispatch import PROFILES, STATE
 
-TORCH_COLUMNS = ["Name", "Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg", "# of Calls"]
+TORCH_COLUMNS = [
+    "Name",
+    "Self CPU %",
+    "Self CPU",
+    "CPU total %",
+    "CPU total",
+    "CPU time avg",
+    "# of Calls",
+]
 
 
 def names(prof: Any) -> list[str]:
@@ -31,7 +40,8 @@ def spent(seconds: float) -> None:
 
 
 def test_profile_takes_the_arguments_of_torch() -> None:
-    """profile(enabled=True, *, use_device=None, record_shapes=False, with_flops=False, profile_memory=False, ...)"""
+    """profile(enabled=True, *, use_device=None, record_shapes=False, with_flops=False,
+    profile_memory=False, ...)"""
     with profiler.profile(
         True,
         use_device=None,
@@ -61,7 +71,16 @@ def test_eager_operations_and_backward_nodes() -> None:
         y = (x * x).exp().sum()
         y.backward()
     top = [event for event in prof.function_events if event.cpu_parent is None]
-    assert [e.name for e in top] == ["mul", "exp", "sum", "SumBackward0", "ExpBackward0", "MulBackward0", "add", "AccumulateGrad"]
+    assert [e.name for e in top] == [
+        "mul",
+        "exp",
+        "sum",
+        "SumBackward0",
+        "ExpBackward0",
+        "MulBackward0",
+        "add",
+        "AccumulateGrad",
+    ]
     assert top[0].input_shapes == [[3, 2], [3, 2]]
     node = next(e for e in top if e.name == "MulBackward0")
     assert [e.name for e in node.cpu_children] == ["mul", "mul"]
@@ -90,7 +109,8 @@ def test_custom_functions() -> None:
 
 
 def test_own_time_against_total_time() -> None:
-    """Self CPU is the time without that of what runs inside, and the own times add up to the whole."""
+    """Self CPU is the time without that of what runs inside, and the own times add up to the
+    whole."""
     with profiler.profile() as prof:
         with profiler.record_function("outer"):
             spent(0.004)
@@ -124,7 +144,8 @@ def test_recursion_counts_once() -> None:
 
 
 def test_record_function_manager_and_decorator() -> None:
-    """record_function(name, args=None): a block or every call of a function; outside of a profile it does nothing."""
+    """record_function(name, args=None): a block or every call of a function; outside of a profile
+    it does nothing."""
     twice = profiler.record_function("twice", "x")(lambda x: x * 2)
     assert np.array_equal(twice(tg.ones(2)).numpy(), [2, 2])
     with profiler.profile() as prof:
@@ -137,7 +158,8 @@ def test_record_function_manager_and_decorator() -> None:
 
 
 def test_compiled_functions() -> None:
-    """The stages of compiling, once, and every call; forward and backward of a jitted function on the tape."""
+    """The stages of compiling, once, and every call; forward and backward of a jitted function on
+    the tape."""
 
     @tg.jit
     def loss(x: Any) -> Any:
@@ -159,13 +181,21 @@ def test_compiled_functions() -> None:
     with profiler.profile() as prof:
         loss(x).backward()
     rows = {row.key: row for row in prof.key_averages()}
-    assert {"loss (compiled)", "call", "CallBackward0", "loss: partition", "loss_adjoint: derive"} <= set(rows)
+    assert {
+        "loss (compiled)",
+        "call",
+        "CallBackward0",
+        "loss: partition",
+        "loss_adjoint: derive",
+    } <= set(rows)
     with profiler.profile() as prof:
         loss(x).backward()
     assert names(prof) == ["loss (compiled)", "call", "CallBackward0", "AccumulateGrad"]
 
 
-def test_load_from_disk_is_told_from_compiling(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_load_from_disk_is_told_from_compiling(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What the disk cache has is loaded, and the row says so."""
     monkeypatch.setenv("TRACEGRAD_CACHE_DIR", str(tmp_path))
 
@@ -222,7 +252,8 @@ def header(line: str) -> list[str]:
 
 
 def test_table_has_the_columns_and_the_footer_of_torch() -> None:
-    """Name, Self CPU %, Self CPU, CPU total %, CPU total, CPU time avg, # of Calls; footer "Self CPU time total: ...us"."""
+    """Name, Self CPU %, Self CPU, CPU total %, CPU total, CPU time avg, # of Calls; footer "Self
+    CPU time total: ...us"."""
     with profiler.profile() as prof:
         with profiler.record_function("whole"):
             tg.ones(2) * 2 + 1
@@ -240,7 +271,8 @@ def test_table_has_the_columns_and_the_footer_of_torch() -> None:
 
 
 def test_table_options() -> None:
-    """sort_by, row_limit, max widths, header, top_level_events_only, time_unit; a wrong one names the right ones."""
+    """sort_by, row_limit, max widths, header, top_level_events_only, time_unit; a wrong one names
+    the right ones."""
     with profiler.profile(record_shapes=True, profile_memory=True, with_flops=True) as prof:
         with profiler.record_function("a long name, longer than the column"):
             x = tg.ones(40, 30)
@@ -248,11 +280,19 @@ def test_table_options() -> None:
         y * 2
         y * 3
     by_count = table_of(prof, sort_by="count")
-    assert header(by_count[1]) == [*TORCH_COLUMNS[:-1], "CPU Mem", "Self CPU Mem", "# of Calls", "Total KFLOPs"]
+    assert header(by_count[1]) == [
+        *TORCH_COLUMNS[:-1],
+        "CPU Mem",
+        "Self CPU Mem",
+        "# of Calls",
+        "Total KFLOPs",
+    ]
     assert by_count[3].strip().startswith("mul ")
     assert len(table_of(prof, row_limit=2)) == len(table_of(prof)) - len(prof.key_averages()) + 2
     assert len(table_of(prof, row_limit=-1)) == len(table_of(prof))
-    assert any(line.strip().startswith("a lon...") for line in table_of(prof, max_name_column_width=8))
+    assert any(
+        line.strip().startswith("a lon...") for line in table_of(prof, max_name_column_width=8)
+    )
     headed = table_of(prof, header="the header", top_level_events_only=True)
     assert set(headed[0]) == {"="}
     assert headed[1] == "the header"
@@ -299,7 +339,8 @@ def test_total_average_and_self_cpu_time_total() -> None:
 
 
 def test_chrome_trace_is_valid(tmp_path: pathlib.Path) -> None:
-    """export_chrome_trace(path): JSON of complete events inside one another, with arrows from operations to backward nodes."""
+    """export_chrome_trace(path): JSON of complete events inside one another, with arrows from
+    operations to backward nodes."""
     x = tg.ones(3, requires_grad=True)
     with profiler.profile(record_shapes=True, with_stack=True) as prof:
         with profiler.record_function('a "quoted" part'):
@@ -319,7 +360,9 @@ def test_chrome_trace_is_valid(tmp_path: pathlib.Path) -> None:
     starts, ends = ({e["id"] for e in events if e["ph"] == ph} for ph in "sf")
     assert starts == ends
     assert len(starts) == 2
-    assert {e["args"]["name"] for e in events if e["name"] == "thread_name"} == {threading.current_thread().name}
+    assert {e["args"]["name"] for e in events if e["name"] == "thread_name"} == {
+        threading.current_thread().name
+    }
 
 
 def test_stacks_for_flame_graphs(tmp_path: pathlib.Path) -> None:
@@ -355,7 +398,8 @@ def test_unfinished_disabled_and_reentered() -> None:
 
 
 def test_nested_profiles_and_exceptions() -> None:
-    """Each of two nested profiles has what ran inside of it; an exception ends what it left and the profile."""
+    """Each of two nested profiles has what ran inside of it; an exception ends what it left and the
+    profile."""
     x = tg.ones(2)
     with profiler.profile() as outer:
         x * 2
@@ -376,7 +420,11 @@ def test_nested_profiles_and_exceptions() -> None:
 
     with pytest.raises(ZeroDivisionError), failed:
         fails()
-    assert [(e.name, e.top_level) for e in failed.function_events] == [("fails", True), ("add", False), ("mul", False)]
+    assert [(e.name, e.top_level) for e in failed.function_events] == [
+        ("fails", True),
+        ("add", False),
+        ("mul", False),
+    ]
     assert not PROFILES
     assert STATE.recorder is None
     assert STATE.special == 0
@@ -407,7 +455,9 @@ def test_results_are_the_same_with_a_profile() -> None:
         return [y.item(), first.detach().numpy(), second.numpy(), value, tangent, halves[1].numpy()]
 
     plain = everything()
-    with profiler.profile(record_shapes=True, with_stack=True, profile_memory=True, with_flops=True):
+    with profiler.profile(
+        record_shapes=True, with_stack=True, profile_memory=True, with_flops=True
+    ):
         profiled = everything()
     for a, b in zip(plain, profiled, strict=True):
         np.testing.assert_array_equal(a, b)

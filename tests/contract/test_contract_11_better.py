@@ -1,4 +1,5 @@
-"""Section 11 of the torch.autograd contract: where tracegrad does better, as docs/torch_compatibility.md says."""
+"""Section 11 of the torch.autograd contract: where tracegrad does better, as
+docs/torch_compatibility.md says."""
 
 from __future__ import annotations
 
@@ -23,9 +24,14 @@ def through_numpy(a: Any) -> None:
 
 
 @pytest.mark.parametrize("write", [through_data, through_numpy])
-@pytest.mark.parametrize("save", [lambda a: a * a, lambda a: a.sin(), lambda a: a.reshape(2, 1) @ a.reshape(1, 2)])
-def test_writes_that_torch_does_not_see(write: Callable[[Any], None], save: Callable[[Any], Any]) -> None:
-    """A write through .data or a NumPy view of a saved tensor is noticed at backward (torch: a wrong gradient)."""
+@pytest.mark.parametrize(
+    "save", [lambda a: a * a, lambda a: a.sin(), lambda a: a.reshape(2, 1) @ a.reshape(1, 2)]
+)
+def test_writes_that_torch_does_not_see(
+    write: Callable[[Any], None], save: Callable[[Any], Any]
+) -> None:
+    """A write through .data or a NumPy view of a saved tensor is noticed at backward (torch: a
+    wrong gradient)."""
     a = tg.tensor([1.0, 2.0], requires_grad=True)
     y = save(a).sum()
     write(a)
@@ -34,7 +40,8 @@ def test_writes_that_torch_does_not_see(write: Callable[[Any], None], save: Call
 
 
 def test_write_through_an_array_taken_before() -> None:
-    """Also where the NumPy view was taken before the value was saved, and where what was saved is a result."""
+    """Also where the NumPy view was taken before the value was saved, and where what was saved is a
+    result."""
     a = tg.tensor([1.0, 2.0], requires_grad=True)
     view = a.detach().numpy()
     y = (a * a).sum()
@@ -59,11 +66,14 @@ def test_harmless_writes_pass() -> None:
 
 
 def test_compiled_functions_differentiate_to_any_order() -> None:
-    """The Hessian, and the third derivative, of a compiled function on the tape (torch.compile: zeros, or refused)."""
+    """The Hessian, and the third derivative, of a compiled function on the tape (torch.compile:
+    zeros, or refused)."""
     f = tg.jit(lambda x: (x**3 * np.sin(x)).sum())
     plain = f.function
     x = tg.tensor([1.0, 2.0])
-    np.testing.assert_allclose(functional.hessian(f, x).numpy(), functional.hessian(plain, x).numpy(), rtol=1e-12)
+    np.testing.assert_allclose(
+        functional.hessian(f, x).numpy(), functional.hessian(plain, x).numpy(), rtol=1e-12
+    )
 
     def third(g: Any) -> Any:
         z = tg.tensor([1.0, 2.0], requires_grad=True)
@@ -78,7 +88,8 @@ def test_compiled_functions_differentiate_to_any_order() -> None:
 
 
 def test_zero_times_infinity_stays_zero() -> None:
-    """A factor 0 in front of an infinite derivative, and the branch not taken, give 0 (torch: NaN)."""
+    """A factor 0 in front of an infinite derivative, and the branch not taken, give 0 (torch:
+    NaN)."""
     x = tg.tensor([0.0, 4.0], requires_grad=True)
     with np.errstate(divide="ignore"):
         (x.sqrt() * tg.tensor([0.0, 1.0])).sum().backward()
@@ -125,7 +136,9 @@ def test_every_error_says_what_to_do() -> None:
     y.backward()
     with pytest.raises(RuntimeError, match="Specify retain_graph=True"):
         y.backward()
-    with pytest.raises(tg.ConcretizationError, match=r"test_contract_11_better\.py:\d+.*Use tg\.where"):
+    with pytest.raises(
+        tg.ConcretizationError, match=r"test_contract_11_better\.py:\d+.*Use tg\.where"
+    ):
         tg.jit(lambda v: v if v > 0 else -v)(1.0)
     with pytest.raises(RuntimeError, match="allow_unused=True"):
         tg.autograd.grad((x * 2).sum(), tg.ones(2, requires_grad=True))
@@ -152,7 +165,8 @@ def test_backward_from_several_threads_adds_up() -> None:
 
 
 def test_no_gradient_shares_memory() -> None:
-    """Neither with the given grad_outputs, nor with another gradient (torch hands the same tensor on)."""
+    """Neither with the given grad_outputs, nor with another gradient (torch hands the same tensor
+    on)."""
     x = tg.ones(3, requires_grad=True)
     y = tg.ones(3, requires_grad=True)
     given = tg.ones(3)
@@ -168,7 +182,8 @@ def test_no_gradient_shares_memory() -> None:
 
 
 def test_own_times_are_never_negative() -> None:
-    """A profile with stacks has operations as rows, and own times that add up to the whole (torch: frames, and negative times)."""
+    """A profile with stacks has operations as rows, and own times that add up to the whole (torch:
+    frames, and negative times)."""
     x = tg.ones(3, requires_grad=True)
     with profiler.profile(with_stack=True) as prof:
         (x * x).sum().backward()

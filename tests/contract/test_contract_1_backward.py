@@ -53,7 +53,9 @@ def test_inputs_as_a_dict() -> None:
     x = leaf([1.0, 2.0])
     (x * x).sum().backward(inputs={"weight": x})
     assert x.grad.tolist() == [2, 4]
-    with pytest.raises(TypeError, match=r"`inputs` argument to `backward\(\)` must be a dict, not mappingproxy"):
+    with pytest.raises(
+        TypeError, match=r"`inputs` argument to `backward\(\)` must be a dict, not mappingproxy"
+    ):
         backward((x * x).sum(), inputs=types.MappingProxyType({"weight": x}))
     backward((x * x).sum(), inputs=collections.OrderedDict(weight=x))
     assert x.grad.tolist() == [4, 8]
@@ -65,7 +67,12 @@ def test_grad_variables_is_deprecated() -> None:
     with pytest.warns(FutureWarning, match="`grad_variables` is deprecated"):
         backward([x * x], grad_variables=[tg.ones(2)])
     assert x.grad.tolist() == [2, 4]
-    with pytest.warns(FutureWarning), pytest.raises(RuntimeError, match=r"both passed to `backward\(\)`. Please only use `grad_tensors`"):
+    with (
+        pytest.warns(FutureWarning),
+        pytest.raises(
+            RuntimeError, match=r"both passed to `backward\(\)`. Please only use `grad_tensors`"
+        ),
+    ):
         backward(x * x, tg.ones(2), grad_variables=tg.ones(2))
 
 
@@ -74,26 +81,38 @@ def test_inputs_that_are_refused() -> None:
     x = leaf([1.0, 2.0])
     with pytest.raises(RuntimeError, match=r"`inputs` argument to `backward\(\)` cannot be empty"):
         (x * x).sum().backward(inputs=[])
-    with pytest.raises(RuntimeError, match="can't retain_grad on Tensor that has requires_grad=False"):
+    with pytest.raises(
+        RuntimeError, match="can't retain_grad on Tensor that has requires_grad=False"
+    ):
         (x * x).sum().backward(inputs=[tg.ones(2)])
-    with pytest.raises(TypeError, match="inputs have to be Tensors or GradientEdges, but got float"):
+    with pytest.raises(
+        TypeError, match="inputs have to be Tensors or GradientEdges, but got float"
+    ):
         (x * x).sum().backward(inputs=[3.0])
 
 
 def test_implicit_gradient() -> None:
-    """Without a gradient a result must be one real number, of whatever shape; a complex one is refused."""
+    """Without a gradient a result must be one real number, of whatever shape; a complex one is
+    refused."""
     x = leaf([[3.0]])
     (x * x).backward()
     assert x.grad.tolist() == [[6]]
-    with pytest.raises(RuntimeError, match="grad can be implicitly created only for scalar outputs"):
+    with pytest.raises(
+        RuntimeError, match="grad can be implicitly created only for scalar outputs"
+    ):
         (leaf([1.0, 2.0]) * 2).backward()
-    with pytest.raises(RuntimeError, match=r"only for real scalar outputs but got tracegrad.complex128"):
+    with pytest.raises(
+        RuntimeError, match=r"only for real scalar outputs but got tracegrad.complex128"
+    ):
         (leaf([1 + 2j]) * 2).sum().backward()
 
 
 def test_no_graph() -> None:
-    """What does not depend on a tensor that requires grad has nothing to differentiate; the element is named."""
-    with pytest.raises(RuntimeError, match="element 0 of tensors does not require grad and does not have a grad_fn"):
+    """What does not depend on a tensor that requires grad has nothing to differentiate; the element
+    is named."""
+    with pytest.raises(
+        RuntimeError, match="element 0 of tensors does not require grad and does not have a grad_fn"
+    ):
         tg.ones(1).backward()
     x = leaf([1.0])
     with pytest.raises(RuntimeError, match="element 1 of tensors does not require grad"):
@@ -113,9 +132,13 @@ def test_mismatch_in_shape() -> None:
 
 
 def test_mismatch_in_kind() -> None:
-    """A complex gradient for a real tensor, or the other way round, is refused; other dtypes are cast."""
+    """A complex gradient for a real tensor, or the other way round, is refused; other dtypes are
+    cast."""
     x, z = leaf([1.0, 2.0]), leaf([1 + 0j, 2])
-    with pytest.raises(RuntimeError, match=r"For complex Tensors.*Mismatch in dtype: grad_output\[0\] has a dtype of tracegrad.complex128"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"For complex Tensors.*Mismatch in dtype: grad_output\[0\] has a dtype of tracegrad.complex128",
+    ):
         (x * x).backward(tg.ones(2, dtype=tg.complex128))
     with pytest.raises(RuntimeError, match=r"and output\[0\] has a dtype of tracegrad.complex128"):
         (z * z).backward(tg.ones(2))
@@ -167,7 +190,8 @@ def test_accumulation_in_place() -> None:
 
 @pytest.mark.filterwarnings(CYCLE)
 def test_accumulation_replaced() -> None:
-    """With create_graph a new tensor with a history takes the place of the old, which keeps its numbers."""
+    """With create_graph a new tensor with a history takes the place of the old, which keeps its
+    numbers."""
     x = leaf([1.0, 2.0])
     x.grad = held = tg.ones(2)
     (x**3).sum().backward(create_graph=True)
@@ -204,11 +228,15 @@ def test_a_scalar_leaf() -> None:
 
 
 def test_second_backward() -> None:
-    """What was saved is freed by the first backward; a graph that saved nothing can be run again."""
+    """What was saved is freed by the first backward; a graph that saved nothing can be run
+    again."""
     x = leaf([1.0, 2.0])
     y = (x * x).sum()
     y.backward()
-    with pytest.raises(RuntimeError, match=r"backward through the graph a second time \(or directly access saved tensors"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"backward through the graph a second time \(or directly access saved tensors",
+    ):
         y.backward()
     middle = x.exp()
     middle.sum().backward()
@@ -240,7 +268,8 @@ def test_retain_graph() -> None:
 
 
 def test_layout_of_gradients() -> None:
-    """A dense leaf's gradient has the leaf's strides; that of a leaf with gaps or repeated elements lies in C order."""
+    """A dense leaf's gradient has the leaf's strides; that of a leaf with gaps or repeated elements
+    lies in C order."""
 
     def strides(x: Any) -> tuple[Any, Any]:
         x = x.detach().requires_grad_()
@@ -281,7 +310,8 @@ def test_dtype_of_gradients() -> None:
 
 
 def test_without_grad_mode() -> None:
-    """The mode of the caller does not matter to a backward pass, and a tracked gradient argument gets none itself."""
+    """The mode of the caller does not matter to a backward pass, and a tracked gradient argument
+    gets none itself."""
     x, g = leaf([1.0, 2.0]), leaf([1.0, 3.0])
     y = x * 2
     with tg.no_grad():
@@ -299,7 +329,9 @@ def test_edges_in_place_of_tensors() -> None:
     assert x.grad.tolist() == [5, 5]
     with pytest.raises(RuntimeError, match="give the tensor itself"):
         (x * 3).sum().backward(inputs=[edge])
-    with pytest.raises(RuntimeError, match=r"Mismatch in shape.*output\[0\] has a shape of tracegrad.Size\(\[2\]\)"):
+    with pytest.raises(
+        RuntimeError, match=r"Mismatch in shape.*output\[0\] has a shape of tracegrad.Size\(\[2\]\)"
+    ):
         backward(edge, tg.ones(3))
     with pytest.raises(RuntimeError, match="only for scalar outputs"):
         backward(edge)

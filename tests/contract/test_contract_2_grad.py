@@ -32,7 +32,8 @@ def test_no_grad_attribute_changes() -> None:
 
 
 def test_the_same_input_twice() -> None:
-    """It gets its gradient twice; on purpose as two tensors, where torch gives one object in both places."""
+    """It gets its gradient twice; on purpose as two tensors, where torch gives one object in both
+    places."""
     x = leaf([1.0, 2.0])
     a, b = grad((x * x).sum(), [x, x])
     a.add_(1)
@@ -60,9 +61,13 @@ def test_a_target_is_not_freed() -> None:
 
 
 def test_unused_inputs() -> None:
-    """An input that was not used: an error that names it, None where that is allowed, zeros where they are asked for."""
+    """An input that was not used: an error that names it, None where that is allowed, zeros where
+    they are asked for."""
     x, z = leaf([1.0, 2.0]), leaf(1.0)
-    with pytest.raises(RuntimeError, match=r"Tensor at index 1 appears to not have been used in the graph. Set allow_unused=True"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"Tensor at index 1 appears to not have been used in the graph. Set allow_unused=True",
+    ):
         grad((x * x).sum(), [x, z])
     assert lists(grad((x * x).sum(), [x, z], allow_unused=True)) == [[2, 4], None]
     _, h = grad((x * x).sum(), [x, z], materialize_grads=True)
@@ -70,7 +75,8 @@ def test_unused_inputs() -> None:
     _, h = grad((x * x).sum(), [x, z], materialize_grads=True, create_graph=True)
     assert (h.tolist(), h.requires_grad) == (0, True)
     with pytest.raises(
-        ValueError, match="Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False"
+        ValueError,
+        match="Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False",
     ):
         grad((x * x).sum(), x, materialize_grads=True, allow_unused=False)
     b = leaf([1.0, 2.0, 3.0])
@@ -80,14 +86,19 @@ def test_unused_inputs() -> None:
 
 
 def test_inputs_that_are_refused() -> None:
-    """Inputs that need no gradient, none at all, other mappings than dicts, and what is no tensor."""
+    """Inputs that need no gradient, none at all, other mappings than dicts, and what is no
+    tensor."""
     x = leaf([1.0, 2.0])
     y = (x * x).sum()
-    with pytest.raises(RuntimeError, match="One of the differentiated Tensors does not require grad"):
+    with pytest.raises(
+        RuntimeError, match="One of the differentiated Tensors does not require grad"
+    ):
         grad(y, [x, tg.ones(2)])
     with pytest.raises(RuntimeError, match=r"`inputs` argument to `grad\(\)` cannot be empty"):
         grad(y, [])
-    with pytest.raises(TypeError, match=r"`inputs` argument to `grad\(\)` must be a dict, not mappingproxy"):
+    with pytest.raises(
+        TypeError, match=r"`inputs` argument to `grad\(\)` must be a dict, not mappingproxy"
+    ):
         grad(y, types.MappingProxyType({"x": x}))
     with pytest.raises(TypeError, match="Tensors or GradientEdges, but got float"):
         grad(y, [3.0])
@@ -113,7 +124,8 @@ def test_only_inputs_is_deprecated() -> None:
 
 
 def test_weights() -> None:
-    """grad_outputs are checked as backward checks its gradients, and cast to the outputs' dtypes."""
+    """grad_outputs are checked as backward checks its gradients, and cast to the outputs'
+    dtypes."""
     x = leaf([1.0, 2.0])
     assert lists(grad([x.sum(), x * x], x, [None, tg.ones(2)])) == [[3, 5]]
     assert lists(grad(x * x, x, tg.ones(2, dtype=tg.float32))) == [[2, 4]]
@@ -130,7 +142,8 @@ def batches(x: Any) -> Any:
 
 
 def test_batched_grads() -> None:
-    """With is_grads_batched the first dimension of a weight is a batch, and the result has it too."""
+    """With is_grads_batched the first dimension of a weight is a batch, and the result has it
+    too."""
     x = leaf([1.0, 2.0, 3.0])
     (g,) = grad(x * x, x, batches(x), is_grads_batched=True)
     assert g.tolist() == [[2, 0, 0], [0, 8, 0], [0, 0, 18], [2, 4, 6]]
@@ -162,7 +175,9 @@ def test_batched_grads_with_the_other_arguments() -> None:
     (g,) = grad(x**3, x, tg.eye(3), is_grads_batched=True, create_graph=True)
     assert g.requires_grad
     assert np.allclose(grad(g.sum(), x)[0], [6, 12, 18])
-    assert lists(grad(x * x, [x, z], tg.eye(3), is_grads_batched=True, allow_unused=True))[1] is None
+    assert (
+        lists(grad(x * x, [x, z], tg.eye(3), is_grads_batched=True, allow_unused=True))[1] is None
+    )
     _, zeros = grad(x * x, [x, z], tg.eye(3), is_grads_batched=True, materialize_grads=True)
     assert zeros.tolist() == 0  # as in torch, without the batch
     y = x.exp()
@@ -180,18 +195,21 @@ def test_batches_that_do_not_fit() -> None:
     x = leaf([1.0, 2.0, 3.0])
     for wrong in (tg.tensor(1.0), tg.ones(3)):
         with pytest.raises(
-            RuntimeError, match=r"If `is_grads_batched=True`, we interpret the first dimension.*a shape of tracegrad.Size\(\[\]\)"
+            RuntimeError,
+            match=r"If `is_grads_batched=True`, we interpret the first dimension.*a shape of tracegrad.Size\(\[\]\)",
         ):
             grad(x * x, x, wrong, is_grads_batched=True)
-    with pytest.raises(ValueError, match=r"first dimensions of the grad_outputs must agree, but they are \[3, 2\]"):
+    with pytest.raises(
+        ValueError, match=r"first dimensions of the grad_outputs must agree, but they are \[3, 2\]"
+    ):
         grad([x * x, x + 1], x, [tg.eye(3), tg.ones(2, 3)], is_grads_batched=True)
     with pytest.raises(ValueError, match=r"grad_output\[0\] is None"):
         grad((x * x).sum(), x, is_grads_batched=True)
 
 
 def test_hooks() -> None:
-    """Hooks of inputs run, also of intermediate ones (where torch leaves them out if it goes on to other inputs); those after
-    accumulation do not."""
+    """Hooks of inputs run, also of intermediate ones (where torch leaves them out if it goes on to
+    other inputs); those after accumulation do not."""
     x = leaf([1.0, 2.0])
     x.register_hook(lambda g: g * 10)
     seen: list[Any] = []
@@ -224,12 +242,15 @@ def test_edges_in_place_of_tensors() -> None:
     edge = GradientEdge(*(x * 2)._edge())
     (g,) = grad(edge, x, tg.ones(2), create_graph=True)
     assert isinstance(g, tg.Tensor)
-    _, zero = grad(edge, [x, GradientEdge(*leaf([3.0, 4.0])._edge())], tg.ones(2), materialize_grads=True)
+    _, zero = grad(
+        edge, [x, GradientEdge(*leaf([3.0, 4.0])._edge())], tg.ones(2), materialize_grads=True
+    )
     assert zero.tolist() == [0, 0]
 
 
 def test_batched_grads_through_what_runs_code() -> None:
-    """Rules of a Function, hooks of saved tensors, recomputation of a checkpoint, writes through views."""
+    """Rules of a Function, hooks of saved tensors, recomputation of a checkpoint, writes through
+    views."""
 
     class Exp(tg.autograd.Function):
         @staticmethod
@@ -276,7 +297,13 @@ def test_gradients_of_parameters() -> None:
     p, unused = tg.nn.Parameter(tg.ones(2)), tg.nn.Parameter(tg.ones(2))
     y = p * p
     for create_graph in (False, True):
-        found = grad(y.sum(), [p, unused], materialize_grads=True, create_graph=create_graph, retain_graph=True)
+        found = grad(
+            y.sum(),
+            [p, unused],
+            materialize_grads=True,
+            create_graph=create_graph,
+            retain_graph=True,
+        )
         assert [type(g) for g in found] == [tg.Tensor, tg.Tensor]
         assert [g.requires_grad for g in found] == [create_graph] * 2
     (g,) = grad(y, p, tg.eye(2), is_grads_batched=True)

@@ -13,7 +13,12 @@ import pytest
 import tracegrad as tg
 from tracegrad.autograd import grad_mode
 
-MODES: list[Callable[[], Any]] = [tg.no_grad, lambda: tg.set_grad_enabled(False), tg.inference_mode, lambda: tg.inference_mode(True)]
+MODES: list[Callable[[], Any]] = [
+    tg.no_grad,
+    lambda: tg.set_grad_enabled(False),
+    tg.inference_mode,
+    lambda: tg.inference_mode(True),
+]
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -52,7 +57,15 @@ def test_modes_nest_and_may_be_entered_again() -> None:
 
 @pytest.mark.parametrize(
     "decorate",
-    [tg.no_grad, tg.no_grad(), tg.inference_mode, tg.inference_mode(), tg.inference_mode(True), tg.enable_grad, tg.enable_grad()],
+    [
+        tg.no_grad,
+        tg.no_grad(),
+        tg.inference_mode,
+        tg.inference_mode(),
+        tg.inference_mode(True),
+        tg.enable_grad,
+        tg.enable_grad(),
+    ],
 )
 def test_decorators_with_and_without_parentheses(decorate: Any) -> None:
     """`@no_grad` and `@no_grad()` mean the same; name and docstring of the function stay."""
@@ -86,19 +99,25 @@ def test_set_grad_enabled_as_function_and_decorator() -> None:
     with pytest.raises(TypeError, match="must be bool, not str"):
         tg.set_grad_enabled("yes")  # type: ignore[arg-type]
     assert tg.is_grad_enabled()
-    assert repr(tg.set_grad_enabled(True)) == "tracegrad.autograd.grad_mode.set_grad_enabled(mode=True)"
+    assert (
+        repr(tg.set_grad_enabled(True))
+        == "tracegrad.autograd.grad_mode.set_grad_enabled(mode=True)"
+    )
 
 
 def test_repr_and_module() -> None:
     """`autograd.grad_mode` names the module in which the modes stand."""
     assert tg.autograd.grad_mode.no_grad is tg.no_grad
-    assert repr(tg.inference_mode(False)) == "tracegrad.autograd.grad_mode.inference_mode(mode=False)"
+    assert (
+        repr(tg.inference_mode(False)) == "tracegrad.autograd.grad_mode.inference_mode(mode=False)"
+    )
     assert repr(grad_mode.no_grad()) == "tracegrad.autograd.grad_mode.no_grad()"
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_decorated_generators(mode: Callable[[], Any]) -> None:
-    """Each step of a generator is inside the mode, its caller is not; send, throw, close and the result go through."""
+    """Each step of a generator is inside the mode, its caller is not; send, throw, close and the
+    result go through."""
     seen: list[Any] = []
 
     def body() -> Iterator[Any]:
@@ -140,7 +159,8 @@ def test_decorated_generators(mode: Callable[[], Any]) -> None:
 
 
 def test_decorated_coroutines() -> None:
-    """Each step of a coroutine is inside the mode and other tasks between its steps are not (torch leaves coroutines as they are)."""
+    """Each step of a coroutine is inside the mode and other tasks between its steps are not (torch
+    leaves coroutines as they are)."""
     seen: list[Any] = []
 
     @tg.no_grad()
@@ -201,7 +221,10 @@ def test_decorated_classes() -> None:
             self.enabled = tg.is_grad_enabled()
 
     for decorate in (tg.no_grad, tg.no_grad()):
-        with pytest.warns(FutureWarning, match="Decorating classes is deprecated .* directly decorate the `__init__` method"):
+        with pytest.warns(
+            FutureWarning,
+            match="Decorating classes is deprecated .* directly decorate the `__init__` method",
+        ):
             made = decorate(Layer)
         assert not made().enabled
 
@@ -274,7 +297,8 @@ def _inference_tensors() -> dict[str, Any]:
 
 @pytest.mark.parametrize("how", list(_inference_tensors()))
 def test_inference_tensors(how: str) -> None:
-    """What was made inside counts no versions and may not be saved, changed, or made to require grad outside."""
+    """What was made inside counts no versions and may not be saved, changed, or made to require
+    grad outside."""
     x = _inference_tensors()[how]
     w = tg.tensor(2.0, dtype=x.dtype, requires_grad=True)
     assert x.is_inference()
@@ -282,18 +306,31 @@ def test_inference_tensors(how: str) -> None:
     assert not x.requires_grad
     with pytest.raises(RuntimeError, match="Inference tensors do not track version counter"):
         _ = x._version
-    with pytest.raises(RuntimeError, match=r"Inference tensors cannot be saved for backward.*make a clone"):
+    with pytest.raises(
+        RuntimeError, match=r"Inference tensors cannot be saved for backward.*make a clone"
+    ):
         _ = x * w
-    for write in (lambda: x.add_(1), lambda: x.__setitem__(0, 5.0), lambda: x.view(-1).zero_(), lambda: x.detach().mul_(2)):
-        with pytest.raises(RuntimeError, match="Inplace update to inference tensor outside InferenceMode is not allowed"):
+    for write in (
+        lambda: x.add_(1),
+        lambda: x.__setitem__(0, 5.0),
+        lambda: x.view(-1).zero_(),
+        lambda: x.detach().mul_(2),
+    ):
+        with pytest.raises(
+            RuntimeError,
+            match="Inplace update to inference tensor outside InferenceMode is not allowed",
+        ):
             write()
-    with pytest.raises(RuntimeError, match="Setting requires_grad=True on inference tensor outside InferenceMode"):
+    with pytest.raises(
+        RuntimeError, match="Setting requires_grad=True on inference tensor outside InferenceMode"
+    ):
         x.requires_grad_()
     assert not x.requires_grad_(False).requires_grad
 
 
 def test_what_inference_tensors_may_do_outside() -> None:
-    """A new operation gives an ordinary tensor; what saves nothing is recorded; views and detached ones stay inference tensors."""
+    """A new operation gives an ordinary tensor; what saves nothing is recorded; views and detached
+    ones stay inference tensors."""
     with tg.inference_mode():
         x = tg.ones(2)
     w = tg.ones(2, requires_grad=True)
@@ -310,7 +347,8 @@ def test_what_inference_tensors_may_do_outside() -> None:
 
 
 def test_inference_tensors_inside() -> None:
-    """Inside, they may be changed and made to require grad; ordinary tensors stay ordinary and count their versions."""
+    """Inside, they may be changed and made to require grad; ordinary tensors stay ordinary and
+    count their versions."""
     a = tg.tensor([1.0, 2.0], requires_grad=True)
     with tg.inference_mode():
         x = tg.ones(2)
@@ -328,19 +366,23 @@ def test_inference_tensors_inside() -> None:
 
 
 def test_views_made_in_inference_mode() -> None:
-    """A view of an ordinary tensor is ordinary, but may not be written outside, where the write would be recorded."""
+    """A view of an ordinary tensor is ordinary, but may not be written outside, where the write
+    would be recorded."""
     a = tg.tensor([1.0, 2.0], requires_grad=True) * 1
     with tg.inference_mode():
         v = a.view(2, 1)
         assert not v.is_inference()
         v.add_(1)
-    with pytest.raises(RuntimeError, match="view was created in inference mode and is being modified inplace"):
+    with pytest.raises(
+        RuntimeError, match="view was created in inference mode and is being modified inplace"
+    ):
         v.add_(1)
     assert a.tolist() == [2, 3]
 
 
 def test_derivatives_of_functions_inside_modes() -> None:
-    """`grad(f)` and enable_grad inside of no_grad and inference_mode record as elsewhere (torch's inference mode records nothing)."""
+    """`grad(f)` and enable_grad inside of no_grad and inference_mode record as elsewhere (torch's
+    inference mode records nothing)."""
     for mode in (tg.no_grad, tg.inference_mode):
         with mode():
             assert tg.grad(lambda x: (x * x * x).sum())(np.array([1.0, 2.0])).tolist() == [3, 12]

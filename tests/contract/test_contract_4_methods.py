@@ -1,4 +1,5 @@
-"""Section 4 of the torch.autograd contract, line by line: what Tensors convert to, compare, print and compute."""
+"""Section 4 of the torch.autograd contract, line by line: what Tensors convert to, compare, print
+and compute."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ def test_numpy() -> None:
     x = leaf()
     for convert in (x.numpy, lambda: np.asarray(x), lambda: np.array(x), (x * 2).numpy):
         with pytest.raises(
-            RuntimeError, match=r"Can't call numpy\(\) on Tensor that requires grad. Use tensor.detach\(\).numpy\(\) instead"
+            RuntimeError,
+            match=r"Can't call numpy\(\) on Tensor that requires grad. Use tensor.detach\(\).numpy\(\) instead",
         ):
             convert()
     assert x.numpy(force=True).tolist() == [1, 2, 3]
@@ -41,7 +43,10 @@ def test_numpy() -> None:
 
 def test_deepcopy() -> None:
     """Of leaves, with `.grad`; the same tensor twice stays one."""
-    with pytest.raises(RuntimeError, match=r"Only Tensors created explicitly by the user \(graph leaves\) support the deepcopy protocol"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"Only Tensors created explicitly by the user \(graph leaves\) support the deepcopy protocol",
+    ):
         copy.deepcopy(leaf() * 2)
     x = leaf()
     x.grad = tg.ones(3)
@@ -57,7 +62,8 @@ def test_deepcopy() -> None:
 
 
 def test_copy_and_pickle() -> None:
-    """copy.copy shares the memory; a pickled tensor comes back as a leaf without `.grad`; strides, dtypes and flags stay."""
+    """copy.copy shares the memory; a pickled tensor comes back as a leaf without `.grad`; strides,
+    dtypes and flags stay."""
     x = leaf()
     x.grad = tg.ones(3)
     shallow = copy.copy(x)
@@ -66,7 +72,15 @@ def test_copy_and_pickle() -> None:
     assert shallow.requires_grad
     assert shallow.is_leaf
     assert shallow.grad is None
-    for t in (x, x * 2, tg.arange(6).view(2, 3).t(), tg.tensor(True), tg.zeros(0, 2), tg.tensor([1j])[0], tg.ones(4)[1:3].view(2, 1)):
+    for t in (
+        x,
+        x * 2,
+        tg.arange(6).view(2, 3).t(),
+        tg.tensor(True),
+        tg.zeros(0, 2),
+        tg.tensor([1j])[0],
+        tg.ones(4)[1:3].view(2, 1),
+    ):
         back = pickle.loads(pickle.dumps(t))
         assert type(back) is tg.Tensor
         assert back.is_leaf
@@ -80,16 +94,25 @@ def test_truth() -> None:
     assert tg.tensor([[1.0]])
     assert not tg.tensor(0.0)
     assert tg.tensor(1).is_nonzero()
-    with pytest.raises(RuntimeError, match="Boolean value of Tensor with more than one value is ambiguous"):
+    with pytest.raises(
+        RuntimeError, match="Boolean value of Tensor with more than one value is ambiguous"
+    ):
         bool(tg.ones(2))
     with pytest.raises(RuntimeError, match="Boolean value of Tensor with no values is ambiguous"):
         bool(tg.ones(0))
 
 
 def test_numbers() -> None:
-    """item, tolist, float, int, complex and index of one element of any shape; of several an error."""
+    """item, tolist, float, int, complex and index of one element of any shape; of several an
+    error."""
     one = tg.tensor([[2.5]])
-    assert (one.item(), one.tolist(), float(one), int(one), complex(one)) == (2.5, [[2.5]], 2.5, 2, 2.5 + 0j)
+    assert (one.item(), one.tolist(), float(one), int(one), complex(one)) == (
+        2.5,
+        [[2.5]],
+        2.5,
+        2,
+        2.5 + 0j,
+    )
     assert type(tg.tensor(3).item()) is int
     assert type(tg.tensor(True).item()) is bool
     assert type(tg.tensor([1j]).item()) is complex
@@ -99,17 +122,24 @@ def test_numbers() -> None:
     assert list(range(tg.tensor(3))) == [0, 1, 2]
     for t, n in ((tg.ones(3), 3), (tg.ones(0), 0)):
         for convert in (lambda t: t.item(), float, int, complex):
-            with pytest.raises(RuntimeError, match=f"a Tensor with {n} elements cannot be converted to Scalar"):
+            with pytest.raises(
+                RuntimeError, match=f"a Tensor with {n} elements cannot be converted to Scalar"
+            ):
                 convert(t)
     for t in (tg.ones(3), tg.tensor(1.0), tg.arange(2)):
-        with pytest.raises(TypeError, match="only integer tensors of a single element can be converted to an index"):
+        with pytest.raises(
+            TypeError, match="only integer tensors of a single element can be converted to an index"
+        ):
             operator.index(t)
 
 
 def test_float_of_what_requires_grad() -> None:
     """A warning: the gradient is lost; item() says nothing."""
     x = tg.tensor(2.5, requires_grad=True)
-    with pytest.warns(UserWarning, match=r"Converting a tensor with requires_grad=True to a scalar.*\n?.*tensor.detach\(\) first"):
+    with pytest.warns(
+        UserWarning,
+        match=r"Converting a tensor with requires_grad=True to a scalar.*\n?.*tensor.detach\(\) first",
+    ):
         assert float(x) == 2.5
     assert x.item() == 2.5
 
@@ -117,7 +147,8 @@ def test_float_of_what_requires_grad() -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
 @pytest.mark.parametrize("there", [np.float32, np.float64, np.complex128])
 def test_casts(dtype: Any, there: Any) -> None:
-    """Through a cast a gradient comes back in the leaf's dtype; a real leaf of a complex computation gets the real part."""
+    """Through a cast a gradient comes back in the leaf's dtype; a real leaf of a complex
+    computation gets the real part."""
     if dtype in (np.complex64, np.complex128) and there in (np.float32, np.float64):
         return
     x = tg.tensor([1.0, 2.0], dtype=dtype, requires_grad=True)
@@ -130,12 +161,32 @@ def test_casts(dtype: Any, there: Any) -> None:
 
 
 def test_names_of_casts() -> None:
-    """float, double, int, ...; to() by dtype, tensor, device or both; a cast to the same dtype is the tensor itself."""
+    """float, double, int, ...; to() by dtype, tensor, device or both; a cast to the same dtype is
+    the tensor itself."""
     x = leaf()
     names = ["float", "double", "short", "int", "long", "char", "byte", "bool", "cfloat", "cdouble"]
-    dtypes = ["float32", "float64", "int16", "int32", "int64", "int8", "uint8", "bool", "complex64", "complex128"]
+    dtypes = [
+        "float32",
+        "float64",
+        "int16",
+        "int32",
+        "int64",
+        "int8",
+        "uint8",
+        "bool",
+        "complex64",
+        "complex128",
+    ]
     assert [getattr(x, name)().dtype.name for name in names] == dtypes
-    assert x.double() is x.to(np.float64) is x.cpu() is x.to("cpu") is x.type_as(x) is x.contiguous() is x
+    assert (
+        x.double()
+        is x.to(np.float64)
+        is x.cpu()
+        is x.to("cpu")
+        is x.type_as(x)
+        is x.contiguous()
+        is x
+    )
     assert x.to(tg.arange(2)).dtype == np.int64
     assert x.to("cpu", np.float32).dtype == np.float32
     assert x.to(np.float64, copy=True) is not x
@@ -145,14 +196,21 @@ def test_names_of_casts() -> None:
             refused()
     with pytest.raises(RuntimeError, match="not available"):
         x.to("cuda")
-    assert (repr(x.device), x.device.type, x.device == "cpu", x.is_cuda) == ("device(type='cpu')", "cpu", True, False)
+    assert (repr(x.device), x.device.type, x.device == "cpu", x.is_cuda) == (
+        "device(type='cpu')",
+        "cpu",
+        True,
+        False,
+    )
 
 
 def test_made_after_another() -> None:
     """new_*: the dtype of the tensor, unless another is named."""
     x = tg.ones(2, dtype=np.float32)
     assert x.new_zeros(2, 3).shape == x.new_empty((2, 3)).shape == (2, 3)
-    assert x.new_ones(2).dtype == x.new_tensor([1, 2]).dtype == x.new_full((2,), 3).dtype == np.float32
+    assert (
+        x.new_ones(2).dtype == x.new_tensor([1, 2]).dtype == x.new_full((2,), 3).dtype == np.float32
+    )
     assert x.new_zeros(2, dtype=np.int64).dtype == np.int64
     assert tg.arange(2).new_tensor([1.5]).tolist() == [1]
     assert x.new_zeros(2, requires_grad=True).requires_grad
@@ -179,17 +237,31 @@ def test_sizes_and_memory() -> None:
     x = tg.ones(2, 3)
     assert (x.numel(), x.nelement(), x.dim(), x.ndim, x.ndimension(), len(x)) == (6, 6, 2, 2, 2, 2)
     assert (x.size(), x.size(-1), x.size().numel(), x.shape) == ((2, 3), 3, 6, (2, 3))
-    assert (x.element_size(), x.itemsize, x.nbytes, x.stride(), x.stride(0)) == (8, 8, 48, (3, 1), 3)
+    assert (x.element_size(), x.itemsize, x.nbytes, x.stride(), x.stride(0)) == (
+        8,
+        8,
+        48,
+        (3, 1),
+        3,
+    )
     assert x.is_contiguous()
     assert not x.t().is_contiguous()
     assert x.t().contiguous().is_contiguous()
     assert (x[1].storage_offset(), x[1:, 2].storage_offset(), x.storage_offset()) == (3, 5, 0)
-    assert (x.is_floating_point(), x.is_complex(), x.is_signed(), tg.ones(1).byte().is_signed()) == (True, False, True, False)
-    with pytest.raises(IndexError if issubclass(tg.ShapeError, IndexError) else tg.ShapeError, match="out of range"):
+    assert (
+        x.is_floating_point(),
+        x.is_complex(),
+        x.is_signed(),
+        tg.ones(1).byte().is_signed(),
+    ) == (True, False, True, False)
+    with pytest.raises(
+        IndexError if issubclass(tg.ShapeError, IndexError) else tg.ShapeError, match="out of range"
+    ):
         x.size(2)
 
 
-# Functions with torch's names: the value of each is checked against NumPy, the gradient against differences.
+# Functions with torch's names: the value of each is checked against NumPy, the gradient against
+# differences.
 METHODS: list[tuple[str, tuple[Any, ...], Callable[[Any], Any]]] = [
     ("rsqrt", (), lambda a: 1 / np.sqrt(a)),
     ("frac", (), lambda a: a - np.trunc(a)),
@@ -210,14 +282,22 @@ METHODS: list[tuple[str, tuple[Any, ...], Callable[[Any], Any]]] = [
     ("diag_embed", (), lambda a: np.stack([np.diag(r) for r in a])),
     ("take", (np.array([3, 0]),), lambda a: a.ravel()[[3, 0]]),
     ("index_fill", (0, np.array([1]), 2.0), lambda a: np.stack([a[0], [2.0, 2.0]])),
-    ("put", (np.array([3]), np.array([5.0])), lambda a: np.array([[a[0, 0], a[0, 1]], [a[1, 0], 5]])),
+    (
+        "put",
+        (np.array([3]), np.array([5.0])),
+        lambda a: np.array([[a[0, 0], a[0, 1]], [a[1, 0], 5]]),
+    ),
     ("inner", (np.array([1.0, 2.0]),), lambda a: a @ [1.0, 2.0]),
     ("kron", (np.eye(2),), lambda a: np.kron(a, np.eye(2))),
     ("det", (), np.linalg.det),
     ("logdet", (), lambda a: np.log(np.linalg.det(a)) if np.linalg.det(a) > 0 else np.nan),
     ("inverse", (), np.linalg.inv),
     ("matrix_power", (3,), lambda a: a @ a @ a),
-    ("addmm", (np.eye(2), np.array([[1.0, 2.0], [3.0, 4.0]])), lambda a: a + [[1.0, 2.0], [3.0, 4.0]]),
+    (
+        "addmm",
+        (np.eye(2), np.array([[1.0, 2.0], [3.0, 4.0]])),
+        lambda a: a + [[1.0, 2.0], [3.0, 4.0]],
+    ),
     ("dist", (np.ones((2, 2)),), lambda a: np.sqrt(((a - 1) ** 2).sum())),
     ("msort", (), lambda a: np.sort(a, 0)),
     ("sum_to_size", (2, 1), lambda a: a.sum(1, keepdims=True)),
@@ -232,7 +312,9 @@ METHODS: list[tuple[str, tuple[Any, ...], Callable[[Any], Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "arguments", "numpy"), METHODS, ids=[name for name, _, _ in METHODS])
+@pytest.mark.parametrize(
+    ("name", "arguments", "numpy"), METHODS, ids=[name for name, _, _ in METHODS]
+)
 def test_methods(name: str, arguments: tuple[Any, ...], numpy: Callable[[Any], Any]) -> None:
     """Value and gradient of methods with torch's names."""
     data = np.array([[0.83, 0.5], [0.2, 0.91]])
@@ -261,7 +343,11 @@ def test_counting_methods() -> None:
     """unique, bincount, count_nonzero, aminmax, argwhere, multinomial, bernoulli."""
     x = tg.tensor([[3, 1], [1, 0]])
     values, inverse, counts = x.unique(return_inverse=True, return_counts=True)
-    assert (values.tolist(), inverse.tolist(), counts.tolist()) == ([0, 1, 3], [[2, 1], [1, 0]], [1, 2, 1])
+    assert (values.tolist(), inverse.tolist(), counts.tolist()) == (
+        [0, 1, 3],
+        [[2, 1], [1, 0]],
+        [1, 2, 1],
+    )
     assert x.view(-1).bincount().tolist() == [1, 2, 0, 1]
     assert x.count_nonzero().item() == 3
     assert [v.item() for v in x.aminmax()] == [0, 3]
@@ -278,7 +364,9 @@ def test_functions_told_dim_are_torchs() -> None:
     values, indices = tg.max(x, dim=1)
     assert (values.tolist(), indices.tolist()) == ([5.0, 3.0], [1, 0])
     assert tg.max(x, axis=1).tolist() == [5.0, 3.0]
-    np.testing.assert_allclose(tg.std(x, dim=0, keepdim=True).tolist(), np.std(x.tolist(), axis=0, ddof=1, keepdims=True))
+    np.testing.assert_allclose(
+        tg.std(x, dim=0, keepdim=True).tolist(), np.std(x.tolist(), axis=0, ddof=1, keepdims=True)
+    )
     np.testing.assert_allclose(tg.std(x, axis=0).tolist(), np.std(x.tolist(), axis=0))
     assert tg.stack([x, x], dim=2).shape == (2, 2, 2)
     tg.softmax(x, dim=1).square().sum().backward()
@@ -300,6 +388,8 @@ def test_functions_told_dim_are_torchs() -> None:
         "squeeze",
         "var",
     ):
-        assert repr(getattr(tg, name)(x.detach(), dim=1)) == repr(getattr(x.detach(), name)(dim=1)), name
+        assert repr(getattr(tg, name)(x.detach(), dim=1)) == repr(
+            getattr(x.detach(), name)(dim=1)
+        ), name
     with pytest.raises(TypeError, match=r"dim and keepdim are for Tensors.*ndarray.*say axis"):
         tg.sum(np.ones(2), dim=0)

@@ -1,4 +1,5 @@
-"""Section 4 of the torch.autograd contract, line by line: Tensors in the graph, their data, versions, gradients and hooks."""
+"""Section 4 of the torch.autograd contract, line by line: Tensors in the graph, their data,
+versions, gradients and hooks."""
 
 from __future__ import annotations
 
@@ -27,7 +28,9 @@ def test_requires_grad_returns_the_tensor() -> None:
 @pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.bool_])
 def test_integers_cannot_require_grad(dtype: Any) -> None:
     """By the method and by every constructor, each with its own message."""
-    with pytest.raises(RuntimeError, match="only Tensors of floating point dtype can require gradients"):
+    with pytest.raises(
+        RuntimeError, match="only Tensors of floating point dtype can require gradients"
+    ):
         tg.ones(2, dtype=dtype).requires_grad_()
     assert not tg.ones(2, dtype=dtype).requires_grad_(False).requires_grad
     for make in (
@@ -36,20 +39,38 @@ def test_integers_cannot_require_grad(dtype: Any) -> None:
         lambda: tg.ones_like(tg.ones(2, dtype=dtype), requires_grad=True),
         lambda: tg.ones(2, dtype=dtype).new_zeros(2, requires_grad=True),
     ):
-        with pytest.raises(RuntimeError, match="Only Tensors of floating point and complex dtype can require gradients"):
+        with pytest.raises(
+            RuntimeError,
+            match="Only Tensors of floating point and complex dtype can require gradients",
+        ):
             make()
 
 
 def test_only_leaves_stop_requiring_grad() -> None:
     """A computed tensor cannot be told not to require grad; the error names detach."""
-    with pytest.raises(RuntimeError, match=r"you can only change requires_grad flags of leaf variables.*var.detach\(\)"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"you can only change requires_grad flags of leaf variables.*var.detach\(\)",
+    ):
         (leaf() * 2).requires_grad_(False)
 
 
 def test_results_without_gradients() -> None:
     """Comparisons, positions and casts to integers do not require grad."""
     x = leaf()
-    for y in (x > 1, x.eq(x), x == 2, x.argmax(), x.argsort(), x.sort().indices, x.max(0).indices, x.int(), x.long(), x.bool(), x.isnan()):
+    for y in (
+        x > 1,
+        x.eq(x),
+        x == 2,
+        x.argmax(),
+        x.argsort(),
+        x.sort().indices,
+        x.max(0).indices,
+        x.int(),
+        x.long(),
+        x.bool(),
+        x.isnan(),
+    ):
         assert not y.requires_grad
         assert y.grad_fn is None
 
@@ -58,7 +79,14 @@ def test_is_leaf_and_grad_fn() -> None:
     """A leaf has no grad_fn; what does not require grad is always a leaf."""
     x = leaf()
     y = x * 2
-    assert [t.is_leaf for t in (x, y, y.detach(), tg.ones(2) * 3, tg.arange(3), x > 1)] == [True, False, True, True, True, True]
+    assert [t.is_leaf for t in (x, y, y.detach(), tg.ones(2) * 3, tg.arange(3), x > 1)] == [
+        True,
+        False,
+        True,
+        True,
+        True,
+        True,
+    ]
     assert x.grad_fn is None
     assert y.grad_fn.name() == "MulBackward0"
 
@@ -73,7 +101,8 @@ def test_output_nr() -> None:
 
 
 def test_pieces_have_one_gradient() -> None:
-    """Pieces of which only some are used, sizes that do not divide, several dimensions, second derivatives."""
+    """Pieces of which only some are used, sizes that do not divide, several dimensions, second
+    derivatives."""
     x = tg.tensor(np.arange(12.0).reshape(3, 4), requires_grad=True)
     for split in (
         lambda t: t.unbind(1),
@@ -91,12 +120,22 @@ def test_pieces_have_one_gradient() -> None:
         split(at)[-1].fill_(1)
         split(at)[0].add_(2)
         data = x.detach().numpy()
-        assert np.allclose(g.detach().numpy(), np.where(at.numpy() % 2, 3 * data**2, 0) + (at.numpy() >= 2))
+        assert np.allclose(
+            g.detach().numpy(), np.where(at.numpy() % 2, 3 * data**2, 0) + (at.numpy() >= 2)
+        )
         assert np.allclose(h.numpy(), np.where(at.numpy() % 2, 6 * data, 0))
-        assert np.allclose(tg.grad(lambda t, split=split: (split(t)[0] * 2).sum())(x.detach()).numpy(), 2.0 * (at.numpy() >= 2))
-        out, tangent = tg.jvp(lambda t, split=split: split(t)[0] * 2, (x.detach(),), (tg.ones(3, 4),))
+        assert np.allclose(
+            tg.grad(lambda t, split=split: (split(t)[0] * 2).sum())(x.detach()).numpy(),
+            2.0 * (at.numpy() >= 2),
+        )
+        out, tangent = tg.jvp(
+            lambda t, split=split: split(t)[0] * 2, (x.detach(),), (tg.ones(3, 4),)
+        )
         assert np.allclose(tangent.numpy(), 2 * np.ones(out.shape))
-        assert np.allclose(tg.jit(lambda t, split=split: split(t)[-1] * 2)(x.detach()).numpy(), 2 * parts[-1].detach().numpy())
+        assert np.allclose(
+            tg.jit(lambda t, split=split: split(t)[-1] * 2)(x.detach()).numpy(),
+            2 * parts[-1].detach().numpy(),
+        )
     with pytest.raises(RuntimeError, match="sum exactly to 3"):
         x.split([1, 1])
     with pytest.raises(RuntimeError, match="positive"):
@@ -114,7 +153,12 @@ def test_detach_shares_memory_and_versions() -> None:
     y = leaf() * 2
     z = y * y
     d = y.detach()
-    assert (d.requires_grad, d._base, d._is_view(), d.data_ptr() == y.data_ptr()) == (False, None, False, True)
+    assert (d.requires_grad, d._base, d._is_view(), d.data_ptr() == y.data_ptr()) == (
+        False,
+        None,
+        False,
+        True,
+    )
     d.add_(1)
     assert y._version == d._version == 1
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
@@ -122,12 +166,19 @@ def test_detach_shares_memory_and_versions() -> None:
 
 
 def test_data_shares_memory_with_versions_of_its_own() -> None:
-    """`.data` counts from 0. Unlike torch, a write through it counts for the tensor too, so that saved values are safe."""
+    """`.data` counts from 0. Unlike torch, a write through it counts for the tensor too, so that
+    saved values are safe."""
     a = leaf()
     a.data.mul_(2)
     assert a.tolist() == [2, 4, 6]
     d = a.data
-    assert (d._version, d.requires_grad, d.is_leaf, d._base, d.data_ptr() == a.data_ptr()) == (0, False, True, None, True)
+    assert (d._version, d.requires_grad, d.is_leaf, d._base, d.data_ptr() == a.data_ptr()) == (
+        0,
+        False,
+        True,
+        None,
+        True,
+    )
     y = a * a
     a.data.add_(1)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
@@ -135,7 +186,8 @@ def test_data_shares_memory_with_versions_of_its_own() -> None:
 
 
 def test_data_can_be_replaced() -> None:
-    """Another tensor's numbers, of another shape and dtype too; what was saved stays what it was."""
+    """Another tensor's numbers, of another shape and dtype too; what was saved stays what it
+    was."""
     a = leaf()
     y = (a * a).sum()
     a.data = tg.tensor([5.0, 6.0])
@@ -214,7 +266,9 @@ def test_bases() -> None:
 def test_grad_of_a_computed_tensor() -> None:
     """None, with a warning that names retain_grad; not after retain_grad, and not on leaves."""
     y = leaf() * 2
-    with pytest.warns(UserWarning, match=r"\.grad attribute of a Tensor that is not a leaf.*use \.retain_grad\(\)"):
+    with pytest.warns(
+        UserWarning, match=r"\.grad attribute of a Tensor that is not a leaf.*use \.retain_grad\(\)"
+    ):
         assert y.grad is None
     y.retain_grad()
     with warnings.catch_warnings():
@@ -224,13 +278,18 @@ def test_grad_of_a_computed_tensor() -> None:
 
 
 def test_assigning_grad() -> None:
-    """Shape, dtype and type must fit; a tensor is not its own gradient; None, deletion and another tensor are taken."""
+    """Shape, dtype and type must fit; a tensor is not its own gradient; None, deletion and another
+    tensor are taken."""
     x = leaf()
     with pytest.raises(RuntimeError, match=r"gradient of size '\[2\]' to a tensor of size '\[3\]'"):
         x.grad = tg.ones(2)
-    with pytest.raises(RuntimeError, match="gradient with dtype 'float32' to a tensor with grad_dtype 'float64'"):
+    with pytest.raises(
+        RuntimeError, match="gradient with dtype 'float32' to a tensor with grad_dtype 'float64'"
+    ):
         x.grad = tg.ones(3).float()
-    with pytest.raises(TypeError, match="assigned grad expected to be a Tensor or None but got grad of type float"):
+    with pytest.raises(
+        TypeError, match="assigned grad expected to be a Tensor or None but got grad of type float"
+    ):
         x.grad = 1.0
     with pytest.raises(RuntimeError, match="can't assign Variable as its own grad"):
         x.grad = x
@@ -248,8 +307,11 @@ def test_assigning_grad() -> None:
 
 
 def test_retain_grad() -> None:
-    """Refused without requires_grad, nothing on leaves; the value is that after all hooks, whenever they were registered."""
-    with pytest.raises(RuntimeError, match="can't retain_grad on Tensor that has requires_grad=False"):
+    """Refused without requires_grad, nothing on leaves; the value is that after all hooks, whenever
+    they were registered."""
+    with pytest.raises(
+        RuntimeError, match="can't retain_grad on Tensor that has requires_grad=False"
+    ):
         tg.ones(2).retain_grad()
     x = leaf()
     x.retain_grad()
@@ -283,7 +345,9 @@ def test_register_hook() -> None:
     with x.register_hook(lambda g: None):
         (x * 2).sum().backward()
     assert x.grad.tolist() == [2, 2, 2]
-    with pytest.raises(RuntimeError, match="cannot register a hook on a tensor that doesn't require gradient"):
+    with pytest.raises(
+        RuntimeError, match="cannot register a hook on a tensor that doesn't require gradient"
+    ):
         tg.ones(1).register_hook(print)
 
     def sized(g: Any) -> Any:
@@ -302,7 +366,8 @@ def test_register_hook() -> None:
 
 
 def test_hooks_around_a_write() -> None:
-    """A hook from before an in-place operation sees the gradient of the value before it, and runs after those from later."""
+    """A hook from before an in-place operation sees the gradient of the value before it, and runs
+    after those from later."""
     seen: list[Any] = []
     y = leaf(1.0, 2.0) * 1
     y.register_hook(lambda g: seen.append(("before", g.tolist())))
@@ -313,12 +378,17 @@ def test_hooks_around_a_write() -> None:
 
 
 def test_post_accumulate_hooks() -> None:
-    """On leaves only; called with the leaf, whose grad is complete, in no_grad unless a graph is made."""
+    """On leaves only; called with the leaf, whose grad is complete, in no_grad unless a graph is
+    made."""
     x = leaf()
-    with pytest.raises(RuntimeError, match="post accumulate grad hooks cannot be registered on non-leaf tensors"):
+    with pytest.raises(
+        RuntimeError, match="post accumulate grad hooks cannot be registered on non-leaf tensors"
+    ):
         (x * 2).register_post_accumulate_grad_hook(print)
     seen: list[Any] = []
-    handle = x.register_post_accumulate_grad_hook(lambda p: seen.append((p is x, p.grad.tolist(), tg.is_grad_enabled())))
+    handle = x.register_post_accumulate_grad_hook(
+        lambda p: seen.append((p is x, p.grad.tolist(), tg.is_grad_enabled()))
+    )
     (x * 2 + x).sum().backward()
     with pytest.warns(UserWarning, match="create_graph=True"):
         (x * x).sum().backward(create_graph=True)
@@ -330,7 +400,8 @@ def test_post_accumulate_hooks() -> None:
 
 
 def test_order_of_hooks() -> None:
-    """Tensor hooks, the retained gradient, hooks of the node, hooks of the leaf, accumulation, hooks behind that."""
+    """Tensor hooks, the retained gradient, hooks of the node, hooks of the leaf, accumulation,
+    hooks behind that."""
     seen: list[str] = []
     x = leaf()
     y = x * 2
@@ -341,7 +412,14 @@ def test_order_of_hooks() -> None:
     x.register_post_accumulate_grad_hook(lambda p: seen.append("accumulated"))
     x.register_hook(lambda g: seen.append(f"leaf, grad is {p_grad(x)}"))
     y.sum().backward()
-    assert seen == ["first", "second", "node before", "node after", "leaf, grad is None", "accumulated"]
+    assert seen == [
+        "first",
+        "second",
+        "node before",
+        "node after",
+        "leaf, grad is None",
+        "accumulated",
+    ]
 
 
 def p_grad(x: Any) -> Any:

@@ -1,4 +1,5 @@
-"""Section 5 of the torch.autograd contract, line by line: what may be written to, what views follow, and what is noticed."""
+"""Section 5 of the torch.autograd contract, line by line: what may be written to, what views
+follow, and what is noticed."""
 
 from __future__ import annotations
 
@@ -13,7 +14,9 @@ import tracegrad as tg
 from tests.checks import leaf
 from tests.contract.refusals import LEAF
 
-VIEW_OF_LEAF = r"^a view of a leaf Variable that requires grad is being used in an in-place operation"
+VIEW_OF_LEAF = (
+    r"^a view of a leaf Variable that requires grad is being used in an in-place operation"
+)
 
 
 MODIFIED = r"modified by an inplace operation: \[tracegrad.DoubleTensor \[3\]\]"
@@ -43,7 +46,8 @@ def add_to_element(x: Any) -> None:
     ],
 )
 def test_leaf(write: Callable[[Any], Any]) -> None:
-    """A leaf that requires grad may not be written where that would be recorded; under no_grad it may, and stays a leaf."""
+    """A leaf that requires grad may not be written where that would be recorded; under no_grad it
+    may, and stays a leaf."""
     x = leaf()
     with pytest.raises(RuntimeError, match=LEAF):
         write(x)
@@ -77,7 +81,10 @@ def test_view_of_a_leaf(write: Callable[[Any], Any]) -> None:
 def test_element_of_a_leaf() -> None:
     """`x[0] = 1` is such a write as well."""
     x = leaf()
-    with pytest.raises(RuntimeError, match="leaf Variable that requires grad is being used in an in-place operation"):
+    with pytest.raises(
+        RuntimeError,
+        match="leaf Variable that requires grad is being used in an in-place operation",
+    ):
         x[0] = 1
     with tg.no_grad():
         x[0] = 7
@@ -86,15 +93,22 @@ def test_element_of_a_leaf() -> None:
 
 
 def test_saved_value_changed() -> None:
-    """The error is raised in the backward pass, not at the write, and names dtype, shape, producer and versions."""
+    """The error is raised in the backward pass, not at the write, and names dtype, shape, producer
+    and versions."""
     y = leaf() * 1
     z = y * y
     y.add_(1)
-    with pytest.raises(RuntimeError, match=MODIFIED + r", which is output 0 of Add.* is at version 1; expected version 0 instead. Hint: "):
+    with pytest.raises(
+        RuntimeError,
+        match=MODIFIED
+        + r", which is output 0 of Add.* is at version 1; expected version 0 instead. Hint: ",
+    ):
         z.sum().backward()
     e = leaf().exp()
     e.mul_(2)
-    with pytest.raises(RuntimeError, match=r"which is output 0 of Exp.* is at version 1; expected version 0"):
+    with pytest.raises(
+        RuntimeError, match=r"which is output 0 of Exp.* is at version 1; expected version 0"
+    ):
         e.sum().backward()
     x, w = leaf(), tg.ones(3)
     product = x * w
@@ -134,9 +148,12 @@ def test_what_was_not_saved_may_change() -> None:
 )
 @pytest.mark.parametrize("through", ["itself", "a view", "detached", "expanded"])
 def test_every_way_to_write_is_noticed(write: Callable[[Any], Any], through: str) -> None:
-    """A write into saved memory is noticed, through `.data` and NumPy arrays too, where torch gives a wrong gradient."""
+    """A write into saved memory is noticed, through `.data` and NumPy arrays too, where torch gives
+    a wrong gradient."""
     w = tg.tensor([3.0, 2.0, 1.0])
-    saved = {"itself": w, "a view": w.view(3), "detached": w.detach(), "expanded": w.expand(3, 3)}[through]
+    saved = {"itself": w, "a view": w.view(3), "detached": w.detach(), "expanded": w.expand(3, 3)}[
+        through
+    ]
     y = (leaf() * saved).sum()
     write(w)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
@@ -144,7 +161,8 @@ def test_every_way_to_write_is_noticed(write: Callable[[Any], Any], through: str
 
 
 def test_arrays_that_were_lent_before() -> None:
-    """An array taken before the value was saved is looked after as long as it, or a view of it, lives."""
+    """An array taken before the value was saved is looked after as long as it, or a view of it,
+    lives."""
     x, w = leaf(), tg.tensor([3.0, 2.0, 1.0])
     lent = w.numpy()
     lent[0] = 5
@@ -164,7 +182,8 @@ def test_arrays_that_were_lent_before() -> None:
 
 
 def test_arrays_that_are_only_read() -> None:
-    """Reading, NaN, and writing the same numbers are no change; an array stays writable and shares the memory."""
+    """Reading, NaN, and writing the same numbers are no change; an array stays writable and shares
+    the memory."""
     x, w = leaf(), tg.tensor([np.nan, -0.0, 1.0])
     y = (x * w).sum()
     lent = w.numpy()
@@ -177,7 +196,13 @@ def test_arrays_that_are_only_read() -> None:
     assert lent.tolist() == [4, 4, 4]
     lent[2] = 6
     assert w.tolist() == [4, 4, 6]
-    for odd in (tg.tensor(3.0), tg.zeros(0, 3), tg.arange(6).view(2, 3).t(), tg.tensor([True]), tg.tensor([1j])):
+    for odd in (
+        tg.tensor(3.0),
+        tg.zeros(0, 3),
+        tg.arange(6).view(2, 3).t(),
+        tg.tensor([True]),
+        tg.tensor([1j]),
+    ):
         array = odd.numpy()
         assert array.shape == odd.shape
         assert array.dtype == odd.dtype
@@ -196,7 +221,8 @@ def test_lent_arrays_leave_nothing_behind() -> None:
 
 
 def test_memory_of_the_users_own_array() -> None:
-    """What is written into an array of which a tensor was made without a copy is not noticed: it is the user's (as in torch)."""
+    """What is written into an array of which a tensor was made without a copy is not noticed: it is
+    the user's (as in torch)."""
     array = np.array([1.0, 2.0, 3.0])
     x, w = leaf(), tg.from_numpy(array)
     y = (x * w).sum()
@@ -244,7 +270,13 @@ def test_assignment_of_an_element() -> None:
 def test_a_view_follows_its_base() -> None:
     """A view used after its base was written leads to the base's new history."""
     x = leaf()
-    for make in (lambda b: b[1], lambda b: b[1:][0], lambda b: b.view(3, 1)[1, 0], lambda b: b.unbind()[1], lambda b: b.split(1)[1][0]):
+    for make in (
+        lambda b: b[1],
+        lambda b: b[1:][0],
+        lambda b: b.view(3, 1)[1, 0],
+        lambda b: b.unbind()[1],
+        lambda b: b.split(1)[1][0],
+    ):
         base = x * 1
         v = make(base)
         base.mul_(5)
@@ -269,7 +301,8 @@ def test_a_view_follows_its_base() -> None:
     ],
 )
 def test_one_of_several_views(split: Callable[[Any], Any], nr: int, name: str) -> None:
-    """Views that one function has made together may not be written where that would be recorded; nor may their views."""
+    """Views that one function has made together may not be written where that would be recorded;
+    nor may their views."""
     x = leaf()
     for y in (x * 1, x):
         with pytest.raises(RuntimeError, match=MANY.format(nr=nr, name=name)):
@@ -295,7 +328,10 @@ def test_views_made_under_no_grad() -> None:
             v = base[1:]
             v.add_(1)
         factor = x[0] if base.is_leaf and not base.requires_grad else 2.0
-        with pytest.raises(RuntimeError, match="A view was created in no_grad mode and is being modified inplace with grad mode enabled"):
+        with pytest.raises(
+            RuntimeError,
+            match="A view was created in no_grad mode and is being modified inplace with grad mode enabled",
+        ):
             v.mul_(factor)
     with tg.no_grad():
         v = tg.ones(3)[1:]
@@ -311,7 +347,10 @@ def test_expanded() -> None:
         tg.ones(2, 1).expand(2, 2)[0],
         tg.ones(1).expand(4)[::2],
     ):
-        with pytest.raises(RuntimeError, match="more than one element of the written-to tensor refers to a single memory location"):
+        with pytest.raises(
+            RuntimeError,
+            match="more than one element of the written-to tensor refers to a single memory location",
+        ):
             e.add_(1)
     one = tg.ones(1)
     one.expand(1, 1).add_(1)
@@ -333,7 +372,8 @@ def test_read_only_memory() -> None:
 
 
 def test_shapes_and_dtypes() -> None:
-    """What is written is broadcast and cast to the tensor; what does not fit is refused, and the tensor is as it was."""
+    """What is written is broadcast and cast to the tensor; what does not fit is refused, and the
+    tensor is as it was."""
     x = tg.ones(3)
     with pytest.raises(RuntimeError, match="does not fit"):
         x.add_(tg.ones(2, 3))

@@ -1,4 +1,5 @@
-"""Section 5 of the torch.autograd contract, line by line: all methods, operators and assignments that write."""
+"""Section 5 of the torch.autograd contract, line by line: all methods, operators and assignments
+that write."""
 
 from __future__ import annotations
 
@@ -44,10 +45,13 @@ METHODS: list[tuple[str, tuple[Any, ...]]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "arguments"), METHODS, ids=[f"{name}-{k}" for k, (name, _) in enumerate(METHODS)])
+@pytest.mark.parametrize(
+    ("name", "arguments"), METHODS, ids=[f"{name}-{k}" for k, (name, _) in enumerate(METHODS)]
+)
 @pytest.mark.filterwarnings("ignore:.*encountered")
 def test_in_place_methods(name: str, arguments: tuple[Any, ...]) -> None:
-    """Value, gradient, version and name of the node are those of the method without the underscore; so on a view of a larger base."""
+    """Value, gradient, version and name of the node are those of the method without the underscore;
+    so on a view of a larger base."""
     data = np.array([[0.2, 0.5], [0.7, 0.9]])
     given = [tg.tensor(a) if isinstance(a, np.ndarray) else a for a in arguments]
     found = []
@@ -63,7 +67,12 @@ def test_in_place_methods(name: str, arguments: tuple[Any, ...]) -> None:
         differentiable = result.requires_grad
         if differentiable:
             (result * tg.tensor([[1.0, 2.0], [3.0, 4.0]])).sum().backward()
-        found.append((np.array(result.tolist(), float), np.zeros((2, 2)) if x.grad is None else x.grad.numpy()))
+        found.append(
+            (
+                np.array(result.tolist(), float),
+                np.zeros((2, 2)) if x.grad is None else x.grad.numpy(),
+            )
+        )
         if in_place:
             assert differentiable
     for plain, changed in zip(*found, strict=True):
@@ -76,17 +85,30 @@ def test_in_place_methods(name: str, arguments: tuple[Any, ...]) -> None:
 
 
 def test_products_in_place() -> None:
-    """addmm_, addmv_, addr_, baddbmm_ with alpha and beta; where beta is 0 the old value is not read."""
+    """addmm_, addmv_, addr_, baddbmm_ with alpha and beta; where beta is 0 the old value is not
+    read."""
     a, b = tg.tensor([[1.0, 2.0], [3.0, 4.0]]), tg.tensor([[0.5, 1.0], [2.0, 0.0]])
     for beta, alpha in ((1, 1), (0.5, 2.0)):
         x = tg.ones(2, 2)
-        assert np.allclose(x.addmm_(a, b, beta=beta, alpha=alpha).numpy(), beta * np.ones((2, 2)) + alpha * (a.numpy() @ b.numpy()))
+        assert np.allclose(
+            x.addmm_(a, b, beta=beta, alpha=alpha).numpy(),
+            beta * np.ones((2, 2)) + alpha * (a.numpy() @ b.numpy()),
+        )
         y = tg.ones(2)
-        assert np.allclose(y.addmv_(a, b[0], beta=beta, alpha=alpha).numpy(), beta + alpha * (a.numpy() @ b[0].numpy()))
+        assert np.allclose(
+            y.addmv_(a, b[0], beta=beta, alpha=alpha).numpy(),
+            beta + alpha * (a.numpy() @ b[0].numpy()),
+        )
         z = tg.ones(2, 2)
-        assert np.allclose(z.addr_(a[0], b[0], beta=beta, alpha=alpha).numpy(), beta + alpha * np.outer(a[0].numpy(), b[0].numpy()))
+        assert np.allclose(
+            z.addr_(a[0], b[0], beta=beta, alpha=alpha).numpy(),
+            beta + alpha * np.outer(a[0].numpy(), b[0].numpy()),
+        )
         stack = tg.ones(1, 2, 2)
-        assert np.allclose(stack.baddbmm_(a[None], b[None], beta=beta, alpha=alpha).numpy(), beta + alpha * (a.numpy() @ b.numpy()))
+        assert np.allclose(
+            stack.baddbmm_(a[None], b[None], beta=beta, alpha=alpha).numpy(),
+            beta + alpha * (a.numpy() @ b.numpy()),
+        )
     broken = tg.full((2, 2), float("nan")).addmm_(a, b, beta=0)
     assert np.allclose(broken.numpy(), a.numpy() @ b.numpy())
 
@@ -106,7 +128,8 @@ def test_an_operand_that_is_the_tensor_itself() -> None:
 
 
 def test_overwritten_with_constants() -> None:
-    """zero_, fill_, copy_, x[...] = c and random numbers: still on the tape, with a gradient of 0."""
+    """zero_, fill_, copy_, x[...] = c and random numbers: still on the tape, with a gradient of
+    0."""
     for write in (
         lambda y: y.zero_(),
         lambda y: y.fill_(3),
@@ -209,7 +232,8 @@ def test_augmented_operators() -> None:
     ],
 )
 def test_assignment_in_all_forms(key: Any, value: Any) -> None:
-    """As NumPy's, with gradients to what stays and to what is written; tensors are indices as arrays are."""
+    """As NumPy's, with gradients to what stays and to what is written; tensors are indices as
+    arrays are."""
     data = np.arange(6.0).reshape(2, 3)
     expected = data.copy()
     expected[key] = value
@@ -283,7 +307,8 @@ def test_a_value_from_the_same_memory() -> None:
 
 
 def test_an_element_of_a_large_tensor() -> None:
-    """Writing an element copies no more than the element, recorded or not: the rest may be anything."""
+    """Writing an element copies no more than the element, recorded or not: the rest may be
+    anything."""
     x = tg.tensor(2.0, requires_grad=True)
     large = tg.zeros(1000, 1000)
     address = large.data_ptr()
@@ -296,7 +321,8 @@ def test_an_element_of_a_large_tensor() -> None:
 
 
 def test_other_shapes_in_place() -> None:
-    """t_, transpose_, unsqueeze_, squeeze_: the tensor has another shape; views from before and after show the same memory."""
+    """t_, transpose_, unsqueeze_, squeeze_: the tensor has another shape; views from before and
+    after show the same memory."""
     x = tg.tensor(np.arange(6.0).reshape(2, 3), requires_grad=True)
     y = x * 1
     before = y[0]
@@ -338,7 +364,8 @@ def test_other_shapes_in_place() -> None:
 
 
 def test_a_slice_of_an_expanded_tensor() -> None:
-    """Its elements lie at places of their own, but others show them too: not written where that would be recorded."""
+    """Its elements lie at places of their own, but others show them too: not written where that
+    would be recorded."""
     x = leaf()
     y = x * 1
     e = y.expand(2, 3)
@@ -355,7 +382,8 @@ def test_a_slice_of_an_expanded_tensor() -> None:
 
 
 def test_views_that_change_nothing_are_views() -> None:
-    """The same shape, no dimension to drop, one piece: another tensor, whose flags and shape are its own."""
+    """The same shape, no dimension to drop, one piece: another tensor, whose flags and shape are
+    its own."""
     m, v, s = tg.ones(2, 3), tg.ones(3), tg.tensor(1.0)
     for base, view in (
         (m, m.view(2, 3)),

@@ -1,4 +1,5 @@
-"""Section 6 of the torch.autograd contract, line by line: nodes, what they are called, what they have saved, their hooks."""
+"""Section 6 of the torch.autograd contract, line by line: nodes, what they are called, what they
+have saved, their hooks."""
 
 from __future__ import annotations
 
@@ -34,7 +35,10 @@ def test_next_functions() -> None:
     """`next_functions`: (node, input_nr), and (None, 0) for inputs without gradient."""
     x, c = leaf(1, 2), tg.ones(2)
     parts = x * c
-    assert [(n and n.name(), nr) for n, nr in parts.grad_fn.next_functions] == [("tracegrad::autograd::AccumulateGrad", 0), (None, 0)]
+    assert [(n and n.name(), nr) for n, nr in parts.grad_fn.next_functions] == [
+        ("tracegrad::autograd::AccumulateGrad", 0),
+        (None, 0),
+    ]
     y = parts.exp()
     assert y.grad_fn.next_functions == ((parts.grad_fn, 0),)
     values, vectors = tg.linalg.eigh(tg.eye(2, requires_grad=True) * 2)
@@ -53,11 +57,16 @@ def test_metadata() -> None:
 
 
 def test_register_hook() -> None:
-    """`register_hook(fn(grad_inputs, grad_outputs))`: sees both tuples, may return other grad_inputs."""
+    """`register_hook(fn(grad_inputs, grad_outputs))`: sees both tuples, may return other
+    grad_inputs."""
     x, y = leaf(1, 2), leaf(3, 4)
     seen: list[Any] = []
     z = x * y
-    z.grad_fn.register_hook(lambda inputs, outputs: seen.append(([g.tolist() for g in inputs], [g.tolist() for g in outputs])))
+    z.grad_fn.register_hook(
+        lambda inputs, outputs: seen.append(
+            ([g.tolist() for g in inputs], [g.tolist() for g in outputs])
+        )
+    )
     handle = z.grad_fn.register_hook(lambda inputs, outputs: (inputs[0] * 10, None))
     z.sum().backward(retain_graph=True)
     assert seen == [([[3, 4], [1, 2]], [[1, 1]])]
@@ -72,7 +81,9 @@ def test_register_hook_of_what_is_not_wanted() -> None:
     """grad_inputs has None where no gradient is computed; it cannot become one."""
     x, c = leaf(1, 2), tg.ones(2)
     z = x * c
-    z.grad_fn.register_hook(lambda inputs, outputs: (inputs[0], tg.ones(2)) if inputs[1] is None else None)
+    z.grad_fn.register_hook(
+        lambda inputs, outputs: (inputs[0], tg.ones(2)) if inputs[1] is None else None
+    )
     with pytest.raises(RuntimeError, match="can't replace a None gradient"):
         z.sum().backward()
 
@@ -89,12 +100,18 @@ def test_register_hook_of_what_is_not_wanted() -> None:
     ],
 )
 @pytest.mark.parametrize("before", [False, True])
-def test_hooks_of_nodes_are_checked(returned: Any, error: type[Exception], message: str, before: bool) -> None:
+def test_hooks_of_nodes_are_checked(
+    returned: Any, error: type[Exception], message: str, before: bool
+) -> None:
     """What hooks of nodes return must be a tuple of tensors like those they were given."""
     x, y = leaf(1, 2), leaf(3, 4)
     z = x * y
     if before:
-        z.grad_fn.register_prehook(lambda outputs: r[:1] if isinstance(r := returned(outputs[0]), tuple) and len(r) == 2 else r)
+        z.grad_fn.register_prehook(
+            lambda outputs: (
+                r[:1] if isinstance(r := returned(outputs[0]), tuple) and len(r) == 2 else r
+            )
+        )
     else:
         z.grad_fn.register_hook(lambda inputs, outputs: returned(inputs[0]))
     with pytest.raises(error, match=message):
@@ -102,7 +119,8 @@ def test_hooks_of_nodes_are_checked(returned: Any, error: type[Exception], messa
 
 
 def test_register_prehook() -> None:
-    """`register_prehook(fn(grad_outputs))` may return other grad_outputs; (None,) stops the gradient."""
+    """`register_prehook(fn(grad_outputs))` may return other grad_outputs; (None,) stops the
+    gradient."""
     x = leaf(1, 2)
     z = x * x
     handle = z.grad_fn.register_prehook(lambda outputs: (outputs[0] * 10,))
@@ -128,7 +146,8 @@ def test_hooks_of_several_results() -> None:
 
 
 def test_prehook_does_not_run_where_the_rule_does_not() -> None:
-    """grad() with respect to an intermediate runs its tensor hooks, not the hooks of its node, and frees nothing there."""
+    """grad() with respect to an intermediate runs its tensor hooks, not the hooks of its node, and
+    frees nothing there."""
     x = leaf(1, 2)
     y = x * x
     s = y.sum()
@@ -144,7 +163,8 @@ def test_prehook_does_not_run_where_the_rule_does_not() -> None:
 
 
 def test_saved_names() -> None:
-    """`_saved_self`, `_saved_other`, `_saved_result`, `_saved_exponent`, `_saved_dim`, `_saved_keepdim`, `_saved_self_sym_sizes`."""
+    """`_saved_self`, `_saved_other`, `_saved_result`, `_saved_exponent`, `_saved_dim`,
+    `_saved_keepdim`, `_saved_self_sym_sizes`."""
     x, y = leaf(1, 2), leaf(3, 4)
     node = (x * y).grad_fn
     assert node._saved_self is x
@@ -161,7 +181,11 @@ def test_saved_names() -> None:
     assert (x**y).grad_fn._saved_exponent is y
     total = tg.ones(2, 3, requires_grad=True)
     node = total.sum(0).grad_fn
-    assert (node._saved_dim, node._saved_keepdim, node._saved_self_sym_sizes) == ((0,), False, (2, 3))
+    assert (node._saved_dim, node._saved_keepdim, node._saved_self_sym_sizes) == (
+        (0,),
+        False,
+        (2, 3),
+    )
     assert total.sum().grad_fn._saved_self_sym_sizes == (2, 3)
     assert total.sum().grad_fn._saved_self_sym_sizes == (2, 3)
     assert not hasattr(total.sum().grad_fn, "_saved_dim")
@@ -220,7 +244,9 @@ def test_raw_saved() -> None:
     y = x.exp()
     seen: list[str] = []
     raw = y.grad_fn._raw_saved_result
-    raw.register_hooks(lambda t: (seen.append("pack"), t * 1)[1], lambda t: (seen.append("unpack"), t)[1])
+    raw.register_hooks(
+        lambda t: (seen.append("pack"), t * 1)[1], lambda t: (seen.append("unpack"), t)[1]
+    )
     assert seen == ["pack"]
     y.sum().backward()
     assert seen == ["pack", "unpack"]
@@ -265,7 +291,9 @@ def test_accumulate_grad() -> None:
     assert node.next_functions == ()
     seen: list[Any] = []
     node.register_prehook(lambda outputs: seen.append(("before", x.grad)))
-    node.register_hook(lambda inputs, outputs: seen.append(("after", inputs, outputs[0].tolist(), x.grad.tolist())))
+    node.register_hook(
+        lambda inputs, outputs: seen.append(("after", inputs, outputs[0].tolist(), x.grad.tolist()))
+    )
     y.sum().backward()
     assert seen == [("before", None), ("after", (), [2, 2], [2, 2])]
     (x * 2).sum().backward()
@@ -275,7 +303,8 @@ def test_accumulate_grad() -> None:
 
 
 def test_a_leafs_node_remembers_while_nobody_holds_it() -> None:
-    """The graph ends in leaves; the node of one, made for who asks, is the same for all, and what is noted about it stays."""
+    """The graph ends in leaves; the node of one, made for who asks, is the same for all, and what
+    is noted about it stays."""
     x = leaf(1, 2)
     y = x * x
     (first, _), (second, _) = y.grad_fn.next_functions
@@ -286,13 +315,16 @@ def test_a_leafs_node_remembers_while_nobody_holds_it() -> None:
     assert y.grad_fn.next_functions[1][0].metadata == {"seen": 1}
     assert leaf(1).sum().grad_fn.next_functions[0][0].metadata == {}
     calls: list[Any] = []
-    y.grad_fn.next_functions[0][0].register_prehook(lambda outputs: calls.append(outputs[0].tolist()))
+    y.grad_fn.next_functions[0][0].register_prehook(
+        lambda outputs: calls.append(outputs[0].tolist())
+    )
     y.sum().backward()
     assert calls == [[2, 4]]
 
 
 def test_edges_to_a_leaf_and_to_its_node_are_one_place() -> None:
-    """What stands for a leaf (here: its place, as it is given to `grad` and `backward`) meets what was recorded with the leaf itself."""
+    """What stands for a leaf (here: its place, as it is given to `grad` and `backward`) meets what
+    was recorded with the leaf itself."""
     x = leaf(1, 2)
     y = (x * 3).sum()
     node, nr, _ = tg.autograd.graph.get_gradient_edge(x)
@@ -387,7 +419,8 @@ def test_names_seen(make: Any, name: str) -> None:
     ],
 )
 def test_subgradients(make: Any, expected: list[float] | None) -> None:
-    """Ties of max() are shared, of max(dim) one takes all; abs'(0) = relu'(0) = norm'(0) = 0; a bound of clamp passes; prod with zeros."""
+    """Ties of max() are shared, of max(dim) one takes all; abs'(0) = relu'(0) = norm'(0) = 0; a
+    bound of clamp passes; prod with zeros."""
     x = leaf(1, 2, 2)
     make(x).backward()
     if expected is None:

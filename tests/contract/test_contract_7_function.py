@@ -1,4 +1,5 @@
-"""Section 7 of the torch.autograd contract, line by line: Function and its context. Eager code first, then the same inside of jit."""
+"""Section 7 of the torch.autograd contract, line by line: Function and its context. Eager code
+first, then the same inside of jit."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from tests.checks import leaf
 from tests.contract.functions import WAYS, Exp, Scale, both, close, grad, made
 from tracegrad.autograd.function import FunctionCtx
 
-# --- the two styles, and the context as the node ----------------------------------------------------------------------------------
+# --- the two styles, and the context as the node --------------------------------------------------
 
 
 @both
@@ -29,7 +30,11 @@ def test_forward_with_ctx_and_backward(way: str) -> None:
 @both
 def test_setup_context(way: str) -> None:
     """`forward(*args)` and `setup_context(ctx, inputs, output)`; keyword arguments and defaults."""
-    for call in (lambda x: Scale.apply(x, 4), lambda x: Scale.apply(x, k=4), lambda x: Scale.apply(x=x, k=4)):
+    for call in (
+        lambda x: Scale.apply(x, 4),
+        lambda x: Scale.apply(x, k=4),
+        lambda x: Scale.apply(x=x, k=4),
+    ):
         x = leaf(1.0, 2.0)
         y = WAYS[way](call)(x)
         close(y, [4.0, 8.0])
@@ -68,8 +73,10 @@ def taken(queue: SimpleQueue[Any]) -> list[Any]:
 
 @both
 def test_modes_inside(way: str) -> None:
-    """Forward runs unrecorded while inputs still show that they require grad; backward is recorded for create_graph only."""
-    # A list that rules append to is Python's state, which derivatives of compiled functions must not change.
+    """Forward runs unrecorded while inputs still show that they require grad; backward is recorded
+    for create_graph only."""
+    # A list that rules append to is Python's state, which derivatives of compiled functions must
+    # not change.
     seen: SimpleQueue[Any] = SimpleQueue()
 
     def forward(ctx: Any, x: Any, k: Any, y: Any) -> Any:
@@ -84,7 +91,12 @@ def test_modes_inside(way: str) -> None:
     X.apply(leaf(1.0), 2, tg.ones(1)).sum().backward()
     x = leaf(1.0)
     grad(X.apply(x, 2, tg.ones(1)).sum(), x, create_graph=True)
-    assert taken(seen) == [(True, False, False), ((True, False, False), False), (True, False, False), ((True, False, False), True)]
+    assert taken(seen) == [
+        (True, False, False),
+        ((True, False, False), False),
+        (True, False, False),
+        ((True, False, False), True),
+    ]
     WAYS[way](lambda a, b: X.apply(a, 2, b))(leaf(1.0), tg.ones(1)).sum().backward()
     found = taken(seen)
     assert {*found} == {(True, False, False), ((True, False, False), False)}
@@ -99,11 +111,14 @@ def test_no_grad_around(way: str) -> None:
     assert not WAYS[way](Exp.apply)(tg.ones(1)).requires_grad
 
 
-# --- saving ------------------------------------------------------------------------------------------------------------------------
+# --- saving ---------------------------------------------------------------------------------------
 
 
 def test_save_for_backward_takes_tensors_and_none() -> None:
-    X = made(lambda ctx, x: (ctx.save_for_backward(x, None), x * 1)[1], lambda ctx, g: g * ctx.saved_tensors[0])
+    X = made(
+        lambda ctx, x: (ctx.save_for_backward(x, None), x * 1)[1],
+        lambda ctx, g: g * ctx.saved_tensors[0],
+    )
     y = X.apply(leaf(3.0))
     assert y.grad_fn.saved_tensors[1] is None
     with pytest.raises(TypeError, match="can only save variables, but argument 0 is of type int"):
@@ -111,19 +126,26 @@ def test_save_for_backward_takes_tensors_and_none() -> None:
 
 
 def test_the_second_save_counts() -> None:
-    X = made(lambda ctx, x: (ctx.save_for_backward(x), ctx.save_for_backward(x * 2), x * 1)[2], lambda ctx, g: ctx.saved_tensors[0])
+    X = made(
+        lambda ctx, x: (ctx.save_for_backward(x), ctx.save_for_backward(x * 2), x * 1)[2],
+        lambda ctx, g: ctx.saved_tensors[0],
+    )
     x = leaf(4.0)
     X.apply(x).sum().backward()
     close(x.grad, [8.0])
 
 
 def test_saved_tensors_check_the_version() -> None:
-    X = made(lambda ctx, x: (ctx.save_for_backward(x), x * 2)[1], lambda ctx, g: g * ctx.saved_tensors[0])
+    X = made(
+        lambda ctx, x: (ctx.save_for_backward(x), x * 2)[1], lambda ctx, g: g * ctx.saved_tensors[0]
+    )
     a = leaf(1.0, 2.0)
     x = a * 1
     y = X.apply(x)
     x.add_(1)
-    with pytest.raises(RuntimeError, match=r"modified by an inplace operation.*is at version 1; expected version 0"):
+    with pytest.raises(
+        RuntimeError, match=r"modified by an inplace operation.*is at version 1; expected version 0"
+    ):
         y.sum().backward()
     y = Exp.apply(a)
     z = y.sum()
@@ -181,7 +203,10 @@ def test_saved_tensors_go_through_hooks() -> None:
     assert len(packed) == 1
     y.sum().backward()
     close(x.grad, np.exp([1.0, 2.0]))
-    X = made(lambda ctx, x: (ctx.save_for_backward(x), x * x)[1], lambda ctx, g: 2 * g * ctx.saved_tensors[0])
+    X = made(
+        lambda ctx, x: (ctx.save_for_backward(x), x * x)[1],
+        lambda ctx, g: 2 * g * ctx.saved_tensors[0],
+    )
     with tg.autograd.graph.saved_tensors_hooks(pack, lambda k: tg.tensor(packed[k])):
         y = X.apply(x)
     (g,) = grad(y.sum(), x, create_graph=True)
@@ -206,7 +231,7 @@ def test_a_context_keeps_nothing_where_nothing_is_recorded() -> None:
     assert held[0].saved_tensors == ()
 
 
-# --- several arguments and results ------------------------------------------------------------------------------------------------
+# --- several arguments and results ----------------------------------------------------------------
 
 
 @both

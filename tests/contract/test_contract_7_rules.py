@@ -1,4 +1,5 @@
-"""Section 7 of the torch.autograd contract, line by line: results that are inputs, what rules return, higher orders, forward mode, traces."""
+"""Section 7 of the torch.autograd contract, line by line: results that are inputs, what rules
+return, higher orders, forward mode, traces."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from tests.contract.functions import WAYS, Exp, Scale, both, close, grad, made
 from tracegrad.autograd import Function
 from tracegrad.autograd.function import once_differentiable
 
-# --- inputs as results, and inputs that are written to -----------------------------------------------------------------------------
+# --- inputs as results, and inputs that are written to --------------------------------------------
 
 
 def test_an_input_returned_as_it_is() -> None:
@@ -102,9 +103,14 @@ def test_mark_dirty_in_running_code() -> None:
 
 
 def test_mark_dirty_misused() -> None:
-    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad has been used in an in-place operation"):
+    with pytest.raises(
+        RuntimeError,
+        match="a leaf Variable that requires grad has been used in an in-place operation",
+    ):
         made(lambda ctx, x: (ctx.mark_dirty(x), x)[1], lambda ctx, g: g).apply(leaf(1.0))
-    with pytest.raises(RuntimeError, match="marked as dirty during the forward method were not returned as output"):
+    with pytest.raises(
+        RuntimeError, match="marked as dirty during the forward method were not returned as output"
+    ):
         made(lambda ctx, x: (ctx.mark_dirty(x), x * 1)[1], lambda ctx, g: g).apply(leaf(1.0) * 1)
     with pytest.raises(RuntimeError, match="mark_dirty can only accept variables"):
         made(lambda ctx, x: (ctx.mark_dirty(3), x * 1)[1]).apply(leaf(1.0))
@@ -119,12 +125,15 @@ def test_a_written_leaf_is_refused_in_both_ways(way: str) -> None:
         WAYS[way](X.apply)(leaf(1.0))
 
 
-# --- higher orders -------------------------------------------------------------------------------------------------------------------
+# --- higher orders --------------------------------------------------------------------------------
 
 
 @both
 def test_double_backward_through_the_users_rule(way: str) -> None:
-    X = made(lambda ctx, x: (ctx.save_for_backward(x), x**3)[1], lambda ctx, g: g * 3 * ctx.saved_tensors[0] ** 2)
+    X = made(
+        lambda ctx, x: (ctx.save_for_backward(x), x**3)[1],
+        lambda ctx, g: g * 3 * ctx.saved_tensors[0] ** 2,
+    )
     e = np.exp([1.0, 2.0])
     for function, second, third in ((X, [6.0, 12.0], [6.0, 6.0]), (Exp, e, e)):
         x = leaf(1.0, 2.0)
@@ -137,7 +146,10 @@ def test_double_backward_through_the_users_rule(way: str) -> None:
 @both
 def test_what_forward_computed_is_a_constant_to_the_second_derivative(way: str) -> None:
     """An intermediate that was saved has no history, as in torch."""
-    X = made(lambda ctx, x: (m := x * 2, ctx.save_for_backward(m, x), m * m)[2], lambda ctx, g: g * 4 * ctx.saved_tensors[0])
+    X = made(
+        lambda ctx, x: (m := x * 2, ctx.save_for_backward(m, x), m * m)[2],
+        lambda ctx, g: g * 4 * ctx.saved_tensors[0],
+    )
     x = leaf(1.0, 2.0)
     (g,) = grad((WAYS[way](X.apply)(x) + x * x).sum(), x, create_graph=True)
     close(g, [10.0, 20.0])
@@ -159,7 +171,10 @@ def test_once_differentiable(way: str) -> None:
         (g,) = grad(WAYS[way](X.apply)(x), x, leaf(1.0, 1.0), create_graph=True)
         g.sum().backward()
 
-    with pytest.raises(RuntimeError, match="trying to differentiate twice a function that was marked with @once_differentiable"):
+    with pytest.raises(
+        RuntimeError,
+        match="trying to differentiate twice a function that was marked with @once_differentiable",
+    ):
         twice()
 
 
@@ -170,10 +185,15 @@ def test_once_differentiable_without_a_gradient_that_requires_grad() -> None:
     assert not g.requires_grad
 
 
-# --- what backward returns ----------------------------------------------------------------------------------------------------------
+# --- what backward returns ------------------------------------------------------------------------
 
 
-def run(backward: Callable[..., Any], *args: Any, forward: Any = lambda ctx, *a: a[0] * 1, way: str = "eager") -> Any:
+def run(
+    backward: Callable[..., Any],
+    *args: Any,
+    forward: Any = lambda ctx, *a: a[0] * 1,
+    way: str = "eager",
+) -> Any:
     args = args or (leaf(1.0, 2.0, 3.0),)
     X = made(forward, backward)
     WAYS[way](lambda x: X.apply(x, *args[1:]))(args[0]).sum().backward()
@@ -182,8 +202,14 @@ def run(backward: Callable[..., Any], *args: Any, forward: Any = lambda ctx, *a:
 
 @both
 def test_the_number_of_gradients(way: str) -> None:
-    for backward, expected, got in ((lambda ctx, g: (g, g), 1, 2), (lambda ctx, g: (g, g, None), 1, 3)):
-        with pytest.raises(RuntimeError, match=rf"XBackward returned an incorrect number of gradients \(expected {expected}, got {got}\)"):
+    for backward, expected, got in (
+        (lambda ctx, g: (g, g), 1, 2),
+        (lambda ctx, g: (g, g, None), 1, 3),
+    ):
+        with pytest.raises(
+            RuntimeError,
+            match=rf"XBackward returned an incorrect number of gradients \(expected {expected}, got {got}\)",
+        ):
             run(backward, way=way)
     with pytest.raises(RuntimeError, match=r"\(expected 2, got 1\)"):
         run(lambda ctx, g: g, leaf(1.0), 2, way=way)
@@ -195,7 +221,12 @@ def test_the_number_of_gradients(way: str) -> None:
 @both
 def test_the_shape_of_gradients(way: str) -> None:
     """What was broadcast is summed; other shapes are refused."""
-    with pytest.raises(RuntimeError, match=re.escape("invalid gradient at index 0 - got [2] but expected shape compatible with [3]")):
+    with pytest.raises(
+        RuntimeError,
+        match=re.escape(
+            "invalid gradient at index 0 - got [2] but expected shape compatible with [3]"
+        ),
+    ):
         run(lambda ctx, g: g[:2], way=way)
     close(run(lambda ctx, g: tg.stack([g, 2 * g]), way=way), [3.0, 3.0, 3.0])
 
@@ -219,14 +250,22 @@ def test_missing_methods() -> None:
         made(lambda ctx, x: x * 1).apply(leaf(1.0)).sum().backward()
     with pytest.raises(NotImplementedError, match="You must implement the jvp function"):
         tg.jvp(made(lambda ctx, x: x * 1).apply, (np.ones(2),), (np.ones(2),))
-    with pytest.raises(RuntimeError, match="must either override the vmap staticmethod or set generate_vmap_rule=True"):
+    with pytest.raises(
+        RuntimeError,
+        match="must either override the vmap staticmethod or set generate_vmap_rule=True",
+    ):
         tg.vmap(made(lambda ctx, x: x * 1).apply)(np.ones(2))
     with pytest.raises(RuntimeError, match="Implementing both 'backward' and 'vjp'"):
-        made(lambda ctx, x: x * 1, lambda ctx, g: g, vjp=lambda ctx, g: g).apply(leaf(1.0)).sum().backward()
+        made(lambda ctx, x: x * 1, lambda ctx, g: g, vjp=lambda ctx, g: g).apply(
+            leaf(1.0)
+        ).sum().backward()
 
 
 def test_instances() -> None:
-    with pytest.warns(DeprecationWarning, match="should not be instantiated. Methods on autograd functions are all static"):
+    with pytest.warns(
+        DeprecationWarning,
+        match="should not be instantiated. Methods on autograd functions are all static",
+    ):
         made_one = Exp()
     with pytest.raises(RuntimeError, match="Legacy autograd function"):
         made_one(leaf(1.0))
@@ -256,7 +295,7 @@ def test_hooks_around_a_function() -> None:
     assert seen == [(pytest.approx(2 * np.e), 2.0)]
 
 
-# --- forward mode and vmap ------------------------------------------------------------------------------------------------------------
+# --- forward mode and vmap ------------------------------------------------------------------------
 
 
 @both
@@ -283,7 +322,9 @@ def test_jvp_reads_what_was_saved_for_backward_where_nothing_else_was(way: str) 
     slope = tg.grad(f)(1.1)
     close(tg.jvp(f, (1.1,), (1.0,))[1], slope)
     h = 1e-6
-    assert abs(tg.grad(tg.grad(f))(1.1) - (tg.grad(f)(1.1 + h) - tg.grad(f)(1.1 - h)) / (2 * h)) < 1e-6
+    assert (
+        abs(tg.grad(tg.grad(f))(1.1) - (tg.grad(f)(1.1 + h) - tg.grad(f)(1.1 - h)) / (2 * h)) < 1e-6
+    )
 
 
 def test_dual_tensors() -> None:
@@ -301,10 +342,18 @@ def test_dual_tensors() -> None:
 
 
 def test_wrong_tangents() -> None:
-    with pytest.raises(RuntimeError, match=r"invalid number of forward gradients \(expected 2 but got 1\)"):
-        tg.jvp(made(lambda ctx, x: (x * 1, x * 2), jvp=lambda ctx, t: t).apply, (np.ones(2),), (np.ones(2),))
+    with pytest.raises(
+        RuntimeError, match=r"invalid number of forward gradients \(expected 2 but got 1\)"
+    ):
+        tg.jvp(
+            made(lambda ctx, x: (x * 1, x * 2), jvp=lambda ctx, t: t).apply,
+            (np.ones(2),),
+            (np.ones(2),),
+        )
     with pytest.raises(RuntimeError, match="different size than that of the original"):
-        tg.jvp(made(lambda ctx, x: x * 1, jvp=lambda ctx, t: t[:1]).apply, (np.ones(2),), (np.ones(2),))
+        tg.jvp(
+            made(lambda ctx, x: x * 1, jvp=lambda ctx, t: t[:1]).apply, (np.ones(2),), (np.ones(2),)
+        )
 
 
 @both
@@ -332,7 +381,7 @@ def test_a_vmap_method(way: str) -> None:
         tg.vmap(Y.apply)(np.ones(3))
 
 
-# --- traced ---------------------------------------------------------------------------------------------------------------------------
+# --- traced ---------------------------------------------------------------------------------------
 
 
 def test_arrays_go_through_functions() -> None:
@@ -400,7 +449,10 @@ def test_attributes_that_are_tensors_or_trees_of_them(way: str) -> None:
 
 @both
 def test_a_function_within_a_function(way: str) -> None:
-    X = made(lambda ctx, x: (ctx.save_for_backward(x), Exp.apply(x) * 2)[1], lambda ctx, g: g * 2 * Exp.apply(ctx.saved_tensors[0]))
+    X = made(
+        lambda ctx, x: (ctx.save_for_backward(x), Exp.apply(x) * 2)[1],
+        lambda ctx, g: g * 2 * Exp.apply(ctx.saved_tensors[0]),
+    )
     x = leaf(0.5)
     (g,) = grad(WAYS[way](X.apply)(x).sum(), x, create_graph=True)
     close(g, 2 * np.exp([0.5]))
@@ -453,7 +505,9 @@ def test_kinds_of_arrays(way: str, kind: str) -> None:
     y = np.exp(data)
     assert x.grad.dtype == data.dtype
     assert x.grad.shape == data.shape
-    np.testing.assert_allclose(x.grad.numpy(), y * y / np.abs(y) if kind == "complex" else y, rtol=1e-6)
+    np.testing.assert_allclose(
+        x.grad.numpy(), y * y / np.abs(y) if kind == "complex" else y, rtol=1e-6
+    )
 
 
 @both

@@ -1,4 +1,5 @@
-"""Contract, section 8, third bullet: `gradcheck` and `gradgradcheck`: what they accept, find, and say."""
+"""Contract, section 8, third bullet: `gradcheck` and `gradgradcheck`: what they accept, find, and
+say."""
 
 from __future__ import annotations
 
@@ -12,7 +13,12 @@ import tracegrad as tg
 from tracegrad.autograd import gradcheck, gradgradcheck
 from tracegrad.autograd.gradcheck import GradcheckError
 
-EVERYTHING = {"check_forward_ad": True, "check_batched_grad": True, "check_batched_forward_grad": True, "check_grad_dtypes": True}
+EVERYTHING = {
+    "check_forward_ad": True,
+    "check_batched_grad": True,
+    "check_batched_forward_grad": True,
+    "check_grad_dtypes": True,
+}
 
 
 def leaf(values: Any, **options: Any) -> Any:
@@ -20,7 +26,8 @@ def leaf(values: Any, **options: Any) -> Any:
 
 
 def with_rules(factor: float, tangent: float = 2.0) -> Any:
-    """The square, with `factor` x as its derivative in reverse mode and `tangent` x in forward mode (right: 2)."""
+    """The square, with `factor` x as its derivative in reverse mode and `tangent` x in forward mode
+    (right: 2)."""
 
     @tg.custom_jvp
     def square(x: Any) -> Any:
@@ -39,14 +46,23 @@ def with_rules(factor: float, tangent: float = 2.0) -> Any:
 
 
 def test_signatures() -> None:
-    """The parameters of torch's functions, keyword only behind the first ones, with torch's defaults."""
-    found = {name: p.default for name, p in inspect.signature(gradcheck).parameters.items() if p.kind is p.KEYWORD_ONLY}
+    """The parameters of torch's functions, keyword only behind the first ones, with torch's
+    defaults."""
+    found = {
+        name: p.default
+        for name, p in inspect.signature(gradcheck).parameters.items()
+        if p.kind is p.KEYWORD_ONLY
+    }
     assert found == {
         "eps": 1e-6, "atol": 1e-5, "rtol": 1e-3, "raise_exception": True, "nondet_tol": 0.0, "check_undefined_grad": True,
         "check_grad_dtypes": False, "check_batched_grad": False, "check_batched_forward_grad": False, "check_forward_ad": False,
         "check_backward_ad": True, "fast_mode": False, "masked": None,
     }  # fmt: skip
-    found = {name: p.default for name, p in inspect.signature(gradgradcheck).parameters.items() if p.kind is p.KEYWORD_ONLY}
+    found = {
+        name: p.default
+        for name, p in inspect.signature(gradgradcheck).parameters.items()
+        if p.kind is p.KEYWORD_ONLY
+    }
     assert found == {
         "eps": 1e-6, "atol": 1e-5, "rtol": 1e-3, "gen_non_contig_grad_outputs": False, "raise_exception": True, "nondet_tol": 0.0,
         "check_undefined_grad": True, "check_grad_dtypes": False, "check_batched_grad": False, "check_fwd_over_rev": False,
@@ -58,7 +74,8 @@ def test_signatures() -> None:
 
 @pytest.mark.parametrize("fast", [False, True])
 def test_right_derivatives_pass(fast: bool) -> None:
-    """One input and several, one output and several (also integers), complex ones, 0-d, empty, strided, jitted."""
+    """One input and several, one output and several (also integers), complex ones, 0-d, empty,
+    strided, jitted."""
     x, m, z = leaf([1.0, 2.0, 3.0]), leaf(np.arange(9.0).reshape(3, 3) / 7), leaf([1 + 2j, 3 - 1j])
     functions: list[tuple[Any, Any]] = [
         (lambda x: x.exp() * x, x),
@@ -78,7 +95,9 @@ def test_right_derivatives_pass(fast: bool) -> None:
     ]
     for function, inputs in functions:
         assert gradcheck(function, inputs, fast_mode=fast, **EVERYTHING)
-        assert gradgradcheck(function, inputs, fast_mode=fast, check_fwd_over_rev=True, check_batched_grad=True)
+        assert gradgradcheck(
+            function, inputs, fast_mode=fast, check_fwd_over_rev=True, check_batched_grad=True
+        )
         assert gradgradcheck(function, inputs, fast_mode=fast, gen_non_contig_grad_outputs=True)
 
 
@@ -92,8 +111,12 @@ def test_wrong_derivatives_are_found(fast: bool) -> None:
     assert not gradcheck(with_rules(3.0), x, fast_mode=fast, raise_exception=False)
     with pytest.raises(GradcheckError, match=r"for output 1 with respect to input 1"):
         gradcheck(lambda a, b: (a * b, with_rules(3.0)(b)), (x, leaf([2.0, 3.0])), fast_mode=fast)
-    with pytest.raises(GradcheckError, match=r"Jacobian computed with forward mode mismatch for output 0"):
-        gradcheck(with_rules(3.0, 3.0), x, check_forward_ad=True, check_backward_ad=False, fast_mode=fast)
+    with pytest.raises(
+        GradcheckError, match=r"Jacobian computed with forward mode mismatch for output 0"
+    ):
+        gradcheck(
+            with_rules(3.0, 3.0), x, check_forward_ad=True, check_backward_ad=False, fast_mode=fast
+        )
     assert gradcheck(with_rules(2.0), x, fast_mode=fast)
 
 
@@ -108,10 +131,14 @@ def test_wrong_second_derivatives_are_found(fast: bool) -> None:
     square.defvjp(lambda x: (x * x, x), lambda x, ct: (2 * tg.stop_gradient(x) * ct,))
     x = leaf([1.0, 2.0])
     assert gradcheck(square, x, fast_mode=fast)
-    with pytest.raises(GradcheckError, match="Jacobian mismatch for output 0 with respect to input 0"):
+    with pytest.raises(
+        GradcheckError, match="Jacobian mismatch for output 0 with respect to input 0"
+    ):
         gradgradcheck(square, x, fast_mode=fast)
     assert not gradgradcheck(square, x, fast_mode=fast, raise_exception=False)
-    assert not gradgradcheck(square, x, tg.ones(2, requires_grad=True), fast_mode=fast, raise_exception=False)
+    assert not gradgradcheck(
+        square, x, tg.ones(2, requires_grad=True), fast_mode=fast, raise_exception=False
+    )
 
 
 def test_wrong_complex_derivatives_are_found() -> None:
@@ -122,27 +149,50 @@ def test_wrong_complex_derivatives_are_found() -> None:
         return z * z
 
     square.defvjp(lambda z: (z * z, z), lambda z, ct: (2 * z * ct,))  # right: the conjugate of 2 z
-    with pytest.raises(GradcheckError, match="While considering the real part of complex outputs only, Jacobian mismatch"):
+    with pytest.raises(
+        GradcheckError,
+        match="While considering the real part of complex outputs only, Jacobian mismatch",
+    ):
         gradcheck(square, leaf([1 + 2j]))
 
 
 def test_inputs_that_are_refused() -> None:
     """None that requires grad; elements that share memory; single precision is warned about."""
-    with pytest.raises(ValueError, match="gradcheck expects at least one input tensor to require gradient, but none of them have"):
+    with pytest.raises(
+        ValueError,
+        match="gradcheck expects at least one input tensor to require gradient, but none of them have",
+    ):
         gradcheck(lambda x: x, tg.ones(2))
     with pytest.raises(ValueError, match="at least one input tensor to require gradient"):
         gradgradcheck(lambda x: x, tg.ones(2))
-    with pytest.raises(RuntimeError, match=r"The 0th input has a dimension with stride 0.*call .contiguous"):
+    with pytest.raises(
+        RuntimeError, match=r"The 0th input has a dimension with stride 0.*call .contiguous"
+    ):
         gradcheck(lambda x: x, tg.ones(1).expand(3).requires_grad_())
-    with pytest.warns(UserWarning, match="Input #0 requires gradient and is not a double precision floating point or complex"):
+    with pytest.warns(
+        UserWarning,
+        match="Input #0 requires gradient and is not a double precision floating point or complex",
+    ):
         assert gradcheck(lambda x: x * 2, leaf([1.0, 2.0], dtype=tg.float32), eps=1e-2)
-    with pytest.raises(AssertionError, match="at least one of check_forward_ad or check_backward_ad"):
+    with pytest.raises(
+        AssertionError, match="at least one of check_forward_ad or check_backward_ad"
+    ):
         gradcheck(lambda x: x, leaf([1.0]), check_backward_ad=False)
     with pytest.raises(AssertionError, match="check_batched_grad=True requires check_backward_ad"):
-        gradcheck(lambda x: x, leaf([1.0]), check_backward_ad=False, check_forward_ad=True, check_batched_grad=True)
-    with pytest.raises(AssertionError, match="check_batched_forward_grad=True requires check_forward_ad"):
+        gradcheck(
+            lambda x: x,
+            leaf([1.0]),
+            check_backward_ad=False,
+            check_forward_ad=True,
+            check_batched_grad=True,
+        )
+    with pytest.raises(
+        AssertionError, match="check_batched_forward_grad=True requires check_forward_ad"
+    ):
         gradcheck(lambda x: x, leaf([1.0]), check_batched_forward_grad=True)
-    with pytest.raises(AssertionError, match="at least one of check_fwd_over_rev or check_rev_over_rev"):
+    with pytest.raises(
+        AssertionError, match="at least one of check_fwd_over_rev or check_rev_over_rev"
+    ):
         gradgradcheck(lambda x: x, leaf([1.0]), check_rev_over_rev=False)
 
 

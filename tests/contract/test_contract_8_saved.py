@@ -1,4 +1,5 @@
-"""Section 8 of the torch.autograd contract, line by line: hooks on saved tensors, on several tensors and on new nodes, edges, versions."""
+"""Section 8 of the torch.autograd contract, line by line: hooks on saved tensors, on several
+tensors and on new nodes, edges, versions."""
 
 from __future__ import annotations
 
@@ -32,11 +33,12 @@ class Log:
         return t
 
 
-# --- saved_tensors_hooks -------------------------------------------------------------------------------------------------------------
+# --- saved_tensors_hooks --------------------------------------------------------------------------
 
 
 def test_inputs_and_results_are_packed() -> None:
-    """Pack gets the tensors that are saved, inputs as they are; numbers are not packed; unpack is called in the backward pass."""
+    """Pack gets the tensors that are saved, inputs as they are; numbers are not packed; unpack is
+    called in the backward pass."""
     x, b, log = leaf(1, 2), leaf(3, 4), Log()
     with graph.saved_tensors_hooks(log.pack, log.unpack):
         y = x * b
@@ -53,7 +55,8 @@ def test_inputs_and_results_are_packed() -> None:
 
 
 def test_results_come_without_history() -> None:
-    """Different on purpose: what is packed of a node's own result does not lead back to the node, so that keeping it makes no cycle."""
+    """Different on purpose: what is packed of a node's own result does not lead back to the node,
+    so that keeping it makes no cycle."""
     gc.collect()
     gc.disable()
     try:
@@ -98,7 +101,11 @@ def test_pack_may_not_write() -> None:
     [
         (lambda t: 3, TypeError, "unpack_hook expected to be a Tensor but got result of type int"),
         (lambda t: None, TypeError, "but got result of type NoneType"),
-        (lambda t: t[:1], RuntimeError, r"unpack_hook returned a Tensor of shape \(1,\) in place of one of shape \(2,\)"),
+        (
+            lambda t: t[:1],
+            RuntimeError,
+            r"unpack_hook returned a Tensor of shape \(1,\) in place of one of shape \(2,\)",
+        ),
         (lambda t: 1 / 0, ZeroDivisionError, "division by zero"),
     ],
 )
@@ -137,7 +144,8 @@ def test_lossy_packing_keeps_the_dtype() -> None:
 
 
 def test_no_version_check() -> None:
-    """Tensors that went through hooks are not checked for in-place changes; the hook decides what is kept."""
+    """Tensors that went through hooks are not checked for in-place changes; the hook decides what
+    is kept."""
     x = leaf(1, 2)
     with graph.saved_tensors_hooks(lambda t: t.detach().clone(), lambda t: t):
         y = x.exp()
@@ -180,13 +188,22 @@ def test_hooks_run_unrecorded_and_unhooked() -> None:
 
 
 @pytest.mark.parametrize(
-    "make", [lambda x: x[1:] * x[1:], lambda x: x.t() @ x, lambda x: x.view(6).exp(), lambda x: x * np.ones((2, 3)), abs]
+    "make",
+    [
+        lambda x: x[1:] * x[1:],
+        lambda x: x.t() @ x,
+        lambda x: x.view(6).exp(),
+        lambda x: x * np.ones((2, 3)),
+        abs,
+    ],
 )
 def test_packed_graphs_have_the_same_gradients(make: Any) -> None:
     """Views, products, arrays beside tensors: packing to lists and back changes no gradient."""
     data = np.arange(6.0).reshape(2, 3) - 2
     x, y = (tg.tensor(data, requires_grad=True) for _ in range(2))
-    with graph.saved_tensors_hooks(lambda t: (t.detach().numpy().tolist(), t.dtype), lambda p: tg.tensor(p[0], dtype=p[1])):
+    with graph.saved_tensors_hooks(
+        lambda t: (t.detach().numpy().tolist(), t.dtype), lambda p: tg.tensor(p[0], dtype=p[1])
+    ):
         out = make(x)
     out.sum().backward()
     make(y).sum().backward()
@@ -267,7 +284,8 @@ def test_saving_to_disk(tmp_path: Path) -> None:
 
 
 def test_save_on_cpu() -> None:
-    """`save_on_cpu(pin_memory=False, device_type="cuda")` keeps copies: later writes do not reach them."""
+    """`save_on_cpu(pin_memory=False, device_type="cuda")` keeps copies: later writes do not reach
+    them."""
     x = leaf(1, 2)
     with graph.save_on_cpu(pin_memory=True):
         y = x * 1
@@ -278,9 +296,13 @@ def test_save_on_cpu() -> None:
 
 
 def test_disable_saved_tensors_hooks() -> None:
-    """`disable_saved_tensors_hooks(msg)`: opening hooks inside is a RuntimeError(msg), innermost message first; so is entering it inside."""
+    """`disable_saved_tensors_hooks(msg)`: opening hooks inside is a RuntimeError(msg), innermost
+    message first; so is entering it inside."""
     with graph.disable_saved_tensors_hooks("outer"):
-        with graph.disable_saved_tensors_hooks("inner"), pytest.raises(RuntimeError, match=r"^inner$"):
+        with (
+            graph.disable_saved_tensors_hooks("inner"),
+            pytest.raises(RuntimeError, match=r"^inner$"),
+        ):
             with graph.save_on_cpu():
                 pass
         with pytest.raises(RuntimeError, match=r"^outer$"):
@@ -293,7 +315,8 @@ def test_disable_saved_tensors_hooks() -> None:
 
 
 def test_allow_mutation_on_saved_tensors() -> None:
-    """`allow_mutation_on_saved_tensors()`: what was saved is copied before it is overwritten, through views and bases too."""
+    """`allow_mutation_on_saved_tensors()`: what was saved is copied before it is overwritten,
+    through views and bases too."""
     x = leaf(1, 2)
     with graph.allow_mutation_on_saved_tensors():
         y = x * 1
@@ -319,32 +342,41 @@ def test_allow_mutation_on_saved_tensors() -> None:
 
 
 def test_mutation_outside() -> None:
-    """The context cannot be nested; its graphs cannot be used outside; graphs from before are checked as ever."""
+    """The context cannot be nested; its graphs cannot be used outside; graphs from before are
+    checked as ever."""
     x = leaf(1, 2)
     before = x * 1
     square = (before * before).sum()
     with graph.allow_mutation_on_saved_tensors():
         y = (x * 1).exp().sum()
         before.add_(1)
-        with pytest.raises(RuntimeError, match="cannot be nested"), graph.allow_mutation_on_saved_tensors():
+        with (
+            pytest.raises(RuntimeError, match="cannot be nested"),
+            graph.allow_mutation_on_saved_tensors(),
+        ):
             pass
         with pytest.raises(RuntimeError, match="modified by an inplace"):
             square.backward()
-    with pytest.raises(RuntimeError, match="backward outside of the 'allow_mutation_on_saved_tensors' context"):
+    with pytest.raises(
+        RuntimeError, match="backward outside of the 'allow_mutation_on_saved_tensors' context"
+    ):
         y.backward()
     with graph.allow_mutation_on_saved_tensors():
         (x * 1).exp().sum().backward()
 
 
-# --- several tensors, edges, versions, callbacks, new nodes ----------------------------------------------------------------------------
+# --- several tensors, edges, versions, callbacks, new nodes ---------------------------------------
 
 
 def test_register_multi_grad_hook() -> None:
-    """`register_multi_grad_hook(tensors, fn, mode="all")`: once all gradients are known; None for those that the pass does not reach."""
+    """`register_multi_grad_hook(tensors, fn, mode="all")`: once all gradients are known; None for
+    those that the pass does not reach."""
     a, b = leaf(1, 2), leaf(3, 4)
     c, d = a * b, a * b
     seen: list[Any] = []
-    handle = graph.register_multi_grad_hook((a, b, c, d), lambda grads: seen.append([None if g is None else g.tolist() for g in grads]))
+    handle = graph.register_multi_grad_hook(
+        (a, b, c, d), lambda grads: seen.append([None if g is None else g.tolist() for g in grads])
+    )
     c.sum().backward(retain_graph=True)
     assert seen == [[[3, 4], [1, 2], [1, 1], None]]
     seen.clear()
@@ -363,7 +395,9 @@ def test_multi_grad_hook_any() -> None:
     a, b = leaf(1, 2), leaf(3, 4)
     c = a * b
     seen: list[Any] = []
-    graph.register_multi_grad_hook((a, b, c, tg.ones(1)), lambda g: seen.append(g.tolist()), mode="any")
+    graph.register_multi_grad_hook(
+        (a, b, c, tg.ones(1)), lambda g: seen.append(g.tolist()), mode="any"
+    )
     c.sum().backward(retain_graph=True)
     c.sum().backward()
     assert seen == [[1, 1], [1, 1]]
@@ -374,7 +408,8 @@ def test_multi_grad_hook_any() -> None:
 
 
 def test_multi_grad_hook_of_a_gradient_that_does_not_come() -> None:
-    """Better than torch: where a hook on the way takes a gradient away, the hook is called at the end of the pass with what there is."""
+    """Better than torch: where a hook on the way takes a gradient away, the hook is called at the
+    end of the pass with what there is."""
     a, b = leaf(1), leaf(2)
     c = a * 3
     c.grad_fn.register_prehook(lambda outputs: (None,))
@@ -401,7 +436,8 @@ def test_multi_grad_hooks_in_nested_passes() -> None:
 
 
 def test_gradient_edges() -> None:
-    """`get_gradient_edge(t)` stands for the tensor in grad and backward; it has node, output_nr and ownership_token."""
+    """`get_gradient_edge(t)` stands for the tensor in grad and backward; it has node, output_nr and
+    ownership_token."""
     a, b = leaf(1, 2), leaf(3, 4)
     c = a * b
     edge, total = graph.get_gradient_edge(c), graph.get_gradient_edge(c.sum())
@@ -424,7 +460,8 @@ def test_gradient_edges() -> None:
 
 
 def test_increment_version() -> None:
-    """`increment_version` of one tensor or several makes the backward pass notice a write that nobody saw."""
+    """`increment_version` of one tensor or several makes the backward pass notice a write that
+    nobody saw."""
     x = leaf(1, 2)
     y = x * 1
     z = y * y
@@ -441,7 +478,8 @@ def test_increment_version() -> None:
 
 
 def test_queue_callback() -> None:
-    """`queue_callback(fn)` from a hook: fn runs when all gradients are in place; outside of a pass it is refused."""
+    """`queue_callback(fn)` from a hook: fn runs when all gradients are in place; outside of a pass
+    it is refused."""
     x, y = leaf(1), leaf(2)
     seen: list[Any] = []
 
@@ -460,7 +498,8 @@ def test_queue_callback() -> None:
 
 
 def test_node_creation_hook() -> None:
-    """`node_creation_hook(fn)`: told of each node in this thread, those of recorded backward passes among them."""
+    """`node_creation_hook(fn)`: told of each node in this thread, those of recorded backward passes
+    among them."""
     x = leaf(1, 2)
     seen: list[str] = []
     with graph.node_creation_hook(lambda node: seen.append(node.name())):

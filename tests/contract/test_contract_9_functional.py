@@ -1,4 +1,5 @@
-"""Contract, section 9: `autograd.functional` and the names of torch.func, one test or more per line."""
+"""Contract, section 9: `autograd.functional` and the names of torch.func, one test or more per
+line."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ def several(x: Any, y: Any) -> Any:
 
 @pytest.mark.parametrize("options", STRATEGIES, ids=str)
 def test_shapes_of_jacobians(options: dict[str, Any]) -> None:
-    """out.shape + in.shape, in nested tuples where outputs or inputs are tuples; the same numbers by every strategy."""
+    """out.shape + in.shape, in nested tuples where outputs or inputs are tuples; the same numbers
+    by every strategy."""
     assert F.jacobian(lambda x: x * x, X, **options).tolist() == [[2, 0], [0, 4]]
     assert F.jacobian(lambda x: x * x, (X,), **options)[0].tolist() == [[2, 0], [0, 4]]
     assert F.jacobian(lambda x: (x * x,), X, **options)[0].tolist() == [[2, 0], [0, 4]]
@@ -41,12 +43,19 @@ def test_shapes_of_jacobians(options: dict[str, Any]) -> None:
     found = F.jacobian(several, (X, Y), **options)
     assert [[j.shape for j in row] for row in found] == [[(2, 3, 2), (2, 3, 3)], [(2,), (3,)]]
     expected = tg.jacobian(several, argnums=(0, 1))(X.numpy(), Y.numpy())
-    assert all(np.allclose(a.detach(), b) for r, s in zip(found, expected, strict=True) for a, b in zip(r, s, strict=True))
+    assert all(
+        np.allclose(a.detach(), b)
+        for r, s in zip(found, expected, strict=True)
+        for a, b in zip(r, s, strict=True)
+    )
     assert all(j.detach().numpy().flags.writeable for row in found for j in row)
     assert F.jacobian(lambda x: x[:0], X, **options).shape == (0, 2)
     assert F.jacobian(cube, tg.zeros(0, 3), **options).shape == (0, 3)
     matrix = tg.tensor([[1.0, 2.0], [3.0, 4.0]])
-    assert np.allclose(F.jacobian(lambda x: x @ x, matrix, **options).detach(), tg.jacobian(lambda x: x @ x)(matrix.numpy()))
+    assert np.allclose(
+        F.jacobian(lambda x: x @ x, matrix, **options).detach(),
+        tg.jacobian(lambda x: x @ x)(matrix.numpy()),
+    )
     assert F.jacobian(lambda x: x.clone().mul_(x), X, **options).tolist() == [[2, 0], [0, 4]]
     assert F.jacobian(lambda x: x * x, X.float(), **options).dtype == np.float32
 
@@ -61,10 +70,18 @@ def test_independence(options: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"vectorize": True}, {"vectorize": True, "outer_jacobian_strategy": "forward-mode"}, {"create_graph": True}], ids=str
+    "options",
+    [
+        {},
+        {"vectorize": True},
+        {"vectorize": True, "outer_jacobian_strategy": "forward-mode"},
+        {"create_graph": True},
+    ],
+    ids=str,
 )
 def test_shapes_of_hessians(options: dict[str, Any]) -> None:
-    """H[i][j] of shape in_i.shape + in_j.shape; one element in whatever shape is a scalar result."""
+    """H[i][j] of shape in_i.shape + in_j.shape; one element in whatever shape is a scalar
+    result."""
     assert F.hessian(cube, X, **options).tolist() == [[6, 0], [0, 12]]
     assert F.hessian(lambda x: cube(x).reshape(1, 1), X, **options).tolist() == [[6, 0], [0, 12]]
     assert F.hessian(cube, (X,), **options)[0][0].tolist() == [[6, 0], [0, 12]]
@@ -79,7 +96,8 @@ def test_shapes_of_hessians(options: dict[str, Any]) -> None:
 
 
 def test_products() -> None:
-    """(outputs, product), with the structure of the inputs for vjp, vhp and hvp, and of the outputs for jvp."""
+    """(outputs, product), with the structure of the inputs for vjp, vhp and hvp, and of the outputs
+    for jvp."""
     out, product = F.vjp(several, (X, Y), (tg.ones(2, 3), tg.tensor(2.0)))
     assert (out[1].tolist(), product[0].tolist(), product[1].tolist()) == (5, [10, 14], [3, 3, 3])
     out, product = F.jvp(several, (X, Y), (tg.ones(2), tg.zeros(3)))
@@ -97,19 +115,24 @@ def test_what_inputs_and_outputs_may_be() -> None:
     for who in (F.jacobian, F.hessian, F.vjp, F.jvp, F.vhp, F.hvp):
         name = who.__name__
         with pytest.raises(
-            TypeError, match=rf"inputs given to {name} must be either a Tensor or a tuple of Tensors .* type <class 'list'>"
+            TypeError,
+            match=rf"inputs given to {name} must be either a Tensor or a tuple of Tensors .* type <class 'list'>",
         ):
             who(cube, [X])
         with pytest.raises(TypeError, match="the value at index 1 has type <class 'float'>"):
             who(lambda x, y: cube(x), (X, 2.0))
-    with pytest.raises(TypeError, match=r"outputs of the user-provided function given to jacobian must be .* <class 'list'>"):
+    with pytest.raises(
+        TypeError,
+        match=r"outputs of the user-provided function given to jacobian must be .* <class 'list'>",
+    ):
         F.jacobian(lambda x: [x], X)
     with pytest.raises(TypeError, match=r"v given to vjp must be .* type <class 'list'>"):
         F.vjp(lambda x: x, X, [X])
 
 
 def test_strict() -> None:
-    """strict refuses outputs without a history, inputs that are not used, and with create_graph derivatives that are constant."""
+    """strict refuses outputs without a history, inputs that are not used, and with create_graph
+    derivatives that are constant."""
     no_grad = "Output 0 of the user-provided function does not require gradients. The outputs must be computed in a differentiable manner"
     refused: list[tuple[Callable[..., Any], str]] = [
         (lambda: F.jacobian(lambda x: tg.ones(3), X, strict=True), no_grad),
@@ -133,18 +156,32 @@ def test_strict() -> None:
 
 def test_strategies_that_do_not_go_together() -> None:
     """What torch refuses, with its exceptions."""
-    with pytest.raises(AssertionError, match=r'Expected strategy to be either "forward-mode" or "reverse-mode". Hint'):
+    with pytest.raises(
+        AssertionError,
+        match=r'Expected strategy to be either "forward-mode" or "reverse-mode". Hint',
+    ):
         F.jacobian(cube, X, strategy="sideways")
     with pytest.raises(AssertionError, match='either "forward-mode" or "reverse-mode"'):
         F.hessian(cube, X, outer_jacobian_strategy="sideways")
-    for who in (lambda: F.jacobian(cube, X, strategy="forward-mode"), lambda: F.hessian(cube, X, outer_jacobian_strategy="forward-mode")):
+    for who in (
+        lambda: F.jacobian(cube, X, strategy="forward-mode"),
+        lambda: F.hessian(cube, X, outer_jacobian_strategy="forward-mode"),
+    ):
         with pytest.raises(NotImplementedError, match="only implemented for `vectorize=True`"):
             who()
-    with pytest.raises(NotImplementedError, match='`create_graph=True` and `strategy="forward-mode"` are not supported together'):
+    with pytest.raises(
+        NotImplementedError,
+        match='`create_graph=True` and `strategy="forward-mode"` are not supported together',
+    ):
         F.jacobian(cube, X, create_graph=True, vectorize=True, strategy="forward-mode")
-    with pytest.raises(RuntimeError, match='`strict=True` and `strategy="forward-mode"` are not supported together'):
+    with pytest.raises(
+        RuntimeError, match='`strict=True` and `strategy="forward-mode"` are not supported together'
+    ):
         F.jacobian(cube, X, strict=True, vectorize=True, strategy="forward-mode")
-    with pytest.raises(RuntimeError, match=r"functional.jacobian: `strict=True` and `vectorized=True` are not supported together"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"functional.jacobian: `strict=True` and `vectorized=True` are not supported together",
+    ):
         F.jacobian(cube, X, strict=True, vectorize=True)
 
 
@@ -152,26 +189,42 @@ def test_what_hessians_are_taken_of() -> None:
     """One Tensor with one element."""
     for who, name in ((F.hessian, "hessian"), (F.vhp, "vhp"), (F.hvp, "hvp")):
         rest = () if who is F.hessian else (X,)
-        with pytest.raises(RuntimeError, match=f"The function given to {name} should return a single Tensor"):
+        with pytest.raises(
+            RuntimeError, match=f"The function given to {name} should return a single Tensor"
+        ):
             who(lambda x: (x.sum(),), X, *rest)
-        with pytest.raises(RuntimeError, match=f"returned by the function given to {name} should contain a single element"):
+        with pytest.raises(
+            RuntimeError,
+            match=f"returned by the function given to {name} should contain a single element",
+        ):
             who(lambda x: x * x, X, *rest)
 
 
 def test_vectors() -> None:
     """v may be left out only where it is one number, and has the sizes of what it belongs to."""
     with pytest.raises(
-        RuntimeError, match=r"v can only be None if the user-provided function returns a single Tensor with a single element"
+        RuntimeError,
+        match=r"v can only be None if the user-provided function returns a single Tensor with a single element",
     ):
         F.vjp(lambda x: x * x, X)
     for who in (F.jvp, F.vhp, F.hvp):
-        with pytest.raises(RuntimeError, match=r"None if the input to the user-provided function is a single Tensor with a single element"):
+        with pytest.raises(
+            RuntimeError,
+            match=r"None if the input to the user-provided function is a single Tensor with a single element",
+        ):
             who(cube, X)
-        with pytest.raises(RuntimeError, match=r"^v has invalid size: should be tracegrad.Size\(\[2\]\) but got tracegrad.Size\(\[3\]\)"):
+        with pytest.raises(
+            RuntimeError,
+            match=r"^v has invalid size: should be tracegrad.Size\(\[2\]\) but got tracegrad.Size\(\[3\]\)",
+        ):
             who(cube, X, Y)
-        with pytest.raises(RuntimeError, match=r"v is a tuple of invalid length: should be 2 but got 1"):
+        with pytest.raises(
+            RuntimeError, match=r"v is a tuple of invalid length: should be 2 but got 1"
+        ):
             who(lambda x, y: cube(x) * cube(y), (X, Y), (X,))
-        with pytest.raises(RuntimeError, match=r"Entry 1 in v has invalid size: should be tracegrad.Size\(\[3\]\)"):
+        with pytest.raises(
+            RuntimeError, match=r"Entry 1 in v has invalid size: should be tracegrad.Size\(\[3\]\)"
+        ):
             who(lambda x, y: cube(x) * cube(y), (X, Y), (X, X))
         with pytest.raises(RuntimeError, match="The given v should contain a single Tensor"):
             who(cube, X, (X, X))
@@ -182,7 +235,8 @@ def test_vectors() -> None:
 
 
 def test_results_have_no_history() -> None:
-    """Unless create_graph asks for it; then they can be differentiated, also with respect to inputs that had one."""
+    """Unless create_graph asks for it; then they can be differentiated, also with respect to inputs
+    that had one."""
     w = tg.tensor([1.0, 2.0], requires_grad=True)
     for options in STRATEGIES[:3]:
         assert not F.jacobian(lambda x: x * w, X, **options).requires_grad
@@ -195,7 +249,10 @@ def test_results_have_no_history() -> None:
         assert grad(h.sum(), w)[0].tolist() == [24, 48]
     assert grad(F.vjp(cube, w, create_graph=True)[1].sum(), w)[0].tolist() == [6, 12]
     assert grad(F.jvp(lambda x: x**3, w, X, create_graph=True)[1].sum(), w)[0].tolist() == [6, 24]
-    assert grad(F.hvp(lambda x: (x**4).sum(), w, X, create_graph=True)[1].sum(), w)[0].tolist() == [24, 96]
+    assert grad(F.hvp(lambda x: (x**4).sum(), w, X, create_graph=True)[1].sum(), w)[0].tolist() == [
+        24,
+        96,
+    ]
     assert F.jacobian(lambda x: x * w, X, create_graph=True).requires_grad
 
 
@@ -205,7 +262,9 @@ def test_under_no_grad() -> None:
         assert F.hessian(cube, X).tolist() == [[6, 0], [0, 12]]
         assert F.jvp(lambda x: x * x, X, X)[1].tolist() == [2, 8]
         for vectorize in (False, True):
-            assert F.jacobian(lambda x: x**3, X, create_graph=True, vectorize=vectorize).requires_grad
+            assert F.jacobian(
+                lambda x: x**3, X, create_graph=True, vectorize=vectorize
+            ).requires_grad
             assert F.hessian(cube, X, create_graph=True, vectorize=vectorize).requires_grad
 
 
@@ -215,10 +274,20 @@ def test_of_jitted_functions_and_inside_jit() -> None:
     expected = tg.hessian(lambda x: np.sum(np.sin(x) * x**2))(X.numpy())
     for vectorize, strategy in itertools.product((False, True), ("reverse-mode", "forward-mode")):
         if vectorize or strategy == "reverse-mode":
-            assert np.allclose(F.hessian(f, X, vectorize=vectorize, outer_jacobian_strategy=strategy), expected)
+            assert np.allclose(
+                F.hessian(f, X, vectorize=vectorize, outer_jacobian_strategy=strategy), expected
+            )
     assert np.allclose(F.hvp(f, X, X)[1], expected @ X.numpy())
-    for vectorize, strategy in ((False, "reverse-mode"), (True, "reverse-mode"), (True, "forward-mode")):
-        inside = tg.jit(lambda x, v=vectorize, s=strategy: F.hessian(lambda y: (y**3).sum(), x, vectorize=v, outer_jacobian_strategy=s))
+    for vectorize, strategy in (
+        (False, "reverse-mode"),
+        (True, "reverse-mode"),
+        (True, "forward-mode"),
+    ):
+        inside = tg.jit(
+            lambda x, v=vectorize, s=strategy: F.hessian(
+                lambda y: (y**3).sum(), x, vectorize=v, outer_jacobian_strategy=s
+            )
+        )
         for n in (2, 3, 4):
             assert np.allclose(inside(tg.arange(float(n))), np.diag(6.0 * np.arange(n)))
 
@@ -231,8 +300,14 @@ def test_forward_mode_runs_the_function_once() -> None:
         calls.append(x)
         return x * 2 if float(x.sum()) > 0 else x * 3
 
-    assert F.jacobian(branching, X, vectorize=True, strategy="forward-mode").tolist() == [[2, 0], [0, 2]]
-    assert F.jacobian(branching, -X, vectorize=True, strategy="forward-mode").tolist() == [[3, 0], [0, 3]]
+    assert F.jacobian(branching, X, vectorize=True, strategy="forward-mode").tolist() == [
+        [2, 0],
+        [0, 2],
+    ]
+    assert F.jacobian(branching, -X, vectorize=True, strategy="forward-mode").tolist() == [
+        [3, 0],
+        [0, 3],
+    ]
     assert len(calls) == 2
 
 
@@ -244,11 +319,15 @@ def test_under_jvp() -> None:
 
 
 def test_complex() -> None:
-    """Reverse mode gives conjugate derivatives, as torch's batched Jacobian; forward mode the derivative itself."""
+    """Reverse mode gives conjugate derivatives, as torch's batched Jacobian; forward mode the
+    derivative itself."""
     z = tg.tensor([1 + 2j, 3 - 1j])
     square = {"vectorize": True}
     assert F.jacobian(lambda x: x * x, z, **square).tolist() == [[2 - 4j, 0], [0, 6 + 2j]]
-    assert F.jacobian(lambda x: x * x, z, strategy="forward-mode", **square).tolist() == [[2 + 4j, 0], [0, 6 - 2j]]
+    assert F.jacobian(lambda x: x * x, z, strategy="forward-mode", **square).tolist() == [
+        [2 + 4j, 0],
+        [0, 6 - 2j],
+    ]
     assert F.vjp(lambda x: x * x, z, z)[1].tolist() == [10, 20]
     assert F.jvp(lambda x: x * x, z, z)[1].tolist() == [-6 + 8j, 16 - 12j]
     assert np.allclose(F.jacobian(lambda x: x.abs(), z), np.diag((z / z.abs()).numpy()))
@@ -270,7 +349,11 @@ def test_func_gradients() -> None:
 
 def test_func_forward() -> None:
     """jvp with has_aux and strict; linearize."""
-    assert [t.tolist() for t in func.jvp(lambda x: (x * x, x), (X,), (X,), has_aux=True)] == [[1, 4], [2, 8], [1, 2]]
+    assert [t.tolist() for t in func.jvp(lambda x: (x * x, x), (X,), (X,), has_aux=True)] == [
+        [1, 4],
+        [2, 8],
+        [1, 2],
+    ]
     assert func.jvp(lambda x: (x, tg.ones(1)), (X,), (X,))[1][1].tolist() == [0]
     with pytest.raises(RuntimeError, match="output 1 of f does not depend on the primals"):
         func.jvp(lambda x: (x, tg.ones(1)), (X,), (X,), strict=True)
@@ -295,8 +378,13 @@ def test_func_vmap() -> None:
     m = tg.arange(6.0).view(2, 3)
     for chunk in (None, 1, 2, 5):
         assert func.vmap(lambda x: x * 2, chunk_size=chunk)(m).tolist() == (m * 2).tolist()
-        assert func.vmap(lambda x: x * 2, in_dims=1, out_dims=1, chunk_size=chunk)(m).tolist() == (m * 2).tolist()
-        a, b = func.vmap(lambda x, y: (x.sum() + y, x * 2), in_dims=(1, None), out_dims=(0, 1), chunk_size=chunk)(m, tg.tensor(1.0))
+        assert (
+            func.vmap(lambda x: x * 2, in_dims=1, out_dims=1, chunk_size=chunk)(m).tolist()
+            == (m * 2).tolist()
+        )
+        a, b = func.vmap(
+            lambda x, y: (x.sum() + y, x * 2), in_dims=(1, None), out_dims=(0, 1), chunk_size=chunk
+        )(m, tg.tensor(1.0))
         assert (a.tolist(), b.tolist()) == ([4, 6, 8], (m * 2).tolist())
     assert func.vmap(func.grad(cube))(m).tolist() == (3 * m * m).tolist()
     for wrong in (0, -1):
@@ -309,13 +397,18 @@ def test_func_vmap() -> None:
 def test_func_randomness() -> None:
     """Random numbers inside of vmap: refused, the same for all items, or different ones."""
     f = lambda x: x + tg.rand(())  # noqa: E731
-    with pytest.raises(RuntimeError, match="called random operation while in randomness error mode"):
+    with pytest.raises(
+        RuntimeError, match="called random operation while in randomness error mode"
+    ):
         func.vmap(f)(tg.zeros(3))
     with pytest.raises(RuntimeError, match="randomness error mode"):
         func.jacfwd(f)(tg.zeros(3))
     assert len(set(func.vmap(f, randomness="same")(tg.zeros(3)).tolist())) == 1
     assert len(set(func.vmap(f, randomness="different")(tg.zeros(3)).tolist())) == 3
-    assert func.vmap(lambda x: x * 2, out_dims=1, randomness="different")(tg.ones(3, 2)).shape == (2, 3)
+    assert func.vmap(lambda x: x * 2, out_dims=1, randomness="different")(tg.ones(3, 2)).shape == (
+        2,
+        3,
+    )
     assert func.jacfwd(f, randomness="same")(tg.zeros(())).tolist() == 1
     with pytest.raises(RuntimeError, match="Only allowed values for randomness are"):
         func.vmap(f, randomness="often")

@@ -45,8 +45,14 @@ class TestValues:
         each = list(np.moveaxis(m, 2, 0))
         for axis in (2, -1):
             for reverse in (False, True):
-                found = WRAP[wrap](lambda v, axis=axis, reverse=reverse: tg.associative_scan(np.matmul, v, reverse, axis))(m)
-                np.testing.assert_allclose(np.moveaxis(found, 2, 0), running(np.matmul, each, reverse), rtol=1e-12)
+                found = WRAP[wrap](
+                    lambda v, axis=axis, reverse=reverse: tg.associative_scan(
+                        np.matmul, v, reverse, axis
+                    )
+                )(m)
+                np.testing.assert_allclose(
+                    np.moveaxis(found, 2, 0), running(np.matmul, each, reverse), rtol=1e-12
+                )
 
     def test_dtypes_and_layouts(self, wrap: str) -> None:
         f = WRAP[wrap](lambda v: tg.associative_scan(np.maximum, v))
@@ -56,7 +62,10 @@ class TestValues:
             assert found.dtype == dtype
             np.testing.assert_array_equal(found, np.maximum.accumulate(x))
         flags = np.array([True, True, False, True])
-        np.testing.assert_array_equal(WRAP[wrap](lambda v: tg.associative_scan(np.logical_and, v))(flags), [True, True, False, False])
+        np.testing.assert_array_equal(
+            WRAP[wrap](lambda v: tg.associative_scan(np.logical_and, v))(flags),
+            [True, True, False, False],
+        )
         np.testing.assert_array_equal(f(np.zeros((4, 0))), np.zeros((4, 0)))
         np.testing.assert_array_equal(f(np.array([1.0, np.nan, 2.0])), [1.0, np.nan, np.nan])
 
@@ -89,19 +98,30 @@ class TestDerivatives:
         args = self.M, self.W
         for k in (0, 1):
             np.testing.assert_allclose(tg.grad(f, k)(*args), tg.grad(plain, k)(*args), rtol=1e-11)
-            np.testing.assert_allclose(tg.hessian(f, k)(*args), tg.hessian(plain, k)(*args), rtol=1e-10, atol=1e-10)
+            np.testing.assert_allclose(
+                tg.hessian(f, k)(*args), tg.hessian(plain, k)(*args), rtol=1e-10, atol=1e-10
+            )
         direction = np.cos(self.M), 0.4
-        np.testing.assert_allclose(tg.jvp(f, args, direction)[1], tg.jvp(plain, args, direction)[1], rtol=1e-12)
         np.testing.assert_allclose(
-            tg.jvp(tg.grad(f), args, direction)[1], tg.jvp(tg.grad(plain), args, direction)[1], rtol=1e-11, atol=1e-11
+            tg.jvp(f, args, direction)[1], tg.jvp(plain, args, direction)[1], rtol=1e-12
+        )
+        np.testing.assert_allclose(
+            tg.jvp(tg.grad(f), args, direction)[1],
+            tg.jvp(tg.grad(plain), args, direction)[1],
+            rtol=1e-11,
+            atol=1e-11,
         )
 
     def test_batches(self, wrap: str) -> None:
         w = np.array([0.5, 1.0, 2.0])
         batch = RNG.normal(size=(4, 3, 2, 2))
         f = WRAP[wrap](tg.vmap(orbit, in_axes=(1, 0), out_axes=1))
-        np.testing.assert_allclose(f(batch, w), np.stack([self.plain(batch[:, k], w[k]) for k in range(3)], 1), rtol=1e-12)
-        only_w = WRAP[wrap](tg.vmap(tg.grad(lambda m, w: np.sum(orbit(m, w) ** 2), 1), in_axes=(None, 0)))
+        np.testing.assert_allclose(
+            f(batch, w), np.stack([self.plain(batch[:, k], w[k]) for k in range(3)], 1), rtol=1e-12
+        )
+        only_w = WRAP[wrap](
+            tg.vmap(tg.grad(lambda m, w: np.sum(orbit(m, w) ** 2), 1), in_axes=(None, 0))
+        )
         expected = [tg.grad(lambda v: np.sum(self.plain(self.M, v) ** 2))(v) for v in w]
         np.testing.assert_allclose(only_w(self.M, w), expected, rtol=1e-11)
 
@@ -127,10 +147,30 @@ def test_errors(wrap: str) -> None:
     here = r"test_associative_scan\.py:\d+: associative_scan: "
     cases: list[tuple[Any, Any, type[Exception], str]] = [
         (lambda a, b: (a, b), m, TypeError, here + "fn returned a result of structure"),
-        (lambda a, b: np.sum(a + b), m, TypeError, here + r"fn of two slices that are f64\[2\] returned f64\[\]"),
-        (lambda a, b: {"x": a["x"] > b["x"]}, {"x": m}, TypeError, here + r"fn of two slices .* returned bool\[2\] \(\['x'\]\)"),
-        (np.add, (m, m[:2]), tg.ShapeError, here + r"the sizes of xs along axis 0 differ: \[3, 2\]"),
-        (np.add, np.float64(1.0), tg.ShapeError, here + r"axis 0 is out of range for an array of shape \(\)"),
+        (
+            lambda a, b: np.sum(a + b),
+            m,
+            TypeError,
+            here + r"fn of two slices that are f64\[2\] returned f64\[\]",
+        ),
+        (
+            lambda a, b: {"x": a["x"] > b["x"]},
+            {"x": m},
+            TypeError,
+            here + r"fn of two slices .* returned bool\[2\] \(\['x'\]\)",
+        ),
+        (
+            np.add,
+            (m, m[:2]),
+            tg.ShapeError,
+            here + r"the sizes of xs along axis 0 differ: \[3, 2\]",
+        ),
+        (
+            np.add,
+            np.float64(1.0),
+            tg.ShapeError,
+            here + r"axis 0 is out of range for an array of shape \(\)",
+        ),
         (np.add, (), ValueError, "xs has no arrays"),
     ]
     for fn, xs, error, text in cases:

@@ -1,4 +1,5 @@
-"""Loops and branches that are wrong: each says what, where and what to do, eagerly, compiled, batched and differentiated, and the next call works."""
+"""Loops and branches that are wrong: each says what, where and what to do, eagerly, compiled,
+batched and differentiated, and the next call works."""
 
 from __future__ import annotations
 
@@ -40,9 +41,12 @@ EVERYWHERE: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         LINE + r"scan: the carry itself changes from i64\[\] to f64\[\]",
     ),
     "scan shape": (
-        lambda x: tg.scan(lambda c, v: ({"a": c["a"], "b": np.stack([v, v])}, None), {"a": x, "b": x[0]}, x),
+        lambda x: tg.scan(
+            lambda c, v: ({"a": c["a"], "b": np.stack([v, v])}, None), {"a": x, "b": x[0]}, x
+        ),
         TypeError,
-        LINE + r"scan: the carry \['b'\] changes from f64\[\] to f64\[2\]; a carry keeps its dtype and shape",
+        LINE
+        + r"scan: the carry \['b'\] changes from f64\[\] to f64\[2\]; a carry keeps its dtype and shape",
     ),
     "scan tree": (
         lambda x: tg.scan(lambda c, v: ([c[0]], None), (x[0],), x),
@@ -59,14 +63,26 @@ EVERYWHERE: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         TypeError,
         LINE + "scan: the body must return a pair .* a tuple of 3",
     ),
-    "scan no pair": (lambda x: tg.scan(lambda c, v: [c, v], 0.0, x), TypeError, LINE + "scan: the body must return a pair .* a list"),
+    "scan no pair": (
+        lambda x: tg.scan(lambda c, v: [c, v], 0.0, x),
+        TypeError,
+        LINE + "scan: the body must return a pair .* a list",
+    ),
     "scan sizes": (
         lambda x: tg.scan(lambda c, v: (c, c), 0.0, (x, x[:2])),
         tg.ShapeError,
         LINE + r"scan: the leading sizes of xs differ: \[3, 2\]",
     ),
-    "scan length": (lambda x: tg.scan(lambda c, v: (c, c), 0.0, x, length=2), tg.ShapeError, LINE + r"scan: .* differ: \[3\] \(length=2\)"),
-    "scan nothing": (lambda x: tg.scan(lambda c, v: (c, c), 0.0), ValueError, LINE + "scan: give xs or length"),
+    "scan length": (
+        lambda x: tg.scan(lambda c, v: (c, c), 0.0, x, length=2),
+        tg.ShapeError,
+        LINE + r"scan: .* differ: \[3\] \(length=2\)",
+    ),
+    "scan nothing": (
+        lambda x: tg.scan(lambda c, v: (c, c), 0.0),
+        ValueError,
+        LINE + "scan: give xs or length",
+    ),
     "scan negative": (
         lambda x: tg.scan(lambda c, _: (c, c), 0.0, length=-1),
         ValueError,
@@ -77,11 +93,31 @@ EVERYWHERE: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         TypeError,
         LINE + r"scan: length must be an integer .* float \(2\.5\)",
     ),
-    "scan word": (lambda x: tg.scan(lambda c, v: (c, c), "a", x), TypeError, r"the initial carry holds a str \('a'\)"),
-    "scan words": (lambda x: tg.scan(lambda c, v: (c, c), 0.0, "abc"), TypeError, r"scan: xs holds a str"),
-    "scan function": (lambda x: tg.scan(3, 0.0, x), TypeError, LINE + "scan: f must be a function, not int"),
-    "map function": (lambda x: tg.map(None, x), TypeError, LINE + "map: f must be a function, not NoneType"),
-    "map scalar": (lambda x: tg.map(np.sin, 3.0), tg.ShapeError, "needs a leading axis to loop over"),
+    "scan word": (
+        lambda x: tg.scan(lambda c, v: (c, c), "a", x),
+        TypeError,
+        r"the initial carry holds a str \('a'\)",
+    ),
+    "scan words": (
+        lambda x: tg.scan(lambda c, v: (c, c), 0.0, "abc"),
+        TypeError,
+        r"scan: xs holds a str",
+    ),
+    "scan function": (
+        lambda x: tg.scan(3, 0.0, x),
+        TypeError,
+        LINE + "scan: f must be a function, not int",
+    ),
+    "map function": (
+        lambda x: tg.map(None, x),
+        TypeError,
+        LINE + "map: f must be a function, not NoneType",
+    ),
+    "map scalar": (
+        lambda x: tg.map(np.sin, 3.0),
+        tg.ShapeError,
+        "needs a leading axis to loop over",
+    ),
     "fori float": (
         lambda x: tg.fori_loop(0, x[2], lambda i, c: c, x),
         TypeError,
@@ -102,7 +138,11 @@ EVERYWHERE: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         TypeError,
         LINE + "fori_loop: the body returned a carry of structure .*None",
     ),
-    "fori function": (lambda x: tg.fori_loop(0, 2, x, x), TypeError, LINE + "fori_loop: body must be a function, not"),
+    "fori function": (
+        lambda x: tg.fori_loop(0, 2, x, x),
+        TypeError,
+        LINE + "fori_loop: body must be a function, not",
+    ),
     "while None": (
         lambda x: tg.while_loop(lambda c: c[0] < 1, lambda c: None, x),
         TypeError,
@@ -123,7 +163,11 @@ EVERYWHERE: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         TypeError,
         LINE + "while_loop: the condition must return one bool",
     ),
-    "while function": (lambda x: tg.while_loop(True, lambda c: c, x), TypeError, LINE + "while_loop: cond must be a function, not bool"),
+    "while function": (
+        lambda x: tg.while_loop(True, lambda c: c, x),
+        TypeError,
+        LINE + "while_loop: cond must be a function, not bool",
+    ),
     "while most": (
         lambda x: tg.while_loop(lambda c: c[0] < 1, lambda c: c, x, max_steps=2.5),
         TypeError,
@@ -134,14 +178,26 @@ EVERYWHERE: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         RuntimeError,
         r"still going after max_steps=3 steps \(test_loop_errors\.py:\d+\)",
     ),
-    "cond word": (lambda x: tg.cond("a", np.sin, np.cos, x), TypeError, LINE + "cond: the predicate must be a bool or a number"),
-    "cond None": (lambda x: tg.cond(None, np.sin, np.cos, x), TypeError, LINE + "cond: the predicate must be a bool or a number"),
+    "cond word": (
+        lambda x: tg.cond("a", np.sin, np.cos, x),
+        TypeError,
+        LINE + "cond: the predicate must be a bool or a number",
+    ),
+    "cond None": (
+        lambda x: tg.cond(None, np.sin, np.cos, x),
+        TypeError,
+        LINE + "cond: the predicate must be a bool or a number",
+    ),
     "cond flags": (
         lambda x: tg.cond(x > 0, np.sin, np.cos, x),
         tg.ShapeError,
         LINE + r"cond: .* one value, it has shape \(3,\); use tg\.where",
     ),
-    "cond function": (lambda x: tg.cond(x[0] > 0, np.sin, x, x), TypeError, LINE + "cond: false_function must be a function, not"),
+    "cond function": (
+        lambda x: tg.cond(x[0] > 0, np.sin, x, x),
+        TypeError,
+        LINE + "cond: false_function must be a function, not",
+    ),
     "switch float": (
         lambda x: tg.switch(x[0], [np.sin, np.cos], x),
         TypeError,
@@ -152,9 +208,21 @@ EVERYWHERE: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         IndexError,
         "switch: index 3 is out of range for 2 branches",
     ),
-    "switch one": (lambda x: tg.switch(0, np.sin, x), TypeError, LINE + "switch: branches is a sequence of functions"),
-    "switch none": (lambda x: tg.switch(0, [], x), ValueError, LINE + "switch: give at least one branch"),
-    "switch function": (lambda x: tg.switch(0, [np.sin, 3], x), TypeError, LINE + "switch: branch 1 must be a function, not int"),
+    "switch one": (
+        lambda x: tg.switch(0, np.sin, x),
+        TypeError,
+        LINE + "switch: branches is a sequence of functions",
+    ),
+    "switch none": (
+        lambda x: tg.switch(0, [], x),
+        ValueError,
+        LINE + "switch: give at least one branch",
+    ),
+    "switch function": (
+        lambda x: tg.switch(0, [np.sin, 3], x),
+        TypeError,
+        LINE + "switch: branch 1 must be a function, not int",
+    ),
 }
 WHERE_TRACED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "carry made": (
@@ -181,7 +249,10 @@ WHERE_TRACED: dict[str, tuple[Callable[[Any], Any], str]] = {
         lambda x: tg.cond(x[0] > 0, lambda v: {"a": v}, lambda v: {"b": v}, x),
         "cond: if_false returns .*'b'.*, if_true returns .*'a'",
     ),
-    "cond None": (lambda x: tg.cond(x[0] > 0, lambda v: None, lambda v: v, x), "cond: if_false returns .* if_true returns .*None"),
+    "cond None": (
+        lambda x: tg.cond(x[0] > 0, lambda v: None, lambda v: v, x),
+        "cond: if_false returns .* if_true returns .*None",
+    ),
     "switch shape": (
         lambda x: tg.switch(np.sum(x > 0) - 1, [np.sin, np.cos, np.sum], x),
         r"f64\[3\] from branch_0 and f64\[\] from branch_2",

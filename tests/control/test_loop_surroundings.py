@@ -1,4 +1,5 @@
-"""Loops and branches under modes and hooks, in threads, in a second process, and interrupted: the same results, and nothing stays behind."""
+"""Loops and branches under modes and hooks, in threads, in a second process, and interrupted: the
+same results, and nothing stays behind."""
 
 from __future__ import annotations
 
@@ -57,7 +58,10 @@ class TestModesAndHooks:
             unpacked.append(a)
             return tg.tensor(a)
 
-        for hooks in (tg.autograd.graph.saved_tensors_hooks(pack, unpack), tg.autograd.graph.save_on_cpu()):
+        for hooks in (
+            tg.autograd.graph.saved_tensors_hooks(pack, unpack),
+            tg.autograd.graph.save_on_cpu(),
+        ):
             w.grad = None
             with hooks:
                 out = FORMS[form](w)
@@ -83,7 +87,10 @@ class TestModesAndHooks:
         function = tg.jit(infinite) if form == "jit" else infinite
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            with tg.autograd.detect_anomaly(), pytest.raises(RuntimeError, match="returned nan values"):
+            with (
+                tg.autograd.detect_anomaly(),
+                pytest.raises(RuntimeError, match="returned nan values"),
+            ):
                 function(w).backward()
         FORMS[form](w).backward()
 
@@ -180,7 +187,9 @@ def test_threads_that_trace_at_once() -> None:
 
 def python(program: str) -> str:
     """What a process of its own prints."""
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    found = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
     assert not found.returncode, found.stderr
     return found.stdout
 

@@ -1,4 +1,5 @@
-"""Elements read and written by a traced index: values, derivatives, what becomes one store, and where a copy is needed after all."""
+"""Elements read and written by a traced index: values, derivatives, what becomes one store, and
+where a copy is needed after all."""
 
 from __future__ import annotations
 
@@ -53,7 +54,9 @@ def tridiagonal(x: Any) -> Any:
 def tridiagonal_plain(x: Any) -> Any:
     a, b, c, d = 0.1 * x, 2.0 + x, -0.2 * x, np.sin(x)
     n = len(x)
-    return np.linalg.solve(np.diag(b) + np.diag(a[1:], -1) + np.diag(c[:-1], 1), d) if n > 1 else d / b
+    return (
+        np.linalg.solve(np.diag(b) + np.diag(a[1:], -1) + np.diag(c[:-1], 1), d) if n > 1 else d / b
+    )
 
 
 def rows(x: Any) -> Any:
@@ -141,7 +144,9 @@ CASES: list[tuple[Callable[[Any], Any], Callable[[Any], Any] | None]] = [
 
 
 @pytest.mark.parametrize(("function", "plain"), CASES, ids=[f.__name__ for f, _ in CASES])
-def test_values_and_derivatives(function: Callable[[Any], Any], plain: Callable[[Any], Any] | None) -> None:
+def test_values_and_derivatives(
+    function: Callable[[Any], Any], plain: Callable[[Any], Any] | None
+) -> None:
     if function is tridiagonal:
         np.testing.assert_allclose(function(X), tridiagonal_plain(X), rtol=1e-13)
     plain = plain or function
@@ -156,10 +161,22 @@ def test_values_and_derivatives(function: Callable[[Any], Any], plain: Callable[
     gradient = tg.grad(weighted(plain))(X)
     np.testing.assert_allclose(tg.grad(weighted(function))(X), gradient, rtol=1e-11)
     np.testing.assert_allclose(tg.jit(tg.grad(weighted(function)))(X), gradient, rtol=1e-11)
-    np.testing.assert_allclose(tg.jit(tg.jacobian(function, mode="forward"))(X), tg.jacobian(plain)(X), rtol=1e-11, atol=1e-13)
-    np.testing.assert_allclose(tg.jit(tg.hessian(weighted(function)))(X), tg.hessian(weighted(plain))(X), rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(
+        tg.jit(tg.jacobian(function, mode="forward"))(X),
+        tg.jacobian(plain)(X),
+        rtol=1e-11,
+        atol=1e-13,
+    )
+    np.testing.assert_allclose(
+        tg.jit(tg.hessian(weighted(function)))(X),
+        tg.hessian(weighted(plain))(X),
+        rtol=1e-9,
+        atol=1e-11,
+    )
     batch = np.stack([X, X * 0.7])
-    np.testing.assert_allclose(tg.jit(tg.vmap(function))(batch), [plain(x) for x in batch], rtol=1e-13)
+    np.testing.assert_allclose(
+        tg.jit(tg.vmap(function))(batch), [plain(x) for x in batch], rtol=1e-13
+    )
 
 
 def loop_body(source: str) -> str:
@@ -175,7 +192,11 @@ def test_a_write_is_one_store(function: Callable[[Any], Any]) -> None:
 
 
 def test_the_gradient_of_a_sum_over_elements_stays_linear() -> None:
-    code = loop_body(tg.jit(tg.grad(lambda x: tg.fori_loop(1, x.shape[0], lambda i, s: s + x[i] * x[i - 1], 0.0))).source(X))
+    code = loop_body(
+        tg.jit(
+            tg.grad(lambda x: tg.fori_loop(1, x.shape[0], lambda i, s: s + x[i] * x[i - 1], 0.0))
+        ).source(X)
+    )
     assert "for j in" not in code
     assert "_next" not in code
 

@@ -1,4 +1,5 @@
-"""Loops: what their adjoints keep, what two of them share, and random bodies against plain Python and finite differences."""
+"""Loops: what their adjoints keep, what two of them share, and random bodies against plain Python
+and finite differences."""
 
 from __future__ import annotations
 
@@ -31,13 +32,21 @@ class TestWhatIsKept:
     X = np.linspace(0.1, 0.9, 7)
 
     def test_nothing_for_a_linear_body(self) -> None:
-        f = tg.jit(tg.grad(lambda s: np.sum(tg.scan(lambda c, x: (2.0 * c + x, None), s, self.X)[0])))
+        f = tg.jit(
+            tg.grad(lambda s: np.sum(tg.scan(lambda c, x: (2.0 * c + x, None), s, self.X)[0]))
+        )
         graph = f.graphs(np.ones(3))[1]
-        assert len(scans(graph)) == 1, "the value is not asked for, and the adjoint needs no forward loop"
+        assert len(scans(graph)) == 1, (
+            "the value is not asked for, and the adjoint needs no forward loop"
+        )
         np.testing.assert_allclose(f(np.ones(3)), np.full(3, 2.0**7))
 
     def test_the_carry_where_the_body_is_cheap(self) -> None:
-        f = tg.jit(tg.value_and_grad(lambda s: np.sum(tg.scan(lambda c, x: (np.sin(c) * x, None), s, self.X)[0])))
+        f = tg.jit(
+            tg.value_and_grad(
+                lambda s: np.sum(tg.scan(lambda c, x: (np.sin(c) * x, None), s, self.X)[0])
+            )
+        )
         graph = f.graphs(np.ones(3))[1]
         assert len(scans(graph)) == 2, "the loop of the value is the forward loop of the adjoint"
         assert kept(graph) == [(7, 3)]
@@ -48,7 +57,11 @@ class TestWhatIsKept:
         np.testing.assert_allclose(f(0.5), np.sum(self.X))
 
     def test_results_that_nobody_reads_are_not_computed(self) -> None:
-        f = tg.jit(lambda s: tg.scan(lambda c, x: ((c[0] + x, np.sin(c[1]), c[2]), (c[0], c[1])), (s, s, s), self.X)[1][0])
+        f = tg.jit(
+            lambda s: tg.scan(
+                lambda c, x: ((c[0] + x, np.sin(c[1]), c[2]), (c[0], c[1])), (s, s, s), self.X
+            )[1][0]
+        )
         node = scans(f.graphs(0.5)[1])[0]
         assert node.params["carries"] == 1
         assert len(node.outputs) == 2
@@ -68,7 +81,12 @@ def lorenz(u: Any, p: Any) -> Any:
 
 def test_every_order_and_mode_of_an_ordinary_differential_equation() -> None:
     def loss(u: Any, p: Any) -> Any:
-        return np.sum(tg.scan(lambda v, _: (rk4(lambda w: lorenz(w, p), v, 0.01), None), u, None, length=12)[0] ** 2)
+        return np.sum(
+            tg.scan(lambda v, _: (rk4(lambda w: lorenz(w, p), v, 0.01), None), u, None, length=12)[
+                0
+            ]
+            ** 2
+        )
 
     def plain(u: Any, p: Any) -> Any:
         for _ in range(12):
@@ -78,16 +96,30 @@ def test_every_order_and_mode_of_an_ordinary_differential_equation() -> None:
     u, p = np.array([1.0, 1.2, 0.8]), np.array([10.0, 28.0, 8 / 3])
     np.testing.assert_allclose(loss(u, p), plain(u, p), rtol=1e-14)
     expected = tg.hessian(plain, 1)(u, p)
-    for g in (tg.hessian(loss, 1), tg.jit(tg.hessian(loss, 1)), tg.jit(tg.jacobian(tg.grad(loss, 1), 1, mode="reverse"))):
+    for g in (
+        tg.hessian(loss, 1),
+        tg.jit(tg.hessian(loss, 1)),
+        tg.jit(tg.jacobian(tg.grad(loss, 1), 1, mode="reverse")),
+    ):
         np.testing.assert_allclose(g(u, p), expected, rtol=1e-11)
     np.testing.assert_allclose(tg.jit(tg.grad(loss, 1))(u, p), tg.grad(plain, 1)(u, p), rtol=1e-12)
     batch = np.stack([u, u + 0.1])
     np.testing.assert_allclose(
-        tg.jit(tg.vmap(tg.grad(loss, 1), in_axes=(0, None)))(batch, p), [tg.grad(plain, 1)(v, p) for v in batch], rtol=1e-12
+        tg.jit(tg.vmap(tg.grad(loss, 1), in_axes=(0, None)))(batch, p),
+        [tg.grad(plain, 1)(v, p) for v in batch],
+        rtol=1e-12,
     )
 
 
-UNARY = (np.sin, np.tanh, lambda v: v * v, lambda v: 0.5 * v, lambda v: -v, lambda v: np.sqrt(1 + v * v), np.cumsum)
+UNARY = (
+    np.sin,
+    np.tanh,
+    lambda v: v * v,
+    lambda v: 0.5 * v,
+    lambda v: -v,
+    lambda v: np.sqrt(1 + v * v),
+    np.cumsum,
+)
 BINARY = (np.add, np.subtract, np.multiply, lambda a, b: a / (2 + b * b), np.maximum)
 
 
@@ -95,7 +127,13 @@ BINARY = (np.add, np.subtract, np.multiply, lambda a, b: a / (2 + b * b), np.max
 def bodies(draw: Any) -> Any:
     """A straight-line body over two carries, a constant and a slice."""
     steps = draw(
-        st.lists(st.tuples(st.integers(0, len(UNARY) + len(BINARY) - 1), st.integers(0, 99), st.integers(0, 99)), min_size=2, max_size=7)
+        st.lists(
+            st.tuples(
+                st.integers(0, len(UNARY) + len(BINARY) - 1), st.integers(0, 99), st.integers(0, 99)
+            ),
+            min_size=2,
+            max_size=7,
+        )
     )
     last = draw(st.tuples(st.integers(0, 99), st.integers(0, 99), st.integers(0, 99)))
 
@@ -104,7 +142,11 @@ def bodies(draw: Any) -> Any:
             values = [*carry, w, x]
             for kind, a, b in steps:
                 first, second = values[a % len(values)], values[b % len(values)]
-                values.append(UNARY[kind](first) if kind < len(UNARY) else BINARY[kind - len(UNARY)](first, second))
+                values.append(
+                    UNARY[kind](first)
+                    if kind < len(UNARY)
+                    else BINARY[kind - len(UNARY)](first, second)
+                )
             p, q, y = (values[k % len(values)] for k in last)
             return (0.6 * p + 0.1 * carry[0], 0.6 * q), y
 
@@ -117,7 +159,11 @@ def bodies(draw: Any) -> Any:
 @given(body=bodies(), length=st.integers(0, 4), reverse=st.booleans())
 def test_random_bodies(body: Any, length: int, reverse: bool) -> None:
     rng = np.random.default_rng(length)
-    start, w, xs = rng.uniform(-1, 1, (2, 3)), rng.uniform(-1, 1, 3), rng.uniform(-1, 1, (length, 3))
+    start, w, xs = (
+        rng.uniform(-1, 1, (2, 3)),
+        rng.uniform(-1, 1, 3),
+        rng.uniform(-1, 1, (length, 3)),
+    )
     weights = rng.uniform(-1, 1, (length, 3))
 
     def looped(start: Any, w: Any, xs: Any) -> Any:
@@ -142,17 +188,30 @@ def test_random_bodies(body: Any, length: int, reverse: bool) -> None:
     close(found, gradient)
     direction = tuple(rng.uniform(-1, 1, a.shape) for a in args)
     second = tg.jvp(lambda *a: tg.grad(plain, argnums=(0, 1, 2))(*a), args, direction)[1]
-    close(tg.jit(lambda *a: tg.jvp(lambda *b: tg.grad(looped, argnums=(0, 1, 2))(*b), a, direction)[1])(*args), second)
+    close(
+        tg.jit(
+            lambda *a: tg.jvp(lambda *b: tg.grad(looped, argnums=(0, 1, 2))(*b), a, direction)[1]
+        )(*args),
+        second,
+    )
     backward = tg.jit(
         tg.grad(
-            lambda *a: sum(np.sum(g * d) for g, d in zip(tg.grad(looped, argnums=(0, 1, 2))(*a), direction, strict=True)), argnums=(0, 1, 2)
+            lambda *a: sum(
+                np.sum(g * d)
+                for g, d in zip(tg.grad(looped, argnums=(0, 1, 2))(*a), direction, strict=True)
+            ),
+            argnums=(0, 1, 2),
         )
     )
     close(backward(*args), second)
 
 
 def test_printed_and_parsed() -> None:
-    f = tg.jit(tg.value_and_grad(lambda s, w: np.sum(tg.scan(lambda c, x: (np.sin(c) * w, c * x), s, np.arange(4.0))[1])))
+    f = tg.jit(
+        tg.value_and_grad(
+            lambda s, w: np.sum(tg.scan(lambda c, x: (np.sin(c) * w, c * x), s, np.arange(4.0))[1])
+        )
+    )
     text = str(f.graphs(np.ones(3), 2.0)[1])
     assert str(parse_graph(text, OPS_BY_NAME)) == text
 
@@ -181,7 +240,12 @@ def test_a_body_that_writes_into_its_carry(wrap: str) -> None:
     value, gradient = g(start)
     np.testing.assert_allclose(value, plain(0.3, 0.7))
     h = 1e-6
-    np.testing.assert_allclose(gradient, [0.0, (plain(0.3, 0.7 + h) - plain(0.3, 0.7 - h)) / (2 * h)], rtol=1e-7, atol=1e-12)
+    np.testing.assert_allclose(
+        gradient,
+        [0.0, (plain(0.3, 0.7 + h) - plain(0.3, 0.7 - h)) / (2 * h)],
+        rtol=1e-7,
+        atol=1e-12,
+    )
     np.testing.assert_array_equal(start, [0.3, 0.7])
 
 
@@ -193,7 +257,14 @@ def halved(x: Any) -> Any:
 halved.defvjp(lambda x: (x, x), lambda x, ct: (0.5 * x * ct,))
 
 
-@pytest.mark.parametrize("inner", [lambda c: c * tg.stop_gradient(c), lambda c: np.sin(halved(c)), lambda c: c**3 - np.maximum(c, 0.1)])
+@pytest.mark.parametrize(
+    "inner",
+    [
+        lambda c: c * tg.stop_gradient(c),
+        lambda c: np.sin(halved(c)),
+        lambda c: c**3 - np.maximum(c, 0.1),
+    ],
+)
 def test_rules_of_the_user_hold_in_loops_at_every_order(inner: Any) -> None:
     def looped(s: Any) -> Any:
         return np.sum(tg.scan(lambda c, x: (inner(c) + x, c * x), s, np.array([0.1, 0.3]))[1])
@@ -204,12 +275,15 @@ def test_rules_of_the_user_hold_in_loops_at_every_order(inner: Any) -> None:
     s = np.array([0.4, 0.7])
     np.testing.assert_allclose(tg.jit(tg.grad(looped))(s), tg.grad(plain)(s), rtol=1e-13)
     second = tg.jacobian(tg.grad(plain), mode="reverse")(s)
-    np.testing.assert_allclose(tg.jit(tg.jacobian(tg.grad(looped), mode="reverse"))(s), second, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(
+        tg.jit(tg.jacobian(tg.grad(looped), mode="reverse"))(s), second, rtol=1e-12, atol=1e-14
+    )
 
 
 @pytest.mark.parametrize("shape", [(7, 2), (2, 2), (5, 3)])
 def test_a_step_that_reads_its_carry_in_another_shape(shape: tuple[int, int]) -> None:
-    """`np.roll` reads the flat array: the new carry must not be written over the old one while that is read."""
+    """`np.roll` reads the flat array: the new carry must not be written over the old one while that
+    is read."""
     x = np.random.default_rng(0).normal(size=(3, *shape))
 
     def f(x: Any) -> Any:

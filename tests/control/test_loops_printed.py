@@ -1,4 +1,5 @@
-"""The graph of every row of loops and branches, of its derivatives and batches, as text and read again: the same graph, with the same results."""
+"""The graph of every row of loops and branches, of its derivatives and batches, as text and read
+again: the same graph, with the same results."""
 
 from __future__ import annotations
 
@@ -22,12 +23,15 @@ from tracegrad.transforms.rewrite import optimize
 
 
 def restricted(case: Case, arrays: tuple[Any, ...]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """The row as a function of its floating inputs alone, with floating results, and those inputs."""
+    """The row as a function of its floating inputs alone, with floating results, and those
+    inputs."""
     wrt = floating(arrays, case.wrt)
 
     def function(*xs: Any) -> Any:
         given = iter(xs)
-        outs = as_tuple(case.function(*[next(given) if k in wrt else a for k, a in enumerate(arrays)]))
+        outs = as_tuple(
+            case.function(*[next(given) if k in wrt else a for k, a in enumerate(arrays)])
+        )
         return tuple(o for o in outs if o.dtype.kind == "f")
 
     return function, tuple(arrays[k] for k in wrt)

@@ -1,6 +1,8 @@
-"""Random loops and branches (tests/loop_programs.py) against Python's own: values and derivatives of both orders and modes, batches, printing.
+"""Random loops and branches (tests/loop_programs.py) against Python's own: values and derivatives
+of both orders and modes, batches, printing.
 
-`pytest tests/control/test_random_loops.py --soak 10000` runs as many as one likes, and compiles every one of them.
+`pytest tests/control/test_random_loops.py --soak 10000` runs as many as one likes, and compiles
+every one of them.
 """
 
 from __future__ import annotations
@@ -29,7 +31,12 @@ from tracegrad.schedule.passes import batch_blocks as lanes
 from tracegrad.transforms.rewrite import optimize
 
 WRT = (0, 1, 2)
-COMMON: Any = {"deadline": None, "suppress_health_check": list(HealthCheck), "derandomize": True, "database": None}
+COMMON: Any = {
+    "deadline": None,
+    "suppress_health_check": list(HealthCheck),
+    "derandomize": True,
+    "database": None,
+}
 
 
 @pytest.fixture(autouse=True)
@@ -54,8 +61,11 @@ def of_graph(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Graph
     return entry.graph, [*args, *entry.traced.captures]
 
 
-def same_in_every_form(function: Callable[..., Any], args: tuple[Any, ...], expected: Any, tol: float, compiled: bool) -> None:
-    """The graph of the function gives these results: traced, optimized, printed and parsed, as source, and compiled."""
+def same_in_every_form(
+    function: Callable[..., Any], args: tuple[Any, ...], expected: Any, tol: float, compiled: bool
+) -> None:
+    """The graph of the function gives these results: traced, optimized, printed and parsed, as
+    source, and compiled."""
     graph, inputs = of_graph(function, args)
     small = verify(optimize(graph))
     text = str(small)
@@ -88,7 +98,9 @@ def tangents(p: Program, loops: Any, directions: tuple[Any, ...]) -> Callable[..
 
 def forward_over_reverse(p: Program, loops: Any, directions: tuple[Any, ...]) -> Callable[..., Any]:
     def function(*args: Any) -> Any:
-        return tg.jvp(lambda *xs: tg.grad(p.objective(loops), WRT)(*xs, args[3]), args[:3], directions)[1]
+        return tg.jvp(
+            lambda *xs: tg.grad(p.objective(loops), WRT)(*xs, args[3]), args[:3], directions
+        )[1]
 
     return function
 
@@ -115,21 +127,37 @@ def check(p: Program, compiled: bool = False) -> None:
     same_in_every_form(first(p, Library), args, expected, tol, compiled)
 
     moved = tangents(p, Plain, directions)(*args)
-    value = sum(np.sum(np.cos(o + 0.1 * k) * d) for k, (o, d) in enumerate(zip(moved[:2], moved[2:], strict=True)))
-    assert_same(value, sum(np.sum(g * d) for g, d in zip(expected[-3:], directions, strict=True)), tol * 10)
+    value = sum(
+        np.sum(np.cos(o + 0.1 * k) * d)
+        for k, (o, d) in enumerate(zip(moved[:2], moved[2:], strict=True))
+    )
+    assert_same(
+        value, sum(np.sum(g * d) for g, d in zip(expected[-3:], directions, strict=True)), tol * 10
+    )
     same_in_every_form(tangents(p, Library, directions), args, moved, tol, compiled)
 
-    same_in_every_form(forward_over_reverse(p, Library, directions), args, second, tol * 10, compiled)
-    same_in_every_form(reverse_over(tg.grad(p.objective(Library), WRT), directions), args, second, tol * 10, compiled)
+    same_in_every_form(
+        forward_over_reverse(p, Library, directions), args, second, tol * 10, compiled
+    )
+    same_in_every_form(
+        reverse_over(tg.grad(p.objective(Library), WRT), directions),
+        args,
+        second,
+        tol * 10,
+        compiled,
+    )
 
 
 def check_batch(p: Program, compiled: bool = False, count: int = 3) -> None:
-    """vmap against a loop; of values and gradients, with every argument mapped and with the vector alone."""
+    """vmap against a loop; of values and gradients, with every argument mapped and with the vector
+    alone."""
     tol = tolerance(p)
     rows = [p.arguments(seed) for seed in range(1, 1 + count)]
     batch = tuple(np.stack(column) for column in zip(*rows, strict=True))
     for axes in ((0, 0, 0, 0), (None, 0, None, None)):
-        args = tuple(b if a == 0 else rows[0][k] for k, (a, b) in enumerate(zip(axes, batch, strict=True)))
+        args = tuple(
+            b if a == 0 else rows[0][k] for k, (a, b) in enumerate(zip(axes, batch, strict=True))
+        )
         items = [tuple(r[k] if a == 0 else rows[0][k] for k, a in enumerate(axes)) for r in rows]
         singles = [first(p, Plain)(*item) for item in items]
         assume(all(map(settled, singles)))
@@ -144,17 +172,29 @@ def check_sum(p: Program, compiled: bool = False) -> None:
     rows = [p.arguments(seed) for seed in range(1, 6)]
     singles = [tg.value_and_grad(p.objective(Plain), WRT)(*row) for row in rows]
     assume(all(settled((value, *gradients)) for value, gradients in singles))
-    expected = (sum(value for value, _ in singles), *[np.stack(g) for g in zip(*[gradients for _, gradients in singles], strict=True)])
+    expected = (
+        sum(value for value, _ in singles),
+        *[np.stack(g) for g in zip(*[gradients for _, gradients in singles], strict=True)],
+    )
 
     def function(*args: Any) -> Any:
-        value, gradients = tg.value_and_grad(lambda *xs: np.sum(tg.vmap(p.objective(Library))(*xs)), WRT)(*args)
+        value, gradients = tg.value_and_grad(
+            lambda *xs: np.sum(tg.vmap(p.objective(Library))(*xs)), WRT
+        )(*args)
         return (value, *gradients)
 
-    same_in_every_form(function, tuple(np.stack(column) for column in zip(*rows, strict=True)), expected, tol, compiled)
+    same_in_every_form(
+        function,
+        tuple(np.stack(column) for column in zip(*rows, strict=True)),
+        expected,
+        tol,
+        compiled,
+    )
 
 
 def check_sizes(p: Program, compiled: bool = False) -> None:
-    """A graph for any size: values and gradients at sizes other than those that it was traced for."""
+    """A graph for any size: values and gradients at sizes other than those that it was traced
+    for."""
     traced = tg.jit(first(p, Library))
     for n in (3, 4, 2, 5, 1):
         args = p.arguments(n=n)
@@ -162,7 +202,9 @@ def check_sizes(p: Program, compiled: bool = False) -> None:
         if settled(expected):
             entry = traced._entry(args, {})[0]
             inputs = [*args, *entry.traced.captures]
-            assert_same(tuple(run_unjitted(verify(optimize(entry.graph)), inputs)), expected, tolerance(p))
+            assert_same(
+                tuple(run_unjitted(verify(optimize(entry.graph)), inputs)), expected, tolerance(p)
+            )
             if compiled:
                 assert_same(traced(*args), expected, tolerance(p))
 
@@ -197,7 +239,9 @@ def test_sums_over_batches_in_blocks_of_two(monkeypatch: pytest.MonkeyPatch) -> 
     ):
         monkeypatch.setattr(module, name, value)
     found: list[bool] = []
-    monkeypatch.setattr(build, "in_blocks", lambda *args: found.append(fission.in_blocks(*args)) or found[-1])
+    monkeypatch.setattr(
+        build, "in_blocks", lambda *args: found.append(fission.in_blocks(*args)) or found[-1]
+    )
     settings(max_examples=12, **COMMON)(given(programs())(lambda p: check_sum(p)))()
     assert sum(found) > 4, "in most programs, blocks of lanes go through both loops"
 

@@ -1,4 +1,5 @@
-"""Loops that a transform has traced, run outside of compiled functions: as native code where that pays, with the same results."""
+"""Loops that a transform has traced, run outside of compiled functions: as native code where that
+pays, with the same results."""
 
 from __future__ import annotations
 
@@ -12,12 +13,19 @@ from tracegrad.control import running
 
 
 def root(a: Any) -> Any:
-    return tg.while_loop(lambda x: abs(x * x - a) > 1e-13 * a, lambda x: (x + a / x) / 2, a, max_steps=40)
+    return tg.while_loop(
+        lambda x: abs(x * x - a) > 1e-13 * a, lambda x: (x + a / x) / 2, a, max_steps=40
+    )
 
 
 def orbit(x: Any, n: Any) -> Any:
     ends = tg.scan(lambda s, t: (np.sin(s * t), s), x, np.arange(1.0, 4.0))
-    return tg.fori_loop(0, n, lambda i, s: tg.cond(s > 0.5, np.cos, lambda v: v * x + i, s), np.sum(ends[1]) + ends[0])
+    return tg.fori_loop(
+        0,
+        n,
+        lambda i, s: tg.cond(s > 0.5, np.cos, lambda v: v * x + i, s),
+        np.sum(ends[1]) + ends[0],
+    )
 
 
 @pytest.mark.parametrize("native", [False, True])
@@ -37,7 +45,9 @@ def test_the_same_in_both_ways(native: bool, monkeypatch: pytest.MonkeyPatch) ->
     np.testing.assert_allclose(tg.vmap(tg.grad(root))(a), 0.5 * a**-0.5, rtol=1e-9)
     found = tg.vmap(tg.value_and_grad(orbit))(a, n)
     for k in range(3):
-        np.testing.assert_allclose([found[0][k], found[1][k]], tg.value_and_grad(orbit)(a[k], n[k]), rtol=1e-11)
+        np.testing.assert_allclose(
+            [found[0][k], found[1][k]], tg.value_and_grad(orbit)(a[k], n[k]), rtol=1e-11
+        )
     x = tg.tensor(a, requires_grad=True)
     tg.vmap(orbit, in_axes=(0, None))(x, 2).sum().backward()
     assert x.grad is not None

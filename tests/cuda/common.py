@@ -17,7 +17,8 @@ def host(x: Any) -> Any:
 
 
 def same_on_both(function: Callable[..., Any], *arrays: Any, tolerance: float = 1e-12) -> None:
-    """`function(device, *tensors)` gives the same on the CPU and on the device, and its Tensors lie there."""
+    """`function(device, *tensors)` gives the same on the CPU and on the device, and its Tensors lie
+    there."""
     found = []
     for device in ("cpu", "cuda"):
         results = function(device, *[tg.tensor(a, device=device) for a in arrays])

@@ -1,8 +1,11 @@
-"""A simulator of CUDA for one purpose: it finds accesses of two threads that nothing orders, and threads that do not wait where others do.
+"""A simulator of CUDA for one purpose: it finds accesses of two threads that nothing orders, and
+threads that do not wait where others do.
 
-All threads of all blocks run, one at a time, each until it waits. What each has read and written in memory is kept with how often its block and its
-grid had waited by then: two threads touched the same element unordered, and one of them wrote, if both are of one block and had waited equally often,
-or of two blocks between the same waits of the grid. (Numba's simulator runs one block after the other, and goes on where a thread of a block has ended.)
+All threads of all blocks run, one at a time, each until it waits. What each has read and written in
+memory is kept with how often its block and its grid had waited by then: two threads touched the
+same element unordered, and one of them wrote, if both are of one block and had waited equally
+often, or of two blocks between the same waits of the grid. (Numba's simulator runs one block after
+the other, and goes on where a thread of a block has ended.)
 """
 
 from __future__ import annotations
@@ -70,13 +73,19 @@ class Member(threading.Thread):
 
     def touched(self, array: np.ndarray[Any, Any], at: Any, how: str) -> None:
         place: int = array.__array_interface__["data"][0]
-        for i, n, step in zip(at if isinstance(at, tuple) else (at,), array.shape, array.strides, strict=True):
+        for i, n, step in zip(
+            at if isinstance(at, tuple) else (at,), array.shape, array.strides, strict=True
+        ):
             place += (int(i) + n if i < 0 else int(i)) * step
         cell = self.grid.memory.setdefault(place, {})
         for (other, kind), (in_block, in_grid) in cell.items():
             if other is self or (how, kind) == ("read", "read") or how == kind == "atomic":
                 continue
-            if (in_block == self.in_block) if other.block == self.block else (in_grid == self.in_grid):
+            if (
+                (in_block == self.in_block)
+                if other.block == self.block
+                else (in_grid == self.in_grid)
+            ):
                 line = sys._getframe(2).f_lineno
                 raise Race(
                     f"line {line}: {how} of element {at} by thread {self.index} of block {self.block} and {kind} by thread {other.index} of block "
@@ -113,7 +122,9 @@ class Grid:
         for b in range(self.blocks):
             members = [m for m in self.members if m.block == b]
             if len({m.waits_for for m in members}) > 1:
-                raise Race(f"threads of one block wait at several places: {sorted({m.waits_for for m in members})}")
+                raise Race(
+                    f"threads of one block wait at several places: {sorted({m.waits_for for m in members})}"
+                )
             if members[0].waits_for.startswith("block"):
                 found += members
                 for m in members:
@@ -121,7 +132,9 @@ class Grid:
         if found or self.members[0].waits_for == "end":
             return found
         if len({m.waits_for for m in self.members}) > 1:
-            raise Race(f"blocks wait at several places: {sorted({m.waits_for for m in self.members})}")
+            raise Race(
+                f"blocks wait at several places: {sorted({m.waits_for for m in self.members})}"
+            )
         for m in self.members:
             m.in_block, m.in_grid = m.in_block + 1, m.in_grid + 1
         return self.members
@@ -133,7 +146,9 @@ class Shared:
         known = HERE.member.grid.shared
         if key not in known:
             # What nobody has written yet is not a number.
-            known[key] = np.full(shape, np.nan if np.dtype(dtype).kind in "fc" else 77, dtype).view(Watched)
+            known[key] = np.full(shape, np.nan if np.dtype(dtype).kind in "fc" else 77, dtype).view(
+                Watched
+            )
         return known[key]
 
 
@@ -167,7 +182,14 @@ class Cuda:
 
     def __getattr__(self, name: str) -> SimpleNamespace:
         m = HERE.member
-        return SimpleNamespace(x={"threadIdx": m.index, "blockIdx": m.block, "blockDim": m.grid.threads, "gridDim": m.grid.blocks}[name])
+        return SimpleNamespace(
+            x={
+                "threadIdx": m.index,
+                "blockIdx": m.block,
+                "blockDim": m.grid.threads,
+                "gridDim": m.grid.blocks,
+            }[name]
+        )
 
     def syncthreads(self) -> None:
         HERE.member.wait("block")
@@ -194,13 +216,17 @@ LAUNCHED: list[Any] = []
 
 
 def install(monkeypatch: Any) -> None:
-    """Run kernels that are compiled from now on here. Short loops count as long, so that all ways to share work are taken."""
+    """Run kernels that are compiled from now on here. Short loops count as long, so that all ways
+    to share work are taken."""
     compiling, kernels, steps, support = (
-        importlib.import_module(f"tracegrad.codegen.cuda.{name}") for name in ("compile", "kernels", "steps", "support")
+        importlib.import_module(f"tracegrad.codegen.cuda.{name}")
+        for name in ("compile", "kernels", "steps", "support")
     )
     view, strided = support.view, support.strided
     monkeypatch.setattr(support, "view", lambda *given: np.asarray(view(*given)).view(Watched))
-    monkeypatch.setattr(support, "strided", lambda *given: np.asarray(strided(*given)).view(Watched))
+    monkeypatch.setattr(
+        support, "strided", lambda *given: np.asarray(strided(*given)).view(Watched)
+    )
     monkeypatch.setattr(support, "wait_for_grid", lambda arrivals, target: HERE.member.wait("grid"))
     monkeypatch.setattr(support, "cuda", CUDA)
     monkeypatch.setattr(compiling, "_on_simulator", starter)

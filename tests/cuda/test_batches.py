@@ -1,4 +1,5 @@
-"""Batches of loops: items that run at the same time, with memory of their own, as much as each turns out to need."""
+"""Batches of loops: items that run at the same time, with memory of their own, as much as each
+turns out to need."""
 
 from __future__ import annotations
 
@@ -28,7 +29,9 @@ def until_small(v: Any) -> Any:
 
 
 def as_often_as_it_says(v: Any) -> Any:
-    return tg.fori_loop(0, np.sum(v > 0) + 2 * np.sum(v > 1), lambda i, c: np.sin(c) + np.roll(c, 1) * 0.1, v)
+    return tg.fori_loop(
+        0, np.sum(v > 0) + 2 * np.sum(v > 1), lambda i, c: np.sin(c) + np.roll(c, 1) * 0.1, v
+    )
 
 
 def either(v: Any) -> Any:
@@ -40,8 +43,12 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "while_loop": until_small,
     "fori_loop of a computed length": as_often_as_it_says,
     "cond": either,
-    "map in map": lambda v: tg.map(lambda u: tg.fori_loop(0, 3, lambda i, c: c * 1.1 + np.roll(c, 1), v * u), v),
-    "long inside": lambda v: tg.fori_loop(0, 4, lambda i, c: np.roll(c, 1) * np.sum(c), np.concatenate([v] * 100) * 0.01)[:3],
+    "map in map": lambda v: tg.map(
+        lambda u: tg.fori_loop(0, 3, lambda i, c: c * 1.1 + np.roll(c, 1), v * u), v
+    ),
+    "long inside": lambda v: tg.fori_loop(
+        0, 4, lambda i, c: np.roll(c, 1) * np.sum(c), np.concatenate([v] * 100) * 0.01
+    )[:3],
 }
 
 

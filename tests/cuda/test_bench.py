@@ -12,8 +12,27 @@ ROOT = Path(__file__).parent.parent.parent
 
 def test_a_run(tmp_path: Path) -> None:
     found = tmp_path / "found.json"
-    command = [sys.executable, "-m", "tracegrad", "bench", "--device", "cuda", "--size", "small", "--repeat", "1", "--workload", "dispatch"]
-    done = subprocess.run([*command, "--peers", "--json", str(found)], capture_output=True, text=True, cwd=ROOT, check=False)
+    command = [
+        sys.executable,
+        "-m",
+        "tracegrad",
+        "bench",
+        "--device",
+        "cuda",
+        "--size",
+        "small",
+        "--repeat",
+        "1",
+        "--workload",
+        "dispatch",
+    ]
+    done = subprocess.run(
+        [*command, "--peers", "--json", str(found)],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     report = json.loads(found.read_text())
     assert report["settings"]["device"] == "cuda"

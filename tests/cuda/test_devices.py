@@ -24,16 +24,29 @@ def on_device(x: Any = X, **options: Any) -> tg.Tensor:
     return tg.tensor(x, device=D, **options)
 
 
-# --- arrays ----------------------------------------------------------------------------------------------------------------------------
+# --- arrays ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32", "int8", "uint64", "bool", "complex64", "complex128"])
+@pytest.mark.parametrize(
+    "dtype", ["float64", "float32", "int8", "uint64", "bool", "complex64", "complex128"]
+)
 @pytest.mark.parametrize("shape", [(), (0,), (3, 0, 2), (1,), (2, 3, 4)])
 def test_there_and_back(dtype: str, shape: tuple[int, ...]) -> None:
     there = np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(dtype)
     x = from_host(resolve(D), there)
-    assert (x.shape, x.dtype, x.ndim, x.size, x.nbytes) == (shape, there.dtype, there.ndim, there.size, there.nbytes)
-    for back in (x.copy_to_host(), x.copy().copy_to_host(), pickle.loads(pickle.dumps(x)).copy_to_host(), copy.deepcopy(x).copy_to_host()):
+    assert (x.shape, x.dtype, x.ndim, x.size, x.nbytes) == (
+        shape,
+        there.dtype,
+        there.ndim,
+        there.size,
+        there.nbytes,
+    )
+    for back in (
+        x.copy_to_host(),
+        x.copy().copy_to_host(),
+        pickle.loads(pickle.dumps(x)).copy_to_host(),
+        copy.deepcopy(x).copy_to_host(),
+    ):
         assert back.dtype == there.dtype
         np.testing.assert_array_equal(back, there)
 
@@ -95,7 +108,7 @@ def test_numpy_cannot_read_it() -> None:
     np.testing.assert_array_equal(x.cpu().numpy(), X)
 
 
-# --- making and moving -------------------------------------------------------------------------------------------------------------------
+# --- making and moving ----------------------------------------------------------------------------
 
 
 def test_constructors() -> None:
@@ -140,7 +153,16 @@ def test_constructors() -> None:
 
 def test_to() -> None:
     x = on_device()
-    assert x is x.to("cuda") is x.to("cuda:0") is x.cuda() is x.cuda(0) is x.to(tg.device(0)) is x.to(x) is x.to(np.float64)
+    assert (
+        x
+        is x.to("cuda")
+        is x.to("cuda:0")
+        is x.cuda()
+        is x.cuda(0)
+        is x.to(tg.device(0))
+        is x.to(x)
+        is x.to(np.float64)
+    )
     assert x.to(D, copy=True).data_ptr() != x.data_ptr()
     for moved in (x.cpu(), x.to("cpu"), x.to(device="cpu"), x.to(tg.ones(1))):
         assert moved.is_cpu
@@ -175,11 +197,21 @@ def test_moving_is_differentiable() -> None:
 
 def test_numbers_and_text() -> None:
     x = on_device([3.0])
-    assert (float(x), int(x), bool(x), x.item(), x.tolist(), complex(x)) == (3.0, 3, True, 3.0, [3.0], 3 + 0j)
+    assert (float(x), int(x), bool(x), x.item(), x.tolist(), complex(x)) == (
+        3.0,
+        3,
+        True,
+        3.0,
+        [3.0],
+        3 + 0j,
+    )
     assert list(range(on_device(2))) == [0, 1]
     assert f"{on_device(2.0):.2f}" == "2.00"
     assert repr(x) == "tensor([3.], device='cuda:0')"
-    assert repr(on_device([1, 2]).to(np.int8)) == "tensor([1, 2], device='cuda:0', dtype=tracegrad.int8)"
+    assert (
+        repr(on_device([1, 2]).to(np.int8))
+        == "tensor([1, 2], device='cuda:0', dtype=tracegrad.int8)"
+    )
     assert "device='cuda:0', requires_grad=True" in repr(on_device(requires_grad=True))
 
 
@@ -202,7 +234,7 @@ def test_copies_and_pickles() -> None:
         x.detach().T.view(6)
 
 
-# --- mixing ----------------------------------------------------------------------------------------------------------------------------
+# --- mixing ---------------------------------------------------------------------------------------
 
 
 def test_tensors_of_two_devices_do_not_mix() -> None:
@@ -221,30 +253,45 @@ def test_tensors_of_two_devices_do_not_mix() -> None:
     ):
         with pytest.raises(RuntimeError, match=message):
             mix()
-    with pytest.raises(RuntimeError, match=r"\(operand 1 \(y\) of add is on cpu; move it with \.to\('cuda:0'\)\)"):
+    with pytest.raises(
+        RuntimeError, match=r"\(operand 1 \(y\) of add is on cpu; move it with \.to\('cuda:0'\)\)"
+    ):
         x + there
-    with pytest.raises(RuntimeError, match=r"test_devices.py:\d+: .*operand 1 \(b\) of <lambda> is on cpu"):
+    with pytest.raises(
+        RuntimeError, match=r"test_devices.py:\d+: .*operand 1 \(b\) of <lambda> is on cpu"
+    ):
         f(x, there)
 
 
 def test_gradients_lie_where_their_tensors_do() -> None:
     x, there = on_device(requires_grad=True), tg.tensor(X)
     with pytest.raises(
-        RuntimeError, match=r"grad_output\[0\] is on cpu and output\[0\] on cuda:0: expected all tensors to be on the same device"
+        RuntimeError,
+        match=r"grad_output\[0\] is on cpu and output\[0\] on cuda:0: expected all tensors to be on the same device",
     ):
         (x * 2).backward(there)
-    with pytest.raises(RuntimeError, match="assigned grad has data located on a different device: it is on cpu, the tensor on cuda:0"):
+    with pytest.raises(
+        RuntimeError,
+        match="assigned grad has data located on a different device: it is on cpu, the tensor on cuda:0",
+    ):
         x.grad = there
     (x * 2).backward(X)  # an array of NumPy is a constant
     assert x.grad.is_cuda
-    with pytest.raises(RuntimeError, match="Expected one of cpu, cuda device type at start of device string: tpu"):
+    with pytest.raises(
+        RuntimeError, match="Expected one of cpu, cuda device type at start of device string: tpu"
+    ):
         x.to("tpu")
 
 
 def test_what_was_compiled() -> None:
     """`source`, `graphs` and `memory` for arguments on a device, with steps of the host."""
     f = tg.jit(
-        tg.value_and_grad(lambda a: np.linalg.solve(a, a[0]).sum() + tg.while_loop(lambda c: c.sum() < 50, lambda c: c * c, a).sum())
+        tg.value_and_grad(
+            lambda a: (
+                np.linalg.solve(a, a[0]).sum()
+                + tg.while_loop(lambda c: c.sum() < 50, lambda c: c * c, a).sum()
+            )
+        )
     )
     a = on_device(np.eye(5) * 2 + 1)
     source = f.source(a)
@@ -276,7 +323,11 @@ def test_several_threads() -> None:
         for n in (3, 5, 4):
             y = on_device(np.arange(1.0, n) + k)
             here = y.cpu()
-            np.testing.assert_allclose((f(y) + y * 2).cpu().numpy(), (here.sin() + here * here.cos() + here * 2).numpy(), rtol=1e-12)
+            np.testing.assert_allclose(
+                (f(y) + y * 2).cpu().numpy(),
+                (here.sin() + here * here.cos() + here * 2).numpy(),
+                rtol=1e-12,
+            )
 
     with ThreadPoolExecutor(3) as pool:
         list(pool.map(work, range(6)))
@@ -286,13 +337,22 @@ def test_numbers_and_arrays_of_numpy_mix() -> None:
     """Python's and NumPy's numbers, 0-d Tensors of the CPU; ndarrays are constants."""
 
     def mixed(device: str, x: Any) -> Any:
-        return [x + 1, 2.5 * x, x * tg.tensor(3.0), x - np.float64(1), np.float32(2) * x, x * X, X - x, tg.where(x > 2, x, 0.0)]
+        return [
+            x + 1,
+            2.5 * x,
+            x * tg.tensor(3.0),
+            x - np.float64(1),
+            np.float32(2) * x,
+            x * X,
+            X - x,
+            tg.where(x > 2, x, 0.0),
+        ]
 
     same_on_both(mixed, X)
     same_on_both(mixed, X.astype(np.float32))
 
 
-# --- memory ----------------------------------------------------------------------------------------------------------------------------
+# --- memory ---------------------------------------------------------------------------------------
 
 
 def test_memory_is_taken_again() -> None:
@@ -324,7 +384,9 @@ def test_no_memory_is_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) -> 
 
     pool = pool_of(0)
     monkeypatch.setattr(driver(), "allocate", refuse)
-    with pytest.raises(MemoryError, match=r"cuda:0 has no memory for 123456789 bytes: arrays take \d+ bytes"):
+    with pytest.raises(
+        MemoryError, match=r"cuda:0 has no memory for 123456789 bytes: arrays take \d+ bytes"
+    ):
         pool.take(123456789)
 
 
@@ -340,14 +402,20 @@ def test_the_device_answers() -> None:
         tg.cuda.memory_allocated("cpu")
 
 
-# --- other libraries -------------------------------------------------------------------------------------------------------------------
+# --- other libraries ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "uint16", "bool", "complex64"])
 def test_dlpack_shares_memory(dtype: str) -> None:
     x = on_device(X.astype(dtype))
     y = tg.from_dlpack(x.T)
-    assert (y.data_ptr(), y.shape, y.stride(), y.dtype, y.device) == (x.data_ptr(), (3, 2), (1, 3), x.dtype, x.device)
+    assert (y.data_ptr(), y.shape, y.stride(), y.dtype, y.device) == (
+        x.data_ptr(),
+        (3, 2),
+        (1, 3),
+        x.dtype,
+        x.device,
+    )
     y[0, 1] = 0
     assert x.tolist()[1][0] == 0
     assert x.__dlpack_device__() == (2, 0)
@@ -405,7 +473,8 @@ def test_cuda_array_interface() -> None:
 
 
 def test_failures_are_told_where_something_waits() -> None:
-    """A wrong index is found by the kernel: the call returns, and asking for a value raises. Then all is well again."""
+    """A wrong index is found by the kernel: the call returns, and asking for a value raises. Then
+    all is well again."""
     x = on_device([1.0, 2.0, 3.0])
     y = x[on_device([5])]
     with pytest.raises(IndexError, match="index 5 is out of bounds for axis 0 with size"):

@@ -1,5 +1,5 @@
-"""Every row of the op table on a device equals the CPU: operation by operation with the tape, compiled forward mode. (Compiled values,
-gradients and batches are in test_races.py.)"""
+"""Every row of the op table on a device equals the CPU: operation by operation with the tape,
+compiled forward mode. (Compiled values, gradients and batches are in test_races.py.)"""
 
 from __future__ import annotations
 
@@ -28,14 +28,21 @@ def on(device: str, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(tg.tensor(a, device=device) if is_array(a) else a for a in arrays)
 
 
-def check(expected: Any, function: Callable[..., Any], arrays: tuple[Any, ...], tolerance: float) -> None:
-    """`function` gives on the device what is expected, and its results lie where its arguments do."""
+def check(
+    expected: Any, function: Callable[..., Any], arrays: tuple[Any, ...], tolerance: float
+) -> None:
+    """`function` gives on the device what is expected, and its results lie where its arguments
+    do."""
     outs = as_tuple(function(*on("cuda", arrays)))
     if any(map(is_array, arrays)):
         assert all(o.is_cuda for o in outs if isinstance(o, tg.Tensor))
     expected = as_tuple(expected)
     assert [x is None for x in outs] == [x is None for x in expected]
-    assert_same(tuple(host(x) for x in outs if x is not None), tuple(host(x) for x in expected if x is not None), tolerance)
+    assert_same(
+        tuple(host(x) for x in outs if x is not None),
+        tuple(host(x) for x in expected if x is not None),
+        tolerance,
+    )
 
 
 @pytest.mark.parametrize("case", ROWS, ids=ids)
@@ -74,7 +81,9 @@ def test_forward(case: Case) -> None:
     def forward(*xs: Any) -> Any:
         def chosen(*ys: Any) -> Any:
             rest = iter(ys)
-            return as_tuple(case.function(*[next(rest) if k in wrt else x for k, x in enumerate(xs)]))
+            return as_tuple(
+                case.function(*[next(rest) if k in wrt else x for k, x in enumerate(xs)])
+            )
 
         return as_tuple(tg.jvp(chosen, tuple(xs[k] for k in wrt), directions)[1])
 

@@ -1,5 +1,5 @@
-"""No two threads of a kernel touch the same element unordered: whole programs and the op table, by the simulator of races.py. On a GPU the
-same programs run as they are."""
+"""No two threads of a kernel touch the same element unordered: whole programs and the op table, by
+the simulator of races.py. On a GPU the same programs run as they are."""
 
 from __future__ import annotations
 
@@ -39,7 +39,11 @@ def test_programs(name: str, size: int) -> None:
     function = PROGRAMS[name]
     races.LAUNCHED.clear()
     for transform in ("value and gradient", "batch of gradients"):
-        same_on_both(lambda d, v: compiled_there(TRANSFORMS[transform](function), d)(v), X[:size], tolerance=1e-9)  # noqa: B023
+        same_on_both(
+            lambda d, v, how=transform: compiled_there(TRANSFORMS[how](function), d)(v),
+            X[:size],
+            tolerance=1e-9,
+        )
     assert races.LAUNCHED or not SIMULATED
 
 
@@ -48,7 +52,9 @@ def test_op_table(case: Case) -> None:
     arrays = case.inputs(rng_for(case))
 
     def both(*xs: Any) -> Any:
-        return as_tuple(case.function(*xs)) + (as_tuple(projected_gradient(case, arrays)(*xs)) if case.order else ())
+        return as_tuple(case.function(*xs)) + (
+            as_tuple(projected_gradient(case, arrays)(*xs)) if case.order else ()
+        )
 
     check(both(*arrays), tg.jit(both), arrays, 1e-9)
 
@@ -67,7 +73,9 @@ MATRICES: dict[str, Any] = {
     "running sums": lambda a: (a.cumsum(1).sin() * a.cumsum(0)).sum(),
     "products": lambda a: ((a @ a.T) @ a).sum() + (a.T @ a).diagonal().prod(),
     "rows moved": lambda a: (a.roll(1, 0) * a.flip(1) + a.T.reshape(a.shape)).pow(2).sum(),
-    "steps": lambda a: tg.scan(lambda c, r: (c * 0.5 + r, (c * r).sum()), a[0] * 0, a)[1].pow(2).sum(),
+    "steps": lambda a: (
+        tg.scan(lambda c, r: (c * 0.5 + r, (c * r).sum()), a[0] * 0, a)[1].pow(2).sum()
+    ),
     "steps along rows": lambda a: tg.scan(lambda c, r: ((c + r).tanh(), c), a[:, 0], a.T)[1].var(),
     "sorted": lambda a: (a.sort(1)[0] * a[0]).sum() + a.median(),
 }
@@ -78,7 +86,9 @@ MATRICES: dict[str, Any] = {
 def test_matrices(name: str, shape: tuple[int, int]) -> None:
     """Iterations for threads, for blocks, and loops that blocks share."""
     a = np.random.default_rng(0).normal(size=shape)
-    same_on_both(lambda d, v: compiled_there(tg.value_and_grad(MATRICES[name]), d)(v), a, tolerance=1e-9)
+    same_on_both(
+        lambda d, v: compiled_there(tg.value_and_grad(MATRICES[name]), d)(v), a, tolerance=1e-9
+    )
 
 
 def test_atomics() -> None:
@@ -92,7 +102,9 @@ def test_atomics() -> None:
 
     tg.use_deterministic_algorithms(False)
     try:
-        same_on_both(lambda d, v: compiled_there(tg.value_and_grad(scattered), d)(v), X, tolerance=1e-9)
+        same_on_both(
+            lambda d, v: compiled_there(tg.value_and_grad(scattered), d)(v), X, tolerance=1e-9
+        )
     finally:
         tg.use_deterministic_algorithms(True)
 
@@ -111,7 +123,9 @@ def test_a_wait_that_is_missing_is_found(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(teams.Body, "wait", lambda self, depth: self.memory.clear())
     for size in (5, 20):
         with pytest.raises(races.Race, match="are not ordered"):
-            tg.jit(lambda v: (v * v.sum() + v.flip(0).cumsum(0)[:1]).cumsum(0))(tg.tensor(X[:size], device="cuda"))
+            tg.jit(lambda v: (v * v.sum() + v.flip(0).cumsum(0)[:1]).cumsum(0))(
+                tg.tensor(X[:size], device="cuda")
+            )
 
 
 @of_the_simulator

@@ -1,4 +1,5 @@
-"""Routines that CuPy computes on a GPU, on the simulator with NumPy in CuPy's place: operands, results and failures arrive where they belong."""
+"""Routines that CuPy computes on a GPU, on the simulator with NumPy in CuPy's place: operands,
+results and failures arrive where they belong."""
 
 from __future__ import annotations
 
@@ -49,7 +50,12 @@ def used(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the routines that the library computed."""
     module = importlib.import_module("tracegrad.codegen.cuda.arrays")
     if driver.simulated():
-        stand_in = module.Arrays(np, solve_triangular, nullcontext, lambda index, layout: driver.native(index, layout)._ary)
+        stand_in = module.Arrays(
+            np,
+            solve_triangular,
+            nullcontext,
+            lambda index, layout: driver.native(index, layout)._ary,
+        )
         monkeypatch.setattr(module, "arrays", lambda: stand_in)
     elif module.arrays() is None:
         pytest.skip("CuPy is not installed")
@@ -59,7 +65,11 @@ def used(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return lambda *operands: (names.append(name), routine(*operands))
 
     monkeypatch.setattr(module, "LARGE", 1)
-    monkeypatch.setattr(module, "ROUTINES", {name: noted(name, routine) for name, routine in module.ROUTINES.items()})
+    monkeypatch.setattr(
+        module,
+        "ROUTINES",
+        {name: noted(name, routine) for name, routine in module.ROUTINES.items()},
+    )
     return names
 
 
@@ -70,7 +80,10 @@ def test_values(case: Case, used: list[str]) -> None:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", RuntimeWarning)
         for device in ("cpu", "cuda"):
-            given = [tg.tensor(a, device=device) if isinstance(a, (np.ndarray, np.generic)) else a for a in arrays]
+            given = [
+                tg.tensor(a, device=device) if isinstance(a, (np.ndarray, np.generic)) else a
+                for a in arrays
+            ]
             found.append(tuple(map(host, as_tuple(case.function(*given)))))
     assert_same(found[1], found[0], 1e-11)
 
@@ -79,19 +92,41 @@ def test_every_routine_is_reached(used: list[str]) -> None:
     rng = np.random.default_rng(1)
     a, b = (tg.tensor(rng.normal(size=(12, 12)) + 12 * np.eye(12), device="cuda") for _ in range(2))
     stack = tg.stack([a, b])
-    for f in (tg.linalg.inv, tg.linalg.det, tg.linalg.slogdet, tg.linalg.qr, tg.linalg.svd, tg.linalg.pinv):
+    for f in (
+        tg.linalg.inv,
+        tg.linalg.det,
+        tg.linalg.slogdet,
+        tg.linalg.qr,
+        tg.linalg.svd,
+        tg.linalg.pinv,
+    ):
         f(stack)
-    tg.linalg.solve(a, b), tg.linalg.eigh(a @ a.T), tg.linalg.cholesky(stack @ stack.swapaxes(-1, -2))
-    tg.linalg.triangular_solve(a, b, True), tg.sort(a), tg.argsort(a), tg.searchsorted(tg.sort(a[0]), b)
+    (
+        tg.linalg.solve(a, b),
+        tg.linalg.eigh(a @ a.T),
+        tg.linalg.cholesky(stack @ stack.swapaxes(-1, -2)),
+    )
+    (
+        tg.linalg.triangular_solve(a, b, True),
+        tg.sort(a),
+        tg.argsort(a),
+        tg.searchsorted(tg.sort(a[0]), b),
+    )
     tg.jit(lambda x, y, w: (x * w) @ y)(a, b, a[0])
     missed = {"argsort_last", "sort", "sort_last", "matmul_batched_scaled", "matmul_scaled"}
-    assert set(importlib.import_module("tracegrad.codegen.cuda.arrays").ROUTINES) - set(used) <= missed
+    assert (
+        set(importlib.import_module("tracegrad.codegen.cuda.arrays").ROUTINES) - set(used) <= missed
+    )
 
 
 @pytest.mark.parametrize("name", ["solve", "inv", "cholesky"])
 def test_failures(name: str, used: list[str]) -> None:
     singular = tg.tensor(-np.ones((12, 12)), device="cuda")
-    call = (lambda: tg.linalg.solve(singular, singular)) if name == "solve" else lambda: getattr(tg.linalg, name)(singular)
+    call = (
+        (lambda: tg.linalg.solve(singular, singular))
+        if name == "solve"
+        else lambda: getattr(tg.linalg, name)(singular)
+    )
     with pytest.raises(np.linalg.LinAlgError):
         call().cpu()
     assert used

@@ -27,7 +27,13 @@ def test_lengths(n: int) -> None:
 
 @pytest.mark.parametrize(
     "x",
-    [np.arange(1500), RNG.normal(size=1500).astype(np.float32), RNG.normal(size=1400) + 1j, RNG.normal(size=1400) > 0, WITH_NAN],
+    [
+        np.arange(1500),
+        RNG.normal(size=1500).astype(np.float32),
+        RNG.normal(size=1400) + 1j,
+        RNG.normal(size=1400) > 0,
+        WITH_NAN,
+    ],
     ids=["int64", "float32", "complex128", "bool", "nan"],
 )
 def test_kinds(x: Any) -> None:

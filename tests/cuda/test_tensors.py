@@ -1,4 +1,5 @@
-"""Tensors on a device do what they do on the CPU: the tape, writes, transforms, compiled functions, modules, optimizers."""
+"""Tensors on a device do what they do on the CPU: the tape, writes, transforms, compiled functions,
+modules, optimizers."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ def q(v: Any) -> Any:
     return (v.sin() * v).sum()
 
 
-# --- writes and views ------------------------------------------------------------------------------------------------------------------
+# --- writes and views -----------------------------------------------------------------------------
 
 
 def test_writes() -> None:
@@ -94,7 +95,7 @@ def test_indexing_and_parts() -> None:
     same_on_both(parts, X)
 
 
-# --- the tape --------------------------------------------------------------------------------------------------------------------------
+# --- the tape -------------------------------------------------------------------------------------
 
 
 def test_orders_and_accumulation() -> None:
@@ -151,7 +152,12 @@ def test_functions_of_the_user() -> None:
         Square.apply(x, x)[0].sum().backward()  # the second cotangent is materialized
         eager = x.grad.clone()
         tg.jit(lambda v: Square.apply(v, v)[1].sum())(x).backward()
-        return eager, x.grad, tg.grad(lambda v: cube(v).sum())(x.detach()), tg.jit(tg.grad(lambda v: cube(v).sum()))(x.detach())
+        return (
+            eager,
+            x.grad,
+            tg.grad(lambda v: cube(v).sum())(x.detach()),
+            tg.jit(tg.grad(lambda v: cube(v).sum()))(x.detach()),
+        )
 
     same_on_both(use, X)
 
@@ -171,10 +177,12 @@ def test_saved_on_the_cpu_and_anomalies() -> None:
             with pytest.raises(RuntimeError, match="returned nan values"):
                 y.backward()
     assert tg.autograd.gradcheck(lambda v: v.sin(), (tg.tensor(X, device=D, requires_grad=True),))
-    assert tg.autograd.gradgradcheck(lambda v: v.sin(), (tg.tensor(X[0], device=D, requires_grad=True),))
+    assert tg.autograd.gradgradcheck(
+        lambda v: v.sin(), (tg.tensor(X[0], device=D, requires_grad=True),)
+    )
 
 
-# --- transforms and compiled functions -----------------------------------------------------------------------------------------------------
+# --- transforms and compiled functions ------------------------------------------------------------
 
 
 def test_transforms() -> None:
@@ -199,7 +207,8 @@ def test_transforms() -> None:
 
 
 def test_compiled_functions() -> None:
-    """Values and gradients through several results; writes to arguments; random numbers; sizes that change."""
+    """Values and gradients through several results; writes to arguments; random numbers; sizes that
+    change."""
 
     def compiled(d: str, x: Any) -> Any:
         x.requires_grad_()
@@ -217,7 +226,16 @@ def test_compiled_functions() -> None:
         tg.manual_seed(3)
         draw = tg.jit(lambda v: v + tg.rand(2, 3))
         grown = tg.jit(lambda v: (v * 2).sum())
-        return [s, y, x.grad, only, z, draw(z), draw(z), *[grown(tg.ones(n, device=d)) for n in (3, 5, 0, 1, 7)]]
+        return [
+            s,
+            y,
+            x.grad,
+            only,
+            z,
+            draw(z),
+            draw(z),
+            *[grown(tg.ones(n, device=d)) for n in (3, 5, 0, 1, 7)],
+        ]
 
     same_on_both(compiled, X)
 
@@ -249,7 +267,10 @@ def test_a_function_runs_where_its_inputs_are() -> None:
     assert (made.is_cuda, made.tolist()) == (True, [2.0, 2.0])
     scaled = tg.jit(lambda s: tg.ones(2, device="cuda") * s)(tg.tensor(3.0))
     assert (scaled.is_cuda, scaled.tolist()) == (True, [3.0, 3.0])
-    with pytest.raises(RuntimeError, match=r"test_tensors.py:\d+: .* is compiled for cuda:0, and a compiled function runs on one device"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"test_tensors.py:\d+: .* is compiled for cuda:0, and a compiled function runs on one device",
+    ):
         tg.jit(lambda v: v.cpu() * 2)(x)
 
 
@@ -265,7 +286,7 @@ def test_what_a_function_reads_is_read_again() -> None:
     assert f(x).tolist() == [5, 0, 9]
 
 
-# --- modules and optimizers ----------------------------------------------------------------------------------------------------------------
+# --- modules and optimizers -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["SGD", "Adam", "RMSprop"])
@@ -274,8 +295,12 @@ def test_training(name: str) -> None:
 
     def train(d: str, x: Any) -> Any:
         tg.manual_seed(0)
-        model = tg.nn.Sequential(tg.nn.Linear(3, 2), tg.nn.Tanh(), tg.nn.LayerNorm(2), tg.nn.Linear(2, 1)).to(d)
-        optimizer = getattr(tg.optim, name)(model.parameters(), lr=0.1, **({"momentum": 0.9} if name == "SGD" else {}))
+        model = tg.nn.Sequential(
+            tg.nn.Linear(3, 2), tg.nn.Tanh(), tg.nn.LayerNorm(2), tg.nn.Linear(2, 1)
+        ).to(d)
+        optimizer = getattr(tg.optim, name)(
+            model.parameters(), lr=0.1, **({"momentum": 0.9} if name == "SGD" else {})
+        )
 
         def step(x: Any) -> Any:
             optimizer.zero_grad()
@@ -288,7 +313,12 @@ def test_training(name: str) -> None:
         compiled = tg.jit(step)
         losses += [compiled(x), compiled(x)]
         assert all(p.device.type == p.grad.device.type == d for p in model.parameters())
-        state = [t for kept in optimizer.state.values() for t in kept.values() if isinstance(t, tg.Tensor)]
+        state = [
+            t
+            for kept in optimizer.state.values()
+            for t in kept.values()
+            if isinstance(t, tg.Tensor)
+        ]
         assert all(t.device.type == d for t in state)
         weights = [p.detach().clone() for p in model.parameters()]
         assert all(p.is_cpu for p in model.cpu().parameters())
@@ -303,7 +333,9 @@ def test_modules_move() -> None:
     (model(tg.tensor(X)) ** 2).sum().backward()
     assert model.cuda() is model
     assert all(a is b for a, b in zip(parameters, model.parameters(), strict=True))
-    assert all(t.is_cuda for t in [*model.parameters(), *model.buffers(), *[p.grad for p in parameters]])
+    assert all(
+        t.is_cuda for t in [*model.parameters(), *model.buffers(), *[p.grad for p in parameters]]
+    )
     assert model.to("cpu", np.float32).weight.dtype == np.float32
     assert model.num_batches_tracked.dtype == np.int64
     there = tg.nn.Linear(2, 2).cuda()
@@ -345,7 +377,13 @@ def test_dtypes() -> None:
 
         def use(d: str, x: Any, dtype: str = dtype) -> Any:
             x = x.to(np.dtype(dtype))
-            return [x, x == x, x & x if dtype == "bool" else x * x, x.real if "complex" in dtype else x.double(), x.sum()]
+            return [
+                x,
+                x == x,
+                x & x if dtype == "bool" else x * x,
+                x.real if "complex" in dtype else x.double(),
+                x.sum(),
+            ]
 
         same_on_both(use, X)
 
@@ -369,7 +407,8 @@ def test_functional() -> None:
 
 
 def test_what_depends_on_values() -> None:
-    """Sizes that the values decide; indices of the host; what a function makes while it is traced."""
+    """Sizes that the values decide; indices of the host; what a function makes while it is
+    traced."""
 
     def use(d: str, x: Any) -> Any:
         tg.manual_seed(2)

@@ -1,4 +1,5 @@
-"""Loops that move several elements at once: on aligned arrays and others, with odd ends, of all kinds."""
+"""Loops that move several elements at once: on aligned arrays and others, with odd ends, of all
+kinds."""
 
 from __future__ import annotations
 
@@ -15,14 +16,24 @@ RNG = np.random.default_rng(7)
 
 
 def check(function: Callable[..., Any], *arrays: Any, skip: int = 0) -> None:
-    """Equal results on both devices; `skip` elements before each array make its memory start in the middle of a vector."""
+    """Equal results on both devices; `skip` elements before each array make its memory start in the
+    middle of a vector."""
     expected = tg.jit(function)(*arrays)
     padded = [np.concatenate([a.ravel()[:skip], a.ravel()]) for a in arrays]
-    given = [tg.tensor(p, device="cuda")[skip:].reshape(a.shape) for p, a in zip(padded, arrays, strict=True)]
+    given = [
+        tg.tensor(p, device="cuda")[skip:].reshape(a.shape)
+        for p, a in zip(padded, arrays, strict=True)
+    ]
     found = tg.jit(function)(*given)
-    for a, b in zip(expected if isinstance(expected, tuple) else (expected,), found if isinstance(found, tuple) else (found,), strict=True):
+    for a, b in zip(
+        expected if isinstance(expected, tuple) else (expected,),
+        found if isinstance(found, tuple) else (found,),
+        strict=True,
+    ):
         assert host(b).dtype == np.asarray(a).dtype
-        np.testing.assert_allclose(host(b), a, rtol=2e-4 if np.asarray(a).dtype == np.float32 else 1e-12)
+        np.testing.assert_allclose(
+            host(b), a, rtol=2e-4 if np.asarray(a).dtype == np.float32 else 1e-12
+        )
 
 
 @pytest.mark.parametrize("skip", [0, 1, 3])

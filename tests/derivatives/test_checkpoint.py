@@ -1,4 +1,5 @@
-"""checkpoint: the gradients of the function itself, less memory, and clear errors where the function does something else the second time."""
+"""checkpoint: the gradients of the function itself, less memory, and clear errors where the
+function does something else the second time."""
 
 from __future__ import annotations
 
@@ -12,7 +13,12 @@ import numpy as np
 import pytest
 
 import tracegrad as tg
-from tracegrad.utils.checkpoint import CheckpointError, checkpoint, checkpoint_sequential, set_checkpoint_early_stop
+from tracegrad.utils.checkpoint import (
+    CheckpointError,
+    checkpoint,
+    checkpoint_sequential,
+    set_checkpoint_early_stop,
+)
 
 
 def leaf(*values: float) -> tg.Tensor:
@@ -179,7 +185,9 @@ def test_a_function_that_changes_is_found_out() -> None:
         return (v if len(calls) == 1 else v[:1]).sin().exp().sum()
 
     y = checkpoint(smaller, leaf(1.0, 2.0))
-    with pytest.raises(CheckpointError, match=r"(?s)different metadata.*position 0.*\(2,\).*\(1,\)"):
+    with pytest.raises(
+        CheckpointError, match=r"(?s)different metadata.*position 0.*\(2,\).*\(1,\)"
+    ):
         y.backward()
     calls.clear()
 
@@ -202,7 +210,9 @@ def test_contexts() -> None:
         seen.append(word)
         yield
 
-    y = checkpoint(lambda v: v.exp().sum(), leaf(1.0), context_fn=lambda: (noting("first"), noting("second")))
+    y = checkpoint(
+        lambda v: v.exp().sum(), leaf(1.0), context_fn=lambda: (noting("first"), noting("second"))
+    )
     assert seen == ["first"]
     y.backward()
     assert seen == ["first", "second"]

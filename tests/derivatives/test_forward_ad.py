@@ -1,4 +1,5 @@
-"""Dual tensors of `autograd.forward_ad`: levels, tangents through operations, views, writes, both orders of mixing with backward."""
+"""Dual tensors of `autograd.forward_ad`: levels, tangents through operations, views, writes, both
+orders of mixing with backward."""
 
 from __future__ import annotations
 
@@ -44,7 +45,9 @@ def test_make_and_unpack(level: int) -> None:
 
 def test_without_a_level() -> None:
     """Outside of a level nothing can be dual, and what was is no more."""
-    with pytest.raises(RuntimeError, match=r"no level exists, make sure to enter_dual_level\(\) first"):
+    with pytest.raises(
+        RuntimeError, match=r"no level exists, make sure to enter_dual_level\(\) first"
+    ):
         fwd.make_dual(tg.ones(1), tg.ones(1))
     plain = tg.ones(1)
     assert fwd.unpack_dual(plain).primal is plain
@@ -74,7 +77,10 @@ def test_entering_and_leaving() -> None:
             fwd.enter_dual_level()
         with pytest.raises(RuntimeError, match="not the last one that was created"):
             fwd.exit_dual_level(level=5)
-        for wrong in (lambda: fwd.make_dual(tg.ones(1), tg.ones(1), level=3), lambda: fwd.unpack_dual(tg.ones(1), level=3)):
+        for wrong in (
+            lambda: fwd.make_dual(tg.ones(1), tg.ones(1), level=3),
+            lambda: fwd.unpack_dual(tg.ones(1), level=3),
+        ):
             with pytest.raises(RuntimeError, match="Invalid level"):
                 wrong()
     finally:
@@ -84,7 +90,8 @@ def test_entering_and_leaving() -> None:
 
 
 def test_as_a_decorator_and_per_thread() -> None:
-    """A decorated function opens the level at each call; another thread may open its own at the same time."""
+    """A decorated function opens the level at each call; another thread may open its own at the
+    same time."""
 
     @fwd.dual_level()
     def cube(x: Any) -> Any:
@@ -101,12 +108,18 @@ def test_as_a_decorator_and_per_thread() -> None:
 
 
 def test_what_is_refused(level: int) -> None:
-    """Shapes that differ, integers, complex tangents of real tensors, duals of duals, what is no tensor."""
-    with pytest.raises(RuntimeError, match=r"different size than that of the original Tensor.*\[2\].*\[3\]"):
+    """Shapes that differ, integers, complex tangents of real tensors, duals of duals, what is no
+    tensor."""
+    with pytest.raises(
+        RuntimeError, match=r"different size than that of the original Tensor.*\[2\].*\[3\]"
+    ):
         fwd.make_dual(tg.ones(2), tg.ones(3))
     with pytest.raises(RuntimeError, match=r"forward gradient is of size \[\]"):
         fwd.make_dual(tg.ones(2), tg.tensor(1.0))
-    with pytest.raises(ValueError, match=r"Expected primal to be floating point or complex, but got: tracegrad.int64"):
+    with pytest.raises(
+        ValueError,
+        match=r"Expected primal to be floating point or complex, but got: tracegrad.int64",
+    ):
         fwd.make_dual(tg.tensor([1, 2]), tg.ones(2))
     with pytest.raises(ValueError, match="Expected tangent to be floating point or complex"):
         fwd.make_dual(tg.ones(2), tg.tensor([1, 2]))
@@ -122,7 +135,8 @@ def test_what_is_refused(level: int) -> None:
 
 
 def test_dtypes_and_shapes(level: int) -> None:
-    """float32, complex, 0-d, empty, strided; a tangent of another precision is converted; integers have none."""
+    """float32, complex, 0-d, empty, strided; a tangent of another precision is converted; integers
+    have none."""
     x = fwd.make_dual(tg.ones(2, dtype=tg.float32), tg.ones(2))
     assert fwd.unpack_dual(x.sin()).tangent.dtype == np.float32
     z = dual([1 + 1j], [1j])
@@ -134,7 +148,9 @@ def test_dtypes_and_shapes(level: int) -> None:
     assert parts(fwd.make_dual(tg.arange(6.0).view(2, 3).t(), tg.ones(3, 2)).sum(0))[1] == [3, 3]
     x = dual([1.0, 3.0], [2.0, 1.0])
     assert [parts(y)[1] for y in (x.argmax(), x > 1, x.long())] == [None] * 3
-    assert [parts(y) for y in dual([[1.0, 3.0], [0.0, 1.0]], [[1.0, 2.0], [3.0, 4.0]]).unbind()] == [([1, 3], [1, 2]), ([0, 1], [3, 4])]
+    assert [
+        parts(y) for y in dual([[1.0, 3.0], [0.0, 1.0]], [[1.0, 2.0], [3.0, 4.0]]).unbind()
+    ] == [([1, 3], [1, 2]), ([0, 1], [3, 4])]
     assert (dual(2.0, 1.0).item(), float(dual(2.0, 1.0))) == (2, 2)
 
 
@@ -179,7 +195,8 @@ def test_views(level: int) -> None:
 
 @pytest.mark.parametrize("face", [np.array, tg.tensor])
 def test_views_inside_jvp(face: Any) -> None:
-    """Writes through views, and to what a view shows, in a function under jvp; as the reverse mode has it."""
+    """Writes through views, and to what a view shows, in a function under jvp; as the reverse mode
+    has it."""
 
     def through(x: Any) -> Any:
         y = x * 1
@@ -275,7 +292,8 @@ def test_beside_jvp(level: int) -> None:
 
 
 def test_custom_functions(level: int) -> None:
-    """A Function's own jvp, and forward over reverse through what it saved: an input, and a result."""
+    """A Function's own jvp, and forward over reverse through what it saved: an input, and a
+    result."""
 
     class Exp(tg.autograd.Function):
         @staticmethod
@@ -311,8 +329,14 @@ def test_of_a_value_beside_its_gradient() -> None:
         return np.sum(np.sin(x) ** 2)
 
     x, v = np.arange(3.0), np.array([1.0, -2.0, 0.5])
-    for derivative in (tg.value_and_grad(f), lambda x: tg.value_and_grad(lambda y: (f(y), np.cos(y)), has_aux=True)(x)):
-        found, expected = tg.jvp(derivative, (x,), (v,)), tg.jit(lambda x, d=derivative: tg.jvp(d, (x,), (v,)))(x)
+    for derivative in (
+        tg.value_and_grad(f),
+        lambda x: tg.value_and_grad(lambda y: (f(y), np.cos(y)), has_aux=True)(x),
+    ):
+        found, expected = (
+            tg.jvp(derivative, (x,), (v,)),
+            tg.jit(lambda x, d=derivative: tg.jvp(d, (x,), (v,)))(x),
+        )
         for a, b in zip(flatten(found)[0], flatten(expected)[0], strict=True):
             assert isinstance(a, (np.ndarray, np.generic))
             np.testing.assert_allclose(a, b, rtol=1e-14)

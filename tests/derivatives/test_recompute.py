@@ -1,4 +1,5 @@
-"""tg.checkpoint in every mode and order, checkpointed loops, and the memory that derivatives plan: counted in bytes, not timed."""
+"""tg.checkpoint in every mode and order, checkpointed loops, and the memory that derivatives plan:
+counted in bytes, not timed."""
 
 from __future__ import annotations
 
@@ -56,7 +57,9 @@ def loss(wrap: Wrap) -> Callable[[Any], Any]:
 
 
 def nodes(graph: Graph, name: str) -> int:
-    return sum((n.op.name == name) + sum(nodes(g, name) for g in n.subgraphs()) for n in graph.nodes)
+    return sum(
+        (n.op.name == name) + sum(nodes(g, name) for g in n.subgraphs()) for n in graph.nodes
+    )
 
 
 MODES: dict[str, Callable[[Callable[[Any], Any]], Any]] = {
@@ -74,7 +77,9 @@ MODES: dict[str, Callable[[Callable[[Any], Any]], Any]] = {
     "vmap of the gradient": lambda f: tg.vmap(tg.grad(f))(XS),
     "jit of vmap of the gradient": lambda f: tg.jit(tg.vmap(tg.grad(f)))(XS),
     "gradient of vmap": lambda f: tg.jit(tg.grad(lambda x: np.sum(tg.vmap(f)(x) ** 2)))(XS),
-    "in a loop": lambda f: tg.jit(tg.hessian(lambda x: tg.scan(lambda c, y: (c * 0.5 + f(x * y), None), 0.0, XS)[0]))(X),
+    "in a loop": lambda f: tg.jit(
+        tg.hessian(lambda x: tg.scan(lambda c, y: (c * 0.5 + f(x * y), None), 0.0, XS)[0])
+    )(X),
     "in a branch": lambda f: tg.jit(tg.grad(lambda x: tg.cond(x[0] > 9, np.sum, f, x)))(X),
 }
 
@@ -83,7 +88,11 @@ class TestFunctions:
     @pytest.mark.parametrize("mode", MODES)
     def test_every_mode(self, mode: str) -> None:
         with tg.no_grad() if mode == "nothing" else tg.enable_grad():
-            close(MODES[mode](loss(tg.checkpoint)), MODES[mode](loss(plain)), 1e-4 if mode == "float32" else 1e-10)
+            close(
+                MODES[mode](loss(tg.checkpoint)),
+                MODES[mode](loss(plain)),
+                1e-4 if mode == "float32" else 1e-10,
+            )
 
     def test_what_is_computed_again_is_not_merged_with_the_first_time(self) -> None:
         def deep(wrap: Wrap) -> Any:
@@ -100,7 +109,8 @@ class TestFunctions:
         stored, again = deep(plain), deep(tg.checkpoint)
         close(again(x), stored(x))
         assert (nodes(stored.graphs(x)[1], "tanh"), nodes(again.graphs(x)[1], "tanh")) == (12, 24)
-        # 12 results, against the 4 arguments (the first of which is there) and the 3 results of one function.
+        # 12 results, against the 4 arguments (the first of which is there) and the 3 results of one
+        # function.
         assert stored.memory(x).temporaries >= 12 * x.nbytes
         assert again.memory(x).temporaries <= 8 * x.nbytes
         graph = again.graphs(x)[1]
@@ -154,7 +164,9 @@ class TestFunctions:
     def test_a_module_with_state(self) -> None:
         def run(wrap: Wrap) -> Any:
             tg.manual_seed(1)
-            model = tg.nn.Sequential(tg.nn.Linear(3, 4), tg.nn.BatchNorm1d(4), tg.nn.Tanh(), tg.nn.Dropout(0.5))
+            model = tg.nn.Sequential(
+                tg.nn.Linear(3, 4), tg.nn.BatchNorm1d(4), tg.nn.Tanh(), tg.nn.Dropout(0.5)
+            )
             called = wrap(model)
             optimizer = tg.optim.SGD(model.parameters(), lr=0.1)
 
@@ -167,7 +179,12 @@ class TestFunctions:
                 return value.detach()
 
             values = [step(tg.tensor(XS)).item() for _ in range(3)]
-            return values, model[1].running_mean.numpy(), model[1].num_batches_tracked.numpy(), model[0].weight.detach().numpy()
+            return (
+                values,
+                model[1].running_mean.numpy(),
+                model[1].num_batches_tracked.numpy(),
+                model[0].weight.detach().numpy(),
+            )
 
         close(run(tg.checkpoint), run(plain))
 
@@ -197,9 +214,18 @@ class TestFunctions:
         def make(wrap: Wrap) -> Any:
             f = wrap(lambda y, i: np.abs(y * (1 + 2j)) * i)
             g = wrap(lambda y: np.sin(y) * np.sum(y))
-            return lambda x: np.sum(f(x, np.arange(x.size).reshape(x.shape))) + np.sum(g(x.T)) + np.sum(g(x[..., ::2]))
+            return lambda x: (
+                np.sum(f(x, np.arange(x.size).reshape(x.shape)))
+                + np.sum(g(x.T))
+                + np.sum(g(x[..., ::2]))
+            )
 
-        for x in (np.zeros((0, 2)), np.array([1.5]), RNG.normal(size=(2, 5))[:, ::-1], np.asfortranarray(RNG.normal(size=(3, 4)))):
+        for x in (
+            np.zeros((0, 2)),
+            np.array([1.5]),
+            RNG.normal(size=(2, 5))[:, ::-1],
+            np.asfortranarray(RNG.normal(size=(3, 4))),
+        ):
             close(tg.jit(tg.grad(make(tg.checkpoint)))(x), tg.grad(make(plain))(x))
         sized = tg.jit(tg.grad(lambda x: np.sum(tg.checkpoint(lambda y: np.sin(y) * np.sum(y))(x))))
         for n in (3, 5, 8):
@@ -226,7 +252,7 @@ class TestFunctions:
             tg.checkpoint(changing)(tg.ones(2, requires_grad=True)).backward()
 
 
-# --- loops ---------------------------------------------------------------------------------------------------------------------------
+# --- loops ----------------------------------------------------------------------------------------
 
 
 def scanned(checkpoint: Any, reverse: bool = False) -> Callable[..., Any]:
@@ -243,13 +269,23 @@ def scanned(checkpoint: Any, reverse: bool = False) -> Callable[..., Any]:
 
 
 def counted(checkpoint: Any, lower: int = 0) -> Callable[..., Any]:
-    return lambda c, w, n: np.sum(tg.fori_loop(lower, n, lambda i, c: np.tanh(w @ c) * (1 + 0.1 * i), c, checkpoint=checkpoint) ** 2)
+    return lambda c, w, n: np.sum(
+        tg.fori_loop(
+            lower, n, lambda i, c: np.tanh(w @ c) * (1 + 0.1 * i), c, checkpoint=checkpoint
+        )
+        ** 2
+    )
 
 
 def until(checkpoint: Any) -> Callable[..., Any]:
     def function(c: Any, w: Any) -> Any:
         going = lambda s: np.sum(s[0] ** 2) > 1e-3  # noqa: E731
-        return np.sum(tg.while_loop(going, lambda s: (np.tanh(w @ s[0]) * 0.9, s[1] + 1), (c, 0), checkpoint=checkpoint)[0] ** 2)
+        return np.sum(
+            tg.while_loop(
+                going, lambda s: (np.tanh(w @ s[0]) * 0.9, s[1] + 1), (c, 0), checkpoint=checkpoint
+            )[0]
+            ** 2
+        )
 
     return function
 
@@ -278,7 +314,9 @@ class TestLoops:
                 wrap(tg.jacobian(tg.grad(of_x), mode="reverse"))(X),
                 wrap(lambda c: tg.jvp(of_x, (c,), (V,)))(X),
                 wrap(tg.vmap(tg.grad(f, 1), in_axes=(0, None, None)))(XS, W, xs),
-                wrap(tg.grad(lambda x: np.sum(tg.vmap(f, in_axes=(None, None, 0))(X, W, x))))(np.stack([xs, xs * 2])),
+                wrap(tg.grad(lambda x: np.sum(tg.vmap(f, in_axes=(None, None, 0))(X, W, x))))(
+                    np.stack([xs, xs * 2])
+                ),
             ]
 
         close(everything(checkpoint, True), everything(None, False), 1e-9)
@@ -292,13 +330,19 @@ class TestLoops:
             close(traced(X, W, n), expected)
             close(tg.value_and_grad(lambda c, w, n=n: f(c, w, n), argnums=(0, 1))(X, W), expected)
         known = counted(checkpoint, 2)
-        close(tg.jit(tg.hessian(lambda c: known(c, W, 9)))(X), tg.hessian(lambda c: counted(None, 2)(c, W, 9))(X), 1e-9)
+        close(
+            tg.jit(tg.hessian(lambda c: known(c, W, 9)))(X),
+            tg.hessian(lambda c: counted(None, 2)(c, W, 9))(X),
+            1e-9,
+        )
         close(tg.jit(tg.hessian(until(checkpoint)))(X, W), tg.hessian(until(None))(X, W), 1e-9)
         close(tg.grad(until(checkpoint), 1)(X, W), tg.grad(until(None), 1)(X, W))
 
     def test_sizes(self) -> None:
         def make(checkpoint: Any) -> Any:
-            return lambda xs: np.sum(tg.scan(lambda c, x: (np.sin(c * x) + c, c * x), X, xs, checkpoint=checkpoint)[1])
+            return lambda xs: np.sum(
+                tg.scan(lambda c, x: (np.sin(c * x) + c, c * x), X, xs, checkpoint=checkpoint)[1]
+            )
 
         f = tg.jit(tg.grad(make("sqrt")))
         for n in (5, 25, 36, 37, 40, 49, 50, 53):
@@ -312,7 +356,9 @@ class TestLoops:
 
     def test_bad_numbers(self) -> None:
         for bad in (0, -1, 2.0, "root", True, (), (3, 0)):
-            with pytest.raises(ValueError, match="scan: checkpoint is 'sqrt', the steps of a segment"):
+            with pytest.raises(
+                ValueError, match="scan: checkpoint is 'sqrt', the steps of a segment"
+            ):
                 tg.scan(lambda c, x: (c, x), 0.0, X, checkpoint=bad)  # type: ignore[arg-type]
         with pytest.raises(ValueError, match="while_loop: checkpoint is"):
             tg.while_loop(lambda c: c < 1, lambda c: c + 1, 0.0, checkpoint=0)
@@ -347,14 +393,17 @@ class TestLoops:
         close(gradients[1:], [gradients[0]] * 2)
 
 
-# --- memory --------------------------------------------------------------------------------------------------------------------------
+# --- memory ---------------------------------------------------------------------------------------
 
 
 def stacked(body: Callable[..., Any], *args: Any, n: int = 1000, argnums: Any = 0) -> float:
-    """The bytes that the gradient of a loop keeps for each of its steps; arguments, results and what is there for one step do not count."""
+    """The bytes that the gradient of a loop keeps for each of its steps; arguments, results and
+    what is there for one step do not count."""
     found = []
     for length in (n, 2 * n):
-        f = lambda c, *rest, length=length: np.sum(tg.fori_loop(0, length, lambda i, c: body(c, i, *rest), c))  # noqa: E731
+        f = lambda c, *rest, length=length: np.sum(  # noqa: E731
+            tg.fori_loop(0, length, lambda i, c: body(c, i, *rest), c)
+        )
         found.append(tg.jit(tg.grad(f, argnums)).memory(*args).temporaries)
     return (found[1] - found[0]) / n
 
@@ -369,13 +418,35 @@ class TestWhatIsKept:
     C, TABLE = np.linspace(0.1, 0.5, 5), np.linspace(0.0, 1.0, 5000)
     CASES: ClassVar[dict[str, tuple[Any, ...]]] = {
         "a linear body: nothing": (0, lambda c, i: 2.0 * c - np.roll(c, 1), C),
-        "linear with a coefficient of the number of the step: nothing": (0, lambda c, i: c * np.cos(i * 0.1), C),
+        "linear with a coefficient of the number of the step: nothing": (
+            0,
+            lambda c, i: c * np.cos(i * 0.1),
+            C,
+        ),
         "linear with a coefficient that is read: nothing": (0, lambda c, i, t: c * t[i], C, TABLE),
         "a cheap body: its carry": (40, lambda c, i: np.sin(c) * c + 1.0, C),
-        "a cheap body of many operations: its carry": (40, lambda c, i: np.sin(c * c + np.cos(c) * i) / (2 + c * c), C),
-        "of a carry that only grows by what does not depend on it: nothing": (0, lambda c, i, w: c + np.sin(w * i), C, 0.5),
-        "of a slice that is multiplied: one number": (8, lambda c, i: c + np.sum(c[1:2] * c[1:2] * 0.1) * np.cos(i), C),
-        "of a large array that is read at one place: the number read": (8, lambda c, i, t: np.sin(c * t[i]), 0.5, TABLE),
+        "a cheap body of many operations: its carry": (
+            40,
+            lambda c, i: np.sin(c * c + np.cos(c) * i) / (2 + c * c),
+            C,
+        ),
+        "of a carry that only grows by what does not depend on it: nothing": (
+            0,
+            lambda c, i, w: c + np.sin(w * i),
+            C,
+            0.5,
+        ),
+        "of a slice that is multiplied: one number": (
+            8,
+            lambda c, i: c + np.sum(c[1:2] * c[1:2] * 0.1) * np.cos(i),
+            C,
+        ),
+        "of a large array that is read at one place: the number read": (
+            8,
+            lambda c, i, t: np.sin(c * t[i]),
+            0.5,
+            TABLE,
+        ),
     }
 
     @pytest.mark.parametrize("name", CASES)
@@ -385,42 +456,75 @@ class TestWhatIsKept:
 
     def test_gradients_of_constants(self) -> None:
         # Of sin(c) * w the adjoint reads c and sin(c), which is cheap.
-        assert stacked(rotation, self.C, np.full(5, 0.9), argnums=(0, 1)) == pytest.approx(40, abs=0.5)
-        # The sums over the steps are carries of the adjoint, not stacks: also of a table that is read in places.
-        assert stacked(lambda c, i, t: np.sin(c * t[i]), 0.5, np.linspace(0.0, 1.0, 5000), argnums=1) == pytest.approx(8, abs=0.5)
+        assert stacked(rotation, self.C, np.full(5, 0.9), argnums=(0, 1)) == pytest.approx(
+            40, abs=0.5
+        )
+        # The sums over the steps are carries of the adjoint, not stacks: also of a table that is
+        # read in places.
+        assert stacked(
+            lambda c, i, t: np.sin(c * t[i]), 0.5, np.linspace(0.0, 1.0, 5000), argnums=1
+        ) == pytest.approx(8, abs=0.5)
 
     def test_results_that_follow_from_what_is_kept_are_not_stacked(self) -> None:
-        f = tg.jit(tg.grad(lambda x: np.sum(tg.scan(lambda c, x: (np.sin(c * x) + c, c * x), 0.3, x)[1])))
+        f = tg.jit(
+            tg.grad(lambda x: np.sum(tg.scan(lambda c, x: (np.sin(c * x) + c, c * x), 0.3, x)[1]))
+        )
         small, large = (f.memory(np.linspace(0, 1, n)).temporaries for n in (1000, 2000))
         assert (large - small) / 1000 == pytest.approx(8, abs=0.5)
 
     def test_a_million_steps(self) -> None:
-        """Steps x live residuals; with segments below one percent of that, and below a tenth of a percent with two levels."""
+        """Steps x live residuals; with segments below one percent of that, and below a tenth of a
+        percent with two levels."""
         n, planned = 1_000_000, {}
         for checkpoint in (None, "sqrt", (10_000, 100)):
             f = tg.jit(
-                tg.grad(lambda c, k=checkpoint: np.sum(tg.scan(lambda c, _: (np.sin(c) * c, None), c, None, length=n, checkpoint=k)[0]))
+                tg.grad(
+                    lambda c, k=checkpoint: np.sum(
+                        tg.scan(
+                            lambda c, _: (np.sin(c) * c, None), c, None, length=n, checkpoint=k
+                        )[0]
+                    )
+                )
             )
             planned[checkpoint] = f.memory(np.ones(3))
         assert n * 24 <= planned[None].temporaries <= n * 24 + 4096
         assert planned[None].largest[0][1] == n * 24
         assert planned["sqrt"].temporaries <= 2 * 1000 * 24 + 4096
         assert planned[10_000, 100].temporaries <= 3 * 100 * 24 + 4096
-        assert (planned[None].arguments, planned[None].results, planned[None].counted) == (24, 24, "")
+        assert (planned[None].arguments, planned[None].results, planned[None].counted) == (
+            24,
+            24,
+            "",
+        )
         assert "temporaries 24,000," in str(planned[None])
 
     def test_a_loop_of_unknown_length(self) -> None:
         def make(checkpoint: Any) -> Any:
-            return tg.jit(tg.grad(lambda x: tg.while_loop(lambda c: c < 1e3, lambda c: c * np.sin(c) ** 2 + c, x, checkpoint=checkpoint)))
+            return tg.jit(
+                tg.grad(
+                    lambda x: tg.while_loop(
+                        lambda c: c < 1e3,
+                        lambda c: c * np.sin(c) ** 2 + c,
+                        x,
+                        checkpoint=checkpoint,
+                    )
+                )
+            )
 
         assert make(None).memory(1.5).counted == "8*steps"
         counted = make("sqrt").memory(1.5).counted
-        needed = {steps: eval(counted, {"max": max, "int": int, "steps1": steps}) for steps in (100, 10_000, 1_000_000)}
+        needed = {
+            steps: eval(counted, {"max": max, "int": int, "steps1": steps})
+            for steps in (100, 10_000, 1_000_000)
+        }
         assert needed == {100: 160, 10_000: 1600, 1_000_000: 16_000}
 
-    @pytest.mark.skipif(sys.platform != "linux", reason="the high-water mark of a process is reset on Linux only")
+    @pytest.mark.skipif(
+        sys.platform != "linux", reason="the high-water mark of a process is reset on Linux only"
+    )
     def test_peak_of_a_process(self) -> None:
-        """What is planned is what is taken: 48 MB more for 2 million steps of 24 bytes, nearly nothing with segments."""
+        """What is planned is what is taken: 48 MB more for 2 million steps of 24 bytes, nearly
+        nothing with segments."""
         code = (
             "import numpy as np, tracegrad as tg\n"
             "from tracegrad.bench.measure import PeakMemory\n"
@@ -431,15 +535,24 @@ class TestWhatIsKept:
             "    f(np.ones(3))\n"
             "    print(start.megabytes())\n"
         )
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ
+        )
         segments, whole = map(float, done.stdout.split())
         assert 45 <= whole <= 60
         assert segments <= 3
 
-    def test_the_table_of_long_loops(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(long_loop, "in_a_process", lambda way, steps: long_loop.measured(way, steps, 1))
+    def test_the_table_of_long_loops(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(
+            long_loop, "in_a_process", lambda way, steps: long_loop.measured(way, steps, 1)
+        )
         assert long_loop.main(["--steps", "1000"]) == 0
-        rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in capsys.readouterr().out.splitlines()[2:]]
+        rows = [
+            [cell.strip() for cell in line.split("|")[1:-1]]
+            for line in capsys.readouterr().out.splitlines()[2:]
+        ]
         assert [r[0] for r in rows] == ["None", "'sqrt'", "(100, 10)"]
         planned = [int(r[1].replace(",", "")) for r in rows]
         assert 24_000 <= planned[0] <= 24_500

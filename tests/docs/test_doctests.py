@@ -1,4 +1,5 @@
-"""The examples in docstrings, by module; `tracegrad.codegen` is reached by its installed name, never as `codegen`."""
+"""The examples in docstrings, by module; `tracegrad.codegen` is reached by its installed name,
+never as `codegen`."""
 
 from __future__ import annotations
 
@@ -11,8 +12,11 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILES = [*(ROOT / "tracegrad").rglob("*.py"), *(ROOT / "codegen").rglob("*.py")]
 PARTS = [p.relative_to(ROOT).with_suffix("").parts for p in FILES if p.name != "__main__.py"]
-# Not by walking the package: in a checkout its path holds the repository itself, and so the package again.
-MODULES = sorted(".".join(("tracegrad", *p[p[0] == "tracegrad" :])).removesuffix(".__init__") for p in PARTS)
+# Not by walking the package: in a checkout its path holds the repository itself, and so the package
+# again.
+MODULES = sorted(
+    ".".join(("tracegrad", *p[p[0] == "tracegrad" :])).removesuffix(".__init__") for p in PARTS
+)
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 

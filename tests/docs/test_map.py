@@ -1,4 +1,5 @@
-"""The map of the code keeps to what is there: rooms, files and pages that it names exist, and every room is on it."""
+"""The map of the code keeps to what is there: rooms, files and pages that it names exist, and every
+room is on it."""
 
 from __future__ import annotations
 
@@ -9,8 +10,16 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 MAP = ROOT / "ARCHITECTURE.md"
-PAGES = [MAP, *sorted((ROOT / "docs" / "adding").glob("*.md")), *sorted((ROOT / "docs" / "internals").glob("*.md"))]
-FILES = [p.relative_to(ROOT).as_posix() for top in ("tracegrad", "codegen", "tests", "docs") for p in (ROOT / top).rglob("*.*")]
+PAGES = [
+    MAP,
+    *sorted((ROOT / "docs" / "adding").glob("*.md")),
+    *sorted((ROOT / "docs" / "internals").glob("*.md")),
+]
+FILES = [
+    p.relative_to(ROOT).as_posix()
+    for top in ("tracegrad", "codegen", "tests", "docs")
+    for p in (ROOT / top).rglob("*.*")
+]
 NAMES_OF_EXAMPLES = {"code.bin", "model.py"}
 
 
@@ -27,8 +36,17 @@ def test_the_map_is_short() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_files_that_pages_name_are_there(page: Path) -> None:
     text = page.read_text()
-    named = {name for name in re.findall(r"`([\w/]+\.(?:py|md))`?", text) if name not in NAMES_OF_EXAMPLES}
-    missing = [name for name in named if not any(f"/{file}".endswith(f"/{name}") for file in FILES) and not (ROOT / name).is_file()]
+    named = {
+        name
+        for name in re.findall(r"`([\w/]+\.(?:py|md))`?", text)
+        if name not in NAMES_OF_EXAMPLES
+    }
+    missing = [
+        name
+        for name in named
+        if not any(f"/{file}".endswith(f"/{name}") for file in FILES)
+        and not (ROOT / name).is_file()
+    ]
     assert missing == []
     links = re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", text)
     assert [link for link in links if "://" not in link and not (page.parent / link).exists()] == []

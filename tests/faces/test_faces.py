@@ -1,4 +1,5 @@
-"""NumPy's operators, methods and functions on boxed values: the same results as on ndarrays, or an error that says what to do."""
+"""NumPy's operators, methods and functions on boxed values: the same results as on ndarrays, or an
+error that says what to do."""
 
 from __future__ import annotations
 
@@ -298,9 +299,13 @@ def test_the_callers_array_never_changes() -> None:
 
 def test_unsupported_functions_name_what_helps() -> None:
     x = fresh_leaf(A)
-    with pytest.raises(UnsupportedFunctionError, match=r"test_faces.py:\d+: np.unwrap has no counterpart"):
+    with pytest.raises(
+        UnsupportedFunctionError, match=r"test_faces.py:\d+: np.unwrap has no counterpart"
+    ):
         np.unwrap(x)
-    with pytest.raises(UnsupportedFunctionError, match=r"np.frexp has no counterpart.*Write np\.log2"):
+    with pytest.raises(
+        UnsupportedFunctionError, match=r"np.frexp has no counterpart.*Write np\.log2"
+    ):
         np.frexp(x)
     with pytest.raises(UnsupportedFunctionError, match=r"scipy\.special\.jv has no"):
         special.jv(1, x)
@@ -344,7 +349,11 @@ def test_silent_conversion_is_refused(traced: bool) -> None:
             out = np.zeros(3)
             with pytest.raises((ConcretizationError, ValueError)) as caught:
                 out[0] = x[0, 0]
-            chain = caught.value if isinstance(caught.value, ConcretizationError) else caught.value.__cause__
+            chain = (
+                caught.value
+                if isinstance(caught.value, ConcretizationError)
+                else caught.value.__cause__
+            )
             assert "tg.zeros" in str(chain)
             with pytest.raises(ConcretizationError, match=r"np\.sin, not math\.sin"):
                 float(x[0, 0])
@@ -407,7 +416,12 @@ CREATED = {"empty_like", "full_like", "ones_like", "zeros_like", "pad"}
 """These give 0-d arrays in NumPy too."""
 
 
-@pytest.mark.parametrize("name", sorted(set(ops.__all__) - CREATED - {"OPS", "linalg", "Generator", "manual_seed", "default_rng"}))
+@pytest.mark.parametrize(
+    "name",
+    sorted(
+        set(ops.__all__) - CREATED - {"OPS", "linalg", "Generator", "manual_seed", "default_rng"}
+    ),
+)
 def test_0d_results_are_numpy_scalars(name: str) -> None:
     function = getattr(tg.ops, name)
     s, v, m = np.float64(0.5), np.array([0.2, 0.5, 0.7]), np.array([[2.0, 1.0], [1.0, 3.0]])

@@ -1,4 +1,5 @@
-"""Tensors as text, to the character what torch prints (frozen from torch 2.13 with float64 as its default)."""
+"""Tensors as text, to the character what torch prints (frozen from torch 2.13 with float64 as its
+default)."""
 
 from __future__ import annotations
 
@@ -22,7 +23,11 @@ CASES: list[tuple[Callable[[], Any], dict[str, Any], str]] = [
     (lambda: tg.tensor([1.0, 1001.0]), {}, "tensor([1.0000e+00, 1.0010e+03])"),
     (lambda: tg.tensor([-0.0, 0.0]), {}, "tensor([-0., 0.])"),
     (lambda: tg.tensor([-0.0, 1.5]), {}, "tensor([-0.0000, 1.5000])"),
-    (lambda: tg.tensor([float("nan"), float("inf"), -float("inf")]), {}, "tensor([nan, inf, -inf])"),
+    (
+        lambda: tg.tensor([float("nan"), float("inf"), -float("inf")]),
+        {},
+        "tensor([nan, inf, -inf])",
+    ),
     (lambda: tg.tensor([float("nan"), 1.0, -2.0]), {}, "tensor([nan,  1., -2.])"),
     (lambda: tg.tensor([float("inf"), 0.25]), {}, "tensor([   inf, 0.2500])"),
     (lambda: tg.tensor([float("nan"), 1e-7]), {}, "tensor([       nan, 1.0000e-07])"),
@@ -33,12 +38,24 @@ CASES: list[tuple[Callable[[], Any], dict[str, Any], str]] = [
     (lambda: tg.tensor(True), {}, "tensor(True)"),
     (lambda: tg.tensor([1, -20, 300]), {}, "tensor([  1, -20, 300])"),
     (lambda: tg.tensor([True, False]), {}, "tensor([ True, False])"),
-    (lambda: tg.tensor([[1, 2], [3, 4]]).int(), {}, ("tensor([[1, 2],\n        [3, 4]], dtype=tracegrad.int32)")),
-    (lambda: tg.tensor([1.5, 2.5]).float(), {}, "tensor([1.5000, 2.5000], dtype=tracegrad.float32)"),
+    (
+        lambda: tg.tensor([[1, 2], [3, 4]]).int(),
+        {},
+        ("tensor([[1, 2],\n        [3, 4]], dtype=tracegrad.int32)"),
+    ),
+    (
+        lambda: tg.tensor([1.5, 2.5]).float(),
+        {},
+        "tensor([1.5000, 2.5000], dtype=tracegrad.float32)",
+    ),
     (lambda: tg.tensor(1 + 2j), {}, "tensor(1.+2.j)"),
     (lambda: tg.tensor([1.5 - 2j, 0.25j]), {}, "tensor([1.5000-2.0000j, 0.0000+0.2500j])"),
     (lambda: tg.tensor([1 + 1e-6j, 2.0]), {}, "tensor([1.+1.0000e-06j, 2.+0.0000e+00j])"),
-    (lambda: tg.tensor([complex(float("nan"), 1), complex(1, -float("inf"))]), {}, "tensor([nan+1.j, 1.-infj])"),
+    (
+        lambda: tg.tensor([complex(float("nan"), 1), complex(1, -float("inf"))]),
+        {},
+        "tensor([nan+1.j, 1.-infj])",
+    ),
     (lambda: tg.tensor([complex(-0.0, -0.0)]), {}, "tensor([-0.-0.j])"),
     (lambda: tg.zeros(0), {}, "tensor([])"),
     (lambda: tg.zeros(0, 3), {}, "tensor([], size=(0, 3))"),
@@ -108,7 +125,11 @@ CASES: list[tuple[Callable[[], Any], dict[str, Any], str]] = [
         ),
     ),
     (lambda: tg.zeros(1, 2001), {}, "tensor([[0., 0., 0.,  ..., 0., 0., 0.]])"),
-    (lambda: tg.ones(2, 2, requires_grad=True), {}, ("tensor([[1., 1.],\n        [1., 1.]], requires_grad=True)")),
+    (
+        lambda: tg.ones(2, 2, requires_grad=True),
+        {},
+        ("tensor([[1., 1.],\n        [1., 1.]], requires_grad=True)"),
+    ),
     (lambda: tg.tensor([1.0], requires_grad=True) * 2, {}, "tensor([2.], grad_fn=<MulBackward0>)"),
     (
         lambda: tg.linspace(0, 1, 12, requires_grad=True),
@@ -129,19 +150,35 @@ CASES: list[tuple[Callable[[], Any], dict[str, Any], str]] = [
     (
         lambda: tg.linspace(0, 1, 9, requires_grad=True),
         {},
-        ("tensor([0.0000, 0.1250, 0.2500, 0.3750, 0.5000, 0.6250, 0.7500, 0.8750, 1.0000],\n       requires_grad=True)"),
+        (
+            "tensor([0.0000, 0.1250, 0.2500, 0.3750, 0.5000, 0.6250, 0.7500, 0.8750, 1.0000],\n       requires_grad=True)"
+        ),
     ),
     (lambda: tg.zeros(0, 3, requires_grad=True), {}, "tensor([], size=(0, 3), requires_grad=True)"),
-    (lambda: tg.eye(3), {}, ("tensor([[1., 0., 0.],\n        [0., 1., 0.],\n        [0., 0., 1.]])")),
-    (lambda: tg.tensor([[1e10, 1.0], [0.5, 2.0]]), {}, ("tensor([[1.0000e+10, 1.0000e+00],\n        [5.0000e-01, 2.0000e+00]])")),
-    (lambda: tg.tensor([[-1.5, 22.25], [333.125, 4.0]]), {}, ("tensor([[ -1.5000,  22.2500],\n        [333.1250,   4.0000]])")),
+    (
+        lambda: tg.eye(3),
+        {},
+        ("tensor([[1., 0., 0.],\n        [0., 1., 0.],\n        [0., 0., 1.]])"),
+    ),
+    (
+        lambda: tg.tensor([[1e10, 1.0], [0.5, 2.0]]),
+        {},
+        ("tensor([[1.0000e+10, 1.0000e+00],\n        [5.0000e-01, 2.0000e+00]])"),
+    ),
+    (
+        lambda: tg.tensor([[-1.5, 22.25], [333.125, 4.0]]),
+        {},
+        ("tensor([[ -1.5000,  22.2500],\n        [333.1250,   4.0000]])"),
+    ),
     (lambda: tg.tensor([1.23456789, 20.0]), {"precision": 2}, "tensor([ 1.23, 20.00])"),
     (lambda: tg.tensor([1.23456789]), {"precision": 8}, "tensor([1.23456789])"),
     (lambda: tg.tensor([0.5, 1.5]), {"precision": 0}, "tensor([0, 2])"),
     (
         lambda: tg.arange(20),
         {"linewidth": 30},
-        ("tensor([ 0,  1,  2,  3,  4,\n         5,  6,  7,  8,  9,\n        10, 11, 12, 13, 14,\n        15, 16, 17, 18, 19])"),
+        (
+            "tensor([ 0,  1,  2,  3,  4,\n         5,  6,  7,  8,  9,\n        10, 11, 12, 13, 14,\n        15, 16, 17, 18, 19])"
+        ),
     ),
     (
         lambda: tg.tensor([0.1, 0.2], requires_grad=True),
@@ -174,7 +211,11 @@ CASES: list[tuple[Callable[[], Any], dict[str, Any], str]] = [
         ),
     ),
     (lambda: tg.tensor([1.23456]), {"profile": "short", "precision": 3}, "tensor([1.235])"),
-    (lambda: tg.tensor([1 + 2.5j]), {"sci_mode": True, "precision": 1}, "tensor([1.0e+00+2.5e+00j])"),
+    (
+        lambda: tg.tensor([1 + 2.5j]),
+        {"sci_mode": True, "precision": 1},
+        "tensor([1.0e+00+2.5e+00j])",
+    ),
 ]
 
 
@@ -194,9 +235,16 @@ def test_as_torch_prints(case: int) -> None:
 
 
 def test_options() -> None:
-    """Set for good or for a block, read, and checked; sci_mode goes back to automatic where it is not given."""
+    """Set for good or for a block, read, and checked; sci_mode goes back to automatic where it is
+    not given."""
     tg.set_printoptions(precision=2, sci_mode=True)
-    assert tg.get_printoptions() == {"precision": 2, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": True}
+    assert tg.get_printoptions() == {
+        "precision": 2,
+        "threshold": 1000,
+        "edgeitems": 3,
+        "linewidth": 80,
+        "sci_mode": True,
+    }
     with tg.printoptions(precision=1, linewidth=40):
         assert repr(tg.tensor([1.25, 2.0])) == "tensor([1.2, 2.0])"
     assert repr(tg.tensor([1.25])) == "tensor([1.25e+00])"
@@ -224,7 +272,8 @@ def test_default_dtype_decides_what_is_named() -> None:
 
 
 def test_format() -> None:
-    """A tensor without dimensions is formatted as its number; others have no format but the text."""
+    """A tensor without dimensions is formatted as its number; others have no format but the
+    text."""
     assert f"{tg.tensor(2.71828):.3f}" == "2.718"
     assert f"{tg.tensor(5):>3}|{tg.tensor(2.5, requires_grad=True) * 2}" == "  5|5.0"
     assert f"{tg.tensor([1.0])}" == "tensor([1.])"
@@ -233,7 +282,8 @@ def test_format() -> None:
 
 
 def test_printing_leaves_no_trace() -> None:
-    """Printing records nothing and counts no write; a view whose base was written shows the new numbers."""
+    """Printing records nothing and counts no write; a view whose base was written shows the new
+    numbers."""
     x = tg.tensor([1.0, 2.0, 3.0])
     v = x[1:]
     x.mul_(2)

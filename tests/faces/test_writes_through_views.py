@@ -1,6 +1,8 @@
-"""Random programs of views and writes into them, against the same programs with values that never change.
+"""Random programs of views and writes into them, against the same programs with values that never
+change.
 
-The reference keeps the base as a vector that every write replaces by a new one; a view is an array of positions in it.
+The reference keeps the base as a vector that every write replaces by a new one; a view is an array
+of positions in it.
 """
 
 from __future__ import annotations
@@ -21,7 +23,11 @@ SIZE = 12
 def shaped(v: Any, *shape: int) -> Any:
     """Another shape where that is a view; else v."""
     result = v.reshape(*shape)
-    return result if (result._is_view() if isinstance(v, tg.Tensor) else np.shares_memory(result, v)) else v
+    return (
+        result
+        if (result._is_view() if isinstance(v, tg.Tensor) else np.shares_memory(result, v))
+        else v
+    )
 
 
 VIEWS: dict[str, Callable[[Any], Any]] = {
@@ -47,7 +53,10 @@ UPDATES: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] 
     "square": (lambda v, w: v.mul_(v), lambda v, w: v * v),
     "fill": (lambda v, w: v.fill_(0.7), lambda v, w: v * 0 + 0.7),
     "copy": (lambda v, w: v.copy_(w.mean().cos()), lambda v, w: v * 0 + w.mean().cos()),
-    "first": (lambda v, w: v.__setitem__(0, w.sum()) if v.ndim else None, lambda v, w: tg.index_update(v, 0, w.sum()) if v.ndim else None),
+    "first": (
+        lambda v, w: v.__setitem__(0, w.sum()) if v.ndim else None,
+        lambda v, w: tg.index_update(v, 0, w.sum()) if v.ndim else None,
+    ),
     "mask": (
         lambda v, w: v.masked_fill_(v > 0.5, 0.2) if v.ndim else None,
         lambda v, w: tg.where(v.detach() > 0.5, 0.2, v) if v.ndim else None,
@@ -57,7 +66,9 @@ UPDATES: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] 
 
 step = st.one_of(
     st.tuples(st.just("view"), st.sampled_from(sorted(VIEWS)), st.integers(0, 20), st.just(0)),
-    st.tuples(st.just("write"), st.sampled_from(sorted(UPDATES)), st.integers(0, 20), st.integers(0, 20)),
+    st.tuples(
+        st.just("write"), st.sampled_from(sorted(UPDATES)), st.integers(0, 20), st.integers(0, 20)
+    ),
     st.tuples(st.just("read"), st.just(""), st.integers(0, 20), st.just(0)),
 )
 
@@ -113,17 +124,42 @@ def check(steps: Any, start: int) -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.lists(step, min_size=1, max_size=10), st.integers(0, 3))
 def test_writes_through_views(steps: Any, start: int) -> None:
-    """Values, gradients and second derivatives agree, whatever is written through which of several overlapping views."""
+    """Values, gradients and second derivatives agree, whatever is written through which of several
+    overlapping views."""
     check(steps, start)
 
 
 @pytest.mark.parametrize(
     "steps",
     [
-        [("view", "t", 0, 0), ("write", "sin", 1, 0), ("read", "", 0, 0), ("write", "mul", 0, 0), ("read", "", 1, 0)],
-        [("view", "rest", 0, 0), ("view", "column", 1, 0), ("write", "square", 2, 0), ("write", "add", 1, 2), ("read", "", 2, 0)],
-        [("view", "flat", 0, 0), ("view", "second", 1, 0), ("view", "ends", 0, 0), ("write", "copy", 2, 3), ("write", "fill", 3, 0)],
-        [("view", "diagonal", 0, 0), ("write", "first", 1, 0), ("write", "plus", 0, 0), ("view", "new", 1, 0), ("write", "mask", 2, 0)],
+        [
+            ("view", "t", 0, 0),
+            ("write", "sin", 1, 0),
+            ("read", "", 0, 0),
+            ("write", "mul", 0, 0),
+            ("read", "", 1, 0),
+        ],
+        [
+            ("view", "rest", 0, 0),
+            ("view", "column", 1, 0),
+            ("write", "square", 2, 0),
+            ("write", "add", 1, 2),
+            ("read", "", 2, 0),
+        ],
+        [
+            ("view", "flat", 0, 0),
+            ("view", "second", 1, 0),
+            ("view", "ends", 0, 0),
+            ("write", "copy", 2, 3),
+            ("write", "fill", 3, 0),
+        ],
+        [
+            ("view", "diagonal", 0, 0),
+            ("write", "first", 1, 0),
+            ("write", "plus", 0, 0),
+            ("view", "new", 1, 0),
+            ("write", "mask", 2, 0),
+        ],
     ],
 )
 def test_chosen_programs(steps: Any) -> None:

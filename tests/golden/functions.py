@@ -1,4 +1,5 @@
-"""Functions whose graphs, programs and source are kept as text: between them they use every lowering, region and pass.
+"""Functions whose graphs, programs and source are kept as text: between them they use every
+lowering, region and pass.
 
 Sizes are what decides between ways to run, so they are named here and not drawn.
 """
@@ -17,7 +18,8 @@ class Golden(NamedTuple):
     function: Callable[..., Any]
     args: tuple[Any, ...]
     again: tuple[Any, ...] = ()
-    """Arguments of other sizes, called with before, so that what is kept is the code for all sizes."""
+    """Arguments of other sizes, called with before, so that what is kept is the code for all
+    sizes."""
 
 
 def zeros(*shape: int, dtype: Any = np.float64) -> Any:
@@ -49,7 +51,12 @@ def lennard_jones(p: Any) -> Any:
 
 
 def pieces(x: Any, a: Any) -> Any:
-    return np.concatenate([x, a[0], x * 2]), np.pad(a, ((1, 0), (0, 2))), np.roll(x, 2), a[::-1, ::2]
+    return (
+        np.concatenate([x, a[0], x * 2]),
+        np.pad(a, ((1, 0), (0, 2))),
+        np.roll(x, 2),
+        a[::-1, ::2],
+    )
 
 
 def ordered(x: Any, a: Any) -> Any:
@@ -57,7 +64,9 @@ def ordered(x: Any, a: Any) -> Any:
 
 
 def gathered(x: Any, k: Any) -> Any:
-    return np.sum(np.sin(x[k]) * np.arange(1.0, k.size + 1)) + np.sum(np.take_along_axis(x, np.argsort(x), 0)[:3] ** 2)
+    return np.sum(np.sin(x[k]) * np.arange(1.0, k.size + 1)) + np.sum(
+        np.take_along_axis(x, np.argsort(x), 0)[:3] ** 2
+    )
 
 
 def scattered(x: Any, k: Any, v: Any) -> Any:
@@ -76,11 +85,15 @@ def newton(a: Any) -> Any:
 
 
 def escape(c: Any) -> Any:
-    return tg.while_loop(lambda s: (s[0] * s[0] < 4.0) & (s[1] < 50), lambda s: (s[0] * s[0] + c, s[1] + 1), (c, 0))[0]
+    return tg.while_loop(
+        lambda s: (s[0] * s[0] < 4.0) & (s[1] < 50), lambda s: (s[0] * s[0] + c, s[1] + 1), (c, 0)
+    )[0]
 
 
 def collatz(x: Any, n: Any) -> Any:
-    return tg.fori_loop(0, n, lambda k, c: tg.cond(c > 1.0, lambda c: np.sqrt(c) * x, lambda c: c * c + x, c), x)
+    return tg.fori_loop(
+        0, n, lambda k, c: tg.cond(c > 1.0, lambda c: np.sqrt(c) * x, lambda c: c * c + x, c), x
+    )
 
 
 def chosen(i: Any, x: Any) -> Any:
@@ -107,11 +120,17 @@ def mixed_steps(x: Any, n: Any) -> Any:
 def filled(x: Any) -> Any:
     h = np.zeros_like(x)
     h[0] = x[0]
-    return np.sum(tg.fori_loop(1, x.size, lambda k, h: tg.index_update(h, k, np.sin(h[k - 1]) * x[k]), h))
+    return np.sum(
+        tg.fori_loop(1, x.size, lambda k, h: tg.index_update(h, k, np.sin(h[k - 1]) * x[k]), h)
+    )
 
 
 def eliminated(a: Any, b: Any) -> Any:
-    return np.sum(np.linalg.solve(a, b) ** 2) + np.linalg.slogdet(a)[1] + np.sum(np.linalg.cholesky(a @ a.T + np.eye(a.shape[0])))
+    return (
+        np.sum(np.linalg.solve(a, b) ** 2)
+        + np.linalg.slogdet(a)[1]
+        + np.sum(np.linalg.cholesky(a @ a.T + np.eye(a.shape[0])))
+    )
 
 
 def filtered(y: Any, q: Any) -> Any:
@@ -160,12 +179,21 @@ def behind_a_loop(x: Any) -> Any:
 
 
 def shared(p: Any, starts: Any) -> Any:
-    return np.sum(tg.vmap(lambda q: tg.fori_loop(0, 50, lambda k, q: q + 0.1 * p * np.cos(q), q))(starts) ** 2)
+    return np.sum(
+        tg.vmap(lambda q: tg.fori_loop(0, 50, lambda k, q: q + 0.1 * p * np.cos(q), q))(starts) ** 2
+    )
 
 
 def in_groups(x: Any) -> Any:
     def group(t: Any, h: Any) -> Any:
-        return tg.fori_loop(0, 4, lambda k, h: tg.index_update(h, 4 * t + k, np.tanh(h[4 * t + k - 1] * x[4 * t + k]) + x[t]), h)
+        return tg.fori_loop(
+            0,
+            4,
+            lambda k, h: tg.index_update(
+                h, 4 * t + k, np.tanh(h[4 * t + k - 1] * x[4 * t + k]) + x[t]
+            ),
+            h,
+        )
 
     return np.sum(tg.fori_loop(1, x.size // 4, group, x * 1.0))
 
@@ -202,18 +230,27 @@ def summed_steps(w: Any, x: Any) -> Any:
 
 WHEN = np.array([0, 2, 2, 5])
 GOLDEN: dict[str, Golden] = {
-    "logistic_value_and_grad": Golden(tg.value_and_grad(logistic), (zeros(5), zeros(20, 5), zeros(20))),
+    "logistic_value_and_grad": Golden(
+        tg.value_and_grad(logistic), (zeros(5), zeros(20, 5), zeros(20))
+    ),
     "logistic_of_many_rows": Golden(tg.grad(logistic), (zeros(3), zeros(20_000, 3), zeros(20_000))),
     "logistic_of_all_sizes": Golden(
-        tg.grad(logistic), (zeros(4), zeros(30, 4), zeros(30)), ((zeros(5), zeros(20, 5), zeros(20)), (zeros(6), zeros(25, 6), zeros(25)))
+        tg.grad(logistic),
+        (zeros(4), zeros(30, 4), zeros(30)),
+        ((zeros(5), zeros(20, 5), zeros(20)), (zeros(6), zeros(25, 6), zeros(25))),
     ),
     "softmax": Golden(softmax, (zeros(4, 5),)),
-    "cross_entropy_grad": Golden(tg.grad(cross_entropy), (zeros(40, 10), zeros(40, dtype=np.int64))),
+    "cross_entropy_grad": Golden(
+        tg.grad(cross_entropy), (zeros(40, 10), zeros(40, dtype=np.int64))
+    ),
     "rosenbrock_hessian": Golden(tg.hessian(rosenbrock), (zeros(7),)),
     "rosenbrock_in_blocks": Golden(tg.value_and_grad(rosenbrock), (zeros(20_000),)),
     "lennard_jones_value_and_grad": Golden(tg.value_and_grad(lennard_jones), (zeros(6, 3),)),
     "pieces": Golden(pieces, (zeros(6), zeros(3, 4))),
-    "pieces_adjoint": Golden(tg.grad(lambda x, a: sum(np.sum(y * y) for y in pieces(x, a)), (0, 1)), (zeros(6), zeros(3, 4))),
+    "pieces_adjoint": Golden(
+        tg.grad(lambda x, a: sum(np.sum(y * y) for y in pieces(x, a)), (0, 1)),
+        (zeros(6), zeros(3, 4)),
+    ),
     "ordered": Golden(ordered, (zeros(9), zeros(4, 5))),
     "gathered_grad": Golden(tg.grad(gathered), (zeros(8), WHEN)),
     "scattered_grad": Golden(tg.grad(scattered, (0, 2)), (zeros(8), WHEN, zeros(4))),
@@ -235,7 +272,9 @@ GOLDEN: dict[str, Golden] = {
     "convolved_grad": Golden(tg.grad(convolved, (0, 1)), (zeros(30), zeros(3))),
     "window_grad": Golden(tg.grad(window), (zeros(9), 4)),
     "waves_grad": Golden(tg.grad(waves), (zeros(5, dtype=np.complex128),)),
-    "single_precision": Golden(tg.value_and_grad(lambda x: np.sum(np.tanh(x) ** 2)), (zeros(9, dtype=np.float32),)),
+    "single_precision": Golden(
+        tg.value_and_grad(lambda x: np.sum(np.tanh(x) ** 2)), (zeros(9, dtype=np.float32),)
+    ),
     "noisy_grad": Golden(tg.grad(noisy), (zeros(12),)),
     "behind_a_loop_grad": Golden(tg.value_and_grad(behind_a_loop), (zeros(20),)),
     "shared_grad": Golden(tg.grad(shared), (0.5, zeros(4000))),
@@ -244,7 +283,9 @@ GOLDEN: dict[str, Golden] = {
     "products": Golden(products, (zeros(8, 8), zeros(8, 8), zeros(8))),
     "equations_over_items": Golden(tg.vmap(equations), (zeros(1000),)),
     "logistic_hessian": Golden(tg.hessian(logistic), (zeros(12), zeros(60, 12), zeros(60))),
-    "logistic_of_a_large_matrix": Golden(tg.grad(logistic), (zeros(300), zeros(40_000, 300), zeros(40_000))),
+    "logistic_of_a_large_matrix": Golden(
+        tg.grad(logistic), (zeros(300), zeros(40_000, 300), zeros(40_000))
+    ),
     "pairs_grad": Golden(tg.grad(pairs), (zeros(50),)),
     "powers_grad": Golden(tg.grad(powers, (0, 1)), (zeros(5), zeros(40))),
     "reciprocals": Golden(lambda x: (1 / x) / x, (zeros(9),)),

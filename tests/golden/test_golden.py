@@ -1,4 +1,5 @@
-"""What is made of a function at each stage is the text that is kept beside this file: whoever changes a pass sees what it changes.
+"""What is made of a function at each stage is the text that is kept beside this file: whoever
+changes a pass sees what it changes.
 
 `pytest tests/golden --golden` writes the texts anew; the difference is then for a person to read.
 """
@@ -26,8 +27,13 @@ def test_golden(name: str, request: pytest.FixtureRequest) -> None:
         path.write_text(found, encoding="utf-8")
     kept = path.read_text(encoding="utf-8")
     if found != kept:
-        lines = difflib.unified_diff(kept.splitlines(), found.splitlines(), "kept", "now", lineterm="", n=2)
-        pytest.fail("\n".join([*list(lines)[:80], "If this is meant: pytest tests/golden --golden"]), pytrace=False)
+        lines = difflib.unified_diff(
+            kept.splitlines(), found.splitlines(), "kept", "now", lineterm="", n=2
+        )
+        pytest.fail(
+            "\n".join([*list(lines)[:80], "If this is meant: pytest tests/golden --golden"]),
+            pytrace=False,
+        )
 
 
 def test_no_text_is_left_over() -> None:
@@ -36,6 +42,8 @@ def test_no_text_is_left_over() -> None:
 
 def test_texts_do_not_depend_on_what_ran_before() -> None:
     """Names are given in order of appearance, and nothing is remembered between functions."""
-    some: list[Any] = [GOLDEN[name] for name in ("recurrent_grad", "newton_over_items", "logistic_of_all_sizes")]
+    some: list[Any] = [
+        GOLDEN[name] for name in ("recurrent_grad", "newton_over_items", "logistic_of_all_sizes")
+    ]
     first = [texts_of(g) for g in some]
     assert [texts_of(g) for g in reversed(some)][::-1] == first

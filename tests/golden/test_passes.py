@@ -1,4 +1,5 @@
-"""Every pass over graphs and over programs is needed: without it some text of the golden files is another."""
+"""Every pass over graphs and over programs is needed: without it some text of the golden files is
+another."""
 
 from __future__ import annotations
 
@@ -18,7 +19,9 @@ def expected(name: str) -> str:
     return bare(texts_of(GOLDEN[name]))
 
 
-def changed(where: Any, k: int, monkeypatch: pytest.MonkeyPatch, name: str = "PIPELINE") -> str | None:
+def changed(
+    where: Any, k: int, monkeypatch: pytest.MonkeyPatch, name: str = "PIPELINE"
+) -> str | None:
     """A function of which some text is another without entry k of that tuple, or none comes out."""
     for golden in GOLDEN:
         expected(golden)
@@ -45,22 +48,30 @@ def bare(text: str) -> str:
     return "\n".join(line.partition("  # after ")[0] for line in text.splitlines())
 
 
-@pytest.mark.parametrize("k", range(len(rewrite.PIPELINE)), ids=lambda k: f"{k} {rewrite.PIPELINE[k][0]}")
+@pytest.mark.parametrize(
+    "k", range(len(rewrite.PIPELINE)), ids=lambda k: f"{k} {rewrite.PIPELINE[k][0]}"
+)
 def test_passes_over_graphs(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
     name = rewrite.PIPELINE[k][0]
     assert changed(rewrite, k, monkeypatch), f"no golden text differs without the pass {name!r}"
 
 
-@pytest.mark.parametrize("k", range(len(pipeline.PIPELINE)), ids=lambda k: f"{k} {pipeline.PIPELINE[k][0]}")
+@pytest.mark.parametrize(
+    "k", range(len(pipeline.PIPELINE)), ids=lambda k: f"{k} {pipeline.PIPELINE[k][0]}"
+)
 def test_passes_over_programs(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
     name = pipeline.PIPELINE[k][0]
     assert changed(pipeline, k, monkeypatch), f"no golden text differs without the pass {name!r}"
 
 
-@pytest.mark.parametrize("k", range(len(rewrite.RULES)), ids=lambda k: f"{k} {rewrite.RULES[k].__name__}")
+@pytest.mark.parametrize(
+    "k", range(len(rewrite.RULES)), ids=lambda k: f"{k} {rewrite.RULES[k].__name__}"
+)
 def test_rules(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
     name = rewrite.RULES[k].__name__
-    assert changed(rewrite, k, monkeypatch, "RULES"), f"no golden text differs without the rule {name}"
+    assert changed(rewrite, k, monkeypatch, "RULES"), (
+        f"no golden text differs without the rule {name}"
+    )
 
 
 WITHOUT: dict[str, Any] = {

@@ -1,4 +1,5 @@
-"""The texts of a function's way: its graph as traced, the graph and the program after their passes, and the generated source."""
+"""The texts of a function's way: its graph as traced, the graph and the program after their passes,
+and the generated source."""
 
 from __future__ import annotations
 
@@ -41,9 +42,15 @@ def texts_of(golden: Golden) -> str:
 
 
 def layouts_of(args: tuple[Any, ...], graph: Any) -> tuple[str, ...]:
-    given = ["F" if getattr(a, "flags", None) is not None and not a.flags.c_contiguous else "C" for a in args]
+    given = [
+        "F" if getattr(a, "flags", None) is not None and not a.flags.c_contiguous else "C"
+        for a in args
+    ]
     return (*given, *["C"] * (len(graph.inputs) - len(given)))
 
 
 def without_lines(text: str) -> str:
-    return "\n".join(line if line == (bare := _LINE.sub("", line)) else bare.rstrip(" ,#") for line in text.splitlines())
+    return "\n".join(
+        line if line == (bare := _LINE.sub("", line)) else bare.rstrip(" ,#")
+        for line in text.splitlines()
+    )

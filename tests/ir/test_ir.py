@@ -33,7 +33,10 @@ def round_trip(graph: Graph) -> Graph:
 
 EXAMPLES: list[tuple[Any, tuple[Any, ...]]] = [
     (lambda x, w: np.sum((x @ w) ** 2), (np.ones((4, 3)), np.ones(3))),
-    (lambda x: (x[::-2, None], x.max(0), np.where(x > 0.5, x, -np.inf)), (np.linspace(0, 1, 6).reshape(3, 2),)),
+    (
+        lambda x: (x[::-2, None], x.max(0), np.where(x > 0.5, x, -np.inf)),
+        (np.linspace(0, 1, 6).reshape(3, 2),),
+    ),
     (lambda z: np.real(z * (1 + 2j)), (np.array([1j, 2.0]),)),
     (lambda x, k: (x[k], np.sort(x), np.cumsum(x)), (np.array([3.0, 1.0, 2.0]), np.array([2, 0]))),
     (lambda x: tg.scan(lambda s, y: (s + np.sin(y), s), 0.0, x), (np.linspace(0, 1, 4),)),
@@ -139,7 +142,11 @@ class TestIntegers:
         assert hash(n + m) == hash(m + n)
 
     def test_values(self) -> None:
-        e = (self.n + 1) // 2 + integers.maximum(self.n, 3) * integers.minimum(self.m, 4) - self.n % 3
+        e = (
+            (self.n + 1) // 2
+            + integers.maximum(self.n, 3) * integers.minimum(self.m, 4)
+            - self.n % 3
+        )
         assert integers.evaluate(e, {"n": 7, "m": 9}) == 4 + 7 * 4 - 1
         assert integers.substitute(e, {"n": 7, "m": 9}) == 31
         assert integers.symbols(e) == {"n", "m"}
@@ -150,9 +157,17 @@ class TestIntegers:
         assert integers.coefficient(self.m + 1, "n") == 0
 
     def test_looking_one_up_asks_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Python's hashes of -1 and -2 are equal; whether two expressions are is asked only of whoever compares them."""
+        """Python's hashes of -1 and -2 are equal; whether two expressions are is asked only of
+        whoever compares them."""
         monkeypatch.setattr(integers, "DECIDE", lambda relation, difference: pytest.fail("asked"))
         half = self.n // 2
-        expressions = [self.m - self.n, self.m - 2 * self.n, self.m - half, self.m - 2 * half, (self.n - 1) % 2, (self.n - 2) % 2]
+        expressions = [
+            self.m - self.n,
+            self.m - 2 * self.n,
+            self.m - half,
+            self.m - 2 * half,
+            (self.n - 1) % 2,
+            (self.n - 2) % 2,
+        ]
         assert len({hash(e) for e in expressions}) == len(expressions)
         assert {e: k for k, e in enumerate(expressions)}[self.m - 2 * half] == 3

@@ -44,8 +44,12 @@ def test_parts_and_back() -> None:
             assert list(again.params) == list(node.params)
             assert again.params["body"] is node.params["body"]
             assert again.params.get("test") is node.params.get("test")
-            assert len({c.inside for c in loop.constants} | {c.inside for c in loop.carries}) == len(loop.constants) + len(loop.carries)
-            seen.add((node.op.name, bool(loop.carries), bool(loop.slices), bool(loop.results), name))
+            assert len(
+                {c.inside for c in loop.constants} | {c.inside for c in loop.carries}
+            ) == len(loop.constants) + len(loop.carries)
+            seen.add(
+                (node.op.name, bool(loop.carries), bool(loop.slices), bool(loop.results), name)
+            )
     kinds = {entry[:4] for entry in seen}
     assert {("scan", True, True, True), ("while_loop", True, False, False)} <= kinds
     assert len(kinds) >= 5
@@ -60,22 +64,34 @@ def test_parts_of_a_scan() -> None:
     (node,) = loops_of(tg.jit(scanned).graphs(X)[0])
     loop = Loop.of(node)
     assert [c.given.type.shape for c in loop.constants] == [()]
-    assert [(c.first.type.shape, c.next.type.shape, c.last.type.shape) for c in loop.carries] == [((2,), (2,), (2,))]
+    assert [(c.first.type.shape, c.next.type.shape, c.last.type.shape) for c in loop.carries] == [
+        ((2,), (2,), (2,))
+    ]
     assert [(s.stacked.type.shape, s.inside.type.shape) for s in loop.slices] == [((3, 2), (2,))]
     assert [(r.inside.type.shape, r.stacked.type.shape) for r in loop.results] == [((2,), (3, 2))]
     assert loop.number is not None
-    assert (loop.count, loop.test, loop.param("length"), loop.param("reverse"), loop.param("max_steps")) == (None, None, 3, True, None)
+    assert (
+        loop.count,
+        loop.test,
+        loop.param("length"),
+        loop.param("reverse"),
+        loop.param("max_steps"),
+    ) == (None, None, 3, True, None)
 
 
 def test_parts_of_a_while_loop() -> None:
     def f(x: Any) -> Any:
         limit = np.sum(x)
-        return tg.while_loop(lambda c: np.sum(c[0]) < limit * 4.0, lambda c: (c[0] * 2.0 + x, c[1] + 1.0), (x, 0.0))
+        return tg.while_loop(
+            lambda c: np.sum(c[0]) < limit * 4.0, lambda c: (c[0] * 2.0 + x, c[1] + 1.0), (x, 0.0)
+        )
 
     (node,) = loops_of(tg.jit(f).graphs(X[0])[0])
     loop = Loop.of(node)
     assert loop.test is not None
-    assert [*[c.asked for c in loop.constants], *[c.asked for c in loop.carries]] == [*loop.test.inputs]
+    assert [*[c.asked for c in loop.constants], *[c.asked for c in loop.carries]] == [
+        *loop.test.inputs
+    ]
     assert loop.count is node.outputs[-1]
     assert (loop.number, loop.slices, loop.results) == (None, (), ())
     assert len(loop.carries) == 2

@@ -1,4 +1,5 @@
-"""`graph_picture`: what is drawn of tapes and graphs, that it is laid out readably, and what the texts are."""
+"""`graph_picture`: what is drawn of tapes and graphs, that it is laid out readably, and what the
+texts are."""
 
 from __future__ import annotations
 
@@ -44,14 +45,17 @@ def test_quadratic_form() -> None:
 
 
 def test_picture_in_the_readme() -> None:
-    """docs/quadratic_form.svg is what is drawn today: `graph_picture(...).save("docs/quadratic_form.svg")` writes it anew."""
+    """docs/quadratic_form.svg is what is drawn today:
+    `graph_picture(...).save("docs/quadratic_form.svg")` writes it anew."""
     A = tg.tensor([[2.0, 1.0, 0.0], [0.0, 3.0, -1.0], [1.0, 0.0, 1.0]], requires_grad=True)
     x = tg.tensor([1.0, -2.0, 0.5], requires_grad=True)
     y = x @ A @ x
     path = pathlib.Path(__file__).resolve().parents[2] / "docs" / "quadratic_form.svg"
     drawn = tg.graph_picture(y, names={"x": x, "A": A, "y": y}).svg
     # The numbers of nodes count what ran before.
-    assert re.sub(r"node \d+", "node", drawn) == re.sub(r"node \d+", "node", path.read_text(encoding="utf-8"))
+    assert re.sub(r"node \d+", "node", drawn) == re.sub(
+        r"node \d+", "node", path.read_text(encoding="utf-8")
+    )
 
 
 def test_leaves_intermediates_and_several_results() -> None:
@@ -94,7 +98,11 @@ def test_jitted_function_with_adjoints() -> None:
     assert len(ET.fromstring(picture.svg).findall(f".//{SVG}g")) == len(graphs[0].nodes) + 3
     optimized = tg.graph_picture(f, np.ones(3), w=np.ones(3), stage="optimized")
     assert len(ET.fromstring(optimized.svg).findall(f".//{SVG}g")) == len(graphs[1].nodes) + 3
-    assert tg.graph_picture(graphs[1]).svg == tg.graph_picture(graphs, stage="optimized").svg == optimized.svg
+    assert (
+        tg.graph_picture(graphs[1]).svg
+        == tg.graph_picture(graphs, stage="optimized").svg
+        == optimized.svg
+    )
 
 
 def test_regions_are_drawn_inside() -> None:
@@ -117,7 +125,9 @@ def test_regions_are_drawn_inside() -> None:
 def test_modules_name_their_parameters_and_calls_open() -> None:
     """`names` may be a module; a jitted function on the tape shows its graph on request."""
     model = tg.nn.Linear(3, 2)
-    assert {"weight", "bias"} <= set(texts(tg.graph_picture(model(tg.ones(4, 3)).sum(), names=model)))
+    assert {"weight", "bias"} <= set(
+        texts(tg.graph_picture(model(tg.ones(4, 3)).sum(), names=model))
+    )
     f = tg.jit(lambda v: (np.sin(v) * v).sum())
     x = tg.ones(3, requires_grad=True)
     y = f(x) * 2
@@ -156,13 +166,18 @@ def random_diagram(seed: int) -> Diagram:
     """Boxes of random sizes, each reading some before it."""
     draw = random.Random(seed)
     boxes = [Box("operation", ("w" * draw.randint(1, 30),)) for _ in range(draw.randint(1, 40))]
-    arrows = [Arrow(boxes[draw.randrange(k)], boxes[k]) for k in range(1, len(boxes)) for _ in range(draw.choice([0, 1, 1, 2, 3]))]
+    arrows = [
+        Arrow(boxes[draw.randrange(k)], boxes[k])
+        for k in range(1, len(boxes))
+        for _ in range(draw.choice([0, 1, 1, 2, 3]))
+    ]
     return Diagram(boxes, arrows)
 
 
 @pytest.mark.parametrize("seed", range(25))
 def test_layout_holds_on_random_graphs(seed: int) -> None:
-    """No boxes overlap, everything lies inside, arrows point down and end at their boxes, and none crosses a box in a row it passes."""
+    """No boxes overlap, everything lies inside, arrows point down and end at their boxes, and none
+    crosses a box in a row it passes."""
     diagram = random_diagram(seed)
     layout.lay_out(diagram)
     for k, a in enumerate(diagram.boxes):
@@ -170,7 +185,10 @@ def test_layout_holds_on_random_graphs(seed: int) -> None:
         assert a.x + a.width / 2 <= diagram.width + 1e-6
         assert a.y + a.height / 2 <= diagram.height + 1e-6
         for b in diagram.boxes[:k]:
-            assert abs(a.x - b.x) >= (a.width + b.width) / 2 or abs(a.y - b.y) >= (a.height + b.height) / 2
+            assert (
+                abs(a.x - b.x) >= (a.width + b.width) / 2
+                or abs(a.y - b.y) >= (a.height + b.height) / 2
+            )
     for arrow in diagram.arrows:
         xs, ys = zip(*arrow.points, strict=True)
         assert list(ys) == sorted(ys)
@@ -208,7 +226,11 @@ def test_save(tmp_path: pathlib.Path) -> None:
     for name in ("a.svg", "b.dot", "c.gv"):
         picture.save(tmp_path / name)
     assert (tmp_path / "a.svg").read_text(encoding="utf-8") == picture.svg
-    assert (tmp_path / "b.dot").read_text(encoding="utf-8") == (tmp_path / "c.gv").read_text(encoding="utf-8") == picture.dot
+    assert (
+        (tmp_path / "b.dot").read_text(encoding="utf-8")
+        == (tmp_path / "c.gv").read_text(encoding="utf-8")
+        == picture.dot
+    )
     with pytest.raises(ValueError, match=r"\.svg, \.dot or \.gv, not \.png"):
         picture.save(str(tmp_path / "a.png"))
 

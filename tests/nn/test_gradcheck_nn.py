@@ -1,4 +1,5 @@
-"""gradcheck and gradgradcheck of the functions of `nn.functional`, on the uses of tests/nn_cases.py, moved off their kinks."""
+"""gradcheck and gradgradcheck of the functions of `nn.functional`, on the uses of
+tests/nn_cases.py, moved off their kinks."""
 
 from __future__ import annotations
 
@@ -48,5 +49,13 @@ def arguments(name: str) -> list[Any]:
 @pytest.mark.parametrize("name", sorted(CASES.keys() - AT_A_KINK.keys()))
 def test_derivatives(name: str) -> None:
     args = arguments(name)
-    assert gradcheck(lambda *a: CASES[name][0](functional, *a), args, fast_mode=True, check_forward_ad=True, check_batched_grad=True)
-    assert gradgradcheck(lambda *a: CASES[name][0](functional, *a), args, fast_mode=True, check_fwd_over_rev=True)
+    assert gradcheck(
+        lambda *a: CASES[name][0](functional, *a),
+        args,
+        fast_mode=True,
+        check_forward_ad=True,
+        check_batched_grad=True,
+    )
+    assert gradgradcheck(
+        lambda *a: CASES[name][0](functional, *a), args, fast_mode=True, check_fwd_over_rev=True
+    )

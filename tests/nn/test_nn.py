@@ -44,7 +44,9 @@ def test_registration() -> None:
     assert [n for n, _ in net.named_buffers()] == ["offset", "scratch"]
     assert [n for n, _ in net.named_modules()] == ["", "first", "rest", "rest.0", "rest.1"]
     assert [n for n, _ in net.named_children()] == ["first", "rest"]
-    assert all(isinstance(p, nn.Parameter) and p.requires_grad and p.is_leaf for p in net.parameters())
+    assert all(
+        isinstance(p, nn.Parameter) and p.requires_grad and p.is_leaf for p in net.parameters()
+    )
     assert net.nothing is None
     assert net.get_parameter("rest.1.weight") is net.rest[1].weight
     assert net.get_submodule("rest.1") is net.rest[1]
@@ -69,7 +71,16 @@ def test_shared_parameters_count_once() -> None:
 
 def test_results_are_ordinary_tensors() -> None:
     p = nn.Parameter(tg.ones(2))
-    for value in (p * 2, p.detach(), p.data, p.clone(), p[0], p.view(2, 1), tg.zeros_like(p), p.float()):
+    for value in (
+        p * 2,
+        p.detach(),
+        p.data,
+        p.clone(),
+        p[0],
+        p.view(2, 1),
+        tg.zeros_like(p),
+        p.float(),
+    ):
         assert type(value) is tg.Tensor
     (p * p).sum().backward()
     assert type(p.grad) is tg.Tensor
@@ -95,12 +106,17 @@ def test_state() -> None:
     assert not state["first.weight"].any()
     assert other.first.weight.detach().any()
     with pytest.raises(
-        RuntimeError, match=r"(?s)for Net:.*Unexpected key\(s\) in state_dict: 'more'.*Missing key\(s\) in state_dict: 'scale'"
+        RuntimeError,
+        match=r"(?s)for Net:.*Unexpected key\(s\) in state_dict: 'more'.*Missing key\(s\) in state_dict: 'scale'",
     ):
-        other.load_state_dict({**{k: v for k, v in state.items() if k != "scale"}, "more": tg.zeros(1)})
+        other.load_state_dict(
+            {**{k: v for k, v in state.items() if k != "scale"}, "more": tg.zeros(1)}
+        )
     with pytest.raises(RuntimeError, match=r"size mismatch for scale: .*\(3,\).*\(4,\)"):
         other.load_state_dict({**state, "scale": tg.zeros(3)})
-    assert other.load_state_dict({"scale": tg.zeros(4)}, strict=False).missing_keys == list(state)[1:]
+    assert (
+        other.load_state_dict({"scale": tg.zeros(4)}, strict=False).missing_keys == list(state)[1:]
+    )
     held = tg.ones(4)
     other.load_state_dict({**state, "offset": held}, assign=True)
     assert other.offset is held
@@ -216,15 +232,31 @@ def test_containers() -> None:
 
 
 MADE: dict[str, tuple[nn.Module, tuple[int, ...], str]] = {
-    "linear": (nn.Linear(3, 2, bias=False), (4, 3), "Linear(in_features=3, out_features=2, bias=False)"),
-    "conv1d": (nn.Conv1d(2, 4, 3, padding="same"), (1, 2, 5), "Conv1d(2, 4, kernel_size=(3,), stride=(1,), padding=same)"),
+    "linear": (
+        nn.Linear(3, 2, bias=False),
+        (4, 3),
+        "Linear(in_features=3, out_features=2, bias=False)",
+    ),
+    "conv1d": (
+        nn.Conv1d(2, 4, 3, padding="same"),
+        (1, 2, 5),
+        "Conv1d(2, 4, kernel_size=(3,), stride=(1,), padding=same)",
+    ),
     "conv2d": (
         nn.Conv2d(2, 4, (3, 2), stride=2, padding=1, dilation=(1, 2), groups=2, bias=False),
         (1, 2, 6, 6),
         "Conv2d(2, 4, kernel_size=(3, 2), stride=(2, 2), padding=(1, 1), dilation=(1, 2), groups=2, bias=False)",
     ),
-    "batch norm": (nn.BatchNorm2d(3), (2, 3, 2, 2), "BatchNorm2d(3, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True)"),
-    "layer norm": (nn.LayerNorm([3, 2]), (4, 3, 2), "LayerNorm((3, 2), eps=1e-05, elementwise_affine=True)"),
+    "batch norm": (
+        nn.BatchNorm2d(3),
+        (2, 3, 2, 2),
+        "BatchNorm2d(3, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True)",
+    ),
+    "layer norm": (
+        nn.LayerNorm([3, 2]),
+        (4, 3, 2),
+        "LayerNorm((3, 2), eps=1e-05, elementwise_affine=True)",
+    ),
     "group norm": (nn.GroupNorm(2, 4), (2, 4, 3), "GroupNorm(2, 4, eps=1e-05, affine=True)"),
     "relu": (nn.ReLU(inplace=True), (2,), "ReLU(inplace=True)"),
     "elu": (nn.ELU(0.5), (2,), "ELU(alpha=0.5)"),
@@ -235,8 +267,16 @@ MADE: dict[str, tuple[nn.Module, tuple[int, ...], str]] = {
     "hardtanh": (nn.Hardtanh(), (2,), "Hardtanh(min_val=-1.0, max_val=1.0)"),
     "prelu": (nn.PReLU(2), (1, 2), "PReLU(num_parameters=2)"),
     "dropout": (nn.Dropout(0.1), (2,), "Dropout(p=0.1, inplace=False)"),
-    "max pool": (nn.MaxPool2d(2), (1, 4, 4), "MaxPool2d(kernel_size=2, stride=2, padding=0, dilation=1, ceil_mode=False)"),
-    "avg pool": (nn.AvgPool2d(2, padding=1), (1, 4, 4), "AvgPool2d(kernel_size=2, stride=2, padding=1)"),
+    "max pool": (
+        nn.MaxPool2d(2),
+        (1, 4, 4),
+        "MaxPool2d(kernel_size=2, stride=2, padding=0, dilation=1, ceil_mode=False)",
+    ),
+    "avg pool": (
+        nn.AvgPool2d(2, padding=1),
+        (1, 4, 4),
+        "AvgPool2d(kernel_size=2, stride=2, padding=1)",
+    ),
     "adaptive": (nn.AdaptiveAvgPool2d(1), (1, 4, 4), "AdaptiveAvgPool2d(output_size=1)"),
     "flatten": (nn.Flatten(), (2, 3, 4), "Flatten(start_dim=1, end_dim=-1)"),
     "unflatten": (nn.Unflatten(1, (2, 3)), (1, 6), "Unflatten(dim=1, unflattened_size=(2, 3))"),
@@ -276,12 +316,21 @@ def test_losses_as_modules() -> None:
     assert nn.HuberLoss(delta=0.3)(x, p).item() == F.huber_loss(x, p, delta=0.3).item()
     assert nn.SmoothL1Loss(beta=0.3)(x, p).item() == F.smooth_l1_loss(x, p, beta=0.3).item()
     loss = nn.CrossEntropyLoss(weight, label_smoothing=0.1)
-    assert loss(x, tg.tensor([1])).item() == F.cross_entropy(x, tg.tensor([1]), weight, label_smoothing=0.1).item()
+    assert (
+        loss(x, tg.tensor([1])).item()
+        == F.cross_entropy(x, tg.tensor([1]), weight, label_smoothing=0.1).item()
+    )
     assert [n for n, _ in loss.named_buffers()] == ["weight"]
     assert nn.NLLLoss(ignore_index=2)(x, tg.tensor([1])).item() == 1.0
     assert nn.BCELoss()(p, p).item() == F.binary_cross_entropy(p, p).item()
-    assert nn.BCEWithLogitsLoss(pos_weight=weight)(x, p).item() == F.binary_cross_entropy_with_logits(x, p, pos_weight=weight).item()
-    assert nn.KLDivLoss(reduction="batchmean")(x, p).item() == F.kl_div(x, p, reduction="batchmean").item()
+    assert (
+        nn.BCEWithLogitsLoss(pos_weight=weight)(x, p).item()
+        == F.binary_cross_entropy_with_logits(x, p, pos_weight=weight).item()
+    )
+    assert (
+        nn.KLDivLoss(reduction="batchmean")(x, p).item()
+        == F.kl_div(x, p, reduction="batchmean").item()
+    )
     assert nn.CosineSimilarity()(x, x).item() == pytest.approx(1.0)
     assert repr(nn.MSELoss()) == "MSELoss()"
     with pytest.raises(ValueError, match="not a valid value for reduction"):
@@ -295,11 +344,18 @@ def test_batch_norm_keeps_statistics() -> None:
     for batch in batches:
         norm(tg.tensor(batch))
     assert norm.num_batches_tracked.item() == 3
-    np.testing.assert_allclose(norm.running_mean, np.mean([b.mean(axis=0) for b in batches], axis=0))
-    np.testing.assert_allclose(norm.running_var, np.mean([b.var(axis=0, ddof=1) for b in batches], axis=0))
+    np.testing.assert_allclose(
+        norm.running_mean, np.mean([b.mean(axis=0) for b in batches], axis=0)
+    )
+    np.testing.assert_allclose(
+        norm.running_var, np.mean([b.var(axis=0, ddof=1) for b in batches], axis=0)
+    )
     norm.eval()
     x = tg.tensor(batches[0])
-    np.testing.assert_allclose(norm(x).detach(), (batches[0] - norm.running_mean.numpy()) / np.sqrt(norm.running_var.numpy() + 1e-5))
+    np.testing.assert_allclose(
+        norm(x).detach(),
+        (batches[0] - norm.running_mean.numpy()) / np.sqrt(norm.running_var.numpy() + 1e-5),
+    )
     norm.reset_running_stats()
     assert norm.running_var.tolist() == [1.0, 1.0]
     free = nn.BatchNorm1d(2, affine=False, track_running_stats=False).eval()
@@ -333,10 +389,16 @@ def test_starting_values() -> None:
     np.testing.assert_allclose(w.T @ w, 4 * np.eye(50), atol=1e-12)
     assert nn.init.eye_(tg.empty(2, 3)).tolist() == [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
     image = tg.rand(1, 2, 5, 5)
-    np.testing.assert_array_equal(nn.functional.conv2d(image, nn.init.dirac_(tg.empty(2, 2, 3, 3)), padding="same"), image)
+    np.testing.assert_array_equal(
+        nn.functional.conv2d(image, nn.init.dirac_(tg.empty(2, 2, 3, 3)), padding="same"), image
+    )
     assert nn.init.constant_(nn.Parameter(tg.empty(2)), 0.5).detach().tolist() == [0.5, 0.5]
     assert nn.init.calculate_gain("leaky_relu", 1.0) == 1.0
-    for call in (lambda: nn.init.kaiming_uniform_(tg.empty(3)), lambda: nn.init.calculate_gain("cube"), lambda: nn.init.eye_(tg.empty(2))):
+    for call in (
+        lambda: nn.init.kaiming_uniform_(tg.empty(3)),
+        lambda: nn.init.calculate_gain("cube"),
+        lambda: nn.init.eye_(tg.empty(2)),
+    ):
         with pytest.raises(ValueError, match=r"fewer than 2|Unsupported nonlinearity|2 dimensions"):
             call()
     tg.manual_seed(1)
@@ -380,12 +442,28 @@ class Early(nn.Module):
 ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "early": (Early, AttributeError, r"cannot assign parameters before Module.__init__\(\) call"),
     "forward": (lambda: nn.Module()(1), NotImplementedError, 'missing the required "forward"'),
-    "a tensor for a parameter": (lambda: setattr(nn.Linear(1, 1), "weight", tg.ones(1, 1)), TypeError, "to parameter 'weight'"),
-    "a number for a module": (lambda: setattr(Net(), "first", 1), TypeError, "to child module 'first'"),
+    "a tensor for a parameter": (
+        lambda: setattr(nn.Linear(1, 1), "weight", tg.ones(1, 1)),
+        TypeError,
+        "to parameter 'weight'",
+    ),
+    "a number for a module": (
+        lambda: setattr(Net(), "first", 1),
+        TypeError,
+        "to child module 'first'",
+    ),
     "a dot": (lambda: nn.Module().register_buffer("a.b", None), KeyError, r'can\\*\'t contain "."'),
-    "taken": (lambda: nn.Linear(1, 1).register_buffer("in_features", None), KeyError, "already exists"),
+    "taken": (
+        lambda: nn.Linear(1, 1).register_buffer("in_features", None),
+        KeyError,
+        "already exists",
+    ),
     "no module": (lambda: nn.Sequential(1), TypeError, "int is not a Module subclass"),
-    "no submodule": (lambda: Net().get_submodule("second"), AttributeError, "no submodule `second`"),
+    "no submodule": (
+        lambda: Net().get_submodule("second"),
+        AttributeError,
+        "no submodule `second`",
+    ),
     "groups": (lambda: nn.Conv2d(3, 4, 1, groups=2), ValueError, "divisible by groups"),
     "same": (lambda: nn.Conv1d(1, 1, 3, stride=2, padding="same"), ValueError, "strided"),
     "dropout": (lambda: nn.Dropout(2.0), ValueError, "between 0 and 1"),

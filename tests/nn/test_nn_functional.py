@@ -1,4 +1,5 @@
-"""`nn.functional` against numbers that torch 2.13 gave for the same calls (tests/data/nn_functional.npz), compiled against eager, and errors."""
+"""`nn.functional` against numbers that torch 2.13 gave for the same calls
+(tests/data/nn_functional.npz), compiled against eager, and errors."""
 
 from __future__ import annotations
 
@@ -50,7 +51,9 @@ def test_compiled_functions_give_the_same(name: str) -> None:
     def function(*given: Any) -> Any:
         leaves = [x.detach().requires_grad_() if k in floats else x for k, x in enumerate(given)]
         out = CASES[name][0](F, *leaves)
-        return out.detach(), tg.autograd.grad((out * out).sum(), [leaves[k] for k in floats], materialize_grads=True)
+        return out.detach(), tg.autograd.grad(
+            (out * out).sum(), [leaves[k] for k in floats], materialize_grads=True
+        )
 
     given = [tg.tensor(a) for a in arrays]
     value, gradients = function(*given)
@@ -61,7 +64,18 @@ def test_compiled_functions_give_the_same(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["elu", "gelu", "softplus", "cross_entropy", "layer_norm", "conv2d", "max_pool2d", "avg_pool2d", "huber_loss"]
+    "name",
+    [
+        "elu",
+        "gelu",
+        "softplus",
+        "cross_entropy",
+        "layer_norm",
+        "conv2d",
+        "max_pool2d",
+        "avg_pool2d",
+        "huber_loss",
+    ],
 )
 def test_float32_stays_float32(name: str) -> None:
     arrays = [a.astype(np.float32) if a.dtype.kind == "f" else a for a in inputs(name)]
@@ -81,7 +95,8 @@ def test_plain_arrays_give_plain_arrays() -> None:
 
 
 def test_second_derivatives_at_kinks_are_those_of_the_branch_taken() -> None:
-    """torch gives 0 for the second derivative of elu at 0, although its first one belongs to the branch x <= 0."""
+    """torch gives 0 for the second derivative of elu at 0, although its first one belongs to the
+    branch x <= 0."""
     x = leaf([0.0])
     (first,) = tg.autograd.grad(F.elu(x, 2.0).sum(), x, create_graph=True)
     (second,) = tg.autograd.grad(first.sum(), x)
@@ -185,8 +200,16 @@ def test_warnings() -> None:
 X, W = tg.zeros(2, 3), tg.ones(3)
 IMAGE = tg.zeros(1, 2, 4, 4)
 ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
-    "target too large": (lambda: F.cross_entropy(X, tg.tensor([0, 3])), IndexError, "Target 3 is out of bounds"),
-    "target negative": (lambda: F.nll_loss(X, tg.tensor([0, -1])), IndexError, "Target -1 is out of bounds"),
+    "target too large": (
+        lambda: F.cross_entropy(X, tg.tensor([0, 3])),
+        IndexError,
+        "Target 3 is out of bounds",
+    ),
+    "target negative": (
+        lambda: F.nll_loss(X, tg.tensor([0, -1])),
+        IndexError,
+        "Target -1 is out of bounds",
+    ),
     "target too large in jit": (
         lambda: tg.jit(lambda x, t: F.cross_entropy(x, t))(X, tg.tensor([0, 3])),
         IndexError,
@@ -197,19 +220,59 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         IndexError,
         "out of bounds|index",
     ),
-    "target count": (lambda: F.cross_entropy(X, tg.tensor([0])), ValueError, r"batch_size \(2\) to match target batch_size \(1\)"),
-    "target shape": (lambda: F.cross_entropy(tg.zeros(2, 3, 4), tg.zeros(2, dtype=int)), RuntimeError, r"shape \(2, 4\), not \(2,\)"),
+    "target count": (
+        lambda: F.cross_entropy(X, tg.tensor([0])),
+        ValueError,
+        r"batch_size \(2\) to match target batch_size \(1\)",
+    ),
+    "target shape": (
+        lambda: F.cross_entropy(tg.zeros(2, 3, 4), tg.zeros(2, dtype=int)),
+        RuntimeError,
+        r"shape \(2, 4\), not \(2,\)",
+    ),
     "target dtype": (lambda: F.cross_entropy(X, tg.zeros(2)), RuntimeError, "must be integers"),
-    "weight": (lambda: F.cross_entropy(X, tg.tensor([0, 1]), weight=tg.ones(2)), RuntimeError, "each of the 3 classes"),
-    "smoothing": (lambda: F.cross_entropy(X, tg.tensor([0, 1]), label_smoothing=2.0), RuntimeError, "between 0.0 and 1.0"),
-    "probabilities": (lambda: F.cross_entropy(X, tg.zeros(2, 2)), RuntimeError, "must have the input's shape"),
-    "reduction": (lambda: F.mse_loss(X, X, reduction="average"), ValueError, "not a valid value for reduction"),
+    "weight": (
+        lambda: F.cross_entropy(X, tg.tensor([0, 1]), weight=tg.ones(2)),
+        RuntimeError,
+        "each of the 3 classes",
+    ),
+    "smoothing": (
+        lambda: F.cross_entropy(X, tg.tensor([0, 1]), label_smoothing=2.0),
+        RuntimeError,
+        "between 0.0 and 1.0",
+    ),
+    "probabilities": (
+        lambda: F.cross_entropy(X, tg.zeros(2, 2)),
+        RuntimeError,
+        "must have the input's shape",
+    ),
+    "reduction": (
+        lambda: F.mse_loss(X, X, reduction="average"),
+        ValueError,
+        "not a valid value for reduction",
+    ),
     "bce range": (lambda: F.binary_cross_entropy(W * 2, W), RuntimeError, "between 0 and 1"),
-    "bce shape": (lambda: F.binary_cross_entropy_with_logits(X, W), ValueError, "must be the same as input size"),
+    "bce shape": (
+        lambda: F.binary_cross_entropy_with_logits(X, W),
+        ValueError,
+        "must be the same as input size",
+    ),
     "huber": (lambda: F.huber_loss(W, W, delta=0.0), RuntimeError, "non-positive"),
-    "linear": (lambda: F.linear(X, tg.zeros(4, 2)), RuntimeError, r"\(2, 3\) and a weight of shape \(4, 2\)"),
-    "embedding range": (lambda: F.embedding(tg.tensor([4]), tg.zeros(3, 2)), IndexError, "4, where the weight has 3 rows"),
-    "embedding negative": (lambda: F.embedding(tg.tensor([-1]), tg.zeros(3, 2)), IndexError, "-1, where"),
+    "linear": (
+        lambda: F.linear(X, tg.zeros(4, 2)),
+        RuntimeError,
+        r"\(2, 3\) and a weight of shape \(4, 2\)",
+    ),
+    "embedding range": (
+        lambda: F.embedding(tg.tensor([4]), tg.zeros(3, 2)),
+        IndexError,
+        "4, where the weight has 3 rows",
+    ),
+    "embedding negative": (
+        lambda: F.embedding(tg.tensor([-1]), tg.zeros(3, 2)),
+        IndexError,
+        "-1, where",
+    ),
     "embedding negative in jit": (
         lambda: tg.jit(lambda t: F.embedding(t, tg.zeros(3, 2)))(tg.tensor([-1])),
         IndexError,
@@ -217,23 +280,67 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     ),
     "embedding dtype": (lambda: F.embedding(W, tg.zeros(3, 2)), RuntimeError, "integers"),
     "one_hot": (lambda: F.one_hot(tg.tensor([3]), 2), RuntimeError, "smaller than num_classes"),
-    "one_hot traced": (lambda: tg.jit(F.one_hot)(tg.tensor([1])), RuntimeError, "num_classes must be given"),
+    "one_hot traced": (
+        lambda: tg.jit(F.one_hot)(tg.tensor([1])),
+        RuntimeError,
+        "num_classes must be given",
+    ),
     "dropout": (lambda: F.dropout(W, 1.5), ValueError, "between 0 and 1"),
-    "layer_norm": (lambda: F.layer_norm(X, (2,)), RuntimeError, r"expected input with shape \[\*, \(2,\)"),
-    "batch_norm one value": (lambda: F.batch_norm(tg.zeros(1, 2), None, None, training=True), ValueError, "more than 1 value per channel"),
-    "batch_norm no statistics": (lambda: F.batch_norm(X, None, None), RuntimeError, "running_mean and running_var"),
-    "batch_norm channels": (lambda: F.batch_norm(X, tg.zeros(2), tg.ones(2)), RuntimeError, "each of 3 channels"),
+    "layer_norm": (
+        lambda: F.layer_norm(X, (2,)),
+        RuntimeError,
+        r"expected input with shape \[\*, \(2,\)",
+    ),
+    "batch_norm one value": (
+        lambda: F.batch_norm(tg.zeros(1, 2), None, None, training=True),
+        ValueError,
+        "more than 1 value per channel",
+    ),
+    "batch_norm no statistics": (
+        lambda: F.batch_norm(X, None, None),
+        RuntimeError,
+        "running_mean and running_var",
+    ),
+    "batch_norm channels": (
+        lambda: F.batch_norm(X, tg.zeros(2), tg.ones(2)),
+        RuntimeError,
+        "each of 3 channels",
+    ),
     "conv2d axes": (
         lambda: F.conv2d(X, tg.zeros(1, 1, 2, 2)),
         RuntimeError,
         r"Expected 3D \(unbatched\) or 4D \(batched\) input to conv2d",
     ),
-    "conv2d channels": (lambda: F.conv2d(IMAGE, tg.zeros(1, 3, 2, 2)), RuntimeError, "to have 3 channels, but got 2 channels"),
-    "conv2d kernel": (lambda: F.conv2d(IMAGE, tg.zeros(1, 2, 5, 5)), RuntimeError, "can't be greater than actual input size"),
-    "conv2d same": (lambda: F.conv2d(IMAGE, tg.zeros(1, 2, 2, 2), stride=2, padding="same"), RuntimeError, "not supported for strided"),
-    "conv2d padding": (lambda: F.conv2d(IMAGE, tg.zeros(1, 2, 2, 2), padding="full"), ValueError, "'valid' or 'same', not 'full'"),
-    "conv2d bias": (lambda: F.conv2d(IMAGE, tg.zeros(1, 2, 2, 2), tg.zeros(2)), RuntimeError, r"bias must have shape \(1,\)"),
-    "conv2d dtype": (lambda: F.conv2d(IMAGE, tg.zeros(1, 2, 2, 2, dtype=np.float32)), RuntimeError, "should be the same"),
+    "conv2d channels": (
+        lambda: F.conv2d(IMAGE, tg.zeros(1, 3, 2, 2)),
+        RuntimeError,
+        "to have 3 channels, but got 2 channels",
+    ),
+    "conv2d kernel": (
+        lambda: F.conv2d(IMAGE, tg.zeros(1, 2, 5, 5)),
+        RuntimeError,
+        "can't be greater than actual input size",
+    ),
+    "conv2d same": (
+        lambda: F.conv2d(IMAGE, tg.zeros(1, 2, 2, 2), stride=2, padding="same"),
+        RuntimeError,
+        "not supported for strided",
+    ),
+    "conv2d padding": (
+        lambda: F.conv2d(IMAGE, tg.zeros(1, 2, 2, 2), padding="full"),
+        ValueError,
+        "'valid' or 'same', not 'full'",
+    ),
+    "conv2d bias": (
+        lambda: F.conv2d(IMAGE, tg.zeros(1, 2, 2, 2), tg.zeros(2)),
+        RuntimeError,
+        r"bias must have shape \(1,\)",
+    ),
+    "conv2d dtype": (
+        lambda: F.conv2d(IMAGE, tg.zeros(1, 2, 2, 2, dtype=np.float32)),
+        RuntimeError,
+        "should be the same",
+    ),
     "max_pool2d window": (lambda: F.max_pool2d(IMAGE, 5), RuntimeError, "does not fit"),
     "max_pool2d padding": (lambda: F.max_pool2d(IMAGE, 2, padding=2), RuntimeError, "at most half"),
     "pad": (lambda: F.pad(X, (1,)), RuntimeError, "come in pairs"),

@@ -1,4 +1,5 @@
-"""Modules against numbers, names and texts that torch 2.13 gave for the same ones (tests/data/modules.npz), and compiled against eager."""
+"""Modules against numbers, names and texts that torch 2.13 gave for the same ones
+(tests/data/modules.npz), and compiled against eager."""
 
 from __future__ import annotations
 
@@ -43,7 +44,9 @@ def test_compiled_modules_give_the_same(name: str) -> None:
     def function(*given: Any) -> Any:
         outs = flat(CASES[name][2](module, *given))
         total = sum((o * o).sum() for o in outs if o.dtype.kind == "f")
-        return [o.detach() for o in outs], torch.autograd.grad(total, parameters) if parameters else ()
+        return [o.detach() for o in outs], torch.autograd.grad(
+            total, parameters
+        ) if parameters else ()
 
     given = [torch.tensor(a) for a in inputs(name)]
     expected, found = function(*given), tg.jit(function)(*given)
@@ -51,7 +54,7 @@ def test_compiled_modules_give_the_same(name: str) -> None:
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-11)
 
 
-# --- recurrent layers ---------------------------------------------------------------------------------------------------------
+# --- recurrent layers -----------------------------------------------------------------------------
 
 
 def test_a_compiled_layer_is_one_loop() -> None:
@@ -94,7 +97,9 @@ def test_recurrent_layers_refuse() -> None:
         layer(torch.ones(1, 1, 1, 3))
     with pytest.raises(RuntimeError, match=r"Expected 3, got 2"):
         layer(torch.ones(4, 1, 2))
-    with pytest.raises(RuntimeError, match=r"Expected hidden\[0\] size \(1, 2, 5\), got \[1, 2, 4\]"):
+    with pytest.raises(
+        RuntimeError, match=r"Expected hidden\[0\] size \(1, 2, 5\), got \[1, 2, 4\]"
+    ):
         layer(torch.ones(4, 2, 3), (torch.ones(1, 2, 4), torch.ones(1, 2, 5)))
     with pytest.raises(TypeError, match=r"a pair \(h_0, c_0\)"):
         layer(torch.ones(4, 2, 3), torch.ones(1, 2, 5))
@@ -110,7 +115,7 @@ def test_recurrent_layers_refuse() -> None:
     assert layer.float()(torch.ones(4, 2, 3, dtype=torch.float32))[0].dtype == torch.float32
 
 
-# --- tables, sequences, calls with other parameters ---------------------------------------------------------------------------
+# --- tables, sequences, calls with other parameters -----------------------------------------------
 
 
 def test_tables_that_are_given() -> None:
@@ -137,7 +142,9 @@ def test_sequences_are_padded(side: str, first: bool) -> None:
     by_sequence = padded if first else padded.transpose(0, 1)
     shown = by_sequence[1].detach().tolist()
     own = parts[1].detach().tolist()
-    assert shown == ([*own, *[[-1.0, -1.0]] * 3] if side == "right" else [*[[-1.0, -1.0]] * 3, *own])
+    assert shown == (
+        [*own, *[[-1.0, -1.0]] * 3] if side == "right" else [*[[-1.0, -1.0]] * 3, *own]
+    )
     (padded * padded).sum().backward()
     np.testing.assert_allclose(parts[0].grad, 2 * parts[0].detach())
     if side == "right":
@@ -147,7 +154,10 @@ def test_sequences_are_padded(side: str, first: bool) -> None:
 
 def test_calls_with_other_parameters() -> None:
     torch.manual_seed(0)
-    model, x = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3)), torch.randn(4, 2)
+    model, x = (
+        torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3)),
+        torch.randn(4, 2),
+    )
     model.eval()
     call = torch.func.functional_call
     doubled = {name: 2 * p.detach() for name, p in model.named_parameters()}
@@ -174,4 +184,6 @@ def test_an_ensemble_is_mapped() -> None:
     assert buffers == {}
     x = torch.randn(5, 2)
     found = torch.vmap(lambda p: torch.func.functional_call(models[0], p, (x,)))(parameters)
-    np.testing.assert_allclose(found.detach(), np.stack([m(x).detach() for m in models]), rtol=1e-12)
+    np.testing.assert_allclose(
+        found.detach(), np.stack([m(x).detach() for m in models]), rtol=1e-12
+    )

@@ -1,4 +1,5 @@
-"""An operation added in one file, with one row of the op table, works in every mode and on every target."""
+"""An operation added in one file, with one row of the op table, works in every mode and on every
+target."""
 
 from __future__ import annotations
 
@@ -108,7 +109,8 @@ def test_text_of_its_graph() -> None:
 
 
 def test_kernels_on_disk_are_known_by_its_body() -> None:
-    """Where the body of a function outside of the package changes, so does the key of every kernel that calls it."""
+    """Where the body of a function outside of the package changes, so does the key of every kernel
+    that calls it."""
     source = tg.jit(log_expit).source(X)
     before = cache.key_of(source)
     other = cache.key_of(source.replace("log_expit(", "exp("))
@@ -129,16 +131,36 @@ def test_from_disk_in_another_process(tmp_path: Path) -> None:
     )
     root = Path(__file__).parents[2]
     env = {**os.environ, "TRACEGRAD_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(root)}
-    runs = [subprocess.run([sys.executable, "-c", code], env=env, cwd=root, capture_output=True, text=True, check=True) for _ in range(2)]
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env=env,
+            cwd=root,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        for _ in range(2)
+    ]
     first, second = [run.stdout.split() for run in runs]
     assert first[0] == second[0]
     assert (first[1:], second[1:]) == (["1", "0"], ["0", "1"])
 
 
 def test_its_cost_is_that_of_the_function_it_calls() -> None:
-    assert log_expit_op.lowering.cost == SCALAR.cost == work._called("log_expit({x})") == cost_of("1 + log_expit({x})")
+    assert (
+        log_expit_op.lowering.cost
+        == SCALAR.cost
+        == work._called("log_expit({x})")
+        == cost_of("1 + log_expit({x})")
+    )
     assert cost_of("sin({x}) * exp({x})") == SCALARS["sin"].cost + SCALARS["exp"].cost
-    assert (work._called("{x} + {y}"), work._called("{x} / {y}"), work._called("sqrt({x})"), work._called("exp({x})")) == (1, 4, 4, 20)
+    assert (
+        work._called("{x} + {y}"),
+        work._called("{x} / {y}"),
+        work._called("sqrt({x})"),
+        work._called("exp({x})"),
+    ) == (1, 4, 4, 20)
 
 
 def test_code_that_calls_what_is_not_there_is_refused() -> None:

@@ -1,4 +1,5 @@
-"""Slices between traced ends: read and written, in every mode, against the same Python code without compilation."""
+"""Slices between traced ends: read and written, in every mode, against the same Python code without
+compilation."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ ROW, COLUMN = np.int64(3), np.int64(2)
 
 
 def use(key: Any, x: Any) -> Any:
-    """What is read, x with something written to the same places, and x with something added to them."""
+    """What is read, x with something written to the same places, and x with something added to
+    them."""
     y, z = x * 1.0, np.sin(x)
     y[key] = 0.5 * y[key] ** 2
     z[key] += x[key] * 2.0
@@ -55,7 +57,13 @@ def test_is_what_numpy_gives(name: str) -> None:
             return weighted(use(key(i, j), x))
 
         gradient, along = tg.jvp(tg.grad(loss), (x,), (v,))
-        return *use(key(i, j), x), gradient, along, tg.jvp(loss, (x,), (v,))[1], tg.grad(lambda x: np.sum(tg.grad(loss)(x) * v))(x)
+        return (
+            *use(key(i, j), x),
+            gradient,
+            along,
+            tg.jvp(loss, (x,), (v,))[1],
+            tg.grad(lambda x: np.sum(tg.grad(loss)(x) * v))(x),
+        )
 
     expected = *use(key(ROW, COLUMN), X), *everything(X, ROW, COLUMN)[3:]
     for found, e in zip(tg.jit(everything)(X, ROW, COLUMN), expected, strict=True):
@@ -71,9 +79,16 @@ def test_batches(name: str) -> None:
         return *results, tg.grad(lambda x: weighted(use(KEYS[name](i, j), x)))(x)
 
     xs, rows, columns = np.stack([X, X * 2, X - 1]), np.array([1, 3, 4]), np.array([2, 3, 2])
-    cases = [((0, None, None), (xs, ROW, COLUMN)), ((None, 0, 0), (X, rows, columns)), ((0, 0, None), (xs, rows, COLUMN))]
+    cases = [
+        ((0, None, None), (xs, ROW, COLUMN)),
+        ((None, 0, 0), (X, rows, columns)),
+        ((0, 0, None), (xs, rows, COLUMN)),
+    ]
     for axes, args in cases:
-        single = [f(*[a if k is None else a[n] for k, a in zip(axes, args, strict=True)]) for n in range(3)]
+        single = [
+            f(*[a if k is None else a[n] for k, a in zip(axes, args, strict=True)])
+            for n in range(3)
+        ]
         for batch in (tg.vmap(f, axes), tg.jit(tg.vmap(f, axes))):
             for found, expected in zip(batch(*args), zip(*single, strict=True), strict=True):
                 np.testing.assert_allclose(found, expected, rtol=1e-12)
@@ -121,7 +136,12 @@ def test_loops(f: Callable[..., Any]) -> None:
         def loss(x: Any) -> Any:
             return np.sum(f(x) ** 2)
 
-        return f(x), tg.grad(loss)(x), tg.hvp(loss, (x,), (np.cos(x),)), tg.jvp(f, (x,), (np.cos(x),))[1]
+        return (
+            f(x),
+            tg.grad(loss)(x),
+            tg.hvp(loss, (x,), (np.cos(x),)),
+            tg.jvp(f, (x,), (np.cos(x),))[1],
+        )
 
     for found, expected in zip(tg.jit(everything)(x), everything(x), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-11)
@@ -146,7 +166,8 @@ def test_a_loop_copies_no_array_for_a_slice() -> None:
 
 
 def views(x: Any, i: Any) -> Any:
-    """What NumPy shows through a basic key is a view: writes go both ways, even if the index changes later."""
+    """What NumPy shows through a basic key is a view: writes go both ways, even if the index
+    changes later."""
     y = np.stack([x * 1.0, x * 2.0])
     row = y[i]
     part = row[i - 1 : i + 2]
@@ -169,7 +190,11 @@ def test_views() -> None:
         return weighted(views(x, i))
 
     np.testing.assert_allclose(tg.jit(tg.grad(loss))(x, 1), tg.grad(loss)(x, 1), rtol=1e-13)
-    np.testing.assert_allclose(tg.jit(lambda x, i: tg.jvp(lambda x: loss(x, i), (x,), (x,))[1])(x, 1), tg.grad(loss)(x, 1) @ x, rtol=1e-13)
+    np.testing.assert_allclose(
+        tg.jit(lambda x, i: tg.jvp(lambda x: loss(x, i), (x,), (x,))[1])(x, 1),
+        tg.grad(loss)(x, 1) @ x,
+        rtol=1e-13,
+    )
 
 
 def test_sizes_are_symbols() -> None:
@@ -182,7 +207,11 @@ def test_sizes_are_symbols() -> None:
 @pytest.mark.parametrize("dtype", ["uint8", "int32", "uint64", "int64"])
 def test_dtypes(dtype: str) -> None:
     x = np.arange(10.0, dtype=np.float32)
-    assert tg.jit(lambda x, i: x[i - 1 : i + 2])(x, np.dtype(dtype).type(4)).tolist() == [3.0, 4.0, 5.0]
+    assert tg.jit(lambda x, i: x[i - 1 : i + 2])(x, np.dtype(dtype).type(4)).tolist() == [
+        3.0,
+        4.0,
+        5.0,
+    ]
     assert tg.jit(lambda x, i: x[i])(x.astype(int), np.array([4, 9], dtype)).tolist() == [4, 9]
 
 
@@ -199,7 +228,8 @@ def test_dynamic_slice() -> None:
         np.testing.assert_array_equal(h(x, v, 3, axis=0), y)
         np.testing.assert_array_equal(h(x, v.astype(int), (3, 0)), y)
     np.testing.assert_array_equal(
-        tg.grad(lambda x: np.sum(tg.dynamic_slice(x, 1, 2, axis=0) ** 2))(x), np.where([[0], [1], [1], [0], [0], [0]], 2 * x, 0)
+        tg.grad(lambda x: np.sum(tg.dynamic_slice(x, 1, 2, axis=0) ** 2))(x),
+        np.where([[0], [1], [1], [0], [0], [0]], 2 * x, 0),
     )
     five = RNG.normal(size=(3,) * 5)
     cut = tg.jit(lambda x, i: tg.dynamic_slice(x, (i,) * 5, (2,) * 5))
@@ -236,12 +266,15 @@ def test_errors_of_slices() -> None:
 
 @pytest.mark.parametrize("i", [0, 9, -1, -2, -10, 100])
 def test_ends_outside(i: int) -> None:
-    """Compiled code gives what NumPy gives or raises; -1:2 is to NumPy no slice of three elements."""
+    """Compiled code gives what NumPy gives or raises; -1:2 is to NumPy no slice of three
+    elements."""
     x = np.arange(10.0)
     text = key_error(tg.jit(lambda x, i: x[i - 1 : i + 2]), x, i)
     assert text.startswith(f"IndexError: index {i - 1} of a slice")
     assert "test_dynamic_slices.py:" in text
-    assert "IndexError" in key_error(tg.vmap(lambda i: tg.getitem(x, slice(i - 1, i + 2))), np.array([4, i]))
+    assert "IndexError" in key_error(
+        tg.vmap(lambda i: tg.getitem(x, slice(i - 1, i + 2))), np.array([4, i])
+    )
 
 
 def test_ends_outside_backwards() -> None:

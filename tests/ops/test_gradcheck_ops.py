@@ -1,7 +1,9 @@
-"""gradcheck and gradgradcheck of every differentiable operation: eager, as a traced graph, and compiled; reverse and forward mode.
+"""gradcheck and gradgradcheck of every differentiable operation: eager, as a traced graph, and
+compiled; reverse and forward mode.
 
-The rows of the op table (tests/cases) are the functions. Their derivatives are compared with differences in `fast_mode`: products with
-random vectors, and where these differ the whole Jacobians.
+The rows of the op table (tests/cases) are the functions. Their derivatives are compared with
+differences in `fast_mode`: products with random vectors, and where these differ the whole
+Jacobians.
 """
 
 from __future__ import annotations
@@ -26,12 +28,15 @@ from tracegrad.tape.hooks import boxed
 
 ROWS = [case for case in CASES if case.order >= 2]
 PIECEWISE_CONSTANT = {"ceil", "floor", "floor_divide", "rint", "sign", "trunc", "half_turn"}
-"""Their rules say that the derivative is zero: see test_zero_derivatives, and test_angle for half_turn (the angle of a real number)."""
+"""Their rules say that the derivative is zero: see test_zero_derivatives, and test_angle for
+half_turn (the angle of a real number)."""
 WITH_A_GRAPH = {"call", "custom_function", "custom_jvp", "custom_vjp", "implicit"}
-"""They stand above the op table, since their parameter is a function of the user's: see test_operations_with_a_graph."""
+"""They stand above the op table, since their parameter is a function of the user's: see
+test_operations_with_a_graph."""
 NOT_BY_THE_NUMBERS = {"once_differentiable", "overwritten"}
-"""The one refuses second derivatives (test_once_differentiable); the other stands for a write that was not recorded: its rule follows the
-history of the value before, whatever the new numbers depend on."""
+"""The one refuses second derivatives (test_once_differentiable); the other stands for a write that
+was not recorded: its rule follows the history of the value before, whatever the new numbers depend
+on."""
 DIFFERENTIABLE = {op.name for op in ALL_OPS if op.vjp is not None}
 
 
@@ -58,7 +63,8 @@ def quiet() -> Iterator[None]:
 
 @pytest.fixture
 def one_by_one() -> Iterator[None]:
-    """Graphs are run operation by operation: what a compiled function derives, without the time to compile it."""
+    """Graphs are run operation by operation: what a compiled function derives, without the time to
+    compile it."""
     compiled = call.EXECUTE[0]
     call.EXECUTE[0] = lambda graph, arrays: [np.asarray(x) for x in evaluate(graph, arrays)]
     yield
@@ -66,7 +72,8 @@ def one_by_one() -> Iterator[None]:
 
 
 def on_tensors(cases: Sequence[Case]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """The functions of the rows as one function of Tensors (inside it they are values with NumPy's methods), and its arguments."""
+    """The functions of the rows as one function of Tensors (inside it they are values with NumPy's
+    methods), and its arguments."""
     inputs = [case.inputs(rng_for(case)) for case in cases]
     wanted = [floating(arrays, case.wrt) for case, arrays in zip(cases, inputs, strict=True)]
 
@@ -77,15 +84,36 @@ def on_tensors(cases: Sequence[Case]) -> tuple[Callable[..., Any], tuple[Any, ..
             results += [boxed(tg.Tensor, o) for o in as_tuple(case.function(*full))]
         return tuple(results)
 
-    arguments = [np.asarray(arrays[k]) for arrays, places in zip(inputs, wanted, strict=True) for k in places]
+    arguments = [
+        np.asarray(arrays[k]) for arrays, places in zip(inputs, wanted, strict=True) for k in places
+    ]
     return function, tuple([tg.Tensor(a, requires_grad=True) for a in arguments])
 
 
-def check(function: Callable[..., Any], arguments: tuple[Any, ...], forward_over_reverse: bool = True, batched: bool = False) -> None:
-    """First derivatives in both modes, second ones by reverse over reverse and forward over reverse, gradients of the inputs' dtypes."""
+def check(
+    function: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    forward_over_reverse: bool = True,
+    batched: bool = False,
+) -> None:
+    """First derivatives in both modes, second ones by reverse over reverse and forward over
+    reverse, gradients of the inputs' dtypes."""
     batches = {"check_batched_grad": batched, "check_batched_forward_grad": batched}
-    assert gradcheck(function, arguments, fast_mode=True, check_forward_ad=True, check_grad_dtypes=True, **batches)
-    assert gradgradcheck(function, arguments, fast_mode=True, check_fwd_over_rev=forward_over_reverse, check_grad_dtypes=True)
+    assert gradcheck(
+        function,
+        arguments,
+        fast_mode=True,
+        check_forward_ad=True,
+        check_grad_dtypes=True,
+        **batches,
+    )
+    assert gradgradcheck(
+        function,
+        arguments,
+        fast_mode=True,
+        check_fwd_over_rev=forward_over_reverse,
+        check_grad_dtypes=True,
+    )
 
 
 def test_every_differentiable_operation_is_covered() -> None:
@@ -107,8 +135,11 @@ def test_as_a_graph(case: Case) -> None:
     check(tg.jit(function), arguments, forward_over_reverse=case in FIRST)
 
 
-def flat(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Callable[..., Any], Any]:
-    """The function as one of a single vector to a single vector, so that there is one graph to derive and compile per order and mode."""
+def flat(
+    function: Callable[..., Any], arguments: tuple[Any, ...]
+) -> tuple[Callable[..., Any], Any]:
+    """The function as one of a single vector to a single vector, so that there is one graph to
+    derive and compile per order and mode."""
     kinds = [(a.shape, a.dtype.kind == "c", int(a.numel())) for a in arguments]
 
     def of_vector(v: Any) -> Any:
@@ -121,10 +152,14 @@ def flat(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Call
                 start += size
             args.append(x.reshape(shape))
         outs = [o.reshape(-1) for o in function(*args) if o.dtype.kind in "fc"]
-        return tg.concatenate([part for o in outs for part in ((o.real, o.imag) if o.dtype.kind == "c" else (o,))])
+        return tg.concatenate(
+            [part for o in outs for part in ((o.real, o.imag) if o.dtype.kind == "c" else (o,))]
+        )
 
     numbers = [np.ravel(a.detach().numpy()) for a in arguments]
-    whole = np.concatenate([part for x in numbers for part in ((x.real, x.imag) if x.dtype.kind == "c" else (x,))])
+    whole = np.concatenate(
+        [part for x in numbers for part in ((x.real, x.imag) if x.dtype.kind == "c" else (x,))]
+    )
     return of_vector, tg.tensor(whole, requires_grad=True)
 
 
@@ -136,7 +171,8 @@ def test_compiled(cases: list[Case]) -> None:
 
 @pytest.mark.parametrize("name", sorted(PIECEWISE_CONSTANT - {"half_turn", "floor_divide"}))
 def test_zero_derivatives(name: str) -> None:
-    """Where a result has no derivative by its rule it does not change with the input, and what is multiplied by it counts it as constant."""
+    """Where a result has no derivative by its rule it does not change with the input, and what is
+    multiplied by it counts it as constant."""
     function = getattr(tg.ops, name)
     x = tg.tensor([0.3, -1.6, 2.7], requires_grad=True)
     assert not function(x).requires_grad
@@ -212,7 +248,8 @@ def test_operations_with_a_graph(name: str) -> None:
 
 
 def test_once_differentiable() -> None:
-    """First derivatives pass, second ones do not: where they are asked for by the graph's own inputs, the refusal says why."""
+    """First derivatives pass, second ones do not: where they are asked for by the graph's own
+    inputs, the refusal says why."""
 
     class Square(Cube):
         @staticmethod

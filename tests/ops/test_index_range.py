@@ -1,4 +1,5 @@
-"""Indices out of range: an IndexError in every mode, nothing written outside, and nothing read outside."""
+"""Indices out of range: an IndexError in every mode, nothing written outside, and nothing read
+outside."""
 
 from __future__ import annotations
 
@@ -83,7 +84,8 @@ def test_out_of_range(use: str) -> None:
         for bad in outside if use != "counted" else outside[:1]:
             x, i = X.copy(), np.array([3, bad, 5] if use != "counted" else [3, bad + 1], dtype)
             with pytest.raises(
-                IndexError, match=rf"index {'-?[0-9]+' if use in ('five', 'counted') else bad} is out of bounds for axis . with size"
+                IndexError,
+                match=rf"index {'-?[0-9]+' if use in ('five', 'counted') else bad} is out of bounds for axis . with size",
             ):
                 jitted(x, i)
             np.testing.assert_array_equal(x, X)
@@ -125,17 +127,24 @@ def test_kinds_of_indices() -> None:
     with pytest.raises(IndexError, match="index 250"):
         tg.jit(lambda x, i: x[i])(x, np.array([3, 250], np.uint8))
     big = np.arange(300.0)
-    np.testing.assert_array_equal(tg.jit(lambda x, i: x[i])(big, np.array([3, 250], np.uint8)), [3.0, 250.0])
+    np.testing.assert_array_equal(
+        tg.jit(lambda x, i: x[i])(big, np.array([3, 250], np.uint8)), [3.0, 250.0]
+    )
 
 
 @pytest.mark.parametrize(
-    "f", [lambda x, i: x[i], lambda x, i: np.sum(x[i]), put, lambda x, i: x[i : i + 1]], ids=["read", "sum", "put", "slice"]
+    "f",
+    [lambda x, i: x[i], lambda x, i: np.sum(x[i]), put, lambda x, i: x[i : i + 1]],
+    ids=["read", "sum", "put", "slice"],
 )
 def test_an_empty_axis_has_no_index(f: Callable[..., Any]) -> None:
     with pytest.raises(IndexError, match="out of bounds"):
         tg.jit(f)(np.zeros(0), 0)
     # Where it is not asked for, it does no harm.
-    assert tg.jit(lambda x, i: tg.cond(i > 0, lambda: np.sum(x[i]), lambda: 3.0))(np.zeros(0), 0) == 3.0
+    assert (
+        tg.jit(lambda x, i: tg.cond(i > 0, lambda: np.sum(x[i]), lambda: 3.0))(np.zeros(0), 0)
+        == 3.0
+    )
 
 
 def test_not_taken() -> None:
@@ -156,7 +165,8 @@ def test_in_numba() -> None:
 
 
 def test_unchecked() -> None:
-    """On request an index out of range means the nearest place; nothing beyond the array is touched."""
+    """On request an index out of range means the nearest place; nothing beyond the array is
+    touched."""
     x, i = X[:6].copy(), np.array([-100, -1, 6, 2**62, 3])
     nearest = np.array([0, 5, 5, 5, 3])
     read = tg.jit(lambda x, i: x[i], checked=False)

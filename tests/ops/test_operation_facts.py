@@ -1,4 +1,5 @@
-"""What operations say of themselves (`parity`, `commutes`) holds for NumPy's values and for compiled ones, and nothing that holds is left unsaid."""
+"""What operations say of themselves (`parity`, `commutes`) holds for NumPy's values and for
+compiled ones, and nothing that holds is left unsaid."""
 
 from __future__ import annotations
 
@@ -26,13 +27,41 @@ PARAMS: dict[str, list[dict[str, Any]]] = {
     "power_log": [{"n": 1}, {"n": 2}],
     "convert": [{"dtype": np.dtype(np.float32)}],
 }
-INTEGRAL = {"angle", "bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "right_shift", "random_bits"}
+INTEGRAL = {
+    "angle",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "invert",
+    "left_shift",
+    "right_shift",
+    "random_bits",
+}
 """What takes no real floats."""
 REAL = (np.float64, np.float32)
 RNG = np.random.default_rng(5)
 SAMPLES = np.concatenate(
     [
-        [0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 1.5, 2.0, -2.5, 3.0, 1e-3, 40.0, -700.0, 1e30, 1e-30, np.inf, -np.inf, np.nan],
+        [
+            0.0,
+            -0.0,
+            0.5,
+            -0.5,
+            1.0,
+            -1.0,
+            1.5,
+            2.0,
+            -2.5,
+            3.0,
+            1e-3,
+            40.0,
+            -700.0,
+            1e30,
+            1e-30,
+            np.inf,
+            -np.inf,
+            np.nan,
+        ],
         RNG.normal(size=10),
         RNG.normal(size=4) * 100,
         RNG.uniform(-1, 1, 6),
@@ -79,7 +108,8 @@ def equal(x: Any, y: Any) -> bool:
 
 
 def values(count: int, dtype: Any, changes: dict[Any, Any]) -> dict[Any, tuple[list[Any], Any]]:
-    """By change of the operands what NumPy and what compiled code gives for each operation on so many operands."""
+    """By change of the operands what NumPy and what compiled code gives for each operation on so
+    many operands."""
     ours = [a for a in APPLICATIONS if len(a[0].inputs) == count]
     compiled = tg.jit(lambda *xs: [bind(op, list(xs), params) for op, params in ours])
     xs = operands(count, dtype)
@@ -87,7 +117,10 @@ def values(count: int, dtype: Any, changes: dict[Any, Any]) -> dict[Any, tuple[l
     for name, change in changes.items():
         changed = change(xs)
         with np.errstate(all="ignore"):
-            found[name] = [op.evaluate(*changed, **params) for op, params in ours], compiled(*changed)
+            found[name] = (
+                [op.evaluate(*changed, **params) for op, params in ours],
+                compiled(*changed),
+            )
     return found
 
 
@@ -100,7 +133,9 @@ def on(count: int) -> list[tuple[str, Op, dict[str, Any]]]:
 def test_parity(count: int, dtype: Any) -> None:
     kinds = list(itertools.product((1, -1), repeat=count))
     changes = {
-        (signs, zeros): lambda xs, signs=signs, zeros=zeros: [zeros(-x) if s < 0 else x for s, x in zip(signs, xs, strict=True)]
+        (signs, zeros): lambda xs, signs=signs, zeros=zeros: [
+            zeros(-x) if s < 0 else x for s, x in zip(signs, xs, strict=True)
+        ]
         for signs in kinds
         for zeros in (np.positive, unsigned_zeros)
     }
@@ -108,7 +143,14 @@ def test_parity(count: int, dtype: Any) -> None:
     wrong, unsaid = [], []
     for k, (name, op, params) in enumerate(on(count)):
         plain = found[(1,) * count, np.positive]
-        pairs = {s: [(plain[way][k], found[s, zeros][way][k]) for way in (0, 1) for zeros in (np.positive, unsigned_zeros)] for s in kinds}
+        pairs = {
+            s: [
+                (plain[way][k], found[s, zeros][way][k])
+                for way in (0, 1)
+                for zeros in (np.positive, unsigned_zeros)
+            ]
+            for s in kinds
+        }
         for signs in kinds[1:]:
             said = None if op.parity is None else op.parity(*signs, **params)
             possible = (1,) if pairs[signs][0][0].dtype.kind == "b" else (1, -1)
@@ -137,7 +179,7 @@ def test_operations_on_integers_commute() -> None:
             assert equal(op.evaluate(x, y), op.evaluate(y, x)), op
 
 
-# --- nobody asks for names ---------------------------------------------------------------------------------------------------------------
+# --- nobody asks for names ------------------------------------------------------------------------
 
 BY_NAME = {
     "tracegrad/tape/names.py": "a dictionary from our words to torch's",
@@ -174,7 +216,8 @@ def _asks(tree: ast.AST) -> Iterator[int]:
 
 
 def test_nobody_asks_for_the_name_of_an_operation() -> None:
-    """What is to be known of an operation is a fact on it, or a comparison with the operation itself."""
+    """What is to be known of an operation is a fact on it, or a comparison with the operation
+    itself."""
     root = Path(tg.__file__).parent
     found: dict[str, list[int]] = {}
     for path in [*root.rglob("*.py"), *(root.parent / "codegen").rglob("*.py")]:
@@ -188,6 +231,17 @@ def test_words_of_torch_are_those_of_operations() -> None:
     from tracegrad.tape import names
 
     x = tg.ones(2, 2, requires_grad=True)
-    known = {op.name for op in ALL_OPS} | {x.unbind()[0].grad_fn.op.name, x.diagonal().grad_fn.op.name}
-    tables = (names.TITLES, names.ON_STACKS, names.OVERLOADS, names.INPUTS, names.RESULTS, names.SIZED, names.CONSTANTS)
+    known = {op.name for op in ALL_OPS} | {
+        x.unbind()[0].grad_fn.op.name,
+        x.diagonal().grad_fn.op.name,
+    }
+    tables = (
+        names.TITLES,
+        names.ON_STACKS,
+        names.OVERLOADS,
+        names.INPUTS,
+        names.RESULTS,
+        names.SIZED,
+        names.CONSTANTS,
+    )
     assert {word for table in tables for word in table} <= known

@@ -1,4 +1,5 @@
-"""Every row of the op table: values, types, derivatives to second order, jit, the un-jitted source, vmap, errors."""
+"""Every row of the op table: values, types, derivatives to second order, jit, the un-jitted source,
+vmap, errors."""
 
 from __future__ import annotations
 
@@ -13,7 +14,15 @@ import pytest
 import tests.cases as case_package
 import tracegrad as tg
 from tests.cases import Case
-from tests.checks import as_tuple, assert_same, check_first_order, check_second_order, differentiable_outputs, floating, like
+from tests.checks import (
+    as_tuple,
+    assert_same,
+    check_first_order,
+    check_second_order,
+    differentiable_outputs,
+    floating,
+    like,
+)
 from tests.unjitted import run_unjitted
 from tracegrad.ir.evaluate import evaluate
 from tracegrad.transforms.rewrite import optimize
@@ -50,7 +59,9 @@ def test_every_primitive_has_a_row() -> None:
     from tracegrad.ops import OPS
 
     covered = {name for c in CASES for name in c.ops}
-    assert {op.name for m in (block, branch, repeat, scan, sized) for op in m.OPS} - covered == set()
+    assert {
+        op.name for m in (block, branch, repeat, scan, sized) for op in m.OPS
+    } - covered == set()
     assert {op.name for op in OPS} - covered == set()
 
 
@@ -80,7 +91,11 @@ def projected_gradient(case: Case, arrays: tuple[Any, ...]) -> Any:
     """The gradient of half the squared size of all floating results."""
 
     def projected(*xs: Any) -> Any:
-        return sum(np.sum(np.real(o * np.conj(o))) / 2 for o in as_tuple(case.function(*xs)) if o.dtype.kind in "fc")
+        return sum(
+            np.sum(np.real(o * np.conj(o))) / 2
+            for o in as_tuple(case.function(*xs))
+            if o.dtype.kind in "fc"
+        )
 
     return tg.grad(projected, tuple(floating(arrays, case.wrt)))
 
@@ -94,7 +109,11 @@ def graph_and_inputs(function: Any, arrays: tuple[Any, ...]) -> tuple[Any, list[
 def test_generated_source_equals_eager(case: Case) -> None:
     """The generated source as plain Python, on all inputs, special ones too."""
     for arrays in (case.inputs(rng_for(case)), *case.special):
-        assert_same(tuple(run_unjitted(*graph_and_inputs(case.function, arrays))), case.function(*arrays), 1e-12)
+        assert_same(
+            tuple(run_unjitted(*graph_and_inputs(case.function, arrays))),
+            case.function(*arrays),
+            1e-12,
+        )
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if c.jit and c.order == 0], ids=ids)
@@ -128,7 +147,9 @@ def test_second_derivatives_traced(case: Case) -> None:
         return [next(rest) if k in wrt else a for k, a in enumerate(arrays)]
 
     def forward_over_reverse(*xs: Any) -> Any:
-        return tg.jvp(lambda *ys: projected_gradient(case, arrays)(*full(ys)), xs, tuple(directions))[1]
+        return tg.jvp(
+            lambda *ys: projected_gradient(case, arrays)(*full(ys)), xs, tuple(directions)
+        )[1]
 
     def reverse_over_forward(*xs: Any) -> Any:
         def along(*ys: Any) -> Any:
@@ -146,7 +167,8 @@ def test_second_derivatives_traced(case: Case) -> None:
 
 
 def test_special_values_compiled() -> None:
-    """NaN, infinities, signed zeros, subnormal and huge numbers through the native elementary functions, in one kernel per dtype."""
+    """NaN, infinities, signed zeros, subnormal and huge numbers through the native elementary
+    functions, in one kernel per dtype."""
     names = [
         "exp",
         "expm1",
@@ -174,7 +196,24 @@ def test_special_values_compiled() -> None:
         "lgamma",
     ]
     for dtype in (np.float64, np.float32):
-        x = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, -1e-40, 1e30, -1e30, 0.5, -2.5, 700.0, -700.0], dtype)
+        x = np.array(
+            [
+                np.nan,
+                np.inf,
+                -np.inf,
+                0.0,
+                -0.0,
+                1e-40,
+                -1e-40,
+                1e30,
+                -1e30,
+                0.5,
+                -2.5,
+                700.0,
+                -700.0,
+            ],
+            dtype,
+        )
 
         def everything(x: Any) -> Any:
             return tuple(getattr(tg.ops, name)(x) for name in names)
@@ -194,20 +233,29 @@ def batch_of(case: Case) -> tuple[tuple[Any, ...], tuple[int | None, ...]]:
     ]
     if not moving:
         moving = [k for k, a in enumerate(batches[0]) if isinstance(a, np.ndarray)]
-    arrays = tuple(np.stack([b[k] for b in batches]) if k in moving else a for k, a in enumerate(batches[0]))
+    arrays = tuple(
+        np.stack([b[k] for b in batches]) if k in moving else a for k, a in enumerate(batches[0])
+    )
     return arrays, tuple(0 if k in moving else None for k in range(len(arrays)))
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if c.vmap], ids=ids)
 def test_vmap_equals_a_loop(case: Case) -> None:
     arrays, axes = batch_of(case)
-    singles = [[a if axis is None else np.asarray(a[k]) for a, axis in zip(arrays, axes, strict=True)] for k in range(3)]
+    singles = [
+        [a if axis is None else np.asarray(a[k]) for a, axis in zip(arrays, axes, strict=True)]
+        for k in range(3)
+    ]
     expected = [as_tuple(case.function(*s)) for s in singles]
     found = tg.vmap(case.function, in_axes=axes)(*arrays)
     assert_same(found, tuple(np.stack(column) for column in zip(*expected, strict=True)), 1e-12)
 
 
-@pytest.mark.parametrize(("case", "k"), [(c, k) for c in CASES for k in range(len(c.errors))], ids=lambda x: getattr(x, "name", str(x)))
+@pytest.mark.parametrize(
+    ("case", "k"),
+    [(c, k) for c in CASES for k in range(len(c.errors))],
+    ids=lambda x: getattr(x, "name", str(x)),
+)
 def test_errors(case: Case, k: int) -> None:
     arguments, exception, pattern = case.errors[k]
     with pytest.raises(exception, match=pattern):

@@ -1,4 +1,5 @@
-"""Rules for matrix products, and what their library calls absorb: transpositions, factors along the summed axis."""
+"""Rules for matrix products, and what their library calls absorb: transpositions, factors along the
+summed axis."""
 
 from __future__ import annotations
 
@@ -49,7 +50,9 @@ GRAPH = """graph f(x: f64[6, 6]):
     return t4"""
 
 
-@pytest.mark.parametrize(("left", "right"), [("t1", "t0"), ("t0", "t1"), ("t1", "t1"), ("t0", "t0"), ("t1", "2")])
+@pytest.mark.parametrize(
+    ("left", "right"), [("t1", "t0"), ("t0", "t1"), ("t1", "t1"), ("t0", "t0"), ("t1", "2")]
+)
 @pytest.mark.parametrize(("a", "b"), [("t3", "x"), ("x", "t3")])
 def test_products_with_an_identity_go(left: str, right: str, a: str, b: str) -> None:
     text = GRAPH.format(left=left, right=right, a=a, b=b)
@@ -57,8 +60,12 @@ def test_products_with_an_identity_go(left: str, right: str, a: str, b: str) -> 
         # Not an identity: a row or a column of the comparison, repeated.
         shape = {"t0": "(6,)", "t1": "(6, 1)"}[left]
         column = f"    t2: bool[{shape.strip('(),')}] = equal({left}, {right})\n    t5: bool[6, 6] = broadcast_to(t2, shape=(6, 6))\n"
-        text = text.replace(f"    t2: bool[6, 6] = equal({left}, {right})\n", column).replace("convert(t2", "convert(t5")
-    left_out = "matmul" not in [n.op.name for n in optimize(verify(parse_graph(text, OPS_BY_NAME))).nodes]
+        text = text.replace(f"    t2: bool[6, 6] = equal({left}, {right})\n", column).replace(
+            "convert(t2", "convert(t5"
+        )
+    left_out = "matmul" not in [
+        n.op.name for n in optimize(verify(parse_graph(text, OPS_BY_NAME))).nodes
+    ]
     assert left_out == ({left, right} == {"t0", "t1"})
 
 
@@ -76,7 +83,9 @@ def test_logistic_hessian_is_one_weighed_product() -> None:
     source = tg.hessian(tg.jit(loss)).source(R, X, labels)
     assert source.count("matmul_scaled(x, x,") == 1
     p = 1 / (1 + np.exp(-(X @ R)))
-    np.testing.assert_allclose(tg.jit(tg.hessian(loss))(R, X, labels), X.T @ ((p * (1 - p) / 40)[:, None] * X), **SMALL)
+    np.testing.assert_allclose(
+        tg.jit(tg.hessian(loss))(R, X, labels), X.T @ ((p * (1 - p) / 40)[:, None] * X), **SMALL
+    )
 
 
 @pytest.mark.parametrize(
@@ -109,8 +118,14 @@ def test_other_factors_are_not(f: Any) -> None:
 
 def test_factor_beside_a_vector_goes_to_the_vector() -> None:
     graph = optimized(lambda x, s, v: (x.T * s * s) @ v, X, S, S)
-    assert all(v.type.shape != (9, 40) or node.op.name == "transpose" for node in graph.nodes for v in node.outputs)
-    np.testing.assert_allclose(tg.jit(lambda x, s, v: (x.T * s * s) @ v)(X, S, S), X.T @ S**3, **SMALL)
+    assert all(
+        v.type.shape != (9, 40) or node.op.name == "transpose"
+        for node in graph.nodes
+        for v in node.outputs
+    )
+    np.testing.assert_allclose(
+        tg.jit(lambda x, s, v: (x.T * s * s) @ v)(X, S, S), X.T @ S**3, **SMALL
+    )
 
 
 def test_stacks_take_a_factor_each_or_one_for_all() -> None:
@@ -139,13 +154,24 @@ def test_sums_over_rows_and_columns_come_first() -> None:
         (lambda x, y: np.sum(-(x.T @ y), axis=1), -(X.T @ Y).sum(1)),
     ]
     for f, expected in functions:
-        sizes = [v.type.size for node in optimized(f, X, Y).nodes for v in node.outputs if node.op.name == "matmul"]
+        sizes = [
+            v.type.size
+            for node in optimized(f, X, Y).nodes
+            for v in node.outputs
+            if node.op.name == "matmul"
+        ]
         assert sizes == [expected.size]
         np.testing.assert_allclose(tg.jit(f)(X, Y), expected, **SMALL)
     a, b = RNG.normal(size=(3, 5, 6)), RNG.normal(size=(3, 6, 4))
-    np.testing.assert_allclose(tg.jit(lambda a, b: np.sum(a @ b, axis=1))(a, b), np.sum(a @ b, axis=1), **SMALL)
-    np.testing.assert_allclose(tg.jit(lambda a, b: np.sum(a @ b[0], axis=2))(a, b), np.sum(a @ b[0], axis=2), **SMALL)
-    np.testing.assert_allclose(tg.jit(lambda a, b: np.sum(a @ b, axis=(0, 1)))(a, b), np.sum(a @ b, axis=(0, 1)), **SMALL)
+    np.testing.assert_allclose(
+        tg.jit(lambda a, b: np.sum(a @ b, axis=1))(a, b), np.sum(a @ b, axis=1), **SMALL
+    )
+    np.testing.assert_allclose(
+        tg.jit(lambda a, b: np.sum(a @ b[0], axis=2))(a, b), np.sum(a @ b[0], axis=2), **SMALL
+    )
+    np.testing.assert_allclose(
+        tg.jit(lambda a, b: np.sum(a @ b, axis=(0, 1)))(a, b), np.sum(a @ b, axis=(0, 1)), **SMALL
+    )
 
 
 def test_products_of_a_matrix_with_itself_are_symmetric() -> None:
@@ -158,7 +184,11 @@ def test_products_of_a_matrix_with_itself_are_symmetric() -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
-@pytest.mark.parametrize("shape", [(0, 4, 3), (4, 0, 3), (4, 3, 0), (0, 0, 0), (1, 20, 1), (20, 1, 20), (1, 1, 50)], ids=str)
+@pytest.mark.parametrize(
+    "shape",
+    [(0, 4, 3), (4, 0, 3), (4, 3, 0), (0, 0, 0), (1, 20, 1), (20, 1, 20), (1, 1, 50)],
+    ids=str,
+)
 def test_empty_and_thin_products(shape: tuple[int, int, int], dtype: Any) -> None:
     m, n, k = shape
     a, b = RNG.normal(size=(m, k)).astype(dtype), RNG.normal(size=(k, n)).astype(dtype)
@@ -178,16 +208,26 @@ def test_strided_operands() -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.int32, np.bool_])
-@pytest.mark.parametrize("shape", [(2, 2, 2), (3, 4, 3), (50, 3, 4), (2, 2, 50), (4, 1, 9), (1, 1, 1)], ids=str)
+@pytest.mark.parametrize(
+    "shape", [(2, 2, 2), (3, 4, 3), (50, 3, 4), (2, 2, 50), (4, 1, 9), (1, 1, 1)], ids=str
+)
 def test_small_products_are_spelled_out(shape: tuple[int, int, int], dtype: Any) -> None:
     m, n, k = shape
-    a, b = (3 * RNG.normal(size=(5, m, k))).astype(dtype), (3 * RNG.normal(size=(5, k, n))).astype(dtype)
-    for f, args in ((lambda a, b: a @ b, (a[0], b[0])), (lambda a, b: a @ b, (a, b)), (lambda a, b: a @ b, (a, b[0]))):
+    a, b = (
+        (3 * RNG.normal(size=(5, m, k))).astype(dtype),
+        (3 * RNG.normal(size=(5, k, n))).astype(dtype),
+    )
+    for f, args in (
+        (lambda a, b: a @ b, (a[0], b[0])),
+        (lambda a, b: a @ b, (a, b)),
+        (lambda a, b: a @ b, (a, b[0])),
+    ):
         found = tg.jit(f)(*args)
         assert found.dtype == dtype
         np.testing.assert_allclose(found, f(*args), rtol=1e-4, atol=1e-4)
         if np.dtype(dtype).kind in "fc":
-            # A stack times one matrix is one product of more rows, which are too many here where the sums are long.
+            # A stack times one matrix is one product of more rows, which are too many here where
+            # the sums are long.
             assert ("matmul" in names(f, *args)) == (k > 4 and args[0].ndim > args[1].ndim)
 
 

@@ -1,4 +1,5 @@
-"""Optimizers and schedules against numbers that torch 2.13 gave for the same runs (tests/data/optim.npz), their state, and errors."""
+"""Optimizers and schedules against numbers that torch 2.13 gave for the same runs
+(tests/data/optim.npz), their state, and errors."""
 
 from __future__ import annotations
 
@@ -26,7 +27,17 @@ def test_trajectories_are_torchs(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["SGD momentum", "SGD nesterov", "Adam amsgrad", "Adamax", "RAdam", "RMSprop centered", "Adadelta", "groups"]
+    "name",
+    [
+        "SGD momentum",
+        "SGD nesterov",
+        "Adam amsgrad",
+        "Adamax",
+        "RAdam",
+        "RMSprop centered",
+        "Adadelta",
+        "groups",
+    ],
 )
 def test_compiled_trajectories_are_torchs(name: str) -> None:
     found = trajectory(name, tg.optim, tg.tensor, tg.jit)
@@ -40,7 +51,9 @@ def test_schedules_are_torchs(name: str) -> None:
 
 @pytest.mark.parametrize("name", PLATEAUS)
 def test_reduce_on_plateau_is_torchs(name: str) -> None:
-    np.testing.assert_allclose(plateau(tg, tg.tensor, **PLATEAUS[name]), NUMBERS[f"plateau {name}"], rtol=1e-12)
+    np.testing.assert_allclose(
+        plateau(tg, tg.tensor, **PLATEAUS[name]), NUMBERS[f"plateau {name}"], rtol=1e-12
+    )
 
 
 def parameters() -> list[Any]:
@@ -100,7 +113,9 @@ def test_lbfgs_goes_on_where_it_was_saved() -> None:
     np.testing.assert_array_equal(*runs)
 
 
-@pytest.mark.parametrize("how", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))], ids=["deepcopy", "pickle"])
+@pytest.mark.parametrize(
+    "how", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))], ids=["deepcopy", "pickle"]
+)
 def test_copies_go_on_by_themselves(how: Callable[[Any], Any]) -> None:
     params = parameters()
     optimizer = tg.optim.Adam(params, lr=0.1)
@@ -207,7 +222,11 @@ def test_float32_parameters_stay_float32() -> None:
             w.square().sum().backward()
             optimizer.step()
         assert w.dtype == np.float32
-        assert all(t.dtype == np.float32 for key, t in optimizer.state[w].items() if key not in ("step", "started"))
+        assert all(
+            t.dtype == np.float32
+            for key, t in optimizer.state[w].items()
+            if key not in ("step", "started")
+        )
 
 
 def test_the_loss_of_a_closure_is_returned() -> None:
@@ -235,16 +254,48 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a set": (lambda: tg.optim.SGD([{"params": {W}}]), TypeError, "ordered collections"),
     "lr": (lambda: tg.optim.Adam([W], lr=-1.0), ValueError, "Invalid lr value: -1.0"),
     "nan": (lambda: tg.optim.SGD([W], lr=math.nan), ValueError, "Invalid lr value: nan"),
-    "beta": (lambda: tg.optim.AdamW([W], betas=(0.9, 1.0)), ValueError, "beta parameter at index 1"),
-    "nesterov": (lambda: tg.optim.SGD([W], nesterov=True), ValueError, "Nesterov momentum requires"),
-    "differentiable": (lambda: tg.optim.SGD([W], differentiable=True), NotImplementedError, "not supported"),
-    "line search": (lambda: tg.optim.LBFGS([W], line_search_fn="armijo"), RuntimeError, "strong_wolfe"),
-    "groups": (lambda: tg.optim.LBFGS([{"params": [W]}, {"params": [tg.zeros(1)]}]), ValueError, "parameter groups"),
+    "beta": (
+        lambda: tg.optim.AdamW([W], betas=(0.9, 1.0)),
+        ValueError,
+        "beta parameter at index 1",
+    ),
+    "nesterov": (
+        lambda: tg.optim.SGD([W], nesterov=True),
+        ValueError,
+        "Nesterov momentum requires",
+    ),
+    "differentiable": (
+        lambda: tg.optim.SGD([W], differentiable=True),
+        NotImplementedError,
+        "not supported",
+    ),
+    "line search": (
+        lambda: tg.optim.LBFGS([W], line_search_fn="armijo"),
+        RuntimeError,
+        "strong_wolfe",
+    ),
+    "groups": (
+        lambda: tg.optim.LBFGS([{"params": [W]}, {"params": [tg.zeros(1)]}]),
+        ValueError,
+        "parameter groups",
+    ),
     "closure": (lambda: tg.optim.LBFGS([W]).step(), TypeError, "needs a closure"),
-    "load": (lambda: tg.optim.SGD([W]).load_state_dict({"state": {}, "param_groups": []}), ValueError, "different number"),
+    "load": (
+        lambda: tg.optim.SGD([W]).load_state_dict({"state": {}, "param_groups": []}),
+        ValueError,
+        "different number",
+    ),
     "schedule": (lambda: tg.optim.lr_scheduler.StepLR(W, 2), TypeError, "is not an Optimizer"),
-    "lambdas": (lambda: tg.optim.lr_scheduler.LambdaLR(tg.optim.SGD([W]), []), ValueError, "Expected 1 lr_lambdas"),
-    "factor": (lambda: tg.optim.lr_scheduler.ReduceLROnPlateau(tg.optim.SGD([W]), factor=1.0), ValueError, "Factor should be"),
+    "lambdas": (
+        lambda: tg.optim.lr_scheduler.LambdaLR(tg.optim.SGD([W]), []),
+        ValueError,
+        "Expected 1 lr_lambdas",
+    ),
+    "factor": (
+        lambda: tg.optim.lr_scheduler.ReduceLROnPlateau(tg.optim.SGD([W]), factor=1.0),
+        ValueError,
+        "Factor should be",
+    ),
 }
 
 
@@ -267,13 +318,25 @@ def test_schedules_can_be_saved() -> None:
 
 def test_one_cycle_moves_momentum_too() -> None:
     """Rates and first betas as torch gives them."""
-    expected = [(0.02, 0.95), (0.26, 0.9), (0.5, 0.85), (0.475242316007, 0.854951556605), (0.405872826975, 0.868825509907)]
-    expected += [(0.305631010968, 0.888873953302), (0.194370989032, 0.911126046698), (0.094129173025, 0.931174490093)]
+    expected = [
+        (0.02, 0.95),
+        (0.26, 0.9),
+        (0.5, 0.85),
+        (0.475242316007, 0.854951556605),
+        (0.405872826975, 0.868825509907),
+    ]
+    expected += [
+        (0.305631010968, 0.888873953302),
+        (0.194370989032, 0.911126046698),
+        (0.094129173025, 0.931174490093),
+    ]
     optimizer = tg.optim.Adam([tg.zeros(1, requires_grad=True)], lr=0.1)
     schedule = tg.optim.lr_scheduler.OneCycleLR(optimizer, 0.5, total_steps=10)
     for rate, beta in expected:
         group = optimizer.param_groups[0]
-        np.testing.assert_allclose((float(group["lr"]), group["betas"][0]), (rate, beta), rtol=1e-11)
+        np.testing.assert_allclose(
+            (float(group["lr"]), group["betas"][0]), (rate, beta), rtol=1e-11
+        )
         schedule.step()
     for _ in range(2):
         schedule.step()

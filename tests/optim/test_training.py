@@ -1,4 +1,5 @@
-"""Whole training steps inside `jit`: the same losses as eagerly, one compilation, and a call that goes straight to native code."""
+"""Whole training steps inside `jit`: the same losses as eagerly, one compilation, and a call that
+goes straight to native code."""
 
 from __future__ import annotations
 
@@ -19,10 +20,14 @@ X, Y = tg.tensor(RNG.standard_normal((20, 4))), tg.tensor(RNG.integers(0, 3, 20)
 
 
 def mlp() -> nn.Module:
-    return nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Sequential(nn.LayerNorm(6), nn.Linear(6, 3)))
+    return nn.Sequential(
+        nn.Linear(4, 6), nn.Tanh(), nn.Sequential(nn.LayerNorm(6), nn.Linear(6, 3))
+    )
 
 
-def step_of(model: nn.Module, optimizer: tg.optim.Optimizer, set_to_none: bool = True) -> Callable[..., Any]:
+def step_of(
+    model: nn.Module, optimizer: tg.optim.Optimizer, set_to_none: bool = True
+) -> Callable[..., Any]:
     def step(x: Any, y: Any) -> Any:
         optimizer.zero_grad(set_to_none)
         loss = F.cross_entropy(model(x), y)
@@ -56,7 +61,13 @@ def test_a_compiled_step_does_what_the_eager_one_does(name: str) -> None:
             losses.append(step(X, Y).item())
             scheduler.step()
         runs.append(
-            (losses, [p.detach().numpy() for p in model.parameters()], [p.grad.numpy() for p in model.parameters()], optimizer, step)
+            (
+                losses,
+                [p.detach().numpy() for p in model.parameters()],
+                [p.grad.numpy() for p in model.parameters()],
+                optimizer,
+                step,
+            )
         )
     eager, compiled = runs
     np.testing.assert_allclose(compiled[0], eager[0], rtol=1e-11)
@@ -90,9 +101,14 @@ def test_buffers_dropout_and_modes() -> None:
     runs = []
     for way in (lambda f: f, tg.jit):
         tg.manual_seed(1)
-        model = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.4), nn.Linear(8, 3))
+        model = nn.Sequential(
+            nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.4), nn.Linear(8, 3)
+        )
         optimizer = tg.optim.Adam(model.parameters())
-        step, predict = way(step_of(model, optimizer)), way(lambda x, model=model: model(x).detach())
+        step, predict = (
+            way(step_of(model, optimizer)),
+            way(lambda x, model=model: model(x).detach()),
+        )
         losses = [step(X, Y).item() for _ in range(4)]
         model.eval()
         first = predict(X).numpy()
@@ -112,7 +128,12 @@ def test_other_batch_sizes_share_one_program() -> None:
     for way in (lambda f: f, tg.jit):
         tg.manual_seed(0)
         model = nn.Sequential(
-            nn.Unflatten(1, (1, 2, 2)), nn.Conv2d(1, 3, 2, padding=1), nn.ReLU(), nn.MaxPool2d(3), nn.Flatten(), nn.Linear(3, 3)
+            nn.Unflatten(1, (1, 2, 2)),
+            nn.Conv2d(1, 3, 2, padding=1),
+            nn.ReLU(),
+            nn.MaxPool2d(3),
+            nn.Flatten(),
+            nn.Linear(3, 3),
         )
         optimizer = tg.optim.SGD(model.parameters(), lr=0.1, momentum=0.5)
         step = way(step_of(model, optimizer))
@@ -132,7 +153,9 @@ def test_clipping_and_accumulation_inside() -> None:
         def step(x: Any, y: Any, model: Any = model, optimizer: Any = optimizer) -> Any:
             optimizer.zero_grad()
             for k in range(2):
-                (F.cross_entropy(model(x[10 * k : 10 * k + 10]), y[10 * k : 10 * k + 10]) / 2).backward()
+                (
+                    F.cross_entropy(model(x[10 * k : 10 * k + 10]), y[10 * k : 10 * k + 10]) / 2
+                ).backward()
             norm = nn.utils.clip_grad_norm_(model.parameters(), 0.3)
             optimizer.step()
             return norm
@@ -148,7 +171,11 @@ def test_float32_models_stay_float32() -> None:
         step = way(step_of(model, optimizer))
         for _ in range(3):
             assert step(X.float(), Y).dtype == np.float32
-        assert {p.dtype for p in model.parameters()} == {p.grad.dtype for p in model.parameters()} == {np.dtype(np.float32)}
+        assert (
+            {p.dtype for p in model.parameters()}
+            == {p.grad.dtype for p in model.parameters()}
+            == {np.dtype(np.float32)}
+        )
 
 
 def test_a_step_is_called_through_a_written_caller() -> None:
@@ -243,7 +270,9 @@ def test_trees_of_parameters() -> None:
     model = nn.Linear(2, 1)
     parameters = dict(model.named_parameters())
     f = tg.jit(lambda p, x: ((p["weight"] * x).sum() + p["bias"]).sum())
-    found = tg.jit(lambda p, x: tg.grad(f)(p, x))({k: p.detach() for k, p in parameters.items()}, X[0, :2])
+    found = tg.jit(lambda p, x: tg.grad(f)(p, x))(
+        {k: p.detach() for k, p in parameters.items()}, X[0, :2]
+    )
     np.testing.assert_allclose(found["weight"], X[:1, :2])
     assert found["bias"].item() == 1.0
     f(parameters, X[0, :2]).backward()
@@ -256,7 +285,9 @@ def test_models_of_users_with_surroundings() -> None:
     class Scaled(nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.inner = nn.ModuleList([nn.ModuleDict({"a": nn.Sequential(nn.Sequential(nn.Linear(2, 2)))})])
+            self.inner = nn.ModuleList(
+                [nn.ModuleDict({"a": nn.Sequential(nn.Sequential(nn.Linear(2, 2)))})]
+            )
 
         def forward(self, x: Any) -> Any:
             return self.inner[0]["a"](x) * factors["scale"]
@@ -282,7 +313,8 @@ def test_models_of_users_with_surroundings() -> None:
 
 
 def test_digits_are_learned_with_the_same_losses() -> None:
-    """The fourth thing that the contract's issue wants shown: at least 95 % on test images, eagerly and compiled, losses equal to 1e-10."""
+    """The fourth thing that the contract's issue wants shown: at least 95 % on test images, eagerly
+    and compiled, losses equal to 1e-10."""
     pytest.importorskip("sklearn")
     example = runpy.run_path(str(pathlib.Path(__file__).parents[2] / "examples" / "digits_mlp.py"))
     runs = [example["fit"](compiled) for compiled in (False, True)]
@@ -295,5 +327,7 @@ def test_digits_are_learned_with_the_same_losses() -> None:
 def test_lbfgs_says_that_it_runs_eagerly() -> None:
     w = tg.zeros(2, requires_grad=True)
     optimizer = tg.optim.LBFGS([w])
-    with pytest.raises(tg.ConcretizationError, match="Call it outside, and jit the function that its closure calls"):
+    with pytest.raises(
+        tg.ConcretizationError, match="Call it outside, and jit the function that its closure calls"
+    ):
         tg.jit(lambda x: optimizer.step(lambda: (w * x).sum()))(tg.ones(2))

@@ -22,7 +22,9 @@ ROOT = Path(__file__).resolve().parents[2]
 def python(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     path = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH", "")) if p)
     environment = {**os.environ, "PYTHONPATH": path, **variables}
-    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, env=environment, check=False)
+    return subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, env=environment, check=False
+    )
 
 
 def test_version() -> None:
@@ -30,7 +32,9 @@ def test_version() -> None:
     assert (done.returncode, done.stdout.strip()) == (0, f"tracegrad {__version__}")
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["bench", "--help"], ["doctor", "--help"], ["cache", "--help"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["bench", "--help"], ["doctor", "--help"], ["cache", "--help"]]
+)
 def test_help(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         cli.main(arguments)
@@ -40,7 +44,14 @@ def test_help(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["bench", "--size", "huge"], ["bench", "--threads", "-1"], ["bench", "--repeat", "0"], ["bench", "--workload", "x"], ["cache"]],
+    [
+        [],
+        ["bench", "--size", "huge"],
+        ["bench", "--threads", "-1"],
+        ["bench", "--repeat", "0"],
+        ["bench", "--workload", "x"],
+        ["cache"],
+    ],
 )
 def test_wrong_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
@@ -63,12 +74,25 @@ print(sorted({"numba", "rich", "matplotlib", "sklearn"} & set(sys.modules)))
 def test_doctor(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["doctor"]) == 0
     shown = capsys.readouterr().out
-    for word in ("Versions", "numba", "Processor", "Threads", "NUMBA_NUM_THREADS", "Linear algebra", "CUDA", "Cache", "Self-test", "ok "):
+    for word in (
+        "Versions",
+        "numba",
+        "Processor",
+        "Threads",
+        "NUMBA_NUM_THREADS",
+        "Linear algebra",
+        "CUDA",
+        "Cache",
+        "Self-test",
+        "ok ",
+    ):
         assert word in shown
     assert "problem" not in shown
 
 
-def test_doctor_tells_of_a_failing_compiler(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_doctor_tells_of_a_failing_compiler(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def broken(_: Any) -> Any:
         raise OSError("no space left on device")
 
@@ -79,7 +103,9 @@ def test_doctor_tells_of_a_failing_compiler(monkeypatch: pytest.MonkeyPatch, cap
     assert "Traceback" in capsys.readouterr().err
 
 
-def test_doctor_goes_on_after_a_problem(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_doctor_goes_on_after_a_problem(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def broken() -> cli.Rows:
         raise RuntimeError("cannot tell")
 
@@ -94,7 +120,9 @@ def test_doctor_goes_on_after_a_problem(monkeypatch: pytest.MonkeyPatch, capsys:
 def test_cache(tmp_path: Path) -> None:
     folder = tmp_path / "cache"
     stranger = folder / "mine"
-    program = "import numpy as np, tracegrad as tg; tg.jit(tg.grad(lambda x: (x * x).sum()))(np.ones(3))"
+    program = (
+        "import numpy as np, tracegrad as tg; tg.jit(tg.grad(lambda x: (x * x).sum()))(np.ones(3))"
+    )
     variables = {"TRACEGRAD_CACHE_DIR": str(folder)}
     assert "functions  0" in python("-m", "tracegrad", "cache", "info", **variables).stdout
     assert python("-c", program, **variables).returncode == 0
@@ -107,7 +135,9 @@ def test_cache(tmp_path: Path) -> None:
     assert [p.name for p in folder.iterdir()] == ["mine"]
 
 
-def test_cache_switched_off(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_cache_switched_off(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("TRACEGRAD_CACHE_DIR", "")
     assert cli.main(["cache", "info"]) == 0
     assert "nothing is kept" in capsys.readouterr().out
@@ -138,18 +168,27 @@ def test_bench(tmp_path: Path) -> None:
     assert "| dispatch | value_and_grad | n=4 |" in files["markdown"].read_text()
 
 
-def test_bench_exit_code_of_a_wrong_result(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bench_exit_code_of_a_wrong_result(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     pytest.importorskip("rich")
-    wrong = Outcome("lse", "", "grad", "n=1", "jit", status="ok", derivative_s=1.0, check="result 0 is all zero")
+    wrong = Outcome(
+        "lse", "", "grad", "n=1", "jit", status="ok", derivative_s=1.0, check="result 0 is all zero"
+    )
     monkeypatch.setattr(command, "run", lambda *_: [wrong])
     assert cli.main(["bench", "--workload", "lse"]) == 1
     assert "result 0 is all zero" in capsys.readouterr().out
 
 
-def test_bench_without_rich(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bench_without_rich(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(command, "find_spec", lambda _: None)
     assert cli.main(["bench", "--plot", "x.png"]) == 2
-    assert capsys.readouterr().err == "bench needs rich and matplotlib: pip install 'tracegrad[bench]'\n"
+    assert (
+        capsys.readouterr().err
+        == "bench needs rich and matplotlib: pip install 'tracegrad[bench]'\n"
+    )
 
 
 def test_bench_refuses_before_measuring(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -161,4 +200,8 @@ def test_bench_refuses_before_measuring(tmp_path: Path, capsys: pytest.CaptureFi
 
 def test_bench_memory_adds_the_large_case() -> None:
     cases = command.chosen(["lennard_jones", "black_scholes"], "default", memory=True)
-    assert [(w.name, size) for w, size in cases] == [("black_scholes", "default"), ("lennard_jones", "default"), ("lennard_jones", "large")]
+    assert [(w.name, size) for w, size in cases] == [
+        ("black_scholes", "default"),
+        ("lennard_jones", "default"),
+        ("lennard_jones", "large"),
+    ]

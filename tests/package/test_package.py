@@ -1,4 +1,5 @@
-"""The package as such: what a wheel holds, which module may import which, and what the README promises."""
+"""The package as such: what a wheel holds, which module may import which, and what the README
+promises."""
 
 from __future__ import annotations
 
@@ -21,8 +22,12 @@ import tracegrad
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 FILES = sorted([*(ROOT / "tracegrad").rglob("*.py"), *(ROOT / "codegen").rglob("*.py")])
-LAYERS = next(c for c in PROJECT["tool"]["importlinter"]["contracts"] if c["id"] == "layers")["layers"]
-HEIGHT = {module.strip(" ()"): -height for height, line in enumerate(LAYERS) for module in line.split(":")}
+LAYERS = next(c for c in PROJECT["tool"]["importlinter"]["contracts"] if c["id"] == "layers")[
+    "layers"
+]
+HEIGHT = {
+    module.strip(" ()"): -height for height, line in enumerate(LAYERS) for module in line.split(":")
+}
 
 
 def module_name(path: pathlib.Path) -> tuple[str, ...]:
@@ -51,22 +56,30 @@ def type_checking_only(path: pathlib.Path) -> set[int]:
     """Lines inside `if TYPE_CHECKING:`."""
     lines: set[int] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "_typing.TYPE_CHECKING"):
+        if isinstance(node, ast.If) and ast.unparse(node.test) in (
+            "TYPE_CHECKING",
+            "_typing.TYPE_CHECKING",
+        ):
             for statement in node.body:
-                lines.update(range(statement.lineno, (statement.end_lineno or statement.lineno) + 1))
+                lines.update(
+                    range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
+                )
     return lines
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """The names in a wheel that is built, without the network, from a copy of what the build needs."""
+    """The names in a wheel that is built, without the network, from a copy of what the build
+    needs."""
     copy = tmp_path_factory.mktemp("source")
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, copy)
     for name in ("tracegrad", "codegen"):
         shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
     code = "import sys; from setuptools.build_meta import build_wheel; build_wheel(sys.argv[1])"
-    done = subprocess.run([sys.executable, "-c", code, "dist"], cwd=copy, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code, "dist"], cwd=copy, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     (built,) = (copy / "dist").glob("*.whl")
     return zipfile.ZipFile(built).namelist()
@@ -78,7 +91,11 @@ def test_wheel_has_one_top_level_name(wheel: list[str]) -> None:
 
 def test_wheel_is_complete(wheel: list[str]) -> None:
     expected = {
-        "/".join(("tracegrad", *p.relative_to(ROOT).parts) if p.is_relative_to(ROOT / "codegen") else p.relative_to(ROOT).parts)
+        "/".join(
+            ("tracegrad", *p.relative_to(ROOT).parts)
+            if p.is_relative_to(ROOT / "codegen")
+            else p.relative_to(ROOT).parts
+        )
         for p in FILES
     }
     assert {n for n in wheel if n.endswith(".py")} == expected
@@ -98,7 +115,9 @@ def test_version() -> None:
 def test_import_loads_no_compiler() -> None:
     code = "import sys, tracegrad; print([m for m in ('numba', 'llvmlite', 'codegen', 'matplotlib', 'rich') if m in sys.modules])"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+    )
     assert done.stdout.strip() == "[]"
 
 
@@ -112,24 +131,46 @@ def test_every_public_name_exists_once() -> None:
 def test_import_rules(path: pathlib.Path) -> None:
     name = module_name(path)
     typing_only = type_checking_only(path)
-    in_codegen, native = name[1:2] == ("codegen",), name[1:3] in (("codegen", "native"), ("codegen", "cuda"))
-    # The package's own front names everything, and a private helper of it (`_codegen`) is the bridge to the bottom.
+    in_codegen, native = (
+        name[1:2] == ("codegen",),
+        name[1:3] in (("codegen", "native"), ("codegen", "cuda")),
+    )
+    # The package's own front names everything, and a private helper of it (`_codegen`) is the
+    # bridge to the bottom.
     height = HEIGHT.get(name[1]) if len(name) > 1 and not in_codegen else None
-    assert in_codegen or len(name) == 1 or height is not None, f"{'.'.join(name)} stands in no layer of pyproject.toml"
+    assert in_codegen or len(name) == 1 or height is not None, (
+        f"{'.'.join(name)} stands in no layer of pyproject.toml"
+    )
     for node, target in imports(path):
         where = f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node)}"
         first_party = target[0] in ("tracegrad", "codegen")
         if target[0] == "codegen":
-            assert name == ("tracegrad", "_codegen"), f"{where}: a bare `codegen` is a second copy of every class"
+            assert name == ("tracegrad", "_codegen"), (
+                f"{where}: a bare `codegen` is a second copy of every class"
+            )
         if first_party and node.lineno not in typing_only:
-            assert node.col_offset == 0 or name == ("tracegrad", "_codegen"), f"{where}: not at the top of the module"
+            assert node.col_offset == 0 or name == ("tracegrad", "_codegen"), (
+                f"{where}: not at the top of the module"
+            )
         if target[0] in ("numba", "llvmlite"):
-            assert native or name[:2] == ("tracegrad", "bench"), f"{where}: only codegen/native/ and codegen/cuda/ import the compiler"
+            assert native or name[:2] == ("tracegrad", "bench"), (
+                f"{where}: only codegen/native/ and codegen/cuda/ import the compiler"
+            )
         if in_codegen:
-            assert target[0] != "tracegrad" or target[1:2] == ("codegen",), f"{where}: codegen knows nothing of the package"
-            assert not first_party or (isinstance(node, ast.ImportFrom) and node.level), f"{where}: not relative"
+            assert target[0] != "tracegrad" or target[1:2] == ("codegen",), (
+                f"{where}: codegen knows nothing of the package"
+            )
+            assert not first_party or (isinstance(node, ast.ImportFrom) and node.level), (
+                f"{where}: not relative"
+            )
             continue
-        if first_party and len(target) > 1 and target[1] in HEIGHT and height is not None and node.lineno not in typing_only:
+        if (
+            first_party
+            and len(target) > 1
+            and target[1] in HEIGHT
+            and height is not None
+            and node.lineno not in typing_only
+        ):
             assert HEIGHT[target[1]] <= height, f"{where}: an import that points upwards"
 
 
@@ -139,7 +180,11 @@ def test_files_stay_readable(path: pathlib.Path) -> None:
 
 
 def test_tests_stay_readable() -> None:
-    assert [p.name for p in (ROOT / "tests").rglob("*.py") if len(p.read_text(encoding="utf-8").splitlines()) > 500] == []
+    assert [
+        p.name
+        for p in (ROOT / "tests").rglob("*.py")
+        if len(p.read_text(encoding="utf-8").splitlines()) > 500
+    ] == []
 
 
 def test_readme_names_the_two_commands() -> None:

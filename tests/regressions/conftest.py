@@ -12,7 +12,8 @@ from tracegrad.tape.mode import OFF
 
 @pytest.fixture
 def nobody_stays_off() -> Iterator[None]:
-    """Contexts that record nothing end with the test (those of earlier tests may live in a traceback that somebody keeps)."""
+    """Contexts that record nothing end with the test (those of earlier tests may live in a
+    traceback that somebody keeps)."""
     gc.collect()
     before = set(OFF)
     yield

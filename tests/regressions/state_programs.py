@@ -1,4 +1,5 @@
-"""Functions that change Python's state, with what they leave; each is made anew by calling its maker."""
+"""Functions that change Python's state, with what they leave; each is made anew by calling its
+maker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""NumPy-style code under a transform asks an array for a number, or prints it: no derivative is lost without a word."""
+"""NumPy-style code under a transform asks an array for a number, or prints it: no derivative is
+lost without a word."""
 
 from __future__ import annotations
 
@@ -81,7 +82,9 @@ def test_the_derivative_is_kept(name: str, mode: str) -> None:
     elif mode == "second order":
         value, jacobian = f(X), expected
         hessian = tg.hessian(lambda v: f(v))(X)
-        np.testing.assert_allclose(by_hessian(f), jacobian * (jacobian @ X) + value * hessian @ X, rtol=1e-5)
+        np.testing.assert_allclose(
+            by_hessian(f), jacobian * (jacobian @ X) + value * hessian @ X, rtol=1e-5
+        )
     else:
         np.testing.assert_allclose({**RUNNING, **TRACED}[mode](f), expected, rtol=1e-5)
 
@@ -102,7 +105,8 @@ LOST: dict[str, Function] = {
 @pytest.mark.parametrize("name", LOST)
 def test_what_would_lose_it_is_refused(name: str, mode: str) -> None:
     with pytest.raises(
-        ConcretizationError, match=r"test_array_as_number.py:\d+: .*(would lose its derivative|not known|would lose its grad|plain)"
+        ConcretizationError,
+        match=r"test_array_as_number.py:\d+: .*(would lose its derivative|not known|would lose its grad|plain)",
     ):
         {**RUNNING, **TRACED}[mode](LOST[name])
 
@@ -197,7 +201,13 @@ def test_text_of_running_code() -> None:
 
 
 def test_text_of_traced_code() -> None:
-    for f in (lambda v: f"{v}", lambda v: str(v[0]), lambda v: f"{v[0]:.3f}", lambda v: "%.2f" % v[0], lambda v: format(v[0], "d")):  # noqa: UP031
+    for f in (
+        lambda v: f"{v}",
+        lambda v: str(v[0]),
+        lambda v: f"{v[0]:.3f}",
+        lambda v: "%.2f" % v[0],  # noqa: UP031
+        lambda v: format(v[0], "d"),
+    ):
         with pytest.raises(ConcretizationError, match=r"test_array_as_number.py:\d+: .*not known"):
             tg.jit(lambda v, f=f: (f(v), v)[1])(X)
     with pytest.raises(TypeError, match="has no format"):

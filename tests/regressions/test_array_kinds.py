@@ -1,5 +1,6 @@
-"""What is an ndarray and yet means something else (masks, matrices, units, records, objects), at every place where arrays come in: right as
-NumPy's, or refused by name. And what only looks different (files, byte orders, strides, read-only memory) works."""
+"""What is an ndarray and yet means something else (masks, matrices, units, records, objects), at
+every place where arrays come in: right as NumPy's, or refused by name. And what only looks
+different (files, byte orders, strides, read-only memory) works."""
 
 from __future__ import annotations
 
@@ -22,7 +23,9 @@ class Quantity(np.ndarray):
     """Numbers with a unit, which NumPy's functions are told of."""
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        return getattr(ufunc, method)(*[np.asarray(x) if isinstance(x, Quantity) else x for x in inputs], **kwargs).view(Quantity)
+        return getattr(ufunc, method)(
+            *[np.asarray(x) if isinstance(x, Quantity) else x for x in inputs], **kwargs
+        ).view(Quantity)
 
 
 class Named(np.ndarray):
@@ -105,17 +108,30 @@ def test_subclasses_are_refused_by_name(kind: str, place: str) -> None:
         "of an item",
         "before a tensor",
     )
-    names = "" if others_first or place in ("concatenate", "matmul", "rmatmul", "subtraction") else kind.split()[0]
+    names = (
+        ""
+        if others_first or place in ("concatenate", "matmul", "rmatmul", "subtraction")
+        else kind.split()[0]
+    )
     with pytest.raises((TypeError, ValueError), match=rf"{names}|masked array"):
         PLACES[place](m)
     if kind == "Quantity" and place == "operand":
-        with pytest.raises(TypeError, match=r"test_array_kinds.py:\d+: mul: an operand is a \w+\.Quantity.*np\.asarray"):
+        with pytest.raises(
+            TypeError,
+            match=r"test_array_kinds.py:\d+: mul: an operand is a \w+\.Quantity.*np\.asarray",
+        ):
             PLACES[place](m)
 
 
 def test_masked_arrays_say_what_to_do() -> None:
     m = SUBCLASSES["MaskedArray"]
-    for place in ("argument of grad", "operand", "first operand", "first traced operand", "before a tensor"):
+    for place in (
+        "argument of grad",
+        "operand",
+        "first operand",
+        "first traced operand",
+        "before a tensor",
+    ):
         with pytest.raises(TypeError, match=r"test_array_kinds.py:\d+: .*(filled\(value\))"):
             PLACES[place](m)
     functions: list[Callable[[Any], Any]] = [
@@ -132,7 +148,11 @@ def test_masked_arrays_say_what_to_do() -> None:
         lambda v: np.ma.dot(m, v),
     ]
     for function in functions:
-        for run in (lambda f: tg.vjp(f, A), lambda f: tg.jit(f)(A), lambda f: f(tg.tensor(A, requires_grad=True))):
+        for run in (
+            lambda f: tg.vjp(f, A),
+            lambda f: tg.jit(f)(A),
+            lambda f: f(tg.tensor(A, requires_grad=True)),
+        ):
             with pytest.raises((TypeError, ValueError, RuntimeError)):
                 run(function)
     assert m[0] == 1.0
@@ -141,7 +161,9 @@ def test_masked_arrays_say_what_to_do() -> None:
 MAPPED = [p for p in PLACES if p not in ("from_numpy", "condition")]
 
 
-@pytest.mark.parametrize("kind", ["memmap", "read-only", "byte-swapped", "strided", "misaligned", "Fortran", "broadcast"])
+@pytest.mark.parametrize(
+    "kind", ["memmap", "read-only", "byte-swapped", "strided", "misaligned", "Fortran", "broadcast"]
+)
 def test_other_memory_works_as_any(kind: str, tmp_path: Path) -> None:
     if kind == "memmap":
         m: Any = np.memmap(tmp_path / "numbers", dtype=float, mode="w+", shape=3)
@@ -164,7 +186,8 @@ def test_other_memory_works_as_any(kind: str, tmp_path: Path) -> None:
         for f, e in zip(tg.tree.flatten(found)[0], tg.tree.flatten(expected)[0], strict=True):
             if not callable(e):
                 np.testing.assert_array_equal(
-                    np.asarray(f.detach() if isinstance(f, tg.Tensor) else f), np.asarray(e.detach() if isinstance(e, tg.Tensor) else e)
+                    np.asarray(f.detach() if isinstance(f, tg.Tensor) else f),
+                    np.asarray(e.detach() if isinstance(e, tg.Tensor) else e),
                 )
     np.testing.assert_array_equal(np.asarray(m), A)
 
@@ -207,9 +230,19 @@ def test_strange_dtypes_are_refused(kind: str, place: str) -> None:
 @pytest.mark.parametrize("x", [A.astype(np.float16), np.float16(2)], ids=["array", "number"])
 def test_half_precision(x: Any) -> None:
     """Beside other floats as in NumPy; by itself refused, and in compiled code."""
-    np.testing.assert_array_equal(tg.grad(lambda v: np.sum(v * x))(A), np.broadcast_to(x, 3).astype(float))
-    np.testing.assert_array_equal(tg.grad(lambda v: np.sum(x * v))(A), np.broadcast_to(x, 3).astype(float))
-    for place in ("argument of grad", "argument of jit", "traced operand", "first traced operand", "result of jit"):
+    np.testing.assert_array_equal(
+        tg.grad(lambda v: np.sum(v * x))(A), np.broadcast_to(x, 3).astype(float)
+    )
+    np.testing.assert_array_equal(
+        tg.grad(lambda v: np.sum(x * v))(A), np.broadcast_to(x, 3).astype(float)
+    )
+    for place in (
+        "argument of grad",
+        "argument of jit",
+        "traced operand",
+        "first traced operand",
+        "result of jit",
+    ):
         with pytest.raises(DTypeError, match="float16"):
             PLACES[place](x)
 
@@ -227,7 +260,9 @@ OTHERS: dict[str, Any] = {
 @pytest.mark.parametrize("place", [p for p in PLACES if p not in OPEN and "comparison" not in p])
 @pytest.mark.parametrize("kind", OTHERS)
 def test_what_is_no_array(kind: str, place: str) -> None:
-    if kind == "None" and any(word in place for word in ("result", "in a tree", "vjp", "linearize")):
+    if kind == "None" and any(
+        word in place for word in ("result", "in a tree", "vjp", "linearize")
+    ):
         return  # as a tree it is empty
     with pytest.raises((TypeError, ValueError, NotImplementedError, AttributeError, RuntimeError)):
         PLACES[place](OTHERS[kind])

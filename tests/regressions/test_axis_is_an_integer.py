@@ -49,7 +49,8 @@ def takers(namespace: Any, names: set[str]) -> list[tuple[str, str]]:
 FUNCTIONS = takers(tg.ops, {"axis", "axis1"})
 METHODS = takers(tg.Tensor, {"dim", "dim0"})
 UNBIASED = {"std", "var"}
-"""Methods of which a boolean in the place of a dimension says whether Bessel's correction is made."""
+"""Methods of which a boolean in the place of a dimension says whether Bessel's correction is
+made."""
 OPERANDS = {"max", "min"}
 """Methods that take a Tensor in the place of a dimension."""
 
@@ -85,7 +86,9 @@ def test_methods_refuse(kind: str) -> None:
 
 @pytest.mark.parametrize("function", [tg.max, tg.min], ids=["max", "min"])
 @pytest.mark.parametrize("other", [0, 0.0, [0], [0.0], [[0.0, 1.0, 2.0]]], ids=repr)
-def test_extremes_of_two_tensors_are_refused_by_name(function: Callable[..., Any], other: Any) -> None:
+def test_extremes_of_two_tensors_are_refused_by_name(
+    function: Callable[..., Any], other: Any
+) -> None:
     with pytest.raises(TypeError, match=rf"tracegrad.{function.__name__}imum"):
         function(tg.tensor(X), tg.tensor(other))
 

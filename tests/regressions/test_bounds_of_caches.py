@@ -1,4 +1,5 @@
-"""What is kept of compiled functions has bounds, and a function that is traced anew at each call says so once."""
+"""What is kept of compiled functions has bounds, and a function that is traced anew at each call
+says so once."""
 
 from __future__ import annotations
 
@@ -33,7 +34,9 @@ def new_attributes() -> Made:
         pass
 
     held = Holder()
-    return lambda x: (setattr(held, f"a{len(vars(held))}", 1), x * len(vars(held)))[1], lambda: vars(held)
+    return lambda x: (setattr(held, f"a{len(vars(held))}", 1), x * len(vars(held)))[
+        1
+    ], lambda: vars(held)
 
 
 def growing_set() -> Made:
@@ -56,7 +59,11 @@ def read_only() -> Made:
     return lambda x: x * len(held), lambda: held
 
 
-@pytest.mark.parametrize("made", [new_keys, new_attributes, growing_set, growing_text, read_only], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "made",
+    [new_keys, new_attributes, growing_set, growing_text, read_only],
+    ids=lambda f: f.__name__,
+)
 def test_what_is_traced_at_each_call_is_right_and_says_so_once(made: Any) -> None:
     def calls(way: Any) -> Any:
         f, look = made()
@@ -76,9 +83,13 @@ def test_what_is_traced_at_each_call_is_right_and_says_so_once(made: Any) -> Non
     assert state == expected[1]
     assert len(caught) == 1
     assert caught[0].category is RuntimeWarning
-    assert re.match(r"test_bounds_of_caches\.py:\d+: jit: <lambda>|test_bounds_of_caches\.py:\d+: jit: f", str(caught[0].message))
+    assert re.match(
+        r"test_bounds_of_caches\.py:\d+: jit: <lambda>|test_bounds_of_caches\.py:\d+: jit: f",
+        str(caught[0].message),
+    )
     assert re.search(
-        r"traced anew 16 times .*(len\(held\) was|is new|frozenset\(held\) was|held\['text'\] was|type)", str(caught[0].message)
+        r"traced anew 16 times .*(len\(held\) was|is new|frozenset\(held\) was|held\['text'\] was|type)",
+        str(caught[0].message),
     )
     assert len(compiled._callers) <= kept.MOST_FORMER + 1
     assert len(compiled._known) <= kept.MOST_FORMER + 1

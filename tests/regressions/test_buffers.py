@@ -1,4 +1,5 @@
-"""NumPy arrays that a function uses and then writes to: what was traced before must not see what is written after."""
+"""NumPy arrays that a function uses and then writes to: what was traced before must not see what is
+written after."""
 
 from __future__ import annotations
 
@@ -54,8 +55,13 @@ def reuses(use: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
         lambda f: tg.jit(lambda x: tg.cond(x[0] > 0.0, f, np.sum, x))(X),
     ],
 )
-def test_a_buffer_written_after_its_use_is_refused_in_traces(use: str, call: Callable[..., Any]) -> None:
-    with pytest.raises(TracegradError, match=r"test_buffers.py:\d+: an array of shape \(2,\) is used here, and written to later"):
+def test_a_buffer_written_after_its_use_is_refused_in_traces(
+    use: str, call: Callable[..., Any]
+) -> None:
+    with pytest.raises(
+        TracegradError,
+        match=r"test_buffers.py:\d+: an array of shape \(2,\) is used here, and written to later",
+    ):
         call(reuses(USES[use]))
 
 
@@ -68,7 +74,9 @@ def test_a_buffer_with_nan_that_stays_is_no_other() -> None:
 
 
 @pytest.mark.parametrize("key", [slice(None), ..., (), slice(0, 2), slice(None, None, 1)])
-@pytest.mark.parametrize("call", [tg.grad, lambda f: tg.jit(tg.grad(f)), lambda f: tg.grad(tg.jit(f))])
+@pytest.mark.parametrize(
+    "call", [tg.grad, lambda f: tg.jit(tg.grad(f)), lambda f: tg.grad(tg.jit(f))]
+)
 def test_what_was_assigned_is_not_the_buffer(call: Callable[..., Any], key: Any) -> None:
     def function(x: Any) -> Any:
         buffer = np.array([1.0, 2.0])

@@ -7,7 +7,9 @@ from tracegrad.codegen.native.cache_entry import DamagedError, Entry, pack, unpa
 
 from tests.cached import KEY, OTHER, sealed
 
-ENTRY = Entry({"text": "é", "texts": ["a", "b"], "number": 3}, {"code": bytes(range(256)), "empty": b""})
+ENTRY = Entry(
+    {"text": "é", "texts": ["a", "b"], "number": 3}, {"code": bytes(range(256)), "empty": b""}
+)
 SEALED = pack(KEY, ENTRY)
 
 

@@ -1,4 +1,5 @@
-"""Whatever is wrong with the disk, compiled code is right, nothing crashes, and one warning says what to do."""
+"""Whatever is wrong with the disk, compiled code is right, nothing crashes, and one warning says
+what to do."""
 
 from __future__ import annotations
 
@@ -20,7 +21,18 @@ import pytest
 from tracegrad.codegen.native import cache, cache_folder
 
 import tracegrad as tg
-from tests.cached import KEY, OTHER, READS_ALL, ROOT, fetched, foreign_group, names, one_warning, sealed, used
+from tests.cached import (
+    KEY,
+    OTHER,
+    READS_ALL,
+    ROOT,
+    fetched,
+    foreign_group,
+    names,
+    one_warning,
+    sealed,
+    used,
+)
 from tracegrad import __main__ as cli
 
 posix = pytest.mark.skipif(not cache_folder.POSIX, reason="asks for user ids and modes")
@@ -35,8 +47,12 @@ class Planted:
         return os.mkdir, (os.environ["PLANTED"],)
 
 
-@pytest.mark.parametrize("wrap", [lambda b: b, sealed, lambda b: sealed(b"{}", b)], ids=["bare", "header", "part"])
-def test_nothing_in_an_entry_is_run(wrap: Callable[[bytes], bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "wrap", [lambda b: b, sealed, lambda b: sealed(b"{}", b)], ids=["bare", "header", "part"]
+)
+def test_nothing_in_an_entry_is_run(
+    wrap: Callable[[bytes], bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PLANTED", str(tmp_path / "planted"))
     root = tmp_path / "cache"
     fetched(root)
@@ -44,7 +60,9 @@ def test_nothing_in_an_entry_is_run(wrap: Callable[[bytes], bytes], tmp_path: Pa
     assert fetched(root) == "built"
     assert not (tmp_path / "planted").exists()
     package = Path(cache.__file__).parent.parent
-    assert not [p for p in package.rglob("*.py") if "pickle" in p.read_text(encoding="utf-8").lower()]
+    assert not [
+        p for p in package.rglob("*.py") if "pickle" in p.read_text(encoding="utf-8").lower()
+    ]
 
 
 SILENT: dict[str, Callable[[Path], Any]] = {
@@ -151,7 +169,9 @@ def failing(name: str, code: int, after: int = 0) -> Callable[[pytest.MonkeyPatc
             calls[0] += ours
             if not ours or calls[0] <= after:
                 # Disks fill in the middle of a file.
-                return original(first, *(bytes(r)[:100] if name == "write" else r for r in rest), **named)
+                return original(
+                    first, *(bytes(r)[:100] if name == "write" else r for r in rest), **named
+                )
             if name == "close":
                 original(first)
             raise OSError(code, os.strerror(code))
@@ -185,7 +205,9 @@ def test_what_cannot_be_kept_is_compiled_in_memory(fault: str, tmp_path: Path) -
             assert [fetched(tmp_path), fetched(tmp_path)] == ["built", "built"]
         assert fetched(tmp_path, OTHER) == "loaded", "what is there is used"
     assert names(tmp_path) == [OTHER + cache.SUFFIX], "no part of a file is left"
-    assert [fetched(tmp_path), fetched(tmp_path)] == ["built", "loaded"], "the disk may have room again"
+    assert [fetched(tmp_path), fetched(tmp_path)] == ["built", "loaded"], (
+        "the disk may have room again"
+    )
 
 
 @posix
@@ -239,13 +261,19 @@ print(only.category.__name__, only.filename, only.message)
     }
     environment = {**os.environ, **variables}
     command = [sys.executable, "-c", script]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=120)
-    assert done.stdout.startswith("RuntimeWarning <string> tracegrad cannot use the folder"), done.stdout
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=True, timeout=120
+    )
+    assert done.stdout.startswith("RuntimeWarning <string> tracegrad cannot use the folder"), (
+        done.stdout
+    )
     assert "File too large" in done.stdout
     assert names(tmp_path / "cache") == []
 
 
-def test_warnings_that_are_errors_leave_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_warnings_that_are_errors_leave_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     root = tmp_path / "file"
     root.write_text("")
     monkeypatch.setenv("TRACEGRAD_CACHE_DIR", str(root))
@@ -363,8 +391,11 @@ print("killed in the middle:", len(left))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
-def test_processes_may_write_damage_clear_and_die_at_once(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """Eight at a time; then two that are killed at random moments. `--soak N` makes N times as many rounds and kills."""
+def test_processes_may_write_damage_clear_and_die_at_once(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """Eight at a time; then two that are killed at random moments. `--soak N` makes N times as many
+    rounds and kills."""
     soak = max(1, request.config.getoption("--soak"))
     variables = {
         "PYTHONPATH": str(Path(tg.__file__).parent.parent),
@@ -373,12 +404,16 @@ def test_processes_may_write_damage_clear_and_die_at_once(tmp_path: Path, reques
     }
     command = [sys.executable, "-c", CROWD, str(tmp_path / "cache"), str(60 * soak), str(12 * soak)]
     environment = {**os.environ, **variables}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240 * soak)
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=240 * soak
+    )
     assert done.returncode == 0, done.stderr
     assert "killed in the middle" in done.stdout
 
 
-def test_without_user_ids_the_profile_must_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_user_ids_the_profile_must_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The way of Windows: no ids, no modes, no descriptors of folders."""
     monkeypatch.setattr(cache_folder, "POSIX", False)
     tmp_path.chmod(0o777)

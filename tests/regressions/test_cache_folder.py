@@ -19,7 +19,17 @@ from tracegrad.codegen.native import cache, cache_folder
 from tracegrad.codegen.native.cache_entry import Entry, pack
 from tracegrad.codegen.native.cache_folder import UntrustedError, opened
 
-from tests.cached import KEY, OTHER, READS_ALL, ROOT, fetched, foreign_group, names, one_warning, used
+from tests.cached import (
+    KEY,
+    OTHER,
+    READS_ALL,
+    ROOT,
+    fetched,
+    foreign_group,
+    names,
+    one_warning,
+    used,
+)
 from tracegrad import config
 
 grp, pwd = pytest.importorskip("grp"), pytest.importorskip("pwd")
@@ -162,7 +172,9 @@ def test_an_entry_planted_by_another_user_is_not_used(where: str, public: Path) 
             (shared / "link").symlink_to(folder)
 
     run_as(STRANGER, plant)
-    with one_warning(root, "everybody may write" if where == "sticky" else "belongs to another user"):
+    with one_warning(
+        root, "everybody may write" if where == "sticky" else "belongs to another user"
+    ):
         assert fetched(root) == "built"
 
 
@@ -249,7 +261,9 @@ def test_links_are_followed_to_good_folders(kind: str, place: Path, tmp_path: Pa
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o1777], ids=oct)
-def test_links_to_folders_of_everybody_are_not_followed(mode: int, place: Path, tmp_path: Path) -> None:
+def test_links_to_folders_of_everybody_are_not_followed(
+    mode: int, place: Path, tmp_path: Path
+) -> None:
     fetched(place)
     place.chmod(mode)
     link = tmp_path / "link"
@@ -314,7 +328,9 @@ def locked(p: Path, mode: int) -> Path:
 
 
 @pytest.mark.parametrize("kind", WAYS)
-def test_what_is_no_folder_is_told_once(kind: str, place: Path, request: pytest.FixtureRequest) -> None:
+def test_what_is_no_folder_is_told_once(
+    kind: str, place: Path, request: pytest.FixtureRequest
+) -> None:
     make, reason = WAYS[kind]
     request.addfinalizer(lambda: place.chmod(0o700))
     root = make(place)

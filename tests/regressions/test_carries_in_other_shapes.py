@@ -31,17 +31,27 @@ def put(x: Any, at: Any, value: Any) -> Any:
 STEPS: dict[str, Step] = {
     "rolled": lambda a, v: np.roll(a, 1) * 0.5 + v,
     "rolled back": lambda a, v: np.roll(a, -5) * v,
-    "rolled along each axis": lambda a, v: np.roll(np.roll(a, 1, axis=0), -1, axis=1) + np.roll(a, 2, axis=1) * v,
-    "reshaped and turned": lambda a, v: a + 0.3 * a.reshape(a.shape[::-1])[::-1].reshape(a.shape) * v,
+    "rolled along each axis": lambda a, v: (
+        np.roll(np.roll(a, 1, axis=0), -1, axis=1) + np.roll(a, 2, axis=1) * v
+    ),
+    "reshaped and turned": lambda a, v: (
+        a + 0.3 * a.reshape(a.shape[::-1])[::-1].reshape(a.shape) * v
+    ),
     "raveled backwards": lambda a, v: np.ravel(a)[::-1].reshape(a.shape) * 0.7 + v * a,
     "transposed": lambda a, v: a * v + 0.5 * a.T.reshape(a.shape),
     "raveled by columns": lambda a, v: a * v + 0.5 * np.ravel(a, order="F").reshape(a.shape),
     "flipped": lambda a, v: np.flip(a) * v + np.flip(a, 1) + a,
     "lower": lambda a, v: np.tril(a) * v + np.triu(np.flip(a, 0), 1),
     "differences": lambda a, v: np.pad(np.diff(a, axis=1), ((0, 0), (1, 0))) + v * a,
-    "differences of all": lambda a, v: 0.5 * np.pad(np.diff(a.reshape(-1)), (0, 1)).reshape(a.shape) + v * a,
-    "pieces": lambda a, v: np.concatenate([a[1:], a[:1] * 0.5], 0) * np.concatenate([a[:, 1:], v[:, :1]], 1),
-    "pieces of all": lambda a, v: np.concatenate([a.reshape(-1)[1:], v.reshape(-1)[:1]]).reshape(a.shape) + a,
+    "differences of all": lambda a, v: (
+        0.5 * np.pad(np.diff(a.reshape(-1)), (0, 1)).reshape(a.shape) + v * a
+    ),
+    "pieces": lambda a, v: (
+        np.concatenate([a[1:], a[:1] * 0.5], 0) * np.concatenate([a[:, 1:], v[:, :1]], 1)
+    ),
+    "pieces of all": lambda a, v: (
+        np.concatenate([a.reshape(-1)[1:], v.reshape(-1)[:1]]).reshape(a.shape) + a
+    ),
     "rows moved": lambda a, v: put(a, slice(1, None), a[:-1] * v[1:]),
     "a product with itself": lambda a, v: 0.3 * (a @ a.reshape(a.shape[::-1])) @ v,
     "a row from another": lambda a, v: put(a, 0, a[-1] * 0.5) + v,
@@ -51,7 +61,11 @@ STEPS: dict[str, Step] = {
     "a sum over the reshaped": lambda a, v: a * v + np.sum(a.reshape(a.shape[::-1]), 0) @ v,
     "a corner": lambda a, v: a * v + np.roll(a[:2, :2], 1).sum(),
 }
-ELEMENTS = [name for name in STEPS if name.startswith(("a row", "a column", "elements", "pieces of all", "differences of all"))]
+ELEMENTS = [
+    name
+    for name in STEPS
+    if name.startswith(("a row", "a column", "elements", "pieces of all", "differences of all"))
+]
 """The steps that want elements."""
 TWO: dict[str, Callable[[Any, Any, Any], Any]] = {
     "exchanged": lambda a, b, v: (b * 0.9, a + v),
@@ -84,11 +98,15 @@ def by_count(step: Step, init: Any, xs: Any) -> Any:
 
 
 def by_condition(step: Step, init: Any, xs: Any) -> Any:
-    return tg.while_loop(lambda s: s[1] < 3, lambda s: (step(*s[0], xs[s[1]]), s[1] + 1), (init, np.int64(0)))[0]
+    return tg.while_loop(
+        lambda s: s[1] < 3, lambda s: (step(*s[0], xs[s[1]]), s[1] + 1), (init, np.int64(0))
+    )[0]
 
 
 def by_loops(step: Step, init: Any, xs: Any) -> Any:
-    return tg.scan(lambda c, v: (tg.fori_loop(0, 2, lambda _, d: step(*d, v), c), c[0].sum()), init, xs)[0]
+    return tg.scan(
+        lambda c, v: (tg.fori_loop(0, 2, lambda _, d: step(*d, v), c), c[0].sum()), init, xs
+    )[0]
 
 
 LOOPS = {
@@ -120,7 +138,9 @@ def forms(f: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
     return {
         "value": f,
         "gradient": tg.grad(loss, (0, 1)),
-        "Hessian product": lambda a, xs: tg.jvp(lambda y: tg.grad(loss)(y, xs), (a,), (np.sin(a),))[1],
+        "Hessian product": lambda a, xs: tg.jvp(lambda y: tg.grad(loss)(y, xs), (a,), (np.sin(a),))[
+            1
+        ],
         "batch of gradients": tg.vmap(tg.grad(loss), in_axes=(0, None)),
     }
 
@@ -135,11 +155,14 @@ def arguments(form: str, a: Any, xs: Any) -> tuple[Any, Any]:
 
 def same(got: Any, want: Any, tolerance: float = 1e-11) -> None:
     for g, w in zip(leaves(got), leaves(want), strict=True):
-        np.testing.assert_allclose(g, w, rtol=tolerance, atol=tolerance * max(1.0, float(np.max(np.abs(w), initial=0))))
+        np.testing.assert_allclose(
+            g, w, rtol=tolerance, atol=tolerance * max(1.0, float(np.max(np.abs(w), initial=0)))
+        )
 
 
 def printed(f: Callable[..., Any], args: tuple[Any, ...], *again: tuple[Any, ...]) -> list[Any]:
-    """The results of the generated source, which Python runs; of a program for all sizes where other arguments came before."""
+    """The results of the generated source, which Python runs; of a program for all sizes where
+    other arguments came before."""
     jitted = tg.jit(f)
     for other in again:
         jitted.graphs(*other)
@@ -200,7 +223,11 @@ def test_other_dtypes(dtype: Any) -> None:
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 4), (3, 1), (0, 4), (3, 0), (0, 0)], ids=str)
 def test_sizes_of_one_and_none(shape: tuple[int, int]) -> None:
-    names = [name for name, _ in ALL if name not in ELEMENTS and (0 not in shape or name != "one written from the other")]
+    names = [
+        name
+        for name, _ in ALL
+        if name not in ELEMENTS and (0 not in shape or name != "one written from the other")
+    ]
     f = together(names, False)
     a, xs = A[: shape[0], : shape[1]], X[:, : shape[0], : shape[1]]
     same(printed(f, (a, xs)), f(a, xs))
@@ -217,7 +244,9 @@ def test_sizes_that_are_symbols() -> None:
             "rolled across",
         ]
     )
-    sized = [(RNG.normal(size=(m, n)), RNG.normal(size=(3, m, n))) for m, n in ((5, 4), (2, 5), (6, 6))]
+    sized = [
+        (RNG.normal(size=(m, n)), RNG.normal(size=(3, m, n))) for m, n in ((5, 4), (2, 5), (6, 6))
+    ]
     for k, args in enumerate(sized):
         same(printed(f, args, *sized[k + 1 :], *sized[:k]), f(*args))
 
@@ -229,7 +258,9 @@ def test_what_is_captured_in_another_shape_is_reshaped_again() -> None:
         kept = np.cumsum(a, 0).reshape(2, -1)
 
         def step(c: Any, v: Any) -> Any:
-            return c + np.tanh(kept.reshape(-1, 2) @ v[0, :2])[:5, None] * kept.reshape(-1)[::-1][:4], kept.reshape(-1)[2] * v
+            return c + np.tanh(kept.reshape(-1, 2) @ v[0, :2])[:5, None] * kept.reshape(-1)[::-1][
+                :4
+            ], kept.reshape(-1)[2] * v
 
         return tg.scan(step, a, xs)
 
@@ -248,7 +279,10 @@ def test_three_axes() -> None:
     steps: list[Step] = [
         lambda c, v: np.roll(c, 1) * 0.5 + v[:, None],
         lambda c, v: np.roll(c, (1, -1), axis=(0, 2)) + c.transpose(2, 1, 0).reshape(c.shape) * 0.3,
-        lambda c, v: np.flip(c.reshape(2, -1), 1).reshape(c.shape) * v[:, None] + np.swapaxes(c, 0, 1).reshape(c.shape),
+        lambda c, v: (
+            np.flip(c.reshape(2, -1), 1).reshape(c.shape) * v[:, None]
+            + np.swapaxes(c, 0, 1).reshape(c.shape)
+        ),
         lambda c, v: put(c, (slice(None), 0), c.reshape(-1)[: v.size].reshape(v.shape)) * 0.5,
     ]
 
@@ -256,14 +290,17 @@ def test_three_axes() -> None:
         return [tg.scan(lambda c, v, s=s: (s(c, v), c.sum()), c, xs) for s in steps]
 
     c, xs = RNG.normal(size=(5, 2, 4)), X
-    both = [tg.grad(lambda c, xs, k=k: np.sum(f(c, xs)[k][0] ** 2), (0, 1)) for k in range(len(steps))]
+    both = [
+        tg.grad(lambda c, xs, k=k: np.sum(f(c, xs)[k][0] ** 2), (0, 1)) for k in range(len(steps))
+    ]
     for g in (lambda c, xs: [y for pair in f(c, xs) for y in pair], *both):
         same(printed(g, (c, xs)), g(c, xs))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_stacks_of_any_size_read_in_another_shape(dtype: Any) -> None:
-    """Divisions by a size in a branch that few lanes of a vectorised loop take: what they read lay behind an address of the first lane."""
+    """Divisions by a size in a branch that few lanes of a vectorised loop take: what they read lay
+    behind an address of the first lane."""
 
     def f(xs: Any) -> Any:
         def step(c: Any, x: Any) -> Any:

@@ -1,4 +1,5 @@
-"""A complex number that goes where a real one belongs leaves its real part there: compiled as eagerly, in every derivative."""
+"""A complex number that goes where a real one belongs leaves its real part there: compiled as
+eagerly, in every derivative."""
 
 from __future__ import annotations
 
@@ -77,7 +78,9 @@ def loss_of(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
 def test_real_and_complex_together(function: Callable[[Any], Any], dtype: Any) -> None:
     z, loss = Z.astype(dtype), loss_of(function)
-    close = {"rtol": 1e-4, "atol": 1e-5} if dtype == np.complex64 else {"rtol": 1e-11, "atol": 1e-12}
+    close = (
+        {"rtol": 1e-4, "atol": 1e-5} if dtype == np.complex64 else {"rtol": 1e-11, "atol": 1e-12}
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         gradient = tg.grad(loss)(z)
@@ -85,7 +88,9 @@ def test_real_and_complex_together(function: Callable[[Any], Any], dtype: Any) -
         np.testing.assert_allclose(tg.jit(tg.grad(loss))(z), gradient, **close)
         np.testing.assert_allclose(tg.grad(tg.jit(loss))(z), gradient, **close)
         second = tg.hvp(loss, (z,), (1j * z,))
-        np.testing.assert_allclose(tg.jit(lambda z: tg.hvp(loss, (z,), (1j * z,)))(z), second, **close)
+        np.testing.assert_allclose(
+            tg.jit(lambda z: tg.hvp(loss, (z,), (1j * z,)))(z), second, **close
+        )
         batch = tg.jit(tg.vmap(tg.grad(loss)))(np.stack([z, 2 * z]))
         np.testing.assert_allclose(batch[0], gradient, **close)
     if dtype == np.complex128:
@@ -94,10 +99,14 @@ def test_real_and_complex_together(function: Callable[[Any], Any], dtype: Any) -
             for direction in (1.0, 1j):
                 e = step * direction * np.eye(3)[k]
                 slope = (loss(z + e) - loss(z - e)) / (2 * step)
-                np.testing.assert_allclose(np.real(np.conj(gradient[k]) * direction), slope, rtol=1e-6, atol=1e-8)
+                np.testing.assert_allclose(
+                    np.real(np.conj(gradient[k]) * direction), slope, rtol=1e-6, atol=1e-8
+                )
 
 
-@pytest.mark.parametrize("real", [np.array([0.5, -1.0]), np.array([0.5, -1.0], np.float32)], ids=lambda x: str(x.dtype))
+@pytest.mark.parametrize(
+    "real", [np.array([0.5, -1.0]), np.array([0.5, -1.0], np.float32)], ids=lambda x: str(x.dtype)
+)
 def test_a_real_input_gets_a_real_gradient(real: Any) -> None:
     def loss(x: Any) -> Any:
         return np.sum(np.abs(np.stack([x, 1j * x, x * (2 - 1j)])) ** 2)
@@ -112,7 +121,12 @@ def test_a_complex_cotangent_of_the_users_rule_for_a_real_value() -> None:
     x = np.array([1.0, 2.0])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for way in (tg.grad, lambda f: tg.jit(tg.grad(f)), lambda f: tg.grad(tg.jit(f)), lambda f: tg.vmap(tg.grad(f))):
+        for way in (
+            tg.grad,
+            lambda f: tg.jit(tg.grad(f)),
+            lambda f: tg.grad(tg.jit(f)),
+            lambda f: tg.vmap(tg.grad(f)),
+        ):
             found = way(lambda x: np.sum(squared(x)))(x)
             assert found.dtype == np.float64
             np.testing.assert_allclose(found, 2 * x)

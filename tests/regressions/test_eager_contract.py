@@ -1,4 +1,5 @@
-"""Smaller points of torch's contract: what saves nothing, results of hooks, saved results; and what the page on torch says."""
+"""Smaller points of torch's contract: what saves nothing, results of hooks, saved results; and what
+the page on torch says."""
 
 from __future__ import annotations
 
@@ -67,7 +68,9 @@ def test_a_post_accumulate_hook_returns_nothing(result: Any) -> None:
         (x * x).sum().backward()
 
 
-@pytest.mark.parametrize("function", [tg.exp, tg.tanh, tg.sqrt, tg.sigmoid], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "function", [tg.exp, tg.tanh, tg.sqrt, tg.sigmoid], ids=lambda f: f.__name__
+)
 def test_a_saved_result_shares_memory_and_version(function: Callable[[Any], Any]) -> None:
     x = leaf()
     y = function(x)
@@ -86,7 +89,7 @@ def test_a_saved_result_shares_memory_and_version(function: Callable[[Any], Any]
         w.backward()
 
 
-# --- docs/torch_compatibility.md ---------------------------------------------------------------------------------------------------
+# --- docs/torch_compatibility.md ------------------------------------------------------------------
 
 
 def test_hooks_are_not_called_without_a_gradient() -> None:
@@ -170,7 +173,9 @@ def test_a_view_of_a_temporary_of_a_function_may_be_written() -> None:
         assert forward_ad.unpack_dual(out).tangent is None
 
 
-@pytest.mark.parametrize("function", [tg.linalg.cholesky, lambda a: tg.linalg.eigh(a)[0]], ids=["cholesky", "eigh"])
+@pytest.mark.parametrize(
+    "function", [tg.linalg.cholesky, lambda a: tg.linalg.eigh(a)[0]], ids=["cholesky", "eigh"]
+)
 def test_gradients_of_one_triangle_are_symmetric(function: Callable[[Any], Any]) -> None:
     a = tg.tensor([[2.0, 0.5], [0.5, 3.0]], requires_grad=True)
     function(a)[..., 0].sum().backward()

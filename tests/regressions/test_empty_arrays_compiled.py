@@ -1,4 +1,5 @@
-"""Nothing of an array without elements is read or checked: a read of its first one would leave the loop that never runs."""
+"""Nothing of an array without elements is read or checked: a read of its first one would leave the
+loop that never runs."""
 
 from __future__ import annotations
 
@@ -74,7 +75,8 @@ FUNCTIONS: list[Function] = [
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
 def test_a_second_size_leaves_nothing(function: Function, dtype: Any) -> None:
-    """First some elements, then none: the gradient of what is left is right, whatever lies in memory."""
+    """First some elements, then none: the gradient of what is left is right, whatever lies in
+    memory."""
 
     def loss(x: Any) -> Any:
         # What else is there, so that memory is not all zeros.

@@ -1,5 +1,5 @@
-"""A process forked at any moment can compile and call: no lock of ours, of Numba or of LLVM is held by a
-thread that it does not have. `--soak N` makes N times as many processes."""
+"""A process forked at any moment can compile and call: no lock of ours, of Numba or of LLVM is held
+by a thread that it does not have. `--soak N` makes N times as many processes."""
 
 from __future__ import annotations
 
@@ -169,7 +169,9 @@ def run(text: str, cached: bool = False, limit: float = 300) -> None:
     if not cached:
         environment["TRACEGRAD_CACHE_DIR"] = ""
     command = [sys.executable, "-c", PRELUDE + text]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False, env=environment)
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=limit, check=False, env=environment
+    )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-3000:]
 
 
@@ -180,7 +182,8 @@ def test_while_another_thread_compiles(wait: float) -> None:
 
 
 def test_at_random_moments(request: pytest.FixtureRequest) -> None:
-    """From the main thread and from others, while three threads trace, compile and differentiate all kinds of programs."""
+    """From the main thread and from others, while three threads trace, compile and differentiate
+    all kinds of programs."""
     count = 4 * max(1, request.config.getoption("--soak"))
     run(AT_RANDOM_MOMENTS.format(count=count, seed=count), cached=True, limit=300 + 10 * count)
 
@@ -188,7 +191,11 @@ def test_at_random_moments(request: pytest.FixtureRequest) -> None:
 @pytest.mark.parametrize("way", ["fork", "spawn", "forkserver"])
 def test_processes_of_multiprocessing(way: str, request: pytest.FixtureRequest) -> None:
     count = max(1, request.config.getoption("--soak"))
-    run(BY_MULTIPROCESSING.format(count=count, seed=count, way=way), cached=True, limit=300 + 10 * count)
+    run(
+        BY_MULTIPROCESSING.format(count=count, seed=count, way=way),
+        cached=True,
+        limit=300 + 10 * count,
+    )
 
 
 def test_inside_a_trace() -> None:

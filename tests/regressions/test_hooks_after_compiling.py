@@ -1,4 +1,5 @@
-"""Hooks that are registered, removed or changed after a function was compiled in which a backward pass runs: seen as eagerly."""
+"""Hooks that are registered, removed or changed after a function was compiled in which a backward
+pass runs: seen as eagerly."""
 
 from __future__ import annotations
 
@@ -23,13 +24,20 @@ def tripled(p: Any) -> None:
 
 REGISTER: dict[str, Callable[[Any, int], Any]] = {
     "of a tensor": lambda t, k: t.register_hook(lambda g: g * k),
-    "after accumulation": lambda t, k: t.register_post_accumulate_grad_hook(doubled if k == 2 else tripled),
-    "before its node": lambda t, k: t.expand_as(t).grad_fn.next_functions[0][0].register_prehook(lambda gs: (gs[0] * k,)),
+    "after accumulation": lambda t, k: t.register_post_accumulate_grad_hook(
+        doubled if k == 2 else tripled
+    ),
+    "before its node": lambda t, k: (
+        t.expand_as(t).grad_fn.next_functions[0][0].register_prehook(lambda gs: (gs[0] * k,))
+    ),
 }
 CHANGES: dict[str, Callable[[Any, Any, Any], Any]] = {
     "added": lambda t, register, handles: handles.append(register(t, 3)),
     "removed": lambda t, register, handles: handles.pop().remove(),
-    "changed": lambda t, register, handles: (handles.pop().remove(), handles.append(register(t, 3))),
+    "changed": lambda t, register, handles: (
+        handles.pop().remove(),
+        handles.append(register(t, 3)),
+    ),
     "none": lambda t, register, handles: None,
 }
 
@@ -91,7 +99,11 @@ def test_a_pass_outside_calls_them_once(kind: str) -> None:
         called.append(1)
 
     for n in range(3):
-        handle = t.register_hook(hook) if kind == "of a tensor" else t.register_post_accumulate_grad_hook(hook)
+        handle = (
+            t.register_hook(hook)
+            if kind == "of a tensor"
+            else t.register_post_accumulate_grad_hook(hook)
+        )
         t.grad = None
         f(tg.tensor(X)).backward()
         assert len(called) == n + 1

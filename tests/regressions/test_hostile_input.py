@@ -1,7 +1,9 @@
-"""Every public function, called with wrong things, says what was wrong: no words from inside, and no result that NumPy would refuse.
+"""Every public function, called with wrong things, says what was wrong: no words from inside, and
+no result that NumPy would refuse.
 
-The sweep of `hostile` puts wrong things into the place of each argument of each public function, operator, attribute and method, in turn,
-eagerly and inside of `jit`, of a derivative and of `vmap`, and sorts what comes of it. `--soak 1` runs it in full.
+The sweep of `hostile` puts wrong things into the place of each argument of each public function,
+operator, attribute and method, in turn, eagerly and inside of `jit`, of a derivative and of `vmap`,
+and sorts what comes of it. `--soak 1` runs it in full.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ from tests.regressions.hostile.things import with_rule
 
 ROOT = Path(__file__).parents[2]
 
-# Calls whose errors may be in other words, and results that NumPy would not give, each with its reason.
+# Calls whose errors may be in other words, and results that NumPy would not give, each with its
+# reason.
 KNOWN: dict[str, str] = {
     r"^tg\.getitem": "of an ndarray it is `x[key]` and nothing else, so that the words are NumPy's about the user's own key",
     r"a number beyond int64": "integers beyond 64 bits are taken as floats, which have a root and a sine",
@@ -84,7 +87,8 @@ def known(group: str, entry: str) -> bool:
 
 
 def sweep(group: str, folder: Path, *options: str) -> dict[str, Any]:
-    """Each group in a process of its own, since what the sweep calls changes settings, and in a folder of its own, where it may write."""
+    """Each group in a process of its own, since what the sweep calls changes settings, and in a
+    folder of its own, where it may write."""
     process = subprocess.run(
         [sys.executable, "-m", "tests.regressions.hostile", group, *options],
         cwd=folder,
@@ -98,20 +102,33 @@ def sweep(group: str, folder: Path, *options: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_no_error_speaks_of_the_inside(group: str, tmp_path: Path, pytestconfig: pytest.Config) -> None:
+def test_no_error_speaks_of_the_inside(
+    group: str, tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
     found = sweep(group, tmp_path, *(["--full"] if pytestconfig.getoption("--soak") else []))
     assert found["names"]
     assert sum(found["seen"].values())
     for kind in ("internal", "nameless", "lost", "lenient", "differs"):
         bad = [entry for name, what in found[kind] if not known(group, entry := f"{name} {what}")]
-        assert not bad, f"{kind}: {len(bad)} of {sum(found['seen'].values())} calls ({found['seen']}):\n" + "\n".join(bad[:40])
-    lame = [n for n in found["lame"] if n not in LAME and not n.startswith((*NEEDS_A_GPU, *NEEDS_A_RUN))]
-    assert group in ("attributes", "subscripts", "constructors") or not lame, f"no arguments that work are known for {lame}"
+        assert not bad, (
+            f"{kind}: {len(bad)} of {sum(found['seen'].values())} calls ({found['seen']}):\n"
+            + "\n".join(bad[:40])
+        )
+    lame = [
+        n for n in found["lame"] if n not in LAME and not n.startswith((*NEEDS_A_GPU, *NEEDS_A_RUN))
+    ]
+    assert group in ("attributes", "subscripts", "constructors") or not lame, (
+        f"no arguments that work are known for {lame}"
+    )
 
 
 def test_the_sweep_reaches_all_that_is_public() -> None:
     reached = {id(value) for prefix in NAMESPACES for value in named(prefix).values()}
-    assert {id(v) for n in tg.__all__ if callable(v := getattr(tg, n)) and not isinstance(v, type) and hasattr(v, "__name__")} <= reached
+    assert {
+        id(v)
+        for n in tg.__all__
+        if callable(v := getattr(tg, n)) and not isinstance(v, type) and hasattr(v, "__name__")
+    } <= reached
     import tracegrad.torch as torch
 
     for theirs, ours in SAME.items():
@@ -119,31 +136,74 @@ def test_the_sweep_reaches_all_that_is_public() -> None:
         for part in theirs.split(".")[1:]:
             module = getattr(module, part)
         mine = set(map(id, vars(NAMESPACES[ours]).values()))
-        other = [n for n in module.__all__ if id(getattr(module, n)) not in mine and callable(getattr(module, n))]
+        other = [
+            n
+            for n in module.__all__
+            if id(getattr(module, n)) not in mine and callable(getattr(module, n))
+        ]
         assert not [n for n in other if id(getattr(module, n)) not in reached], (theirs, other)
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: tg.exp("a"), "exp: x is the string 'a'; it must be an array, a Tensor or a number"),
-        (lambda: tg.matmul(np.ones(3), [[1.0], [2.0, 3.0]]), "matmul: y is a list of length 2 of list, whose parts differ in shape"),
+        (
+            lambda: tg.exp("a"),
+            "exp: x is the string 'a'; it must be an array, a Tensor or a number",
+        ),
+        (
+            lambda: tg.matmul(np.ones(3), [[1.0], [2.0, 3.0]]),
+            "matmul: y is a list of length 2 of list, whose parts differ in shape",
+        ),
         (lambda: tg.add(1.0, None), "add: y is None; it must be an array"),
-        (lambda: tg.ones(2).add(np.array(["a"])), "Tensor.add: dtype <U1 is not supported; the supported dtypes are"),
+        (
+            lambda: tg.ones(2).add(np.array(["a"])),
+            "Tensor.add: dtype <U1 is not supported; the supported dtypes are",
+        ),
         (lambda: tg.sum(np.ones(2), axis="a"), "sum: an axis is an integer"),
-        (lambda: tg.zeros("a"), "zeros: size is the string 'a'; it must be an integer or a sequence of integers"),
+        (
+            lambda: tg.zeros("a"),
+            "zeros: size is the string 'a'; it must be an integer or a sequence of integers",
+        ),
         (lambda: tg.zeros(2, dtype="no"), "zeros: dtype is the string 'no'; it must be a dtype"),
-        (lambda: tg.ones(2, 2).topk(1.5), "Tensor.topk: k is the number 1.5; it must be an integer"),
+        (
+            lambda: tg.ones(2, 2).topk(1.5),
+            "Tensor.topk: k is the number 1.5; it must be an integer",
+        ),
         (lambda: tg.ones(2).reshape(slice(2)), "Tensor.reshape: shape is slice"),
-        (lambda: tg.nn.Linear("a", 2), "Linear: in_features is the string 'a'; it must be an integer"),
-        (lambda: tg.nn.functional.linear(tg.ones(2), 3.0), "linear: weight is the number 3.0; it must be an array or a Tensor"),
+        (
+            lambda: tg.nn.Linear("a", 2),
+            "Linear: in_features is the string 'a'; it must be an integer",
+        ),
+        (
+            lambda: tg.nn.functional.linear(tg.ones(2), 3.0),
+            "linear: weight is the number 3.0; it must be an array or a Tensor",
+        ),
         (lambda: tg.optim.SGD([tg.ones(2)], lr="fast"), "SGD: .*lr"),
-        (lambda: tg.grad(np.sin, argnums=slice(1)), "grad: argnums is slice.*; it must be an integer or a sequence of integers"),
-        (lambda: tg.grad(lambda x: x, has_aux=True)(1.0), "grad: with has_aux the function must return a pair"),
-        (lambda: tg.vmap(np.sin, in_axes="a")(np.ones(2)), "vmap: in_axes and out_axes are integers"),
-        (lambda: with_rule(lambda x: x, lambda r, ct: (ct,)), r"the forward rule must return a pair \(result, residuals\)"),
-        (lambda: with_rule(lambda x: (x, x), lambda r, ct: (ct, ct)), "the backward rule returned 2 cotangents for 1 arguments"),
-        (lambda: with_rule(lambda x: (x, x), lambda r, ct: (ct[0],)), "the rule returned a derivative of shape"),
+        (
+            lambda: tg.grad(np.sin, argnums=slice(1)),
+            "grad: argnums is slice.*; it must be an integer or a sequence of integers",
+        ),
+        (
+            lambda: tg.grad(lambda x: x, has_aux=True)(1.0),
+            "grad: with has_aux the function must return a pair",
+        ),
+        (
+            lambda: tg.vmap(np.sin, in_axes="a")(np.ones(2)),
+            "vmap: in_axes and out_axes are integers",
+        ),
+        (
+            lambda: with_rule(lambda x: x, lambda r, ct: (ct,)),
+            r"the forward rule must return a pair \(result, residuals\)",
+        ),
+        (
+            lambda: with_rule(lambda x: (x, x), lambda r, ct: (ct, ct)),
+            "the backward rule returned 2 cotangents for 1 arguments",
+        ),
+        (
+            lambda: with_rule(lambda x: (x, x), lambda r, ct: (ct[0],)),
+            "the rule returned a derivative of shape",
+        ),
         (lambda: tg.eye(2**62), "eye: n=4611686018427387904.* more elements than memory can hold"),
     ],
 )

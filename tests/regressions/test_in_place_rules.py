@@ -13,7 +13,7 @@ import pytest
 import tracegrad as tg
 from tracegrad.autograd import forward_ad
 
-# --- changes in place that could not be recorded --------------------------------------------------------------------------------
+# --- changes in place that could not be recorded --------------------------------------------------
 
 
 def made_in_inference() -> Any:
@@ -29,13 +29,28 @@ def view_in(mode: Callable[[], Any], leaf: bool = False) -> Any:
 
 
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
-    "inference tensor": (made_in_inference, "Inplace update to inference tensor outside InferenceMode"),
-    "its view": (lambda: made_in_inference()[:], "Inplace update to inference tensor outside InferenceMode"),
-    "view made in inference mode": (lambda: view_in(tg.inference_mode), "created in inference mode"),
+    "inference tensor": (
+        made_in_inference,
+        "Inplace update to inference tensor outside InferenceMode",
+    ),
+    "its view": (
+        lambda: made_in_inference()[:],
+        "Inplace update to inference tensor outside InferenceMode",
+    ),
+    "view made in inference mode": (
+        lambda: view_in(tg.inference_mode),
+        "created in inference mode",
+    ),
     "view made under no_grad": (lambda: view_in(tg.no_grad), "created in no_grad mode"),
     "of a leaf": (lambda: view_in(tg.no_grad, True), "created in no_grad mode"),
-    "one of many": (lambda: (tg.ones(2, 2, 2, requires_grad=True) * 1).unbind()[0], "Output 0 of Unbind"),
-    "one of a split": (lambda: (tg.ones(2, 2, requires_grad=True) * 1).split(2)[0], "Output 0 of Split"),
+    "one of many": (
+        lambda: (tg.ones(2, 2, 2, requires_grad=True) * 1).unbind()[0],
+        "Output 0 of Unbind",
+    ),
+    "one of a split": (
+        lambda: (tg.ones(2, 2, requires_grad=True) * 1).split(2)[0],
+        "Output 0 of Split",
+    ),
 }
 IN_PLACE: dict[str, Callable[[Any], Any]] = {
     "mul_": lambda v: v.mul_(2),
@@ -73,7 +88,7 @@ def test_what_could_not_be_recorded_is_refused(kind: str, write: str) -> None:
         IN_PLACE[write](make())
 
 
-# --- duals ------------------------------------------------------------------------------------------------------------------------
+# --- duals ----------------------------------------------------------------------------------------
 
 
 def dual(history: bool = False) -> Any:
@@ -153,7 +168,7 @@ def test_gradients_through_a_dual_that_was_written() -> None:
     assert leaf.grad.tolist() == [8, 8, 8]
 
 
-# --- extremes of NaN ----------------------------------------------------------------------------------------------------------------
+# --- extremes of NaN ------------------------------------------------------------------------------
 
 NAN = np.nan
 
@@ -169,10 +184,18 @@ NAN = np.nan
         ([2.0, 2.0], [0.5, 0.5]),
     ],
 )
-def test_the_gradient_of_an_extreme_that_is_nan(values: list[float], wanted: list[float], name: str, dtype: Any) -> None:
+def test_the_gradient_of_an_extreme_that_is_nan(
+    values: list[float], wanted: list[float], name: str, dtype: Any
+) -> None:
     x = np.array(values, dtype)
     f = getattr(np, name)
-    for g in (tg.grad(f), tg.jit(tg.grad(f)), tg.grad(tg.jit(f)), tg.jacfwd(f), tg.jit(tg.jacfwd(f))):
+    for g in (
+        tg.grad(f),
+        tg.jit(tg.grad(f)),
+        tg.grad(tg.jit(f)),
+        tg.jacfwd(f),
+        tg.jit(tg.jacfwd(f)),
+    ):
         found = g(x)
         assert found.dtype == dtype
         assert found.tolist() == wanted
@@ -182,11 +205,14 @@ def test_the_gradient_of_an_extreme_that_is_nan(values: list[float], wanted: lis
     rows = np.stack([x, np.arange(len(x), dtype=dtype)])
     edge = [0.0] * len(x)
     edge[-1 if "max" in name else 0] = 1.0
-    for g in (tg.grad(lambda x: np.sum(f(x, axis=1))), tg.jit(tg.grad(lambda x: np.sum(f(x, axis=1))))):
+    for g in (
+        tg.grad(lambda x: np.sum(f(x, axis=1))),
+        tg.jit(tg.grad(lambda x: np.sum(f(x, axis=1)))),
+    ):
         assert g(rows).tolist() == [wanted, edge]
 
 
-# --- copies of what is saved ------------------------------------------------------------------------------------------------------
+# --- copies of what is saved ----------------------------------------------------------------------
 
 
 def test_what_is_saved_is_copied_once_and_let_go() -> None:
@@ -219,5 +245,7 @@ def test_copies_go_with_the_context() -> None:
     gc.collect()
     assert alive() is None
     assert saved() is None
-    with pytest.raises(RuntimeError, match="outside of the 'allow_mutation_on_saved_tensors' context"):
+    with pytest.raises(
+        RuntimeError, match="outside of the 'allow_mutation_on_saved_tensors' context"
+    ):
         y.sum().backward()

@@ -1,6 +1,7 @@
 """Ctrl-C at any moment: what is open is closed, no lock stays held, and later calls are right.
 
-The interrupt is a signal of a timer, whose handler does what Python's own for Ctrl-C does. `--soak N` makes N times as many.
+The interrupt is a signal of a timer, whose handler does what Python's own for Ctrl-C does. `--soak
+N` makes N times as many.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ from tracegrad.compiled import effects as arguments
 from tracegrad.tape import engine
 
 pytestmark = [
-    pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timers that send signals"),
+    pytest.mark.skipif(
+        not hasattr(signal, "setitimer"), reason="this system has no timers that send signals"
+    ),
     # An interrupt inside of what frees an object is lost: Python says so, and goes on.
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
@@ -46,7 +49,9 @@ def handled(request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]) 
     signal.signal(signal.SIGALRM, before)
     if request.config.getoption("--soak"):
         with capsys.disabled():
-            print(f"\n{request.node.name}: {HIT.total()} interrupts in {len(HIT)} places: {HIT.most_common(12)}")
+            print(
+                f"\n{request.node.name}: {HIT.total()} interrupts in {len(HIT)} places: {HIT.most_common(12)}"
+            )
 
 
 def interrupted(run: Callable[[], Any], after: float, again: float = 0.0) -> bool:
@@ -69,7 +74,8 @@ def count(request: pytest.FixtureRequest, short: int) -> int:
 
 
 def program(k: int, w: Any) -> Callable[[Any], Any]:
-    """A function that no earlier call has met, with a loop, a branch, and a Tensor around it that it changes."""
+    """A function that no earlier call has met, with a loop, a branch, and a Tensor around it that
+    it changes."""
 
     def function(x: Any) -> Any:
         y = np.sin(x) * (1 + k / 64)
@@ -109,7 +115,8 @@ def test_a_function_that_changes_a_tensor(request: pytest.FixtureRequest) -> Non
 
 
 def test_all_that_can_be_done(request: pytest.FixtureRequest) -> None:
-    """Programs of every kind, at a moment while they are traced, compiled and run for the first time."""
+    """Programs of every kind, at a moment while they are traced, compiled and run for the first
+    time."""
     rng = random.Random(6)
     for _ in range(count(request, 20)):
         name, run = drawn(rng)
@@ -181,7 +188,12 @@ def test_writes_to_the_cache(tmp_path: Path, request: pytest.FixtureRequest) -> 
 
     def fetch(key: str) -> bytes:
         code = codes[key]
-        found: bytes = cache.fetch(tmp_path, key, lambda: (code, Entry({}, {"code": code})), lambda entry: entry.part("code"))
+        found: bytes = cache.fetch(
+            tmp_path,
+            key,
+            lambda: (code, Entry({}, {"code": code})),
+            lambda entry: entry.part("code"),
+        )
         return found
 
     def run() -> None:
@@ -198,7 +210,9 @@ def test_writes_to_the_cache(tmp_path: Path, request: pytest.FixtureRequest) -> 
         interrupted(run, rng.random() * took)
         clean()
         assert all(fetch(key) == code for key, code in codes.items())
-    assert sorted(p.name for p in tmp_path.iterdir()) == [key + cache.SUFFIX for key in sorted(codes)]
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        key + cache.SUFFIX for key in sorted(codes)
+    ]
     assert HIT
 
 
@@ -212,7 +226,8 @@ LOCKS = {
 
 @pytest.mark.parametrize("name", LOCKS)
 def test_waits(name: str, request: pytest.FixtureRequest) -> None:
-    """Another thread holds a lock, for which a call waits: it is ended at once, and the lock is free when the other one is done."""
+    """Another thread holds a lock, for which a call waits: it is ended at once, and the lock is
+    free when the other one is done."""
     rng = random.Random(9)
     t, w = tg.tensor(X, requires_grad=True), tg.ones(6, requires_grad=True)
     for k in range(count(request, 3)):

@@ -1,4 +1,5 @@
-"""Kernels that several processes left on disk meet in one process: each is called for what it was compiled from."""
+"""Kernels that several processes left on disk meet in one process: each is called for what it was
+compiled from."""
 
 from __future__ import annotations
 
@@ -55,8 +56,12 @@ def pipeline(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     return str(request.param)
 
 
-@pytest.mark.parametrize("later", [0, 1, 2], ids=["both from disk", "one from disk, one compiled", "both compiled"])
-def test_kernels_of_one_name_and_type_are_not_exchanged(pipeline: str, later: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "later", [0, 1, 2], ids=["both from disk", "one from disk, one compiled", "both compiled"]
+)
+def test_kernels_of_one_name_and_type_are_not_exchanged(
+    pipeline: str, later: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for factor in (2.0, 3.0)[: 2 - later]:
         made(factor, tmp_path, monkeypatch)
     kernels = {factor: made(factor, tmp_path, monkeypatch) for factor in (2.0, 3.0)}
@@ -67,7 +72,8 @@ def test_kernels_of_one_name_and_type_are_not_exchanged(pipeline: str, later: in
 
 
 def test_what_a_kernel_calls_is_its_own(pipeline: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No function that another kernel's code could be linked to, or that could be taken for another's."""
+    """No function that another kernel's code could be linked to, or that could be taken for
+    another's."""
     kinds: list[type] = []
     shared: list[str] = []
     optimize = direct.Alone._optimize_final_module
@@ -76,7 +82,9 @@ def test_what_a_kernel_calls_is_its_own(pipeline: str, monkeypatch: pytest.Monke
         optimize(library)
         kinds.append(type(library))
         functions = library._final_module.functions
-        shared.extend(f.name for f in functions if not f.is_declaration and f.linkage.name != "internal")
+        shared.extend(
+            f.name for f in functions if not f.is_declaration and f.linkage.name != "internal"
+        )
 
     monkeypatch.setattr(direct.Alone, "_optimize_final_module", watched)
     assert multiplies(made(2.0, None, monkeypatch), 2.0)
@@ -102,10 +110,21 @@ print(cache.COUNTERS.compiled, cache.COUNTERS.loaded)
 
 
 def test_threads_run_the_function_that_was_asked_for(tmp_path: Path) -> None:
-    variables = {"TRACEGRAD_CACHE_DIR": str(tmp_path), "NUMBA_NUM_THREADS": "2", "PYTHONPATH": str(Path(tracegrad.__file__).parent.parent)}
+    variables = {
+        "TRACEGRAD_CACHE_DIR": str(tmp_path),
+        "NUMBA_NUM_THREADS": "2",
+        "PYTHONPATH": str(Path(tracegrad.__file__).parent.parent),
+    }
 
     def run(*arguments: str) -> str:
         command = [sys.executable, "-c", THREADS, *arguments]
-        return subprocess.run(command, env={**os.environ, **variables}, capture_output=True, text=True, check=True, timeout=120).stdout
+        return subprocess.run(
+            command,
+            env={**os.environ, **variables},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=120,
+        ).stdout
 
     assert [run("2"), run("3"), run("2", "3")] == ["1 0\n", "1 0\n", "0 2\n"]

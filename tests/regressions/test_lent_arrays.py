@@ -1,7 +1,8 @@
-"""A user's arrays may be written to after they stood beside differentiated values: derivatives are those of what they held, or refused.
+"""A user's arrays may be written to after they stood beside differentiated values: derivatives are
+those of what they held, or refused.
 
-Every way to hold on to an array: operands of recorded operations, arguments and results of `vjp` and `linearize`, live calls of
-jitted functions, what a checkpoint runs on again.
+Every way to hold on to an array: operands of recorded operations, arguments and results of `vjp`
+and `linearize`, live calls of jitted functions, what a checkpoint runs on again.
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ def written(x: Any, b: Any) -> Any:
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_operands(name: str, size: str) -> None:
-    """Tensors with backward, a transform whose function writes before it returns, and a pullback that is called later."""
+    """Tensors with backward, a transform whose function writes before it returns, and a pullback
+    that is called later."""
     n = SIZES[size]
     start = ones_and_twos(n)[::-1] / 2
 
@@ -91,11 +93,19 @@ def test_dtypes(dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("wrap", WRAP)
-@pytest.mark.parametrize("f", [lambda x: x * x, np.exp, lambda x: x, np.sort], ids=["square", "exp", "identity", "sort"])
+@pytest.mark.parametrize(
+    "f", [lambda x: x * x, np.exp, lambda x: x, np.sort], ids=["square", "exp", "identity", "sort"]
+)
 @pytest.mark.parametrize("kind", ["array", "tensor", "leaf"])
-def test_arguments_and_results_of_what_is_called_later(f: Callable[[Any], Any], wrap: str, kind: str) -> None:
+def test_arguments_and_results_of_what_is_called_later(
+    f: Callable[[Any], Any], wrap: str, kind: str
+) -> None:
     def given() -> Any:
-        return np.array([2.0, 1.0]) if kind == "array" else tg.tensor([2.0, 1.0], requires_grad=kind == "leaf")
+        return (
+            np.array([2.0, 1.0])
+            if kind == "array"
+            else tg.tensor([2.0, 1.0], requires_grad=kind == "leaf")
+        )
 
     def disturb(x: Any) -> None:
         with tg.no_grad():
@@ -195,7 +205,10 @@ def test_arrays_too_large_to_copy_are_refused(monkeypatch: pytest.MonkeyPatch) -
     np.testing.assert_array_equal(x.grad.numpy(), [SMALL / 8] * 3)
     assert y.grad_fn.next_functions[0][0]._saved_self.shape == b.shape
     b[17, 1] = 2.0
-    with pytest.raises(RuntimeError, match=r"modified by an inplace operation: a NumPy array of shape \(8192, 3\) and dtype float64"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"modified by an inplace operation: a NumPy array of shape \(8192, 3\) and dtype float64",
+    ):
         y.backward(retain_graph=True)
     b[17, 1] = 1.0
     y.backward()
@@ -213,7 +226,8 @@ def test_traces_notice_writes_to_large_arrays() -> None:
         return y
 
     with pytest.raises(
-        tg.TracegradError, match=r"test_lent_arrays.py:\d+: an array of shape \(65536,\) is used here, and written to later in f"
+        tg.TracegradError,
+        match=r"test_lent_arrays.py:\d+: an array of shape \(65536,\) is used here, and written to later in f",
     ):
         f(np.ones(SMALL))
 
@@ -229,20 +243,30 @@ def test_traces_notice_writes_to_large_arrays() -> None:
     ],
     ids=["saved", "read", "nested"],
 )
-def test_what_a_checkpoint_runs_on_again(f: Callable[[Any, Any], Any], size: str, wrap: str) -> None:
+def test_what_a_checkpoint_runs_on_again(
+    f: Callable[[Any, Any], Any], size: str, wrap: str
+) -> None:
     b = ones_and_twos(SIZES[size])
     x = tg.tensor(b, requires_grad=True)
-    for again in (lambda: checkpoint(WRAP[wrap](f), x, b, use_reentrant=False), lambda: tg.checkpoint(WRAP[wrap](lambda x: f(x, b)))(x)):
+    for again in (
+        lambda: checkpoint(WRAP[wrap](f), x, b, use_reentrant=False),
+        lambda: tg.checkpoint(WRAP[wrap](lambda x: f(x, b)))(x),
+    ):
         again().backward()
         y = again()
         b[-1] += 1.0
-        with pytest.raises(RuntimeError, match=r"holds something else than when it ran first|modified by an inplace"):
+        with pytest.raises(
+            RuntimeError,
+            match=r"holds something else than when it ran first|modified by an inplace",
+        ):
             y.backward()
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128, np.int8])
 @pytest.mark.parametrize("shape", [(SMALL + 1,), (300, 400), (7, 50, 401)])
-@pytest.mark.parametrize("layout", ["c", "f", "strided", "reversed", "transposed", "broadcast", "unaligned"])
+@pytest.mark.parametrize(
+    "layout", ["c", "f", "strided", "reversed", "transposed", "broadcast", "unaligned"]
+)
 def test_a_digest_tells_contents_apart(layout: str, shape: tuple[int, ...], dtype: Any) -> None:
     rng = np.random.default_rng(len(layout))
     base = rng.integers(-100, 100, (*shape[:-1], 2 * shape[-1])).astype(dtype)

@@ -1,4 +1,5 @@
-"""What importing the package leaves out is there wherever it is asked for, once, with its failure path."""
+"""What importing the package leaves out is there wherever it is asked for, once, with its failure
+path."""
 
 from __future__ import annotations
 
@@ -15,14 +16,25 @@ import tracegrad as tg
 from tracegrad._codegen import alone
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-LATE = ("nn", "optim", "func", "solvers", "picture", "autograd.profiler", "autograd.functional", "schedule.build")
+LATE = (
+    "nn",
+    "optim",
+    "func",
+    "solvers",
+    "picture",
+    "autograd.profiler",
+    "autograd.functional",
+    "schedule.build",
+)
 LATE += ("codegen.kernel", "torch")
 
 
 def _run(code: str) -> str:
     """What a fresh process prints."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -47,7 +59,9 @@ def test_a_compiled_gradient_loads_no_modules_and_optimizers() -> None:
 ROUTES = {
     "attribute": "import tracegrad as tg; linear, schedule = tg.nn.functional.linear, tg.optim.lr_scheduler.StepLR",
     "from the package": "from tracegrad import nn, optim; linear, schedule = nn.functional.linear, optim.lr_scheduler.StepLR",
-    "submodules": ("from tracegrad.nn.functional import linear; from tracegrad.optim.lr_scheduler import StepLR as schedule"),
+    "submodules": (
+        "from tracegrad.nn.functional import linear; from tracegrad.optim.lr_scheduler import StepLR as schedule"
+    ),
     "star": "from tracegrad import *; linear, schedule = nn.functional.linear, optim.lr_scheduler.StepLR",
     "the compiler first": (
         "import tracegrad as tg; tg.jit(lambda x: x + 1)(1.0); linear, schedule = tg.nn.functional.linear, tg.optim.lr_scheduler.StepLR"

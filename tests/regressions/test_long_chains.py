@@ -1,4 +1,5 @@
-"""Long chains of operations are compiled without touching the process's recursion limit, which threads share."""
+"""Long chains of operations are compiled without touching the process's recursion limit, which
+threads share."""
 
 from __future__ import annotations
 

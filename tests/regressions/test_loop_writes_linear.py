@@ -1,6 +1,8 @@
-"""A loop that reads and writes an array at places that depend on the step: right to the second derivative, at a cost linear in the steps.
+"""A loop that reads and writes an array at places that depend on the step: right to the second
+derivative, at a cost linear in the steps.
 
-Cost is what the scheduled program would do, counted in additions, and the memory it plans, at two lengths: no clock is read.
+Cost is what the scheduled program would do, counted in additions, and the memory it plans, at two
+lengths: no clock is read.
 """
 
 from __future__ import annotations
@@ -25,16 +27,22 @@ def put(h: Any, at: Any, value: Any) -> Any:
 
 
 def one_back(x: Any) -> Any:
-    return tg.fori_loop(1, x.shape[0], lambda t, h: put(h, t, np.tanh(0.9 * h[t - 1] + x[t])), x * 1.0)
+    return tg.fori_loop(
+        1, x.shape[0], lambda t, h: put(h, t, np.tanh(0.9 * h[t - 1] + x[t])), x * 1.0
+    )
 
 
 def two_back(x: Any) -> Any:
-    return tg.fori_loop(2, x.shape[0], lambda t, h: put(h, t, np.sin(h[t - 1]) * np.cos(h[t - 2]) + x[t]), x * 1.0)
+    return tg.fori_loop(
+        2, x.shape[0], lambda t, h: put(h, t, np.sin(h[t - 1]) * np.cos(h[t - 2]) + x[t]), x * 1.0
+    )
 
 
 def backwards(x: Any) -> Any:
     n = x.shape[0]
-    return tg.fori_loop(0, n - 1, lambda t, h: put(h, n - 2 - t, np.tanh(h[n - 1 - t] * x[n - 2 - t])), x * 1.0)
+    return tg.fori_loop(
+        0, n - 1, lambda t, h: put(h, n - 2 - t, np.tanh(h[n - 1 - t] * x[n - 2 - t])), x * 1.0
+    )
 
 
 def rows(x: Any) -> Any:
@@ -119,7 +127,14 @@ def inner(x: Any) -> Any:
     """A loop within the loop writes."""
 
     def step(t: Any, h: Any) -> Any:
-        return tg.fori_loop(0, 4, lambda k, h: put(h, 4 * t + k, np.tanh(0.9 * h[4 * t + k - 1]) + 0.1 * h[4 * t - 4 + k]), h)
+        return tg.fori_loop(
+            0,
+            4,
+            lambda k, h: put(
+                h, 4 * t + k, np.tanh(0.9 * h[4 * t + k - 1]) + 0.1 * h[4 * t - 4 + k]
+            ),
+            h,
+        )
 
     return tg.fori_loop(1, x.shape[0] // 4, step, x * 1.0)
 
@@ -128,7 +143,12 @@ def chosen(x: Any) -> Any:
     """A branch writes, the other one elsewhere."""
 
     def step(t: Any, h: Any) -> Any:
-        return tg.cond(h[t - 1] > 0, lambda h: put(h, t, np.sin(h[t - 1]) + x[t]), lambda h: put(h, t - 1, h[t] * 0.5), h)
+        return tg.cond(
+            h[t - 1] > 0,
+            lambda h: put(h, t, np.sin(h[t - 1]) + x[t]),
+            lambda h: put(h, t - 1, h[t] * 0.5),
+            h,
+        )
 
     return tg.fori_loop(1, x.shape[0], step, x * 1.0)
 
@@ -143,10 +163,16 @@ def perhaps(x: Any) -> Any:
 
 
 def inner_constants(x: Any) -> Any:
-    """A loop within the loop reads elements of an array from outside: their gradients are added where the total is."""
+    """A loop within the loop reads elements of an array from outside: their gradients are added
+    where the total is."""
 
     def step(t: Any, h: Any) -> Any:
-        return tg.fori_loop(0, 4, lambda k, h: put(h, 4 * t + k, np.tanh(0.9 * h[4 * t + k - 1] * x[4 * t + k]) + x[t]), h)
+        return tg.fori_loop(
+            0,
+            4,
+            lambda k, h: put(h, 4 * t + k, np.tanh(0.9 * h[4 * t + k - 1] * x[4 * t + k]) + x[t]),
+            h,
+        )
 
     return tg.fori_loop(1, x.shape[0] // 4, step, x * 1.0)
 
@@ -161,7 +187,9 @@ def all_of_it(x: Any) -> Any:
     """One branch changes every element, from its neighbour."""
 
     def step(t: Any, h: Any) -> Any:
-        return tg.cond(h[t - 1] > 1, lambda h: np.roll(h, 1) * 0.5, lambda h: put(h, t, h[t - 1] + x[t]), h)
+        return tg.cond(
+            h[t - 1] > 1, lambda h: np.roll(h, 1) * 0.5, lambda h: put(h, t, h[t - 1] + x[t]), h
+        )
 
     return tg.fori_loop(1, x.shape[0], step, x * 1.0)
 
@@ -169,12 +197,19 @@ def all_of_it(x: Any) -> Any:
 def rolled(x: Any) -> Any:
     """What is written reads all of the old array: it cannot be written in place without a copy."""
     n = x.shape[0]
-    return tg.fori_loop(1, n, lambda t, h: put(h, slice(0, n), np.tanh(np.roll(h, 1)) + 0.1 * h[t]), x * 1.0)
+    return tg.fori_loop(
+        1, n, lambda t, h: put(h, slice(0, n), np.tanh(np.roll(h, 1)) + 0.1 * h[t]), x * 1.0
+    )
 
 
 def whole_and_part(x: Any) -> Any:
     """The old array is summed after part of the new one is known."""
-    return tg.fori_loop(1, x.shape[0], lambda t, h: put(put(h, t, h[t - 1] * 0.5), t - 1, np.sum(np.sin(h)) * 0.1), x * 1.0)
+    return tg.fori_loop(
+        1,
+        x.shape[0],
+        lambda t, h: put(put(h, t, h[t - 1] * 0.5), t - 1, np.sum(np.sin(h)) * 0.1),
+        x * 1.0,
+    )
 
 
 def places(x: Any) -> Any:
@@ -233,7 +268,9 @@ def as_far_as(x: Any) -> Any:
     def step(k: Any, h: Any) -> Any:
         def inner(i: Any, h: Any) -> Any:
             h = put(h, i, h[i] * np.cos(h[k]))
-            return tg.fori_loop(i + 1, tg.minimum(i + 3, n), lambda j, h: put(h, j, h[j] + 0.1 * h[i] * h[k]), h)
+            return tg.fori_loop(
+                i + 1, tg.minimum(i + 3, n), lambda j, h: put(h, j, h[j] + 0.1 * h[i] * h[k]), h
+            )
 
         return tg.fori_loop(k + 1, n, inner, h)
 
@@ -275,7 +312,9 @@ def test_value_gradient_and_second_derivative(function: Function) -> None:
     np.testing.assert_allclose(found[0], f(X), rtol=1e-13)
     np.testing.assert_allclose(found[1], gradient, rtol=1e-11, atol=1e-13)
     second = (tg.grad(f)(X + step * V) - tg.grad(f)(X - step * V)) / (2 * step)
-    product = tg.jit(lambda x: (tg.hvp(f, (x,), (V,)), tg.grad(lambda y: np.sum(tg.grad(f)(y) * V))(x)))(X)
+    product = tg.jit(
+        lambda x: (tg.hvp(f, (x,), (V,)), tg.grad(lambda y: np.sum(tg.grad(f)(y) * V))(x))
+    )(X)
     for way in product:
         np.testing.assert_allclose(way, second, rtol=1e-6, atol=1e-7)
 
@@ -284,7 +323,9 @@ def test_value_gradient_and_second_derivative(function: Function) -> None:
 def test_of_a_batch(function: Function) -> None:
     xs = np.stack([X, 0.7 * X, X[::-1]])
     found = tg.jit(tg.vmap(tg.grad(loss(function))))(xs)
-    np.testing.assert_allclose(found, [tg.grad(loss(function))(x) for x in xs], rtol=1e-11, atol=1e-13)
+    np.testing.assert_allclose(
+        found, [tg.grad(loss(function))(x) for x in xs], rtol=1e-11, atol=1e-13
+    )
 
 
 def cost(function: Function, n: int) -> tuple[int, int]:

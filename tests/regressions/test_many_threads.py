@@ -1,4 +1,5 @@
-"""Many threads that trace, compile, call and differentiate the same and different functions at once: every number is right.
+"""Many threads that trace, compile, call and differentiate the same and different functions at
+once: every number is right.
 
 `--soak N` makes it N times as long.
 """
@@ -19,8 +20,11 @@ from tests.soak_programs import clean, drawn
 THREADS, SECONDS = 32, 3.0
 
 
-def test_all_that_can_be_done(request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each thread draws programs, runs them several times, and runs some that it shares with all others."""
+def test_all_that_can_be_done(
+    request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each thread draws programs, runs them several times, and runs some that it shares with all
+    others."""
     soak = max(1, request.config.getoption("--soak"))
     rng = random.Random(11)
     shared = [drawn(rng) for _ in range(40)]
@@ -51,6 +55,8 @@ def test_all_that_can_be_done(request: pytest.FixtureRequest, capsys: pytest.Cap
     assert not any(t.is_alive() for t in workers)
     with capsys.disabled():
         if soak > 1:
-            print(f"\n{sum(done.values()):,} runs of {len(done)} kinds of programs, {len(failed)} threads failed")
+            print(
+                f"\n{sum(done.values()):,} runs of {len(done)} kinds of programs, {len(failed)} threads failed"
+            )
     assert not failed, "\n\n".join(failed)
     clean()

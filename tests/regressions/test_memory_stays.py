@@ -1,4 +1,5 @@
-"""What a program does again and again takes no more memory: calls, functions that are gone, further signatures.
+"""What a program does again and again takes no more memory: calls, functions that are gone, further
+signatures.
 
 `--soak N` makes N times as many calls and functions, and prints what grew.
 """
@@ -30,10 +31,13 @@ def resident() -> float:
     return int(pages) * 4096 / 1e6
 
 
-def grown(run: Callable[[int], Any], times: int, show: Callable[[str], None], first: int = 0) -> tuple[float, int]:
+def grown(
+    run: Callable[[int], Any], times: int, show: Callable[[str], None], first: int = 0
+) -> tuple[float, int]:
     """MB and objects that so many runs add, after a tenth as many to begin with.
 
-    What grows does so in each third of the runs; memory that the system had taken away and gives back comes once.
+    What grows does so in each third of the runs; memory that the system had taken away and gives
+    back comes once.
     """
     for k in range(max(50, times // 10)):
         run(first + k)
@@ -55,7 +59,9 @@ def soak(request: pytest.FixtureRequest) -> int:
 
 
 @pytest.fixture
-def show(request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str], soak: int) -> Callable[[str], None]:
+def show(
+    request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str], soak: int
+) -> Callable[[str], None]:
     def printed(text: str) -> None:
         if soak > 1:
             with capsys.disabled():

@@ -1,4 +1,5 @@
-"""Modes belong to the task: a block around an `await` holds in its own steps, whatever other tasks do meanwhile."""
+"""Modes belong to the task: a block around an `await` holds in its own steps, whatever other tasks
+do meanwhile."""
 
 from __future__ import annotations
 
@@ -73,7 +74,8 @@ def interleaved(*tasks: Any) -> None:
 
 
 def seen() -> tuple[bool, bool, bool]:
-    """What an operation does: whether it is recorded, whether its result is an inference tensor, and what jit does."""
+    """What an operation does: whether it is recorded, whether its result is an inference tensor,
+    and what jit does."""
     y = X * 2
     return y.requires_grad, y.is_inference(), DOUBLED(X).requires_grad
 
@@ -156,7 +158,9 @@ def test_hooks_and_anomalies_are_the_tasks_own() -> None:
             assert not tg.autograd.is_anomaly_enabled()
             await asyncio.sleep(0)
 
-    interleaved(task("a"), lambda: strict(1), task("b"), other, lambda: strict(3), lambda: strict(2))
+    interleaved(
+        task("a"), lambda: strict(1), task("b"), other, lambda: strict(3), lambda: strict(2)
+    )
     assert packed == {"a": 2, "b": 2}
 
 
@@ -164,7 +168,12 @@ def test_tasks_and_threads_that_are_started_inside() -> None:
     found: dict[str, Any] = {}
 
     def at(name: str) -> None:
-        found[name] = tg.is_grad_enabled(), tg.is_inference_mode_enabled(), (X * 2).requires_grad, (X * 2).is_inference()
+        found[name] = (
+            tg.is_grad_enabled(),
+            tg.is_inference_mode_enabled(),
+            (X * 2).requires_grad,
+            (X * 2).is_inference(),
+        )
 
     async def child() -> None:
         await asyncio.sleep(0)

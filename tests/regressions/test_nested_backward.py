@@ -1,4 +1,5 @@
-"""Backward passes started inside of backward passes, as deep as a program likes: Python's stack is not what ends them."""
+"""Backward passes started inside of backward passes, as deep as a program likes: Python's stack is
+not what ends them."""
 
 from __future__ import annotations
 
@@ -71,7 +72,14 @@ def test_modes_go_along() -> None:
         z = x * 3
 
         def hook(g: Any) -> None:
-            seen.append((threading.get_ident(), tg.is_grad_enabled(), tg.autograd.is_anomaly_enabled(), STATE.special > 0))
+            seen.append(
+                (
+                    threading.get_ident(),
+                    tg.is_grad_enabled(),
+                    tg.autograd.is_anomaly_enabled(),
+                    STATE.special > 0,
+                )
+            )
             if n:
                 with tg.enable_grad():
                     look(n - 1)

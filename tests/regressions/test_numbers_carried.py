@@ -1,6 +1,8 @@
-"""Loops whose carry starts as a Python number: it takes the dtype that the steps give it, as in a Python loop (NEP 50).
+"""Loops whose carry starts as a Python number: it takes the dtype that the steps give it, as in a
+Python loop (NEP 50).
 
-Every kind of loop, start and dtype, in running and in compiled code, beside the plain Python loop on NumPy's arrays.
+Every kind of loop, start and dtype, in running and in compiled code, beside the plain Python loop
+on NumPy's arrays.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ X = {k: np.array([1, 2, 1]).astype(k) for k in KINDS}
 STARTS: dict[str, Any] = {"int": 2, "float": 0.25, "complex": 0.25j, "bool": True}
 
 
-# --- one leaf ---------------------------------------------------------------------------------------
+# --- one leaf -------------------------------------------------------------------------------------
 
 
 def plain(f: Callable[[Any, Any], Any], start: Any, x: Any) -> Any:
@@ -51,7 +53,13 @@ def by_segments(f: Callable[[Any, Any], Any], start: Any, x: Any) -> Any:
     return by_scan(f, start, x, checkpoint=2)
 
 
-LOOPS = {"scan": by_scan, "fori": by_fori, "counted": by_counted, "while": by_while, "segments": by_segments}
+LOOPS = {
+    "scan": by_scan,
+    "fori": by_fori,
+    "counted": by_counted,
+    "while": by_while,
+    "segments": by_segments,
+}
 STEPS: dict[str, Callable[[Any, Any], Any]] = {
     "sum": lambda c, v: c + v,
     "product": lambda c, v: c * v + 1,
@@ -64,13 +72,18 @@ STEPS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def wanted(step: str, start: str, x: Any) -> Any:
-    """What Python's loop gives; None where the dtype does not stay from the first step on, or cannot hold the start."""
+    """What Python's loop gives; None where the dtype does not stay from the first step on, or
+    cannot hold the start."""
     # Bools are NumPy's.
     f, c, kinds = STEPS[step], np.True_ if start == "bool" else STARTS[start], []
     for v in x:
         c = f(c, v)
         kinds.append(leaf_type(c))
-    return c if kinds[0] == kinds[-1] and np.result_type(kinds[0].dtype, STARTS[start]) == kinds[0].dtype else None
+    return (
+        c
+        if kinds[0] == kinds[-1] and np.result_type(kinds[0].dtype, STARTS[start]) == kinds[0].dtype
+        else None
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -88,10 +101,17 @@ def test_like_a_python_loop(kind: str) -> None:
     assert len(cases) >= 12
 
     def all_of(x: Any, loops: Any = LOOPS) -> dict[Any, Any]:
-        return {(n, *case): loops[n](STEPS[case[0]], STARTS[case[1]], x) for n in loops for case in cases}
+        return {
+            (n, *case): loops[n](STEPS[case[0]], STARTS[case[1]], x)
+            for n in loops
+            for case in cases
+        }
 
     with np.errstate(all="ignore"):
-        everywhere = {"eager": all_of(x), "tensor": all_of(tg.tensor(x), {"scan": by_scan, "while": by_while})}
+        everywhere = {
+            "eager": all_of(x),
+            "tensor": all_of(tg.tensor(x), {"scan": by_scan, "while": by_while}),
+        }
         if kind not in ("c16", "i8"):
             some = {"scan": by_scan, "while": by_while} if kind != "f4" else LOOPS
             everywhere["jit"] = tg.jit(lambda x: all_of(x, some))(x)
@@ -103,11 +123,12 @@ def test_like_a_python_loop(kind: str) -> None:
             np.testing.assert_allclose(value, expected, rtol=1e-5, err_msg=name)
 
 
-# --- trees --------------------------------------------------------------------------------------------
+# --- trees ----------------------------------------------------------------------------------------
 
 
 def euler(x: Any, loop: Callable[..., Any]) -> Any:
-    """Time is a Python number at every step; the total takes the dtype that the state has at the second."""
+    """Time is a Python number at every step; the total takes the dtype that the state has at the
+    second."""
     start = {"t": 0.0, "y": x[0], "total": 0, "done": False}
 
     def step(s: Any, v: Any) -> Any:
@@ -152,9 +173,15 @@ def test_what_stays_a_number_raises_no_dtype_later() -> None:
         "fori": lambda x: tg.fori_loop(0, 3, lambda i, c: c * 0.5, 1.0) * x,
         "while": lambda x: tg.while_loop(lambda c: c < 5, lambda c: c * 2, 1) * x,
         "scan": lambda x: tg.scan(lambda c, v: (-c, None), 0.5, x)[0] * x,
-        "inner": lambda x: tg.fori_loop(0, 2, lambda i, c: c * tg.fori_loop(0, 2, lambda j, d: d * 0.5, 1.0), x),
-        "outer": lambda x: tg.fori_loop(0, 2, lambda i, c: tg.fori_loop(0, 2, lambda j, d: d + x[j], c), 0),
-        "captured": lambda x: tg.fori_loop(0, 2, lambda t, c: c * x + tg.fori_loop(0, 2, lambda j, d: d * 2.0, 1.0), x),
+        "inner": lambda x: tg.fori_loop(
+            0, 2, lambda i, c: c * tg.fori_loop(0, 2, lambda j, d: d * 0.5, 1.0), x
+        ),
+        "outer": lambda x: tg.fori_loop(
+            0, 2, lambda i, c: tg.fori_loop(0, 2, lambda j, d: d + x[j], c), 0
+        ),
+        "captured": lambda x: tg.fori_loop(
+            0, 2, lambda t, c: c * x + tg.fori_loop(0, 2, lambda j, d: d * 2.0, 1.0), x
+        ),
         "cond": lambda x: tg.cond(x[0] > 0, lambda c: c * 2, lambda c: c, 0.5) * x,
         "switch": lambda x: tg.switch(np.argmin(x), [lambda c: c * x, lambda c: x], 0.5),
     }
@@ -176,18 +203,24 @@ def test_arguments_that_are_numbers_are_captured_as_such() -> None:
 def test_branches_hold_a_number_and_an_array() -> None:
     """The dtype that holds both: 0.5 was cut to 0 beside integers."""
     f = tg.jit(lambda x: tg.cond(x[0] > 5, lambda: x[0], lambda: 0.5))
-    for kind, dtype in {"i4": np.float64, "f4": np.float32, "c8": np.complex64, "?": np.float64}.items():
+    for kind, dtype in {
+        "i4": np.float64,
+        "f4": np.float32,
+        "c8": np.complex64,
+        "?": np.float64,
+    }.items():
         if kind != "c8":
             assert f(X[kind]) == 0.5
             assert f(X[kind]).dtype == dtype
 
 
-# --- none -----------------------------------------------------------------------------------------------
+# --- none -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("wrap", ["eager", "jit"])
 def test_no_step(wrap: str) -> None:
-    """The number itself; where a computed number of steps may be none, the dtype that they would give."""
+    """The number itself; where a computed number of steps may be none, the dtype that they would
+    give."""
     x = X["f4"]
 
     def known(x: Any) -> Any:
@@ -202,10 +235,13 @@ def test_no_step(wrap: str) -> None:
         np.testing.assert_array_equal(found, 0.5 * x)
     assert tg.jit(lambda n: tg.fori_loop(0, n, lambda i, c: c * x[0], 0.5))(0).dtype == np.float32
     assert tg.fori_loop(0, 0, lambda i, c: c * x[0], 0.5).dtype == np.float64
-    assert tg.jit(lambda x: tg.while_loop(lambda c: c > 1, lambda c: c * x[0], 0.5))(x).dtype == np.float32
+    assert (
+        tg.jit(lambda x: tg.while_loop(lambda c: c > 1, lambda c: c * x[0], 0.5))(x).dtype
+        == np.float32
+    )
 
 
-# --- derivatives --------------------------------------------------------------------------------------
+# --- derivatives ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("loop", LOOPS)
@@ -239,7 +275,7 @@ def test_float64_programs_keep_their_bits() -> None:
                 assert LOOPS[loop](f, start, x[length]) == LOOPS[loop](f, array, x[length])
 
 
-# --- refusals -----------------------------------------------------------------------------------------
+# --- refusals -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("wrap", ["eager", "jit"])
@@ -260,13 +296,22 @@ def test_what_does_not_go_together(wrap: str) -> None:
     assert run(np.float32(1), lambda c, v: 0, X["f4"]).dtype == np.float32
 
 
-# --- the scalars that the eager loops carry -----------------------------------------------------------
+# --- the scalars that the eager loops carry -------------------------------------------------------
 
 
 def test_weak_scalars_compute_as_numpy_and_promote_as_python() -> None:
     a, i, z = weak(0.25, "f"), weak(2, "i"), weak(0.5j, "c")
     x = X["f4"]
-    for made in (a * x, x * a, x - i, i / x, np.maximum(a, x), np.where(x > 1, x, a), a * np.float32(1), np.clip(x, a, i)):
+    for made in (
+        a * x,
+        x * a,
+        x - i,
+        i / x,
+        np.maximum(a, x),
+        np.where(x > 1, x, a),
+        a * np.float32(1),
+        np.clip(x, a, i),
+    ):
         assert made.dtype == np.float32
     assert (z * x).dtype == np.complex64
     assert (i * X["i1"]).dtype == np.int8
@@ -280,7 +325,15 @@ def test_weak_scalars_compute_as_numpy_and_promote_as_python() -> None:
     assert {a: 1}[0.25] == 1
     assert repr(a) == "np.float64(0.25)"
     t = tg.tensor(x, requires_grad=True)
-    for made in (a * t, t * a, t / i, tg.where(t > 1, t, a), np.maximum(t, a), tg.jit(lambda t: t * a)(t), tg.jit(np.multiply)(t, a)):
+    for made in (
+        a * t,
+        t * a,
+        t / i,
+        tg.where(t > 1, t, a),
+        np.maximum(t, a),
+        tg.jit(lambda t: t * a)(t),
+        tg.jit(np.multiply)(t, a),
+    ):
         assert made.dtype == np.float32
     y = (t * a).sum()
     y.backward()

@@ -1,4 +1,5 @@
-"""Arrays of other libraries are named where they are refused: "Tensor and Tensor do not go together" says nothing."""
+"""Arrays of other libraries are named where they are refused: "Tensor and Tensor do not go
+together" says nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ import tracegrad.torch as torch
 
 
 class Tensor:
-    """What matters of torch's class: its name, its module, a dtype that is no NumPy dtype, DLPack."""
+    """What matters of torch's class: its name, its module, a dtype that is no NumPy dtype,
+    DLPack."""
 
     dtype = "torch.float32"
     shape = (2,)
@@ -42,7 +44,9 @@ CALLS: dict[str, Callable[[], Any]] = {
     "vmap": lambda: tg.vmap(lambda x: x)(FOREIGN),
     "jvp": lambda: tg.jvp(np.sin, (FOREIGN,), (FOREIGN,)),
     "add": lambda: tg.ones(2) + FOREIGN,
-    "add reflected": lambda: FOREIGN - tg.ones(2) if hasattr(FOREIGN, "__sub__") else tg.ones(2).__rsub__(FOREIGN),
+    "add reflected": lambda: (
+        FOREIGN - tg.ones(2) if hasattr(FOREIGN, "__sub__") else tg.ones(2).__rsub__(FOREIGN)
+    ),
     "matmul": lambda: tg.ones(2) @ FOREIGN,
     "compare": lambda: tg.ones(2) > FOREIGN,
     "torch.exp": lambda: torch.exp(FOREIGN),
@@ -53,7 +57,10 @@ CALLS: dict[str, Callable[[], Any]] = {
 
 @pytest.mark.parametrize("name", CALLS)
 def test_refusals_say_whose_it_is(name: str) -> None:
-    with pytest.raises(TypeError, match=r"a Tensor of torch: tracegrad\.from_dlpack\(x\.detach\(\)\) makes a Tensor on its memory"):
+    with pytest.raises(
+        TypeError,
+        match=r"a Tensor of torch: tracegrad\.from_dlpack\(x\.detach\(\)\) makes a Tensor on its memory",
+    ):
         CALLS[name]()
 
 

@@ -1,4 +1,5 @@
-"""Clocks, entropy, the environment and generators of others: what jit would freeze at the first call is refused with the line, or compared."""
+"""Clocks, entropy, the environment and generators of others: what jit would freeze at the first
+call is refused with the line, or compared."""
 
 from __future__ import annotations
 
@@ -102,8 +103,14 @@ DRAWN: dict[str, Callable[[], Any]] = {
     "seeds": lambda: SEEDS.spawn(1)[0].generate_state(1)[0] % 7,
 }
 REFUSED = {
-    **{name: (f, "happens once, while the function is traced, .* the time of") for name, f in CLOCKS.items()},
-    **{name: (f, "happens once, while the function is traced, .*Use tg.Generator") for name, f in ENTROPY.items()},
+    **{
+        name: (f, "happens once, while the function is traced, .* the time of")
+        for name, f in CLOCKS.items()
+    },
+    **{
+        name: (f, "happens once, while the function is traced, .*Use tg.Generator")
+        for name, f in ENTROPY.items()
+    },
     **{name: (f, "draws from a random generator") for name, f in DRAWN.items()},
 }
 
@@ -144,7 +151,9 @@ READS: dict[str, Callable[[], Any]] = {
     "os.environ.get": lambda: float(os.environ.get("TRACEGRAD_TEST", "1")),
     "os.getenv": lambda: float(os.getenv("TRACEGRAD_TEST") or 1),
     "environ": lambda: 2.0 if "TRACEGRAD_TEST" in environ else 3.0,
-    "an item": lambda: float(os.environ["TRACEGRAD_TEST"]) if "TRACEGRAD_TEST" in os.environ else 0.0,
+    "an item": lambda: (
+        float(os.environ["TRACEGRAD_TEST"]) if "TRACEGRAD_TEST" in os.environ else 0.0
+    ),
 }
 
 

@@ -1,4 +1,5 @@
-"""The real and imaginary part of a complex array are views: once `z.real[0] = 9` changed nothing."""
+"""The real and imaginary part of a complex array are views: once `z.real[0] = 9` changed
+nothing."""
 
 from __future__ import annotations
 
@@ -50,7 +51,10 @@ def of_each_other(z: Any) -> None:
 WRITES = [item, item_of_imag, scaled, slice_of_part, by_function, whole, whole_imag, of_each_other]
 
 
-@pytest.mark.parametrize(("write", "dtype"), [*[(w, np.complex128) for w in WRITES], (item, np.complex64), (scaled, np.complex64)])
+@pytest.mark.parametrize(
+    ("write", "dtype"),
+    [*[(w, np.complex128) for w in WRITES], (item, np.complex64), (scaled, np.complex64)],
+)
 def test_writes_reach_the_array(write: Callable[[Any], None], dtype: Any) -> None:
     wanted = Z.astype(dtype)
     write(wanted)

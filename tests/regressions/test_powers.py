@@ -1,4 +1,5 @@
-"""Derivatives of x**y to second order in both, in every mode: at 0, of negative and infinite bases, and of complex numbers (against mpmath)."""
+"""Derivatives of x**y to second order in both, in every mode: at 0, of negative and infinite bases,
+and of complex numbers (against mpmath)."""
 
 from __future__ import annotations
 
@@ -79,16 +80,29 @@ def test_higher_derivatives_in_the_exponent(base: float, order: int) -> None:
 
 
 @pytest.mark.parametrize("order", ["xy", "yx"])
-@pytest.mark.parametrize(("x", "y"), [(0.0, 2.0), (0.0, 3.5), (0.0, -1.0), (0.7, 1.3), (2.0, 0.0), (1.5, -2.0), (1e-300, 1.5)])
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [(0.0, 2.0), (0.0, 3.5), (0.0, -1.0), (0.7, 1.3), (2.0, 0.0), (1.5, -2.0), (1e-300, 1.5)],
+)
 def test_mixed_derivatives(x: float, y: float, order: str) -> None:
     expected = (INF if y < 0 else 0.0) if x == 0 else x ** (y - 1) * (1 + y * np.log(x))
     inner, outer = (0, 1) if order == "xy" else (1, 0)
     mixed = tg.grad(tg.grad(np.power, inner), outer)
-    for function in (mixed, tg.jit(mixed), lambda a, b: tg.jacfwd(tg.grad(np.power, inner), outer)(a, b)):
+    for function in (
+        mixed,
+        tg.jit(mixed),
+        lambda a, b: tg.jacfwd(tg.grad(np.power, inner), outer)(a, b),
+    ):
         np.testing.assert_allclose(function(x, y), expected, rtol=1e-10, atol=1e-280)
 
 
-COMPLEX = [(0.6 - 0.4j, 1.3 + 0.2j), (-0.7 + 0.1j, -0.4 + 0.5j), (-1.0 + 0j, 0.3 + 0.4j), (1e-3j, 2.5 + 1j), (-2.0 - 1e-9j, 0.5 - 0.5j)]
+COMPLEX = [
+    (0.6 - 0.4j, 1.3 + 0.2j),
+    (-0.7 + 0.1j, -0.4 + 0.5j),
+    (-1.0 + 0j, 0.3 + 0.4j),
+    (1e-3j, 2.5 + 1j),
+    (-2.0 - 1e-9j, 0.5 - 0.5j),
+]
 REAL = [-1.0, -0.5, 0.7, 2.0]
 
 
@@ -96,20 +110,36 @@ def derivatives(x: Any, y: Any) -> dict[str, complex]:
     a, b = mpmath.mpmathify(x), mpmath.mpmathify(y)
     a = mpmath.mpc(a)
     p, q, log = a**b, a ** (b - 1), mpmath.log(a)
-    found = {"x": b * q, "y": p * log, "xx": b * (b - 1) * a ** (b - 2), "yy": p * log**2, "xy": q * (1 + b * log)}
+    found = {
+        "x": b * q,
+        "y": p * log,
+        "xx": b * (b - 1) * a ** (b - 2),
+        "yy": p * log**2,
+        "xy": q * (1 + b * log),
+    }
     return {k: complex(v) for k, v in found.items()}
 
 
 @pytest.mark.parametrize("compiled", [False, True])
 def test_complex_against_mpmath(compiled: bool) -> None:
-    """`grad` of the real part of a holomorphic function is the conjugate of its derivative; for a real argument its real part."""
+    """`grad` of the real part of a holomorphic function is the conjugate of its derivative; for a
+    real argument its real part."""
     wrap: Callable[..., Any] = tg.jit if compiled else lambda f: f
     f: Callable[..., Any] = lambda x, y: np.real(np.power(x, y))  # noqa: E731
     by = {"x": wrap(tg.grad(f, 0)), "y": wrap(tg.grad(f, 1))}
     g: Callable[..., Any] = lambda x, y: np.real(tg.grad(f, 0)(x, y))  # noqa: E731
     h: Callable[..., Any] = lambda x, y: np.real(tg.grad(f, 1)(x, y))  # noqa: E731
-    second = {"xx": wrap(tg.grad(g, 0)), "xy": wrap(tg.grad(g, 1)), "yx": wrap(tg.grad(h, 0)), "yy": wrap(tg.grad(h, 1))}
-    points = [*COMPLEX, *itertools.product(REAL, [y for _, y in COMPLEX]), *itertools.product([x for x, _ in COMPLEX], REAL)]
+    second = {
+        "xx": wrap(tg.grad(g, 0)),
+        "xy": wrap(tg.grad(g, 1)),
+        "yx": wrap(tg.grad(h, 0)),
+        "yy": wrap(tg.grad(h, 1)),
+    }
+    points = [
+        *COMPLEX,
+        *itertools.product(REAL, [y for _, y in COMPLEX]),
+        *itertools.product([x for x, _ in COMPLEX], REAL),
+    ]
     for x, y in points:
         expected = derivatives(x, y)
         expected["yx"] = expected["xy"]
@@ -117,7 +147,9 @@ def test_complex_against_mpmath(compiled: bool) -> None:
             wanted = np.conj(expected[name])
             if not isinstance((x, y)["xy".index(name[-1])], complex):
                 wanted = wanted.real
-            np.testing.assert_allclose(function(x, y), wanted, rtol=1e-9, atol=1e-12, err_msg=f"{name} at {x}, {y}")
+            np.testing.assert_allclose(
+                function(x, y), wanted, rtol=1e-9, atol=1e-12, err_msg=f"{name} at {x}, {y}"
+            )
 
 
 @pytest.mark.parametrize("mode", ["jvp", "linearize", "vmap"])
@@ -163,7 +195,8 @@ WITH_PYTHON_NUMBERS: dict[str, Callable[[Any, Any], Any]] = {
 
 @pytest.mark.parametrize("name", WITH_PYTHON_NUMBERS)
 def test_second_derivatives_beside_pythons_complex_numbers(name: str) -> None:
-    """They are constants as NumPy's complex numbers are: both must be conjugated where a rule says so."""
+    """They are constants as NumPy's complex numbers are: both must be conjugated where a rule says
+    so."""
     function = WITH_PYTHON_NUMBERS[name]
     x = 0.6 - 0.4j
     found = []

@@ -1,4 +1,5 @@
-"""Python state that a compiled function changes is carried out at each call, as plain Python does it."""
+"""Python state that a compiled function changes is carried out at each call, as plain Python does
+it."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ import tracegrad as tg
 from tests.checks import compare
 from tests.regressions.state_programs import X
 
-# --- containers among the arguments ------------------------------------------------------------------------------------------------
+# --- containers among the arguments ---------------------------------------------------------------
 
 
 @dataclasses.dataclass
@@ -59,7 +59,9 @@ GIVEN: list[tuple[Callable[..., Any], Callable[[], Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("f", "state"), GIVEN, ids=lambda f: f.__name__ if f.__name__ != "<lambda>" else "")
+@pytest.mark.parametrize(
+    ("f", "state"), GIVEN, ids=lambda f: f.__name__ if f.__name__ != "<lambda>" else ""
+)
 def test_arguments_that_hold_state(f: Any, state: Any) -> None:
     given, plain = state(), state()
     compiled = tg.jit(f)
@@ -69,7 +71,11 @@ def test_arguments_that_hold_state(f: Any, state: Any) -> None:
 
 
 @pytest.mark.parametrize("number", [2, 2.0, np.float64(2.0), np.float32(2.0)], ids=repr)
-@pytest.mark.parametrize("way", [tg.jit, tg.grad, lambda f: lambda n: tg.jvp(f, (n,), (n,))[0]], ids=["jit", "grad", "jvp"])
+@pytest.mark.parametrize(
+    "way",
+    [tg.jit, tg.grad, lambda f: lambda n: tg.jvp(f, (n,), (n,))[0]],
+    ids=["jit", "grad", "jvp"],
+)
 def test_a_number_is_replaced_and_not_written(number: Any, way: Any) -> None:
     def f(n: Any) -> Any:
         m = n
@@ -100,7 +106,7 @@ def test_an_array_without_axes_is_written() -> None:
     assert compiled(np.float64(1.0)) == 2.0
 
 
-# --- what is read around a function and changed by others --------------------------------------------------------------------------
+# --- what is read around a function and changed by others -----------------------------------------
 
 SCALE = 2.0
 

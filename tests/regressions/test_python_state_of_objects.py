@@ -13,7 +13,7 @@ import tracegrad as tg
 from tests.checks import compare, counted_traces
 from tests.regressions.state_programs import X
 
-# --- transforms, modules, optimizers -----------------------------------------------------------------------------------------------
+# --- transforms, modules, optimizers --------------------------------------------------------------
 
 
 class Counts:
@@ -25,7 +25,11 @@ class Counts:
         return np.sum(x * x) * self.n
 
 
-@pytest.mark.parametrize("transform", [tg.grad, tg.value_and_grad, lambda f: lambda x: tg.jvp(f, (x,), (x,))], ids=["grad", "both", "jvp"])
+@pytest.mark.parametrize(
+    "transform",
+    [tg.grad, tg.value_and_grad, lambda f: lambda x: tg.jvp(f, (x,), (x,))],
+    ids=["grad", "both", "jvp"],
+)
 @pytest.mark.parametrize("inside", [True, False], ids=["of jit", "in jit"])
 def test_derivatives_count_their_calls(transform: Any, inside: bool) -> None:
     plain, counts = Counts(), Counts()

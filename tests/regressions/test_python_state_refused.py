@@ -1,4 +1,5 @@
-"""Python state that cannot be carried out by a compiled function is refused, and nothing has changed."""
+"""Python state that cannot be carried out by a compiled function is refused, and nothing has
+changed."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ import pytest
 import tracegrad as tg
 from tests.regressions.state_programs import Holder, Made, X
 
-# --- refused -----------------------------------------------------------------------------------------------------------------------
+# --- refused --------------------------------------------------------------------------------------
 
 
 def decides_a_branch() -> Made:
@@ -170,7 +171,9 @@ REFUSED: dict[Callable[[], Made], str] = {
 
 
 @pytest.mark.parametrize("made", REFUSED, ids=lambda f: f.__name__)
-def test_what_cannot_be_carried_out_is_refused_and_changes_nothing(made: Callable[[], Made]) -> None:
+def test_what_cannot_be_carried_out_is_refused_and_changes_nothing(
+    made: Callable[[], Made],
+) -> None:
     f, look = made()
     before = repr(look())
     first, last = made.__code__.co_firstlineno, made.__code__.co_firstlineno + 15
@@ -192,8 +195,16 @@ def test_a_scheduler_is_stepped_outside() -> None:
         lambda: tg.optim.lr_scheduler.ExponentialLR(optimizer, 0.9),
     ):
         scheduler = make()
-        before = optimizer.param_groups[0]["lr"], optimizer.param_groups[0].rate.item(), scheduler.last_epoch  # type: ignore[attr-defined]
+        before = (
+            optimizer.param_groups[0]["lr"],
+            optimizer.param_groups[0].rate.item(),
+            scheduler.last_epoch,
+        )  # type: ignore[attr-defined]
         with pytest.raises(tg.TracegradError, match=r"last_epoch|lr"):
             tg.jit(lambda x: (scheduler.step(), x)[1])(tg.ones(1))  # noqa: B023
-        after = optimizer.param_groups[0]["lr"], optimizer.param_groups[0].rate.item(), scheduler.last_epoch  # type: ignore[attr-defined]
+        after = (
+            optimizer.param_groups[0]["lr"],
+            optimizer.param_groups[0].rate.item(),
+            scheduler.last_epoch,
+        )  # type: ignore[attr-defined]
         assert after == before

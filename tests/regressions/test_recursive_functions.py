@@ -1,4 +1,5 @@
-"""Jitted functions that call themselves, each other, and functions that were compiled for any size: values and derivatives."""
+"""Jitted functions that call themselves, each other, and functions that were compiled for any size:
+values and derivatives."""
 
 from __future__ import annotations
 
@@ -76,12 +77,15 @@ def test_values_and_derivatives(name: str) -> None:
     np.testing.assert_allclose(tg.hessian(f)(x), tg.hessian(g)(x), rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(tg.jit(tg.grad(f))(x), tg.grad(g)(x), rtol=1e-10)
     batch = np.stack([x, 0.9 * x])
-    np.testing.assert_allclose(tg.vmap(compiled)(batch), np.stack([plain(row) for row in batch]), rtol=1e-12)
+    np.testing.assert_allclose(
+        tg.vmap(compiled)(batch), np.stack([plain(row) for row in batch]), rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize("outer", ["jit", "grad", "vmap", "jit of grad", "scan"])
 def test_a_function_for_any_size_inside_of_others(outer: str) -> None:
-    """What was compiled with symbols for sizes is called where sizes are numbers, or symbols of another function."""
+    """What was compiled with symbols for sizes is called where sizes are numbers, or symbols of
+    another function."""
     inner = tg.jit(lambda x: np.sum(x * x[::-1]) + x.shape[0])
     for n in (3, 4, 5):
         inner(np.ones(n))
@@ -148,7 +152,8 @@ def test_recursion_that_is_too_deep_is_refused() -> None:
 
 
 def test_recursion_that_python_state_ends() -> None:
-    """The same types again, and an end that another call would not have: a number that decides and changes is refused."""
+    """The same types again, and an end that another call would not have: a number that decides and
+    changes is refused."""
     left = [4]
 
     def down(x: Any) -> Any:
@@ -156,7 +161,9 @@ def test_recursion_that_python_state_ends() -> None:
         return x if left[0] == 0 else np.sin(f(x))
 
     f: Any = tg.jit(down)
-    with pytest.raises(TracegradError, match=r"changes left\[0\] at each call, and asks for what it is now"):
+    with pytest.raises(
+        TracegradError, match=r"changes left\[0\] at each call, and asks for what it is now"
+    ):
         f(0.7)
     assert left == [4]
 

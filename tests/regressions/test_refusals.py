@@ -1,4 +1,5 @@
-"""What is refused inside of other libraries names the user's line, the library's function, and what to write instead; and no advice is given that does not help."""
+"""What is refused inside of other libraries names the user's line, the library's function, and what
+to write instead; and no advice is given that does not help."""
 
 from __future__ import annotations
 
@@ -23,18 +24,45 @@ from tracegrad.faces.numpy.refusals import INSTEAD
 X = np.array([0.3, 0.8, 0.5])
 M = np.eye(3) + 0.1
 INSIDE: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "norm.logpdf": (lambda v: np.sum(scipy.stats.norm.logpdf(v)), r"scipy\.stats\.\w+\.logpdf .*-0\.5 \* x\*\*2"),
-    "norm.cdf": (lambda v: np.sum(scipy.stats.norm(0.0, 1.0).cdf(v)), r"\.cdf .*scipy\.special\.ndtr"),
-    "multivariate normal": (lambda v: scipy.stats.multivariate_normal.logpdf(v, np.zeros(3), M), r"logpdf"),
-    "logsumexp": (lambda v: scipy.special.logsumexp(v), r"scipy\.special\.logsumexp .*tg\.logsumexp"),
+    "norm.logpdf": (
+        lambda v: np.sum(scipy.stats.norm.logpdf(v)),
+        r"scipy\.stats\.\w+\.logpdf .*-0\.5 \* x\*\*2",
+    ),
+    "norm.cdf": (
+        lambda v: np.sum(scipy.stats.norm(0.0, 1.0).cdf(v)),
+        r"\.cdf .*scipy\.special\.ndtr",
+    ),
+    "multivariate normal": (
+        lambda v: scipy.stats.multivariate_normal.logpdf(v, np.zeros(3), M),
+        r"logpdf",
+    ),
+    "logsumexp": (
+        lambda v: scipy.special.logsumexp(v),
+        r"scipy\.special\.logsumexp .*tg\.logsumexp",
+    ),
     "softmax": (lambda v: scipy.special.softmax(v)[0], r"tg\.softmax"),
     "polygamma": (lambda v: scipy.special.polygamma(1, v)[0], r"tg\.ops\.polygamma"),
-    "solve": (lambda v: np.sum(scipy.linalg.solve(M, v)), r"scipy\.linalg\.solve .*np\.linalg\.solve"),
-    "solve_ivp": (lambda v: scipy.integrate.solve_ivp(lambda t, y: -y, (0, 1), v).y[0, -1], r"solve_ivp .*tg\.odeint"),
-    "quad": (lambda v: scipy.integrate.quad(lambda t: v[0] * t, 0, 1)[0], r"scipy\.integrate\.quad"),
+    "solve": (
+        lambda v: np.sum(scipy.linalg.solve(M, v)),
+        r"scipy\.linalg\.solve .*np\.linalg\.solve",
+    ),
+    "solve_ivp": (
+        lambda v: scipy.integrate.solve_ivp(lambda t, y: -y, (0, 1), v).y[0, -1],
+        r"solve_ivp .*tg\.odeint",
+    ),
+    "quad": (
+        lambda v: scipy.integrate.quad(lambda t: v[0] * t, 0, 1)[0],
+        r"scipy\.integrate\.quad",
+    ),
     "interp1d": (lambda v: scipy.interpolate.interp1d([0, 1, 2], v)(0.5), r"scipy\.interpolate"),
-    "sklearn metric": (lambda v: sklearn.metrics.mean_squared_error(X, v), r"sklearn\.metrics\.mean_squared_error works on plain"),
-    "sklearn scaler": (lambda v: sklearn.preprocessing.StandardScaler().fit_transform(v[:, None]).sum(), r"fit_transform"),
+    "sklearn metric": (
+        lambda v: sklearn.metrics.mean_squared_error(X, v),
+        r"sklearn\.metrics\.mean_squared_error works on plain",
+    ),
+    "sklearn scaler": (
+        lambda v: sklearn.preprocessing.StandardScaler().fit_transform(v[:, None]).sum(),
+        r"fit_transform",
+    ),
     "np.vectorize": (lambda v: np.vectorize(lambda t: t * 2)(v).sum(), r"np\.vectorize.*tg\.vmap"),
 }
 
@@ -46,31 +74,45 @@ def test_refusals_inside_of_libraries(name: str) -> None:
     if name != "quad":  # a Tensor is a float by torch's contract
         runs.append(lambda x: function(tg.tensor(x, requires_grad=True)))
     for run in runs:
-        with pytest.raises(ConcretizationError, match=rf"^test_refusals.py:\d+: .*{text}") as caught:
+        with pytest.raises(
+            ConcretizationError, match=rf"^test_refusals.py:\d+: .*{text}"
+        ) as caught:
             run(X)
         assert "np.zeros(n)" not in str(caught.value)
 
 
 def test_conversions_in_the_users_own_code_have_the_general_advice() -> None:
-    with pytest.raises(ConcretizationError, match=r"^test_refusals.py:\d+: .*np\.zeros_like.*tg\.zeros.*np\.stack"):
+    with pytest.raises(
+        ConcretizationError, match=r"^test_refusals.py:\d+: .*np\.zeros_like.*tg\.zeros.*np\.stack"
+    ):
         tg.grad(lambda v: np.asarray(v).sum())(X)
     with pytest.raises(RuntimeError, match=r"Use tensor\.detach\(\)\.numpy\(\)"):
         np.asarray(tg.tensor(X, requires_grad=True))
 
 
-@pytest.mark.parametrize("name", ["delete", "insert", "unwrap", "unique", "histogram", "partition", "polyfit", "modf"])
+@pytest.mark.parametrize(
+    "name", ["delete", "insert", "unwrap", "unique", "histogram", "partition", "polyfit", "modf"]
+)
 def test_advice_is_silent_unless_it_helps(name: str) -> None:
     function = getattr(np, name)
     args = {"delete": (1,), "insert": (1, 2.0), "partition": (1,), "polyfit": (X, 1)}.get(name, ())
-    with pytest.raises(UnsupportedFunctionError, match=rf"^test_refusals.py:\d+: np\.{name} has no counterpart") as caught:
+    with pytest.raises(
+        UnsupportedFunctionError, match=rf"^test_refusals.py:\d+: np\.{name} has no counterpart"
+    ) as caught:
         tg.grad(lambda v: np.sum(function(v, *args)[0]))(X)
     assert "nearest" not in str(caught.value)
     assert f"Write {INSTEAD.get(f'np.{name}', 'it with supported functions')}" in str(caught.value)
 
 
-@pytest.mark.parametrize("name", [n for n in dir(np.fft) if hasattr(getattr(np.fft, n), "_implementation") and "freq" not in n])
+@pytest.mark.parametrize(
+    "name",
+    [n for n in dir(np.fft) if hasattr(getattr(np.fft, n), "_implementation") and "freq" not in n],
+)
 def test_transforms_have_no_false_friends(name: str) -> None:
-    with pytest.raises(UnsupportedFunctionError, match=rf"np\.fft\.{name} has no counterpart.*Write it with supported functions"):
+    with pytest.raises(
+        UnsupportedFunctionError,
+        match=rf"np\.fft\.{name} has no counterpart.*Write it with supported functions",
+    ):
         tg.grad(lambda v: np.sum(np.abs(getattr(np.fft, name)(v * np.eye(3)))))(X)
 
 

@@ -1,5 +1,6 @@
-"""Values and dtypes of NumPy's functions for every dtype of the argument and every kind of number beside it: NumPy's own, in running and in
-traced code, or a refusal where NumPy has no answer either, or one that is said to be unsupported."""
+"""Values and dtypes of NumPy's functions for every dtype of the argument and every kind of number
+beside it: NumPy's own, in running and in traced code, or a refusal where NumPy has no answer
+either, or one that is said to be unsupported."""
 
 from __future__ import annotations
 
@@ -47,7 +48,9 @@ for _name in ("sum", "prod", "mean", "cumsum", "cumprod"):
 for _name in ("sum", "prod", "max", "min"):
     for _initial in (2, 2.5):
         CASES[f"{_name} initial={_initial}"] = named(_name, axis=0, initial=_initial)
-        CASES[f"{_name} where initial={_initial}"] = named(_name, axis=0, initial=_initial, where=MASK)
+        CASES[f"{_name} where initial={_initial}"] = named(
+            _name, axis=0, initial=_initial, where=MASK
+        )
 for _q in (0.3, [0.2, 0.7]):
     CASES[f"quantile {_q}"] = named("quantile", _q)
     CASES[f"percentile {_q}"] = named("percentile", _q)
@@ -105,7 +108,9 @@ def first(x: Any) -> Any:
 def traced(function: Callable[[Any], Any], x: Any) -> Any:
     found = trace_function(function, flatten(((x,), {}))[1], [leaf_type(x)], [Array], name="f")
     outs = evaluate(found.graph, [x, *found.captures])
-    assert all(o.type.dtype == np.asarray(v).dtype for o, v in zip(found.graph.outputs, outs, strict=True))
+    assert all(
+        o.type.dtype == np.asarray(v).dtype for o, v in zip(found.graph.outputs, outs, strict=True)
+    )
     return unflatten(found.out_spec, outs)
 
 
@@ -135,10 +140,28 @@ def test_results(name: str) -> None:
             assert found.shape == expected.shape, kind
             if expected.dtype != np.float16:  # in float32 here, as said in the documentation
                 assert found.dtype == expected.dtype, f"{kind}: {found.dtype}, not {expected.dtype}"
-            np.testing.assert_allclose(found, expected, rtol=1e-3 if expected.dtype == np.float16 else 2e-6, atol=1e-6, err_msg=kind)
+            np.testing.assert_allclose(
+                found,
+                expected,
+                rtol=1e-3 if expected.dtype == np.float16 else 2e-6,
+                atol=1e-6,
+                err_msg=kind,
+            )
 
 
-@pytest.mark.parametrize("name", ["median", "quantile 0.3", "percentile 0.3", "max", "sort", "written 1j", "piecewise 1j", "interp 1j"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "median",
+        "quantile 0.3",
+        "percentile 0.3",
+        "max",
+        "sort",
+        "written 1j",
+        "piecewise 1j",
+        "interp 1j",
+    ],
+)
 def test_what_would_drop_an_imaginary_part_is_refused(name: str) -> None:
     x = ARGUMENTS["f8" if "1j" in name else "c16"]
     for run in (traced, lambda f, v: tg.vjp(f, v)[0], lambda f, v: tg.jit(f)(v)):

@@ -1,4 +1,5 @@
-"""Rules of the user's inside of loops and branches may read what is around them: the same values in every step."""
+"""Rules of the user's inside of loops and branches may read what is around them: the same values in
+every step."""
 
 from __future__ import annotations
 
@@ -17,7 +18,9 @@ X, B = np.array([0.4, 0.8]), np.array([0.5, 2.0])
 
 def by_forward_rule(b: Any) -> Function:
     custom = tg.custom_jvp(lambda x: np.sin(x))
-    custom.defjvp(lambda primals, tangents: (np.sin(primals[0]), b * np.cos(primals[0]) * tangents[0]))
+    custom.defjvp(
+        lambda primals, tangents: (np.sin(primals[0]), b * np.cos(primals[0]) * tangents[0])
+    )
     return custom
 
 
@@ -53,15 +56,32 @@ LOOPS: dict[str, Callable[[Function], Function]] = {
     "stacked": over(lambda r, x: tg.scan(lambda c, s: (c * s, r(c)), x, THREE)[1].sum(axis=0)),
     "segments": over(lambda r, x: tg.scan(lambda c, s: (r(c) * s, c), x, SEVEN, checkpoint=3)[0]),
     "fori_loop": over(lambda r, x: tg.fori_loop(0, 3, lambda i, c: r(c) * 1.1, x)),
-    "while_loop": over(lambda r, x: tg.while_loop(lambda s: s[0] < 3, lambda s: (s[0] + 1, r(s[1]) * 1.1), (0, x))[1]),
-    "while it is large": over(lambda r, x: tg.while_loop(lambda s: np.sum(s) > 0.5, lambda s: r(s) * 0.8, x)),
+    "while_loop": over(
+        lambda r, x: tg.while_loop(lambda s: s[0] < 3, lambda s: (s[0] + 1, r(s[1]) * 1.1), (0, x))[
+            1
+        ]
+    ),
+    "while it is large": over(
+        lambda r, x: tg.while_loop(lambda s: np.sum(s) > 0.5, lambda s: r(s) * 0.8, x)
+    ),
     "cond": over(lambda r, x: tg.cond(np.sum(x) > 0, lambda y: r(y), lambda y: r(y) * 2, x)),
-    "switch": over(lambda r, x: tg.switch(1, [lambda y: r(y * 3), lambda y: r(y) * 2, lambda y: y], x)),
+    "switch": over(
+        lambda r, x: tg.switch(1, [lambda y: r(y * 3), lambda y: r(y) * 2, lambda y: y], x)
+    ),
     "map": over(lambda r, x: tg.map(lambda w: r(x) * w, np.array([1.0, 2.0]))[1]),
-    "checkpoint": over(lambda r, x: tg.scan(lambda c, s: (tg.checkpoint(r)(c) * s, None), x, THREE)[0]),
+    "checkpoint": over(
+        lambda r, x: tg.scan(lambda c, s: (tg.checkpoint(r)(c) * s, None), x, THREE)[0]
+    ),
     "all": over(
         lambda r, x: tg.scan(
-            lambda c, s: (tg.fori_loop(0, 2, lambda i, d: tg.cond(np.sum(d) > 0, lambda y: r(y) * s, np.sin, d), c), None), x, THREE[:2]
+            lambda c, s: (
+                tg.fori_loop(
+                    0, 2, lambda i, d: tg.cond(np.sum(d) > 0, lambda y: r(y) * s, np.sin, d), c
+                ),
+                None,
+            ),
+            x,
+            THREE[:2],
         )[0]
     ),
 }
@@ -72,7 +92,9 @@ FORWARD: dict[str, Callable[[Function], Function]] = {
 REVERSE: dict[str, Callable[[Function], Function]] = {
     "grad": lambda f: tg.grad(lambda x: np.sum(f(x) ** 2)),
     "grad of grad": lambda f: tg.grad(lambda x: np.sum(tg.grad(lambda y: np.sum(f(y) ** 2))(x))),
-    "vmap of grad": lambda f: lambda x: tg.vmap(tg.grad(lambda y: np.sum(f(y) ** 2)))(np.stack([x, 2 * x])),
+    "vmap of grad": lambda f: (
+        lambda x: tg.vmap(tg.grad(lambda y: np.sum(f(y) ** 2)))(np.stack([x, 2 * x]))
+    ),
 }
 RULES = {"custom_jvp": by_forward_rule, "custom_vjp": by_reverse_rule, "Function": by_function}
 AROUND: dict[str, Callable[[], Any]] = {
@@ -97,12 +119,15 @@ def test_reads_what_is_around(loop: str, rule: str) -> None:
             x = tg.tensor(X) if rule == "Function" else X
             np.testing.assert_allclose(plain(f(x)), wanted, rtol=1e-10, err_msg=f"{name} {kind}")
             if name in ("grad", "jvp") and kind != "Tensor":
-                np.testing.assert_allclose(plain(tg.jit(f)(x)), wanted, rtol=1e-10, err_msg=f"{name} {kind} compiled")
+                np.testing.assert_allclose(
+                    plain(tg.jit(f)(x)), wanted, rtol=1e-10, err_msg=f"{name} {kind} compiled"
+                )
 
 
 @pytest.mark.parametrize("loop", LOOPS)
 def test_what_is_around_is_an_argument(loop: str) -> None:
-    """A compiled derivative by what only the rule reads, on which the value does not depend: right, or refused."""
+    """A compiled derivative by what only the rule reads, on which the value does not depend: right,
+    or refused."""
 
     def slope(b: Any) -> Any:
         return np.sum(tg.grad(lambda x: np.sum(LOOPS[loop](by_forward_rule(b))(x)))(X) * B)
@@ -124,5 +149,7 @@ def test_arrays_are_read_again() -> None:
     f = tg.jit(tg.grad(lambda x: np.sum(LOOPS["scan"](by_forward_rule(b))(x))))
     first = f(X)
     b *= 2
-    np.testing.assert_allclose(f(X), tg.grad(lambda x: np.sum(LOOPS["scan"](by_forward_rule(b))(x)))(X))
+    np.testing.assert_allclose(
+        f(X), tg.grad(lambda x: np.sum(LOOPS["scan"](by_forward_rule(b))(x)))(X)
+    )
     assert not np.allclose(f(X), first)

@@ -1,4 +1,5 @@
-"""What a compiled sum leaves out changes no sign: -0.0 plus the zeros that `np.pad` and its like put around is 0.0, as NumPy has it."""
+"""What a compiled sum leaves out changes no sign: -0.0 plus the zeros that `np.pad` and its like
+put around is 0.0, as NumPy has it."""
 
 from __future__ import annotations
 
@@ -35,7 +36,16 @@ def test_sums_with_zeros_around(name: str, dtype: str) -> None:
 
     def programs(x: Any, z: Any) -> tuple[Any, ...]:
         y = part(x)
-        return y + z, z + y, z - (-y), (z + y) + z, 1.0 / (y + z), np.arctan2(y + z, -1.0), y - (-z) * 1.0, z * y
+        return (
+            y + z,
+            z + y,
+            z - (-y),
+            (z + y) + z,
+            1.0 / (y + z),
+            np.arctan2(y + z, -1.0),
+            y - (-z) * 1.0,
+            z * y,
+        )
 
     with np.errstate(all="ignore"):
         expected = programs(x, negative)
@@ -43,12 +53,15 @@ def test_sums_with_zeros_around(name: str, dtype: str) -> None:
         compiled = tg.jit(programs)(x, negative)
     for k, value in enumerate(expected):
         np.testing.assert_array_equal(np.signbit(eager[k]), np.signbit(value), f"result {k}, eager")
-        np.testing.assert_array_equal(np.signbit(compiled[k]), np.signbit(value), f"result {k}, compiled")
+        np.testing.assert_array_equal(
+            np.signbit(compiled[k]), np.signbit(value), f"result {k}, compiled"
+        )
 
 
 @pytest.mark.parametrize("order", [1, 2])
 def test_adjoints_of_slices_still_add_nothing(order: int) -> None:
-    """What the sum of adjoints leaves out is no number, so no work is done for it (the golden files show it), and the gradients stay."""
+    """What the sum of adjoints leaves out is no number, so no work is done for it (the golden files
+    show it), and the gradients stay."""
 
     def f(x: Any) -> Any:
         return np.sum((x[1:] - x[:-1]) ** 2 * x[::2][:1]) + np.sum(x[2:] ** 3)

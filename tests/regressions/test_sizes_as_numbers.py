@@ -1,4 +1,5 @@
-"""NumPy functions of sizes, where a second size makes the function size-generic: what cannot be one is compiled for each size."""
+"""NumPy functions of sizes, where a second size makes the function size-generic: what cannot be one
+is compiled for each size."""
 
 from __future__ import annotations
 
@@ -43,7 +44,11 @@ def test_three_sizes(name: str) -> None:
     f = VECTORS.get(name) or MATRICES[name]
     compiled, gradient = tg.jit(f), tg.jit(tg.grad(lambda x: np.sum(f(x) ** 2)))
     for n in (3, 5, 7):
-        x = np.arange(1.0, n + 1.0) if name in VECTORS else np.arange(1.0, n * n + 1.0).reshape(n, n)
+        x = (
+            np.arange(1.0, n + 1.0)
+            if name in VECTORS
+            else np.arange(1.0, n * n + 1.0).reshape(n, n)
+        )
         np.testing.assert_allclose(compiled(x), f(x), rtol=1e-12)
         assert compiled(x).dtype == np.asarray(f(x)).dtype
         np.testing.assert_allclose(gradient(x), tg.grad(lambda x: np.sum(f(x) ** 2))(x), rtol=1e-12)

@@ -1,4 +1,5 @@
-"""Several loops of unknown length in one program: each has a number of steps with a name of its own, wherever lanes cut the program."""
+"""Several loops of unknown length in one program: each has a number of steps with a name of its
+own, wherever lanes cut the program."""
 
 from __future__ import annotations
 
@@ -16,7 +17,9 @@ Y = np.random.default_rng(2).normal(size=(4, 1))
 
 
 def shrinking(by: Any) -> Callable[[Any], Any]:
-    return lambda a: tg.while_loop(lambda c: np.sum(c * c) > 0.5, lambda c: 0.6 * c + 0.005 * np.sum(by), a)
+    return lambda a: tg.while_loop(
+        lambda c: np.sum(c * c) > 0.5, lambda c: 0.6 * c + 0.005 * np.sum(by), a
+    )
 
 
 def items(x: Any, y: Any) -> Any:
@@ -29,7 +32,9 @@ def shared(x: Any, y: Any) -> Any:
 
 
 def counted(x: Any, y: Any) -> Any:
-    last = tg.while_loop(lambda c: c[1] < 6, lambda c: (np.sin(c[0]) + 0.1 * np.tanh(np.sum(y)), c[1] + 1), (y, 0))[0]
+    last = tg.while_loop(
+        lambda c: c[1] < 6, lambda c: (np.sin(c[0]) + 0.1 * np.tanh(np.sum(y)), c[1] + 1), (y, 0)
+    )[0]
     return tg.vmap(lambda a: tg.fori_loop(0, 3, lambda i, c: np.sin(c) + 0.05 * np.sum(last), a))(x)
 
 
@@ -45,14 +50,19 @@ def within(x: Any, y: Any) -> Any:
 PARTS = [items, shared, counted, alone, within]
 
 
-@pytest.mark.parametrize("parts", list(itertools.permutations(PARTS, 2)), ids=lambda p: "-".join(f.__name__ for f in p))
+@pytest.mark.parametrize(
+    "parts", list(itertools.permutations(PARTS, 2)), ids=lambda p: "-".join(f.__name__ for f in p)
+)
 def test_two_in_one_program(parts: Any) -> None:
     def loss(x: Any, y: Any) -> Any:
         first, second = parts
         return np.sum(first(x, y) ** 2) + np.sum(np.sin(second(x * 1.5, y)))
 
     expected = tg.grad(loss, argnums=(0, 1))(X, Y)
-    for found in (tg.jit(tg.grad(loss, argnums=(0, 1)))(X, Y), tg.grad(tg.jit(loss), argnums=(0, 1))(X, Y)):
+    for found in (
+        tg.jit(tg.grad(loss, argnums=(0, 1)))(X, Y),
+        tg.grad(tg.jit(loss), argnums=(0, 1))(X, Y),
+    ):
         for a, b in zip(found, expected, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-13)
 
@@ -64,4 +74,6 @@ def test_at_several_sizes_and_twice_differentiated() -> None:
     compiled = tg.jit(lambda x, y: tg.hvp(loss, (x,), (x,), y))
     for n in (4, 70, 5):
         x = np.random.default_rng(n).normal(size=(n, 3))
-        np.testing.assert_allclose(compiled(x, Y), tg.hvp(loss, (x,), (x,), Y), rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(
+            compiled(x, Y), tg.hvp(loss, (x,), (x,), Y), rtol=1e-10, atol=1e-12
+        )

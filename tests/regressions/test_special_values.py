@@ -1,4 +1,5 @@
-"""The functions of scipy.special that are known, over all of the real line: signs, poles, and where sums of logarithms cancel."""
+"""The functions of scipy.special that are known, over all of the real line: signs, poles, and where
+sums of logarithms cancel."""
 
 from __future__ import annotations
 
@@ -46,11 +47,15 @@ def test_values(name: str) -> None:
     function = getattr(special, name)
     args = (REALS,) if function.nin == 1 else tuple(np.meshgrid(REALS, REALS, indexing="ij"))
     expected = function(*args)
-    # At poles (0 and sums that are 0 or negative integers) one infinity is as good as the other, or NaN.
+    # At poles (0 and sums that are 0 or negative integers) one infinity is as good as the other, or
+    # NaN.
     regular = np.isfinite(expected) | np.isnan(args[0]) | np.isnan(args[-1])
     if name in ("beta", "betaln"):
         regular &= (args[0] != 0) & (args[1] != 0) & ~np.isnan(args[0] + args[1])
-    for found in (tg.vjp(lambda *a: function(*a), *args)[0], tg.jit(lambda *a: function(*a))(*args)):
+    for found in (
+        tg.vjp(lambda *a: function(*a), *args)[0],
+        tg.jit(lambda *a: function(*a))(*args),
+    ):
         np.testing.assert_allclose(found[regular], expected[regular], rtol=1e-8, atol=1e-300)
 
 
@@ -58,7 +63,10 @@ def compiled_and_not(function: Any) -> Any:
     return function, tg.jit(function)
 
 
-@pytest.mark.parametrize(("a", "b"), [(-1.7, 1.3), (1.3, -1.7), (-0.4, -0.3), (-2.5, -1.2), (3.0, 1e10), (2.0, 3.5), (-2.7, 0.6)])
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [(-1.7, 1.3), (1.3, -1.7), (-0.4, -0.3), (-2.5, -1.2), (3.0, 1e10), (2.0, 3.5), (-2.7, 0.6)],
+)
 def test_derivatives_of_beta(a: float, b: float) -> None:
     value, digamma = special.beta(a, b), special.digamma
     if abs(a) + abs(b) < 1e6:

@@ -1,4 +1,5 @@
-"""Python state that is changed inside of transforms, rules, hooks and bodies: four compiled calls are four eager ones, or there is an error."""
+"""Python state that is changed inside of transforms, rules, hooks and bodies: four compiled calls
+are four eager ones, or there is an error."""
 
 from __future__ import annotations
 
@@ -42,7 +43,7 @@ def calls(made: Callable[[Holder], Made], way: Way) -> list[Any]:
     return [(plain(f(X)), held.n, held.r, [*held.log]) for _ in range(4)]
 
 
-# --- transforms of a function that counts its calls -------------------------------------------------------------------------------
+# --- transforms of a function that counts its calls -----------------------------------------------
 
 
 def scalar(held: Holder) -> Callable[[Any], Any]:
@@ -88,14 +89,19 @@ TRANSFORMS: dict[str, tuple[Any, Any]] = {
 def test_transforms_of_a_function_that_counts(name: str, inside: bool) -> None:
     make, transform = TRANSFORMS[name]
     expected = calls(lambda held: lambda way: transform(make(held)), lambda f: f)
-    found = calls(lambda held: lambda way: transform(way(make(held))) if inside else way(transform(make(held))), tg.jit)
+    found = calls(
+        lambda held: (
+            lambda way: transform(way(make(held))) if inside else way(transform(make(held)))
+        ),
+        tg.jit,
+    )
     assert expected[-1][1] >= 4
     for a, b in zip(found, expected, strict=True):
         np.testing.assert_equal(a[1:], b[1:])
         np.testing.assert_allclose(a[0], b[0], rtol=1e-12)
 
 
-# --- rules and hooks --------------------------------------------------------------------------------------------------------------
+# --- rules and hooks ------------------------------------------------------------------------------
 
 
 def custom_vjp(held: Holder, in_forward: bool = False) -> Any:
@@ -115,7 +121,12 @@ def custom_jvp(held: Holder) -> Any:
     def g(x: Any) -> Any:
         return np.sum(x * x)
 
-    g.defjvp(lambda primals, tangents: (np.sum(primals[0] ** 2), np.sum(2 * primals[0] * tangents[0]) * held.count()))
+    g.defjvp(
+        lambda primals, tangents: (
+            np.sum(primals[0] ** 2),
+            np.sum(2 * primals[0] * tangents[0]) * held.count(),
+        )
+    )
     return g
 
 
@@ -207,7 +218,7 @@ def test_what_rules_read_is_read_at_each_call() -> None:
     assert f(X)[0] == 7.0
 
 
-# --- refused ----------------------------------------------------------------------------------------------------------------------
+# --- refused --------------------------------------------------------------------------------------
 
 
 def doubled(g: Any) -> Any:
@@ -218,22 +229,77 @@ def summed(g: Any) -> Any:
     return lambda x: tg.scan(lambda c, y: (c + g(y), None), 0.0, x)[0]
 
 
-BODY, AGAIN, RULE = "which is traced once", "which the backward pass runs again", "in a derivative that the user gives"
+BODY, AGAIN, RULE = (
+    "which is traced once",
+    "which the backward pass runs again",
+    "in a derivative that the user gives",
+)
 REFUSED: dict[str, tuple[Callable[[Holder], Made], str]] = {
-    "fori_loop": (lambda h: lambda way: way(lambda x: tg.fori_loop(0, 3, lambda i, s: s * h.count(), x)), BODY),
-    "scan": (lambda h: lambda way: way(lambda x: tg.scan(lambda c, y: (c + y * h.count(), c), 0.0, x)[0]), BODY),
-    "while_loop": (lambda h: lambda way: way(lambda x: tg.while_loop(lambda s: np.sum(s) < 50, lambda s: s * (1 + h.count()), x)), BODY),
-    "cond": (lambda h: lambda way: way(lambda x: tg.cond(np.sum(x) > 0, lambda y: y * h.count(), lambda y: y, x)), BODY),
-    "scan in vmap": (lambda h: lambda way: way(batch(lambda x: tg.scan(lambda c, y: (c + y * h.count(), c), 0.0, x)[0])), BODY),
-    "checkpoint": (lambda h: lambda way: way(tg.grad(lambda x: np.sum(tg.checkpoint(lambda y: np.sin(y) * h.count())(x)))), AGAIN),
-    "checkpoint, value": (lambda h: lambda way: way(tg.checkpoint(lambda y: np.sin(y) * h.count())), AGAIN),
-    "utils.checkpoint": (
-        lambda h: lambda way: way(lambda x: tg.utils.checkpoint.checkpoint(lambda y: np.sin(y) * h.count(), x, use_reentrant=False)),
+    "fori_loop": (
+        lambda h: lambda way: way(lambda x: tg.fori_loop(0, 3, lambda i, s: s * h.count(), x)),
+        BODY,
+    ),
+    "scan": (
+        lambda h: (
+            lambda way: way(lambda x: tg.scan(lambda c, y: (c + y * h.count(), c), 0.0, x)[0])
+        ),
+        BODY,
+    ),
+    "while_loop": (
+        lambda h: (
+            lambda way: way(
+                lambda x: tg.while_loop(lambda s: np.sum(s) < 50, lambda s: s * (1 + h.count()), x)
+            )
+        ),
+        BODY,
+    ),
+    "cond": (
+        lambda h: (
+            lambda way: way(
+                lambda x: tg.cond(np.sum(x) > 0, lambda y: y * h.count(), lambda y: y, x)
+            )
+        ),
+        BODY,
+    ),
+    "scan in vmap": (
+        lambda h: (
+            lambda way: way(
+                batch(lambda x: tg.scan(lambda c, y: (c + y * h.count(), c), 0.0, x)[0])
+            )
+        ),
+        BODY,
+    ),
+    "checkpoint": (
+        lambda h: (
+            lambda way: way(
+                tg.grad(lambda x: np.sum(tg.checkpoint(lambda y: np.sin(y) * h.count())(x)))
+            )
+        ),
         AGAIN,
     ),
-    "linearize": (lambda h: lambda way: way(lambda x: tg.linearize(vector(h), x)[1](x)), "run.* once for the result and once for the"),
+    "checkpoint, value": (
+        lambda h: lambda way: way(tg.checkpoint(lambda y: np.sin(y) * h.count())),
+        AGAIN,
+    ),
+    "utils.checkpoint": (
+        lambda h: (
+            lambda way: way(
+                lambda x: tg.utils.checkpoint.checkpoint(
+                    lambda y: np.sin(y) * h.count(), x, use_reentrant=False
+                )
+            )
+        ),
+        AGAIN,
+    ),
+    "linearize": (
+        lambda h: lambda way: way(lambda x: tg.linearize(vector(h), x)[1](x)),
+        "run.* once for the result and once for the",
+    ),
     "backward of jit, Function": (lambda h: lambda way: of_a_leaf(way(function(h))), RULE),
-    "backward of jit, custom_vjp": (lambda h: lambda way: of_a_leaf(way(doubled(custom_vjp(h)))), RULE),
+    "backward of jit, custom_vjp": (
+        lambda h: lambda way: of_a_leaf(way(doubled(custom_vjp(h)))),
+        RULE,
+    ),
     "rule in a loop": (
         lambda h: lambda way: way(tg.grad(summed(custom_vjp(h)))),
         RULE,
@@ -272,7 +338,12 @@ def test_jit_of_a_custom_function_keeps_its_rule() -> None:
     g = custom_vjp(held)
     g.defvjp(lambda x: (np.sum(x * x), x), lambda x, ct: (ct * 5.0 * x,))
     assert tg.jit(g).function is g
-    for f in (tg.grad(tg.jit(g)), tg.jit(tg.grad(g)), tg.jit(tg.grad(tg.jit(g))), tg.grad(tg.custom_vjp(g).function)):
+    for f in (
+        tg.grad(tg.jit(g)),
+        tg.jit(tg.grad(g)),
+        tg.jit(tg.grad(tg.jit(g))),
+        tg.grad(tg.custom_vjp(g).function),
+    ):
         assert f(X)[1] == 10.0
     h = tg.custom_vjp(tg.jit(g))
     h.defvjp(lambda x: (h.function(x), x), lambda x, ct: (ct * 7.0 * x,))

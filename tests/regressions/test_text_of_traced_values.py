@@ -1,4 +1,5 @@
-"""A text of a value that is traced would be the same at each call: the trace ends in an error that names the line. Sizes are pinned."""
+"""A text of a value that is traced would be the same at each call: the trace ends in an error that
+names the line. Sizes are pinned."""
 
 from __future__ import annotations
 
@@ -50,7 +51,11 @@ WAYS: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize(
-    ("text", "way"), [*[(t, "jit") for t in TEXTS], *[(t, w) for w in WAYS for t in ("f-string", "print") if w != "jit"]]
+    ("text", "way"),
+    [
+        *[(t, "jit") for t in TEXTS],
+        *[(t, w) for w in WAYS for t in ("f-string", "print") if w != "jit"],
+    ],
 )
 def test_a_text_of_a_traced_value_is_refused_with_the_line(text: str, way: str) -> None:
     def f(x: Any) -> Any:
@@ -58,7 +63,9 @@ def test_a_text_of_a_traced_value_is_refused_with_the_line(text: str, way: str) 
         return x * 2
 
     for _ in range(2):
-        with pytest.raises(tg.ConcretizationError, match=r"test_text_of_traced_values\.py:\d+: a text"):
+        with pytest.raises(
+            tg.ConcretizationError, match=r"test_text_of_traced_values\.py:\d+: a text"
+        ):
             WAYS[way](f)(X)
 
 
@@ -94,7 +101,12 @@ def test_the_text_of_a_size_pins_it() -> None:
 @pytest.mark.parametrize("n", [3, np.int64(3), tg.tensor(3)], ids=["int", "np.int64", "Tensor"])
 @pytest.mark.parametrize("way", [lambda f: f, tg.jit], ids=["plain", "jit"])
 def test_a_list_times_an_integer_is_repeated(n: Any, way: Any) -> None:
-    for f in (lambda n: len([1, 2] * n), lambda n: len(n * [1, 2]), lambda n: len((5,) * n), lambda n: len("ab" * n)):
+    for f in (
+        lambda n: len([1, 2] * n),
+        lambda n: len(n * [1, 2]),
+        lambda n: len((5,) * n),
+        lambda n: len("ab" * n),
+    ):
         if way is tg.jit:
             with pytest.raises(tg.ConcretizationError, match=r"py:\d+: an index or range"):
                 way(f)(n)

@@ -1,4 +1,5 @@
-"""What torch's programs do with classes and dtypes: `tg.Tensor(2, 3)`, dtypes as keys, memory lent by DLPack."""
+"""What torch's programs do with classes and dtypes: `tg.Tensor(2, 3)`, dtypes as keys, memory lent
+by DLPack."""
 
 from __future__ import annotations
 
@@ -53,7 +54,9 @@ def test_the_class_takes_sizes() -> None:
     assert tg.Tensor(2, 0, 1).dtype is tg.float64
 
 
-@pytest.mark.parametrize("data", [[1, 2], (1.0, 2.0), [[True], [False]], [tg.tensor(1.0), tg.tensor(2.0)]], ids=repr)
+@pytest.mark.parametrize(
+    "data", [[1, 2], (1.0, 2.0), [[True], [False]], [tg.tensor(1.0), tg.tensor(2.0)]], ids=repr
+)
 def test_the_class_takes_lists(data: Any) -> None:
     made = tg.Tensor(data)
     assert made.dtype is tg.float64
@@ -82,7 +85,9 @@ def test_the_class_is_traced() -> None:
     assert tg.jit(lambda v: tg.Tensor([v[0], v[1]]) * 2)(tg.ones(2)).tolist() == [2.0, 2.0]
 
 
-@pytest.mark.parametrize("given", [(3.0,), (True,), ("ab",), (2, "a"), (2, 3.5), ([1], [2]), (["a"],)], ids=repr)
+@pytest.mark.parametrize(
+    "given", [(3.0,), (True,), ("ab",), (2, "a"), (2, 3.5), ([1], [2]), (["a"],)], ids=repr
+)
 def test_the_class_refuses(given: Any) -> None:
     with pytest.raises(TypeError, match=r"tracegrad\.Tensor"):
         tg.Tensor(*given)
@@ -90,7 +95,7 @@ def test_the_class_refuses(given: Any) -> None:
         tg.Tensor(2, -1)
 
 
-# --- DLPack -------------------------------------------------------------------------------------------------------------------
+# --- DLPack ---------------------------------------------------------------------------------------
 
 
 def by_detach(p: Any) -> Any:
@@ -134,7 +139,7 @@ def test_unsupported_dtypes_are_refused_from_dlpack() -> None:
         tg.from_dlpack(np.zeros(2, np.float16))
 
 
-# --- x.type() -----------------------------------------------------------------------------------------------------------------
+# --- x.type() -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", DTYPES)
@@ -173,12 +178,18 @@ def test_printed_types_of_traced_values_are_still_there() -> None:
 def test_triangles_keep_the_dtype(name: str, dtype: str) -> None:
     """Those of flags became int64, so that `~mask` was a number."""
     x = np.ones((3, 3), getattr(np, dtype))
-    for found in (getattr(tg, name)(x), getattr(tg.tensor(x), name)(), tg.jit(getattr(np, name))(x)):
+    for found in (
+        getattr(tg, name)(x),
+        getattr(tg.tensor(x), name)(),
+        tg.jit(getattr(np, name))(x),
+    ):
         assert found.dtype == x.dtype
         np.testing.assert_array_equal(found, getattr(np, name)(x))
 
 
-@pytest.mark.parametrize("function", [np.median, lambda x: np.quantile(x, 0.3), lambda x: np.percentile(x, 30)])
+@pytest.mark.parametrize(
+    "function", [np.median, lambda x: np.quantile(x, 0.3), lambda x: np.percentile(x, 30)]
+)
 def test_complex_numbers_have_no_median(function: Any) -> None:
     """Their imaginary parts were dropped, with NumPy's warning alone."""
     with pytest.raises(tg.DTypeError, match="no order"):

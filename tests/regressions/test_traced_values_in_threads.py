@@ -1,4 +1,5 @@
-"""A traced value belongs to the thread that traces: in others it is refused, and nothing that they do is recorded."""
+"""A traced value belongs to the thread that traces: in others it is refused, and nothing that they
+do is recorded."""
 
 from __future__ import annotations
 
@@ -37,7 +38,8 @@ USES: dict[str, Callable[[Any], Any]] = {
 
 @pytest.fixture
 def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A thread that traces while another one traces, and is waited for by that, goes on after some time."""
+    """A thread that traces while another one traces, and is waited for by that, goes on after some
+    time."""
     monkeypatch.setattr(alone, "PATIENCE", 0.05)
 
 
@@ -85,7 +87,13 @@ def test_other_threads_are_not_recorded() -> None:
     other: list[Any] = []
 
     def function(x: Any) -> Any:
-        other.append(in_another_thread(lambda: np.sin(np.ones(3)) + tg.zeros(3).numpy() + tg.jit(lambda y: y * 2)(np.ones(3))))
+        other.append(
+            in_another_thread(
+                lambda: (
+                    np.sin(np.ones(3)) + tg.zeros(3).numpy() + tg.jit(lambda y: y * 2)(np.ones(3))
+                )
+            )
+        )
         return x + 1
 
     compiled = tg.jit(function)
@@ -95,7 +103,8 @@ def test_other_threads_are_not_recorded() -> None:
 
 
 def test_weights_that_two_threads_begin_to_train() -> None:
-    """Both are traced at the same time; no weight keeps a traced value, and every step is counted."""
+    """Both are traced at the same time; no weight keeps a traced value, and every step is
+    counted."""
     for _ in range(3):
         w = tg.zeros(4, requires_grad=True)
         start = threading.Barrier(2)

@@ -1,4 +1,5 @@
-"""Every ufunc that is known, with each of its methods and their arguments: values as NumPy's, derivatives as finite differences."""
+"""Every ufunc that is known, with each of its methods and their arguments: values as NumPy's,
+derivatives as finite differences."""
 
 from __future__ import annotations
 
@@ -23,9 +24,24 @@ from tracegrad.tree import flatten, unflatten
 
 NUMPYS = {f.__name__: f for f in vars(np).values() if isinstance(f, np.ufunc)}
 KNOWN_NAMES = sorted(name for name, f in NUMPYS.items() if f in KNOWN)
-BINARY = [name for name in KNOWN_NAMES if NUMPYS[name].nin == 2 and NUMPYS[name].nout == 1 and NUMPYS[name].signature is None]
+BINARY = [
+    name
+    for name in KNOWN_NAMES
+    if NUMPYS[name].nin == 2 and NUMPYS[name].nout == 1 and NUMPYS[name].signature is None
+]
 INTEGERS = {"bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift", "invert"}
-TRUTH = {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_xor", "logical_not"}
+TRUTH = {
+    "equal",
+    "not_equal",
+    "less",
+    "less_equal",
+    "greater",
+    "greater_equal",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "logical_not",
+}
 FLAT = {"floor_divide", "heaviside", "remainder", "fmod", "copysign", *TRUTH, *INTEGERS}
 """No derivative, or jumps."""
 X = np.array([[0.7, 1.9, 1.3], [2.6, 0.45, 1.1]])
@@ -35,7 +51,11 @@ Y = np.array([[1.2, 0.8, 2.3]])
 def operand(name: str, x: Any) -> Any:
     if name in INTEGERS:
         return np.rint(x).astype(np.int64)
-    return x > 1.2 if name in TRUTH - {"logical_and", "logical_or", "logical_xor", "logical_not"} else x
+    return (
+        x > 1.2
+        if name in TRUTH - {"logical_and", "logical_or", "logical_xor", "logical_not"}
+        else x
+    )
 
 
 def same(found: Any, expected: Any, tolerance: float = 1e-13) -> None:
@@ -55,14 +75,19 @@ def same(found: Any, expected: Any, tolerance: float = 1e-13) -> None:
 def traced(function: Callable[..., Any], *arrays: Any) -> Any:
     """What the traced graph gives, by its operations; `compiled` rows compile it."""
     spec = flatten((arrays, {}))[1]
-    found = trace_function(function, spec, [leaf_type(a) for a in arrays], [Array] * len(arrays), name="f")
+    found = trace_function(
+        function, spec, [leaf_type(a) for a in arrays], [Array] * len(arrays), name="f"
+    )
     outs = evaluate(found.graph, [*arrays, *found.captures])
     assert [o.type.dtype for o in found.graph.outputs] == [np.asarray(o).dtype for o in outs]
     return unflatten(found.out_spec, outs)
 
 
-def values(function: Callable[..., Any], *arrays: Any, tolerance: float = 1e-13, compiled: bool = False) -> None:
-    """Traced (and compiled), and where arrays are floats also boxed with either face, the function gives what NumPy gives."""
+def values(
+    function: Callable[..., Any], *arrays: Any, tolerance: float = 1e-13, compiled: bool = False
+) -> None:
+    """Traced (and compiled), and where arrays are floats also boxed with either face, the function
+    gives what NumPy gives."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected = function(*arrays)
@@ -74,8 +99,11 @@ def values(function: Callable[..., Any], *arrays: Any, tolerance: float = 1e-13,
             same(function(*[tg.tensor(a, requires_grad=True) for a in arrays]), expected, tolerance)
 
 
-def derivatives(function: Callable[..., Any], *arrays: Any, tolerance: float = 1e-6, compiled: bool = False) -> None:
-    """The gradient of a projection of the results, in reverse and forward mode, running (and compiled)."""
+def derivatives(
+    function: Callable[..., Any], *arrays: Any, tolerance: float = 1e-6, compiled: bool = False
+) -> None:
+    """The gradient of a projection of the results, in reverse and forward mode, running (and
+    compiled)."""
     rng = np.random.default_rng(0)
     out = function(*arrays)
     weights = rng.normal(size=np.shape(out))
@@ -86,8 +114,13 @@ def derivatives(function: Callable[..., Any], *arrays: Any, tolerance: float = 1
 
     (expected,) = directional(projected, arrays, range(len(arrays)), directions)
     wrt = tuple(range(len(arrays)))
-    for gradient in (tg.grad(projected, wrt), *([tg.jit(tg.grad(projected, wrt))] if compiled else [])):
-        found = sum(float(np.sum(g * d)) for g, d in zip(gradient(*arrays), directions, strict=True))
+    for gradient in (
+        tg.grad(projected, wrt),
+        *([tg.jit(tg.grad(projected, wrt))] if compiled else []),
+    ):
+        found = sum(
+            float(np.sum(g * d)) for g, d in zip(gradient(*arrays), directions, strict=True)
+        )
         assert np.isclose(found, expected, rtol=tolerance, atol=tolerance), (found, expected)
     _, tangent = tg.jvp(projected, arrays, tuple(directions))
     assert np.isclose(float(tangent), expected, rtol=tolerance, atol=tolerance)
@@ -100,10 +133,11 @@ def test_the_table_is_whole() -> None:
     assert not any(f in KNOWN for f in (np.frexp, np.modf, np.gcd, np.nextafter))
 
 
-# --- reduce ----------------------------------------------------------------------------------------------------------------------
+# --- reduce ---------------------------------------------------------------------------------------
 
 WRONG_IN_NUMPY = ("arctan2", "power")
-"""NumPy 2.4 reduces these wrongly along contiguous memory on processors with AVX-512: they are compared with the definition."""
+"""NumPy 2.4 reduces these wrongly along contiguous memory on processors with AVX-512: they are
+compared with the definition."""
 COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 SINGLE_AXIS = [name for name in BINARY if name not in (*COMPARISONS, *WRONG_IN_NUMPY)]
 ANY_ORDER = [
@@ -115,10 +149,26 @@ ANY_ORDER = [
 @pytest.mark.parametrize("name", SINGLE_AXIS)
 def test_reduce(name: str) -> None:
     ufunc, x = NUMPYS[name], operand(name, X)
-    values(lambda v: (ufunc.reduce(v), ufunc.reduce(v, axis=1), ufunc.reduce(v, -1, keepdims=True), ufunc.reduce(v[0])), x)
-    values(lambda v: (ufunc.reduce(v, axis=(1,)), ufunc.reduce(v, axis=()), ufunc.reduce(v[0, 0])), x)
+    values(
+        lambda v: (
+            ufunc.reduce(v),
+            ufunc.reduce(v, axis=1),
+            ufunc.reduce(v, -1, keepdims=True),
+            ufunc.reduce(v[0]),
+        ),
+        x,
+    )
+    values(
+        lambda v: (ufunc.reduce(v, axis=(1,)), ufunc.reduce(v, axis=()), ufunc.reduce(v[0, 0])), x
+    )
     initial: Any = True if name in TRUTH else 2
-    values(lambda v: (ufunc.reduce(v, axis=1, initial=initial), ufunc.reduce(v, 0, None, None, False, initial, X > 1)), x)
+    values(
+        lambda v: (
+            ufunc.reduce(v, axis=1, initial=initial),
+            ufunc.reduce(v, 0, None, None, False, initial, X > 1),
+        ),
+        x,
+    )
     if name not in FLAT:
         derivatives(lambda v: ufunc.reduce(v, axis=1), X)
         derivatives(lambda v: ufunc.reduce(v, axis=0, initial=1.5, where=X > 1), X)
@@ -127,9 +177,22 @@ def test_reduce(name: str) -> None:
 @pytest.mark.parametrize("name", ANY_ORDER)
 def test_reduce_over_several_axes(name: str) -> None:
     ufunc, x = NUMPYS[name], operand(name, X)
-    values(lambda v: (ufunc.reduce(v, axis=None), ufunc.reduce(v, axis=(0, 1)), ufunc.reduce(v, axis=(-1, 0), keepdims=True)), x)
+    values(
+        lambda v: (
+            ufunc.reduce(v, axis=None),
+            ufunc.reduce(v, axis=(0, 1)),
+            ufunc.reduce(v, axis=(-1, 0), keepdims=True),
+        ),
+        x,
+    )
     if ufunc.identity is not None:
-        values(lambda v: (ufunc.reduce(v, axis=None, where=X > 1), ufunc.reduce(v, axis=1, where=X[0] > 1)), x)
+        values(
+            lambda v: (
+                ufunc.reduce(v, axis=None, where=X > 1),
+                ufunc.reduce(v, axis=1, where=X[0] > 1),
+            ),
+            x,
+        )
         values(lambda v: (ufunc.reduce(v[:0], axis=0), ufunc.reduce(v[:, :0], axis=None)), x)
     if name not in FLAT:
         derivatives(lambda v: ufunc.reduce(v, axis=None), X)
@@ -137,7 +200,9 @@ def test_reduce_over_several_axes(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(set(SINGLE_AXIS) - set(ANY_ORDER)))
 def test_reduce_in_order_goes_over_one_axis(name: str) -> None:
-    with pytest.raises(ShapeError, match=r"test_ufuncs.py:\d+: np\.\w+\.reduce depends on the order"):
+    with pytest.raises(
+        ShapeError, match=r"test_ufuncs.py:\d+: np\.\w+\.reduce depends on the order"
+    ):
         tg.jit(lambda v: NUMPYS[name].reduce(v, axis=(0, 1)))(operand(name, X))
 
 
@@ -150,14 +215,31 @@ def test_methods_by_their_definition(name: str) -> None:
     same(traced(lambda v: f.reduce(v, axis=1, initial=1.5), X), f(f(f(1.5, first), second), third))
     same(traced(lambda v: f.accumulate(v, 1), X), np.stack([first, f(first, second), folded], 1))
     same(traced(lambda v: f.reduceat(v, [0, 1], 1), X), np.stack([first, f(second, third)], 1))
-    (expected,) = directional(lambda v: np.sum(f(f(v[:, 0], v[:, 1]), v[:, 2])), (X,), (0,), (Y + 0 * X,))
-    assert np.isclose(np.sum(tg.grad(lambda v: np.sum(f.reduce(v, axis=1)))(X) * (Y + 0 * X)), expected)
+    (expected,) = directional(
+        lambda v: np.sum(f(f(v[:, 0], v[:, 1]), v[:, 2])), (X,), (0,), (Y + 0 * X,)
+    )
+    assert np.isclose(
+        np.sum(tg.grad(lambda v: np.sum(f.reduce(v, axis=1)))(X) * (Y + 0 * X)), expected
+    )
 
 
 DTYPES = [np.bool_, np.int8, np.uint8, np.int32, np.int64, np.float32, np.float64]
 
 
-@pytest.mark.parametrize("name", ["add", "multiply", "maximum", "fmin", "logical_and", "subtract", "power", "hypot", "logaddexp"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "add",
+        "multiply",
+        "maximum",
+        "fmin",
+        "logical_and",
+        "subtract",
+        "power",
+        "hypot",
+        "logaddexp",
+    ],
+)
 @pytest.mark.parametrize("method", ["reduce", "accumulate"])
 def test_dtypes_of_methods(name: str, method: str) -> None:
     """Of every dtype of the array, the `dtype=` and the `out=`: NumPy's result, or both refuse."""
@@ -175,7 +257,9 @@ def test_dtypes_of_methods(name: str, method: str) -> None:
                     with pytest.raises(TypeError):
                         traced(lambda v, w=wanted: getattr(ufunc, method)(v, axis=1, dtype=w), x)
                 else:
-                    found = traced(lambda v, w=wanted: getattr(ufunc, method)(v, axis=1, dtype=w), x)
+                    found = traced(
+                        lambda v, w=wanted: getattr(ufunc, method)(v, axis=1, dtype=w), x
+                    )
                     same(found, expected)
 
 
@@ -219,7 +303,11 @@ def test_reductions_of_nothing_and_bad_arguments() -> None:
             jit(bad)(X)
         with pytest.raises((ValueError, TypeError)):
             tg.grad(lambda v, bad=bad: np.sum(bad(v)))(X)
-    for bad in (np.less.reduce, np.less_equal.reduce, lambda v: np.logical_and.reduce(v, dtype=float)):
+    for bad in (
+        np.less.reduce,
+        np.less_equal.reduce,
+        lambda v: np.logical_and.reduce(v, dtype=float),
+    ):
         with pytest.raises(TypeError):
             bad(X)
         with pytest.raises(DTypeError, match=r"test_ufuncs.py:\d+: np\.\w+\.reduce: "):
@@ -230,13 +318,21 @@ def test_reductions_of_nothing_and_bad_arguments() -> None:
         jit(np.subtract.reduce)(np.ones(2000))
 
 
-# --- accumulate ------------------------------------------------------------------------------------------------------------------
+# --- accumulate -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", SINGLE_AXIS)
 def test_accumulate(name: str) -> None:
     ufunc, x = NUMPYS[name], operand(name, X)
-    values(lambda v: (ufunc.accumulate(v), ufunc.accumulate(v, 1), ufunc.accumulate(v, axis=-2), ufunc.accumulate(v[0], axis=None)), x)
+    values(
+        lambda v: (
+            ufunc.accumulate(v),
+            ufunc.accumulate(v, 1),
+            ufunc.accumulate(v, axis=-2),
+            ufunc.accumulate(v[0], axis=None),
+        ),
+        x,
+    )
     values(lambda v: ufunc.accumulate(v[:, :0], 1), x)
     if name not in FLAT:
         derivatives(lambda v: ufunc.accumulate(v, axis=1), X)
@@ -269,10 +365,17 @@ def test_compiled(method: str) -> None:
 def test_accumulate_with_nan() -> None:
     x = np.array([1.0, np.nan, 3.0, 0.0])
     for ufunc in (np.maximum, np.minimum, np.fmax, np.fmin):
-        values(lambda v, ufunc=ufunc: (ufunc.accumulate(v), ufunc.reduce(v), ufunc.reduceat(v, [0, 2])), x)
+        values(
+            lambda v, ufunc=ufunc: (
+                ufunc.accumulate(v),
+                ufunc.reduce(v),
+                ufunc.reduceat(v, [0, 2]),
+            ),
+            x,
+        )
 
 
-# --- reduceat --------------------------------------------------------------------------------------------------------------------
+# --- reduceat -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", SINGLE_AXIS)
@@ -293,13 +396,21 @@ def test_bad_reduceat() -> None:
     values(lambda v: np.add.reduceat(v, [0, 1], dtype=np.float32), X)
 
 
-# --- outer, at, and the call -----------------------------------------------------------------------------------------------------
+# --- outer, at, and the call ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", BINARY)
 def test_outer(name: str) -> None:
     ufunc, x, y = NUMPYS[name], operand(name, X), operand(name, Y[0])
-    values(lambda v: (ufunc.outer(v, y), ufunc.outer(y, v), ufunc.outer(v[0], v[1]), ufunc.outer(v[0, 0], v)), x)
+    values(
+        lambda v: (
+            ufunc.outer(v, y),
+            ufunc.outer(y, v),
+            ufunc.outer(v[0], v[1]),
+            ufunc.outer(v[0, 0], v),
+        ),
+        x,
+    )
     if name not in FLAT:
         derivatives(ufunc.outer, X, Y[0])
 
@@ -315,7 +426,9 @@ def test_outer_with_options() -> None:
     values(into, X)
 
 
-@pytest.mark.parametrize("name", [n for n in KNOWN_NAMES if NUMPYS[n].nout == 1 and NUMPYS[n].signature is None])
+@pytest.mark.parametrize(
+    "name", [n for n in KNOWN_NAMES if NUMPYS[n].nout == 1 and NUMPYS[n].signature is None]
+)
 def test_at(name: str) -> None:
     ufunc, x = NUMPYS[name], np.array([0.31, 0.72, 0.55, 0.93]) + (1 if name == "arccosh" else 0)
     x = operand(name, x * 2) if name in INTEGERS | TRUTH else x
@@ -338,7 +451,16 @@ def test_at(name: str) -> None:
 
 def test_derivatives_of_at() -> None:
     x, y = X[0], Y[0]
-    for ufunc in (np.add, np.subtract, np.multiply, np.divide, np.power, np.maximum, np.hypot, np.logaddexp):
+    for ufunc in (
+        np.add,
+        np.subtract,
+        np.multiply,
+        np.divide,
+        np.power,
+        np.maximum,
+        np.hypot,
+        np.logaddexp,
+    ):
 
         def program(v: Any, w: Any, ufunc: Any = ufunc) -> Any:
             out = np.copy(v)
@@ -370,7 +492,8 @@ def test_at_on_plain_and_mixed_operands() -> None:
 
 @pytest.mark.parametrize("name", KNOWN_NAMES)
 def test_call_with_dtype_out_and_where(name: str) -> None:
-    """Of every dtype asked for: NumPy's result, or both refuse. Then `out=`, with and without `where=`."""
+    """Of every dtype asked for: NumPy's result, or both refuse. Then `out=`, with and without
+    `where=`."""
     ufunc = NUMPYS[name]
     x = operand(name, X / 4 + (1 if name == "arccosh" else 0))
     args = (x, operand(name, Y)) if ufunc.nin == 2 else (x,)
@@ -410,7 +533,7 @@ def test_arguments_of_a_call_that_change_its_meaning() -> None:
         tg.jit(lambda v: np.exp(v, where=X > 1))(X)
 
 
-# --- by identity -----------------------------------------------------------------------------------------------------------------
+# --- by identity ----------------------------------------------------------------------------------
 
 
 @numba.vectorize
@@ -464,13 +587,17 @@ def test_ufuncs_of_others_where_nothing_is_lost() -> None:
         return gamma(b)
 
     lorentz.defvjp(lambda b: (gamma(b), b), lambda b, ct: (ct * b * gamma(b) ** 3,))
-    np.testing.assert_allclose(tg.grad(lambda v: np.sum(lorentz(v)))(np.array([0.6])), [0.6 * 1.25**3])
+    np.testing.assert_allclose(
+        tg.grad(lambda v: np.sum(lorentz(v)))(np.array([0.6])), [0.6 * 1.25**3]
+    )
 
 
 @pytest.mark.parametrize("name", ["frexp", "modf", "gcd", "nextafter", "spacing", "ldexp"])
 def test_unknown_ufuncs_of_numpy(name: str) -> None:
     ufunc = NUMPYS[name]
-    with pytest.raises(UnsupportedFunctionError, match=rf"test_ufuncs.py:\d+: np.{name} has no counterpart"):
+    with pytest.raises(
+        UnsupportedFunctionError, match=rf"test_ufuncs.py:\d+: np.{name} has no counterpart"
+    ):
         tg.jit(lambda v: ufunc(*[v] * ufunc.nin))(X if name != "gcd" else np.array([4, 6]))
 
 
@@ -480,12 +607,18 @@ def test_every_function_of_scipy_is_known_or_refused() -> None:
         ufunc = getattr(special, name)
         if not isinstance(ufunc, np.ufunc) or name in SCIPY or ufunc in KNOWN:
             continue
-        with pytest.raises(UnsupportedFunctionError, match=rf"scipy\.special\.{ufunc.__name__} has no counterpart"):
+        with pytest.raises(
+            UnsupportedFunctionError, match=rf"scipy\.special\.{ufunc.__name__} has no counterpart"
+        ):
             tg.vjp(lambda v, f=ufunc: f(*[v] * f.nin), x)
 
 
-@pytest.mark.parametrize("function", [np.emath.sqrt, np.emath.log, np.emath.arccos, lambda v: np.emath.power(v, 2)])
+@pytest.mark.parametrize(
+    "function", [np.emath.sqrt, np.emath.log, np.emath.arccos, lambda v: np.emath.power(v, 2)]
+)
 def test_functions_of_the_same_name_elsewhere(function: Any) -> None:
     for mode in modes():
-        with pytest.raises(UnsupportedFunctionError, match=r"np\.emath\.\w+ has no counterpart.*astype\(complex\)"):
+        with pytest.raises(
+            UnsupportedFunctionError, match=r"np\.emath\.\w+ has no counterpart.*astype\(complex\)"
+        ):
             mode(lambda v: np.sum(np.real(function(v))))

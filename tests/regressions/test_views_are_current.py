@@ -1,6 +1,8 @@
-"""A view tells of what was written into its base, whoever asks: its flags, hooks, transforms of a function that returns it.
+"""A view tells of what was written into its base, whoever asks: its flags, hooks, transforms of a
+function that returns it.
 
-Once a view that a function returned without using it first had the value from after a write and the derivative from before.
+Once a view that a function returned without using it first had the value from after a write and the
+derivative from before.
 """
 
 from __future__ import annotations
@@ -75,10 +77,16 @@ JACOBIANS: dict[str, Callable[[Function], Function]] = {
     "jacrev of vmap": lambda f: lambda x: tg.jacrev(lambda x: tg.vmap(f)(x[None])[0])(x),
     "jacrev of checkpoint": lambda f: tg.jacrev(tg.checkpoint(f)),
     "jacrev of cond": lambda f: tg.jacrev(lambda x: tg.cond(x[0] > 0, f, f, x)),
-    "jacrev of loop": lambda f: tg.jacrev(lambda x: tg.scan(lambda c, _: (c, f(x)), 0.0, np.arange(1.0))[1][0]),
+    "jacrev of loop": lambda f: tg.jacrev(
+        lambda x: tg.scan(lambda c, _: (c, f(x)), 0.0, np.arange(1.0))[1][0]
+    ),
     "jvp": lambda f: lambda x: np.stack([tg.jvp(f, (x,), (t,))[1] for t in np.eye(3)], 1),
     "linearize": lambda f: lambda x: np.stack([tg.linearize(f, x)[1](t) for t in np.eye(3)], 1),
-    "vjp": lambda f: lambda x: (lambda out, pull: np.stack([pull(t)[0] for t in np.eye(len(out))]))(*tg.vjp(f, x)),
+    "vjp": lambda f: (
+        lambda x: (lambda out, pull: np.stack([pull(t)[0] for t in np.eye(len(out))]))(
+            *tg.vjp(f, x)
+        )
+    ),
     "custom_vjp": lambda f: tg.jacrev(with_rule(f)),
 }
 
@@ -132,7 +140,9 @@ def test_values_of_views_of_arrays(transform: Callable[..., Any]) -> None:
     assert not any(seen)
 
 
-@pytest.mark.parametrize("transform", [tg.grad, lambda f: tg.grad(tg.jit(f)), lambda f: tg.jit(tg.grad(f))])
+@pytest.mark.parametrize(
+    "transform", [tg.grad, lambda f: tg.grad(tg.jit(f)), lambda f: tg.jit(tg.grad(f))]
+)
 def test_a_number_that_is_returned(transform: Callable[..., Any]) -> None:
     def first(x: Any) -> Any:
         b = x * 0
@@ -217,7 +227,7 @@ def test_what_a_view_says_of_itself() -> None:
         stale()[0].numpy()
 
 
-# --- the flag ------------------------------------------------------------------------------------------------------------------
+# --- the flag -------------------------------------------------------------------------------------
 
 
 def test_the_flag_is_set_for_leaves_only() -> None:
@@ -242,7 +252,9 @@ def test_the_flag_is_set_for_leaves_only() -> None:
 @pytest.mark.parametrize("value", ["yes", 1, None, 0.0, [True]], ids=repr)
 def test_the_flag_is_a_bool(value: Any) -> None:
     x = tg.ones(2)
-    with pytest.raises(TypeError, match=f"requires_grad must be a bool, but got {type(value).__name__}"):
+    with pytest.raises(
+        TypeError, match=f"requires_grad must be a bool, but got {type(value).__name__}"
+    ):
         x.requires_grad = value
     with pytest.raises(TypeError, match="must be a bool"):
         x.requires_grad_(value)
@@ -250,7 +262,10 @@ def test_the_flag_is_a_bool(value: Any) -> None:
     assert x.requires_grad is True
 
 
-@pytest.mark.parametrize("name", ["requires_grad", "grad_fn", "is_leaf", "output_nr", "data", "shape", "dtype", "_version", "T"])
+@pytest.mark.parametrize(
+    "name",
+    ["requires_grad", "grad_fn", "is_leaf", "output_nr", "data", "shape", "dtype", "_version", "T"],
+)
 def test_nothing_of_a_tensor_is_deleted(name: str) -> None:
     x = tg.ones(2, requires_grad=True)
     with pytest.raises(AttributeError):
@@ -267,7 +282,7 @@ def test_the_place_on_the_tape_is_read_only(name: str) -> None:
         setattr(tg.ones(2, requires_grad=True), name, None)
 
 
-# --- leaves that are views -----------------------------------------------------------------------------------------------------
+# --- leaves that are views ------------------------------------------------------------------------
 
 WRITES: dict[str, Callable[[Any], Any]] = {
     "mul_": lambda y: y.mul_(2),
@@ -294,7 +309,10 @@ def test_a_leaf_that_is_a_view_of_a_constant_is_not_written(write: str, of: str)
     base = tg.ones(4)
     y = {"slice": base[:2], "all": base[:2][:], "view of view": base.reshape(2, 2)[0]}[of]
     y.requires_grad_()
-    with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad is being used in an in-place operation"):
+    with pytest.raises(
+        RuntimeError,
+        match="a view of a leaf Variable that requires grad is being used in an in-place operation",
+    ):
         WRITES[write](y)
     assert base.tolist() == [1, 1, 1, 1]
     assert y.is_leaf

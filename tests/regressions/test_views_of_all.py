@@ -1,6 +1,8 @@
-"""A view that shows all of an array is an array of its own on the same memory; what makes new arrays shares none.
+"""A view that shows all of an array is an array of its own on the same memory; what makes new
+arrays shares none.
 
-Once `b[:]` was `b`: a gradient with respect to it was that of `b`, and to reshape it in place reshaped `b`.
+Once `b[:]` was `b`: a gradient with respect to it was that of `b`, and to reshape it in place
+reshaped `b`.
 """
 
 from __future__ import annotations
@@ -198,7 +200,9 @@ def test_memory_and_versions_are_shared_shapes_and_flags_are_not(shown: Function
     assert shown(tg.ones(2)).grad_fn is None
 
 
-@pytest.mark.parametrize("shown", of(OF_BOTH, {k: f for k, f in OF_TENSORS.items() if k not in OF_MANY}))
+@pytest.mark.parametrize(
+    "shown", of(OF_BOTH, {k: f for k, f in OF_TENSORS.items() if k not in OF_MANY})
+)
 def test_writes_through_a_recorded_view_reach_the_base(shown: Function) -> None:
     leaf = tg.tensor([1.0, 5.0], requires_grad=True)
     x = leaf * 1
@@ -256,7 +260,11 @@ def written(shown: Function) -> Function:
 
 def expected(views: bool) -> tuple[Any, Any]:
     """The value of `written` at (1, 5), and the Jacobian."""
-    return ([225.0, 25.0], [[0.0, 90.0], [0.0, 10.0]]) if views else ([1.0, 5.0], [[1.0, 0.0], [0.0, 1.0]])
+    return (
+        ([225.0, 25.0], [[0.0, 90.0], [0.0, 10.0]])
+        if views
+        else ([1.0, 5.0], [[1.0, 0.0], [0.0, 1.0]])
+    )
 
 
 TRANSFORMS: dict[str, Callable[[Function, Any], Any]] = {
@@ -349,7 +357,8 @@ def test_a_copy_keeps_every_bit() -> None:
 
 
 def test_options_behind_any_number_of_arguments_are_read() -> None:
-    """`np.meshgrid(v, w, indexing="ij")` once was that of "xy", and einsum's `out=` stayed as it was."""
+    """`np.meshgrid(v, w, indexing="ij")` once was that of "xy", and einsum's `out=` stayed as it
+    was."""
     v, w = np.array([1.0, 2.0]), np.arange(3.0)
 
     def into(v: Any) -> Any:

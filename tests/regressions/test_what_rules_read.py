@@ -1,4 +1,5 @@
-"""Derivatives by what only the rule of a custom function reads: its value does not depend on it, its derivative does."""
+"""Derivatives by what only the rule of a custom function reads: its value does not depend on it,
+its derivative does."""
 
 from __future__ import annotations
 
@@ -46,7 +47,8 @@ def by_function(b: Any) -> Callable[[Any], Any]:
 
 
 KINDS = {"custom_jvp": by_jvp, "custom_vjp": by_vjp, "Function": by_function}
-# What is made of the rule's function, and the derivative of its sum by x where the rule multiplies with b.
+# What is made of the rule's function, and the derivative of its sum by x where the rule multiplies
+# with b.
 USES: dict[str, tuple[Callable[[Any], Callable[[Any], Any]], Callable[[Any, Any], Any]]] = {
     "alone": (lambda r: r, lambda x, b: np.cos(x) * b),
     "of a product": (lambda r: lambda x: r(2 * x), lambda x, b: 2 * np.cos(2 * x) * b),
@@ -91,7 +93,9 @@ def test_derivatives_by_what_a_rule_reads(kind: str, inner: str, outer: str) -> 
         def expected(b: Any, derivative: Any = derivative) -> Any:
             return np.sum(derivative(X, np.sum(b) if inner == "vmap of grad" else b) * WEIGHTS)
 
-        np.testing.assert_allclose(np.asarray(OUTER[outer](g)), tg.grad(expected)(B), rtol=1e-12, err_msg=name)
+        np.testing.assert_allclose(
+            np.asarray(OUTER[outer](g)), tg.grad(expected)(B), rtol=1e-12, err_msg=name
+        )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -116,7 +120,8 @@ def test_nothing_more_is_recorded_where_rules_read_nothing_tracked(kind: str) ->
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_rules_that_read_a_parameter(kind: str) -> None:
-    """The gradient of a penalty on a gradient reaches the parameter; without one, as in torch, nothing does."""
+    """The gradient of a penalty on a gradient reaches the parameter; without one, as in torch,
+    nothing does."""
     w = tg.tensor(B, requires_grad=True)
     found = tg.grad(lambda x: np.sum(KINDS[kind](w)(x)))(X)
     np.sum(found**2).backward()
@@ -144,13 +149,14 @@ def test_second_derivatives_with_a_rule_that_reads(kind: str, wrap: Any) -> None
     np.testing.assert_allclose(wrap(tg.grad(g))(B), tg.grad(expected)(B), rtol=1e-12)
 
 
-# --- how often ----------------------------------------------------------------------------------------
+# --- how often ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("way", ["grad", "value_and_grad", "vjp", "jacrev"])
 @pytest.mark.parametrize("reads", [False, True])
 def test_rules_and_hooks_are_called_once(way: str, reads: bool) -> None:
-    """As often as torch calls them, whether a rule reads something tracked or not; what is on both sides of it is right."""
+    """As often as torch calls them, whether a rule reads something tracked or not; what is on both
+    sides of it is right."""
     calls = {"rule": 0, "hook": 0, "before": 0}
     w = tg.tensor([2.0, 3.0], requires_grad=True)
 

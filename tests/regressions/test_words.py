@@ -1,6 +1,8 @@
-"""Every word of derivative operators to length 4, eagerly and with `jit` at random places, against derivatives known in closed form.
+"""Every word of derivative operators to length 4, eagerly and with `jit` at random places, against
+derivatives known in closed form.
 
-A letter turns a function into another one of the same kind, whichever operator it stands for, so that all words of one length agree.
+A letter turns a function into another one of the same kind, whichever operator it stands for, so
+that all words of one length agree.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from tracegrad.utils.checkpoint import checkpoint
 
 Function = Callable[[Any], Any]
 
-# --- functions of one number: a letter is the derivative -----------------------------------------------------------------------
+# --- functions of one number: a letter is the derivative ------------------------------------------
 
 C, AT = 1.3, 0.7
 
@@ -42,7 +44,7 @@ ON_NUMBERS: dict[str, Callable[[Function], Function]] = {
     "vmap": lambda g: lambda x: tg.vmap(tg.grad(g))(np.stack([x, x]))[0],
 }
 
-# --- fields: a letter is the derivative in the direction V of a gradient field, whose Jacobian is symmetric ----------------------
+# --- fields: a letter is the derivative in the direction V of a gradient field, whose Jacobian is symmetric
 
 A, V, X = np.array([0.7, -0.4]), np.array([0.3, 0.9]), np.array([0.3, 0.7])
 BOTH = np.stack([V, 2 * V])
@@ -100,7 +102,9 @@ def tree(g: Function) -> Function:
 
 
 def two_arguments(g: Function) -> Function:
-    return lambda x: np.stack(tg.grad(lambda p, q: V @ g(np.stack([p, q])), argnums=(0, 1))(x[0], x[1]))
+    return lambda x: np.stack(
+        tg.grad(lambda p, q: V @ g(np.stack([p, q])), argnums=(0, 1))(x[0], x[1])
+    )
 
 
 def in_place(g: Function) -> Function:
@@ -125,14 +129,17 @@ def of_a_solution(g: Function) -> Function:
 
 
 def by_the_direction(g: Function) -> Function:
-    """The gradient of a forward derivative with respect to its direction: only tangents are on the tape."""
+    """The gradient of a forward derivative with respect to its direction: only tangents are on the
+    tape."""
     return lambda x: tg.grad(lambda t: tg.jvp(g, (x,), (t,))[1] @ V)(V)
 
 
 functional = tg.autograd.functional
 MORE: dict[str, Callable[[Function], Function]] = {
     **ON_FIELDS,
-    "vmap of grad by what is captured": lambda g: lambda x: tg.vmap(lambda w: tg.grad(lambda y: w @ g(y))(x))(BOTH)[0],
+    "vmap of grad by what is captured": lambda g: (
+        lambda x: tg.vmap(lambda w: tg.grad(lambda y: w @ g(y))(x))(BOTH)[0]
+    ),
     "vmap of jvp": lambda g: lambda x: tg.vmap(lambda w: tg.jvp(g, (x,), (w,))[1])(BOTH)[0],
     "vmap of a pullback": lambda g: lambda x: tg.vmap(tg.vjp(g, x)[1])(BOTH)[0][0],
     "vmap of a pushforward": lambda g: lambda x: tg.vmap(tg.linearize(g, x)[1])(BOTH)[0],
@@ -144,22 +151,43 @@ MORE: dict[str, Callable[[Function], Function]] = {
     "tree": tree,
     "two arguments": two_arguments,
     "in place": in_place,
-    "fori_loop": lambda g: lambda x: tg.fori_loop(0, 2, lambda i, c: along(g)(x) + 0 * c, np.zeros(2) * x),
-    "scan": lambda g: lambda x: tg.scan(lambda c, w: (c, tg.grad(lambda y: w @ g(y))(x)), x, BOTH)[1][0],
-    "scan of a carry": lambda g: lambda x: tg.scan(lambda c, w: (tg.grad(lambda y: w @ g(y))(c), c), x, V[None])[0],
-    "while_loop": lambda g: lambda x: tg.while_loop(lambda s: s[0] < 1, lambda s: (s[0] + 1, along(g)(s[1])), (0, x))[1],
-    "cond": lambda g: lambda x: tg.cond(np.sum(x * x) > 0.0, lambda q: along(g)(x) + 0 * q, lambda q: q, x),
+    "fori_loop": lambda g: (
+        lambda x: tg.fori_loop(0, 2, lambda i, c: along(g)(x) + 0 * c, np.zeros(2) * x)
+    ),
+    "scan": lambda g: (
+        lambda x: tg.scan(lambda c, w: (c, tg.grad(lambda y: w @ g(y))(x)), x, BOTH)[1][0]
+    ),
+    "scan of a carry": lambda g: (
+        lambda x: tg.scan(lambda c, w: (tg.grad(lambda y: w @ g(y))(c), c), x, V[None])[0]
+    ),
+    "while_loop": lambda g: (
+        lambda x: tg.while_loop(lambda s: s[0] < 1, lambda s: (s[0] + 1, along(g)(s[1])), (0, x))[1]
+    ),
+    "cond": lambda g: (
+        lambda x: tg.cond(np.sum(x * x) > 0.0, lambda q: along(g)(x) + 0 * q, lambda q: q, x)
+    ),
     "map": lambda g: lambda x: tg.map(lambda w: tg.jvp(g, (x,), (w,))[1], BOTH)[0],
     "checkpoint of a derivative": lambda g: tg.checkpoint(along(g)),
     "derivative of a checkpoint": lambda g: along(tg.checkpoint(g)),
     "func.jvp": lambda g: lambda x: tg.func.jvp(g, (tg.as_tensor(x),), (tg.as_tensor(V),))[1],
-    "functional.vjp": lambda g: lambda x: functional.vjp(g, tg.as_tensor(x), tg.as_tensor(V), create_graph=True)[1],
-    "functional.jvp": lambda g: lambda x: functional.jvp(g, tg.as_tensor(x), tg.as_tensor(V), create_graph=True)[1],
-    "functional.jacobian": lambda g: lambda x: functional.jacobian(g, tg.as_tensor(x), create_graph=True) @ tg.as_tensor(V),
+    "functional.vjp": lambda g: (
+        lambda x: functional.vjp(g, tg.as_tensor(x), tg.as_tensor(V), create_graph=True)[1]
+    ),
+    "functional.jvp": lambda g: (
+        lambda x: functional.jvp(g, tg.as_tensor(x), tg.as_tensor(V), create_graph=True)[1]
+    ),
+    "functional.jacobian": lambda g: (
+        lambda x: functional.jacobian(g, tg.as_tensor(x), create_graph=True) @ tg.as_tensor(V)
+    ),
 }
 
 
-def spelled(word: Sequence[str], letters: dict[str, Callable[[Function], Function]], start: Function, jits: int = 0) -> Function:
+def spelled(
+    word: Sequence[str],
+    letters: dict[str, Callable[[Function], Function]],
+    start: Function,
+    jits: int = 0,
+) -> Function:
     """The word's function; bit k of `jits` compiles it after k letters."""
     made = start
     for k, letter in enumerate(reversed(word)):
@@ -198,7 +226,8 @@ def some_words(seed: int, count: int) -> Iterator[tuple[str, ...]]:
 
 @pytest.mark.parametrize("first", MORE)
 def test_words_of_programs(first: str) -> None:
-    """Loops, branches, trees, writes, checkpoints and Tensors around a derivative: all words of two letters, some longer ones."""
+    """Loops, branches, trees, writes, checkpoints and Tensors around a derivative: all words of two
+    letters, some longer ones."""
     longer = [(first, *word) for word in some_words(sum(map(ord, first)), 12)]
     for word in [(first,), *[(first, second) for second in MORE], *[w[:4] for w in longer]]:
         found = spelled(word, MORE, field)(X)
@@ -210,10 +239,14 @@ def test_words_of_programs(first: str) -> None:
 @pytest.mark.parametrize("kind", [letter for letter in MORE if "checkpoint" in letter])
 @pytest.mark.parametrize("compiled", [False, True])
 def test_a_checkpoint_in_a_forward_rule(kind: str, compiled: bool) -> None:
-    """What the rule was differentiated by is done when the function runs again, and counts as it did."""
+    """What the rule was differentiated by is done when the function runs again, and counts as it
+    did."""
     draw = random.Random(f"{kind} {compiled}")
     words = [word for other in MORE for word in itertools.permutations((other, "custom_jvp", kind))]
-    for word in [("tensors", "custom_jvp", kind, "cond"), *draw.sample(words, 3 if compiled else 25)]:
+    for word in [
+        ("tensors", "custom_jvp", kind, "cond"),
+        *draw.sample(words, 3 if compiled else 25),
+    ]:
         found = spelled(word, MORE, field, draw.randrange(1, 16) if compiled else 0)(X)
         found = found.detach().numpy() if isinstance(found, tg.Tensor) else found
         assert np.allclose(found, field_derivative(len(word)), rtol=1e-12), word
@@ -242,7 +275,7 @@ def test_a_tensor_gives_a_tensor(first: str, tracked: bool) -> None:
             assert np.allclose(again.numpy(), field_derivative(3), rtol=1e-12), second
 
 
-# --- nothing comes back tracked that nobody asked for ----------------------------------------------------------------------------
+# --- nothing comes back tracked that nobody asked for ---------------------------------------------
 
 
 def cube(x: Any) -> Any:
@@ -268,24 +301,36 @@ def test_pullbacks_do_not_show_their_tape() -> None:
 @pytest.mark.parametrize(
     "result",
     [
-        lambda: tg.value_and_grad(lambda y: ((y**3).sum(), {"twice": y * 2}), has_aux=True)(np.ones(2)),
+        lambda: tg.value_and_grad(lambda y: ((y**3).sum(), {"twice": y * 2}), has_aux=True)(
+            np.ones(2)
+        ),
         lambda: tg.grad(lambda y: ((y**3).sum(), {"twice": y * 2}), has_aux=True)(np.ones(2)),
-        lambda: [r for r in tg.vjp(lambda y: (y**3, [y * 2]), np.ones(2), has_aux=True) if not callable(r)],
+        lambda: [
+            r
+            for r in tg.vjp(lambda y: (y**3, [y * 2]), np.ones(2), has_aux=True)
+            if not callable(r)
+        ],
         lambda: tg.jvp(lambda y: (y**3, (y * 2,)), (np.ones(2),), (np.ones(2),), has_aux=True),
-        lambda: tg.jvp(lambda x: tg.grad(lambda y: ((y**3).sum(), y * 2), has_aux=True)(x), (np.ones(2),), (np.ones(2),)),
+        lambda: tg.jvp(
+            lambda x: tg.grad(lambda y: ((y**3).sum(), y * 2), has_aux=True)(x),
+            (np.ones(2),),
+            (np.ones(2),),
+        ),
         lambda: tg.jvp(tg.jacrev(cube), (np.ones(2),), (np.ones(2),)),
         lambda: tg.linearize(tg.grad(lambda y: (y**3).sum()), np.ones(2))[1](np.ones(2)),
         lambda: tg.vmap(tg.linearize(tg.jacrev(cube), np.ones(2))[1])(np.eye(2)),
     ],
 )
-def test_results_and_what_comes_beside_them_are_arrays(result: Callable[[], Any], compiled: bool) -> None:
+def test_results_and_what_comes_beside_them_are_arrays(
+    result: Callable[[], Any], compiled: bool
+) -> None:
     from tracegrad.tree import flatten
 
     for leaf in flatten((tg.jit(result) if compiled else result)())[0]:
         assert isinstance(leaf, (np.ndarray, np.floating, float)), type(leaf)
 
 
-# --- checkpoints of functions that differentiate inside -----------------------------------------------------------------------
+# --- checkpoints of functions that differentiate inside -------------------------------------------
 
 
 def wavy(x: Any) -> Any:
@@ -298,7 +343,9 @@ INSIDE: dict[str, Callable[[Function], Function]] = {
     "vjp": lambda h: lambda x: tg.vjp(h, x)[1](np.float64(1.0))[0],
     "hessian": tg.hessian,
     "vmap": lambda h: lambda x: tg.vmap(tg.grad(h))(x[None])[0],
-    "two sweeps": lambda h: lambda x: tg.grad(h)(x) * np.cos(tg.grad(lambda y: np.sum(np.exp(y)))(x)),
+    "two sweeps": lambda h: (
+        lambda x: tg.grad(h)(x) * np.cos(tg.grad(lambda y: np.sum(np.exp(y)))(x))
+    ),
 }
 
 
@@ -310,6 +357,12 @@ def test_checkpoint_of_a_derivative(kind: str, compiled: bool) -> None:
     compile = tg.jit if compiled else lambda f: f
     assert np.allclose(compile(tg.jacrev(tg.checkpoint(inner)))(X), wanted, rtol=1e-12)
     assert np.allclose(compile(tg.jacfwd(tg.checkpoint(inner)))(X), wanted, rtol=1e-12)
-    assert np.allclose(compile(tg.jacrev(tg.checkpoint(INSIDE[kind](tg.checkpoint(wavy)))))(X), wanted, rtol=1e-12)
+    assert np.allclose(
+        compile(tg.jacrev(tg.checkpoint(INSIDE[kind](tg.checkpoint(wavy)))))(X), wanted, rtol=1e-12
+    )
     for early in (False, True):
-        assert np.allclose(compile(tg.jacrev(lambda x, e=early: checkpoint(inner, x, early_stop=e)))(X), wanted, rtol=1e-12)
+        assert np.allclose(
+            compile(tg.jacrev(lambda x, e=early: checkpoint(inner, x, early_stop=e)))(X),
+            wanted,
+            rtol=1e-12,
+        )

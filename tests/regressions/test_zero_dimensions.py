@@ -1,4 +1,5 @@
-"""Arrays of 0 dimensions, and the dtype of quantiles, as NumPy has them: plain, in running derivatives, compiled."""
+"""Arrays of 0 dimensions, and the dtype of quantiles, as NumPy has them: plain, in running
+derivatives, compiled."""
 
 from __future__ import annotations
 
@@ -11,7 +12,20 @@ import pytest
 import tracegrad as tg
 
 Function = Callable[[Any], Any]
-REDUCTIONS = ["sum", "prod", "max", "min", "ptp", "any", "all", "nansum", "nanmax", "nanmin", "nanmean", "count_nonzero"]
+REDUCTIONS = [
+    "sum",
+    "prod",
+    "max",
+    "min",
+    "ptp",
+    "any",
+    "all",
+    "nansum",
+    "nanmax",
+    "nanmin",
+    "nanmean",
+    "count_nonzero",
+]
 OTHERS = ["argmin", "argmax", "argsort", "cumsum", "cumprod", "squeeze"]
 VALUES = [np.array(2.5), np.array(2.5, np.float32), np.array(3), np.array(True)]
 
@@ -69,7 +83,10 @@ def test_others(function: Function) -> None:
         np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.parametrize("f", [lambda x: np.sum(x, axis=0), lambda x: np.cumsum(x, axis=-1)[0], lambda x: np.max(x, axis=0)])
+@pytest.mark.parametrize(
+    "f",
+    [lambda x: np.sum(x, axis=0), lambda x: np.cumsum(x, axis=-1)[0], lambda x: np.max(x, axis=0)],
+)
 def test_derivatives(f: Function) -> None:
     for way in (tg.grad(f), tg.jit(tg.grad(f)), tg.grad(tg.jit(f))):
         np.testing.assert_array_equal(way(np.array(2.5)), 1.0)
@@ -83,7 +100,18 @@ def test_tensors_keep_torchs_shapes() -> None:
 @pytest.mark.parametrize("method", ["linear", "lower", "higher", "nearest", "midpoint"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
 @pytest.mark.parametrize(
-    "q", [0.3, [0.1, 0.9], np.array([0.1, 0.9]), np.float64(0.3), np.float32(0.25), np.array([0.25, 0.5], np.float32), 0, [0, 1]], ids=repr
+    "q",
+    [
+        0.3,
+        [0.1, 0.9],
+        np.array([0.1, 0.9]),
+        np.float64(0.3),
+        np.float32(0.25),
+        np.array([0.25, 0.5], np.float32),
+        0,
+        [0, 1],
+    ],
+    ids=repr,
 )
 def test_the_dtype_of_quantiles(q: Any, dtype: Any, method: str) -> None:
     x = np.array([3, 1, 4, 1, 5, 9, 2], dtype)
@@ -93,7 +121,9 @@ def test_the_dtype_of_quantiles(q: Any, dtype: Any, method: str) -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
-@pytest.mark.parametrize("q", [30, 30.0, np.array([10.0, 90.0]), np.array([25.0], np.float32)], ids=repr)
+@pytest.mark.parametrize(
+    "q", [30, 30.0, np.array([10.0, 90.0]), np.array([25.0], np.float32)], ids=repr
+)
 def test_the_dtype_of_percentiles(q: Any) -> None:
     x = np.array([3, 1, 4, 1, 5, 9, 2], np.float32)
     for found in results(lambda v: np.percentile(v, q), x):

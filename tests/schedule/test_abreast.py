@@ -1,4 +1,5 @@
-"""Items of a batch side by side: loops that each item ends for itself, with the bits that it has by itself."""
+"""Items of a batch side by side: loops that each item ends for itself, with the bits that it has by
+itself."""
 
 from __future__ import annotations
 
@@ -23,14 +24,17 @@ def heron(a: Any) -> Any:
 
 
 def secant(c: Any) -> Any:
-    """The cube root by secants: where two values are equal, which is how it ends, the next step would be 0 / 0."""
+    """The cube root by secants: where two values are equal, which is how it ends, the next step
+    would be 0 / 0."""
 
     def step(state: Any) -> Any:
         x, y = state
         fx, fy = x**3 - c, y**3 - c
         return y, y - fy * (y - x) / (fy - fx)
 
-    return tg.while_loop(lambda s: (abs(s[1] ** 3 - c) > 1e-13) & (s[0] != s[1]), step, (c, 1 + 0 * c))[1]
+    return tg.while_loop(
+        lambda s: (abs(s[1] ** 3 - c) > 1e-13) & (s[0] != s[1]), step, (c, 1 + 0 * c)
+    )[1]
 
 
 def power(x: Any) -> Any:
@@ -44,14 +48,17 @@ def nested(x: Any) -> Any:
 
     def outer(state: Any) -> Any:
         s, k = state
-        inner = tg.while_loop(lambda t: t[0] > k, lambda t: (t[0] * 0.7, t[1] + t[0] * s), (abs(x) + s, 0.0 * x))
+        inner = tg.while_loop(
+            lambda t: t[0] > k, lambda t: (t[0] * 0.7, t[1] + t[0] * s), (abs(x) + s, 0.0 * x)
+        )
         return 0.5 * s + 0.01 * inner[1], k + 0.3
 
     return tg.while_loop(lambda state: state[1] < abs(x), outer, (x, 0.1 + 0 * x))[0]
 
 
 def branching(x: Any) -> Any:
-    """Steps that depend on a condition; of the branch that is not taken the logarithm is no number."""
+    """Steps that depend on a condition; of the branch that is not taken the logarithm is no
+    number."""
 
     def step(state: Any) -> Any:
         s, n = state
@@ -67,7 +74,9 @@ def several(x: Any) -> Any:
         v, n = state
         return np.stack([v[1], v[2] * 0.9, v[0] + x * v[1]]), n + 1
 
-    v, n = tg.while_loop(lambda s: (s[0][0] + s[0][1] < 9) & (s[1] < 25), step, (np.stack([x, 1 + 0 * x, x * x]), 0))
+    v, n = tg.while_loop(
+        lambda s: (s[0][0] + s[0][1] < 9) & (s[1] < 25), step, (np.stack([x, 1 + 0 * x, x * x]), 0)
+    )
     return v[0] * v[1] + v[2] ** 2 + n
 
 
@@ -88,7 +97,11 @@ def a_loop_tells_the_next(x: Any) -> Any:
 
 FUNCTIONS = [heron, secant, power, nested, branching, several, short_loop_inside]
 TWICE = [heron, secant, nested, branching, a_loop_tells_the_next]
-CASES = [(f, what) for what in ("value", "gradient", "second", "forward") for f in (TWICE if what == "second" else FUNCTIONS)]
+CASES = [
+    (f, what)
+    for what in ("value", "gradient", "second", "forward")
+    for f in (TWICE if what == "second" else FUNCTIONS)
+]
 
 
 def batch(n: int) -> Any:
@@ -102,11 +115,16 @@ def kernels(f: Callable[..., Any], *args: Any) -> tuple[list[kernel.Statement], 
     entry = tg.jit(f)._entry(args, {})[0]
     graph = optimize(entry.graph)
     program = schedule(graph, ("C",) * len(graph.inputs))
-    return [s for p in program.phases for s in traversal.within(p.body)], graph, [*args, *entry.traced.captures]
+    return (
+        [s for p in program.phases for s in traversal.within(p.body)],
+        graph,
+        [*args, *entry.traced.captures],
+    )
 
 
 def side_by_side(statements: list[kernel.Statement]) -> bool:
-    """Whether all loops that items end for themselves are loops around items, and none is inside of one."""
+    """Whether all loops that items end for themselves are loops around items, and none is inside of
+    one."""
     own = [s for s in statements if isinstance(s, kernel.Loop) and s.own is not None]
     return not own and any(isinstance(s, kernel.Loop) and "item" in s.index for s in statements)
 
@@ -134,7 +152,11 @@ def test_each_item_has_the_bits_that_it_has_alone(f: Any, what: str) -> None:
     statements, graph, inputs = kernels(tg.vmap(one), x)
     assert side_by_side(statements)
     with np.errstate(all="ignore"):  # what is thrown away may be anything
-        for unjitted, expected in zip(run_unjitted(graph, inputs), found if isinstance(found, tuple) else (found,), strict=True):
+        for unjitted, expected in zip(
+            run_unjitted(graph, inputs),
+            found if isinstance(found, tuple) else (found,),
+            strict=True,
+        ):
             np.testing.assert_allclose(unjitted, expected, rtol=1e-12, atol=1e-300)
 
 
@@ -149,7 +171,9 @@ def test_one_item_that_goes_on_for_long() -> None:
     """The others wait, and what is kept of it grows many times."""
 
     def f(x: Any) -> Any:
-        return tg.while_loop(lambda s: s[1] < x, lambda s: (s[0] + np.sin(s[0]) / x, s[1] + 1), (0.5 * x, 0))[0]
+        return tg.while_loop(
+            lambda s: s[1] < x, lambda s: (s[0] + np.sin(s[0]) / x, s[1] + 1), (0.5 * x, 0)
+        )[0]
 
     x = RNG.uniform(1, 9, 70)
     x[37] = 5000
@@ -175,7 +199,11 @@ def test_threads_change_no_bit() -> None:
 
 def test_parameters_of_all_items_and_batches_of_batches() -> None:
     def f(a: Any, p: Any) -> Any:
-        return tg.while_loop(lambda x: abs(x * x - a * p[0]) > 1e-10, lambda x: x - (x * x - a * p[0]) / (2 * x) * p[1], a)
+        return tg.while_loop(
+            lambda x: abs(x * x - a * p[0]) > 1e-10,
+            lambda x: x - (x * x - a * p[0]) / (2 * x) * p[1],
+            a,
+        )
 
     a, p = RNG.uniform(0.5, 3, (9, 40)), np.array([1.3, 0.9])
 
@@ -185,7 +213,9 @@ def test_parameters_of_all_items_and_batches_of_batches() -> None:
     alone, slope = tg.jit(f), tg.jit(tg.grad(f, 1))
     expected = sum(slope(v, p) for v in a.ravel())
     np.testing.assert_allclose(tg.jit(tg.grad(total))(p), expected, rtol=1e-9)
-    np.testing.assert_array_equal(tg.jit(tg.vmap(tg.vmap(lambda v: f(v, p))))(a), [[alone(v, p) for v in row] for row in a])
+    np.testing.assert_array_equal(
+        tg.jit(tg.vmap(tg.vmap(lambda v: f(v, p))))(a), [[alone(v, p) for v in row] for row in a]
+    )
 
 
 def test_small_floats_integers_and_flags() -> None:
@@ -206,11 +236,14 @@ def test_small_floats_integers_and_flags() -> None:
 
 
 def test_what_ended_items_would_do_is_no_error() -> None:
-    """An item that has ended stands behind the end of the table; where one goes on from there, that is told."""
+    """An item that has ended stands behind the end of the table; where one goes on from there, that
+    is told."""
     table = np.arange(6.0)
 
     def f(n: Any, x: Any, table: Any) -> Any:
-        return tg.while_loop(lambda s: s[0] < n, lambda s: (s[0] + 1, s[1] + x * table[s[0]]), (0, x))[1]
+        return tg.while_loop(
+            lambda s: s[0] < n, lambda s: (s[0] + 1, s[1] + x * table[s[0]]), (0, x)
+        )[1]
 
     def total(n: Any, x: Any, table: Any) -> Any:
         return np.sum(tg.vmap(f, in_axes=(0, 0, None))(n, x, table) ** 2)
@@ -218,8 +251,12 @@ def test_what_ended_items_would_do_is_no_error() -> None:
     n, x = np.full(70, 6), RNG.uniform(1, 2, 70)
     n[3], n[5] = 0, 2
     steps = np.array([np.sum(table[:m]) for m in n])
-    np.testing.assert_allclose(tg.jit(tg.vmap(f, in_axes=(0, 0, None)))(n, x, table), x * (1 + steps), rtol=1e-14)
-    np.testing.assert_allclose(tg.jit(tg.grad(total, 1))(n, x, table), 2 * x * (1 + steps) ** 2, rtol=1e-14)
+    np.testing.assert_allclose(
+        tg.jit(tg.vmap(f, in_axes=(0, 0, None)))(n, x, table), x * (1 + steps), rtol=1e-14
+    )
+    np.testing.assert_allclose(
+        tg.jit(tg.grad(total, 1))(n, x, table), 2 * x * (1 + steps) ** 2, rtol=1e-14
+    )
     n[17] = 7
     for g in (total, tg.grad(total, 1)):
         with pytest.raises(IndexError, match="index 6 is out of bounds for axis 0 with size 6"):
@@ -227,7 +264,9 @@ def test_what_ended_items_would_do_is_no_error() -> None:
 
 
 def test_more_steps_than_allowed() -> None:
-    f = tg.jit(tg.vmap(lambda x: tg.while_loop(lambda s: s > 1, lambda s: s * 0.5, x, max_steps=10)))
+    f = tg.jit(
+        tg.vmap(lambda x: tg.while_loop(lambda s: s > 1, lambda s: s * 0.5, x, max_steps=10))
+    )
     x = RNG.uniform(2, 900, 70)
     np.testing.assert_array_equal(f(x), [v / 2.0 ** np.ceil(np.log2(v)) for v in x])
     x[41] = 1e6
@@ -236,14 +275,21 @@ def test_more_steps_than_allowed() -> None:
 
 
 def test_what_does_not_fit_goes_item_by_item() -> None:
-    """Complex numbers, systems of equations, places that each item writes elsewhere, arrays that fill the registers: right all the same."""
+    """Complex numbers, systems of equations, places that each item writes elsewhere, arrays that
+    fill the registers: right all the same."""
 
     def rotated(x: Any) -> Any:
         return abs(tg.while_loop(lambda z: abs(z) < 3, lambda z: z * (1.1 + 0.2j), x + 0.1j))
 
     def solved(x: Any) -> Any:
         m = 3 * np.eye(6) + np.tri(6)
-        return np.sum(tg.while_loop(lambda v: np.max(abs(v)) > 0.1, lambda v: np.linalg.solve(m, v), np.stack([x, 2 * x] * 3)))
+        return np.sum(
+            tg.while_loop(
+                lambda v: np.max(abs(v)) > 0.1,
+                lambda v: np.linalg.solve(m, v),
+                np.stack([x, 2 * x] * 3),
+            )
+        )
 
     def scattered(x: Any) -> Any:
         def step(state: Any) -> Any:
@@ -253,10 +299,14 @@ def test_what_does_not_fit_goes_item_by_item() -> None:
             return v, 2 * k + 1
 
         n = np.floor(5 * x).astype(int)
-        return np.sum(tg.while_loop(lambda s: s[1] < 900, step, (np.stack([x, 1 + 0 * x, x * x]), n))[0])
+        return np.sum(
+            tg.while_loop(lambda s: s[1] < 900, step, (np.stack([x, 1 + 0 * x, x * x]), n))[0]
+        )
 
     def long(x: Any) -> Any:
-        return np.sum(tg.while_loop(lambda v: np.sum(v * v) > 1, lambda v: 0.5 * np.sin(v), x * np.ones(200)))
+        return np.sum(
+            tg.while_loop(lambda v: np.sum(v * v) > 1, lambda v: 0.5 * np.sin(v), x * np.ones(200))
+        )
 
     x = batch(70)
     for f in (rotated, solved, scattered, long):

@@ -1,4 +1,5 @@
-"""Batches of loops and loops over items as parallel phases over blocks of lanes: when, with what memory, and what must not become one."""
+"""Batches of loops and loops over items as parallel phases over blocks of lanes: when, with what
+memory, and what must not become one."""
 
 from __future__ import annotations
 
@@ -26,7 +27,11 @@ def program(f: Any, *args: Any) -> kernel.Program:
 
 def blocks(f: Any, *args: Any) -> list[kernel.Phase]:
     """The phases that are gone through by blocks of lanes: loops around loops."""
-    return [p for p in program(f, *args).phases if p.kind == "parallel" and any(isinstance(s, kernel.Loop) for s in p.body[0].body)]  # type: ignore[union-attr]
+    return [
+        p
+        for p in program(f, *args).phases
+        if p.kind == "parallel" and any(isinstance(s, kernel.Loop) for s in p.body[0].body)
+    ]  # type: ignore[union-attr]
 
 
 def orbit(x: Any, v: Any, k: Any) -> Any:
@@ -56,7 +61,9 @@ DATA = RNG.normal(size=(LANES, STEPS))
 def test_a_batch_is_one_parallel_phase_whoever_wrote_it() -> None:
     for f in (tg.vmap(orbit, in_axes=(0, 0, None)), orbit):
         (phase,) = blocks(f, X, V, 1.3)
-        assert ((STEPS, 256) in [a.shape for a in phase.local]) == (f is not orbit), "what is stacked is a result, transposed in the batch"
+        assert ((STEPS, 256) in [a.shape for a in phase.local]) == (f is not orbit), (
+            "what is stacked is a result, transposed in the batch"
+        )
         (x, v), xs = tg.jit(f)(X, V, 1.3)
         (px, pv), pxs = orbit_plain(X, V, 1.3)
         np.testing.assert_allclose(x, px, rtol=1e-13)
@@ -70,7 +77,9 @@ def test_what_a_derivative_reads_is_kept_for_one_block() -> None:
     shapes = [a.shape for a in phase.local]
     assert {(STEPS, 256), (256,)} == set(shapes), "states of all steps, and of one"
     assert program(f, X, V, 1.3).arena < STEPS * LANES * 8
-    expected = tg.vmap(tg.grad(lambda x, v, k: orbit_plain(x, v, k)[0][0] ** 2, (0, 1, 2)), in_axes=(0, 0, None))(X, V, 1.3)
+    expected = tg.vmap(
+        tg.grad(lambda x, v, k: orbit_plain(x, v, k)[0][0] ** 2, (0, 1, 2)), in_axes=(0, 0, None)
+    )(X, V, 1.3)
     for a, b in zip(tg.jit(f)(X, V, 1.3), expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-13)
     before = tg.get_num_threads()
@@ -78,7 +87,9 @@ def test_what_a_derivative_reads_is_kept_for_one_block() -> None:
         for threads in (1, 2):
             tg.set_num_threads(threads)
             told = tg.jit(f).memory(X, V, 1.3)
-            assert told.temporaries == program(f, X, V, 1.3).arena + threads * sum(8 * int(np.prod(shape)) for shape in shapes)
+            assert told.temporaries == program(f, X, V, 1.3).arena + threads * sum(
+                8 * int(np.prod(shape)) for shape in shapes
+            )
             assert told.largest[0][1] == 8 * STEPS * 256
     finally:
         tg.set_num_threads(before)
@@ -99,16 +110,26 @@ def test_states_that_are_rows() -> None:
     (phase,) = blocks(f, u, 10.0)
     assert {a.shape for a in phase.local} == {(STEPS, 3, 128), (3, 128)}, "kept along the lanes"
     for k in (0, 333, LANES - 1):
-        for a, b in zip(tg.jit(f)(u, 10.0), tg.grad(lambda u, w: np.sum(rows(u, w) ** 2), (0, 1))(u[k], 10.0), strict=True):
+        for a, b in zip(
+            tg.jit(f)(u, 10.0),
+            tg.grad(lambda u, w: np.sum(rows(u, w) ** 2), (0, 1))(u[k], 10.0),
+            strict=True,
+        ):
             np.testing.assert_allclose(a[k], b, rtol=1e-11)
 
 
 LOSSES: dict[str, Callable[..., Any]] = {
     "squares": lambda x, v, path: np.sum(x**2),
     "a mean of residuals": lambda x, v, path: np.mean((x - DATA[: len(x), 0]) ** 2),
-    "a weighted sum of what costs much": lambda x, v, path: np.sum(DATA[: len(x), 0] * np.log(np.cosh(v))),
-    "several sums": lambda x, v, path: np.sum(x**2) / 3 + np.mean(np.exp(x * v)) + np.sum(path[:, 7]),
-    "residuals of all steps": lambda x, v, path: np.sum((path - DATA[: len(x)]) ** 2) + np.sum(v**4),
+    "a weighted sum of what costs much": lambda x, v, path: np.sum(
+        DATA[: len(x), 0] * np.log(np.cosh(v))
+    ),
+    "several sums": lambda x, v, path: (
+        np.sum(x**2) / 3 + np.mean(np.exp(x * v)) + np.sum(path[:, 7])
+    ),
+    "residuals of all steps": lambda x, v, path: (
+        np.sum((path - DATA[: len(x)]) ** 2) + np.sum(v**4)
+    ),
     "norms": lambda x, v, path: np.sum(np.sqrt(np.sum(path**2, axis=1))),
     "of a product": lambda x, v, path: DATA[: len(x), 1] @ x,
 }
@@ -134,10 +155,14 @@ def test_a_value_beside_the_gradient_of_a_sum(name: str) -> None:
     for n in (LANES, 512):
         x, v = X[:n], V[:n]
         assert len(blocks(both, x, v, 1.3)) == 1, "there and back in one phase"
-        assert kept(program(both, x, v, 1.3)) <= kept(program(tg.grad(loss, (0, 1, 2)), x, v, 1.3)) + 4 * 8 * n
-        assert kept(program(both, x, v, 1.3)) < 1.5 * (4 if "steps" in name or "norm" in name else 2) * 8 * STEPS * 256, (
-            "what one block needs of all steps"
+        assert (
+            kept(program(both, x, v, 1.3))
+            <= kept(program(tg.grad(loss, (0, 1, 2)), x, v, 1.3)) + 4 * 8 * n
         )
+        assert (
+            kept(program(both, x, v, 1.3))
+            < 1.5 * (4 if "steps" in name or "norm" in name else 2) * 8 * STEPS * 256
+        ), "what one block needs of all steps"
         value, gradients = tg.jit(both)(x, v, 1.3)
         expected, derivatives = tg.value_and_grad(plain, (0, 1, 2))(x, v, 1.3)
         np.testing.assert_allclose(value, expected, rtol=1e-12)
@@ -157,19 +182,31 @@ def test_values_and_gradients_however_they_are_asked_for() -> None:
     """What else lies between a loop that goes forth and one that goes back."""
 
     def aux(run: Any) -> Any:
-        return tg.value_and_grad(lambda x: (np.sum(run(x) ** 2), (run(x), np.mean(run(x)), np.max(run(x) * 2))), has_aux=True)
+        return tg.value_and_grad(
+            lambda x: (np.sum(run(x) ** 2), (run(x), np.mean(run(x)), np.max(run(x) * 2))),
+            has_aux=True,
+        )
 
     def product(run: Any) -> Any:
-        return lambda x: (np.sum(run(x) ** 3), tg.jvp(tg.grad(lambda x: np.sum(run(x) ** 3)), (x,), (np.cos(x),)))
+        return lambda x: (
+            np.sum(run(x) ** 3),
+            tg.jvp(tg.grad(lambda x: np.sum(run(x) ** 3)), (x,), (np.cos(x),)),
+        )
 
     def hidden(run: Any) -> Any:
-        return lambda x: tg.value_and_grad(lambda x: (np.sum(run(x) ** 2)) + 0.1 * np.sum(x * x))(2.0 * x)
+        return lambda x: tg.value_and_grad(lambda x: (np.sum(run(x) ** 2)) + 0.1 * np.sum(x * x))(
+            2.0 * x
+        )
 
     for f in (aux, product, hidden):
         for run in (tg.vmap(last), last, lambda x: tg.map(last, x)):
             assert len(blocks(f(run), X)) == 1 or f is product
             assert kept(program(f(run), X)) < 1.5 * (2 if f is product else 1) * 8 * STEPS * 256
-            for a, b in zip(tg.tree.flatten(tg.jit(f(run))(X))[0], tg.tree.flatten(f(plainly)(X))[0], strict=True):
+            for a, b in zip(
+                tg.tree.flatten(tg.jit(f(run))(X))[0],
+                tg.tree.flatten(f(plainly)(X))[0],
+                strict=True,
+            ):
                 np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-13)
 
 
@@ -191,13 +228,19 @@ def test_rows_of_which_columns_are_summed() -> None:
     items = [one(row) for row in u]
     np.testing.assert_allclose(value, sum(i[0][0] for i in items), rtol=1e-12)
     np.testing.assert_allclose(sums, np.sum([i[0][1] for i in items], axis=0), rtol=1e-11)
-    np.testing.assert_allclose(products, np.prod([1 + i[0][1] / LANES for i in items], axis=0), rtol=1e-11)
+    np.testing.assert_allclose(
+        products, np.prod([1 + i[0][1] / LANES for i in items], axis=0), rtol=1e-11
+    )
     np.testing.assert_allclose(gradient, [i[1] for i in items], rtol=1e-11)
 
 
 def test_totals_do_not_depend_on_threads() -> None:
     x = RNG.normal(size=20_011)
-    f = tg.jit(tg.value_and_grad(lambda x, k: np.sum(tg.vmap(lambda x: orbit(x, x, k)[0][0])(x) ** 2), (0, 1)))
+    f = tg.jit(
+        tg.value_and_grad(
+            lambda x, k: np.sum(tg.vmap(lambda x: orbit(x, x, k)[0][0])(x) ** 2), (0, 1)
+        )
+    )
     before, found = tg.get_num_threads(), []
     try:
         for threads in (1, 2, 3):
@@ -212,7 +255,9 @@ def test_totals_do_not_depend_on_threads() -> None:
 
 
 def newton(a: Any) -> Any:
-    return tg.while_loop(lambda x: abs(x**3 - a) > 1e-12 * a, lambda x: x - (x**3 - a) / (3 * x * x), a)
+    return tg.while_loop(
+        lambda x: abs(x**3 - a) > 1e-12 * a, lambda x: x - (x**3 - a) / (3 * x * x), a
+    )
 
 
 def test_items_that_decide_for_themselves() -> None:
@@ -275,7 +320,11 @@ def test_lanes_that_need_each_other(name: str) -> None:
 
 
 NOT_SPLIT: dict[str, Callable[[Any], Any]] = {
-    **{name: lambda x, step=step: np.sum(across(step)(x) ** 2) for name, step in NOT_APART.items() if name != "added at places"},
+    **{
+        name: lambda x, step=step: np.sum(across(step)(x) ** 2)
+        for name, step in NOT_APART.items()
+        if name != "added at places"
+    },
     "a loss that the way back reads": lambda x: np.sqrt(np.mean(last(x) ** 2)),
     "few lanes": lambda x: np.sum(last(x[:200]) ** 2),
     "one loop": lambda x: np.sum(np.sin(x) * last(np.arange(3.0))[0]),
@@ -284,7 +333,9 @@ NOT_SPLIT: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", NOT_SPLIT)
-def test_where_nothing_is_gained_sums_stay_as_they_are(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_nothing_is_gained_sums_stay_as_they_are(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     f = tg.value_and_grad(NOT_SPLIT[name])
     found = program(f, X)
     monkeypatch.setattr(build, "by_lane", lambda graph: (graph, fission.NOTHING))
@@ -329,8 +380,12 @@ def test_sizes_that_are_symbols() -> None:
     plain = tg.vmap(tg.grad(lambda x, v, k: orbit_plain(x, v, k)[0][0] ** 2), in_axes=(0, 0, None))
     both = tg.jit(tg.value_and_grad(lambda x: np.sum(tg.vmap(last)(x) ** 2)))
     for n in (LANES, 513, 256, 255, 7, 2, 1):
-        np.testing.assert_allclose(f(X[:n], V[:n], 1.3), plain(X[:n], V[:n], 1.3), rtol=1e-11, atol=1e-13)
-        for a, b in zip(both(X[:n]), tg.value_and_grad(lambda x: np.sum(plainly(x) ** 2))(X[:n]), strict=True):
+        np.testing.assert_allclose(
+            f(X[:n], V[:n], 1.3), plain(X[:n], V[:n], 1.3), rtol=1e-11, atol=1e-13
+        )
+        for a, b in zip(
+            both(X[:n]), tg.value_and_grad(lambda x: np.sum(plainly(x) ** 2))(X[:n]), strict=True
+        ):
             np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-13)
     assert both.memory(X[:513]).temporaries < STEPS * 513 * 8 * tg.get_num_threads()
 
@@ -339,15 +394,23 @@ def test_as_python() -> None:
     f = tg.vmap(tg.grad(lambda x, v, k: orbit(x, v, k)[0][0] ** 2, (0, 1)), in_axes=(0, 0, None))
     n = 300
     graph = tg.jit(f).graphs(X[:n], V[:n], 1.3)[0]
-    for a, b in zip(run_unjitted(graph, [X[:n], V[:n], np.float64(1.3)]), tg.jit(f)(X[:n], V[:n], 1.3), strict=True):
+    for a, b in zip(
+        run_unjitted(graph, [X[:n], V[:n], np.float64(1.3)]),
+        tg.jit(f)(X[:n], V[:n], 1.3),
+        strict=True,
+    ):
         np.testing.assert_allclose(a, b, rtol=1e-12)
     both = tg.value_and_grad(lambda x: np.sum(last(x) ** 2))
-    for a, b in zip(run_unjitted(optimize(tg.jit(both).graphs(X[:n])[0]), [X[:n]]), both(X[:n]), strict=True):
+    for a, b in zip(
+        run_unjitted(optimize(tg.jit(both).graphs(X[:n])[0]), [X[:n]]), both(X[:n]), strict=True
+    ):
         np.testing.assert_allclose(a, b, rtol=1e-12)
 
 
 def test_errors_in_a_block_are_reported() -> None:
-    f = tg.jit(tg.vmap(lambda a: tg.while_loop(lambda x: x > a, lambda x: x / 2, 100.0, max_steps=8)))
+    f = tg.jit(
+        tg.vmap(lambda a: tg.while_loop(lambda x: x > a, lambda x: x / 2, 100.0, max_steps=8))
+    )
     with pytest.raises(RuntimeError, match="still going after max_steps=8"):
         f(np.linspace(0.01, 50.0, LANES))
     np.testing.assert_allclose(f(np.full(LANES, 60.0)), np.full(LANES, 50.0))

@@ -1,4 +1,5 @@
-"""Generated kernels against the operations they were made from, un-jitted and compiled, and the shape of the generated loops."""
+"""Generated kernels against the operations they were made from, un-jitted and compiled, and the
+shape of the generated loops."""
 
 from __future__ import annotations
 
@@ -60,30 +61,75 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "softmax gradient": (tg.grad(lambda a: np.sum(softmax(a)[:, 0] ** 2)), (A,)),
     "pairs": (tg.value_and_grad(lennard_jones), (POINTS,)),
     "log sum exp": (tg.value_and_grad(logsumexp), (RNG.normal(size=9000),)),
-    "concatenate": (lambda x, a: (np.concatenate([x, a[0], x * 2]), np.concatenate([a, a * 2], 0), np.concatenate([a, a * 3], 1)), (X, A)),
+    "concatenate": (
+        lambda x, a: (
+            np.concatenate([x, a[0], x * 2]),
+            np.concatenate([a, a * 2], 0),
+            np.concatenate([a, a * 3], 1),
+        ),
+        (X, A),
+    ),
     "steps": (lambda x: (x[::2], x[::-1], x[1:6:3]), (X,)),
-    "adjoint of steps": (tg.grad(lambda x: np.sum(x[::2] ** 2) + np.sum(x[::-1] ** 3) + np.sum(x[5:0:-2] ** 2)), (X,)),
+    "adjoint of steps": (
+        tg.grad(lambda x: np.sum(x[::2] ** 2) + np.sum(x[::-1] ** 3) + np.sum(x[5:0:-2] ** 2)),
+        (X,),
+    ),
     "sums": (lambda a: (np.sum(a, 0), np.sum(a, 1), np.sum(a), np.sum(a, 1, keepdims=True)), (A,)),
-    "sums in blocks": (lambda a: (np.sum(a, 0), np.sum(a * a, 1), np.sum(a), np.max(a, 0)), (RNG.normal(size=(300, 50)),)),
-    "reshape": (lambda a: (np.reshape(a, -1), np.reshape(a * 2, (2, 10)), np.reshape(a.T, -1), np.sum(np.reshape(a, (2, 2, 5)), 1)), (A,)),
+    "sums in blocks": (
+        lambda a: (np.sum(a, 0), np.sum(a * a, 1), np.sum(a), np.max(a, 0)),
+        (RNG.normal(size=(300, 50)),),
+    ),
+    "reshape": (
+        lambda a: (
+            np.reshape(a, -1),
+            np.reshape(a * 2, (2, 10)),
+            np.reshape(a.T, -1),
+            np.sum(np.reshape(a, (2, 2, 5)), 1),
+        ),
+        (A,),
+    ),
     "running sums": (lambda a: (np.cumsum(a, 0), np.cumsum(a, 1), np.cumsum(a)), (A,)),
     "positions": (lambda a: (np.argmax(a, 0), np.argmin(a, 1), np.argmax(a)), (A,)),
     "gather": (lambda a, i: (a[i], a[:, i % 3], a[i, i]), (A, np.array([1, -1, 2]))),
-    "scatter": (lambda a, i: tg.grad(lambda a: np.sum(a[i] ** 2) + np.sum(a[i, i] ** 3))(a), (A, np.array([1, -1, 2, 1]))),
+    "scatter": (
+        lambda a, i: tg.grad(lambda a: np.sum(a[i] ** 2) + np.sum(a[i, i] ** 3))(a),
+        (A, np.array([1, -1, 2, 1])),
+    ),
     "the same output twice": (lambda x: (x, x, 1.0, x[0]), (X,)),
-    "narrow integers": (lambda a: (a + a, a * 2, np.sum(a), np.max(a), a / 2, a // 3, a % 3), (np.array([1, 100, -7], np.int8),)),
-    "single precision": (lambda a: (a * 0.5, np.sin(a), np.sum(a), a + 1), (np.array([1, 100, -7], np.float32),)),
-    "booleans": (lambda a: (np.any(a > 0), np.all(a > 0, 0), np.sum(a > 0), np.where(a > 0, a, 0)), (A,)),
-    "empty": (lambda a: (a * 2, np.sum(a), np.sum(a, 0), np.concatenate([a, a])), (np.zeros((0, 3)),)),
+    "narrow integers": (
+        lambda a: (a + a, a * 2, np.sum(a), np.max(a), a / 2, a // 3, a % 3),
+        (np.array([1, 100, -7], np.int8),),
+    ),
+    "single precision": (
+        lambda a: (a * 0.5, np.sin(a), np.sum(a), a + 1),
+        (np.array([1, 100, -7], np.float32),),
+    ),
+    "booleans": (
+        lambda a: (np.any(a > 0), np.all(a > 0, 0), np.sum(a > 0), np.where(a > 0, a, 0)),
+        (A,),
+    ),
+    "empty": (
+        lambda a: (a * 2, np.sum(a), np.sum(a, 0), np.concatenate([a, a])),
+        (np.zeros((0, 3)),),
+    ),
     "0-d": (lambda a, b: (a * b, np.exp(a) + b), (np.float64(2.0), np.ones(()))),
     "another layout": (lambda a: (a * 2, np.sum(a, 0), np.reshape(a, -1)), (np.asfortranarray(A),)),
     "complex": (lambda a: (a * a, np.abs(a), np.sum(a), a.real), (np.array([1 + 2j, 3 - 1j]),)),
     "products": (lambda a, b: (a @ b, a.T @ a, (a * 2) @ b.T.T, a @ a.T), (A, B)),
-    "products of another layout": (lambda a, b: (a @ b, a.T @ a), (np.asfortranarray(A), B[:, ::-1])),
-    "gradient of products": (lambda a, b: tg.grad(lambda a, b: np.sum(np.tanh(a @ b) ** 2), (0, 1))(a, b), (A, B)),
+    "products of another layout": (
+        lambda a, b: (a @ b, a.T @ a),
+        (np.asfortranarray(A), B[:, ::-1]),
+    ),
+    "gradient of products": (
+        lambda a, b: tg.grad(lambda a, b: np.sum(np.tanh(a @ b) ** 2), (0, 1))(a, b),
+        (A, B),
+    ),
     "scan": (running, (X,)),
     "adjoint of scan": (tg.grad(lambda x: running(x)[0] + np.sum(running(x)[1])), (X,)),
-    "adjoint of a scan of products": (tg.grad(lambda w, x: np.sum(recurrent(w, x)[1] ** 2), (0, 1)), (A @ B, A[:, 0])),
+    "adjoint of a scan of products": (
+        tg.grad(lambda w, x: np.sum(recurrent(w, x)[1] ** 2), (0, 1)),
+        (A @ B, A[:, 0]),
+    ),
 }
 
 
@@ -106,7 +152,9 @@ def test_generated_source_compiled(name: str) -> None:
     expected = evaluate(graph, [np.asarray(a) for a in args])
     found = jitted(*args)
     for want, got in zip(expected, found if isinstance(found, tuple) else (found,), strict=True):
-        np.testing.assert_allclose(got, want, rtol=1e-6 if np.asarray(want).dtype == np.float32 else 1e-10, atol=1e-12)
+        np.testing.assert_allclose(
+            got, want, rtol=1e-6 if np.asarray(want).dtype == np.float32 else 1e-10, atol=1e-12
+        )
 
 
 def test_sizes_that_changed_keep_one_program() -> None:
@@ -144,7 +192,8 @@ def nearest(centres: Any, points: Any) -> Any:
 
 
 def test_what_is_symmetric_in_a_pair_is_computed_once() -> None:
-    """The sums over the first and over the second particle meet in one loop; |x - y| and |y - x| are one number there."""
+    """The sums over the first and over the second particle meet in one loop; |x - y| and |y - x|
+    are one number there."""
 
     def energy(x: Any) -> Any:
         return np.sum(np.exp(-((x[:, None] - x[None, :]) ** 2)))
@@ -171,7 +220,8 @@ def test_pieces_of_an_array_share_what_they_are_made_of(n: int) -> None:
     x = np.linspace(0.1, 1.0, n)
     assert [occurrences(layers, x, f"= {name}(") for name in ("sin", "exp")] == [1, 1]
     np.testing.assert_allclose(tg.jit(layers)(x), layers(x), rtol=1e-14)
-    # The adjoint of a slice takes elements elsewhere, however it is reshaped on the way: the sine of u is computed once.
+    # The adjoint of a slice takes elements elsewhere, however it is reshaped on the way: the sine
+    # of u is computed once.
     w = np.linspace(0.1, 1.0, 2 * n).reshape(2, n)
     gradient = tg.grad(lambda w: np.sum(np.cos(w[0] * w[1] + np.sqrt(w[0]))))
     assert occurrences(gradient, w, "= sin(") == 1
@@ -210,7 +260,11 @@ def test_short_trailing_axes_lie_across_memory_where_loops_run_along_the_axis_be
 def test_short_trailing_axes_give_the_same_values(d: int, sizes: tuple[int, int]) -> None:
     centres, points = RNG.normal(size=(sizes[0], d)), RNG.normal(size=(sizes[1], d))
     strided = np.asfortranarray(centres)
-    for f in (nearest, tg.grad(nearest), lambda c, p: tg.hvp(lambda c: nearest(c, p), (c,), (c + 1.0,))):
+    for f in (
+        nearest,
+        tg.grad(nearest),
+        lambda c, p: tg.hvp(lambda c: nearest(c, p), (c,), (c + 1.0,)),
+    ):
         expected = f(centres, points)
         np.testing.assert_allclose(tg.jit(f)(centres, points), expected, rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(tg.jit(f)(strided, points), expected, rtol=1e-12, atol=1e-12)
@@ -254,7 +308,7 @@ def test_reshape_index_divides_only_where_it_must() -> None:
     assert reshape_index((i, 0, j), (3, 4), (3, 1, 4), {}) == (i, j)
 
 
-# --- memory order --------------------------------------------------------------------------------------------------------------
+# --- memory order ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -273,7 +327,13 @@ def test_reshape_index_divides_only_where_it_must() -> None:
 def test_memory_order_of_an_input_does_not_change_the_result(f: Callable[..., Any]) -> None:
     jitted = tg.jit(f)
     base = RNG.normal(size=(12, 4))
-    for a in (base, np.asfortranarray(base), np.repeat(base, 2, axis=0)[::2], np.asfortranarray(base)[::-1], base.T.copy().T):
+    for a in (
+        base,
+        np.asfortranarray(base),
+        np.repeat(base, 2, axis=0)[::2],
+        np.asfortranarray(base)[::-1],
+        base.T.copy().T,
+    ):
         expected = f(base if a[0, 0] == base[0, 0] else base[::-1])
         np.testing.assert_allclose(jitted(a), expected, rtol=1e-9, atol=1e-12)
     for n in (9, 10, 11):
@@ -287,17 +347,26 @@ def test_fortran_order_runs_along_memory() -> None:
     (source,) = (b for b in program.buffers if b.role == "in")
     assert source.shape == (7, 300)
     loops: list[kernel.Loop] = []
-    kernel.walk(program.phases[0].body, lambda s: loops.append(s) if isinstance(s, kernel.Loop) else None)
+    kernel.walk(
+        program.phases[0].body, lambda s: loops.append(s) if isinstance(s, kernel.Loop) else None
+    )
     assert [(loop.hi, loop.sequential) for loop in loops] == [(7, False), (300, True)]
 
 
 @pytest.mark.parametrize(
-    "x", [np.array([[1.0, 5, 2, 5], [3, 3, 1, 0]]), np.array([[1, np.nan, 2, np.nan], [np.inf, -np.inf, 1, 0]]), np.array([[3, 1, 3]])]
+    "x",
+    [
+        np.array([[1.0, 5, 2, 5], [3, 3, 1, 0]]),
+        np.array([[1, np.nan, 2, np.nan], [np.inf, -np.inf, 1, 0]]),
+        np.array([[3, 1, 3]]),
+    ],
 )
 def test_positions_of_extremes(x: Any) -> None:
     for axis in (0, 1, None):
         for f in (np.argmax, np.argmin):
-            np.testing.assert_array_equal(tg.jit(lambda a, f=f, axis=axis: f(a, axis))(x), f(x, axis))
+            np.testing.assert_array_equal(
+                tg.jit(lambda a, f=f, axis=axis: f(a, axis))(x), f(x, axis)
+            )
 
 
 def test_bodies_of_loops_are_optimized_too() -> None:
@@ -311,7 +380,7 @@ def test_bodies_of_loops_are_optimized_too() -> None:
     assert f(x) == pytest.approx(tg.scan(step, 0.0, x)[0], rel=1e-14)
 
 
-# --- tiles ---------------------------------------------------------------------------------------------------------------------
+# --- tiles ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("shape", [(128, 128), (129, 200), (200, 131)])
@@ -328,7 +397,11 @@ def test_bodies_of_loops_are_optimized_too() -> None:
 def test_tiled_loops_give_the_same_values(f: Callable[..., Any], shape: tuple[int, int]) -> None:
     a, b = RNG.normal(size=shape), RNG.normal(size=shape[::-1])
     found_all, expected_all = tg.jit(f)(a, b), f(a, b)
-    pairs = zip(found_all, expected_all, strict=True) if isinstance(expected_all, tuple) else [(found_all, expected_all)]
+    pairs = (
+        zip(found_all, expected_all, strict=True)
+        if isinstance(expected_all, tuple)
+        else [(found_all, expected_all)]
+    )
     for found, expected in pairs:
         np.testing.assert_allclose(found, expected, rtol=1e-11)
 
@@ -341,7 +414,7 @@ def test_loops_across_memory_are_tiled_and_others_are_not() -> None:
     assert depth(program_of(lambda a: np.cumsum(a, axis=1) + a, a).phases[0].body) == 2
 
 
-# --- one pass over large data --------------------------------------------------------------------------------------------------
+# --- one pass over large data ---------------------------------------------------------------------
 
 
 def logistic(w: Any, x: Any, y: Any) -> Any:
@@ -356,7 +429,9 @@ def test_large_matrix_is_read_once_for_value_and_gradient() -> None:
     small = program_of(tg.value_and_grad(logistic), np.zeros(32), x[:500], np.zeros(500))
     routines: list[str] = []
     for p in small.phases:
-        kernel.walk(p.body, lambda s: routines.append(s.routine) if isinstance(s, kernel.Call) else None)
+        kernel.walk(
+            p.body, lambda s: routines.append(s.routine) if isinstance(s, kernel.Call) else None
+        )
     assert routines == ["library.matmul"] * 2, "what fits the cache is multiplied by the library"
 
 

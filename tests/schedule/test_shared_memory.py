@@ -1,7 +1,8 @@
 """Buffers that show each other's memory, in every pass over programs: what comes out computes
 what went in, in any order that is allowed.
 
-`pytest tests/schedule/test_shared_memory.py --soak 1000` takes as many random programs as one likes.
+`pytest tests/schedule/test_shared_memory.py --soak 1000` takes as many random programs as one
+likes.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ def draft(program: kernel.Program) -> pipeline.Draft:
 
 
 def after_passes(program: kernel.Program) -> Iterator[tuple[str, kernel.Program]]:
-    """The program after each pass by itself, and after all so far, the places in the arena included."""
+    """The program after each pass by itself, and after all so far, the places in the arena
+    included."""
     for name, apply in pipeline.PIPELINE:
         alone = draft(program)
         alone.phases = apply(alone)
@@ -68,7 +70,8 @@ def after_passes(program: kernel.Program) -> Iterator[tuple[str, kernel.Program]
 
 
 def on_a_device(program: kernel.Program) -> kernel.Program:
-    """The program with all loops in any order, or turned, where the device would share them among threads."""
+    """The program with all loops in any order, or turned, where the device would share them among
+    threads."""
     owners = Owners.of_program(program)
 
     def free(s: kernel.Statement) -> kernel.Statement:
@@ -80,11 +83,15 @@ def on_a_device(program: kernel.Program) -> kernel.Program:
 
     return replace(
         program,
-        phases=tuple([replace(p, body=traversal.mapped(p.body, lambda e: e, free)) for p in program.phases]),
+        phases=tuple(
+            [replace(p, body=traversal.mapped(p.body, lambda e: e, free)) for p in program.phases]
+        ),
     )
 
 
-def same(program: kernel.Program, inputs: list[np.ndarray], expected: list[np.ndarray], what: str) -> None:
+def same(
+    program: kernel.Program, inputs: list[np.ndarray], expected: list[np.ndarray], what: str
+) -> None:
     for order in (3, 4):
         for got, want in zip(Runner(program, inputs, order).run(), expected, strict=True):
             np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12, err_msg=what)
@@ -96,7 +103,9 @@ def check(program: kernel.Program, inputs: list[np.ndarray], taken: Counter[str]
     with np.errstate(invalid="ignore"):
         expected = Runner(program, inputs, 1).run()
         again = Runner(program, inputs, 2).run()
-    if any(np.isnan(a).any() or not np.allclose(a, b) for a, b in zip(expected, again, strict=True)):
+    if any(
+        np.isnan(a).any() or not np.allclose(a, b) for a, b in zip(expected, again, strict=True)
+    ):
         return False
     for what, changed in after_passes(program):
         verify.verify_program(changed)
@@ -145,10 +154,14 @@ def columns(*values: kernel.Expression) -> kernel.Loop:
     """What follows on the carry, its short axis written out."""
     names = [kernel.Name(f"v{k}", F64) for k in range(len(values))]
     lets = [kernel.Let(name.name, value) for name, value in zip(names, values, strict=True)]
-    return loop("i", 12, *lets, *[kernel.Store("c_next", (K, k), name) for k, name in enumerate(names)])
+    return loop(
+        "i", 12, *lets, *[kernel.Store("c_next", (K, k), name) for k, name in enumerate(names)]
+    )
 
 
-ROLLED = columns(*[half(load("c", K, k), load("c_flat", integers.mod(2 * K + k + 23, 24))) for k in range(2)])
+ROLLED = columns(
+    *[half(load("c", K, k), load("c_flat", integers.mod(2 * K + k + 23, 24))) for k in range(2)]
+)
 HAND: dict[str, tuple[tuple[kernel.Statement, ...], ...]] = {
     "the same loop": (
         (
@@ -167,7 +180,9 @@ HAND: dict[str, tuple[tuple[kernel.Statement, ...], ...]] = {
                 loop(
                     "j",
                     2,
-                    kernel.Store("c", (T + 1, J), half(load("c_flat", 2 * T + J), load("x", K * 0, J))),
+                    kernel.Store(
+                        "c", (T + 1, J), half(load("c_flat", 2 * T + J), load("x", K * 0, J))
+                    ),
                 ),
                 order=True,
             ),
@@ -197,7 +212,9 @@ HAND: dict[str, tuple[tuple[kernel.Statement, ...], ...]] = {
             ),
         ),
     ),
-    "a view of an input": ((rows(kernel.Store("o", (K, J), half(load("x", K, J), load("x_flat", 23 - 2 * K - J)))),),),
+    "a view of an input": (
+        (rows(kernel.Store("o", (K, J), half(load("x", K, J), load("x_flat", 23 - 2 * K - J)))),),
+    ),
     "a branch": (
         (
             START,
@@ -243,7 +260,9 @@ HAND: dict[str, tuple[tuple[kernel.Statement, ...], ...]] = {
             END,
         ),
     ),
-    "a routine reads a view": ((START, kernel.Call("routines.reversed", ("c_flat", "c_next"), work=1), COPY, END),),
+    "a routine reads a view": (
+        (START, kernel.Call("routines.reversed", ("c_flat", "c_next"), work=1), COPY, END),
+    ),
     "a routine writes what a view shows": (
         (
             START,
@@ -299,7 +318,12 @@ FIRST = loop("i", 2, loop("j", 2, kernel.Store("s", (K, J), load("x", K, J))))
 
 @pytest.mark.parametrize("name", HAND)
 def test_by_hand(name: str, tiny: None) -> None:
-    phases = tuple([kernel.Phase("serial", (FIRST, *body) if k == 0 else body) for k, body in enumerate(HAND[name])])
+    phases = tuple(
+        [
+            kernel.Phase("serial", (FIRST, *body) if k == 0 else body)
+            for k, body in enumerate(HAND[name])
+        ]
+    )
     program = kernel.Program("f", "", (), BUFFERS, phases, made_by="hand")
     assert check(program, inputs_of(program, 7), Counter())
 
@@ -314,10 +338,20 @@ def by_hand(*body: kernel.Statement) -> kernel.Program:
 
 def test_what_a_view_shows_without_division_is_the_owners() -> None:
     flat = by_hand(START, rows(kernel.Store("o", (K, J), load("c_flat", 2 * K + J))))
-    found = {e.buffer for p in shown(flat, "resolve views").phases for s in traversal.within(p.body) for e in traversal.loads(s)}
+    found = {
+        e.buffer
+        for p in shown(flat, "resolve views").phases
+        for s in traversal.within(p.body)
+        for e in traversal.loads(s)
+    }
     assert found == {"x", "c"}
     crosswise = by_hand(START, rows(kernel.Store("o", (K, J), load("c_flat", 23 - 2 * K - J))))
-    found = {e.buffer for p in shown(crosswise, "resolve views").phases for s in traversal.within(p.body) for e in traversal.loads(s)}
+    found = {
+        e.buffer
+        for p in shown(crosswise, "resolve views").phases
+        for s in traversal.within(p.body)
+        for e in traversal.loads(s)
+    }
     assert found == {"x", "c_flat"} or found == {"x", "c"}
 
 
@@ -328,7 +362,11 @@ def test_copies_join_where_each_place_is_its_own() -> None:
     (_, steps, _) = shown(both, "fuse copies").phases[0].body
     assert isinstance(steps, kernel.Loop)
     assert len(steps.body) == 1
-    (_, steps, _) = shown(by_hand(START, loop("t", 3, ROLLED, COPY, order=True), END), "fuse copies").phases[0].body
+    (_, steps, _) = (
+        shown(by_hand(START, loop("t", 3, ROLLED, COPY, order=True), END), "fuse copies")
+        .phases[0]
+        .body
+    )
     assert isinstance(steps, kernel.Loop)
     assert len(steps.body) == 2
 

@@ -1,5 +1,5 @@
-"""root, fixed_point, custom_root and linear_solve: values, and derivatives by the implicit function theorem, against closed forms,
-finite differences, SciPy and each other."""
+"""root, fixed_point, custom_root and linear_solve: values, and derivatives by the implicit function
+theorem, against closed forms, finite differences, SciPy and each other."""
 
 from __future__ import annotations
 
@@ -74,36 +74,53 @@ class TestRoot:
             first = WRAP[wrap](jacobian(three))
             np.testing.assert_allclose(first(P), differences(three, P), rtol=1e-8)
         second = WRAP[wrap](tg.hessian(lambda p: np.sum(np.sin(three(p)))))
-        np.testing.assert_allclose(second(P), differences(tg.grad(lambda p: np.sum(np.sin(three(p)))), P), rtol=1e-7)
+        np.testing.assert_allclose(
+            second(P), differences(tg.grad(lambda p: np.sum(np.sin(three(p)))), P), rtol=1e-7
+        )
 
     def test_batches(self, wrap: str) -> None:
         a, x0 = np.array([1.0, 2.0, 9.0]), np.array([-3.0, 1.0, 2.0])
         found = WRAP[wrap](tg.vmap(lambda b, x: tg.root(lambda y: y * y - b, x)))(a, x0)
         np.testing.assert_allclose(found, [-1.0, np.sqrt(2.0), 3.0], rtol=1e-12)
-        each, all_at_once = WRAP[wrap](lambda a: (tg.vmap(tg.grad(sqrt))(a), tg.jacobian(tg.vmap(sqrt))(a)))(a)
+        each, all_at_once = WRAP[wrap](
+            lambda a: (tg.vmap(tg.grad(sqrt))(a), tg.jacobian(tg.vmap(sqrt))(a))
+        )(a)
         np.testing.assert_allclose(each, 0.5 * a**-0.5, rtol=1e-11)
         np.testing.assert_allclose(all_at_once, np.diag(0.5 * a**-0.5), rtol=1e-11)
         rows = P * np.array([[1.0], [0.5]])
 
         def many(rows: Any) -> Any:
-            jacobians = [tg.vmap(tg.jacobian(lambda p, s=s: three(p, s)))(rows) for s in ("dense", "bicgstab")]
+            jacobians = [
+                tg.vmap(tg.jacobian(lambda p, s=s: three(p, s)))(rows)
+                for s in ("dense", "bicgstab")
+            ]
             return *jacobians, tg.hessian(lambda r: np.sum(tg.vmap(three)(r) ** 2))(rows)
 
         dense, iterative, second = WRAP[wrap](many)(rows)
         np.testing.assert_allclose(dense, [tg.jacobian(three)(p) for p in rows], rtol=1e-9)
         np.testing.assert_allclose(iterative, dense, rtol=1e-9)
-        np.testing.assert_allclose(second[1, :, 1], tg.hessian(lambda p: np.sum(three(p) ** 2))(rows[1]), rtol=1e-9)
+        np.testing.assert_allclose(
+            second[1, :, 1], tg.hessian(lambda p: np.sum(three(p) ** 2))(rows[1]), rtol=1e-9
+        )
         np.testing.assert_array_equal(second[0, :, 1], 0.0)
 
     def test_trees_of_other_structure(self, wrap: str) -> None:
-        """x = u, v with a u^3 + v = 1 and u = b v; the residuals are one array, the parameters a dict."""
+        """x = u, v with a u^3 + v = 1 and u = b v; the residuals are one array, the parameters a
+        dict."""
 
         def solve(p: Any) -> Any:
-            return tg.root(lambda x: np.stack([p["a"] * x["u"] ** 3 + x["v"][0] - 1, x["u"] - p["b"] * x["v"][0]]), {"u": 0.5, "v": [0.2]})
+            return tg.root(
+                lambda x: np.stack(
+                    [p["a"] * x["u"] ** 3 + x["v"][0] - 1, x["u"] - p["b"] * x["v"][0]]
+                ),
+                {"u": 0.5, "v": [0.2]},
+            )
 
         p = {"a": 2.0, "b": 3.0}
         x = WRAP[wrap](solve)(p)
-        np.testing.assert_allclose([2 * x["u"] ** 3 + x["v"][0], x["u"]], [1.0, 3 * x["v"][0]], rtol=1e-12)
+        np.testing.assert_allclose(
+            [2 * x["u"] ** 3 + x["v"][0], x["u"]], [1.0, 3 * x["v"][0]], rtol=1e-12
+        )
         v = x["v"][0]
         jacobian = WRAP[wrap](tg.jacobian(solve))(p)
         # a b^3 v^3 + v = 1
@@ -116,8 +133,11 @@ class TestRoot:
         z = 2 ** (1 / 3) * np.exp(2j * np.pi / 3)
         np.testing.assert_allclose(f(2.0), z, rtol=1e-12)
         np.testing.assert_allclose(tg.jacfwd(f)(2.0), z / 6, rtol=1e-11)
-        # Not holomorphic: |z|^2 z = a has |z| = |a|^(1/3). The gradient of a real function is its steepest ascent.
-        g = WRAP[wrap](tg.grad(lambda a: np.abs(tg.root(lambda z: z * np.conj(z) * z - a, 0.5 + 1j))))
+        # Not holomorphic: |z|^2 z = a has |z| = |a|^(1/3). The gradient of a real function is its
+        # steepest ascent.
+        g = WRAP[wrap](
+            tg.grad(lambda a: np.abs(tg.root(lambda z: z * np.conj(z) * z - a, 0.5 + 1j)))
+        )
         a = 2.0 + 1j
         np.testing.assert_allclose(g(a), abs(a) ** (-2 / 3) / 3 * a / abs(a), rtol=1e-11)
 
@@ -137,10 +157,16 @@ class TestRoot:
 
     def test_it_does_not_matter_where_it_began(self, wrap: str) -> None:
         assert WRAP[wrap](tg.grad(lambda x0: tg.root(lambda x: x * x - 2.0, x0)))(1.0) == 0.0
-        assert WRAP[wrap](lambda x0: tg.jvp(lambda y: tg.root(lambda x: x * x - 2.0, y), (x0,), (1.0,)))(1.0)[1] == 0.0
+        assert (
+            WRAP[wrap](
+                lambda x0: tg.jvp(lambda y: tg.root(lambda x: x * x - 2.0, y), (x0,), (1.0,))
+            )(1.0)[1]
+            == 0.0
+        )
 
     def test_what_is_read_around(self, wrap: str) -> None:
-        """Tensors (leaves and not), values of an enclosing trace, of a loop, and solutions of other equations."""
+        """Tensors (leaves and not), values of an enclosing trace, of a loop, and solutions of other
+        equations."""
         w = tg.tensor([2.0, 3.0], requires_grad=True)
         x = WRAP[wrap](lambda: tg.root(lambda x: x * x - w * 2.0, tg.ones(2)))()
         assert isinstance(x, tg.Tensor)
@@ -151,9 +177,13 @@ class TestRoot:
 
         def euler(k: Any) -> Any:
             """Two implicit steps of y' = -k y."""
-            return tg.scan(lambda y, _: (tg.root(lambda z: z - y + 0.1 * k * z, y), y), 1.0, length=2)[0]
+            return tg.scan(
+                lambda y, _: (tg.root(lambda z: z - y + 0.1 * k * z, y), y), 1.0, length=2
+            )[0]
 
-        np.testing.assert_allclose(WRAP[wrap](tg.grad(tg.grad(euler)))(3.0), 0.06 / 1.3**4, rtol=1e-11)
+        np.testing.assert_allclose(
+            WRAP[wrap](tg.grad(tg.grad(euler)))(3.0), 0.06 / 1.3**4, rtol=1e-11
+        )
 
         def inner(a: Any) -> Any:
             """x with y(x, a) = 2 x, where y^3 + x = a."""
@@ -162,25 +192,39 @@ class TestRoot:
         x = WRAP[wrap](inner)(3.0)
         np.testing.assert_allclose(8 * x**3 + x, 3.0, rtol=1e-11)
         np.testing.assert_allclose(WRAP[wrap](tg.grad(inner))(3.0), 1 / (24 * x**2 + 1), rtol=1e-10)
-        np.testing.assert_allclose(WRAP[wrap](tg.grad(tg.grad(inner)))(3.0), -48 * x / (24 * x**2 + 1) ** 3, rtol=1e-9)
+        np.testing.assert_allclose(
+            WRAP[wrap](tg.grad(tg.grad(inner)))(3.0), -48 * x / (24 * x**2 + 1) ** 3, rtol=1e-9
+        )
 
     def test_steps_are_shortened(self, wrap: str) -> None:
         """Where the full step leads out of the domain, or away."""
-        assert WRAP[wrap](lambda a: tg.root(lambda x: np.log(x) - a, 30.0))(1.0) == pytest.approx(np.e)
-        assert abs(WRAP[wrap](lambda a: tg.root(lambda x: np.arctan(x - a), 9.0))(1.0) - 1.0) < 1e-11
+        assert WRAP[wrap](lambda a: tg.root(lambda x: np.log(x) - a, 30.0))(1.0) == pytest.approx(
+            np.e
+        )
+        assert (
+            abs(WRAP[wrap](lambda a: tg.root(lambda x: np.arctan(x - a), 9.0))(1.0) - 1.0) < 1e-11
+        )
 
     def test_as_far_as_rounding_allows(self, wrap: str) -> None:
-        """Residuals that are never as small as the tolerance says, of a solution that is as good as it can be."""
-        f = WRAP[wrap](lambda a: tg.root(lambda x: 1e9 * (np.exp(x) - a * np.sin(x) - 1.5), 1.0, info=True))
+        """Residuals that are never as small as the tolerance says, of a solution that is as good as
+        it can be."""
+        f = WRAP[wrap](
+            lambda a: tg.root(lambda x: 1e9 * (np.exp(x) - a * np.sin(x) - 1.5), 1.0, info=True)
+        )
         x, info = f(2.0)
         assert info.converged
         np.testing.assert_allclose(np.exp(x) - 2.0 * np.sin(x), 1.5, rtol=1e-14)
 
     def test_not_converging(self, wrap: str) -> None:
-        with pytest.raises(RuntimeError, match=r"root has not converged to tol=1\.8e-12 within max_steps=100: start nearer"):
+        with pytest.raises(
+            RuntimeError,
+            match=r"root has not converged to tol=1\.8e-12 within max_steps=100: start nearer",
+        ):
             WRAP[wrap](lambda a: tg.root(lambda x: x * x + a, 1.0))(2.0)
         with np.errstate(all="ignore"):
-            x, info = WRAP[wrap](tg.vmap(lambda a: tg.root(lambda x: x * x - a, 1.0, info=True)))(np.array([4.0, -1.0]))
+            x, info = WRAP[wrap](tg.vmap(lambda a: tg.root(lambda x: x * x - a, 1.0, info=True)))(
+                np.array([4.0, -1.0])
+            )
         np.testing.assert_array_equal(info.converged, [True, False])
         assert info.steps[0] < 9
         assert info.steps[1] == 100
@@ -189,10 +233,15 @@ class TestRoot:
 
     def test_singular_matrices(self, wrap: str) -> None:
         with pytest.raises(np.linalg.LinAlgError, match=r"[Ss]ingular"):
-            WRAP[wrap](lambda a: tg.root(lambda x: np.stack([x[0] + x[1], x[0] + x[1]]) - a, np.zeros(2)))(2.0)
+            WRAP[wrap](
+                lambda a: tg.root(lambda x: np.stack([x[0] + x[1], x[0] + x[1]]) - a, np.zeros(2))
+            )(2.0)
         # dx/da = 1 / (2 (x - 1)) at x = 1.
         with np.errstate(divide="ignore"):
-            assert WRAP[wrap](tg.grad(lambda a: tg.root(lambda x: (x - 1.0) ** 2 - a, 1.0)))(0.0) == np.inf
+            assert (
+                WRAP[wrap](tg.grad(lambda a: tg.root(lambda x: (x - 1.0) ** 2 - a, 1.0)))(0.0)
+                == np.inf
+            )
 
     def test_errors(self, wrap: str) -> None:
         def fails(kind: type[Exception], match: str, f: Callable[[Any], Any]) -> None:
@@ -206,20 +255,48 @@ class TestRoot:
         )
         fails(TypeError, "root: x0 holds a str", lambda a: tg.root(np.sin, "x"))
         fails(ValueError, "root: x0 is empty", lambda a: tg.root(np.sin, ()))
-        fails(tg.ShapeError, "root: f returns 2 numbers for 1 unknowns", lambda a: tg.root(lambda x: np.stack([x, a]), 1.0))
+        fails(
+            tg.ShapeError,
+            "root: f returns 2 numbers for 1 unknowns",
+            lambda a: tg.root(lambda x: np.stack([x, a]), 1.0),
+        )
         fails(tg.ShapeError, "root: f returns nothing", lambda a: tg.root(lambda x: None, 1.0))
-        fails(tg.ConcretizationError, "tg.where", lambda a: tg.root(lambda x: x if x > 0 else a, 1.0))
-        fails(ValueError, "no linear solver 'qr'; choose", lambda a: tg.root(np.sin, a, linear_solver="qr"))
-        fails(ValueError, "max_steps must be at least 0", lambda a: tg.root(np.sin, a, max_steps=-1))
-        fails(ValueError, "fixed_point: there is no method 'x'", lambda a: tg.fixed_point(np.sin, a, method="x"))
-        fails(tg.ShapeError, r"must return a tree like x0.*\(2,\)", lambda a: tg.fixed_point(lambda x: np.stack([x, x]), a))
-        fails(ValueError, "minimize: there is no method 'x'", lambda a: tg.minimize(np.sin, a, method="x"))
+        fails(
+            tg.ConcretizationError, "tg.where", lambda a: tg.root(lambda x: x if x > 0 else a, 1.0)
+        )
+        fails(
+            ValueError,
+            "no linear solver 'qr'; choose",
+            lambda a: tg.root(np.sin, a, linear_solver="qr"),
+        )
+        fails(
+            ValueError, "max_steps must be at least 0", lambda a: tg.root(np.sin, a, max_steps=-1)
+        )
+        fails(
+            ValueError,
+            "fixed_point: there is no method 'x'",
+            lambda a: tg.fixed_point(np.sin, a, method="x"),
+        )
+        fails(
+            tg.ShapeError,
+            r"must return a tree like x0.*\(2,\)",
+            lambda a: tg.fixed_point(lambda x: np.stack([x, x]), a),
+        )
+        fails(
+            ValueError,
+            "minimize: there is no method 'x'",
+            lambda a: tg.minimize(np.sin, a, method="x"),
+        )
         fails(
             TypeError,
             r"minimize: f must return one real number, it returned f64\[2\]",
             lambda a: tg.minimize(lambda x: np.stack([x, x]), a),
         )
-        fails(tg.ShapeError, "the product must be a tree like b", lambda a: tg.linear_solve(lambda x: x[:1], np.ones(2), method="cg"))
+        fails(
+            tg.ShapeError,
+            "the product must be a tree like b",
+            lambda a: tg.linear_solve(lambda x: x[:1], np.ones(2), method="cg"),
+        )
         fails(
             RuntimeError,
             "'cg' has not reached its tolerance after 3 steps",
@@ -232,17 +309,32 @@ class TestFixedPoint:
     @pytest.mark.parametrize("method", ["iteration", "anderson", "newton"])
     def test_methods(self, wrap: str, method: str) -> None:
         def f(a: Any) -> Any:
-            return tg.fixed_point(lambda x, a: {"c": np.cos(a * x["c"])}, {"c": np.array([0.5, 0.1])}, a, method=method)["c"]
+            return tg.fixed_point(
+                lambda x, a: {"c": np.cos(a * x["c"])},
+                {"c": np.array([0.5, 0.1])},
+                a,
+                method=method,
+            )["c"]
 
         x, s = 0.7390851332151607, 0.6736120291832148  # cos x = x, sin x
         np.testing.assert_allclose(WRAP[wrap](f)(1.0), [x, x], rtol=1e-11)
-        np.testing.assert_allclose(WRAP[wrap](tg.jacobian(f))(1.0), np.full(2, -x * s / (1 + s)), rtol=1e-10)
+        np.testing.assert_allclose(
+            WRAP[wrap](tg.jacobian(f))(1.0), np.full(2, -x * s / (1 + s)), rtol=1e-10
+        )
         second = WRAP[wrap](tg.grad(tg.grad(lambda a: f(a)[0])))(1.0)
-        np.testing.assert_allclose(second, (tg.grad(lambda a: f(a)[0])(1.0001) - tg.grad(lambda a: f(a)[0])(0.9999)) / 2e-4, rtol=1e-6)
+        np.testing.assert_allclose(
+            second,
+            (tg.grad(lambda a: f(a)[0])(1.0001) - tg.grad(lambda a: f(a)[0])(0.9999)) / 2e-4,
+            rtol=1e-6,
+        )
 
     def test_acceleration(self, wrap: str) -> None:
         def steps(method: str) -> int:
-            f = WRAP[wrap](lambda b: tg.fixed_point(lambda x: 0.9 * np.tanh(A @ x / 4) + b, np.zeros(3), method=method, info=True))
+            f = WRAP[wrap](
+                lambda b: tg.fixed_point(
+                    lambda x: 0.9 * np.tanh(A @ x / 4) + b, np.zeros(3), method=method, info=True
+                )
+            )
             return int(f(P)[1].steps)
 
         assert steps("anderson") < steps("iteration") / 3
@@ -272,28 +364,42 @@ class TestMatrixFree:
 
         def solve(p: Any, linear_solver: str) -> Any:
             M = A + A.T if method == "cg" else A
-            return np.sum(np.cos(tg.root(lambda x: M @ x + x**3 * p[0] - p, np.zeros(3), linear_solver=linear_solver)))
+            return np.sum(
+                np.cos(
+                    tg.root(
+                        lambda x: M @ x + x**3 * p[0] - p, np.zeros(3), linear_solver=linear_solver
+                    )
+                )
+            )
 
         def derivatives(p: Any, linear_solver: str) -> Any:
             def f(q: Any) -> Any:
                 return solve(q, linear_solver)
 
             both = tg.grad(f)(p), tg.jvp(f, (p,), (P,))[1]
-            # What GMRES needs for second derivatives is four loops of some length, and no other rule.
+            # What GMRES needs for second derivatives is four loops of some length, and no other
+            # rule.
             return both if method == "gmres" else (*both, tg.jvp(tg.grad(f), (p,), (P,))[1])
 
-        for found, expected in zip(tg.jit(lambda p: derivatives(p, method))(P), derivatives(P, "dense"), strict=False):
+        for found, expected in zip(
+            tg.jit(lambda p: derivatives(p, method))(P), derivatives(P, "dense"), strict=False
+        ):
             np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
     def test_many_unknowns(self) -> None:
-        """u'' + c exp(u) = 0 in finite differences: Bratu's problem, whose matrix is tridiagonal; with 2,000 unknowns a matrix takes 32 MB."""
+        """u'' + c exp(u) = 0 in finite differences: Bratu's problem, whose matrix is tridiagonal;
+        with 2,000 unknowns a matrix takes 32 MB."""
 
         def residual(u: Any, c: Any) -> Any:
             around = np.concatenate([np.zeros(1), u, np.zeros(1)])
             return around[2:] - 2 * u + around[:-2] + c * np.exp(u) / (n + 1) ** 2
 
         n = 2000
-        f = tg.jit(tg.value_and_grad(lambda c: np.mean(tg.root(residual, np.zeros(n), c, linear_solver="cg") ** 2)))
+        f = tg.jit(
+            tg.value_and_grad(
+                lambda c: np.mean(tg.root(residual, np.zeros(n), c, linear_solver="cg") ** 2)
+            )
+        )
         value, slope = f(1.0)
         u = np.zeros(n)
         for _ in range(8):
@@ -305,25 +411,38 @@ class TestMatrixFree:
         np.testing.assert_allclose(slope, np.mean(2 * u * du), rtol=1e-8)
 
     def test_memory_in_proportion_to_the_unknowns(self) -> None:
-        """A matrix of 30,000 unknowns would take 7 GB. The coupling is of one side, so the transposed matrix is another one."""
+        """A matrix of 30,000 unknowns would take 7 GB. The coupling is of one side, so the
+        transposed matrix is another one."""
         n = 30_000
 
         def solve(p: Any) -> Any:
-            return tg.root(lambda x: 3 * x + np.sin(x) - np.concatenate([x[1:], p[:1]]) - p, np.zeros(n))
+            return tg.root(
+                lambda x: 3 * x + np.sin(x) - np.concatenate([x[1:], p[:1]]) - p, np.zeros(n)
+            )
 
         p, direction = np.linspace(0.5, 1.0, n), np.sin(np.arange(n))
-        derivatives = tg.jit(lambda p: (solve(p), tg.grad(lambda q: np.sum(solve(q) ** 2))(p), tg.jvp(solve, (p,), (direction,))[1]))
+        derivatives = tg.jit(
+            lambda p: (
+                solve(p),
+                tg.grad(lambda q: np.sum(solve(q) ** 2))(p),
+                tg.jvp(solve, (p,), (direction,))[1],
+            )
+        )
         x, gradient, tangent = derivatives(p)
         bands = np.stack([np.full(n, -1.0), 3 + np.cos(x)])
         change = np.append(direction[:-1], direction[-1] + direction[0])
-        np.testing.assert_allclose(tangent, scipy.linalg.solve_banded((0, 1), bands, change), rtol=1e-9, atol=1e-10)
+        np.testing.assert_allclose(
+            tangent, scipy.linalg.solve_banded((0, 1), bands, change), rtol=1e-9, atol=1e-10
+        )
         multipliers = scipy.linalg.solve_banded((1, 0), bands[::-1], 2 * x)
         multipliers[0] += multipliers[-1]
         np.testing.assert_allclose(gradient, multipliers, rtol=1e-9)
 
     def test_other_sizes(self) -> None:
         """Compiled for any size from the second on; whether there is a matrix depends on it."""
-        f = tg.jit(tg.grad(lambda a: np.sum(tg.root(lambda x: x**3 + x - a, np.zeros_like(a)) ** 2)))
+        f = tg.jit(
+            tg.grad(lambda a: np.sum(tg.root(lambda x: x**3 + x - a, np.zeros_like(a)) ** 2))
+        )
         cubic = tg.vmap(lambda b: tg.root(lambda x: x**3 + x - b, 0.0))
         for n in (2, 5, 7, 600):
             a = np.linspace(0.5, 1.0, n)
@@ -341,12 +460,15 @@ class TestLinearSolve:
         def exact(M: Any, b: Any) -> Any:
             return np.sum(tg.linalg.solve(M, b) ** 3)
 
-        for found, expected in zip(WRAP[wrap](tg.grad(mine, (0, 1)))(A, P), tg.grad(exact, (0, 1))(A, P), strict=True):
+        for found, expected in zip(
+            WRAP[wrap](tg.grad(mine, (0, 1)))(A, P), tg.grad(exact, (0, 1))(A, P), strict=True
+        ):
             np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
     @pytest.mark.parametrize("method", ["bicgstab", "gmres"])
     def test_imaginary_eigenvalues(self, wrap: str, method: str) -> None:
-        """Rotations, which shorten no residual in the first step, and matrices with zeros on the diagonal."""
+        """Rotations, which shorten no residual in the first step, and matrices with zeros on the
+        diagonal."""
         turn = np.array([[0.0, 1.0], [-1.0, 0.0]])
         saddle = np.block([[np.diag([1.0, 2.0, 3.0]), A[:2].T], [A[:2], np.zeros((2, 2))]])
         for M, b in ((turn, np.array([1.0, 2.0])), (saddle, np.arange(5.0))):
@@ -365,7 +487,9 @@ class TestLinearSolve:
 
     def test_restarts_and_exact_starts(self, wrap: str) -> None:
         d = np.linspace(1.0, 30.0, 80)
-        found = WRAP[wrap](lambda b: tg.linear_solve(lambda x: d * x + 0.1 * np.roll(x, 1), b, "gmres"))(np.ones(80))
+        found = WRAP[wrap](
+            lambda b: tg.linear_solve(lambda x: d * x + 0.1 * np.roll(x, 1), b, "gmres")
+        )(np.ones(80))
         np.testing.assert_allclose(d * found + 0.1 * np.roll(found, 1), np.ones(80), rtol=1e-10)
         methods = ("cg", "gmres", "bicgstab", "dense")
         solve = WRAP[wrap](lambda b: [tg.linear_solve(lambda x: 2.0 * x, b, m) for m in methods])
@@ -375,7 +499,8 @@ class TestLinearSolve:
 
 @pytest.mark.parametrize("method", ["bicgstab", "cg", "gmres"])
 def test_no_wrong_solutions(method: str) -> None:
-    """Recurrences can say that the residual is small where it is not: it is computed, so the answer is right or an error."""
+    """Recurrences can say that the residual is small where it is not: it is computed, so the answer
+    is right or an error."""
     rng = np.random.default_rng(0)
     S = rng.normal(size=(120, 120))
     b = rng.normal(size=120)
@@ -384,7 +509,9 @@ def test_no_wrong_solutions(method: str) -> None:
             x = tg.linear_solve(lambda v, M=M: M @ v, b, method)
         except RuntimeError:
             continue
-        assert np.linalg.norm(M @ x - b) <= 1e-11 * np.linalg.norm(b) + 1e-14 * np.linalg.norm(M, 2) * np.linalg.norm(x)
+        assert np.linalg.norm(M @ x - b) <= 1e-11 * np.linalg.norm(b) + 1e-14 * np.linalg.norm(
+            M, 2
+        ) * np.linalg.norm(x)
 
 
 class TestCustomRoot:
@@ -399,7 +526,9 @@ class TestCustomRoot:
         assert solve(2.0, 1.0) == pytest.approx(1.0)
         np.testing.assert_allclose(tg.grad(solve, (0, 1))(2.0, 1.0), (0.25, -0.25), rtol=1e-12)
         assert seen == [float, np.float64]
-        np.testing.assert_allclose(tg.hessian(lambda a: solve(a, 1.0, upper=5.0))(2.0), -6 / 64, rtol=1e-12)
+        np.testing.assert_allclose(
+            tg.hessian(lambda a: solve(a, 1.0, upper=5.0))(2.0), -6 / 64, rtol=1e-12
+        )
         np.testing.assert_allclose(tg.jvp(solve, (2.0, 1.0), (1.0, 1.0))[1], 0.0, atol=1e-12)
         w = tg.tensor(2.0, requires_grad=True)
         solve(w, 1.0).backward()
@@ -407,7 +536,8 @@ class TestCustomRoot:
 
     @pytest.mark.parametrize("wrap", WRAP)
     def test_a_loop(self, wrap: str) -> None:
-        """Bisection, which has no derivative of its own, with a residual that reads values around it."""
+        """Bisection, which has no derivative of its own, with a residual that reads values around
+        it."""
 
         def square_root(a: Any) -> Any:
             @tg.custom_root(lambda x: x * x - a)
@@ -422,13 +552,20 @@ class TestCustomRoot:
             return solve()
 
         np.testing.assert_allclose(WRAP[wrap](square_root)(2.0), np.sqrt(2.0), rtol=1e-14)
-        np.testing.assert_allclose(WRAP[wrap](tg.grad(square_root))(2.0), 0.5 / np.sqrt(2.0), rtol=1e-14)
-        np.testing.assert_allclose(WRAP[wrap](tg.vmap(tg.grad(tg.grad(square_root))))(np.array([2.0])), [-0.25 * 2.0**-1.5], rtol=1e-13)
+        np.testing.assert_allclose(
+            WRAP[wrap](tg.grad(square_root))(2.0), 0.5 / np.sqrt(2.0), rtol=1e-14
+        )
+        np.testing.assert_allclose(
+            WRAP[wrap](tg.vmap(tg.grad(tg.grad(square_root))))(np.array([2.0])),
+            [-0.25 * 2.0**-1.5],
+            rtol=1e-13,
+        )
 
 
 class TestGraphs:
     def test_the_derivative_has_no_loop_of_its_own(self) -> None:
-        """One loop that searches, and nothing else is repeated; in compiled code the operation is gone."""
+        """One loop that searches, and nothing else is repeated; in compiled code the operation is
+        gone."""
         before, *_, after = tg.jit(tg.grad(lambda p: np.sum(three(p)))).graphs(P)
         assert [n.op.name for n in before.nodes].count("implicit") == 1
         names = [n.op.name for n in after.nodes]
@@ -462,6 +599,8 @@ def test_results_are_plain() -> None:
         tg.jvp(tg.grad(sqrt), (2.0,), (1.0,))[1],
         tg.grad(lambda a: tg.jvp(sqrt, (a,), (1.0,))[1])(2.0),
         tg.grad(lambda a: tg.linear_solve(lambda x: a * x, np.ones(2), "cg")[0])(2.0),
-        tg.jvp(tg.grad(lambda a: tg.linear_solve(lambda x: a * x, np.ones(2), "cg")[0]), (2.0,), (1.0,))[1],
+        tg.jvp(
+            tg.grad(lambda a: tg.linear_solve(lambda x: a * x, np.ones(2), "cg")[0]), (2.0,), (1.0,)
+        )[1],
     ]
     assert [type(x) for x in found] == [np.float64] * len(found)

@@ -1,4 +1,5 @@
-"""minimize: values, and derivatives by the implicit function theorem, against closed forms and SciPy."""
+"""minimize: values, and derivatives by the implicit function theorem, against closed forms and
+SciPy."""
 
 from __future__ import annotations
 
@@ -20,7 +21,9 @@ def bananas(x: Any, a: Any) -> Any:
 @pytest.mark.parametrize("method", ["newton", "bfgs"])
 class TestMinimize:
     def test_a_hard_one(self, wrap: str, method: str) -> None:
-        x, info = WRAP[wrap](lambda a: tg.minimize(bananas, np.full(5, -1.2), a, method=method, info=True))(100.0)
+        x, info = WRAP[wrap](
+            lambda a: tg.minimize(bananas, np.full(5, -1.2), a, method=method, info=True)
+        )(100.0)
         np.testing.assert_allclose(x, np.ones(5), rtol=1e-9)
         assert info.converged
         assert info.residual < 1e-8
@@ -31,7 +34,11 @@ class TestMinimize:
         X, y = rng.normal(size=(12, 3)), rng.normal(size=12)
 
         def fit(c: Any, y: Any) -> Any:
-            return tg.minimize(lambda w: 0.5 * np.sum((X @ w - y) ** 2) + 0.5 * np.exp(c) * np.sum(w**2), np.zeros(3), method=method)
+            return tg.minimize(
+                lambda w: 0.5 * np.sum((X @ w - y) ** 2) + 0.5 * np.exp(c) * np.sum(w**2),
+                np.zeros(3),
+                method=method,
+            )
 
         def exact(c: Any, y: Any) -> Any:
             return tg.linalg.solve(X.T @ X + np.exp(c) * np.eye(3), X.T @ y)
@@ -40,15 +47,25 @@ class TestMinimize:
         np.testing.assert_allclose(WRAP[wrap](fit)(c, y), exact(c, y), rtol=1e-9)
         for argnum in (0, 1):
             found = WRAP[wrap](tg.jacobian(fit, argnum))(c, y)
-            np.testing.assert_allclose(found, tg.jacobian(exact, argnum)(c, y), rtol=1e-8, atol=1e-12)
+            np.testing.assert_allclose(
+                found, tg.jacobian(exact, argnum)(c, y), rtol=1e-8, atol=1e-12
+            )
         second = WRAP[wrap](tg.jacobian(tg.jacobian(fit), 1))(c, y)
-        np.testing.assert_allclose(second, tg.jacobian(tg.jacobian(exact), 1)(c, y), rtol=1e-8, atol=1e-12)
+        np.testing.assert_allclose(
+            second, tg.jacobian(tg.jacobian(exact), 1)(c, y), rtol=1e-8, atol=1e-12
+        )
 
     def test_negative_curvature_and_steps_too_long(self, wrap: str, method: str) -> None:
         """From beside a maximum, and where Newton's full step diverges."""
-        f = WRAP[wrap](lambda a: tg.minimize(lambda x: np.sum(x**4 / 4 - a * x**2 / 2), np.array([0.1, -0.2]), method=method))
+        f = WRAP[wrap](
+            lambda a: tg.minimize(
+                lambda x: np.sum(x**4 / 4 - a * x**2 / 2), np.array([0.1, -0.2]), method=method
+            )
+        )
         np.testing.assert_allclose(f(4.0), [2.0, -2.0], rtol=1e-9)
-        g = WRAP[wrap](lambda a: tg.minimize(lambda x: np.sqrt(1 + (x - a) ** 2), 9.0, method=method))
+        g = WRAP[wrap](
+            lambda a: tg.minimize(lambda x: np.sqrt(1 + (x - a) ** 2), 9.0, method=method)
+        )
         np.testing.assert_allclose(g(1.0), 1.0, rtol=1e-9)
 
     def test_without_a_minimum(self, wrap: str, method: str) -> None:

@@ -1,4 +1,5 @@
-"""odeint: against closed forms and SciPy, and its derivatives against those of the solution and finite differences."""
+"""odeint: against closed forms and SciPy, and its derivatives against those of the solution and
+finite differences."""
 
 from __future__ import annotations
 
@@ -26,15 +27,23 @@ def predators(y: Any, t: Any, p: Any) -> Any:
 @pytest.mark.parametrize("wrap", WRAP)
 class TestAgainstClosedForms:
     def test_a_tree_and_its_parameter(self, wrap: str) -> None:
-        f = WRAP[wrap](lambda w: tg.odeint(oscillator, {"x": 1.0, "v": 0.0}, TIMES, w, **TIGHT)["x"])
+        f = WRAP[wrap](
+            lambda w: tg.odeint(oscillator, {"x": 1.0, "v": 0.0}, TIMES, w, **TIGHT)["x"]
+        )
         w = 1.7
         np.testing.assert_allclose(f(w), np.cos(w * TIMES), rtol=1e-9)
-        np.testing.assert_allclose(tg.jacobian(f)(w), -TIMES * np.sin(w * TIMES), rtol=1e-7, atol=1e-9)
-        np.testing.assert_allclose(tg.jvp(f, (w,), (1.0,))[1], -TIMES * np.sin(w * TIMES), rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(
+            tg.jacobian(f)(w), -TIMES * np.sin(w * TIMES), rtol=1e-7, atol=1e-9
+        )
+        np.testing.assert_allclose(
+            tg.jvp(f, (w,), (1.0,))[1], -TIMES * np.sin(w * TIMES), rtol=1e-7, atol=1e-9
+        )
         np.testing.assert_allclose(tg.hessian(lambda u: f(u)[-1])(w), -np.cos(w), rtol=1e-6)
 
     def test_the_times_are_arguments(self, wrap: str) -> None:
-        f = WRAP[wrap](lambda t: tg.odeint(lambda y, s: np.cos(s) * y, np.ones(2), t, **TIGHT)[:, 1])
+        f = WRAP[wrap](
+            lambda t: tg.odeint(lambda y, s: np.cos(s) * y, np.ones(2), t, **TIGHT)[:, 1]
+        )
         exact = np.exp(np.sin(TIMES))
         np.testing.assert_allclose(f(TIMES), exact, rtol=1e-9)
         expected = np.diag(np.cos(TIMES) * exact)
@@ -50,10 +59,17 @@ class TestAgainstClosedForms:
     def test_complex_values(self, wrap: str) -> None:
         f = WRAP[wrap](lambda w: tg.odeint(lambda z, t: 1j * w * z, 1.0 + 0.0j, TIMES, **TIGHT))
         np.testing.assert_allclose(f(2.0), np.exp(2j * TIMES), rtol=1e-9)
-        np.testing.assert_allclose(tg.jacobian(lambda w: np.real(f(w)))(2.0), -TIMES * np.sin(2 * TIMES), rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(
+            tg.jacobian(lambda w: np.real(f(w)))(2.0),
+            -TIMES * np.sin(2 * TIMES),
+            rtol=1e-7,
+            atol=1e-9,
+        )
 
     def test_float32(self, wrap: str) -> None:
-        f = WRAP[wrap](lambda y: tg.odeint(lambda u, t: -u, y, TIMES.astype(np.float32), rtol=1e-4, atol=1e-6))
+        f = WRAP[wrap](
+            lambda y: tg.odeint(lambda u, t: -u, y, TIMES.astype(np.float32), rtol=1e-4, atol=1e-6)
+        )
         found = f(np.ones(2, np.float32))
         assert found.dtype == np.float32
         np.testing.assert_allclose(found[-1], np.exp(-1), rtol=1e-3)
@@ -61,7 +77,15 @@ class TestAgainstClosedForms:
 
 def test_against_scipy() -> None:
     y0, p, t = np.array([1.0, 1.2]), np.array([1.5, 1.0, 1.0, 3.0]), np.linspace(0, 10, 31)
-    expected = solve_ivp(lambda s, y: predators(y, s, p), (0, 10), y0, method="DOP853", t_eval=t, rtol=1e-12, atol=1e-13).y.T
+    expected = solve_ivp(
+        lambda s, y: predators(y, s, p),
+        (0, 10),
+        y0,
+        method="DOP853",
+        t_eval=t,
+        rtol=1e-12,
+        atol=1e-13,
+    ).y.T
     f = tg.jit(lambda y, q: tg.odeint(predators, y, t, q, rtol=1e-10, atol=1e-12))
     np.testing.assert_allclose(f(y0, p), expected, rtol=1e-7)
     fixed = tg.jit(lambda y, q: tg.odeint(predators, y, np.linspace(0, 10, 3001), q, method="rk4"))
@@ -81,7 +105,9 @@ def test_derivatives_are_those_of_the_steps_taken(method: str) -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-10)
     f = tg.jit(loss)
     for k, step in enumerate(1e-6 * np.eye(4)):
-        np.testing.assert_allclose(gradient[1][k], (f(y0, p + step) - f(y0, p - step)) / 2e-6, rtol=1e-4)
+        np.testing.assert_allclose(
+            gradient[1][k], (f(y0, p + step) - f(y0, p - step)) / 2e-6, rtol=1e-4
+        )
     rows = tg.jit(tg.hessian(loss, 1))(y0, p)
     np.testing.assert_allclose(rows, rows.T, rtol=1e-8, atol=1e-8)
     forward = tg.jit(lambda q: tg.jvp(lambda r: loss(y0, r), (q,), (np.ones(4),))[1])(p)
@@ -90,7 +116,13 @@ def test_derivatives_are_those_of_the_steps_taken(method: str) -> None:
 
 def test_batches_take_their_own_steps() -> None:
     rates = np.array([0.1, 5.0, 80.0])
-    f = tg.jit(tg.vmap(tg.value_and_grad(lambda k: tg.odeint(lambda y, t: -k * y, 1.0, np.array([0.0, 1.0]), **TIGHT)[-1])))
+    f = tg.jit(
+        tg.vmap(
+            tg.value_and_grad(
+                lambda k: tg.odeint(lambda y, t: -k * y, 1.0, np.array([0.0, 1.0]), **TIGHT)[-1]
+            )
+        )
+    )
     values, gradients = f(rates)
     np.testing.assert_allclose(values, np.exp(-rates), rtol=1e-7, atol=1e-12)
     np.testing.assert_allclose(gradients, -np.exp(-rates), rtol=1e-5, atol=1e-12)
@@ -119,4 +151,11 @@ class TestErrors:
     def test_too_many_steps(self) -> None:
         for wrap in WRAP.values():
             with pytest.raises(RuntimeError, match="max_steps=20"):
-                wrap(lambda y: tg.odeint(lambda u, t: -1000.0 * (u - np.cos(t)), y, np.array([0.0, 10.0]), max_steps=20))(1.0)
+                wrap(
+                    lambda y: tg.odeint(
+                        lambda u, t: -1000.0 * (u - np.cos(t)),
+                        y,
+                        np.array([0.0, 10.0]),
+                        max_steps=20,
+                    )
+                )(1.0)

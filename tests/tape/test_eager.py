@@ -1,4 +1,5 @@
-"""The eager contract: what a user of torch.autograd expects of Tensors, backward, in-place operations and hooks."""
+"""The eager contract: what a user of torch.autograd expects of Tensors, backward, in-place
+operations and hooks."""
 
 from __future__ import annotations
 
@@ -12,7 +13,14 @@ import numpy as np
 import pytest
 
 from tracegrad import tensors as tg
-from tracegrad.autograd import backward, enable_grad, grad, is_grad_enabled, no_grad, set_grad_enabled
+from tracegrad.autograd import (
+    backward,
+    enable_grad,
+    grad,
+    is_grad_enabled,
+    no_grad,
+    set_grad_enabled,
+)
 from tracegrad.dtypes import check
 from tracegrad.errors import DTypeError, ShapeError
 
@@ -64,7 +72,10 @@ def test_backward_accumulates() -> None:
     inp.grad.zero_()
     out.backward(tg.ones_like(out))
     assert np.array_equal(inp.grad.numpy(), first)
-    with pytest.raises(RuntimeError, match=r"Trying to backward through the graph a second time .* Specify retain_graph=True"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"Trying to backward through the graph a second time .* Specify retain_graph=True",
+    ):
         out.backward(tg.ones_like(out))
     y = (inp + 1).sum()
     y.backward()
@@ -112,7 +123,9 @@ def test_backward_errors() -> None:
     y = x * 2
     with pytest.raises(RuntimeError, match="implicitly created only for scalar outputs"):
         y.backward()
-    with pytest.raises(RuntimeError, match=r"Mismatch in shape: grad_output\[0\] has a shape of .*\[2\]"):
+    with pytest.raises(
+        RuntimeError, match=r"Mismatch in shape: grad_output\[0\] has a shape of .*\[2\]"
+    ):
         y.backward(tg.ones(2))
     with pytest.raises(RuntimeError, match="does not require grad and does not have a grad_fn"):
         tg.ones(1).backward()
@@ -156,15 +169,21 @@ def test_grad() -> None:
     with pytest.raises(RuntimeError, match="at index 1 appears to not have been used"):
         grad((x * x).sum(), [x, unused])
     assert grad((x * x).sum(), [x, unused], allow_unused=True)[1] is None
-    assert np.array_equal(grad((x * x).sum(), [x, unused], materialize_grads=True)[1].numpy(), [0, 0])
+    assert np.array_equal(
+        grad((x * x).sum(), [x, unused], materialize_grads=True)[1].numpy(), [0, 0]
+    )
     with pytest.raises(ValueError, match="allow_unused=False"):
         grad(y, x, allow_unused=False, materialize_grads=True)
-    with pytest.raises(RuntimeError, match="One of the differentiated Tensors does not require grad"):
+    with pytest.raises(
+        RuntimeError, match="One of the differentiated Tensors does not require grad"
+    ):
         grad(y, tg.ones(2))
     assert set(grad((x * x).sum(), {"x": x})) == {"x"}
     (jacobian,) = grad(x * x, x, tg.eye(2), is_grads_batched=True)
     assert np.array_equal(jacobian.numpy(), np.diag([2.0, 4.0]))
-    with pytest.raises(RuntimeError, match="first dimension of each grad_output as the batch dimension"):
+    with pytest.raises(
+        RuntimeError, match="first dimension of each grad_output as the batch dimension"
+    ):
         grad(x * x, x, tg.tensor(1.0), is_grads_batched=True)
 
 
@@ -182,7 +201,8 @@ def test_saved_values_are_checked() -> None:
     z = y * y
     y.add_(1)
     with pytest.raises(
-        RuntimeError, match=r"modified by an inplace operation: \[.*DoubleTensor \[3\]\].* is at version 1; expected version 0"
+        RuntimeError,
+        match=r"modified by an inplace operation: \[.*DoubleTensor \[3\]\].* is at version 1; expected version 0",
     ):
         z.sum().backward()
     e = a.exp()
@@ -325,7 +345,9 @@ def test_conversions() -> None:
         with pytest.raises(RuntimeError, match=r"Use tensor.detach\(\).numpy\(\)"):
             convert()
     assert np.asarray(x.detach()).tolist() == [1, 2]
-    with pytest.raises(RuntimeError, match="Boolean value of Tensor with more than one value is ambiguous"):
+    with pytest.raises(
+        RuntimeError, match="Boolean value of Tensor with more than one value is ambiguous"
+    ):
         bool(x)
     with pytest.raises(RuntimeError, match="2 elements cannot be converted to Scalar"):
         x.item()
@@ -425,7 +447,14 @@ def test_no_warnings_in_plain_use() -> None:
 def test_dtypes_are_numpys_own_objects() -> None:
     """Shorter ways ask whether two dtypes are one object: whoever makes arrays uses NumPy's own."""
     own = np.dtype(np.float64)
-    for x in (tg.ones(2), tg.zeros(2), tg.full((2,), 1.0), tg.rand(2), tg.tensor([1.0]), tg.ones(2, dtype=np.dtype(">f8"))):
+    for x in (
+        tg.ones(2),
+        tg.zeros(2),
+        tg.full((2,), 1.0),
+        tg.rand(2),
+        tg.tensor([1.0]),
+        tg.ones(2, dtype=np.dtype(">f8")),
+    ):
         assert x.dtype is own
     assert check(np.dtype(np.longlong)) is np.dtype(np.int64)
     # What was read from a file has an equal one; derivatives are the same.

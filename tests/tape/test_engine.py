@@ -1,4 +1,5 @@
-"""The engine of backward passes: deep and wide graphs, modes that change no number, errors in the middle, the order of hooks."""
+"""The engine of backward passes: deep and wide graphs, modes that change no number, errors in the
+middle, the order of hooks."""
 
 from __future__ import annotations
 
@@ -16,14 +17,20 @@ from tests.checks import leaf
 from tracegrad import autograd
 from tracegrad.autograd import graph
 
-# --- deep and wide -------------------------------------------------------------------------------------------------------------------
+# --- deep and wide --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    "end", ["del y", "node = y.grad_fn; node.metadata['me'] = node; del y, node; import gc; gc.collect()", "raise SystemExit"]
+    "end",
+    [
+        "del y",
+        "node = y.grad_fn; node.metadata['me'] = node; del y, node; import gc; gc.collect()",
+        "raise SystemExit",
+    ],
 )
 def test_chain_of_a_hundred_thousand_nodes(end: str) -> None:
-    """Forward, backward and destruction (at once, by the collector, at exit) of a deep graph, on a thread with a small stack too."""
+    """Forward, backward and destruction (at once, by the collector, at exit) of a deep graph, on a
+    thread with a small stack too."""
     program = f"""
 import threading
 import tracegrad as tg
@@ -41,7 +48,12 @@ thread.start()
 thread.join()
 print("done")
 """
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": os.getcwd()})
+    found = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.getcwd()},
+    )
     assert (found.returncode, found.stdout, found.stderr) == (0, "done\n", "")
 
 
@@ -73,11 +85,12 @@ def test_a_wide_node() -> None:
     assert x.grad.tolist() == [1500, 1500]
 
 
-# --- modes change no number ----------------------------------------------------------------------------------------------------------
+# --- modes change no number -----------------------------------------------------------------------
 
 
 def random_program(rng: np.random.Generator, leaves: list[Any]) -> Any:
-    """A scalar of some 3 x 3 tensors: arithmetic, products, views, writes into views, joins, choices, linear algebra."""
+    """A scalar of some 3 x 3 tensors: arithmetic, products, views, writes into views, joins,
+    choices, linear algebra."""
     pool = list(leaves)
     for _ in range(rng.integers(3, 14)):
         a, b = (pool[rng.integers(len(pool))] for _ in range(2))
@@ -147,17 +160,24 @@ def test_modes_change_no_number(mode: str) -> None:
         rng = np.random.default_rng(seed)
         leaves = [tg.tensor(rng.normal(size=(3, 3)), requires_grad=True) for _ in range(3)]
         with context():
-            found = autograd.grad(random_program(rng, leaves), leaves, materialize_grads=True, create_graph=order == 2)
+            found = autograd.grad(
+                random_program(rng, leaves), leaves, materialize_grads=True, create_graph=order == 2
+            )
             if order == 2:
-                found = autograd.grad(sum((g * g).sum() for g in found), leaves, materialize_grads=True)
+                found = autograd.grad(
+                    sum((g * g).sum() for g in found), leaves, materialize_grads=True
+                )
         return [g.tolist() for g in found]
 
     for seed in range(20):
         for order in (1, 2):
-            assert run(seed, order, MODES[mode]) == run(seed, order, contextlib.nullcontext), (seed, order)
+            assert run(seed, order, MODES[mode]) == run(seed, order, contextlib.nullcontext), (
+                seed,
+                order,
+            )
 
 
-# --- errors in the middle ------------------------------------------------------------------------------------------------------------
+# --- errors in the middle -------------------------------------------------------------------------
 
 
 class Interrupt(KeyboardInterrupt):
@@ -167,7 +187,8 @@ class Interrupt(KeyboardInterrupt):
 @pytest.mark.parametrize("error", [ValueError, Interrupt])
 @pytest.mark.parametrize("create_graph", [False, True])
 def test_errors_in_the_middle(error: type[BaseException], create_graph: bool) -> None:
-    """An error (or Ctrl-C) in a hook comes through with its own type; the engine and its modes are as before."""
+    """An error (or Ctrl-C) in a hook comes through with its own type; the engine and its modes are
+    as before."""
     x = leaf(1, 2)
     y = x * x
 
@@ -204,11 +225,12 @@ def test_a_pass_inside_a_hook() -> None:
     assert x.grad.tolist() == [13, 13]
 
 
-# --- the order of hooks --------------------------------------------------------------------------------------------------------------
+# --- the order of hooks ---------------------------------------------------------------------------
 
 
 def test_order_of_hooks() -> None:
-    """Tensor hooks as registered, then what is retained, prehooks of the node, its rule, posthooks; likewise for the leaf."""
+    """Tensor hooks as registered, then what is retained, prehooks of the node, its rule, posthooks;
+    likewise for the leaf."""
     x = leaf(1, 2)
     y = x * 2
     seen: list[Any] = []
@@ -240,7 +262,8 @@ def test_order_of_hooks() -> None:
 
 
 def test_leaves_accumulate_as_the_pass_reaches_them() -> None:
-    """A post-accumulate hook can use and drop a gradient while the pass goes on: an optimizer inside the backward pass."""
+    """A post-accumulate hook can use and drop a gradient while the pass goes on: an optimizer
+    inside the backward pass."""
     first, second = leaf(1), leaf(2)
     hidden = first * 3
     out = (hidden * second).sum()
@@ -261,7 +284,8 @@ def test_leaves_accumulate_as_the_pass_reaches_them() -> None:
 
 
 def test_hooks_that_come_and_go() -> None:
-    """A hook may remove itself, or another one that then does not run again, or register one for the next pass."""
+    """A hook may remove itself, or another one that then does not run again, or register one for
+    the next pass."""
     x = leaf(1)
     seen: list[str] = []
     handles: dict[str, Any] = {}
@@ -289,12 +313,15 @@ def test_hooks_that_come_and_go() -> None:
 
 
 def test_hooks_under_create_graph() -> None:
-    """Under create_graph hooks get gradients with history, and what they compute is part of the result."""
+    """Under create_graph hooks get gradients with history, and what they compute is part of the
+    result."""
     x = leaf(1, 2)
     y = x * x
     y.register_hook(lambda g: g * x)
     y.grad_fn.register_prehook(lambda outputs: (outputs[0] * 2,))
-    y.grad_fn.register_hook(lambda inputs, outputs: tuple(None if g is None else g * x for g in inputs))
+    y.grad_fn.register_hook(
+        lambda inputs, outputs: tuple(None if g is None else g * x for g in inputs)
+    )
     (g,) = autograd.grad(y.sum(), x, create_graph=True)
     assert g.tolist() == [4, 32]  # 2 x * 2 x * x
     (h,) = autograd.grad(g.sum(), x)
@@ -310,7 +337,9 @@ def test_hooks_in_a_jitted_step() -> None:
         y = x * x
         y.register_hook(lambda g: g * 2)
         y.grad_fn.register_prehook(lambda outputs: (outputs[0] * 5,))
-        y.grad_fn.register_hook(lambda inputs, outputs: tuple(None if g is None else g + 1 for g in inputs))
+        y.grad_fn.register_hook(
+            lambda inputs, outputs: tuple(None if g is None else g + 1 for g in inputs)
+        )
         y.sum().backward()
         return x.grad
 

@@ -14,7 +14,7 @@ from tests.checks import leaf
 from tracegrad import autograd
 from tracegrad.autograd import graph
 
-# --- memory --------------------------------------------------------------------------------------------------------------------------
+# --- memory ---------------------------------------------------------------------------------------
 
 w, b, data = tg.ones(2, 3, requires_grad=True), tg.zeros(2, requires_grad=True), tg.arange(3.0)
 
@@ -62,7 +62,10 @@ def step_with_packing() -> None:
 
 
 def step_under_anomaly_detection() -> None:
-    with autograd.set_detect_anomaly(True), graph.node_creation_hook(lambda node: node.metadata.update(seen=True)):
+    with (
+        autograd.set_detect_anomaly(True),
+        graph.node_creation_hook(lambda node: node.metadata.update(seen=True)),
+    ):
         (w * w).exp().sum().backward()
 
 
@@ -129,7 +132,8 @@ def test_errors_leave_nothing_behind() -> None:
 
 
 def test_what_was_saved_is_freed_by_the_pass() -> None:
-    """A backward pass frees what nodes have saved as it goes, even while the result lives; retain_graph keeps it."""
+    """A backward pass frees what nodes have saved as it goes, even while the result lives;
+    retain_graph keeps it."""
     x = leaf(1, 2)
     y = x + 1
     z = y.exp()
@@ -146,7 +150,8 @@ def test_what_was_saved_is_freed_by_the_pass() -> None:
 
 @pytest.mark.parametrize("join", [tg.concatenate, tg.stack])
 def test_joining_saves_nothing(join: Any) -> None:
-    """The rule of a join reads sizes only: neither its inputs nor its result are kept, and all may be overwritten."""
+    """The rule of a join reads sizes only: neither its inputs nor its result are kept, and all may
+    be overwritten."""
     x = leaf(1, 2)
     y = x + 1
     z = join([y, x, y])

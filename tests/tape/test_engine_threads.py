@@ -15,11 +15,12 @@ from tracegrad import autograd
 from tracegrad.autograd import graph
 from tracegrad.tape import engine
 
-# --- modes of other threads ----------------------------------------------------------------------------------------------------------
+# --- modes of other threads -----------------------------------------------------------------------
 
 
 def test_modes_hold_for_the_thread_that_opened_them() -> None:
-    """While one thread does not record and one looks at what is saved, a third one does neither, and they do not see each other's modes."""
+    """While one thread does not record and one looks at what is saved, a third one does neither,
+    and they do not see each other's modes."""
     x = leaf(1.0, 2.0)
     opened, done = threading.Barrier(3, timeout=60), threading.Barrier(3, timeout=60)
     found: dict[str, Any] = {}
@@ -57,7 +58,8 @@ def test_modes_hold_for_the_thread_that_opened_them() -> None:
 
 
 def test_a_thread_that_ends_in_a_mode_leaves_nothing_behind() -> None:
-    """Recording was turned off for a thread that has ended: a later thread, which may get its identity, records."""
+    """Recording was turned off for a thread that has ended: a later thread, which may get its
+    identity, records."""
     x = leaf(1.0)
 
     def off() -> None:
@@ -69,7 +71,9 @@ def test_a_thread_that_ends_in_a_mode_leaves_nothing_behind() -> None:
         ended.start()
         ended.join()
         recorded: list[bool] = []
-        later = threading.Thread(target=lambda recorded=recorded: recorded.append((x * x).requires_grad))
+        later = threading.Thread(
+            target=lambda recorded=recorded: recorded.append((x * x).requires_grad)
+        )
         later.start()
         later.join()
         assert recorded == [True]
@@ -77,7 +81,8 @@ def test_a_thread_that_ends_in_a_mode_leaves_nothing_behind() -> None:
 
 
 def test_threads_that_use_a_leaf_first_agree_on_its_place() -> None:
-    """A leaf that several threads use for the first time at once gets one place on the tape: each gradient is whole."""
+    """A leaf that several threads use for the first time at once gets one place on the tape: each
+    gradient is whole."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
@@ -101,7 +106,7 @@ def test_threads_that_use_a_leaf_first_agree_on_its_place() -> None:
         sys.setswitchinterval(before)
 
 
-# --- threads -------------------------------------------------------------------------------------------------------------------------
+# --- threads --------------------------------------------------------------------------------------
 
 
 def run_in_threads(count: int, job: Any) -> None:
@@ -141,11 +146,18 @@ def test_threads_with_a_common_leaf() -> None:
     assert x.grad.tolist() == [1600] * 3
 
 
-def test_a_gradient_becomes_grad_where_nobody_else_holds_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first gradient of a leaf is taken over as it is; what somebody else holds, or lies otherwise than the leaf, is copied."""
+def test_a_gradient_becomes_grad_where_nobody_else_holds_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first gradient of a leaf is taken over as it is; what somebody else holds, or lies
+    otherwise than the leaf, is copied."""
     given: list[Any] = []
     receive = engine.receive
-    monkeypatch.setattr(engine, "receive", lambda leaf, ct, *rest: (receive(leaf, ct, *rest), given.append((ct, leaf.grad._data)))[0])
+    monkeypatch.setattr(
+        engine,
+        "receive",
+        lambda leaf, ct, *rest: (receive(leaf, ct, *rest), given.append((ct, leaf.grad._data)))[0],
+    )
 
     def taken(y: Any, gradient: Any = None) -> list[bool]:
         given.clear()
@@ -192,14 +204,17 @@ def test_the_first_gradient_is_not_what_the_rule_read() -> None:
 
 
 def test_accumulating_waits() -> None:
-    """While one thread adds to a `.grad`, another one waits: seen by stopping the first in the middle."""
+    """While one thread adds to a `.grad`, another one waits: seen by stopping the first in the
+    middle."""
     x = tg.zeros(1, requires_grad=True)
     inside, go_on, order = threading.Event(), threading.Event(), []
 
     class Slow(type(x)):  # type: ignore[misc]
         __slots__ = ()
 
-        def _accumulate_grad(self, ct: Any, create_graph: bool = False, alone: bool = False) -> None:
+        def _accumulate_grad(
+            self, ct: Any, create_graph: bool = False, alone: bool = False
+        ) -> None:
             order.append("enters")
             inside.set()
             go_on.wait(0.2)
@@ -235,7 +250,8 @@ def test_threads_through_a_shared_part() -> None:
 
 
 def test_a_leaf_has_one_node() -> None:
-    """Threads that use a leaf for the first time at the same time find the same node: seen by stopping one while it makes it."""
+    """Threads that use a leaf for the first time at the same time find the same node: seen by
+    stopping one while it makes it."""
     x = leaf(1)
     inside, made = threading.Event(), []
 

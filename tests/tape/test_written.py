@@ -1,4 +1,5 @@
-"""Operations written out: the text of every operation compiles, and means what `interpret` means."""
+"""Operations written out: the text of every operation compiles, and means what `interpret`
+means."""
 
 from __future__ import annotations
 
@@ -20,11 +21,32 @@ def test_the_text_compiles(op: Op) -> None:
     assert callable(write_out(op, lambda *given: None))
 
 
-@pytest.mark.parametrize("name", ["add", "mul", "div", "maximum", "exp", "sqrt", "log", "less", "where", "sin", "square", "convert"])
-@pytest.mark.parametrize("wanted", [(True, True, True), (True, False, False), (False, True, False), (False, False, False)])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "add",
+        "mul",
+        "div",
+        "maximum",
+        "exp",
+        "sqrt",
+        "log",
+        "less",
+        "where",
+        "sin",
+        "square",
+        "convert",
+    ],
+)
+@pytest.mark.parametrize(
+    "wanted",
+    [(True, True, True), (True, False, False), (False, True, False), (False, False, False)],
+)
 def test_written_out_is_as_interpreted(name: str, wanted: tuple[bool, ...]) -> None:
     op = next(op for op in OPS if op.name == name)
-    boxes = [tg.tensor(x, requires_grad=w) for x, w in zip(FLOATS, wanted, strict=True)][-len(op.inputs) :]
+    boxes = [tg.tensor(x, requires_grad=w) for x, w in zip(FLOATS, wanted, strict=True)][
+        -len(op.inputs) :
+    ]
     if name == "where":
         boxes[0] = tg.tensor([True, False, True])
     params = {"dtype": np.dtype(np.float32)} if name == "convert" else {}

@@ -1,4 +1,5 @@
-"""docs/torch_compatibility.md tells the truth: its tables list every name of torch.autograd, and each status is as stated."""
+"""docs/torch_compatibility.md tells the truth: its tables list every name of torch.autograd, and
+each status is as stated."""
 
 from __future__ import annotations
 
@@ -16,9 +17,11 @@ import tracegrad as tg
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "torch_compatibility.md").read_text(encoding="utf-8")
-FROZEN: dict[str, dict[str, list[str] | None]] = json.loads((ROOT / "tests" / "torch_2_13_names.json").read_text(encoding="utf-8"))
-"""Place -> name -> parameters with their defaults (None where it takes any, or none can be told), of torch 2.13.0: modules by their
-`__all__` and what they define, classes by their members."""
+FROZEN: dict[str, dict[str, list[str] | None]] = json.loads(
+    (ROOT / "tests" / "torch_2_13_names.json").read_text(encoding="utf-8")
+)
+"""Place -> name -> parameters with their defaults (None where it takes any, or none can be told),
+of torch 2.13.0: modules by their `__all__` and what they define, classes by their members."""
 ROW = re.compile(r"^\| `(\w+)` \| (\w+) \| (.*) \|$")
 
 
@@ -40,7 +43,8 @@ TABLES = tables()
 
 
 def place_of(path: str) -> list[Any]:
-    """The module or class that a heading is about (and an instance, where attributes are made per object)."""
+    """The module or class that a heading is about (and an instance, where attributes are made per
+    object)."""
     if path == "torch.Tensor":
         return [tg.Tensor, tg.ones(2, requires_grad=True) * 2]
     if path == "torch.autograd.gradcheck":
@@ -55,7 +59,9 @@ def place_of(path: str) -> list[Any]:
 
 
 def test_the_list_is_complete() -> None:
-    assert {place: list(rows) for place, rows in TABLES.items()} == {place: list(FROZEN[place]) for place in TABLES}
+    assert {place: list(rows) for place, rows in TABLES.items()} == {
+        place: list(FROZEN[place]) for place in TABLES
+    }
     assert set(TABLES) == set(FROZEN)
     assert sum(map(len, FROZEN.values())) > 150
 
@@ -93,13 +99,21 @@ def test_parameters_are_those_of_torch(path: str) -> None:
         if status == "absent" or expected is None or name in OTHER_PARAMETERS:
             continue
         given = inspect.signature(getattr(place_of(path)[0], name)).parameters.values()
-        found = [p.name + ("" if p.default is p.empty else f"={p.default!r}") for p in given if p.name not in ("self", "cls")]
+        found = [
+            p.name + ("" if p.default is p.empty else f"={p.default!r}")
+            for p in given
+            if p.name not in ("self", "cls")
+        ]
         assert found == expected, f"{path}.{name}"
 
 
 def test_what_the_page_says_of_dtypes() -> None:
     """The rows of the promotion table, one by one."""
-    i64, f32, c64 = tg.ones(2, dtype=tg.int64), tg.ones(2, dtype=tg.float32), tg.ones(2, dtype=tg.complex64)
+    i64, f32, c64 = (
+        tg.ones(2, dtype=tg.int64),
+        tg.ones(2, dtype=tg.float32),
+        tg.ones(2, dtype=tg.complex64),
+    )
     u8, flags = tg.ones(2, dtype=tg.uint8), tg.tensor([True, False])
     for result in (i64 + f32, i64 - f32, i64 * f32, i64 / f32, i64 // f32, i64**f32):
         assert result.dtype == tg.float64
@@ -117,9 +131,12 @@ def test_what_the_page_says_of_dtypes() -> None:
 
 
 def test_every_name_of_the_page_exists() -> None:
-    """Names of tracegrad in the prose: `graph.save_on_cpu`, `functional.jacobian` and others are there."""
+    """Names of tracegrad in the prose: `graph.save_on_cpu`, `functional.jacobian` and others are
+    there."""
     prose = PAGE.partition("\n## Every name\n")[0]
-    for module, name in re.findall(r"`(?:autograd\.)?(functional|graph|forward_ad|profiler)\.(\w+)", prose):
+    for module, name in re.findall(
+        r"`(?:autograd\.)?(functional|graph|forward_ad|profiler)\.(\w+)", prose
+    ):
         assert hasattr(getattr(tg.autograd, module), name), f"{module}.{name}"
 
 
@@ -127,7 +144,18 @@ def test_what_the_page_says_of_the_namespace() -> None:
     """Names that are said to be absent there, and those of the sections on nn and optim."""
     torch = importlib.import_module("tracegrad.torch")
     said = PAGE.partition("## The namespace")[2].partition("\n## ")[0]
-    for name in ("as_strided", "compile", "fft", "stft", "svd", "qr", "HalfTensor", "float16", "bfloat16", "distributed"):
+    for name in (
+        "as_strided",
+        "compile",
+        "fft",
+        "stft",
+        "svd",
+        "qr",
+        "HalfTensor",
+        "float16",
+        "bfloat16",
+        "distributed",
+    ):
         assert not hasattr(torch, name), name
         assert name in said
     for name in ("as_strided", "set_", "resize_", "storage"):
@@ -148,7 +176,9 @@ def test_what_the_page_says_of_the_namespace() -> None:
     torch.set_default_dtype(torch.float32)
     try:
         integers = torch.arange(3)
-        assert (integers * 1.5).dtype is (integers / 2).dtype is integers.exp().dtype is torch.float64
+        assert (
+            (integers * 1.5).dtype is (integers / 2).dtype is integers.exp().dtype is torch.float64
+        )
         assert torch.where(integers > 0, 1.0, 0.0).dtype is torch.float32
     finally:
         torch.set_default_dtype(torch.float64)

@@ -37,11 +37,14 @@ class Stream(data.IterableDataset):
         return 5
 
 
-# --- loaders ------------------------------------------------------------------------------------------------------------------
+# --- loaders --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("workers", [0, 1, 3])
-@pytest.mark.parametrize(("size", "drop", "lengths"), [(2, False, [2, 2, 1]), (2, True, [2, 2]), (5, False, [5]), (7, False, [5])])
+@pytest.mark.parametrize(
+    ("size", "drop", "lengths"),
+    [(2, False, [2, 2, 1]), (2, True, [2, 2]), (5, False, [5]), (7, False, [5])],
+)
 def test_batches(workers: int, size: int, drop: bool, lengths: list[int]) -> None:
     loader = data.DataLoader(Squares(5), batch_size=size, num_workers=workers, drop_last=drop)
     batches = list(loader)
@@ -50,7 +53,9 @@ def test_batches(workers: int, size: int, drop: bool, lengths: list[int]) -> Non
     assert isinstance(batches[0], list)
     flat = [k for _, ks in batches for k in ks.tolist()]
     assert flat == list(range(sum(lengths)))
-    np.testing.assert_array_equal(np.concatenate([x for x, _ in batches])[:, 1], np.array(flat) ** 2.0)
+    np.testing.assert_array_equal(
+        np.concatenate([x for x, _ in batches])[:, 1], np.array(flat) ** 2.0
+    )
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -58,11 +63,19 @@ def test_shuffling_is_of_the_generator(workers: int) -> None:
     def order(loader: Any) -> list[int]:
         return [k for _, ks in loader for k in ks.tolist()]
 
-    loader = data.DataLoader(Squares(20), 3, shuffle=True, num_workers=workers, generator=torch.Generator().manual_seed(1))
+    loader = data.DataLoader(
+        Squares(20),
+        3,
+        shuffle=True,
+        num_workers=workers,
+        generator=torch.Generator().manual_seed(1),
+    )
     first, second = order(loader), order(loader)
     assert sorted(first) == sorted(second) == list(range(20))
     assert first != second
-    again = data.DataLoader(Squares(20), 3, shuffle=True, generator=torch.Generator().manual_seed(1))
+    again = data.DataLoader(
+        Squares(20), 3, shuffle=True, generator=torch.Generator().manual_seed(1)
+    )
     assert order(again) == first
     torch.manual_seed(5)
     drawn = order(data.DataLoader(Squares(20), 4, shuffle=True))
@@ -141,7 +154,7 @@ def test_options_that_do_not_go_together(options: dict[str, Any]) -> None:
         data.DataLoader(Squares(5), **options)
 
 
-# --- data sets ----------------------------------------------------------------------------------------------------------------
+# --- data sets ------------------------------------------------------------------------------------
 
 
 def test_data_sets() -> None:
@@ -158,7 +171,10 @@ def test_data_sets() -> None:
         (pairs + pairs)[6]
 
 
-@pytest.mark.parametrize(("lengths", "expected"), [([6, 4], [6, 4]), ([0.7, 0.3], [7, 3]), ([0.35, 0.35, 0.3], [4, 3, 3])])
+@pytest.mark.parametrize(
+    ("lengths", "expected"),
+    [([6, 4], [6, 4]), ([0.7, 0.3], [7, 3]), ([0.35, 0.35, 0.3], [4, 3, 3])],
+)
 def test_random_split(lengths: list[float], expected: list[int]) -> None:
     parts = data.random_split(range(10), lengths, generator=torch.Generator().manual_seed(0))
     assert [len(p) for p in parts] == expected
@@ -191,7 +207,7 @@ def test_collate() -> None:
         data.default_collate([object()])
 
 
-# --- files --------------------------------------------------------------------------------------------------------------------
+# --- files ----------------------------------------------------------------------------------------
 
 
 def roundtrip(x: Any) -> Any:
@@ -213,7 +229,9 @@ def test_plain_data(x: Any) -> None:
     assert type(found) is type(x)
 
 
-@pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.int64, torch.float32, torch.float64, torch.complex64])
+@pytest.mark.parametrize(
+    "dtype", [torch.bool, torch.uint8, torch.int64, torch.float32, torch.float64, torch.complex64]
+)
 @pytest.mark.parametrize("shape", [(), (0,), (2, 3)])
 def test_tensors(dtype: Any, shape: tuple[int, ...]) -> None:
     x = (torch.rand(*shape) * 5 if shape else torch.rand(())).to(dtype)
@@ -227,7 +245,9 @@ def test_tensors(dtype: Any, shape: tuple[int, ...]) -> None:
 def test_flags_and_identity() -> None:
     p, x = torch.nn.Parameter(torch.ones(2)), torch.ones(2, requires_grad=True)
     view = torch.arange(6.0).reshape(2, 3).t()
-    found = roundtrip({"p": p, "again": [p, x], "result": x * 2, "view": view, "array": np.arange(3)})
+    found = roundtrip(
+        {"p": p, "again": [p, x], "result": x * 2, "view": view, "array": np.arange(3)}
+    )
     assert isinstance(found["p"], torch.nn.Parameter)
     assert found["again"][0] is found["p"]
     assert found["again"][1].requires_grad
@@ -266,7 +286,9 @@ def test_a_training_run_goes_on(tmp_path: pathlib.Path) -> None:
 
 
 def test_what_is_no_data_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"the object\['net'\] is of type Linear, .* Save what its state_dict"):
+    with pytest.raises(
+        TypeError, match=r"the object\['net'\] is of type Linear, .* Save what its state_dict"
+    ):
         roundtrip({"net": torch.nn.Linear(2, 2)})
     with pytest.raises(TypeError, match="type function, which is no data"):
         roundtrip([len, test_what_is_no_data_is_refused][1])
@@ -278,7 +300,9 @@ def test_what_is_no_data_is_refused() -> None:
         roundtrip(endless)
 
 
-@pytest.mark.parametrize("content", [b"", b"not a file", b"PK\x03\x04", b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."])
+@pytest.mark.parametrize(
+    "content", [b"", b"not a file", b"PK\x03\x04", b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."]
+)
 def test_other_files_are_refused(tmp_path: pathlib.Path, content: bytes) -> None:
     (tmp_path / "f").write_bytes(content)
     with pytest.raises(ValueError, match="not written by"):
@@ -294,7 +318,7 @@ def test_an_npz_file_of_someone_else_is_refused(tmp_path: pathlib.Path) -> None:
         torch.load(tmp_path / "g.npz")
 
 
-# --- random numbers -----------------------------------------------------------------------------------------------------------
+# --- random numbers -------------------------------------------------------------------------------
 
 
 def test_states_of_generators() -> None:

@@ -49,9 +49,14 @@ X = np.array([[3.0, 1.0], [2.0, -1.0]])
 )
 def test_function_is_the_method(name: str, args: tuple[object, ...]) -> None:
     with np.errstate(invalid="ignore"):
-        function, method = getattr(tg, name)(tg.tensor(X), *args), getattr(tg.tensor(X), name)(*args)
+        function, method = (
+            getattr(tg, name)(tg.tensor(X), *args),
+            getattr(tg.tensor(X), name)(*args),
+        )
     several = isinstance(function, (tuple, list))
-    for a, b in zip(function if several else [function], method if several else [method], strict=True):
+    for a, b in zip(
+        function if several else [function], method if several else [method], strict=True
+    ):
         np.testing.assert_array_equal(np.asarray(a), np.asarray(b))
     with pytest.raises(TypeError, match=f"tracegrad.{name} takes a Tensor, not a list"):
         getattr(tg, name)([1.0], *args)
@@ -71,4 +76,6 @@ def test_the_others() -> None:
     assert (tg.double, tg.long, tg.short) == (tg.float64, tg.int64, tg.int16)
     assert isinstance(x.size(), tg.Size)
     assert tg.get_default_dtype() == tg.default_dtype() == np.float64
-    assert [name for name in torch_names.__all__ if getattr(tg, name) is not getattr(torch_names, name)] == []
+    assert [
+        name for name in torch_names.__all__ if getattr(tg, name) is not getattr(torch_names, name)
+    ] == []

@@ -1,4 +1,5 @@
-"""`tracegrad.torch` against numbers that torch 2.13 gave for the same calls (tests/data/torch.npz)."""
+"""`tracegrad.torch` against numbers that torch 2.13 gave for the same calls
+(tests/data/torch.npz)."""
 
 from __future__ import annotations
 
@@ -27,7 +28,9 @@ def test_numbers_are_torchs(name: str) -> None:
     for key in found.keys() | expected.keys():
         # Where one of both knows that a derivative is zero, the other may have computed it.
         a, b = found.get(key, np.array(0.0)), expected.get(key, np.array(0.0))
-        np.testing.assert_allclose(a, b, rtol=1e-6 if b.dtype == np.float32 else 1e-9, atol=1e-11, err_msg=key)
+        np.testing.assert_allclose(
+            a, b, rtol=1e-6 if b.dtype == np.float32 else 1e-9, atol=1e-11, err_msg=key
+        )
         if key in found and key in expected:
             assert (a.shape, a.dtype) == (b.shape, b.dtype), key
 
@@ -62,18 +65,31 @@ def test_compiled_calls_give_the_same(name: str) -> None:
 
 def test_arrays_that_are_differentiated_are_taken() -> None:
     x = np.array([[1.0, 5.0], [7.0, 3.0]])
-    np.testing.assert_array_equal(tg.grad(lambda v: torch.max(v, 1)[0].sum())(x), [[0.0, 1.0], [1.0, 0.0]])
+    np.testing.assert_array_equal(
+        tg.grad(lambda v: torch.max(v, 1)[0].sum())(x), [[0.0, 1.0], [1.0, 0.0]]
+    )
     np.testing.assert_array_equal(tg.jit(lambda v: torch.max(v, dim=1).indices)(x), [1, 0])
-    np.testing.assert_array_equal(tg.vmap(lambda v: torch.sort(v, descending=True).values)(x), [[5.0, 1.0], [7.0, 3.0]])
+    np.testing.assert_array_equal(
+        tg.vmap(lambda v: torch.sort(v, descending=True).values)(x), [[5.0, 1.0], [7.0, 3.0]]
+    )
     value, tangent = tg.jvp(lambda v: torch.std(v), (x,), (np.ones((2, 2)),))
     np.testing.assert_allclose((float(value), float(tangent)), (np.std(x, ddof=1), 0.0), atol=1e-15)
 
 
-@pytest.mark.parametrize("name", ["max", "exp", "cat", "stack", "where", "cdist", "meshgrid", "einsum"])
+@pytest.mark.parametrize(
+    "name", ["max", "exp", "cat", "stack", "where", "cdist", "meshgrid", "einsum"]
+)
 def test_what_is_no_tensor_is_refused(name: str) -> None:
     wrong: Any = np.ones(2)
-    arguments = {"cat": ([wrong],), "stack": ([wrong],), "cdist": (wrong, wrong), "einsum": ("i->", wrong)}.get(name, (wrong,))
-    with pytest.raises(TypeError, match=rf"torch\.{name}\(\): .* must be Tensor, not ndarray; make a tensor"):
+    arguments = {
+        "cat": ([wrong],),
+        "stack": ([wrong],),
+        "cdist": (wrong, wrong),
+        "einsum": ("i->", wrong),
+    }.get(name, (wrong,))
+    with pytest.raises(
+        TypeError, match=rf"torch\.{name}\(\): .* must be Tensor, not ndarray; make a tensor"
+    ):
         getattr(torch, name)(*arguments)
 
 
@@ -97,7 +113,7 @@ def test_numpys_meaning_stays_at_the_top() -> None:
     assert torch.std(x) == np.std(x.numpy(), ddof=1)
 
 
-# --- out= ---------------------------------------------------------------------------------------------------------------------
+# --- out= -----------------------------------------------------------------------------------------
 
 
 def test_results_are_written_to_out() -> None:
@@ -133,13 +149,24 @@ def test_out_is_refused_where_it_would_be_wrong() -> None:
         torch.exp(x, out=np.zeros(2))
 
 
-# --- typed constructors, dtypes -----------------------------------------------------------------------------------------------
+# --- typed constructors, dtypes -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("name", "dtype"),
-    [("FloatTensor", "float32"), ("DoubleTensor", "float64"), ("LongTensor", "int64"), ("IntTensor", "int32"), ("ShortTensor", "int16")]
-    + [("CharTensor", "int8"), ("ByteTensor", "uint8"), ("BoolTensor", "bool"), ("ComplexFloatTensor", "complex64")],
+    [
+        ("FloatTensor", "float32"),
+        ("DoubleTensor", "float64"),
+        ("LongTensor", "int64"),
+        ("IntTensor", "int32"),
+        ("ShortTensor", "int16"),
+    ]
+    + [
+        ("CharTensor", "int8"),
+        ("ByteTensor", "uint8"),
+        ("BoolTensor", "bool"),
+        ("ComplexFloatTensor", "complex64"),
+    ],
 )
 def test_typed_constructors(name: str, dtype: str) -> None:
     made: Any = getattr(torch, name)
@@ -196,19 +223,35 @@ def test_absent_names_say_what_to_take(name: str) -> None:
 
 def test_it_is_loaded_when_it_is_asked_for() -> None:
     code = "import sys, tracegrad as tg; print('tracegrad.torch' in sys.modules, tg.torch.max.__name__, hasattr(tg, 'nothing'))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=pathlib.Path(__file__).parents[2])
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=pathlib.Path(__file__).parents[2],
+    )
     assert done.stdout.split() == ["False", "max", "False"]
 
 
 def test_modules_are_importable() -> None:
-    for name in ("autograd", "autograd.functional", "nn", "nn.functional", "nn.init", "nn.utils", "optim", "optim.lr_scheduler", "linalg"):
+    for name in (
+        "autograd",
+        "autograd.functional",
+        "nn",
+        "nn.functional",
+        "nn.init",
+        "nn.utils",
+        "optim",
+        "optim.lr_scheduler",
+        "linalg",
+    ):
         importlib.import_module(f"tracegrad.torch.{name}")
     for name in ("utils", "utils.data", "utils.checkpoint", "special", "func"):
         importlib.import_module(f"tracegrad.torch.{name}")
     assert importlib.import_module("tracegrad.linalg").norm is tg.linalg.norm
 
 
-# --- random numbers -----------------------------------------------------------------------------------------------------------
+# --- random numbers -------------------------------------------------------------------------------
 
 
 def test_random_numbers() -> None:
@@ -237,12 +280,14 @@ def test_random_numbers() -> None:
         torch.normal(0.0, 1.0)
 
 
-@pytest.mark.parametrize("name", ["max", "min", "median", "sort", "std", "var", "split", "meshgrid"])
+@pytest.mark.parametrize(
+    "name", ["max", "min", "median", "sort", "std", "var", "split", "meshgrid"]
+)
 def test_docstrings_say_where_torchs_meaning_is(name: str) -> None:
     assert f"tracegrad.torch.{name}" in (getattr(tg, name).__doc__ or "")
 
 
-# --- distributions ------------------------------------------------------------------------------------------------------------
+# --- distributions --------------------------------------------------------------------------------
 
 
 def test_samples_have_their_distribution() -> None:
@@ -254,15 +299,22 @@ def test_samples_have_their_distribution() -> None:
     np.testing.assert_allclose(x.std(0), [0.5, 2.0], atol=0.05)
     k = d.Categorical(torch.tensor([[0.0, 1.0, 3.0], [1.0, 1.0, 0.0]])).sample((n,))
     assert k.dtype is torch.int64
-    np.testing.assert_allclose([np.mean(k[:, 0].numpy() == v) for v in range(3)], [0.0, 0.25, 0.75], atol=0.02)
-    np.testing.assert_allclose([np.mean(k[:, 1].numpy() == v) for v in range(3)], [0.5, 0.5, 0.0], atol=0.02)
+    np.testing.assert_allclose(
+        [np.mean(k[:, 0].numpy() == v) for v in range(3)], [0.0, 0.25, 0.75], atol=0.02
+    )
+    np.testing.assert_allclose(
+        [np.mean(k[:, 1].numpy() == v) for v in range(3)], [0.5, 0.5, 0.0], atol=0.02
+    )
     assert abs(float(d.Bernoulli(0.3).sample((n,)).mean()) - 0.3) < 0.02
     u = d.Uniform(2.0, 3.0).sample((n,))
     assert 2.0 <= float(u.min()) <= float(u.max()) < 3.0
 
 
 def test_gradients_flow_through_rsample_alone() -> None:
-    loc, scale = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([0.5, 0.7], requires_grad=True)
+    loc, scale = (
+        torch.tensor([1.0, 2.0], requires_grad=True),
+        torch.tensor([0.5, 0.7], requires_grad=True),
+    )
     normal = torch.distributions.Normal(loc, scale)
     assert not normal.sample((3,)).requires_grad
     x = normal.rsample((3,))
@@ -285,16 +337,28 @@ def test_distributions_are_compiled() -> None:
         return -(policy.log_prob(actions) * 2.0).mean() - 0.1 * policy.entropy().mean()
 
     logits, actions = torch.randn(5, 3), torch.tensor([0, 1, 2, 0, 1])
-    np.testing.assert_allclose(tg.jit(tg.grad(loss))(logits, actions), tg.grad(loss)(logits, actions), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(
+        tg.jit(tg.grad(loss))(logits, actions),
+        tg.grad(loss)(logits, actions),
+        rtol=1e-12,
+        atol=1e-14,
+    )
     torch.manual_seed(3)
     eager = torch.distributions.Categorical(logits=logits).sample()
     torch.manual_seed(3)
-    assert tg.jit(lambda v: torch.distributions.Categorical(logits=v).sample())(logits).tolist() == eager.tolist()
+    assert (
+        tg.jit(lambda v: torch.distributions.Categorical(logits=v).sample())(logits).tolist()
+        == eager.tolist()
+    )
 
 
 def test_distributions_refuse() -> None:
     d = torch.distributions
-    for wrong in (lambda: d.Normal(0.0, -1.0), lambda: d.Categorical(torch.tensor([-1.0, 2.0])), lambda: d.Bernoulli(1.5)):
+    for wrong in (
+        lambda: d.Normal(0.0, -1.0),
+        lambda: d.Categorical(torch.tensor([-1.0, 2.0])),
+        lambda: d.Bernoulli(1.5),
+    ):
         with pytest.raises(ValueError, match="to satisfy the constraint"):
             wrong()
     with pytest.raises(ValueError, match="to satisfy the constraint"):

@@ -19,10 +19,13 @@ def names(f: Any, *args: Any) -> list[str]:
     return [node.op.name for node in tg.jit(f).graphs(*args)[1].nodes]
 
 
-# --- constants -----------------------------------------------------------------------------------------------------------------
+# --- constants ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make", [lambda: np.arange(5), lambda: np.arange(5.0), lambda: np.arange(5, dtype=np.float32)[:, None]])
+@pytest.mark.parametrize(
+    "make",
+    [lambda: np.arange(5), lambda: np.arange(5.0), lambda: np.arange(5, dtype=np.float32)[:, None]],
+)
 def test_counting_constant_becomes_a_formula(make: Any) -> None:
     x = RNG.normal(size=5)
     f = tg.jit(lambda x: x * make())
@@ -36,18 +39,31 @@ def test_repeated_constant_becomes_a_number(value: Any) -> None:
     x = RNG.normal(size=4)
     f = tg.jit(lambda x: (x * np.full(4, value), np.full((1, 3), value) + x[0]))
     with np.errstate(invalid="ignore"):
-        for found, expected in zip(f(x), (x * np.full(4, value), np.full((1, 3), value) + x[0]), strict=True):
+        for found, expected in zip(
+            f(x), (x * np.full(4, value), np.full((1, 3), value) + x[0]), strict=True
+        ):
             np.testing.assert_array_equal(found, expected)
             np.testing.assert_array_equal(np.signbit(np.real(found)), np.signbit(np.real(expected)))
             assert found.dtype == expected.dtype
     assert not f.captures()
 
 
-@pytest.mark.parametrize("constant", [np.array([0.0, -0.0]), np.array([np.nan, np.nan]), np.array([0, 2]), np.array([1, 2]), np.zeros(1)])
+@pytest.mark.parametrize(
+    "constant",
+    [
+        np.array([0.0, -0.0]),
+        np.array([np.nan, np.nan]),
+        np.array([0, 2]),
+        np.array([1, 2]),
+        np.zeros(1),
+    ],
+)
 def test_other_constants_stay_arrays(constant: Any) -> None:
     f = tg.jit(lambda x: x + constant.copy())
     np.testing.assert_array_equal(f(1.0), 1.0 + constant)
-    np.testing.assert_array_equal(np.signbit(tg.jit(lambda x: x * constant.copy())(1.0)), np.signbit(constant))
+    np.testing.assert_array_equal(
+        np.signbit(tg.jit(lambda x: x * constant.copy())(1.0)), np.signbit(constant)
+    )
 
 
 def test_array_that_somebody_holds_is_read_again() -> None:
@@ -78,12 +94,14 @@ def test_formula_computed_from_the_surroundings_is_computed_again() -> None:
     np.testing.assert_array_equal(jitted(np.zeros(3)), [2.0, 1.0, 0.0])
 
 
-# --- powers of a count ---------------------------------------------------------------------------------------------------------
+# --- powers of a count ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("count", [2, 16, 17, 100, 128, 129, 1000])
 def test_powers_of_a_count(count: int) -> None:
-    t = np.concatenate([RNG.uniform(-1.5, 1.5, 60), [0.0, -0.0, 1.0, -1.0, 1e-200, -1e30, np.inf, -np.inf, np.nan]])
+    t = np.concatenate(
+        [RNG.uniform(-1.5, 1.5, 60), [0.0, -0.0, 1.0, -1.0, 1e-200, -1e30, np.inf, -np.inf, np.nan]]
+    )
 
     def powers(t: Any) -> Any:
         return t[:, None] ** np.arange(count)
@@ -94,7 +112,9 @@ def test_powers_of_a_count(count: int) -> None:
         found = tg.jit(powers)(t)
     bound = 4 if count <= 16 else 5 if count <= 128 else 7
     normal = np.isfinite(expected) & (np.abs(expected) > 1e-290)
-    assert np.all(np.abs(found[normal] - expected[normal]) <= bound * np.spacing(np.abs(expected[normal])))
+    assert np.all(
+        np.abs(found[normal] - expected[normal]) <= bound * np.spacing(np.abs(expected[normal]))
+    )
     np.testing.assert_array_equal(found[~np.isfinite(expected)], expected[~np.isfinite(expected)])
     np.testing.assert_allclose(found[np.abs(expected) <= 1e-290], 0, atol=1e-289)
 
@@ -106,8 +126,16 @@ def test_powers_of_a_count_have_derivatives_of_both_orders() -> None:
         return np.sum((np.sum(x * t[:, None] ** np.arange(x.shape[0]), axis=1) - 1.0) ** 2)
 
     for argnum in (0, 1):
-        np.testing.assert_allclose(tg.jit(tg.grad(fit, argnums=argnum))(x, t), tg.grad(fit, argnums=argnum)(x, t), rtol=1e-12)
-        np.testing.assert_allclose(tg.jit(tg.hessian(fit, argnums=argnum))(x, t), tg.hessian(fit, argnums=argnum)(x, t), rtol=1e-10)
+        np.testing.assert_allclose(
+            tg.jit(tg.grad(fit, argnums=argnum))(x, t),
+            tg.grad(fit, argnums=argnum)(x, t),
+            rtol=1e-12,
+        )
+        np.testing.assert_allclose(
+            tg.jit(tg.hessian(fit, argnums=argnum))(x, t),
+            tg.hessian(fit, argnums=argnum)(x, t),
+            rtol=1e-10,
+        )
 
 
 def test_float32_and_integer_bases_keep_their_dtype() -> None:
@@ -118,7 +146,7 @@ def test_float32_and_integer_bases_keep_their_dtype() -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
-# --- sums ----------------------------------------------------------------------------------------------------------------------
+# --- sums -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -185,7 +213,7 @@ def test_errors_of_traced_code_are_unchanged() -> None:
         tg.jit(lambda x: x[:, None] ** np.arange(3) + np.ones(7))(np.ones(2))
 
 
-# --- numbers -------------------------------------------------------------------------------------------------------------------
+# --- numbers --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -202,8 +230,12 @@ def test_errors_of_traced_code_are_unchanged() -> None:
         (lambda x: 2.0 * (0.0 * x), 2),
     ],
 )
-def test_numbers_merge_where_nothing_is_rounded_otherwise(f: Any, products: int, dtype: Any) -> None:
-    x = np.concatenate([RNG.normal(size=50), [0.0, -0.0, 1e30, np.inf, -np.inf, np.nan]]).astype(dtype)
+def test_numbers_merge_where_nothing_is_rounded_otherwise(
+    f: Any, products: int, dtype: Any
+) -> None:
+    x = np.concatenate([RNG.normal(size=50), [0.0, -0.0, 1e30, np.inf, -np.inf, np.nan]]).astype(
+        dtype
+    )
     assert names(f, x).count("mul") == products
     with np.errstate(invalid="ignore"):
         found, expected = tg.jit(f)(x), f(x)

@@ -1,4 +1,5 @@
-"""A jitted call on the tape: forward with residuals, backward that reads them, and what decides between storing and computing again."""
+"""A jitted call on the tape: forward with residuals, backward that reads them, and what decides
+between storing and computing again."""
 
 from __future__ import annotations
 
@@ -26,7 +27,12 @@ def network(w1: Any, b: Any, w2: Any, x: Any) -> Any:
 
 
 def network_data() -> list[np.ndarray[Any, Any]]:
-    return [RNG.normal(size=(20, 30)) / 5, RNG.normal(size=30), RNG.normal(size=(30, 10)) / 5, RNG.normal(size=(40, 20))]
+    return [
+        RNG.normal(size=(20, 30)) / 5,
+        RNG.normal(size=30),
+        RNG.normal(size=(30, 10)) / 5,
+        RNG.normal(size=(40, 20)),
+    ]
 
 
 def split(function: Any, *args: Any) -> tuple[Graph, Partition]:
@@ -44,7 +50,10 @@ def count(graph: Graph, name: str) -> int:
 def run(graph: Graph, parts: Partition, args: Any, ct: Any) -> list[Any]:
     outs = evaluate(parts.forward, args)
     n = len(graph.outputs)
-    return evaluate(parts.backward, [*[args[k] for k in parts.inputs], *[outs[k] for k in parts.outputs], *outs[n:], ct])
+    return evaluate(
+        parts.backward,
+        [*[args[k] for k in parts.inputs], *[outs[k] for k in parts.outputs], *outs[n:], ct],
+    )
 
 
 def test_products_are_not_done_again() -> None:
@@ -76,7 +85,8 @@ def test_only_what_must_be_is_stored() -> None:
 
 
 def test_the_narrowest_place_is_cut() -> None:
-    # Both the product (1,000 numbers) and the sum (10 numbers) lie on the way; the backward graph reads sin of the sum.
+    # Both the product (1,000 numbers) and the sum (10 numbers) lie on the way; the backward graph
+    # reads sin of the sum.
     x = RNG.normal(size=(10, 100))
     _, parts = split(lambda x: np.sum(np.cos(np.sum(x @ np.ones((100, 100)), axis=1))), x)
     stored = sorted(v.type.shape for v in parts.forward.outputs[1:] if isinstance(v, Var))
@@ -84,7 +94,8 @@ def test_the_narrowest_place_is_cut() -> None:
 
 
 def test_cut_is_minimal() -> None:
-    # Of two values that a dear one leads to, storing the dear one itself takes one array in place of two.
+    # Of two values that a dear one leads to, storing the dear one itself takes one array in place
+    # of two.
     graph = tg.jit(lambda x: (lambda e: (e + 1.0, e * e))(np.exp(x))).graphs(np.ones(1000))[1]
     made: dict[Var, Node] = {v: n for n in graph.nodes for v in n.outputs}
     first = graph.nodes[0].outputs[0]
@@ -125,7 +136,12 @@ def test_no_residuals_without_gradients() -> None:
     f(*[x.detach() for x in xs])
     graphs = {id(e.graph): e.graph for e in f._signatures.entries.values()}
     assert graphs
-    assert not any(key[0] == "partition" for g in graphs.values() for key in g.derived if isinstance(key, tuple))
+    assert not any(
+        key[0] == "partition"
+        for g in graphs.values()
+        for key in g.derived
+        if isinstance(key, tuple)
+    )
 
 
 def test_higher_orders_do_not_see_the_partition() -> None:
@@ -179,14 +195,17 @@ def test_many_sizes() -> None:
         x, w = tensors([RNG.normal(size=(n, 30)), RNG.normal(size=(30, n))])
         f(x, w).backward()
         h = np.tanh(x.detach().numpy() @ w.detach().numpy())
-        np.testing.assert_allclose(w.grad.numpy(), x.detach().numpy().T @ (2 * h * (1 - h**2)), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(
+            w.grad.numpy(), x.detach().numpy().T @ (2 * h * (1 - h**2)), rtol=1e-9, atol=1e-12
+        )
     assert len({id(e.graph) for e in f._signatures.entries.values()}) == 2
 
 
 @settings(max_examples=300, **COMMON)  # type: ignore[arg-type]
 @given(programs(), st.sampled_from([(8, 2000), (1000, 2000), (0, 0)]))
 def test_random_programs(case: Any, costs: tuple[int, int]) -> None:
-    """Cut anywhere (where everything is dear, every path is cut), the two halves give the gradient."""
+    """Cut anywhere (where everything is dear, every path is cut), the two halves give the
+    gradient."""
     program, args = case
     total = objective(program)
     with pytest.MonkeyPatch.context() as patch, np.errstate(all="ignore"):
@@ -200,5 +219,8 @@ def test_random_programs(case: Any, costs: tuple[int, int]) -> None:
         verify(parts.backward)
         out, *residuals = evaluate(parts.forward, operands)
         outs = [[out][k] for k in parts.outputs]
-        found = evaluate(parts.backward, [*[operands[k] for k in parts.inputs], *outs, *residuals, args[0].dtype.type(1)])
+        found = evaluate(
+            parts.backward,
+            [*[operands[k] for k in parts.inputs], *outs, *residuals, args[0].dtype.type(1)],
+        )
     assert_same((out, *found), (value, *gradients), tolerance(args))

@@ -43,7 +43,10 @@ def oscillators(a: Any) -> Any:
 
 
 def one_formula_for_both(a: Any) -> Any:
-    return np.sum(np.tanh(a[:, None] - a) ** 2 + np.where(abs(a - a[:, None]) > 1, 0.5, 0.25) * abs(a[:, None] - a) ** 3)
+    return np.sum(
+        np.tanh(a[:, None] - a) ** 2
+        + np.where(abs(a - a[:, None]) > 1, 0.5, 0.25) * abs(a[:, None] - a) ** 3
+    )
 
 
 def nearest(x: Any) -> Any:
@@ -60,14 +63,24 @@ def directed(a: Any) -> Any:
     return np.sum(np.exp(a[:, None] - a) * np.maximum(a[:, None], 0.5 * a))
 
 
-SYMMETRIC = [(lennard_jones, X), (gravity, X), (gaussians, X), (oscillators, A), (one_formula_for_both, A)]
+SYMMETRIC = [
+    (lennard_jones, X),
+    (gravity, X),
+    (gaussians, X),
+    (oscillators, A),
+    (one_formula_for_both, A),
+]
 OTHERS = [(nearest, X), (two_sets, X), (directed, A)]
 
 
 def sums_over_both(f: Any, x: Any) -> bool:
     """Whether arrays of pairs are summed over each of their axes."""
     nodes = optimize(tg.jit(f).graphs(x)[0]).nodes
-    return {(0,), (1,)} <= {node.params["axes"] for node in nodes if node.op.name == "sum" and node.inputs[0].type.shape[:2] == (N, N)}
+    return {(0,), (1,)} <= {
+        node.params["axes"]
+        for node in nodes
+        if node.op.name == "sum" and node.inputs[0].type.shape[:2] == (N, N)
+    }
 
 
 @pytest.mark.parametrize(("f", "x"), SYMMETRIC + OTHERS, ids=lambda v: getattr(v, "__name__", ""))
@@ -87,7 +100,8 @@ def test_other_pairs_are_summed_over_both(f: Any, x: Any) -> None:
 
 
 def test_signs() -> None:
-    """An antisymmetric array: the sums over its axes are each other's negatives; a matrix and its transposition."""
+    """An antisymmetric array: the sums over its axes are each other's negatives; a matrix and its
+    transposition."""
 
     def both(a: Any) -> Any:
         p = np.sin(a[:, None] - a) * np.cos(a[:, None] + a)
@@ -100,7 +114,12 @@ def test_signs() -> None:
 
     def matrix(m: Any) -> Any:
         s = m + m.T
-        return np.sum(s, axis=0), np.sum(s, axis=1), np.sum(m - m.T, axis=0), np.sum(m - m.T, axis=1)
+        return (
+            np.sum(s, axis=0),
+            np.sum(s, axis=1),
+            np.sum(m - m.T, axis=0),
+            np.sum(m - m.T, axis=1),
+        )
 
     m = RNG.normal(size=(N, N))
     assert_same(tg.jit(matrix)(m), matrix(m), 1e-13)
@@ -123,10 +142,12 @@ def test_axes_in_other_places() -> None:
     assert_same(tg.jit(apart)(A), apart(A), 1e-12)
     loops = tg.jit(tg.vmap(tg.grad(lambda v: np.sum(np.exp(-distances(v))))))
     y = RNG.normal(size=(5, N, 3))
-    assert_same(loops(y), np.stack([tg.grad(lambda v: np.sum(np.exp(-distances(v))))(v) for v in y]), 1e-12)
+    assert_same(
+        loops(y), np.stack([tg.grad(lambda v: np.sum(np.exp(-distances(v))))(v) for v in y]), 1e-12
+    )
 
 
-# --- what is almost its negative -----------------------------------------------------------------------------------------------------
+# --- what is almost its negative ------------------------------------------------------------------
 # Each of pairs summed both ways: with the axes exchanged it is not the negative, because of a zero's sign or because integers wrap around.
 
 REPEATED = np.array([1.0, 2.0, 4.0, 2.0])
@@ -178,7 +199,8 @@ def test_even_functions_of_both_differences(even: Any, dtype: str) -> None:
 
 
 def test_forces_are_still_summed_once() -> None:
-    """Opposite forces by a formula with products of a difference with itself, whose zeros are the same in both directions."""
+    """Opposite forces by a formula with products of a difference with itself, whose zeros are the
+    same in both directions."""
 
     def both(x: Any) -> Any:
         d = x[:, None] - x

@@ -1,4 +1,5 @@
-"""Loops of unknown length that keep what their adjoint reads while they run: one pass forward, on memory that grows."""
+"""Loops of unknown length that keep what their adjoint reads while they run: one pass forward, on
+memory that grows."""
 
 from __future__ import annotations
 
@@ -17,7 +18,11 @@ from tracegrad.registry import OPS_BY_NAME
 
 def operations(graph: Graph) -> list[str]:
     """The names of all operations, those inside of loops too."""
-    return [name for node in graph.nodes for name in (node.op.name, *[n for g in node.subgraphs() for n in operations(g)])]
+    return [
+        name
+        for node in graph.nodes
+        for name in (node.op.name, *[n for g in node.subgraphs() for n in operations(g)])
+    ]
 
 
 def decay(x: Any, rate: Any, limit: Any) -> Any:
@@ -38,7 +43,9 @@ def steps_of(x: Any, rate: float, limit: float) -> int:
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
-@pytest.mark.parametrize(("size", "rate", "limit"), [(3, 0.5, 1e-2), (7, 0.99, 1e-3), (2, 0.9, 100.0), (0, 0.5, 1.0)])
+@pytest.mark.parametrize(
+    ("size", "rate", "limit"), [(3, 0.5, 1e-2), (7, 0.99, 1e-3), (2, 0.9, 100.0), (0, 0.5, 1.0)]
+)
 def test_vectors(size: int, rate: float, limit: float, dtype: Any) -> None:
     """Also as many steps as need more room several times, and none."""
     x = np.linspace(1.0, 2.0, size).astype(dtype)
@@ -61,22 +68,34 @@ def test_vectors(size: int, rate: float, limit: float, dtype: Any) -> None:
 
 
 def test_each_way_of_running_it() -> None:
-    """Compiled, the generated source as plain Python, the graph interpreted, and the printed graph parsed back."""
+    """Compiled, the generated source as plain Python, the graph interpreted, and the printed graph
+    parsed back."""
     derivative = tg.jit(tg.grad(lambda x, r: np.sum(decay(x, r, 0.05)) ** 3, argnums=(0, 1)))
     arguments = np.array([0.7, 1.9, 0.2]), np.float64(0.93)
     graph = derivative.graphs(*arguments)[-1]
     expected = derivative(*arguments)
     parsed = parse_graph(str(graph), OPS_BY_NAME)
-    for found in (run_unjitted(graph, arguments), evaluate(graph, arguments), evaluate(parsed, arguments)):
+    for found in (
+        run_unjitted(graph, arguments),
+        evaluate(graph, arguments),
+        evaluate(parsed, arguments),
+    ):
         for a, b in zip(found, expected, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-13)
 
 
 def test_items_of_a_batch() -> None:
-    """Each item keeps its own number of steps; the forward loop over the items and the backward one are one loop."""
+    """Each item keeps its own number of steps; the forward loop over the items and the backward one
+    are one loop."""
 
     def total(a: Any) -> Any:
-        return np.sum(tg.vmap(lambda b: tg.while_loop(lambda x: abs(x * x - b) > 1e-13 * b, lambda x: (x + b / x) / 2, b))(a))
+        return np.sum(
+            tg.vmap(
+                lambda b: tg.while_loop(
+                    lambda x: abs(x * x - b) > 1e-13 * b, lambda x: (x + b / x) / 2, b
+                )
+            )(a)
+        )
 
     a = np.array([2.0, 1e-3, 1e6, 0.7, 81.0])
     derivative = tg.jit(tg.grad(total))
@@ -104,7 +123,8 @@ def test_higher_orders_and_staged_gradients() -> None:
 
 
 def test_what_is_read_between() -> None:
-    """A result of what stands between the loop and its adjoint may be read elsewhere; large arrays there keep the loops apart."""
+    """A result of what stands between the loop and its adjoint may be read elsewhere; large arrays
+    there keep the loops apart."""
 
     def with_more(x: Any, y: Any) -> Any:
         last = damped(x, 0.5)
@@ -120,7 +140,9 @@ def test_what_is_read_between() -> None:
 
 
 def test_limit_of_steps() -> None:
-    f = tg.jit(tg.grad(lambda x: tg.while_loop(lambda y: y > 1.0, lambda y: 0.5 * y, x, max_steps=20)))
+    f = tg.jit(
+        tg.grad(lambda x: tg.while_loop(lambda y: y > 1.0, lambda y: 0.5 * y, x, max_steps=20))
+    )
     assert f(2.0**19) == 0.5**19
     with pytest.raises(RuntimeError, match="still going after max_steps=20 steps"):
         f(2.0**30)
@@ -143,7 +165,10 @@ def test_memory_is_given_back() -> None:
             f(*arguments)
             before = runtime.memsys_get_stats_alloc(), runtime.memsys_get_stats_free()
             f(*arguments)
-            made, freed = runtime.memsys_get_stats_alloc() - before[0], runtime.memsys_get_stats_free() - before[1]
+            made, freed = (
+                runtime.memsys_get_stats_alloc() - before[0],
+                runtime.memsys_get_stats_free() - before[1],
+            )
             assert 0 < made <= 12, "memory that is there is used again"
             assert freed >= made
     finally:

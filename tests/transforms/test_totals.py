@@ -1,4 +1,5 @@
-"""Sums over the lanes of a batch, added up by a loop step by step: taken once behind it, with the same results, or left where that is not the same."""
+"""Sums over the lanes of a batch, added up by a loop step by step: taken once behind it, with the
+same results, or left where that is not the same."""
 
 from __future__ import annotations
 
@@ -19,7 +20,11 @@ X, W = RNG.normal(size=50), RNG.normal(size=(2, 3))
 def sums_in_loops(f: Any, *args: Any) -> int:
     def count(graph: Graph, inside: bool) -> int:
         own = sum(node.op.name == "sum" for node in graph.nodes) if inside else 0
-        return own + sum(count(g, inside or node.op.name == "scan") for node in graph.nodes for g in node.subgraphs())
+        return own + sum(
+            count(g, inside or node.op.name == "scan")
+            for node in graph.nodes
+            for g in node.subgraphs()
+        )
 
     return count(optimize(tg.jit(f).graphs(*args)[0]), False)
 
@@ -43,14 +48,24 @@ def batch(x: Any, w: Any, steps: int = 6) -> Any:
 def test_a_gradient_by_shared_parameters(steps: int) -> None:
     f = tg.value_and_grad(lambda x, w: batch(x, w, steps), (0, 1))
     value, (gx, gw) = tg.jit(f)(X, W)
-    expected = [tg.value_and_grad(lambda x, w: one(x, w, steps)[0] ** 2 + np.sum(np.cos(one(x, w, steps)[1])), (0, 1))(x, W) for x in X]
+    expected = [
+        tg.value_and_grad(
+            lambda x, w: one(x, w, steps)[0] ** 2 + np.sum(np.cos(one(x, w, steps)[1])), (0, 1)
+        )(x, W)
+        for x in X
+    ]
     np.testing.assert_allclose(value, sum(e[0] for e in expected))
     np.testing.assert_allclose(gx, [e[1][0] for e in expected], rtol=1e-12)
     np.testing.assert_allclose(gw, sum(e[1][1] for e in expected), rtol=1e-12, atol=1e-13)
     assert steps < 2 or sums_in_loops(f, X, W) == 1, "that over two parameters"
     sized = tg.jit(f)
     for n in (50, 7, 1):
-        part = [tg.grad(lambda w, x=x: one(x, w, steps)[0] ** 2 + np.sum(np.cos(one(x, w, steps)[1])))(W) for x in X[:n]]
+        part = [
+            tg.grad(lambda w, x=x: one(x, w, steps)[0] ** 2 + np.sum(np.cos(one(x, w, steps)[1])))(
+                W
+            )
+            for x in X[:n]
+        ]
         np.testing.assert_allclose(sized(X[:n], W)[1][1], sum(part), rtol=1e-12, atol=1e-13)
 
 
@@ -60,11 +75,15 @@ def test_second_derivatives_and_nested_batches() -> None:
     for at in ((0, 0), (1, 2), (0, 1)):
         e = np.zeros_like(W)
         e[at] = small
-        difference = (tg.jit(tg.grad(batch, 1))(X, W + e) - tg.jit(tg.grad(batch, 1))(X, W - e)) / (2 * small)
+        difference = (tg.jit(tg.grad(batch, 1))(X, W + e) - tg.jit(tg.grad(batch, 1))(X, W - e)) / (
+            2 * small
+        )
         np.testing.assert_allclose(h[at], difference, rtol=1e-5, atol=1e-6)
     ws = np.stack([W, 0.5 * W, -W])
     by_rows = tg.jit(tg.vmap(tg.grad(batch, 1), in_axes=(None, 0)))(X, ws)
-    np.testing.assert_allclose(by_rows, [tg.grad(batch, 1)(X, w) for w in ws], rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(
+        by_rows, [tg.grad(batch, 1)(X, w) for w in ws], rtol=1e-11, atol=1e-12
+    )
 
 
 def test_float32_and_threads() -> None:
@@ -95,7 +114,9 @@ STAYS: dict[str, Callable[[Any], Any]] = {
     "in the sum": loop(lambda x, s: (x * 0.9, np.sum(x * s) / 50)),
     "a factor of the sum": loop(lambda x, s: (x * 0.9, np.sum(x) * s)),
     "of more than a carry": lambda x: tg.scan(
-        lambda c, v: ((c[0] * 0.9, c[1] + np.sum(np.outer(c[0], v) ** 2)), None), (x, 0.5), np.arange(12.0).reshape(4, 3)
+        lambda c, v: ((c[0] * 0.9, c[1] + np.sum(np.outer(c[0], v) ** 2)), None),
+        (x, 0.5),
+        np.arange(12.0).reshape(4, 3),
     )[0],
     "of a sum": loop(lambda x, s: (x - 0.1 * np.sum(x), s + np.sum(x * x))),
     "an exponential of it": loop(lambda x, s: (x * 0.9, s + np.exp(np.sum(x) / 50))),
@@ -117,13 +138,17 @@ def test_sums_that_go() -> None:
             k = k + np.sum(v[None, :] * np.stack([m, m * m]), axis=1)
             return (np.sin(m) + v, s + np.sum(m) + (np.sum(v * m) + np.sum(m * m)), k), m[0]
 
-        return tg.scan(step, (x, 0.25, np.ones(2)), np.stack([x * t for t in range(5)]), reverse=True)
+        return tg.scan(
+            step, (x, 0.25, np.ones(2)), np.stack([x * t for t in range(5)]), reverse=True
+        )
 
     assert sums_in_loops(f, X), "one of them is of more than a carry"
 
     def g(x: Any) -> Any:
         return tg.scan(
-            lambda c, v: ((np.sin(c[0]) + v, c[1] + np.sum(c[0]) + np.sum(v * c[0])), c[0][0]), (x, 0.25), np.outer(np.arange(5.0), x)
+            lambda c, v: ((np.sin(c[0]) + v, c[1] + np.sum(c[0]) + np.sum(v * c[0])), c[0][0]),
+            (x, 0.25),
+            np.outer(np.arange(5.0), x),
         )
 
     assert not sums_in_loops(g, X)

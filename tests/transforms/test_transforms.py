@@ -1,4 +1,5 @@
-"""The composition matrix: {grad, jvp, vmap, jit} in pairs and triples give the same answers; derivatives of trees; errors of the API."""
+"""The composition matrix: {grad, jvp, vmap, jit} in pairs and triples give the same answers;
+derivatives of trees; errors of the API."""
 
 from __future__ import annotations
 
@@ -20,13 +21,18 @@ def f(x: Any) -> Any:
 
 
 def numeric_gradient(function: Callable[[Any], Any], x: Any, h: float = 1e-4) -> Any:
-    """Fourth-order central differences of a function of a vector; the result's leading axis is x's."""
+    """Fourth-order central differences of a function of a vector; the result's leading axis is
+    x's."""
     columns = []
     for k in range(x.size):
         e = np.zeros(x.size)
         e[k] = h
         columns.append(
-            (8 * (np.asarray(function(x + e)) - function(x - e)) - (np.asarray(function(x + 2 * e)) - function(x - 2 * e))) / (12 * h)
+            (
+                8 * (np.asarray(function(x + e)) - function(x - e))
+                - (np.asarray(function(x + 2 * e)) - function(x - 2 * e))
+            )
+            / (12 * h)
         )
     return np.stack(columns)
 
@@ -53,7 +59,9 @@ class TestPairs:
 
     def test_vmap(self, inner: str, outer: str) -> None:
         batch = np.stack([X, V, X * V])
-        np.testing.assert_allclose(JIT[outer](tg.vmap(JIT[inner](f)))(batch), [f(b) for b in batch], rtol=1e-12)
+        np.testing.assert_allclose(
+            JIT[outer](tg.vmap(JIT[inner](f)))(batch), [f(b) for b in batch], rtol=1e-12
+        )
 
     def test_hessian(self, inner: str, outer: str) -> None:
         hessian = JIT[outer](tg.hessian(JIT[inner](f)))(X)
@@ -99,7 +107,11 @@ class TestPairs:
         np.testing.assert_allclose(second, expected, rtol=1e-10)
 
     def test_vmap_of_vmap(self, inner: str, outer: str) -> None:
-        pairs = JIT[outer](tg.vmap(tg.vmap(JIT[inner](lambda a, b: a * b + a), in_axes=(None, 0)), in_axes=(0, None)))(X, V)
+        pairs = JIT[outer](
+            tg.vmap(
+                tg.vmap(JIT[inner](lambda a, b: a * b + a), in_axes=(None, 0)), in_axes=(0, None)
+            )
+        )(X, V)
         np.testing.assert_allclose(pairs, X[:, None] * V + X[:, None])
 
     def test_vmap_of_hessian(self, inner: str, outer: str) -> None:
@@ -160,7 +172,12 @@ class Model:
 @pytest.mark.parametrize("wrap", JIT)
 def test_trees(wrap: str) -> None:
     def loss(p: Any) -> Any:
-        return np.sum(p["model"].w ** 2) + p["pair"].left * p["pair"].right + p["list"][0] * 2 + p["model"].b
+        return (
+            np.sum(p["model"].w ** 2)
+            + p["pair"].left * p["pair"].right
+            + p["list"][0] * 2
+            + p["model"].b
+        )
 
     point = {"model": Model(np.ones(2), 3.0), "pair": Pair(2.0, 5.0), "list": [1.0]}
     found = JIT[wrap](tg.grad(loss))(point)
@@ -172,7 +189,9 @@ def test_argnums_and_aux() -> None:
     def g(a: Any, b: Any, *, scale: float = 1.0) -> Any:
         return np.sum(a * b) * scale, {"a": a}
 
-    (value, aux), (da, db) = tg.value_and_grad(g, argnums=(0, 1), has_aux=True)(np.ones(2), np.full(2, 3.0), scale=2.0)
+    (value, aux), (da, db) = tg.value_and_grad(g, argnums=(0, 1), has_aux=True)(
+        np.ones(2), np.full(2, 3.0), scale=2.0
+    )
     assert value == 12.0
     assert_same((da, db), (np.full(2, 6.0), np.full(2, 2.0)))
     assert type(aux["a"]) is np.ndarray
@@ -199,7 +218,8 @@ INNER: dict[str, Callable[..., Any]] = {
 
 @pytest.mark.parametrize("name", INNER)
 def test_derivatives_of_derivatives_by_something_else_are_plain_values(name: str) -> None:
-    """The argument of an inner derivative is nothing that the result of the outer one would be tracked for."""
+    """The argument of an inner derivative is nothing that the result of the outer one would be
+    tracked for."""
 
     def squared(s: Any) -> Any:
         return np.sum(INNER[name](lambda x: np.sum(np.sin(x * s)), X) ** 2)
@@ -209,7 +229,9 @@ def test_derivatives_of_derivatives_by_something_else_are_plain_values(name: str
     value, found = tg.value_and_grad(squared)(s)
     assert type(value) is type(found) is np.float64
     np.testing.assert_allclose(found, expected)
-    of_all = tg.jacobian(lambda s: INNER[name](lambda x: np.sum(np.sin(x * s)), X), mode="reverse")(s)
+    of_all = tg.jacobian(lambda s: INNER[name](lambda x: np.sum(np.sin(x * s)), X), mode="reverse")(
+        s
+    )
     assert type(of_all) is np.ndarray
     np.testing.assert_allclose(of_all, np.cos(X * s) - X * s * np.sin(X * s))
     pulled = tg.vjp(squared, s)[1](1.0)[0]
@@ -231,7 +253,9 @@ def test_jacobian(mode: str, chunk_size: int | None, wrap: str) -> None:
         return np.stack([x[0] * x[1], np.sin(x[2]), x[0] ** 2, x[1] + x[2], np.exp(x[0])])
 
     x = np.array([0.5, 1.5, 2.5])
-    expected = np.array([[1.5, 0.5, 0], [0, 0, np.cos(2.5)], [1, 0, 0], [0, 1, 1], [np.exp(0.5), 0, 0]])
+    expected = np.array(
+        [[1.5, 0.5, 0], [0, 0, np.cos(2.5)], [1, 0, 0], [0, 1, 1], [np.exp(0.5), 0, 0]]
+    )
     found = JIT[wrap](tg.jacobian(g, mode=mode, chunk_size=chunk_size))(x)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
@@ -249,8 +273,12 @@ def test_jacobian_with_control_flow_on_values() -> None:
     def g(x: Any) -> Any:
         return np.stack([x[0] ** 2, x[1]]) if x[0] > 0 else x[:2]
 
-    np.testing.assert_allclose(tg.jacobian(g, mode="reverse")(np.array([2.0, 3.0])), [[4, 0], [0, 1]])
-    np.testing.assert_allclose(tg.jacobian(g, mode="forward")(np.array([2.0, 3.0])), [[4, 0], [0, 1]])
+    np.testing.assert_allclose(
+        tg.jacobian(g, mode="reverse")(np.array([2.0, 3.0])), [[4, 0], [0, 1]]
+    )
+    np.testing.assert_allclose(
+        tg.jacobian(g, mode="forward")(np.array([2.0, 3.0])), [[4, 0], [0, 1]]
+    )
 
 
 def test_vjp_pullback_many_times() -> None:
@@ -316,7 +344,9 @@ def test_custom_rules() -> None:
     def twice(x: Any) -> Any:
         return np.sin(x)
 
-    twice.defjvp(lambda primals, tangents: (twice(*primals), 2.0 * np.cos(primals[0]) * tangents[0]))
+    twice.defjvp(
+        lambda primals, tangents: (twice(*primals), 2.0 * np.cos(primals[0]) * tangents[0])
+    )
     for wrap in (lambda g: g, tg.jit):
         assert np.isclose(wrap(tg.grad(twice))(0.3), 2 * np.cos(0.3))
         assert np.isclose(wrap(lambda x: tg.jvp(twice, (x,), (1.0,))[1])(0.3), 2 * np.cos(0.3))
@@ -345,13 +375,27 @@ def test_scan(wrap: str) -> None:
     assert np.isclose(g(total)(0.5, 1.5), plain(0.5, 1.5))
     h = 1e-6
     found = g(tg.grad(total, argnums=(0, 1)))(0.5, 1.5)
-    np.testing.assert_allclose(found[0], (plain(0.5 + h, 1.5) - plain(0.5 - h, 1.5)) / (2 * h), rtol=1e-7)
-    np.testing.assert_allclose(found[1], (plain(0.5, 1.5 + h) - plain(0.5, 1.5 - h)) / (2 * h), rtol=1e-7)
-    np.testing.assert_allclose(g(lambda x, a: tg.jvp(lambda b: total(x, b), (a,), (1.0,))[1])(0.5, 1.5), found[1], rtol=1e-12)
+    np.testing.assert_allclose(
+        found[0], (plain(0.5 + h, 1.5) - plain(0.5 - h, 1.5)) / (2 * h), rtol=1e-7
+    )
+    np.testing.assert_allclose(
+        found[1], (plain(0.5, 1.5 + h) - plain(0.5, 1.5 - h)) / (2 * h), rtol=1e-7
+    )
+    np.testing.assert_allclose(
+        g(lambda x, a: tg.jvp(lambda b: total(x, b), (a,), (1.0,))[1])(0.5, 1.5),
+        found[1],
+        rtol=1e-12,
+    )
     second = g(tg.grad(tg.grad(total, argnums=1), argnums=1))(0.5, 1.5)
-    np.testing.assert_allclose(second, (plain(0.5, 1.5 + 1e-4) - 2 * plain(0.5, 1.5) + plain(0.5, 1.5 - 1e-4)) / 1e-8, rtol=1e-5)
+    np.testing.assert_allclose(
+        second,
+        (plain(0.5, 1.5 + 1e-4) - 2 * plain(0.5, 1.5) + plain(0.5, 1.5 - 1e-4)) / 1e-8,
+        rtol=1e-5,
+    )
     batch = np.array([0.5, 0.7])
-    np.testing.assert_allclose(g(tg.vmap(total, in_axes=(0, None)))(batch, 1.5), [plain(b, 1.5) for b in batch], rtol=1e-12)
+    np.testing.assert_allclose(
+        g(tg.vmap(total, in_axes=(0, None)))(batch, 1.5), [plain(b, 1.5) for b in batch], rtol=1e-12
+    )
 
 
 class TestErrors:
@@ -388,5 +432,7 @@ class TestErrors:
 def test_jvp_of_a_jacobian(mode: str) -> None:
     """Saved values that are dual keep their tangents in a batched sweep."""
     for function in (lambda y: y**3, tg.jit(lambda y: y**3)):
-        _, tangent = tg.jvp(tg.jacobian(function, mode=mode), (np.array([1.0, 2.0]),), (np.ones(2),))
+        _, tangent = tg.jvp(
+            tg.jacobian(function, mode=mode), (np.array([1.0, 2.0]),), (np.ones(2),)
+        )
         assert np.array_equal(tangent, [[6, 0], [0, 12]])

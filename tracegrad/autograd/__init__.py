@@ -1,4 +1,5 @@
-"""Automatic differentiation of running programs: the tape, the reverse sweep, dual numbers and the modes."""
+"""Automatic differentiation of running programs: the tape, the reverse sweep, dual numbers and the
+modes."""
 
 from __future__ import annotations
 
@@ -11,7 +12,12 @@ from . import forward_ad as forward_ad
 from . import function as function
 from . import grad_mode as grad_mode
 from . import graph as graph
-from .anomaly_mode import detect_anomaly, is_anomaly_check_nan_enabled, is_anomaly_enabled, set_detect_anomaly
+from .anomaly_mode import (
+    detect_anomaly,
+    is_anomaly_check_nan_enabled,
+    is_anomaly_enabled,
+    set_detect_anomaly,
+)
 from .function import Function
 from .functions import backward, grad
 from .grad_mode import (

@@ -1,6 +1,8 @@
-"""Anomaly detection: which operation of the forward pass is to blame when the backward pass fails or makes a NaN.
+"""Anomaly detection: which operation of the forward pass is to blame when the backward pass fails
+or makes a NaN.
 
-While the mode is on in a thread, every node keeps the traceback of its operation, and every gradient that a rule returns is looked at.
+While the mode is on in a thread, every node keeps the traceback of its operation, and every
+gradient that a rule returns is looked at.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ NOTICE = "Anomaly Detection has been enabled. This mode will increase the runtim
 
 
 class _Anomaly(threading.local):
-    """Whether the mode is on in this task, whether it looks for NaN, and the node whose rule runs."""
+    """Whether the mode is on in this task, whether it looks for NaN, and the node whose rule
+    runs."""
 
     enabled = OfTask(False)
     check_nan = OfTask(True)
@@ -63,7 +66,8 @@ def _switch(enabled: bool, check_nan: bool) -> None:
 
 
 class set_detect_anomaly:
-    """Turn anomaly detection on or off in this task: at once when called as a function, for a block as a context manager.
+    """Turn anomaly detection on or off in this task: at once when called as a function, for a block
+    as a context manager.
 
     With `check_nan`, a gradient with a NaN is an error that names the operation.
 
@@ -88,8 +92,9 @@ class set_detect_anomaly:
 
 
 class detect_anomaly:
-    """Detect anomalies in a block: where the backward pass fails, a warning shows the lines of the forward pass that are to blame, and
-    with `check_nan` a gradient with a NaN is an error that names the operation.
+    """Detect anomalies in a block: where the backward pass fails, a warning shows the lines of the
+    forward pass that are to blame, and with `check_nan` a gradient with a NaN is an error that
+    names the operation.
 
     Both passes belong inside. Operations cost a few times as much meanwhile.
 
@@ -118,18 +123,20 @@ class detect_anomaly:
         _switch(*self.before.pop())
 
 
-# --- what it does --------------------------------------------------------------------------------------------------------------------
+# --- what it does ---------------------------------------------------------------------------------
 
 
 def _remember(node: Any) -> None:
-    """Keep where the node's operation stands in the user's program, and the node whose rule made it."""
+    """Keep where the node's operation stands in the user's program, and the node whose rule made
+    it."""
     node.metadata["traceback_"] = user_frames()
     if ANOMALY.running is not None:
         node.metadata["parent_"] = ANOMALY.running
 
 
 def user_frames() -> list[str]:
-    """The frames of this thread outside the library and NumPy, outermost first, as tracebacks print them."""
+    """The frames of this thread outside the library and NumPy, outermost first, as tracebacks print
+    them."""
     frame: FrameType | None = sys._getframe(1)
     found: list[traceback.FrameSummary] = []
     while frame is not None:
@@ -163,7 +170,11 @@ def _look_for_nan(node: Any, gradients: Sequence[Any]) -> None:
     for k, g in enumerate(gradients):
         data = to_host(g._data if isinstance(g, Value) else g)
         # A traced gradient has no numbers to look at.
-        if isinstance(data, (np.ndarray, np.generic, float, complex)) and np.asarray(data).dtype.kind in "fc" and np.isnan(data).any():
+        if (
+            isinstance(data, (np.ndarray, np.generic, float, complex))
+            and np.asarray(data).dtype.kind in "fc"
+            and np.isnan(data).any()
+        ):
             raise RuntimeError(f"Function '{node.name()}' returned nan values in its {k}th output.")
 
 

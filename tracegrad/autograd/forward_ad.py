@@ -1,4 +1,5 @@
-"""Forward mode by hand: dual tensors carry a tangent through ordinary operations, as in torch.autograd.forward_ad.
+"""Forward mode by hand: dual tensors carry a tangent through ordinary operations, as in
+torch.autograd.forward_ad.
 
 `tracegrad.jvp` does the same for a function, and nests; here one level can be open at a time.
 """
@@ -21,7 +22,8 @@ from ..types import same_shape
 
 
 class _Open(threading.local):
-    """The levels opened here in this thread, by their numbers in `STATE.levels`; the first one is level 0."""
+    """The levels opened here in this thread, by their numbers in `STATE.levels`; the first one is
+    level 0."""
 
     def __init__(self) -> None:
         self.levels: list[int] = []
@@ -32,15 +34,16 @@ MODES.append(_OPEN)
 
 
 class UnpackedDualTensor(NamedTuple):
-    """What `unpack_dual` returns: the value without its tangent, and the tangent (None where it has none)."""
+    """What `unpack_dual` returns: the value without its tangent, and the tangent (None where it has
+    none)."""
 
     primal: Any
     tangent: Any
 
 
 def enter_dual_level() -> int:
-    """Open the level that `make_dual` and `unpack_dual` work at, and return its number: 0, but for a level inside a function that is
-    traced while another is open.
+    """Open the level that `make_dual` and `unpack_dual` work at, and return its number: 0, but for
+    a level inside a function that is traced while another is open.
 
     Raises RuntimeError where one is open in this thread: nest `tracegrad.jvp` instead.
 
@@ -51,9 +54,12 @@ def enter_dual_level() -> int:
     tensor(12.)
     >>> forward_ad.exit_dual_level(level=level)
     """
-    # Inside of a trace the levels around it do not count: a jitted function may open one wherever it is called.
+    # Inside of a trace the levels around it do not count: a jitted function may open one wherever
+    # it is called.
     if _OPEN.levels and _OPEN.levels[-1] in STATE.levels:
-        raise RuntimeError("Nested forward mode AD is not supported at the moment; nest tracegrad.jvp (or tracegrad.func.jvp) instead.")
+        raise RuntimeError(
+            "Nested forward mode AD is not supported at the moment; nest tracegrad.jvp (or tracegrad.func.jvp) instead."
+        )
     _OPEN.levels.append(open_level())
     return len(_OPEN.levels) - 1
 
@@ -64,12 +70,15 @@ def exit_dual_level(*, level: int | None = None) -> None:
     if current < 0:
         raise RuntimeError("There is no forward AD level to exit; enter_dual_level() opens one.")
     if level is not None and level != current:
-        raise RuntimeError("Trying to exit a forward AD level that was not the last one that was created. This is not supported.")
+        raise RuntimeError(
+            "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
+        )
     close_level(_OPEN.levels.pop())
 
 
 class dual_level(ContextDecorator):
-    """A block (or, as a decorator, a function) in which dual tensors can be made; at its end their tangents are gone.
+    """A block (or, as a decorator, a function) in which dual tensors can be made; at its end their
+    tangents are gone.
 
     >>> import tracegrad as tg
     >>> from tracegrad.autograd import forward_ad
@@ -87,20 +96,27 @@ class dual_level(ContextDecorator):
 
 
 def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
-    """`tensor` with a tangent: results of operations on it have the derivative in that direction as theirs.
+    """`tensor` with a tangent: results of operations on it have the derivative in that direction as
+    theirs.
 
-    The dual tensor shares the memory of `tensor`, which itself gets no tangent. `tangent` has the shape of `tensor`; its numbers are
-    converted where the dtypes differ. Both may require grad: the derivative through either is recorded.
+    The dual tensor shares the memory of `tensor`, which itself gets no tangent. `tangent` has the
+    shape of `tensor`; its numbers are converted where the dtypes differ. Both may require grad: the
+    derivative through either is recorded.
 
-    Raises RuntimeError where no level is open, the shapes differ, or one of them is dual already; ValueError for integers.
+    Raises RuntimeError where no level is open, the shapes differ, or one of them is dual already;
+    ValueError for integers.
     """
     number = _number(level, "make_dual")
     if number is None:
-        raise RuntimeError("Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first.")
+        raise RuntimeError(
+            "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
+        )
     primal, direction = _tensor(tensor, "the tensor"), _tensor(tangent, "the tangent")
     for what, x in (("primal", primal), ("tangent", direction)):
         if not is_differentiable(x.dtype):
-            raise ValueError(f"Expected {what} to be floating point or complex, but got: tracegrad.{x.dtype.name}")
+            raise ValueError(
+                f"Expected {what} to be floating point or complex, but got: tracegrad.{x.dtype.name}"
+            )
         x._refresh()
     if not same_shape(primal.shape, direction.shape):
         raise RuntimeError(
@@ -108,18 +124,25 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
             f"Tensor is of size {list(primal.shape)} while the given forward gradient is of size {list(direction.shape)}."
         )
     if direction.dtype.kind == "c" and primal.dtype.kind != "c":
-        raise RuntimeError("Expected the tangent of a real Tensor to be real, but got a complex one: take its real part.")
+        raise RuntimeError(
+            "Expected the tangent of a real Tensor to be real, but got a complex one: take its real part."
+        )
     if number in (primal._tangents or {}):
-        raise RuntimeError("Making a dual Tensor based on a Tensor that already has a forward gradient at the same level is not supported.")
+        raise RuntimeError(
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level is not supported."
+        )
     if number in (direction._tangents or {}):
-        raise RuntimeError("Setting a forward grad that itself has a forward gradient at the same level is not supported.")
+        raise RuntimeError(
+            "Setting a forward grad that itself has a forward gradient at the same level is not supported."
+        )
     dual = primal._alias()
     dual._tangents = {**(dual._tangents or {}), number: ops.convert(direction, primal.dtype)}
     return dual
 
 
 def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
-    """`(primal, tangent)` of a tensor: it without its tangent, and the tangent, None where it has none (or no level is open)."""
+    """`(primal, tangent)` of a tensor: it without its tangent, and the tangent, None where it has
+    none (or no level is open)."""
     number = _number(level, "unpack_dual")
     if number is None:
         return UnpackedDualTensor(tensor, None)
@@ -138,10 +161,14 @@ def _number(level: int | None, who: str) -> int | None:
     if level < 0:
         return None
     if level > current:
-        raise RuntimeError(f"Invalid level given to {who}: {level}, where {'no level' if current < 0 else current} is open.")
+        raise RuntimeError(
+            f"Invalid level given to {who}: {level}, where {'no level' if current < 0 else current} is open."
+        )
     number = _OPEN.levels[level]
     if number not in STATE.levels:
-        raise RuntimeError(f"{who}: the dual level was opened outside of the function that is traced; open it inside.")
+        raise RuntimeError(
+            f"{who}: the dual level was opened outside of the function that is traced; open it inside."
+        )
     return number
 
 
@@ -153,4 +180,11 @@ def _tensor(x: Any, what: str) -> Any:
     raise TypeError(f"{what} must be a Tensor, but got {type(x).__name__}")
 
 
-__all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
+__all__ = [
+    "UnpackedDualTensor",
+    "dual_level",
+    "enter_dual_level",
+    "exit_dual_level",
+    "make_dual",
+    "unpack_dual",
+]

@@ -1,7 +1,7 @@
 """Functions with derivatives written by the user, as torch.autograd.Function.
 
-Eagerly each application is one node of the tape (application.py); in a trace it becomes an operation that holds the traced graph
-(custom/function.py, which stands above).
+Eagerly each application is one node of the tape (application.py); in a trace it becomes an
+operation that holds the traced graph (custom/function.py, which stands above).
 """
 
 from __future__ import annotations
@@ -32,18 +32,22 @@ TRACED: list[Callable[[Any, Sequence[Any]], Any]] = []
 """Applies a Function while a trace is open; set by custom/function.py, which stands above."""
 
 
-# --- the class ---------------------------------------------------------------------------------------------------------------------
+# --- the class ------------------------------------------------------------------------------------
 
 
 class Function:
-    """A function with derivatives of your own. Write static methods, then call `MyFunction.apply(...)`.
+    """A function with derivatives of your own. Write static methods, then call
+    `MyFunction.apply(...)`.
 
-    `forward(ctx, *args)`, or `forward(*args)` with `setup_context(ctx, inputs, output)`, computes the result from tensors (or arrays) and
-    anything else; it is not recorded. `backward(ctx, *grad_outputs)` (or `vjp`) returns one gradient per argument of `apply`, None for
-    what has none: its operations may be differentiated again. `jvp(ctx, *tangents)` gives the derivative in forward mode. For `vmap` either
-    set `generate_vmap_rule = True` or write `vmap(info, in_dims, *args) -> (output, out_dims)`.
+    `forward(ctx, *args)`, or `forward(*args)` with `setup_context(ctx, inputs, output)`, computes
+    the result from tensors (or arrays) and anything else; it is not recorded. `backward(ctx,
+    *grad_outputs)` (or `vjp`) returns one gradient per argument of `apply`, None for what has none:
+    its operations may be differentiated again. `jvp(ctx, *tangents)` gives the derivative in
+    forward mode. For `vmap` either set `generate_vmap_rule = True` or write `vmap(info, in_dims,
+    *args) -> (output, out_dims)`.
 
-    The function works in eager code, and inside `jit`, `grad`, `jvp` and `vmap`, where its methods are traced.
+    The function works in eager code, and inside `jit`, `grad`, `jvp` and `vmap`, where its methods
+    are traced.
 
     >>> import tracegrad as tg
     >>> class Exp(tg.autograd.Function):
@@ -72,7 +76,9 @@ class Function:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls._node_class = type(
-            f"{cls.__name__}Backward", (FunctionNode,), {"__slots__": (), "_forward_cls": cls, "__module__": cls.__module__}
+            f"{cls.__name__}Backward",
+            (FunctionNode,),
+            {"__slots__": (), "_forward_cls": cls, "__module__": cls.__module__},
         )
 
     def __init__(self, *_: Any, **__: Any) -> None:
@@ -90,7 +96,9 @@ class Function:
     @missing
     def forward(*args: Any, **kwargs: Any) -> Any:
         """The result: `forward(ctx, *args)`, or `forward(*args)` with `setup_context`."""
-        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+        raise NotImplementedError(
+            "You must implement the forward function for custom autograd.Function."
+        )
 
     @staticmethod
     @missing
@@ -116,22 +124,28 @@ class Function:
     @missing
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
         """The tangents of the outputs, from those of the arguments."""
-        raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode AD.")
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
 
     @staticmethod
     @missing
     def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
-        """The results of a batch and the axes at which they have it, from arguments that have it at `in_dims`."""
+        """The results of a batch and the axes at which they have it, from arguments that have it at
+        `in_dims`."""
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True."
         )
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Apply the function. Tensors among the arguments themselves (not inside of lists or dicts) are differentiated."""
+        """Apply the function. Tensors among the arguments themselves (not inside of lists or dicts)
+        are differentiated."""
         separate = is_given(cls.setup_context)
         if separate or kwargs:
-            bound = inspect.signature(cls.forward).bind(*(() if separate else (None,)), *args, **kwargs)
+            bound = inspect.signature(cls.forward).bind(
+                *(() if separate else (None,)), *args, **kwargs
+            )
             if separate:
                 bound.apply_defaults()
             if bound.kwargs:
@@ -145,11 +159,15 @@ class Function:
             output, use = applied(cls, args)
         if use is not None:
             # What is kept for the derivatives is what `read` gives; the rest would be cycles.
-            use.ctx._left.saved_for_forward, use.ctx._left.dirty, use.ctx._left.constant = None, (), ()
+            use.ctx._left.saved_for_forward, use.ctx._left.dirty, use.ctx._left.constant = (
+                None,
+                (),
+                (),
+            )
         return output
 
 
-# --- once_differentiable -------------------------------------------------------------------------------------------------------------
+# --- once_differentiable --------------------------------------------------------------------------
 
 
 def _refuse(d: Any) -> Any:
@@ -170,7 +188,8 @@ once_op = elementwise(
 
 
 def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a `backward` that uses what cannot be differentiated: a second derivative through it is an error."""
+    """Decorate a `backward` that uses what cannot be differentiated: a second derivative through it
+    is an error."""
 
     @functools.wraps(function)
     def backward(ctx: Any, *args: Any) -> Any:
@@ -180,7 +199,12 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
         if not tracked and not STATE.traces:
             return found
         outs = found if isinstance(found, tuple) else (found,)
-        barred = tuple([_barred(o, tracked) if isinstance(o, Value) and is_differentiable(o.dtype) else o for o in outs])  # type: ignore[attr-defined]
+        barred = tuple(
+            [
+                _barred(o, tracked) if isinstance(o, Value) and is_differentiable(o.dtype) else o  # type: ignore[attr-defined]
+                for o in outs
+            ]
+        )
         return barred if isinstance(found, tuple) else barred[0]
 
     return backward

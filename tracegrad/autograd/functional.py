@@ -1,4 +1,5 @@
-"""`jacobian`, `hessian`, `vjp`, `jvp`, `vhp`, `hvp` on Tensors, in torch.autograd.functional's signatures and shapes."""
+"""`jacobian`, `hessian`, `vjp`, `jvp`, `vhp`, `hvp` on Tensors, in torch.autograd.functional's
+signatures and shapes."""
 
 from __future__ import annotations
 
@@ -33,8 +34,14 @@ def _as_tuple(x: Any, what: str, who: str) -> tuple[tuple[Tensor, ...], bool]:
     items = (x,) if single else x
     for k, t in enumerate(items):
         if not isinstance(t, Tensor):
-            found = f"given {what} has type {type(t)}" if single else f"value at index {k} has type {type(t)}"
-            raise TypeError(f"The {what} given to {who} must be either a Tensor or a tuple of Tensors but the {found}.")
+            found = (
+                f"given {what} has type {type(t)}"
+                if single
+                else f"value at index {k} has type {type(t)}"
+            )
+            raise TypeError(
+                f"The {what} given to {who} must be either a Tensor or a tuple of Tensors but the {found}."
+            )
     return items, single
 
 
@@ -50,7 +57,9 @@ def _leaves(inputs: tuple[Tensor, ...], create_graph: bool) -> tuple[Any, ...]:
         return tuple([fresh_leaf(x if create_graph else _cut(x)) for x in inputs])
 
 
-def _call(func: Function, leaves: tuple[Any, ...], who: str, strict: bool) -> tuple[tuple[Tensor, ...], bool]:
+def _call(
+    func: Function, leaves: tuple[Any, ...], who: str, strict: bool
+) -> tuple[tuple[Tensor, ...], bool]:
     with enable_grad():
         outs, single = _as_tuple(func(*leaves), "outputs of the user-provided function", who)
     for k, o in enumerate(outs):
@@ -90,23 +99,36 @@ def _zeros(shape: Sequence[Any], dtype: Any, like: Any) -> Any:
     return _tensor(broadcast_to(dtype.type(0), tuple(shape)))
 
 
-def _pull(outs: Sequence[Any], leaves: Sequence[Any], cts: Sequence[Any], create_graph: bool) -> list[Any]:
+def _pull(
+    outs: Sequence[Any], leaves: Sequence[Any], cts: Sequence[Any], create_graph: bool
+) -> list[Any]:
     """The vector-Jacobian product; None for an input that nothing depends on."""
     pairs = [(o, ct) for o, ct in zip(outs, cts, strict=True) if o is not None and o.requires_grad]
     if not pairs:
         return [None] * len(leaves)
-    return gradient([o for o, _ in pairs], leaves, [ct for _, ct in pairs], create_graph, retain_graph=True)
+    return gradient(
+        [o for o, _ in pairs], leaves, [ct for _, ct in pairs], create_graph, retain_graph=True
+    )
 
 
-def _filled(found: Sequence[Any], like: Sequence[Any], strict: bool, create_graph: bool, missing: str, constant: str) -> tuple[Any, ...]:
-    """Products as tensors, zeros where there is no dependence; strict mode refuses that, and with create_graph products that are
-    constant. The messages name the input `{k}`."""
+def _filled(
+    found: Sequence[Any],
+    like: Sequence[Any],
+    strict: bool,
+    create_graph: bool,
+    missing: str,
+    constant: str,
+) -> tuple[Any, ...]:
+    """Products as tensors, zeros where there is no dependence; strict mode refuses that, and with
+    create_graph products that are constant. The messages name the input `{k}`."""
     made = []
     for k, (g, x) in enumerate(zip(found, like, strict=True)):
         if strict and g is None:
             raise RuntimeError(missing.format(k=k))
         if strict and create_graph and not getattr(g, "requires_grad", False):
-            raise RuntimeError(constant.format(k=k) + " This is not allowed in strict mode when create_graph=True.")
+            raise RuntimeError(
+                constant.format(k=k) + " This is not allowed in strict mode when create_graph=True."
+            )
         made.append(_zeros(x.shape, x.dtype, x) if g is None else _tensor(g))
     return tuple(made)
 
@@ -124,7 +146,8 @@ def _result(values: Sequence[Any], single: bool, create_graph: bool) -> Any:
 
 
 def _own(x: Any) -> Any:
-    """The tensor with memory that can be written to: batched evaluation gives read-only repetitions."""
+    """The tensor with memory that can be written to: batched evaluation gives read-only
+    repetitions."""
     writable = isinstance(x._data, Var) or x._data.flags.writeable
     if not writable:
         x._data = x._data.copy()
@@ -132,17 +155,25 @@ def _own(x: Any) -> Any:
 
 
 def jacobian(
-    func: Function, inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False, strategy: str = "reverse-mode"
+    func: Function,
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
 ) -> Any:
-    """The Jacobian: `out.shape + in.shape` for each pair, nested in tuples as outputs and inputs are.
+    """The Jacobian: `out.shape + in.shape` for each pair, nested in tuples as outputs and inputs
+    are.
 
     create_graph  the result can be differentiated
     strict        an output that does not depend on an input is an error, not zeros
-    vectorize     all rows (or columns) in one batched evaluation; otherwise one backward pass for each element of the outputs
-    strategy      "reverse-mode", or with `vectorize` "forward-mode": better where there are more outputs than inputs
+    vectorize     all rows (or columns) in one batched evaluation; otherwise one backward pass for
+                  each element of the outputs
+    strategy      "reverse-mode", or with `vectorize` "forward-mode": better where there are more
+                  outputs than inputs
 
-    Inputs and outputs are Tensors or tuples of them (TypeError otherwise). For a complex output, reverse mode gives the conjugate
-    derivative, as `grad` does.
+    Inputs and outputs are Tensors or tuples of them (TypeError otherwise). For a complex output,
+    reverse mode gives the conjugate derivative, as `grad` does.
 
     >>> import tracegrad as tg
     >>> tg.autograd.functional.jacobian(lambda x: x * x, tg.tensor([1.0, 2.0]))
@@ -186,7 +217,14 @@ def jacobian(
         else:
             found = _row_by_row(o, leaves, create_graph)
         missing = f"Output {k} of the user-provided function is independent of input {{k}}. This is not allowed in strict mode."
-        whole = _filled(found, [_Shape(o, x) for x in leaves], strict and _size(o) != 0, create_graph, missing, CONSTANT)
+        whole = _filled(
+            found,
+            [_Shape(o, x) for x in leaves],
+            strict and _size(o) != 0,
+            create_graph,
+            missing,
+            CONSTANT,
+        )
         rows.append(_result(whole, single_in, create_graph))
     return rows[0] if single_out else tuple(rows)
 
@@ -209,7 +247,13 @@ def _row_by_row(o: Any, leaves: Sequence[Any], create_graph: bool) -> list[Any]:
     for x, column in zip(leaves, zip(*parts, strict=True), strict=False):
         missing = all(g is None for g in column)
         with enable_grad():
-            whole = None if missing else stack([_zeros(x.shape, x.dtype, x) if g is None else _tensor(g) for g in column])
+            whole = (
+                None
+                if missing
+                else stack(
+                    [_zeros(x.shape, x.dtype, x) if g is None else _tensor(g) for g in column]
+                )
+            )
             columns.append(None if whole is None else reshape(whole, (*o.shape, *x.shape)))
     return columns or [None] * len(leaves)
 
@@ -222,7 +266,10 @@ def _all_rows(o: Any, leaves: Sequence[Any], create_graph: bool) -> list[Any]:
     basis = _beside(reshape(convert(eye(count), o.dtype), (count, *o.shape)), o)
     with set_grad_enabled(create_graph):
         found = over_rows(lambda rows: _pull((o,), leaves, rows, create_graph), [basis])
-        return [None if g is None else reshape(_tensor(g), (*o.shape, *x.shape)) for g, x in zip(found, leaves, strict=True)]
+        return [
+            None if g is None else reshape(_tensor(g), (*o.shape, *x.shape))
+            for g, x in zip(found, leaves, strict=True)
+        ]
 
 
 def _forward_jacobian(func: Function, items: tuple[Tensor, ...], single_in: bool) -> Any:
@@ -232,10 +279,16 @@ def _forward_jacobian(func: Function, items: tuple[Tensor, ...], single_in: bool
     total: Any = sum(counts)
     for x in items:
         if not is_differentiable(x.dtype):
-            raise TypeError(f"jacobian needs floating-point or complex inputs, but got {x.dtype}; convert them with .double().")
+            raise TypeError(
+                f"jacobian needs floating-point or complex inputs, but got {x.dtype}; convert them with .double()."
+            )
     whole, bases, start = eye(total), [], 0
     for x, count in zip(items, counts, strict=True):
-        bases.append(_beside(reshape(convert(whole[:, start : start + count], x.dtype), (total, *x.shape)), x))
+        bases.append(
+            _beside(
+                reshape(convert(whole[:, start : start + count], x.dtype), (total, *x.shape)), x
+            )
+        )
         start = start + count
     outs: tuple[Any, ...] = ()
     single_out = True
@@ -244,11 +297,16 @@ def _forward_jacobian(func: Function, items: tuple[Tensor, ...], single_in: bool
     def push(tangents: list[Any]) -> list[Any]:
         nonlocal outs, single_out
         with forward_level() as level:
-            duals = [Tensor._dual(inside(x), t, level) for x, t in zip(items, tangents, strict=True)]
-            outs, single_out = _as_tuple(func(*duals), "outputs of the user-provided function", "jacobian")
+            duals = [
+                Tensor._dual(inside(x), t, level) for x, t in zip(items, tangents, strict=True)
+            ]
+            outs, single_out = _as_tuple(
+                func(*duals), "outputs of the user-provided function", "jacobian"
+            )
             return [(o._tangents or {}).get(level) for o in outs]
 
-    # In an enclosing trace, or jvp, what is constant in the tangents is not known, or is not all there is to know.
+    # In an enclosing trace, or jvp, what is constant in the tangents is not known, or is not all
+    # there is to know.
     found = over_rows(push, bases, aside=not (STATE.traces or STATE.levels))
     rows = []
     for o, t in zip(outs, found, strict=True):
@@ -272,10 +330,11 @@ def hessian(
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
-    """The Hessian of a function with one scalar result: `H[i][j]` of shape `in_i.shape + in_j.shape`.
+    """The Hessian of a function with one scalar result: `H[i][j]` of shape `in_i.shape +
+    in_j.shape`.
 
-    The Jacobian of the gradient: see `jacobian` for the arguments. Forward over reverse mode (`outer_jacobian_strategy="forward-mode"`
-    with `vectorize=True`) is the fastest.
+    The Jacobian of the gradient: see `jacobian` for the arguments. Forward over reverse mode
+    (`outer_jacobian_strategy="forward-mode"` with `vectorize=True`) is the fastest.
 
     >>> import tracegrad as tg
     >>> tg.autograd.functional.hessian(lambda x: x.pow(3).sum(), tg.tensor([1.0, 2.0]))
@@ -311,30 +370,44 @@ def _scalar(outs: tuple[Any, ...], single: bool, who: str) -> Any:
     if not single:
         raise RuntimeError(f"The function given to {who} should return a single Tensor")
     if _size(outs[0]) != 1:
-        raise RuntimeError(f"The Tensor returned by the function given to {who} should contain a single element")
+        raise RuntimeError(
+            f"The Tensor returned by the function given to {who} should contain a single element"
+        )
     return outs[0]
 
 
-def _directions(v: Any, like: tuple[Any, ...], single: bool, who: str, source: str) -> tuple[Any, ...]:
-    """The given vector, checked against what it belongs to; a one where that is a single element."""
+def _directions(
+    v: Any, like: tuple[Any, ...], single: bool, who: str, source: str
+) -> tuple[Any, ...]:
+    """The given vector, checked against what it belongs to; a one where that is a single
+    element."""
     if v is None:
         if len(like) != 1 or _size(like[0]) != 1:
-            raise RuntimeError(f"The vector v can only be None if {source} a single Tensor with a single element.")
+            raise RuntimeError(
+                f"The vector v can only be None if {source} a single Tensor with a single element."
+            )
         return (_ones(like[0]),)
     items, _ = _as_tuple(v, "v", who)
     if len(items) != len(like):
         if single:
             raise RuntimeError("The given v should contain a single Tensor.")
-        raise RuntimeError(f"v is a tuple of invalid length: should be {len(like)} but got {len(items)}.")
+        raise RuntimeError(
+            f"v is a tuple of invalid length: should be {len(like)} but got {len(items)}."
+        )
     for k, (t, x) in enumerate(zip(items, like, strict=True)):
         if t.shape != x.shape:
             sizes = [f"tracegrad.Size([{', '.join(map(str, y.shape))}])" for y in (x, t)]
-            raise RuntimeError(f"{'' if single else f'Entry {k} in '}v has invalid size: should be {sizes[0]} but got {sizes[1]}.")
+            raise RuntimeError(
+                f"{'' if single else f'Entry {k} in '}v has invalid size: should be {sizes[0]} but got {sizes[1]}."
+            )
     return tuple([convert(t, x.dtype) for t, x in zip(items, like, strict=True)])
 
 
-def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """`(outputs, v' J)`; `v` has the structure and shapes of the outputs, and may be left out where they are one number.
+def vjp(
+    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> Any:
+    """`(outputs, v' J)`; `v` has the structure and shapes of the outputs, and may be left out where
+    they are one number.
 
     >>> import tracegrad as tg
     >>> tg.autograd.functional.vjp(lambda x: x * x, tg.tensor([1.0, 2.0]), tg.tensor([1.0, 1.0]))[1]
@@ -344,12 +417,17 @@ def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
     leaves = _leaves(items, create_graph)
     outs, single_out = _call(func, leaves, "vjp", strict)
     cts = _directions(v, outs, single_out, "vjp", "the user-provided function returns")
-    found = _filled(_pull(outs, leaves, cts, create_graph), leaves, strict, create_graph, INDEPENDENT, CONSTANT)
+    found = _filled(
+        _pull(outs, leaves, cts, create_graph), leaves, strict, create_graph, INDEPENDENT, CONSTANT
+    )
     return _result(outs, single_out, create_graph), _result(found, single, create_graph)
 
 
-def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """`(outputs, J v)`, by the derivative of the (linear) pullback; `tracegrad.jvp` does it in forward mode.
+def jvp(
+    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> Any:
+    """`(outputs, J v)`, by the derivative of the (linear) pullback; `tracegrad.jvp` does it in
+    forward mode.
 
     >>> import tracegrad as tg
     >>> tg.autograd.functional.jvp(lambda x: x * x, tg.tensor([1.0, 2.0]), tg.tensor([1.0, 0.0]))[1]
@@ -361,7 +439,9 @@ def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
     outs, single_out = _call(func, leaves, "jvp", strict)
     for k, o in enumerate(outs):
         if not is_differentiable(o.dtype):
-            raise RuntimeError(f"Only Tensors of floating point and complex dtype can require gradients, but output {k} holds {o.dtype}.")
+            raise RuntimeError(
+                f"Only Tensors of floating point and complex dtype can require gradients, but output {k} holds {o.dtype}."
+            )
     with enable_grad():
         us = [fresh_leaf(_zeros(o.shape, o.dtype, o)) for o in outs]
         pulled = _pull(outs, leaves, us, True)
@@ -377,12 +457,22 @@ def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
             "The gradient with respect to the input is independent of entry {k} in the grad_outputs when using the double backward trick "
             "to compute forward mode gradients. This is not allowed in strict mode."
         )
-        found = _filled(_pull(pulled, us, directions, create_graph), outs, strict, create_graph, missing, CONSTANT)
+        found = _filled(
+            _pull(pulled, us, directions, create_graph),
+            outs,
+            strict,
+            create_graph,
+            missing,
+            CONSTANT,
+        )
     return _result(outs, single_out, create_graph), _result(found, single_out, create_graph)
 
 
-def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """`(output, v' H)` of a function with one scalar result; `v` has the structure and shapes of the inputs.
+def vhp(
+    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> Any:
+    """`(output, v' H)` of a function with one scalar result; `v` has the structure and shapes of
+    the inputs.
 
     >>> import tracegrad as tg
     >>> tg.autograd.functional.vhp(lambda x: x.pow(3).sum(), tg.tensor([1.0, 2.0]), tg.tensor([1.0, 0.0]))[1]
@@ -391,8 +481,11 @@ def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
     return _hessian_product(func, inputs, v, create_graph, strict, "vhp")
 
 
-def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """`(output, H v)` of a function with one scalar result; the Hessian is symmetric, so this is `vhp`.
+def hvp(
+    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> Any:
+    """`(output, H v)` of a function with one scalar result; the Hessian is symmetric, so this is
+    `vhp`.
 
     >>> import tracegrad as tg
     >>> tg.autograd.functional.hvp(lambda x: x.pow(3).sum(), tg.tensor([1.0, 2.0]), tg.tensor([1.0, 0.0]))[1]
@@ -401,7 +494,9 @@ def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
     return _hessian_product(func, inputs, v, create_graph, strict, "hvp")
 
 
-def _hessian_product(func: Function, inputs: Any, v: Any, create_graph: bool, strict: bool, who: str) -> Any:
+def _hessian_product(
+    func: Function, inputs: Any, v: Any, create_graph: bool, strict: bool, who: str
+) -> Any:
     items, single = _as_tuple(inputs, "inputs", who)
     leaves = _leaves(items, create_graph)
     directions = _directions(v, items, single, who, "the input to the user-provided function is")
@@ -411,7 +506,9 @@ def _hessian_product(func: Function, inputs: Any, v: Any, create_graph: bool, st
         if strict:
             _check_jacobian(pulled, True)
         found = _pull(pulled, leaves, directions, create_graph)
-        product = _filled(found, leaves, strict, create_graph, INDEPENDENT_JACOBIAN, CONSTANT_HESSIAN)
+        product = _filled(
+            found, leaves, strict, create_graph, INDEPENDENT_JACOBIAN, CONSTANT_HESSIAN
+        )
     return _result((out,), True, create_graph), _result(product, single, create_graph)
 
 

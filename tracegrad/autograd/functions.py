@@ -47,7 +47,9 @@ def _tuple(x: Any) -> tuple[Any, ...]:
     if isinstance(x, (Value, np.ndarray, GradientEdge)) or x is None:
         return (x,)
     if not isinstance(x, Iterable):
-        raise TypeError(f"a Tensor, a GradientEdge or a sequence of them is wanted, not {describe(x)}")
+        raise TypeError(
+            f"a Tensor, a GradientEdge or a sequence of them is wanted, not {describe(x)}"
+        )
     return tuple(x)
 
 
@@ -77,7 +79,9 @@ def _outputs(given: Any) -> tuple[Any, ...]:
         if isinstance(out, Value):
             out._refresh()  # type: ignore[attr-defined]
         elif not isinstance(out, GradientEdge):
-            raise TypeError(f"what is differentiated must be a Tensor or a GradientEdge, but got {type(out).__name__}")
+            raise TypeError(
+                f"what is differentiated must be a Tensor or a GradientEdge, but got {type(out).__name__}"
+            )
     return outputs
 
 
@@ -100,7 +104,9 @@ def _inputs(given: Any, who: str) -> list[Any]:
         if isinstance(x, Value):
             x._refresh()  # type: ignore[attr-defined]
         elif not isinstance(x, GradientEdge):
-            raise TypeError(f"all inputs have to be Tensors or GradientEdges, but got {type(x).__name__}")
+            raise TypeError(
+                f"all inputs have to be Tensors or GradientEdges, but got {type(x).__name__}"
+            )
     return wanted
 
 
@@ -115,7 +121,9 @@ def _cotangents(outputs: Sequence[Any], given: Sequence[Any], batched: bool = Fa
             result.append(_one(kind) if kind is not out or out._requires_grad else None)
             continue
         if not isinstance(grad, GIVEN):
-            raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
+            raise TypeError(
+                f"gradients can be either Tensors or None, but got {type(grad).__name__}"
+            )
         value: Any = grad
         if batched and (not value.shape or not _agree(value.shape[1:], kind.shape)):
             raise RuntimeError(BATCHED.format(k, _size(value.shape[1:]), _size(kind.shape)))
@@ -157,7 +165,9 @@ def _one(out: Any) -> Any:
     if shape and not same(integers.product(shape), 1):
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     if dtype.kind == "c":
-        raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got tracegrad.{dtype.name}")
+        raise RuntimeError(
+            f"grad can be implicitly created only for real scalar outputs but got tracegrad.{dtype.name}"
+        )
     data = getattr(out, "_data", None)
     if isinstance(data, Var):
         return ops.ones_like(out)
@@ -166,12 +176,16 @@ def _one(out: Any) -> Any:
     return np.ones(shape, dtype) if shape else dtype.type(1)
 
 
-def _roots(outputs: Sequence[Any], cotangents: Sequence[Any], create_graph: bool) -> list[tuple[Edge, Any]]:
+def _roots(
+    outputs: Sequence[Any], cotangents: Sequence[Any], create_graph: bool
+) -> list[tuple[Edge, Any]]:
     roots = []
     for k, (out, ct) in enumerate(zip(outputs, cotangents, strict=True)):
         edge = _edge(out)
         if edge[0] is out and not out._requires_grad:
-            raise RuntimeError(f"element {k} of tensors does not require grad and does not have a grad_fn")
+            raise RuntimeError(
+                f"element {k} of tensors does not require grad and does not have a grad_fn"
+            )
         if create_graph:
             ct = boxed(_face(out), ct)
         elif isinstance(ct, Value):
@@ -191,16 +205,20 @@ def backward(
     grad_variables: Any = None,
     inputs: Any = None,
 ) -> None:
-    """Add the gradients of `tensors` (weighted by `grad_tensors`) to the `.grad` of the leaves they depend on, or of `inputs`.
+    """Add the gradients of `tensors` (weighted by `grad_tensors`) to the `.grad` of the leaves they
+    depend on, or of `inputs`.
 
     tensors         a Tensor, a gradient edge, or a sequence of them
-    grad_tensors    a weight per tensor, of its shape, converted to its dtype; None (for all or for one) is 1 for a single real number
+    grad_tensors    a weight per tensor, of its shape, converted to its dtype; None (for all or for
+                    one) is 1 for a single real number
     retain_graph    keep what the graph saved, for another backward pass; left out: as create_graph
-    create_graph    record the pass, so that the gradients can be differentiated; `.grad` is then replaced, and otherwise added to in place
-    inputs          Tensors (also results of operations), or a dict of them: only these get a gradient
+    create_graph    record the pass, so that the gradients can be differentiated; `.grad` is then
+                    replaced, and otherwise added to in place
+    inputs          Tensors (also results of operations), or a dict of them: only these get a
+                    gradient
 
-    Raises RuntimeError for weights that do not fit, for tensors without a graph, and where the graph was freed by an earlier pass;
-    TypeError for what is no tensor.
+    Raises RuntimeError for weights that do not fit, for tensors without a graph, and where the
+    graph was freed by an earlier pass; TypeError for what is no tensor.
 
     >>> import tracegrad as tg
     >>> x = tg.ones(2, requires_grad=True)
@@ -209,7 +227,11 @@ def backward(
     tensor([2., 2.])
     """
     if grad_variables is not None:
-        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        warnings.warn(
+            "`grad_variables` is deprecated. Use `grad_tensors` instead.",
+            FutureWarning,
+            stacklevel=2,
+        )
         if grad_tensors is not None:
             raise RuntimeError(
                 "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use `grad_tensors`."
@@ -237,7 +259,8 @@ def backward(
     keep = create_graph if retain_graph is None else retain_graph
     found = sweep(roots, targets, create_graph, keep, accumulate=True)
     for x in into:
-        # The sweep has added to leaves where it reached them; what was computed has no such place on the tape.
+        # The sweep has added to leaves where it reached them; what was computed has no such place
+        # on the tape.
         if x._grad_fn is not None and (ct := found.pop(place(x._end()), None)) is not None:
             receive(x, ct, create_graph)
 
@@ -253,14 +276,18 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> Any:
-    """The gradients of `outputs` (weighted by `grad_outputs`) with respect to `inputs`: a tuple, or a dict for a dict of inputs.
+    """The gradients of `outputs` (weighted by `grad_outputs`) with respect to `inputs`: a tuple, or
+    a dict for a dict of inputs.
 
     outputs, grad_outputs, retain_graph, create_graph
                         as the first arguments of `backward`; no `.grad` changes
-    inputs              Tensors or gradient edges, one or several, also results of operations; each gradient has the input's shape and dtype
-    allow_unused        None in the place of an input that the outputs do not depend on, which is an error otherwise
+    inputs              Tensors or gradient edges, one or several, also results of operations; each
+                        gradient has the input's shape and dtype
+    allow_unused        None in the place of an input that the outputs do not depend on, which is an
+                        error otherwise
     materialize_grads   zeros in such places
-    is_grads_batched    the first axis of each weight is a batch: all its rows in one pass, along the first axis of the gradients
+    is_grads_batched    the first axis of each weight is a batch: all its rows in one pass, along
+                        the first axis of the gradients
 
     Raises as `backward` does, and RuntimeError for an input that does not require grad.
 
@@ -278,7 +305,9 @@ def grad(
             stacklevel=2,
         )
     if materialize_grads and allow_unused is False:
-        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
     allow_unused = materialize_grads if allow_unused is None else allow_unused
     wanted = _inputs(inputs, "grad")
     if not all(isinstance(x, GradientEdge) or x._requires_grad for x in wanted):
@@ -303,10 +332,15 @@ def grad(
             if materialize_grads:
                 kind = like_of(_edge(x)) if isinstance(x, GradientEdge) else x
                 traced = isinstance(x, Value) and isinstance(x._data, Var)
-                found[k] = ops.zeros_like(x) if traced else _face(x)(np.zeros(kind.shape, kind.dtype), create_graph)
+                found[k] = (
+                    ops.zeros_like(x)
+                    if traced
+                    else _face(x)(np.zeros(kind.shape, kind.dtype), create_graph)
+                )
             continue
         if not isinstance(ct, Value):
-            # Rules may hand on the cotangent they got, or a read-only broadcast: a result is the caller's own.
+            # Rules may hand on the cotangent they got, or a read-only broadcast: a result is the
+            # caller's own.
             if type(ct) is not np.ndarray:
                 ct = np.asarray(ct)
             if ct.base is not None or id(ct) in taken or not ct.flags.writeable:
@@ -318,13 +352,25 @@ def grad(
     return dict(zip(inputs, found, strict=True)) if isinstance(inputs, dict) else tuple(found)
 
 
-def _swept(outs: Sequence[Any], targets: Sequence[Place], cts: Sequence[Any], keep: bool, create_graph: bool) -> list[Any]:
+def _swept(
+    outs: Sequence[Any],
+    targets: Sequence[Place],
+    cts: Sequence[Any],
+    keep: bool,
+    create_graph: bool,
+) -> list[Any]:
     found = sweep(_roots(outs, cts, create_graph), targets, create_graph, keep)
     return [found.get(target) for target in targets]
 
 
 @restoring
-def _batched(outs: Sequence[Any], targets: Sequence[Place], cts: Sequence[Any], keep: bool, create_graph: bool) -> list[Any]:
+def _batched(
+    outs: Sequence[Any],
+    targets: Sequence[Place],
+    cts: Sequence[Any],
+    keep: bool,
+    create_graph: bool,
+) -> list[Any]:
     """The sweep over all rows of the cotangents at once."""
 
     def swept(rows: list[Any]) -> list[Any]:
@@ -340,7 +386,11 @@ def _batched(outs: Sequence[Any], targets: Sequence[Place], cts: Sequence[Any], 
 def _check_batch(outs: Sequence[Any], given: Sequence[Any]) -> None:
     for k, ct in enumerate(given):
         if ct is None:
-            raise ValueError(f"is_grads_batched=True needs a grad_output with a batch axis for each output, but grad_output[{k}] is None.")
+            raise ValueError(
+                f"is_grads_batched=True needs a grad_output with a batch axis for each output, but grad_output[{k}] is None."
+            )
     sizes = [ct.shape[0] for ct in given if getattr(ct, "shape", ())]
     if not all(same(s, sizes[0]) for s in sizes):
-        raise ShapeError(f"is_grads_batched=True: the first dimensions of the grad_outputs must agree, but they are {sizes}.")
+        raise ShapeError(
+            f"is_grads_batched=True: the first dimensions of the grad_outputs must agree, but they are {sizes}."
+        )

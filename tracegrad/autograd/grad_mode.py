@@ -25,7 +25,8 @@ DECORATED_CLASS = (
 
 
 def is_grad_enabled() -> bool:
-    """Whether operations on tensors that require grad are recorded in this task, or in this thread where there are no tasks.
+    """Whether operations on tensors that require grad are recorded in this task, or in this thread
+    where there are no tasks.
 
     >>> import tracegrad as tg
     >>> with tg.no_grad():
@@ -47,12 +48,14 @@ def is_inference_mode_enabled() -> bool:
 
 
 class _Decorator:
-    """A mode as a decorator. Each call of the decorated function is in a mode of its own; so is each step of a generator or a
-    coroutine, while what runs between the steps is not."""
+    """A mode as a decorator. Each call of the decorated function is in a mode of its own; so is
+    each step of a generator or a coroutine, while what runs between the steps is not."""
 
     def __call__(self, function: F) -> F:
         if not callable(function):
-            raise TypeError(f"{type(self).__name__} decorates a function, and {describe(function)} is none")
+            raise TypeError(
+                f"{type(self).__name__} decorates a function, and {describe(function)} is none"
+            )
         decorated: F = _decorate(function, self._again)
         return decorated
 
@@ -68,7 +71,8 @@ class _Decorator:
 
 
 class set_grad_enabled(_Decorator):
-    """Turn recording on or off: at once when called as a function, for a block as a context manager, for calls as a decorator.
+    """Turn recording on or off: at once when called as a function, for a block as a context
+    manager, for calls as a decorator.
 
     >>> import tracegrad as tg
     >>> with tg.set_grad_enabled(False):
@@ -78,7 +82,9 @@ class set_grad_enabled(_Decorator):
 
     def __init__(self, mode: bool) -> None:
         if not isinstance(mode, (bool, np.bool_)):
-            raise TypeError(f"set_grad_enabled(): argument 'mode' must be bool, not {type(mode).__name__}")
+            raise TypeError(
+                f"set_grad_enabled(): argument 'mode' must be bool, not {type(mode).__name__}"
+            )
         self.mode = bool(mode)
         self.previous = [MODE.enabled]
         MODE.enabled = self.mode
@@ -103,7 +109,8 @@ class set_grad_enabled(_Decorator):
 
 
 class _FixedMode(_Decorator):
-    """`no_grad` and `enable_grad`: a context manager, and a decorator with or without parentheses."""
+    """`no_grad` and `enable_grad`: a context manager, and a decorator with or without
+    parentheses."""
 
     mode: ClassVar[bool]
 
@@ -144,7 +151,8 @@ class no_grad(_FixedMode):
 
 
 class enable_grad(_FixedMode):
-    """Operations inside are recorded, also within `no_grad`; within `inference_mode` they make ordinary tensors.
+    """Operations inside are recorded, also within `no_grad`; within `inference_mode` they make
+    ordinary tensors.
 
     >>> import tracegrad as tg
     >>> x = tg.ones(2, requires_grad=True)
@@ -158,9 +166,11 @@ class enable_grad(_FixedMode):
 
 
 class inference_mode(_Decorator):
-    """As `no_grad`, and what is made inside can never be part of a recorded computation: such tensors count no versions.
+    """As `no_grad`, and what is made inside can never be part of a recorded computation: such
+    tensors count no versions.
 
-    `inference_mode(False)` leaves an outer inference mode for a block. As a decorator it may stand without parentheses.
+    `inference_mode(False)` leaves an outer inference mode for a block. As a decorator it may stand
+    without parentheses.
 
     >>> import tracegrad as tg
     >>> with tg.inference_mode():
@@ -175,7 +185,9 @@ class inference_mode(_Decorator):
         if isinstance(mode, bool):
             return super().__new__(cls)
         if not callable(mode):
-            raise TypeError(f"inference_mode(): argument 'mode' must be bool, not {type(mode).__name__}")
+            raise TypeError(
+                f"inference_mode(): argument 'mode' must be bool, not {type(mode).__name__}"
+            )
         return cls()(mode)
 
     def __init__(self, mode: bool = True) -> None:
@@ -250,7 +262,9 @@ def _decorate(function: Any, context: Callable[[], Any]) -> Any:
 
 
 def _plain(function: Any, context: Callable[[], Any]) -> Any:
-    @functools.wraps(function, updated=() if inspect.isclass(function) else functools.WRAPPER_UPDATES)
+    @functools.wraps(
+        function, updated=() if inspect.isclass(function) else functools.WRAPPER_UPDATES
+    )
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         with context():
             return function(*args, **kwargs)

@@ -1,7 +1,9 @@
-"""`gradcheck` and `gradgradcheck`: derivatives by the rules against differences, in torch.autograd's signatures.
+"""`gradcheck` and `gradgradcheck`: derivatives by the rules against differences, in
+torch.autograd's signatures.
 
-Complex numbers are taken as pairs of real ones: an input of n complex elements has 2 n directions, an output of m as many components, and
-one real Jacobian per pair holds the derivatives. Differences give its rows, a backward pass a column, forward mode a row.
+Complex numbers are taken as pairs of real ones: an input of n complex elements has 2 n directions,
+an output of m as many components, and one real Jacobian per pair holds the derivatives. Differences
+give its rows, a backward pass a column, forward mode a row.
 """
 
 from __future__ import annotations
@@ -59,32 +61,45 @@ def gradcheck(
     fast_mode: bool = False,
     masked: bool | None = None,
 ) -> bool:
-    """Compare the derivatives of `func` at `inputs` with central differences of width `eps`: |a - n| <= atol + rtol |n| everywhere.
+    """Compare the derivatives of `func` at `inputs` with central differences of width `eps`: |a -
+    n| <= atol + rtol |n| everywhere.
 
-    func                        takes `inputs`, returns a Tensor or a tuple; what does not require grad is left out of the check
-    inputs                      a Tensor or a tuple; those that require grad are checked, and should be float64 or complex128
+    func                        takes `inputs`, returns a Tensor or a tuple; what does not require
+                                grad is left out of the check
+    inputs                      a Tensor or a tuple; those that require grad are checked, and should
+                                be float64 or complex128
     raise_exception             False: return False where the check fails
     nondet_tol                  how far two backward passes may be apart
-    check_undefined_grad        leave gradients of single outputs (tangents of single inputs) out, and see that nothing else changes
+    check_undefined_grad        leave gradients of single outputs (tangents of single inputs) out,
+                                and see that nothing else changes
     check_grad_dtypes           gradients must have the dtypes of their inputs
-    check_batched_grad          also compare batched backward passes with single ones; `check_batched_forward_grad` likewise forward
+    check_batched_grad          also compare batched backward passes with single ones;
+                                `check_batched_forward_grad` likewise forward
     check_forward_ad            check forward mode; check_backward_ad: reverse mode
-    fast_mode                   compare products with random vectors in place of whole Jacobians; where they differ the whole decides
-    masked                      accepted for the sake of torch's signature, which has it for sparse tensors
+    fast_mode                   compare products with random vectors in place of whole Jacobians;
+                                where they differ the whole decides
+    masked                      accepted for the sake of torch's signature, which has it for sparse
+                                tensors
 
-    Raises GradcheckError where derivatives are wrong, ValueError where no input requires grad, RuntimeError for an input of which several
-    elements share memory.
+    Raises GradcheckError where derivatives are wrong, ValueError where no input requires grad,
+    RuntimeError for an input of which several elements share memory.
 
     >>> import tracegrad as tg
     >>> tg.autograd.gradcheck(lambda x: x.exp() * x, tg.tensor([1.0, 2.0], requires_grad=True))
     True
     """
     if not (check_forward_ad or check_backward_ad):
-        raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
+        raise AssertionError(
+            "Expected at least one of check_forward_ad or check_backward_ad to be True"
+        )
     if check_batched_grad and not check_backward_ad:
-        raise AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
+        raise AssertionError(
+            "Setting check_batched_grad=True requires check_backward_ad to be True"
+        )
     if check_batched_forward_grad and not check_forward_ad:
-        raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
+        raise AssertionError(
+            "Setting check_batched_forward_grad=True requires check_forward_ad to be True"
+        )
     check = _Check(func, _as_tuple(inputs), eps, atol, rtol)
     try:
         if check_backward_ad:
@@ -121,34 +136,59 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """`gradcheck` of the gradient of `func` at `inputs`, weighted by `grad_outputs` (random ones if they are not given), as a function of
-    both. With `gen_non_contig_grad_outputs` the random ones do not lie in C order. The other arguments are those of `gradcheck`.
+    """`gradcheck` of the gradient of `func` at `inputs`, weighted by `grad_outputs` (random ones if
+    they are not given), as a function of both. With `gen_non_contig_grad_outputs` the random ones
+    do not lie in C order. The other arguments are those of `gradcheck`.
 
     >>> import tracegrad as tg
     >>> tg.autograd.gradgradcheck(lambda x: x.exp() * x, tg.tensor([1.0, 2.0], requires_grad=True))
     True
     """
     if not (check_fwd_over_rev or check_rev_over_rev):
-        raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
+        raise AssertionError(
+            "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True"
+        )
     given = _as_tuple(inputs)
     check = _Check(func, given, eps, atol, rtol)
-    outs, places = check.outputs, [k for k, o in enumerate(check.whole) if isinstance(o, Tensor) and o.requires_grad]
+    outs, places = (
+        check.outputs,
+        [k for k, o in enumerate(check.whole) if isinstance(o, Tensor) and o.requires_grad],
+    )
     if grad_outputs is None:
         rng = np.random.default_rng(0)
-        weights = tuple([transfer(Tensor(_weight(rng, o, gen_non_contig_grad_outputs)), place_of(o)).requires_grad_() for o in outs])
+        weights = tuple(
+            [
+                transfer(
+                    Tensor(_weight(rng, o, gen_non_contig_grad_outputs)), place_of(o)
+                ).requires_grad_()
+                for o in outs
+            ]
+        )
     else:
         weights = _as_tuple(grad_outputs)
     wanted = [k for k, x in enumerate(given) if isinstance(x, Tensor) and x.requires_grad]
 
     def gradient_of(*args: Any) -> Any:
         results = _as_tuple(func(*args[: len(given)]))
-        # A result that was tracked at first may be a constant of duals, which have no history to drag along.
-        tracked = [(results[k], w) for k, w in zip(places, args[len(given) :], strict=True) if results[k].requires_grad]
+        # A result that was tracked at first may be a constant of duals, which have no history to
+        # drag along.
+        tracked = [
+            (results[k], w)
+            for k, w in zip(places, args[len(given) :], strict=True)
+            if results[k].requires_grad
+        ]
         outs, weights = [o for o, _ in tracked], [w for _, w in tracked]
         inputs = [args[k] for k in wanted]
-        found = grad(outs, inputs, weights, create_graph=True, allow_unused=True) if tracked else [None] * len(inputs)
+        found = (
+            grad(outs, inputs, weights, create_graph=True, allow_unused=True)
+            if tracked
+            else [None] * len(inputs)
+        )
         return tuple(
-            [transfer(Tensor(np.zeros(x.shape, x.dtype)), place_of(x)) if g is None else g for g, x in zip(found, inputs, strict=True)]
+            [
+                transfer(Tensor(np.zeros(x.shape, x.dtype)), place_of(x)) if g is None else g
+                for g, x in zip(found, inputs, strict=True)
+            ]
         )
 
     return gradcheck(
@@ -185,7 +225,9 @@ def _weight(rng: np.random.Generator, like: Any, spread: bool) -> Matrix:
 
 def _random(rng: np.random.Generator, shape: Sequence[int], dtype: Any) -> Matrix:
     values = rng.normal(size=tuple(shape))
-    return np.asarray(values + 1j * rng.normal(size=tuple(shape)) if dtype.kind == "c" else values).astype(dtype)
+    return np.asarray(
+        values + 1j * rng.normal(size=tuple(shape)) if dtype.kind == "c" else values
+    ).astype(dtype)
 
 
 def _reals(x: Any) -> Matrix:
@@ -208,18 +250,25 @@ def _numbers(x: Any, like: Any) -> Matrix:
     return (
         np.zeros(like.shape, like.dtype)
         if x is None
-        else np.asarray(to_host(x.detach()._data if isinstance(x, Tensor) else getattr(x, "_data", x)))
+        else np.asarray(
+            to_host(x.detach()._data if isinstance(x, Tensor) else getattr(x, "_data", x))
+        )
     )
 
 
 class _Check:
-    """A function at a point: what was checked about the inputs, its outputs there, and the comparisons."""
+    """A function at a point: what was checked about the inputs, its outputs there, and the
+    comparisons."""
 
-    def __init__(self, func: Function, inputs: tuple[Any, ...], eps: float, atol: float, rtol: float) -> None:
+    def __init__(
+        self, func: Function, inputs: tuple[Any, ...], eps: float, atol: float, rtol: float
+    ) -> None:
         self.func, self.inputs, self.eps, self.atol, self.rtol = func, inputs, eps, atol, rtol
         self.places = [k for k, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
         if not self.places:
-            raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True.")
+            raise ValueError(
+                "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
+            )
         for k in self.places:
             x = inputs[k]
             if x.dtype not in (np.float64, np.complex128):
@@ -229,7 +278,10 @@ class _Check:
                     UserWarning,
                     stacklevel=4,
                 )
-            if x._data.size and any(stride == 0 and size > 1 for stride, size in zip(x._data.strides, x.shape, strict=True)):
+            if x._data.size and any(
+                stride == 0 and size > 1
+                for stride, size in zip(x._data.strides, x.shape, strict=True)
+            ):
                 raise RuntimeError(
                     f"The {k}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to be able to "
                     "compute the numerical gradients correctly. You should call .contiguous on the input before passing it to gradcheck."
@@ -254,11 +306,17 @@ class _Check:
 
     def fresh(self, moved: int = -1, by: Any = 0.0) -> list[Any]:
         """New leaves at the point, one of them moved."""
-        moved_to = [np.array(p + by if k == moved else p, order="K") for k, p in enumerate(self.points)]
-        return [transfer(Tensor(p), d).requires_grad_() for p, d in zip(moved_to, self.devices, strict=True)]
+        moved_to = [
+            np.array(p + by if k == moved else p, order="K") for k, p in enumerate(self.points)
+        ]
+        return [
+            transfer(Tensor(p), d).requires_grad_()
+            for p, d in zip(moved_to, self.devices, strict=True)
+        ]
 
     def difference(self, k: int, direction: Matrix) -> list[Matrix]:
-        """Central differences of all floating-point results along a direction of input k, without the derivative's own rules."""
+        """Central differences of all floating-point results along a direction of input k, without
+        the derivative's own rules."""
         results = [
             [
                 np.array(to_host(o._data))
@@ -276,12 +334,14 @@ class _Check:
         return [(a - b) / (2 * self.eps) for a, b in zip(*results, strict=True)]
 
     def floating(self) -> list[int]:
-        """Which of the floating-point results are differentiable: places of `outputs` among what `difference` gives."""
+        """Which of the floating-point results are differentiable: places of `outputs` among what
+        `difference` gives."""
         results = [o for o in self.whole if isinstance(o, Tensor) and is_differentiable(o.dtype)]
         return [k for k, o in enumerate(results) if o.requires_grad]
 
     def numerical(self, k: int) -> list[Matrix]:
-        """Per output the real Jacobian with respect to input k: rows are directions of the input, columns components of the output."""
+        """Per output the real Jacobian with respect to input k: rows are directions of the input,
+        columns components of the output."""
         kept = self.floating()
         rows = [self.difference(k, e) for e in _directions(self.points[k])]
         outs = self.outputs
@@ -291,27 +351,42 @@ class _Check:
     # --- reverse mode ---
 
     def pulled(self, o: Any, ct: Matrix) -> list[Matrix]:
-        found = grad([o], self.leaves, [transfer(Tensor(ct), place_of(o))], retain_graph=True, allow_unused=True)
+        found = grad(
+            [o],
+            self.leaves,
+            [transfer(Tensor(ct), place_of(o))],
+            retain_graph=True,
+            allow_unused=True,
+        )
         for g, x in zip(found, self.leaves, strict=True):
             if g is not None and g.shape != x.shape:
                 raise GradcheckError("Analytical gradient has incorrect size")
             if g is not None and (g.dtype.kind == "c") != (x.dtype.kind == "c"):
-                raise GradcheckError(f"Gradient has dtype mismatch: {g.dtype} for an input of {x.dtype}")
+                raise GradcheckError(
+                    f"Gradient has dtype mismatch: {g.dtype} for an input of {x.dtype}"
+                )
         return [_numbers(g, x) for g, x in zip(found, self.leaves, strict=True)]
 
     def analytical(self, o: Any, nondet_tol: float) -> list[Matrix]:
-        """Per input the real Jacobian of an output, from one backward pass for each component; each is run twice."""
+        """Per input the real Jacobian of an output, from one backward pass for each component; each
+        is run twice."""
         columns: list[list[Matrix]] = [[] for _ in self.leaves]
         for e in _directions(o._data):
             once, again = self.pulled(o, e), self.pulled(o, e)
             self.same(once, again, nondet_tol)
             for column, g in zip(columns, once, strict=True):
                 column.append(_reals(g))
-        return [np.stack(c, axis=1) if c else np.zeros((_reals(p).size, 0)) for c, p in zip(columns, self.points, strict=True)]
+        return [
+            np.stack(c, axis=1) if c else np.zeros((_reals(p).size, 0))
+            for c, p in zip(columns, self.points, strict=True)
+        ]
 
     @staticmethod
     def same(once: Sequence[Matrix], again: Sequence[Matrix], nondet_tol: float) -> None:
-        if any(np.max(np.abs(a - b), initial=0.0) > nondet_tol for a, b in zip(once, again, strict=True)):
+        if any(
+            np.max(np.abs(a - b), initial=0.0) > nondet_tol
+            for a, b in zip(once, again, strict=True)
+        ):
             raise GradcheckError(NOT_REENTRANT.format(nondet_tol))
 
     def backward(self, fast: bool, nondet_tol: float, dtypes: bool, undefined: bool) -> None:
@@ -324,15 +399,32 @@ class _Check:
                 for i, numerical in enumerate(self.numerical(j)):
                     self.compare(numerical, found[i][j], i, j, forward=False)
         zeros = [transfer(Tensor(np.zeros(o.shape, o.dtype)), place_of(o)) for o in self.outputs]
-        for g, x in zip(grad(self.outputs, self.leaves, zeros, retain_graph=True, allow_unused=True), self.leaves, strict=True):
+        for g, x in zip(
+            grad(self.outputs, self.leaves, zeros, retain_graph=True, allow_unused=True),
+            self.leaves,
+            strict=True,
+        ):
             if g is not None and np.any(_numbers(g, x) != 0):
                 raise GradcheckError("backward not multiplied by grad_output")
             if dtypes and g is not None and g.dtype != x.dtype:
-                raise GradcheckError(f"Gradient has dtype mismatch: {g.dtype} for an input of {x.dtype}")
+                raise GradcheckError(
+                    f"Gradient has dtype mismatch: {g.dtype} for an input of {x.dtype}"
+                )
         for k in range(len(self.outputs)) if undefined and len(self.outputs) > 1 else ():
-            rest = [(o, z) for i, (o, z) in enumerate(zip(self.outputs, zeros, strict=True)) if i != k]
-            partly = grad([o for o, _ in rest], self.leaves, [z for _, z in rest], retain_graph=True, allow_unused=True)
-            if any(g is not None and np.any(_numbers(g, x) != 0) for g, x in zip(partly, self.leaves, strict=True)):
+            rest = [
+                (o, z) for i, (o, z) in enumerate(zip(self.outputs, zeros, strict=True)) if i != k
+            ]
+            partly = grad(
+                [o for o, _ in rest],
+                self.leaves,
+                [z for _, z in rest],
+                retain_graph=True,
+                allow_unused=True,
+            )
+            if any(
+                g is not None and np.any(_numbers(g, x) != 0)
+                for g, x in zip(partly, self.leaves, strict=True)
+            ):
                 raise GradcheckError(UNDEFINED)
 
     def projected_backward(self, nondet_tol: float) -> bool:
@@ -345,23 +437,39 @@ class _Check:
             once, again = self.pulled(o, v), self.pulled(o, v)
             self.same(once, again, nondet_tol)
             for g, u, difference in zip(once, moves, moved, strict=True):
-                if not self.close(_reals(v) @ _reals(difference[kept[i]]), _reals(g) @ _reals(u), u, v):
+                if not self.close(
+                    _reals(v) @ _reals(difference[kept[i]]), _reals(g) @ _reals(u), u, v
+                ):
                     return False
         return True
 
     def close(self, numerical: Any, analytical: Any, u: Matrix, v: Matrix) -> bool:
         """Whether two products agree to what the tolerance of single elements adds up to."""
         atol = self.atol * float(np.sum(np.abs(_reals(u)))) * float(np.sum(np.abs(_reals(v))))
-        return bool(np.isclose(analytical, numerical, rtol=self.rtol, atol=min(atol, 10 * self.atol), equal_nan=False))
+        return bool(
+            np.isclose(
+                analytical,
+                numerical,
+                rtol=self.rtol,
+                atol=min(atol, 10 * self.atol),
+                equal_nan=False,
+            )
+        )
 
     # --- forward mode ---
 
     @restoring
     def pushed(self, tangents: Sequence[Any]) -> list[Any]:
-        """The tangents of the differentiable results, None where there is none; a tangent that is None is left out."""
+        """The tangents of the differentiable results, None where there is none; a tangent that is
+        None is left out."""
         with forward_level() as level:
-            duals = [x if t is None else Tensor._dual(x, t, level) for x, t in zip(self.fresh(), tangents, strict=True)]
-            results = [o for o in self.at(duals) if isinstance(o, Tensor) and is_differentiable(o.dtype)]
+            duals = [
+                x if t is None else Tensor._dual(x, t, level)
+                for x, t in zip(self.fresh(), tangents, strict=True)
+            ]
+            results = [
+                o for o in self.at(duals) if isinstance(o, Tensor) and is_differentiable(o.dtype)
+            ]
             return [(results[k]._tangents or {}).get(level) for k in self.floating()]
 
     def only(self, k: int, t: Any) -> list[Any]:
@@ -373,21 +481,37 @@ class _Check:
         for j, p in enumerate(self.points):
             if fast and self.projected_forward(j):
                 continue
-            rows = [[_numbers(t, o) for t, o in zip(self.pushed(self.only(j, e)), self.outputs, strict=True)] for e in _directions(p)]
+            rows = [
+                [
+                    _numbers(t, o)
+                    for t, o in zip(self.pushed(self.only(j, e)), self.outputs, strict=True)
+                ]
+                for e in _directions(p)
+            ]
             for i, numerical in enumerate(self.numerical(j)):
                 columns = [_reals(row[i]) for row in rows]
-                self.compare(numerical, np.stack(columns) if columns else numerical, i, j, forward=True)
-        for t, o in zip(self.pushed(self.random_tangents()), self.outputs, strict=True) if dtypes else ():
+                self.compare(
+                    numerical, np.stack(columns) if columns else numerical, i, j, forward=True
+                )
+        for t, o in (
+            zip(self.pushed(self.random_tangents()), self.outputs, strict=True) if dtypes else ()
+        ):
             if t is not None and t.dtype != o.dtype:
-                raise GradcheckError(f"Forward AD gradient has dtype mismatch: {t.dtype} for an output of {o.dtype}")
+                raise GradcheckError(
+                    f"Forward AD gradient has dtype mismatch: {t.dtype} for an output of {o.dtype}"
+                )
         for j in range(len(self.points)) if undefined else ():
             tangents: list[Any] = self.random_tangents()
             tangents[j] = np.zeros_like(self.points[j])
             with_zero = self.pushed(tangents)
             tangents[j] = None
-            for i, (a, b, o) in enumerate(zip(with_zero, self.pushed(tangents), self.outputs, strict=True)):
+            for i, (a, b, o) in enumerate(
+                zip(with_zero, self.pushed(tangents), self.outputs, strict=True)
+            ):
                 if not np.allclose(_numbers(a, o), _numbers(b, o), equal_nan=True):
-                    raise GradcheckError(f"Mismatch in tangent values for output {i} where input {j} has no tangent, and where it is zero.")
+                    raise GradcheckError(
+                        f"Mismatch in tangent values for output {i} where input {j} has no tangent, and where it is zero."
+                    )
 
     def random_tangents(self) -> list[Any]:
         return [_random(self.rng, p.shape, p.dtype) for p in self.points]
@@ -397,7 +521,9 @@ class _Check:
         difference, kept = self.difference(j, u), self.floating()
         for i, (t, o) in enumerate(zip(self.pushed(self.only(j, u)), self.outputs, strict=True)):
             v = _random(self.rng, o.shape, o.dtype)
-            if not self.close(_reals(v) @ _reals(difference[kept[i]]), _reals(v) @ _reals(_numbers(t, o)), u, v):
+            if not self.close(
+                _reals(v) @ _reals(difference[kept[i]]), _reals(v) @ _reals(_numbers(t, o)), u, v
+            ):
                 return False
         return True
 
@@ -408,31 +534,50 @@ class _Check:
             cts = np.stack([_random(self.rng, o.shape, o.dtype) for _ in range(3)])
             try:
                 whole = grad(
-                    [o], self.leaves, [transfer(Tensor(cts), place_of(o))], retain_graph=True, allow_unused=True, is_grads_batched=True
+                    [o],
+                    self.leaves,
+                    [transfer(Tensor(cts), place_of(o))],
+                    retain_graph=True,
+                    allow_unused=True,
+                    is_grads_batched=True,
                 )
             except RuntimeError as error:
                 raise GradcheckError(f"While computing batched gradients, got: {error}") from error
             single = [self.pulled(o, ct) for ct in cts]
             for j, (g, p) in enumerate(zip(whole, self.points, strict=True)):
                 found = np.zeros((3, *p.shape)) if g is None else _numbers(g, p)
-                self.batches(found, np.stack([row[j] for row in single]), i, j, "vmap over a backward pass")
+                self.batches(
+                    found, np.stack([row[j] for row in single]), i, j, "vmap over a backward pass"
+                )
 
     def batched_forward(self) -> None:
         for j, p in enumerate(self.points):
             us = np.stack([_random(self.rng, p.shape, p.dtype) for _ in range(3)])
             try:
-                whole = over_rows(lambda rows, j=j: self.pushed(self.only(j, rows[0])), [us], aside=True)  # type: ignore[misc]
+                whole = over_rows(
+                    lambda rows, j=j: self.pushed(self.only(j, rows[0])),  # type: ignore[misc]
+                    [us],
+                    aside=True,
+                )
             except RuntimeError as error:
                 raise GradcheckError(f"While computing batched gradients, got: {error}") from error
             single = [self.pushed(self.only(j, u)) for u in us]
             for i, (t, o) in enumerate(zip(whole, self.outputs, strict=True)):
                 found = np.zeros((3, *o.shape)) if t is None else _numbers(t, o)
-                self.batches(found, np.stack([_numbers(row[i], o) for row in single]), i, j, "vmap over forward mode")
+                self.batches(
+                    found,
+                    np.stack([_numbers(row[i], o) for row in single]),
+                    i,
+                    j,
+                    "vmap over forward mode",
+                )
 
     @staticmethod
     def batches(found: Matrix, expected: Matrix, i: int, j: int, what: str) -> None:
         if not np.allclose(found, expected, equal_nan=True):
-            raise GradcheckError(f"For output {i} and input {j}: {what} gives\n{found}\nwhere single passes give\n{expected}")
+            raise GradcheckError(
+                f"For output {i} and input {j}: {what} gives\n{found}\nwhere single passes give\n{expected}"
+            )
 
     # --- verdicts ---
 
@@ -449,15 +594,26 @@ class _Check:
         n, o = self.points[j], self.outputs[i]
         parts: list[tuple[str, Matrix, Matrix]] = [("", numerical, analytical)]
         if n.dtype.kind == "c" or o.dtype.kind == "c":
-            # Shown as torch does: for the real and the imaginary part of the output the derivative by the conjugate of the input.
+            # Shown as torch does: for the real and the imaginary part of the output the derivative
+            # by the conjugate of the input.
             half = numerical.shape[0] // 2 if n.dtype.kind == "c" else None
-            shown = [m if half is None else m[:half] + 1j * m[half:] for m in (numerical, analytical)]
-            middle = shown[0].shape[1] // 2 if o.dtype.kind == "c" else shown[0].shape[1]
-            names = [f"While considering the {part} part of complex outputs only, " for part in ("real", "imaginary")]
-            parts = [
-                (name, shown[0][:, cut], shown[1][:, cut]) for name, cut in zip(names, (slice(middle), slice(middle, None)), strict=True)
+            shown = [
+                m if half is None else m[:half] + 1j * m[half:] for m in (numerical, analytical)
             ]
-            parts = [part for part in parts if not np.allclose(part[2], part[1], rtol=self.rtol, atol=self.atol)]
+            middle = shown[0].shape[1] // 2 if o.dtype.kind == "c" else shown[0].shape[1]
+            names = [
+                f"While considering the {part} part of complex outputs only, "
+                for part in ("real", "imaginary")
+            ]
+            parts = [
+                (name, shown[0][:, cut], shown[1][:, cut])
+                for name, cut in zip(names, (slice(middle), slice(middle, None)), strict=True)
+            ]
+            parts = [
+                part
+                for part in parts
+                if not np.allclose(part[2], part[1], rtol=self.rtol, atol=self.atol)
+            ]
             if o.dtype.kind != "c":
                 parts = [("", *part[1:]) for part in parts]
         prefix, left, right = parts[0]
@@ -466,7 +622,8 @@ class _Check:
         raise GradcheckError(prefix + text)
 
 
-# `autograd.gradcheck` is the function; as in torch the module of this name has the exception, which is found on either.
+# `autograd.gradcheck` is the function; as in torch the module of this name has the exception, which
+# is found on either.
 gradcheck.GradcheckError = GradcheckError  # type: ignore[attr-defined]
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]

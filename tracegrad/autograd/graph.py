@@ -1,4 +1,5 @@
-"""The recorded graph: its nodes, what they save, hooks for several tensors, and who is told of new nodes."""
+"""The recorded graph: its nodes, what they save, hooks for several tensors, and who is told of new
+nodes."""
 
 from __future__ import annotations
 
@@ -11,14 +12,19 @@ from typing import Any
 from ..ir.dispatch import STATE, Value
 from ..tape.engine import RUNNING, Task
 from ..tape.hooks import RemovableHandle
-from ..tape.saved import allow_mutation_on_saved_tensors, disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
+from ..tape.saved import (
+    allow_mutation_on_saved_tensors,
+    disable_saved_tensors_hooks,
+    save_on_cpu,
+    saved_tensors_hooks,
+)
 from ..tape.tape import GradientEdge
 from ..tape.tape import Producer as Node
 
 
 def get_gradient_edge(tensor: Any) -> GradientEdge:
-    """The place in the graph where the gradient of `tensor` arrives: `grad` and `backward` take it in the tensor's place, which need
-    not be kept for that.
+    """The place in the graph where the gradient of `tensor` arrives: `grad` and `backward` take it
+    in the tensor's place, which need not be kept for that.
 
     >>> import tracegrad as tg
     >>> x = tg.ones(2, requires_grad=True)
@@ -31,13 +37,16 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
     box: Any = tensor
     box._refresh()
     if not box.requires_grad:
-        raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
+        raise RuntimeError(
+            "It is not possible to get the gradient edge for a Tensor that does not require gradients"
+        )
     return GradientEdge(*box._edge())
 
 
 def increment_version(tensor: Any) -> None:
-    """Note that a tensor (or each of several) was changed in a way that the library could not see: a saved value that was overwritten
-    is then noticed in the backward pass. Tensors made in inference mode have no version and are passed over.
+    """Note that a tensor (or each of several) was changed in a way that the library could not see:
+    a saved value that was overwritten is then noticed in the backward pass. Tensors made in
+    inference mode have no version and are passed over.
 
     >>> import tracegrad as tg
     >>> x = tg.zeros(2)
@@ -68,11 +77,14 @@ class _Handles(RemovableHandle):
             handle.remove()
 
 
-def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[[Any], None], *, mode: str = "all") -> RemovableHandle:
+def register_multi_grad_hook(
+    tensors: Sequence[Any], fn: Callable[[Any], None], *, mode: str = "all"
+) -> RemovableHandle:
     """Call `fn` once in each backward pass that reaches some of these tensors.
 
-    With mode "all" it is called when the last of their gradients is known, with all of them: None for tensors that the pass does not
-    reach. With "any" it is called with the first gradient. It returns nothing and leaves the gradients as they are.
+    With mode "all" it is called when the last of their gradients is known, with all of them: None
+    for tensors that the pass does not reach. With "any" it is called with the first gradient. It
+    returns nothing and leaves the gradients as they are.
 
     >>> import tracegrad as tg
     >>> a, b = tg.ones(1, requires_grad=True), tg.ones(1, requires_grad=True)
@@ -89,14 +101,18 @@ def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[[Any], None], 
         tensors = [t for t in tensors if t.requires_grad]
     for t in tensors:
         if not t.requires_grad:
-            raise RuntimeError("register_multi_grad_hook waits for gradients, but one of the tensors doesn't require gradient")
+            raise RuntimeError(
+                "register_multi_grad_hook waits for gradients, but one of the tensors doesn't require gradient"
+            )
     shared = _Together(tuple(tensors), fn, mode == "all")
-    return _Handles([t.register_hook(functools.partial(shared.arrived, k)) for k, t in enumerate(tensors)])
+    return _Handles(
+        [t.register_hook(functools.partial(shared.arrived, k)) for k, t in enumerate(tensors)]
+    )
 
 
 class _Together:
-    """One hook for several tensors. What has arrived is noted with the sweep, so that sweeps inside sweeps and in other threads do
-    not meddle."""
+    """One hook for several tensors. What has arrived is noted with the sweep, so that sweeps inside
+    sweeps and in other threads do not meddle."""
 
     def __init__(self, tensors: tuple[Any, ...], fn: Callable[[Any], None], every: bool) -> None:
         self.count, self.fn, self.every = len(tensors), fn, every
@@ -123,7 +139,9 @@ class _Together:
 
     def _expected(self, task: Task) -> int:
         reached = task.reached()
-        return sum(p is not None and p._order in reached for p in [place() for place in self.places])
+        return sum(
+            p is not None and p._order in reached for p in [place() for place in self.places]
+        )
 
     def _finish(self) -> None:
         task = RUNNING.task
@@ -135,7 +153,8 @@ class _Together:
 
 
 def queue_callback(fn: Callable[[], Any]) -> None:
-    """Call `fn()` when the backward pass that runs is through and all gradients are in place; for hooks.
+    """Call `fn()` when the backward pass that runs is through and all gradients are in place; for
+    hooks.
 
     >>> import tracegrad as tg
     >>> x = tg.ones(1, requires_grad=True)
@@ -152,7 +171,8 @@ def queue_callback(fn: Callable[[], Any]) -> None:
 
 @contextlib.contextmanager
 def node_creation_hook(fn: Callable[[Node], Any]) -> Iterator[None]:
-    """Inside, `fn(node)` is called for each new node of the graph in this thread, also for those of a backward pass that is recorded.
+    """Inside, `fn(node)` is called for each new node of the graph in this thread, also for those of
+    a backward pass that is recorded.
 
     >>> import tracegrad as tg
     >>> x = tg.ones(1, requires_grad=True)

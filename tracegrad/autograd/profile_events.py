@@ -1,4 +1,5 @@
-"""What a profile holds: events in order of their start, averages over those of one name, and their table and trace file."""
+"""What a profile holds: events in order of their start, averages over those of one name, and their
+table and trace file."""
 
 from __future__ import annotations
 
@@ -15,7 +16,13 @@ UNITS = {"s": 1e6, "ms": 1e3, "us": 1.0}
 NUMBER_WIDTH = 12
 LINES = 5
 """As many lines of a stack are printed."""
-SORTS = {"operation": "cpu_op", "backward": "cpu_op", "user": "user_annotation", "compile": "compile", "call": "compiled_call"}
+SORTS = {
+    "operation": "cpu_op",
+    "backward": "cpu_op",
+    "user": "user_annotation",
+    "compile": "compile",
+    "call": "compiled_call",
+}
 """Categories of a trace file, as viewers colour them."""
 
 
@@ -83,7 +90,8 @@ class Timed:
 class FunctionEvent(Timed):
     """One operation, backward node, stage of compiling, compiled call or named part of the program.
 
-    Its own time (`self_cpu_time_total`) is its time without that of `cpu_children`, the events inside it.
+    Its own time (`self_cpu_time_total`) is its time without that of `cpu_children`, the events
+    inside it.
     """
 
     def __init__(self, id: int, entry: Entry, origin: int) -> None:
@@ -154,7 +162,9 @@ class EventList(list[Any]):
 
     STACKS: ClassVar[tuple[str, ...]] = ("cpu_time_total", "self_cpu_time_total")
 
-    def __init__(self, events: Sequence[Any] = (), *, memory: bool = False, flops: bool = False) -> None:
+    def __init__(
+        self, events: Sequence[Any] = (), *, memory: bool = False, flops: bool = False
+    ) -> None:
         super().__init__(events)
         self.memory, self.flops = memory, flops
 
@@ -179,18 +189,28 @@ class EventList(list[Any]):
         return total
 
     def key_averages(
-        self, group_by_input_shapes: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+        self,
+        group_by_input_shapes: bool = False,
+        group_by_stack_n: int = 0,
+        group_by_overload_name: bool = False,
     ) -> EventList:
-        """One row for each name (and shapes of inputs, and the innermost `group_by_stack_n` lines of the program)."""
+        """One row for each name (and shapes of inputs, and the innermost `group_by_stack_n` lines
+        of the program)."""
 
         def of(event: FunctionEvent) -> Any:
-            return event.key, str(event.input_shapes) if group_by_input_shapes else "", tuple(event.stack[:group_by_stack_n])
+            return (
+                event.key,
+                str(event.input_shapes) if group_by_input_shapes else "",
+                tuple(event.stack[:group_by_stack_n]),
+            )
 
         found: dict[Any, FunctionEventAvg] = {}
         for event in self:
             key = of(event)
             if key not in found:
-                found[key] = FunctionEventAvg(event.key, event.input_shapes if group_by_input_shapes else "", key[2])
+                found[key] = FunctionEventAvg(
+                    event.key, event.input_shapes if group_by_input_shapes else "", key[2]
+                )
             found[key].add(event, event.within(key, of))
         return EventList(list(found.values()), memory=self.memory, flops=self.flops)
 
@@ -207,11 +227,14 @@ class EventList(list[Any]):
     ) -> str:
         """The rows as text, largest first where `sort_by` names a column.
 
-        `sort_by` is one of cpu_time, cpu_time_total, self_cpu_time_total, cpu_memory_usage, self_cpu_memory_usage, count (ValueError
-        for another), `time_unit` one of s, ms, us. At most `row_limit` rows are shown (-1: all).
+        `sort_by` is one of cpu_time, cpu_time_total, self_cpu_time_total, cpu_memory_usage,
+        self_cpu_memory_usage, count (ValueError for another), `time_unit` one of s, ms, us. At most
+        `row_limit` rows are shown (-1: all).
         """
         if sort_by is not None and sort_by not in SORTABLE:
-            raise ValueError(f"sort_by is {sort_by!r}; a table can be sorted by {', '.join(SORTABLE)}")
+            raise ValueError(
+                f"sort_by is {sort_by!r}; a table can be sorted by {', '.join(SORTABLE)}"
+            )
         if time_unit is not None and time_unit not in UNITS:
             raise ValueError(f"time_unit is {time_unit!r}; it can be {', '.join(UNITS)}")
         rows = [e for e in self if not top_level_events_only or e.top_level]
@@ -221,21 +244,38 @@ class EventList(list[Any]):
             rows.sort(key=lambda e: getattr(e, sort_by), reverse=True)
         total = self.self_cpu_time_total
         shown = rows if row_limit < 0 else rows[:row_limit]
-        columns = self._columns(shown, total, time_unit, max_name_column_width, max_shapes_column_width, max_src_column_width)
+        columns = self._columns(
+            shown,
+            total,
+            time_unit,
+            max_name_column_width,
+            max_shapes_column_width,
+            max_src_column_width,
+        )
         widths = [
-            max(NUMBER_WIDTH, len(title), *map(len, cells)) if side == ">" else max([len(title), *map(len, cells)])
+            max(NUMBER_WIDTH, len(title), *map(len, cells))
+            if side == ">"
+            else max([len(title), *map(len, cells)])
             for title, side, cells in columns
         ]
         ruler = "".join("-" * w + "  " for w in widths)
-        lines = [ruler, "".join(f"{t:{s}{w}}  " for (t, s, _), w in zip(columns, widths, strict=True)), ruler]
+        lines = [
+            ruler,
+            "".join(f"{t:{s}{w}}  " for (t, s, _), w in zip(columns, widths, strict=True)),
+            ruler,
+        ]
         before = 0
         for (title, _, _), width in zip(columns, widths, strict=True):
             if title == "Source Location":
                 break
             before += width + 2
         for k, row in enumerate(shown):
-            lines.append("".join(f"{c[k]:{s}{w}}  " for (_, s, c), w in zip(columns, widths, strict=True)))
-            lines += [" " * before + cut(frame, max_src_column_width) for frame in row.stack[1:LINES]]
+            lines.append(
+                "".join(f"{c[k]:{s}{w}}  " for (_, s, c), w in zip(columns, widths, strict=True))
+            )
+            lines += [
+                " " * before + cut(frame, max_src_column_width) for frame in row.stack[1:LINES]
+            ]
         lines += [ruler, f"Self CPU time total: {time_text(total, time_unit)}", ""]
         if top_level_events_only:
             lines.insert(0, "This report shows top-level events only")
@@ -245,7 +285,15 @@ class EventList(list[Any]):
             lines.insert(0, "=" * len(ruler))
         return "\n".join(lines)
 
-    def _columns(self, rows: Sequence[Any], total: float, unit: str | None, name: int, shapes: int, source: int) -> list[Any]:
+    def _columns(
+        self,
+        rows: Sequence[Any],
+        total: float,
+        unit: str | None,
+        name: int,
+        shapes: int,
+        source: int,
+    ) -> list[Any]:
         """(title, side, cells) of each column."""
 
         def share(part: float) -> str:
@@ -268,24 +316,49 @@ class EventList(list[Any]):
             ]
         columns.append(("# of Calls", ">", [str(e.count) for e in rows]))
         if any(e.input_shapes for e in rows):
-            columns.append(("Input Shapes", ">", [cut(str(e.input_shapes or []), shapes) for e in rows]))
+            columns.append(
+                ("Input Shapes", ">", [cut(str(e.input_shapes or []), shapes) for e in rows])
+            )
         if any(e.stack for e in rows):
-            columns.append(("Source Location", "<", [cut(e.stack[0], source) if e.stack else "" for e in rows]))
+            columns.append(
+                ("Source Location", "<", [cut(e.stack[0], source) if e.stack else "" for e in rows])
+            )
         if self.flops:
-            columns.append(("Total KFLOPs", ">", [f"{e.flops / 1e3:.3f}" if e.flops else "--" for e in rows]))
+            columns.append(
+                ("Total KFLOPs", ">", [f"{e.flops / 1e3:.3f}" if e.flops else "--" for e in rows])
+            )
         return columns
 
     def export_chrome_trace(self, path: str) -> None:
-        """Write the events as JSON that chrome://tracing and Perfetto open; arrows lead from operations to their backward nodes."""
+        """Write the events as JSON that chrome://tracing and Perfetto open; arrows lead from
+        operations to their backward nodes."""
         self.write_trace(path, {})
 
     def write_trace(self, path: str, metadata: dict[str, Any]) -> None:
         """The trace file, with more entries beside the events."""
         process = os.getpid()
-        out: list[dict[str, Any]] = [{"ph": "M", "name": "process_name", "pid": process, "tid": 0, "args": {"name": "python"}}]
+        out: list[dict[str, Any]] = [
+            {
+                "ph": "M",
+                "name": "process_name",
+                "pid": process,
+                "tid": 0,
+                "args": {"name": "python"},
+            }
+        ]
         for thread in dict.fromkeys(e.thread for e in self):
-            name = next((t.name for t in threading.enumerate() if t.ident == thread), f"thread {thread}")
-            out.append({"ph": "M", "name": "thread_name", "pid": process, "tid": thread, "args": {"name": name}})
+            name = next(
+                (t.name for t in threading.enumerate() if t.ident == thread), f"thread {thread}"
+            )
+            out.append(
+                {
+                    "ph": "M",
+                    "name": "thread_name",
+                    "pid": process,
+                    "tid": thread,
+                    "args": {"name": name},
+                }
+            )
         forward: dict[int, FunctionEvent] = {}
         for e in self:
             args: dict[str, Any] = {"External id": e.id}
@@ -297,7 +370,17 @@ class EventList(list[Any]):
                 args["Sequence number"] = e.sequence_nr
             place = {"pid": process, "tid": e.thread}
             start = e.time_range.start
-            out.append({"ph": "X", "cat": SORTS[e.sort], "name": e.name, **place, "ts": start, "dur": e.cpu_time_total, "args": args})
+            out.append(
+                {
+                    "ph": "X",
+                    "cat": SORTS[e.sort],
+                    "name": e.name,
+                    **place,
+                    "ts": start,
+                    "dur": e.cpu_time_total,
+                    "args": args,
+                }
+            )
             if e.sequence_nr >= 0:
                 if e.sort != "backward":
                     forward[e.sequence_nr] = e
@@ -309,18 +392,30 @@ class EventList(list[Any]):
             json.dump({**metadata, "displayTimeUnit": "ms", "traceEvents": out}, file)
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
-        """Write `outer;inner 12` lines, in whole microseconds, as drawers of flame graphs read them; the profile needs with_stack=True."""
+        """Write `outer;inner 12` lines, in whole microseconds, as drawers of flame graphs read
+        them; the profile needs with_stack=True."""
         if metric not in self.STACKS:
-            raise ValueError(f"metric is {metric!r}; stacks can be exported with {' or '.join(self.STACKS)}")
+            raise ValueError(
+                f"metric is {metric!r}; stacks can be exported with {' or '.join(self.STACKS)}"
+            )
         with open(os.fspath(path), "w", encoding="utf-8") as file:
             for e in self:
                 value = int(getattr(e, metric))
                 if e.stack and value > 0:
-                    frames = [frame.replace(";", ",").replace(" ", "_") for frame in reversed(e.stack)]
+                    frames = [
+                        frame.replace(";", ",").replace(" ", "_") for frame in reversed(e.stack)
+                    ]
                     file.write(f"{';'.join(frames)} {value}\n")
 
 
-SORTABLE = ("cpu_time", "cpu_time_total", "self_cpu_time_total", "cpu_memory_usage", "self_cpu_memory_usage", "count")
+SORTABLE = (
+    "cpu_time",
+    "cpu_time_total",
+    "self_cpu_time_total",
+    "cpu_memory_usage",
+    "self_cpu_memory_usage",
+    "count",
+)
 
 
 def cut(text: str, width: int) -> str:
@@ -329,7 +424,8 @@ def cut(text: str, width: int) -> str:
 
 
 def events_of(entries: Sequence[Entry]) -> list[FunctionEvent]:
-    """Events of log entries in order of their start, with parents, children and own times; backward nodes get their operation's stack."""
+    """Events of log entries in order of their start, with parents, children and own times; backward
+    nodes get their operation's stack."""
     origin = entries[0].start if entries else 0
     made: dict[int, FunctionEvent] = {}
     stacks: dict[int, Sequence[str]] = {}
@@ -346,7 +442,9 @@ def events_of(entries: Sequence[Entry]) -> list[FunctionEvent]:
             above.cpu_children.append(event)
     for event in reversed(made.values()):
         inside = event.cpu_children
-        event.self_cpu_time_total = max(0.0, event.cpu_time_total - sum(e.cpu_time_total for e in inside))
+        event.self_cpu_time_total = max(
+            0.0, event.cpu_time_total - sum(e.cpu_time_total for e in inside)
+        )
         below = sum(e.cpu_memory_usage for e in inside)
         event.self_cpu_memory_usage = max(0, event.cpu_memory_usage - below)
         event.cpu_memory_usage = event.self_cpu_memory_usage + below

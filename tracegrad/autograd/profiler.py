@@ -1,4 +1,5 @@
-"""Where the time goes: a profile of operations, backward nodes, compiling and compiled calls, with torch's interface."""
+"""Where the time goes: a profile of operations, backward nodes, compiling and compiled calls, with
+torch's interface."""
 
 from __future__ import annotations
 
@@ -18,18 +19,21 @@ UNFINISHED = "the profile is not finished: read it after its `with` block (and i
 class profile:
     """Records what happens in this thread inside a `with` block, and how long it takes.
 
-    Recorded are operations run eagerly (`mul`), nodes of the tape when `backward` or `grad` runs them (`MulBackward0`), calls of jitted
-    functions (`loss (compiled)`), the stages of compiling one (`loss: trace`, `derive`, `partition`, `optimize`, `schedule`, `print`,
-    then `compile`, or `load` where the disk cache had it), and parts of the program inside `record_function`. Times are wall time;
-    writing an entry down takes 2.5 to 4 us (with_stack: 14), part of which is own time of the enclosing event. Profiles may be nested.
+    Recorded are operations run eagerly (`mul`), nodes of the tape when `backward` or `grad` runs
+    them (`MulBackward0`), calls of jitted functions (`loss (compiled)`), the stages of compiling
+    one (`loss: trace`, `derive`, `partition`, `optimize`, `schedule`, `print`, then `compile`, or
+    `load` where the disk cache had it), and parts of the program inside `record_function`. Times
+    are wall time; writing an entry down takes 2.5 to 4 us (with_stack: 14), part of which is own
+    time of the enclosing event. Profiles may be nested.
 
-    record_shapes: keep the shapes of operations' inputs, for `key_averages(group_by_input_shape=True)`.
-    with_stack: keep the lines of the program that led there, the library's own left out; a backward node has those of its operation.
-    profile_memory: count the bytes of results that are no views. What is freed is not subtracted, and what an operation needs while it
-    runs is not seen.
-    with_flops: count the additions and multiplications of `matmul` and of elementwise arithmetic.
-    use_device, use_cuda: there is no other device than the CPU; asking for one warns. The remaining arguments are torch's, have no
-    meaning here and are ignored.
+    record_shapes: keep the shapes of operations' inputs, for
+    `key_averages(group_by_input_shape=True)`. with_stack: keep the lines of the program that led
+    there, the library's own left out; a backward node has those of its operation. profile_memory:
+    count the bytes of results that are no views. What is freed is not subtracted, and what an
+    operation needs while it runs is not seen. with_flops: count the additions and multiplications
+    of `matmul` and of elementwise arithmetic. use_device, use_cuda: there is no other device than
+    the CPU; asking for one warns. The remaining arguments are torch's, have no meaning here and are
+    ignored.
 
     >>> import tracegrad as tg
     >>> x = tg.ones(3, requires_grad=True)
@@ -66,7 +70,11 @@ class profile:
             )
         self.enabled = bool(enabled) and use_cpu
         self.record_shapes = record_shapes or with_flops
-        self.with_flops, self.profile_memory, self.with_stack = with_flops, profile_memory, with_stack
+        self.with_flops, self.profile_memory, self.with_stack = (
+            with_flops,
+            profile_memory,
+            with_stack,
+        )
         self._recorder: Recorder | None = None
         self._outer: tuple[bool, bool, bool, bool] = (False, False, False, False)
         self._first = 0
@@ -75,7 +83,9 @@ class profile:
 
     def __enter__(self) -> Self:
         if self._entered:
-            raise RuntimeError("Profiler context manager is not reentrant: make a new profile() for each `with` block")
+            raise RuntimeError(
+                "Profiler context manager is not reentrant: make a new profile() for each `with` block"
+            )
         self._entered = True
         if self.enabled:
             if STATE.recorder is None:
@@ -107,7 +117,11 @@ class profile:
             STATE.recorder = None
 
     def __repr__(self) -> str:
-        return "<unfinished tracegrad.autograd.profiler.profile>" if self._events is None else repr(self._events)
+        return (
+            "<unfinished tracegrad.autograd.profiler.profile>"
+            if self._events is None
+            else repr(self._events)
+        )
 
     def __str__(self) -> str:
         return repr(self) if self._events is None else self._events.table()
@@ -125,10 +139,15 @@ class profile:
         return self.function_events.self_cpu_time_total
 
     def key_averages(
-        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+        self,
+        group_by_input_shape: bool = False,
+        group_by_stack_n: int = 0,
+        group_by_overload_name: bool = False,
     ) -> EventList:
         """One row for each name; see `EventList.key_averages`."""
-        return self.function_events.key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
+        return self.function_events.key_averages(
+            group_by_input_shape, group_by_stack_n, group_by_overload_name
+        )
 
     def total_average(self) -> FunctionEventAvg:
         """Everything as one row."""
@@ -144,12 +163,18 @@ class profile:
         header: str | None = None,
         top_level_events_only: bool = False,
     ) -> str:
-        """All events as text; see `EventList.table`, and `key_averages().table()` for one row for each name."""
+        """All events as text; see `EventList.table`, and `key_averages().table()` for one row for
+        each name."""
         widths = max_src_column_width, max_name_column_width, max_shapes_column_width
-        return self.function_events.table(sort_by, row_limit, *widths, header, top_level_events_only)
+        return self.function_events.table(
+            sort_by, row_limit, *widths, header, top_level_events_only
+        )
 
-    def export_chrome_trace(self, path: str, metadata: dict[str, Any] | None = None, use_python_export: bool = False) -> None:
-        """Write a file that chrome://tracing and Perfetto open; `metadata` stands in it beside the events."""
+    def export_chrome_trace(
+        self, path: str, metadata: dict[str, Any] | None = None, use_python_export: bool = False
+    ) -> None:
+        """Write a file that chrome://tracing and Perfetto open; `metadata` stands in it beside the
+        events."""
         self.function_events.write_trace(path, metadata or {})
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
@@ -158,7 +183,8 @@ class profile:
 
 
 class record_function(contextlib.ContextDecorator):
-    """A part of the program under a name of its own: a `with` block, or each call of a decorated function.
+    """A part of the program under a name of its own: a `with` block, or each call of a decorated
+    function.
 
     `args` is shown behind the name, as `name(args)`. Without an open profile it does nothing.
 

@@ -1,8 +1,9 @@
 """Benchmarks: derivatives of the functions that people differentiate, timed and checked.
 
-Each workload is one short module. A contestant (eager, jit, another library, loops written by hand) runs in a process of its own
-with the same number of threads, and every entry of every result is checked against a derivative written by hand.
-`python -m tracegrad bench --help` says how to run them.
+Each workload is one short module. A contestant (eager, jit, another library, loops written by hand)
+runs in a process of its own with the same number of threads, and every entry of every result is
+checked against a derivative written by hand. `python -m tracegrad bench --help` says how to run
+them.
 """
 
 from __future__ import annotations

@@ -53,14 +53,38 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], ve
     )
     names = list(dict.fromkeys(w.name for w in WORKLOADS))
     parser.add_argument(
-        "--workload", action="append", choices=names, metavar="NAME", help="run only this workload (may be given several times)"
+        "--workload",
+        action="append",
+        choices=names,
+        metavar="NAME",
+        help="run only this workload (may be given several times)",
     )
-    parser.add_argument("--size", choices=SIZES, default="default", help="how large the problems are (default: %(default)s)")
     parser.add_argument(
-        "--device", choices=("cpu", "cuda"), default="cpu", help="where the arrays lie, of every contestant (default: %(default)s)"
+        "--size",
+        choices=SIZES,
+        default="default",
+        help="how large the problems are (default: %(default)s)",
     )
-    parser.add_argument("--threads", type=natural, default=1, metavar="N", help="threads of every contestant; 0 is all cores (default: 1)")
-    parser.add_argument("--repeat", type=positive, default=20, metavar="N", help="samples per time; the median is reported (default: 20)")
+    parser.add_argument(
+        "--device",
+        choices=("cpu", "cuda"),
+        default="cpu",
+        help="where the arrays lie, of every contestant (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--threads",
+        type=natural,
+        default=1,
+        metavar="N",
+        help="threads of every contestant; 0 is all cores (default: 1)",
+    )
+    parser.add_argument(
+        "--repeat",
+        type=positive,
+        default=20,
+        metavar="N",
+        help="samples per time; the median is reported (default: 20)",
+    )
     parser.add_argument(
         "--peers",
         action="store_true",
@@ -87,7 +111,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], ve
         action="store_true",
         help="time single eager operations and short chains on small tensors instead, with --peers beside torch's",
     )
-    parser.add_argument("--json", type=Path, metavar="PATH", help="write everything that was measured")
+    parser.add_argument(
+        "--json", type=Path, metavar="PATH", help="write everything that was measured"
+    )
     parser.add_argument(
         "--markdown",
         type=Path,
@@ -96,14 +122,22 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], ve
         "'<!-- begin 1 thread -->' and '<!-- end 1 thread -->' (or '2 threads', 'memory', 'operations'), what is between them is replaced",
     )
     parser.add_argument(
-        "--plot", type=Path, metavar="PATH", help="write a picture of the times over the best peer's (the suffix says which format)"
+        "--plot",
+        type=Path,
+        metavar="PATH",
+        help="write a picture of the times over the best peer's (the suffix says which format)",
     )
     parser.set_defaults(run=main, version=version)
 
 
 def workload_list() -> str:
     """One line per workload, for the help text."""
-    return "".join([f"  {w.title + ', ' + w.derivative:40s} {w.doc}; {w.label('default')}\n" for w in WORKLOADS])
+    return "".join(
+        [
+            f"  {w.title + ', ' + w.derivative:40s} {w.doc}; {w.label('default')}\n"
+            for w in WORKLOADS
+        ]
+    )
 
 
 def natural(text: str) -> int:
@@ -132,7 +166,11 @@ def chosen(names: list[str] | None, size: str, memory: bool) -> list[tuple[Workl
 
 def main(options: argparse.Namespace) -> int:
     """Run, print, write; the exit code."""
-    missing = [p for p, wanted in (("rich", True), ("matplotlib", options.plot is not None)) if wanted and find_spec(p) is None]
+    missing = [
+        p
+        for p, wanted in (("rich", True), ("matplotlib", options.plot is not None))
+        if wanted and find_spec(p) is None
+    ]
     if missing:
         sys.stderr.write(f"bench needs {' and '.join(missing)}: pip install 'tracegrad[bench]'\n")
         return 2
@@ -187,7 +225,12 @@ def time_operations(head: dict[str, Any], python: str | None, options: argparse.
     with progress_bar() as bar:
         task = bar.add_task("preparing", total=len(ITEMS))
         findings = operations.measure(
-            head, python, options.repeat, lambda item: bar.update(task, advance=1, description=f"{item.name}, n = {item.size:,} done")
+            head,
+            python,
+            options.repeat,
+            lambda item: bar.update(
+                task, advance=1, description=f"{item.name}, n = {item.size:,} done"
+            ),
         )
     out = console()
     for title, rows in findings.tables():
@@ -207,9 +250,13 @@ def interpreter(given: str | None) -> str | None:
 
 
 def with_progress(
-    cases: list[tuple[Workload, str]], contestants: tuple[str, ...], settings: Settings, startup: bool
+    cases: list[tuple[Workload, str]],
+    contestants: tuple[str, ...],
+    settings: Settings,
+    startup: bool,
 ) -> tuple[list[Outcome], StartUp | None]:
-    """Run the cases, and the start of processes where that is wanted, with a progress bar on the terminal."""
+    """Run the cases, and the start of processes where that is wanted, with a progress bar on the
+    terminal."""
     with progress_bar() as bar:
         task = bar.add_task("preparing", total=len(cases) * len(contestants))
 
@@ -241,13 +288,23 @@ def show(findings: Findings) -> None:
     out = console()
     count = threads(findings.head)
     separate = findings.head["settings"]["separate"]
-    out.print(tables.rich_table(f"Eager against jit, {count}, medians", *tables.main_rows(findings.outcomes, separate)))
+    out.print(
+        tables.rich_table(
+            f"Eager against jit, {count}, medians", *tables.main_rows(findings.outcomes, separate)
+        )
+    )
     if findings.peers:
         rows = tables.peer_rows(findings.outcomes, findings.peers)
         out.print(tables.rich_table(f"jit against others, {count}, ms per derivative", *rows))
     if findings.start_up is not None:
-        out.print(tables.rich_table(f"Start-up, medians of {findings.start_up.repeat}", *findings.start_up.rows()))
-        out.print(tables.rich_table("CPU seconds to compile a loop", *findings.start_up.loop_rows()))
+        out.print(
+            tables.rich_table(
+                f"Start-up, medians of {findings.start_up.repeat}", *findings.start_up.rows()
+            )
+        )
+        out.print(
+            tables.rich_table("CPU seconds to compile a loop", *findings.start_up.loop_rows())
+        )
     if findings.peers or findings.start_up is not None:
         out.print(tables.rich_table("Aims", *targets.rows(findings.results)))
     for line in tables.remarks(findings.outcomes, findings.peers):

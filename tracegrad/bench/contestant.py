@@ -16,7 +16,8 @@ class NotFittingError(Exception):
 
 
 class Setting(NamedTuple):
-    """What all contestants of a run have in common: how many threads they may use, and where arrays lie ("cpu" or "cuda")."""
+    """What all contestants of a run have in common: how many threads they may use, and where arrays
+    lie ("cpu" or "cuda")."""
 
     threads: int = 1
     device: str = "cpu"
@@ -33,7 +34,8 @@ class Prepared:
     derivative  computes the derivative; on a GPU it may return before that is there
     primal      computes the function alone, or None
     to_numpy    turns the derivative's result into a flat list of NumPy arrays
-    nodes       how many operations the derivative's graph has, asked when everything is measured; or None
+    nodes       how many operations the derivative's graph has, asked when everything is measured;
+                or None
     wait        returns when what was asked for is there
     timed       the seconds that so many calls take
     """
@@ -52,7 +54,8 @@ Prepare = Callable[[Workload, list[Any], Setting], Prepared]
 
 @dataclass(frozen=True)
 class Contestant:
-    """A name for tables, the module of this package that imports the library, and the function there that prepares a workload."""
+    """A name for tables, the module of this package that imports the library, and the function
+    there that prepares a workload."""
 
     name: str
     module: str
@@ -73,8 +76,24 @@ BOTH = ("cpu", "cuda")
 CONTESTANTS: dict[str, Contestant] = {
     c.name: c
     for c in (
-        Contestant("eager", "peers.with_tracegrad", "prepare_eager", "tracegrad", ours=True, here=True, devices=BOTH),
-        Contestant("jit", "peers.with_tracegrad", "prepare_jit", "tracegrad", ours=True, here=True, devices=BOTH),
+        Contestant(
+            "eager",
+            "peers.with_tracegrad",
+            "prepare_eager",
+            "tracegrad",
+            ours=True,
+            here=True,
+            devices=BOTH,
+        ),
+        Contestant(
+            "jit",
+            "peers.with_tracegrad",
+            "prepare_jit",
+            "tracegrad",
+            ours=True,
+            here=True,
+            devices=BOTH,
+        ),
         Contestant("hand-written Numba", "peers.with_numba", "prepare", "numba", here=True),
         Contestant("floor", "peers.with_numba", "prepare_floor", "numba", here=True, devices=BOTH),
         Contestant("JAX", "peers.with_jax", "prepare", "jax", devices=BOTH),
@@ -89,4 +108,5 @@ CONTESTANTS: dict[str, Contestant] = {
 OURS = ("eager", "jit")
 PEERS = tuple(name for name, c in CONTESTANTS.items() if not c.ours)
 LIBRARIES = tuple(name for name, c in CONTESTANTS.items() if not c.here)
-"""What the best peer is looked for among: what a person would use instead, and not what is written by hand."""
+"""What the best peer is looked for among: what a person would use instead, and not what is written
+by hand."""

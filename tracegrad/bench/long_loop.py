@@ -1,6 +1,7 @@
 """The memory of a gradient through a long loop, planned and taken, and what checkpoints cost.
 
-`python -m tracegrad.bench.long_loop` prints a table in Markdown: each row is measured in a process of its own.
+`python -m tracegrad.bench.long_loop` prints a table in Markdown: each row is measured in a process
+of its own.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from .workloads import lorenz
 
 STEPS = 1_000_000
 TIME = 1.0
-"""The span of time that all steps cover together: a longer one is chaotic, and its gradient overflows."""
+"""The span of time that all steps cover together: a longer one is chaotic, and its gradient
+overflows."""
 
 
 def ways(steps: int) -> tuple[Checkpoint, ...]:
@@ -34,14 +36,17 @@ def ways(steps: int) -> tuple[Checkpoint, ...]:
 
 
 def measured(checkpoint: Checkpoint, steps: int, repeat: int = 20) -> dict[str, Any]:
-    """Planned bytes, the rise of this process's memory in MB, and the least processor time, of the gradient of |u|^2 after so many steps of Lorenz' equations."""
+    """Planned bytes, the rise of this process's memory in MB, and the least processor time, of the
+    gradient of |u|^2 after so many steps of Lorenz' equations."""
     u, p = np.array([1.0, 1.2, 0.8]), np.array([10.0, 28.0, 8 / 3])
     # Steps as long as the workload's, in slower time.
     pace = TIME / steps / lorenz.STEP
 
     def loss(u: Any, p: Any) -> Any:
         def slope(v: Any) -> Any:
-            return pace * np.stack([p[0] * (v[1] - v[0]), v[0] * (p[1] - v[2]) - v[1], v[0] * v[1] - p[2] * v[2]])
+            return pace * np.stack(
+                [p[0] * (v[1] - v[0]), v[0] * (p[1] - v[2]) - v[1], v[0] * v[1] - p[2] * v[2]]
+            )
 
         def step(v: Any, _: Any) -> Any:
             return lorenz.runge_kutta(slope, v), None
@@ -58,13 +63,28 @@ def measured(checkpoint: Checkpoint, steps: int, repeat: int = 20) -> dict[str, 
         begun = process_time()
         gradient(u, p)
         seconds.append(process_time() - begun)
-    return {"planned": memory.temporaries, "rise_mb": rise, "seconds": min(seconds), "gradient": [g.tolist() for g in found]}
+    return {
+        "planned": memory.temporaries,
+        "rise_mb": rise,
+        "seconds": min(seconds),
+        "gradient": [g.tolist() for g in found],
+    }
 
 
 def in_a_process(checkpoint: Checkpoint, steps: int) -> dict[str, Any]:
     """The same, measured in a process of its own."""
-    command = [sys.executable, "-m", "tracegrad.bench.long_loop", "--steps", str(steps), "--only", repr([checkpoint])]
-    found: dict[str, Any] = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    command = [
+        sys.executable,
+        "-m",
+        "tracegrad.bench.long_loop",
+        "--steps",
+        str(steps),
+        "--only",
+        repr([checkpoint]),
+    ]
+    found: dict[str, Any] = json.loads(
+        subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    )
     return found
 
 
@@ -82,21 +102,30 @@ def row(checkpoint: Checkpoint, found: dict[str, Any], first: dict[str, Any]) ->
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """A process for each way; the table on the standard output. The exit code says whether all gradients agree."""
-    parser = argparse.ArgumentParser(prog="python -m tracegrad.bench.long_loop", description=__doc__)
+    """A process for each way; the table on the standard output. The exit code says whether all
+    gradients agree."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tracegrad.bench.long_loop", description=__doc__
+    )
     parser.add_argument("--steps", type=int, default=STEPS)
     parser.add_argument("--only", type=ast.literal_eval, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.only:
         sys.stdout.write(json.dumps(measured(options.only[0], options.steps)))
         return 0
-    sys.stdout.write("| checkpoint | planned bytes | of None | peak MB | ms | time / None |\n|---|---:|---:|---:|---:|---:|\n")
+    sys.stdout.write(
+        "| checkpoint | planned bytes | of None | peak MB | ms | time / None |\n|---|---:|---:|---:|---:|---:|\n"
+    )
     results: list[dict[str, Any]] = []
     for way in ways(options.steps):
         results.append(in_a_process(way, options.steps))
         sys.stdout.write(row(way, results[-1], results[0]) + "\n")
         sys.stdout.flush()
-    agree = all(np.allclose(a, b, rtol=1e-10) for r in results for a, b in zip(r["gradient"], results[0]["gradient"], strict=True))
+    agree = all(
+        np.allclose(a, b, rtol=1e-10)
+        for r in results
+        for a, b in zip(r["gradient"], results[0]["gradient"], strict=True)
+    )
     sys.stdout.write("" if agree else "The gradients differ.\n")
     return 0 if agree else 1
 

@@ -18,7 +18,19 @@ import scipy
 from ..devices import driver
 from .measure import usable_cores
 
-PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "jax", "jaxlib", "torch", "autograd", "casadi", "numba-cuda", "cupy-cuda13x")
+PACKAGES = (
+    "numpy",
+    "scipy",
+    "numba",
+    "llvmlite",
+    "jax",
+    "jaxlib",
+    "torch",
+    "autograd",
+    "casadi",
+    "numba-cuda",
+    "cupy-cuda13x",
+)
 VERSIONS = """
 import json, platform, sys
 from importlib import metadata
@@ -56,13 +68,20 @@ def _gpu() -> str:
 def cpu_name() -> str:
     """The processor's name as its maker writes it, where the system tells."""
     try:
-        found = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+        found = re.search(
+            r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE
+        )
         if found:
             return found[1].strip()
     except OSError:
         pass
     if sys.platform == "darwin":
-        asked = subprocess.run(["sysctl", "-n", "machdep.cpu.brand_string"], capture_output=True, text=True, check=False)
+        asked = subprocess.run(
+            ["sysctl", "-n", "machdep.cpu.brand_string"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         if asked.stdout.strip():
             return asked.stdout.strip()
     return platform.processor() or platform.machine()
@@ -80,7 +99,9 @@ def caches() -> dict[str, str]:
     """The caches that the first core uses, where Linux tells: "L1 data" -> "48K"."""
     found = {}
     for index in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
-        level, kind, size = ((index / name).read_text().strip() for name in ("level", "type", "size"))
+        level, kind, size = (
+            (index / name).read_text().strip() for name in ("level", "type", "size")
+        )
         found[f"L{level}" + ("" if kind == "Unified" else f" {kind.lower()}")] = size
     return found
 
@@ -103,7 +124,9 @@ def system() -> str:
 
 def versions(python: str) -> dict[str, str]:
     """The versions of Python and of the packages of interest in an environment."""
-    asked = subprocess.run([python, "-c", VERSIONS, *PACKAGES], capture_output=True, text=True, check=True)
+    asked = subprocess.run(
+        [python, "-c", VERSIONS, *PACKAGES], capture_output=True, text=True, check=True
+    )
     found: dict[str, str] = json.loads(asked.stdout)
     return found
 
@@ -122,7 +145,11 @@ def lines(head: dict[str, Any]) -> list[str]:
     parts += [f"{name} {size}" for name, size in machine["caches"].items()]
     parts += [f"{machine['memory_gb']} GB"] if machine["memory_gb"] else []
     here = listed(machine["packages"])
-    there = {name: v for name, v in machine["peer_packages"].items() if machine["packages"].get(name) != v}
+    there = {
+        name: v
+        for name, v in machine["peer_packages"].items()
+        if machine["packages"].get(name) != v
+    }
     return [
         f"Threads: {head['settings']['threads']}.",
         f"Machine: {', '.join(parts)}; {machine['system']}.",

@@ -14,7 +14,8 @@ from time import perf_counter
 from typing import Any
 
 BATCH_SECONDS = 2e-3
-"""A sample is at least this long: shorter calls are made several times in one sample, so that the clock's own cost does not count."""
+"""A sample is at least this long: shorter calls are made several times in one sample, so that the
+clock's own cost does not count."""
 FEWEST_SAMPLES = 3
 Timed = Callable[[Callable[[], Any], int], float]
 """`timed(call, number)`: the seconds of so many calls."""
@@ -29,7 +30,8 @@ def by_clock(call: Callable[[], Any], number: int) -> float:
 
 
 def by_events(event: Callable[[], Any]) -> Timed:
-    """The time on a GPU between two events before and after the calls; `event()` makes one that records times in milliseconds."""
+    """The time on a GPU between two events before and after the calls; `event()` makes one that
+    records times in milliseconds."""
 
     def timed(call: Callable[[], Any], number: int) -> float:
         start, end = event(), event()
@@ -43,8 +45,11 @@ def by_events(event: Callable[[], Any]) -> Timed:
     return timed
 
 
-def seconds_per_call(call: Callable[[], Any], repeat: int, budget: float, timed: Timed = by_clock) -> float:
-    """The median over `repeat` samples; fewer where they would take longer than `budget` seconds, but never under three."""
+def seconds_per_call(
+    call: Callable[[], Any], repeat: int, budget: float, timed: Timed = by_clock
+) -> float:
+    """The median over `repeat` samples; fewer where they would take longer than `budget` seconds,
+    but never under three."""
     once = timed(call, 1)
     number = 1
     if once < BATCH_SECONDS:
@@ -59,10 +64,11 @@ def seconds_per_call(call: Callable[[], Any], repeat: int, budget: float, timed:
 
 
 class PeakMemory:
-    """How far the memory of this process rose above what it was: `PeakMemory()` before, `.megabytes()` after.
+    """How far the memory of this process rose above what it was: `PeakMemory()` before,
+    `.megabytes()` after.
 
-    Linux resets its high-water mark on request; elsewhere the mark is that of the whole life of the process, and what is told is
-    how much higher it became.
+    Linux resets its high-water mark on request; elsewhere the mark is that of the whole life of the
+    process, and what is told is how much higher it became.
     """
 
     def __init__(self) -> None:
@@ -83,7 +89,8 @@ class PeakMemory:
 
 
 def _give_back() -> None:
-    """Let the C library return the memory that is free, so that using it again is seen as a rise."""
+    """Let the C library return the memory that is free, so that using it again is seen as a
+    rise."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
     if trim is not None:
         trim(0)
@@ -104,7 +111,9 @@ def _peak() -> int | None:
 def _status(field: str) -> int | None:
     """A memory field of Linux' process status in bytes."""
     try:
-        found = re.search(rf"^{field}:\s*(\d+) kB$", Path("/proc/self/status").read_text(), re.MULTILINE)
+        found = re.search(
+            rf"^{field}:\s*(\d+) kB$", Path("/proc/self/status").read_text(), re.MULTILINE
+        )
     except OSError:
         return None
     return int(found[1]) * 1024 if found else None

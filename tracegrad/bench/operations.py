@@ -31,7 +31,9 @@ class Process:
         self.library = library
         arguments = [python, "-c", STANDALONE, str(HERE), "small", library]
         pipe = subprocess.PIPE
-        self.process = subprocess.Popen(arguments, stdin=pipe, stdout=pipe, text=True, env=surroundings(Settings()))
+        self.process = subprocess.Popen(
+            arguments, stdin=pipe, stdout=pipe, text=True, env=surroundings(Settings())
+        )
         said = self._listen()
         self.missing: str = said.get("missing", "")
 
@@ -56,12 +58,15 @@ class Process:
             if line.startswith(MARK):
                 found: dict[str, Any] = json.loads(line[len(MARK) :])
                 return found
-        raise RuntimeError(f"bench --operations: the process of {self.library} ended with code {self.process.wait()}")
+        raise RuntimeError(
+            f"bench --operations: the process of {self.library} ended with code {self.process.wait()}"
+        )
 
 
 @dataclass
 class Cost:
-    """Seconds of one call, medians; of torch None where it did not run. `check` is "ok", or says that the results differ."""
+    """Seconds of one call, medians; of torch None where it did not run. `check` is "ok", or says
+    that the results differ."""
 
     name: str
     size: int
@@ -97,14 +102,26 @@ class Findings:
 
         def cells(cost: Cost) -> list[str]:
             mine, theirs = significant(cost.tracegrad * 1e6), cost.torch
-            return [mine] if theirs is None else [significant(theirs * 1e6), mine, f"{cost.tracegrad / theirs:.2f}"]
+            return (
+                [mine]
+                if theirs is None
+                else [significant(theirs * 1e6), mine, f"{cost.tracegrad / theirs:.2f}"]
+            )
 
         single = [
-            [name, f"{size:,}", *[cell for kind in RECORDING for cell in cells(found[name, size, kind])]]
+            [
+                name,
+                f"{size:,}",
+                *[cell for kind in RECORDING for cell in cells(found[name, size, kind])],
+            ]
             for size in SIZES
             for name in OPERATIONS
         ]
-        short = [[name, f"{size:,}", *cells(found[name, size, "chain"])] for size in SIZES for name in CHAINS]
+        short = [
+            [name, f"{size:,}", *cells(found[name, size, "chain"])]
+            for size in SIZES
+            for name in CHAINS
+        ]
         headings = [f"{kind}, {column}" for kind in RECORDING for column in columns]
         tables = [
             ("One operation, us", (["operation", "n", *headings], single)),
@@ -112,13 +129,24 @@ class Findings:
         ]
         if torch:
             kinds = [(kind, self.mean(kind)) for kind in (*RECORDING, "chain", None)]
-            rows = [[kind or "all", str(sum(kind in (None, c.kind) for c in self.costs)), f"{mean:.2f}"] for kind, mean in kinds if mean]
-            tables.append(("Geometric means of tracegrad / torch", (["what", "count", "ratio"], rows)))
+            rows = [
+                [kind or "all", str(sum(kind in (None, c.kind) for c in self.costs)), f"{mean:.2f}"]
+                for kind, mean in kinds
+                if mean
+            ]
+            tables.append(
+                ("Geometric means of tracegrad / torch", (["what", "count", "ratio"], rows))
+            )
         return tables
 
     def write_json(self, path: Path) -> None:
         """Everything, times in seconds."""
-        everything = {**self.head, "operations": [asdict(c) for c in self.costs], "geometric_mean": self.mean(), "remarks": self.remarks}
+        everything = {
+            **self.head,
+            "operations": [asdict(c) for c in self.costs],
+            "geometric_mean": self.mean(),
+            "remarks": self.remarks,
+        }
         path.write_text(json.dumps(everything, indent=2) + "\n", encoding="utf-8")
 
     def write_markdown(self, path: Path) -> None:
@@ -131,11 +159,16 @@ class Findings:
         return "\n\n".join([*parts, *[table(title, rows) for title, rows in self.tables()]]) + "\n"
 
 
-def measure(head: dict[str, Any], peer_python: str | None, repeat: int, progress: Callable[[Item], None]) -> Findings:
-    """Time every item, `repeat` samples of each; torch too where an interpreter is given that has it."""
+def measure(
+    head: dict[str, Any], peer_python: str | None, repeat: int, progress: Callable[[Item], None]
+) -> Findings:
+    """Time every item, `repeat` samples of each; torch too where an interpreter is given that has
+    it."""
     ours = Process("tracegrad", sys.executable)
     theirs = None if peer_python is None else Process("torch", peer_python)
-    remarks = [f"torch is left out: {theirs.missing}."] if theirs is not None and theirs.missing else []
+    remarks = (
+        [f"torch is left out: {theirs.missing}."] if theirs is not None and theirs.missing else []
+    )
     running = [p for p in (ours, theirs) if p is not None and not p.missing]
     rounds = min(ROUNDS, repeat)
     costs = []

@@ -21,13 +21,21 @@ from .worker import MARK
 from .workload import Workload, disagreement
 
 HERE = Path(__file__).parent
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "NUMBA_NUM_THREADS")
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMBA_NUM_THREADS",
+)
 
-# glibc keeps what is freed, rather than giving it back and having the system clear new pages in every call. Whether it does so of itself
-# depends on what else lies in the heap, and with it the time of whoever allocates large arrays: JAX on rosenbrock, 8.2 or 1.6 ms.
+# glibc keeps what is freed, rather than giving it back and having the system clear new pages in
+# every call. Whether it does so of itself depends on what else lies in the heap, and with it the
+# time of whoever allocates large arrays: JAX on rosenbrock, 8.2 or 1.6 ms.
 KEEP_MEMORY = {"MALLOC_TRIM_THRESHOLD_": str(1 << 32), "MALLOC_MMAP_THRESHOLD_": str(1 << 25)}
 
-# Loads this folder as a package of its own and runs a module of it, without tracegrad around it: another environment need not have tracegrad's dependencies.
+# Loads this folder as a package of its own and runs a module of it, without tracegrad around it:
+# another environment need not have tracegrad's dependencies.
 STANDALONE = """
 import importlib.util, sys
 spec = importlib.util.spec_from_file_location("tracegrad_bench", sys.argv[1] + "/__init__.py", submodule_search_locations=[sys.argv[1]])
@@ -52,7 +60,8 @@ class Settings:
 
 @dataclass
 class Outcome:
-    """What came of one contestant on one case. `check` is "ok", or says what is wrong; empty where there is no result."""
+    """What came of one contestant on one case. `check` is "ok", or says what is wrong; empty where
+    there is no result."""
 
     workload: str
     variant: str
@@ -132,14 +141,24 @@ class Case:
         """What the floor's work comes to."""
         assert self.workload.floor is not None
         with np.load(self.arguments) as stored:
-            return [np.asarray(a) for a in self.workload.floor.expected(*[stored[f"arr_{k}"] for k in range(len(stored.files))])]
+            return [
+                np.asarray(a)
+                for a in self.workload.floor.expected(
+                    *[stored[f"arr_{k}"] for k in range(len(stored.files))]
+                )
+            ]
 
     def judge(self, outcome: Outcome) -> None:
-        """Compare the result that the worker wrote with the independent derivative, and jit's with the eager one."""
+        """Compare the result that the worker wrote with the independent derivative, and jit's with
+        the eager one."""
         with np.load(self.result) as stored:
             found = [stored[f"arr_{k}"] for k in range(len(stored.files))]
         self.result.unlink()
-        wrong = disagreement(found, self.work() if outcome.contestant == "floor" else self.expected, self.workload.tolerance)
+        wrong = disagreement(
+            found,
+            self.work() if outcome.contestant == "floor" else self.expected,
+            self.workload.tolerance,
+        )
         if not wrong and outcome.contestant == "jit" and self.eager is not None:
             against = disagreement(found, self.eager, self.workload.tolerance)
             wrong = f"differs from eager: {against}" if against else ""
@@ -152,7 +171,12 @@ Progress = Callable[[str, str], None]
 """`progress(contestant, title)` is called when a contestant's work on a case is done."""
 
 
-def run(cases: Sequence[tuple[Workload, str]], contestants: Sequence[str], settings: Settings, progress: Progress) -> list[Outcome]:
+def run(
+    cases: Sequence[tuple[Workload, str]],
+    contestants: Sequence[str],
+    settings: Settings,
+    progress: Progress,
+) -> list[Outcome]:
     """All contestants on all cases, a contestant at a time; each outcome judged."""
     outcomes: list[Outcome] = []
     with tempfile.TemporaryDirectory(prefix="tracegrad-bench-") as name:
@@ -164,7 +188,9 @@ def run(cases: Sequence[tuple[Workload, str]], contestants: Sequence[str], setti
         for contestant in contestants:
             for case in prepared:
                 if case.problem:
-                    outcomes.append(case.outcome(contestant, status="left out", detail=case.problem))
+                    outcomes.append(
+                        case.outcome(contestant, status="left out", detail=case.problem)
+                    )
                     progress(contestant, case.workload.title)
             for group in [[c] for c in usable] if settings.separate else [usable]:
                 for case, outcome in _contest(contestant, group, settings, folder):
@@ -175,8 +201,11 @@ def run(cases: Sequence[tuple[Workload, str]], contestants: Sequence[str], setti
     return outcomes
 
 
-def _contest(contestant: str, cases: Sequence[Case], settings: Settings, folder: Path) -> Iterator[tuple[Case, Outcome]]:
-    """The outcomes of one contestant. A case that kills the process or never ends is told so, and a new process takes up the rest."""
+def _contest(
+    contestant: str, cases: Sequence[Case], settings: Settings, folder: Path
+) -> Iterator[tuple[Case, Outcome]]:
+    """The outcomes of one contestant. A case that kills the process or never ends is told so, and a
+    new process takes up the rest."""
     left = list(cases)
     while left:
         ended = ""
@@ -185,10 +214,19 @@ def _contest(contestant: str, cases: Sequence[Case], settings: Settings, folder:
                 message = process.next_message()
                 if message["kind"] == "case":
                     case = left.pop(0)
-                    yield case, case.outcome(contestant, **{k: v for k, v in message.items() if k not in ("kind", "key")})
+                    yield (
+                        case,
+                        case.outcome(
+                            contestant,
+                            **{k: v for k, v in message.items() if k not in ("kind", "key")},
+                        ),
+                    )
                 elif message["kind"] == "missing":
                     for case in left:
-                        yield case, case.outcome(contestant, status="left out", detail=message["detail"])
+                        yield (
+                            case,
+                            case.outcome(contestant, status="left out", detail=message["detail"]),
+                        )
                     return
                 elif message["kind"] == "end":
                     ended = message["detail"]
@@ -200,14 +238,19 @@ def _contest(contestant: str, cases: Sequence[Case], settings: Settings, folder:
 class _Process:
     """A worker's process and the messages it prints."""
 
-    def __init__(self, contestant: str, cases: Sequence[Case], settings: Settings, folder: Path) -> None:
+    def __init__(
+        self, contestant: str, cases: Sequence[Case], settings: Settings, folder: Path
+    ) -> None:
         plan = {
             "contestant": contestant,
             "threads": settings.threads,
             "device": settings.device,
             "repeat": settings.repeat,
             "budget": settings.budget,
-            "cases": [{"key": c.workload.key, "arguments": str(c.arguments), "result": str(c.result)} for c in cases],
+            "cases": [
+                {"key": c.workload.key, "arguments": str(c.arguments), "result": str(c.result)}
+                for c in cases
+            ],
         }
         plan_file = folder / "plan.json"
         plan_file.write_text(json.dumps(plan))
@@ -232,7 +275,8 @@ class _Process:
         self.lines.put("")
 
     def next_message(self) -> dict[str, Any]:
-        """The next message; one of kind "end" where the process ended or was silent for too long."""
+        """The next message; one of kind "end" where the process ended or was silent for too
+        long."""
         try:
             line = self.lines.get(timeout=self.timeout)
         except queue.Empty:
@@ -243,7 +287,11 @@ class _Process:
         code = self.process.wait()
         self.errors.seek(0)
         said = self.errors.read().decode(errors="replace").strip().splitlines()
-        return {"kind": "end", "detail": f"the process ended with code {code}" + (f": {said[-1][:300]}" if said else "")}
+        return {
+            "kind": "end",
+            "detail": f"the process ended with code {code}"
+            + (f": {said[-1][:300]}" if said else ""),
+        }
 
     def __enter__(self) -> Self:
         return self
@@ -269,14 +317,24 @@ def command(contestant: str, plan_file: Path, settings: Settings) -> list[str]:
 
 def environment(settings: Settings, folder: Path) -> Mapping[str, str]:
     """Empty caches, so that the first call is what a new program meets."""
-    caches = {"TRACEGRAD_CACHE_DIR": str(folder / "cache"), "TORCHINDUCTOR_CACHE_DIR": str(folder / "torch")}
+    caches = {
+        "TRACEGRAD_CACHE_DIR": str(folder / "cache"),
+        "TORCHINDUCTOR_CACHE_DIR": str(folder / "torch"),
+    }
     return {**KEEP_MEMORY, **surroundings(settings), **caches}
 
 
 def surroundings(settings: Settings) -> dict[str, str]:
-    """Environment variables with equal thread counts for all, in which a checkout that is not installed is found from any folder."""
-    path = os.pathsep.join(p for p in (str(HERE.parent.parent), os.environ.get("PYTHONPATH", "")) if p)
-    return {**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(settings.threads)), "PYTHONPATH": path}
+    """Environment variables with equal thread counts for all, in which a checkout that is not
+    installed is found from any folder."""
+    path = os.pathsep.join(
+        p for p in (str(HERE.parent.parent), os.environ.get("PYTHONPATH", "")) if p
+    )
+    return {
+        **os.environ,
+        **dict.fromkeys(THREAD_VARIABLES, str(settings.threads)),
+        "PYTHONPATH": path,
+    }
 
 
 def failures(outcomes: Sequence[Outcome]) -> list[Outcome]:

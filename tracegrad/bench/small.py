@@ -1,6 +1,8 @@
-"""Single operations and short chains on small tensors, in the words that tracegrad and torch share, and the process that times them.
+"""Single operations and short chains on small tensors, in the words that tracegrad and torch share,
+and the process that times them.
 
-This module uses no other part of tracegrad, so that it also runs in the interpreter of another environment.
+This module uses no other part of tracegrad, so that it also runs in the interpreter of another
+environment.
 """
 
 from __future__ import annotations
@@ -122,7 +124,8 @@ class Operands:
 
 @dataclass(frozen=True)
 class Item:
-    """One thing to time: `name` at a size; `kind` says whether its operation is recorded, and whether a backward pass follows."""
+    """One thing to time: `name` at a size; `kind` says whether its operation is recorded, and
+    whether a backward pass follows."""
 
     name: str
     size: int
@@ -138,7 +141,11 @@ class Item:
         if self.kind != "with backward":
             return lambda: function(operands)
         result = function(operands)
-        cotangent = library.tensor(np.linspace(0.5, 1.5, max(1, int(np.prod(tuple(result.shape))))).reshape(tuple(result.shape)))
+        cotangent = library.tensor(
+            np.linspace(0.5, 1.5, max(1, int(np.prod(tuple(result.shape))))).reshape(
+                tuple(result.shape)
+            )
+        )
         leaves = [t for t in vars(operands).values() if getattr(t, "requires_grad", False)]
 
         def with_backward() -> Any:
@@ -157,8 +164,8 @@ ITEMS = [
 
 
 def main(library: str) -> None:
-    """Answer each line with the number of an item and a number of samples: the seconds of one call, sample by sample, and a sum of
-    the results, by which libraries can be compared."""
+    """Answer each line with the number of an item and a number of samples: the seconds of one call,
+    sample by sample, and a sum of the results, by which libraries can be compared."""
     pin(1)
     try:
         module = import_module(library)

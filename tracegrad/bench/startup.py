@@ -1,4 +1,5 @@
-"""What a program pays before its first result: imports, and a compiled function that an earlier process has left in the cache."""
+"""What a program pays before its first result: imports, and a compiled function that an earlier
+process has left in the cache."""
 
 from __future__ import annotations
 
@@ -47,7 +48,8 @@ print(f"{value:.10e} {gradient.sum():.10e}")
 """
 
 
-# Of a long loop, and of its gradient, CPU seconds until the first result less those of a second call, for several numbers of steps.
+# Of a long loop, and of its gradient, CPU seconds until the first result less those of a second
+# call, for several numbers of steps.
 TRIPS = (10, 1_000, 1_000_000)
 LOOP = f"""
 import json, time
@@ -74,7 +76,8 @@ print(json.dumps(found[2:]))
 
 @dataclass(frozen=True)
 class StartUp:
-    """Seconds of whole processes, medians of `repeat`; the first runs of the two programs have empty caches and are made once."""
+    """Seconds of whole processes, medians of `repeat`; the first runs of the two programs have
+    empty caches and are made once."""
 
     repeat: int
     numpy: float
@@ -112,7 +115,8 @@ class StartUp:
         """Headings and rows of a table."""
         times = [[f"{value:.2f}" for value in pair] for pair in self.loops]
         return ["what", *[f"{steps:,} steps" for steps in TRIPS]], [
-            [name, *[pair[k] for pair in times]] for k, name in enumerate(("lorenz63", "lorenz63, gradient"))
+            [name, *[pair[k] for pair in times]]
+            for k, name in enumerate(("lorenz63", "lorenz63, gradient"))
         ]
 
 
@@ -120,27 +124,47 @@ def measure(variables: Mapping[str, str], repeat: int, progress: Callable[[str],
     """Run the programs in turn, so that what disturbs the machine disturbs all alike."""
     with tempfile.TemporaryDirectory(prefix="tracegrad-bench-") as name:
         folder = Path(name)
-        environment = {**variables, "TRACEGRAD_CACHE_DIR": str(folder / "cache"), "NUMBA_CACHE_DIR": str(folder / "numba")}
-        # Installed libraries have their bytecode on disk; so have all here, whatever the shell says of writing it.
+        environment = {
+            **variables,
+            "TRACEGRAD_CACHE_DIR": str(folder / "cache"),
+            "NUMBA_CACHE_DIR": str(folder / "numba"),
+        }
+        # Installed libraries have their bytecode on disk; so have all here, whatever the shell says
+        # of writing it.
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         environment["PYTHONPYCACHEPREFIX"] = str(folder / "bytecode")
         programs = {}
-        for key, text in (("numpy", NUMPY), ("tracegrad", TRACEGRAD), ("numba", NUMBA), ("jit", OURS)):
+        for key, text in (
+            ("numpy", NUMPY),
+            ("tracegrad", TRACEGRAD),
+            ("numba", NUMBA),
+            ("jit", OURS),
+        ):
             programs[key] = folder / f"{key}_program.py"
             programs[key].write_text(text)
         progress("first processes")
-        # The libraries' files come into memory and their bytecode onto the disk, with caches of their own.
-        warm = {**environment, "TRACEGRAD_CACHE_DIR": str(folder / "warm"), "NUMBA_CACHE_DIR": str(folder / "warm")}
+        # The libraries' files come into memory and their bytecode onto the disk, with caches of
+        # their own.
+        warm = {
+            **environment,
+            "TRACEGRAD_CACHE_DIR": str(folder / "warm"),
+            "NUMBA_CACHE_DIR": str(folder / "warm"),
+        }
         for program in programs.values():
             timed(program, warm)
-        (numba_first, expected), (jit_first, found) = (timed(programs[key], environment) for key in ("numba", "jit"))
+        (numba_first, expected), (jit_first, found) = (
+            timed(programs[key], environment) for key in ("numba", "jit")
+        )
         if found != expected:
             raise RuntimeError(f"start-up: tracegrad prints {found}, Numba {expected}")
         progress("loops of several lengths")
         loop = folder / "loop_program.py"
         loop.write_text(LOOP)
         compiled: list[list[float]] = [
-            json.loads(timed(loop, {**environment, "TRACEGRAD_CACHE_DIR": str(folder / f"loops{k}")})[1]) for k in range(min(repeat, 3))
+            json.loads(
+                timed(loop, {**environment, "TRACEGRAD_CACHE_DIR": str(folder / f"loops{k}")})[1]
+            )
+            for k in range(min(repeat, 3))
         ]
         fastest = [min(times) for times in zip(*compiled, strict=True)]
         samples: dict[str, list[float]] = {key: [] for key in programs}
@@ -164,9 +188,13 @@ def measure(variables: Mapping[str, str], repeat: int, progress: Callable[[str],
 def timed(program: Path, environment: Mapping[str, str]) -> tuple[float, str]:
     """Seconds of a process, and what it printed."""
     start = perf_counter()
-    done = subprocess.run([sys.executable, str(program)], env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, str(program)], env=environment, capture_output=True, text=True, check=False
+    )
     seconds = perf_counter() - start
     if done.returncode:
         said = done.stderr.strip().splitlines()
-        raise RuntimeError(f"start-up: {program.stem} ended with code {done.returncode}: {said[-1] if said else ''}")
+        raise RuntimeError(
+            f"start-up: {program.stem} ended with code {done.returncode}: {said[-1] if said else ''}"
+        )
     return seconds, done.stdout.strip()

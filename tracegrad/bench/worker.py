@@ -1,7 +1,8 @@
-"""One contestant in a process of its own: it reads its cases from a file and prints a line of JSON per case.
+"""One contestant in a process of its own: it reads its cases from a file and prints a line of JSON
+per case.
 
-This module and what it loads use no other part of tracegrad unless the contestant is tracegrad itself, so that a contestant can also run in
-the interpreter of another environment.
+This module and what it loads use no other part of tracegrad unless the contestant is tracegrad
+itself, so that a contestant can also run in the interpreter of another environment.
 """
 
 from __future__ import annotations
@@ -33,7 +34,12 @@ def main(plan_file: str) -> None:
         if contestant.name == "jit":
             sys.modules[prepare.__module__].start_up()
     except ImportError as error:
-        tell(kind="missing", detail=f"{contestant.needs} is not installed here" if error.name == contestant.needs else str(error))
+        tell(
+            kind="missing",
+            detail=f"{contestant.needs} is not installed here"
+            if error.name == contestant.needs
+            else str(error),
+        )
         return
     tell(kind="ready", seconds=perf_counter() - start)
     for case in plan["cases"]:
@@ -41,7 +47,8 @@ def main(plan_file: str) -> None:
 
 
 def pin(threads: int) -> None:
-    """Keep to as many cores as there are threads; some libraries know no other way to be limited."""
+    """Keep to as many cores as there are threads; some libraries know no other way to be
+    limited."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
 
@@ -62,12 +69,16 @@ def measured(prepare: Prepare, case: dict[str, Any], plan: dict[str, Any]) -> di
         np.savez(case["result"], *prepared.to_numpy(result))
         del result
         memory = PeakMemory()
-        derivative = seconds_per_call(prepared.derivative, plan["repeat"], plan["budget"], prepared.timed)
+        derivative = seconds_per_call(
+            prepared.derivative, plan["repeat"], plan["budget"], prepared.timed
+        )
         call_mb = memory.megabytes()
         primal = None
         if prepared.primal is not None:
             prepared.primal()
-            primal = seconds_per_call(prepared.primal, plan["repeat"], plan["budget"] / 4, prepared.timed)
+            primal = seconds_per_call(
+                prepared.primal, plan["repeat"], plan["budget"] / 4, prepared.timed
+            )
         nodes = prepared.nodes() if prepared.nodes is not None else None
     except NotFittingError as error:
         return {"status": "left out", "detail": str(error)}

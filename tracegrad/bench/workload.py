@@ -22,7 +22,8 @@ TOLERANCE = 1e-10
 class Floor:
     """Work that no program for a workload's derivative avoids, done alone.
 
-    name      "BLAS" for the products, "copy" for reading the arguments and writing results of their size
+    name      "BLAS" for the products, "copy" for reading the arguments and writing results of their
+              size
     function  does it; takes the workload's arguments and gives a tuple of arrays
     expected  the same results in plain NumPy
     compiled  whether Numba compiles it, so that a call costs what native code pays
@@ -38,26 +39,33 @@ class Floor:
 class Workload:
     """A scalar function in plain NumPy style, and one derivative of it that is timed.
 
-    name        what `--workload` takes; several workloads (other derivatives, other data) may share it
+    name        what `--workload` takes; several workloads (other derivatives, other data) may share
+                it
     variant     tells workloads of the same name and derivative apart
-    derivative  what is asked for; a Hessian-vector product is taken along `direction(arguments)`, and a "step" is one of training:
-                its result is the loss and the parameters after the first step
-    function    the function, written with `np` and `special` (scipy.special) as global names, so that libraries which
-                offer the same two interfaces run the very same text
+    derivative  what is asked for; a Hessian-vector product is taken along `direction(arguments)`,
+                and a "step" is one of training: its result is the loss and the parameters after the
+                first step
+    function    the function, written with `np` and `special` (scipy.special) as global names, so
+                that libraries which offer the same two interfaces run the very same text
     data        the seeded arguments: `data(**sizes[which])`
     argnums     the arguments with respect to which the derivative is taken
-    reference   the independent derivative, written by hand: `reference(*arguments)`, and the direction last for "hvp";
-                gives the list of arrays that every contestant must give
-    numba       the derivative written by hand as loops, to be compiled by Numba with the helpers of its module; same signature
-                and result as `reference`
+    reference   the independent derivative, written by hand: `reference(*arguments)`, and the
+                direction last for "hvp"; gives the list of arrays that every contestant must give
+    numba       the derivative written by hand as loops, to be compiled by Numba with the helpers of
+                its module; same signature and result as `reference`
     floor       what the time of the derivative cannot be below
-    call_bound  whether the call itself is what takes the time, so that it matters where a library's arguments live
-    loops       whether the function is written with the loops of `control`, which libraries have of their own
+    call_bound  whether the call itself is what takes the time, so that it matters where a library's
+                arguments live
+    loops       whether the function is written with the loops of `control`, which libraries have of
+                their own
     elementwise whether the function does little more than arithmetic on each entry and a sum
     torch       `torch(module)` gives the function for torch
-    tolerance   how far results may be from the reference: all contestants integrate with steps of their own choice, say
-    step        of a "step": `step(library, *parameters)` gives the step, a function of the other arguments, and the parameters it moves
-    casadi      `casadi(module)` gives the function on CasADi's symbols; None where the function does not fit CasADi
+    tolerance   how far results may be from the reference: all contestants integrate with steps of
+                their own choice, say
+    step        of a "step": `step(library, *parameters)` gives the step, a function of the other
+                arguments, and the parameters it moves
+    casadi      `casadi(module)` gives the function on CasADi's symbols; None where the function
+                does not fit CasADi
     """
 
     name: str
@@ -87,7 +95,9 @@ class Workload:
     @property
     def key(self) -> str:
         """A name that no other workload has."""
-        return "-".join(part for part in (self.name, self.variant, self.derivative) if part).replace(" ", "-")
+        return "-".join(
+            part for part in (self.name, self.variant, self.derivative) if part
+        ).replace(" ", "-")
 
     def label(self, size: str) -> str:
         """The size as tables show it."""
@@ -112,25 +122,35 @@ def with_helpers(function: Function, changed: Callable[[Function], Any]) -> Func
         value = scope.get(name)
         if isinstance(value, FunctionType) and value.__module__ == function.__module__:
             scope[name] = changed(value)
-    return FunctionType(function.__code__, scope, function.__name__, function.__defaults__, function.__closure__)
+    return FunctionType(
+        function.__code__, scope, function.__name__, function.__defaults__, function.__closure__
+    )
 
 
 def with_modules(function: Function, numpy: Any, special: Any, control: Any = None) -> Function:
-    """The same function, and the helpers of its module, on another library's `np` and `special`, and its loops where it has any."""
+    """The same function, and the helpers of its module, on another library's `np` and `special`,
+    and its loops where it has any."""
     assert isinstance(function, FunctionType)
     scope: dict[str, Any] = {**function.__globals__, "np": numpy, "special": special}
     if control is not None:
         scope["control"] = control
     for name, value in list(scope.items()):
         if isinstance(value, FunctionType) and value.__module__ == function.__module__:
-            scope[name] = FunctionType(value.__code__, scope, name, value.__defaults__, value.__closure__)
-    return FunctionType(function.__code__, scope, function.__name__, function.__defaults__, function.__closure__)
+            scope[name] = FunctionType(
+                value.__code__, scope, name, value.__defaults__, value.__closure__
+            )
+    return FunctionType(
+        function.__code__, scope, function.__name__, function.__defaults__, function.__closure__
+    )
 
 
-def disagreement(found: Sequence[Any], expected: Sequence[Any], tolerance: float = TOLERANCE) -> str:
+def disagreement(
+    found: Sequence[Any], expected: Sequence[Any], tolerance: float = TOLERANCE
+) -> str:
     """Why `found` is not the expected derivative, or "" where it is.
 
-    Every entry must satisfy |error| <= tolerance * max(|g_i|, max|g|), and no array may be all zero where the expected one is not.
+    Every entry must satisfy |error| <= tolerance * max(|g_i|, max|g|), and no array may be all zero
+    where the expected one is not.
     """
     if len(found) != len(expected):
         return f"{len(found)} results instead of {len(expected)}"

@@ -1,8 +1,19 @@
-"""Errors that name the public function, the argument, what it was and what it must be; all of it paid by calls that fail."""
+"""Errors that name the public function, the argument, what it was and what it must be; all of it
+paid by calls that fail."""
 
 from __future__ import annotations
 
-from .failures import REFUSED, argument_numbers, array, at_fault, called, explained, explained_here, named, pair_of
+from .failures import (
+    REFUSED,
+    argument_numbers,
+    array,
+    at_fault,
+    called,
+    explained,
+    explained_here,
+    named,
+    pair_of,
+)
 from .kinds import describe, fault_of_array
 from .often import OFTEN
 from .publish import check_methods, checked, has_failure_path, publish, quick

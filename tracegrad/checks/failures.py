@@ -1,8 +1,10 @@
-"""What becomes of an error inside a public function: the argument that was wrong, in the words of the function's own signature.
+"""What becomes of an error inside a public function: the argument that was wrong, in the words of
+the function's own signature.
 
-Nothing here runs while calls succeed. `explained` goes through the arguments of a call that has failed; the first that is not what its
-parameter says becomes the error. What the library itself says with `raise` stays, with the name of the function before it, and
-errors of the user's own code are left alone.
+Nothing here runs while calls succeed. `explained` goes through the arguments of a call that has
+failed; the first that is not what its parameter says becomes the error. What the library itself
+says with `raise` stays, with the name of the function before it, and errors of the user's own code
+are left alone.
 """
 
 from __future__ import annotations
@@ -20,15 +22,39 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ConcretizationError, DTypeError, EscapedValueError, ShapeError, UnsupportedFunctionError
+from ..errors import (
+    ConcretizationError,
+    DTypeError,
+    EscapedValueError,
+    ShapeError,
+    UnsupportedFunctionError,
+)
 from .kinds import ARRAY, REALS, SHAPED, TENSOR, describe, fault, fault_of_array
 
-REFUSED = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RuntimeError, AssertionError)
+REFUSED = (
+    TypeError,
+    ValueError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+    RuntimeError,
+    AssertionError,
+)
 """What a failure path catches."""
 _SPEAKING = (ConcretizationError, EscapedValueError, UnsupportedFunctionError)
 """Errors that say what was done to a value, and where: that comes before what it was given to."""
-_NAMED = {TypeError, ValueError, IndexError, OverflowError, NotImplementedError, ShapeError, DTypeError, np.linalg.LinAlgError}
-"""Errors whose message may be preceded by the name of the function. A RuntimeError has torch's own words."""
+_NAMED = {
+    TypeError,
+    ValueError,
+    IndexError,
+    OverflowError,
+    NotImplementedError,
+    ShapeError,
+    DTypeError,
+    np.linalg.LinAlgError,
+}
+"""Errors whose message may be preceded by the name of the function. A RuntimeError has torch's own
+words."""
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _OURS = (_HERE, os.path.join(os.path.dirname(_HERE), "codegen"))
 _LIBRARIES = (*_OURS, os.path.dirname(np.__file__), "<frozen", "<string>")
@@ -59,13 +85,22 @@ def _of_ufunc(function: Any) -> inspect.Signature:
     )
 
 
-def arguments_of(signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[inspect.Parameter, Any]]:
+def arguments_of(
+    signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Iterator[tuple[inspect.Parameter, Any]]:
     """Each argument that was given, with its parameter."""
     bound = signature.bind(*args, **kwargs)
     for name, value in bound.arguments.items():
         parameter = signature.parameters[name]
         if parameter.kind is parameter.VAR_POSITIONAL:
-            yield from ((parameter, part) for part in (value if len(value) != 1 or not isinstance(value[0], (list, tuple)) else value[0]))
+            yield from (
+                (parameter, part)
+                for part in (
+                    value
+                    if len(value) != 1 or not isinstance(value[0], (list, tuple))
+                    else value[0]
+                )
+            )
         elif parameter.kind is not parameter.VAR_KEYWORD:
             yield parameter, value
 
@@ -77,7 +112,8 @@ class _Origin:
         self.users = False
         """It was raised in, or went through, code that is not the library's."""
         self.said = True
-        """The library raised it, with words of its own; not an operation on something that was no operand for it."""
+        """The library raised it, with words of its own; not an operation on something that was no
+        operand for it."""
         self.converting = False
         """A Tensor was asked for one number."""
         trace = error.__traceback__
@@ -85,7 +121,9 @@ class _Origin:
             code = trace.tb_frame.f_code
             # Extension modules give the names of their sources as they were built.
             if trace.tb_next is None:
-                self.said = code.co_filename.startswith(_OURS) and code.co_code[trace.tb_lasti] == _RAISE
+                self.said = (
+                    code.co_filename.startswith(_OURS) and code.co_code[trace.tb_lasti] == _RAISE
+                )
                 self.converting = code.co_name in ("__bool__", "__float__", "__int__", "__index__")
             if trace is not error.__traceback__ and not code.co_filename.startswith(_LIBRARIES):
                 self.users = self.users or not code.co_filename.endswith((".pyx", ".pxd"))
@@ -95,15 +133,26 @@ class _Origin:
 _PLACE = re.compile(r"^[^\s:]+:\d+: ")
 
 
-def explained(error: Exception, name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception:
-    """The error of a call of the public function `name` that failed with `error`, which it may be."""
+def explained(
+    error: Exception,
+    name: str,
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Exception:
+    """The error of a call of the public function `name` that failed with `error`, which it may
+    be."""
     origin = _Origin(error)
     if origin.users or isinstance(error, _SPEAKING):
         return error
     if getattr(error, "found_at_fault", False):
         # By a public function that this one calls: it may have been an argument of ours.
         return at_fault(error, name, function, args, kwargs) or named(error, name)
-    if origin.said and not origin.converting and (type(error) in _NAMED or isinstance(error, RuntimeError)):
+    if (
+        origin.said
+        and not origin.converting
+        and (type(error) in _NAMED or isinstance(error, RuntimeError))
+    ):
         return named(error, name)
     wrong = at_fault(error, name, function, args, kwargs)
     if wrong is None and isinstance(error, np.linalg.LinAlgError):
@@ -113,7 +162,13 @@ def explained(error: Exception, name: str, function: Callable[..., Any], args: t
     return wrong or _unfit(error, name, function, args, kwargs)
 
 
-def at_fault(error: Exception, name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception | None:
+def at_fault(
+    error: Exception,
+    name: str,
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Exception | None:
     """The error that says which argument of a call is not what it must be, if one is not."""
     signature = signature_of(function)
     if signature is None:
@@ -121,47 +176,81 @@ def at_fault(error: Exception, name: str, function: Callable[..., Any], args: tu
     try:
         given = list(arguments_of(signature, args, kwargs))
     except TypeError as mismatch:
-        return TypeError(f"{name}: {mismatch}. It is called as {name.rpartition('.')[2]}{_spelled(signature)}")
-    # What looked for an attribute of an array or a Tensor, or calculated with one, was given something else: a number, a list.
+        return TypeError(
+            f"{name}: {mismatch}. It is called as {name.rpartition('.')[2]}{_spelled(signature)}"
+        )
+    # What looked for an attribute of an array or a Tensor, or calculated with one, was given
+    # something else: a number, a list.
     levels = {AttributeError: (ARRAY, SHAPED, TENSOR), TypeError: (ARRAY, SHAPED, REALS)}
     for least in levels.get(type(error), (ARRAY,)):
         for parameter, value in given:
             found = fault(parameter, value, least)
             if found:
-                wrong = (DTypeError if isinstance(error, DTypeError) else TypeError)(f"{name}: {parameter.name} {found}")
+                wrong = (DTypeError if isinstance(error, DTypeError) else TypeError)(
+                    f"{name}: {parameter.name} {found}"
+                )
                 wrong.found_at_fault = True  # type: ignore[attr-defined]
                 return wrong
     if _TOO_LARGE.search(str(error)):
-        return ValueError(f"{name}: {_list_of(given)} would make an array of more elements than memory can hold")
+        return ValueError(
+            f"{name}: {_list_of(given)} would make an array of more elements than memory can hold"
+        )
     return None
 
 
-def _unfit(error: Exception, name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception:
+def _unfit(
+    error: Exception,
+    name: str,
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Exception:
     """The error of arguments of which each is what it must be, but which do not go together."""
     signature = signature_of(function)
-    if signature is None or not isinstance(error, (TypeError, ValueError, LookupError, AttributeError, ArithmeticError)):
+    if signature is None or not isinstance(
+        error, (TypeError, ValueError, LookupError, AttributeError, ArithmeticError)
+    ):
         return named(error, name)
-    given = ", ".join(f"{p.name} is {describe(value)}" for p, value in arguments_of(signature, args, kwargs))
-    kind = next((kind for kind in (ShapeError, IndexError, ValueError) if isinstance(error, kind)), TypeError)
-    made = kind(f"{name}: the arguments do not fit together: {given} ({type(error).__name__}: {error})")
+    given = ", ".join(
+        f"{p.name} is {describe(value)}" for p, value in arguments_of(signature, args, kwargs)
+    )
+    kind = next(
+        (kind for kind in (ShapeError, IndexError, ValueError) if isinstance(error, kind)),
+        TypeError,
+    )
+    made = kind(
+        f"{name}: the arguments do not fit together: {given} ({type(error).__name__}: {error})"
+    )
     made.__cause__ = error
     return made
 
 
-_TOO_LARGE = re.compile("Maximum allowed|array is too big|too large to convert|Unable to allocate|maximum supported dimension")
+_TOO_LARGE = re.compile(
+    "Maximum allowed|array is too big|too large to convert|Unable to allocate|maximum supported dimension"
+)
 
 
 def _list_of(given: Iterable[tuple[inspect.Parameter, Any]]) -> str:
-    return ", ".join(f"{p.name}={value!r}" if isinstance(value, (int, tuple)) else f"{p.name} ({describe(value)})" for p, value in given)
+    return ", ".join(
+        f"{p.name}={value!r}"
+        if isinstance(value, (int, tuple))
+        else f"{p.name} ({describe(value)})"
+        for p, value in given
+    )
 
 
 def named(error: Exception, name: str) -> Exception:
-    """An error whose message begins with the name of the public function (behind the place in the user's code, if it has one)."""
+    """An error whose message begins with the name of the public function (behind the place in the
+    user's code, if it has one)."""
     text = str(error)
     place = _PLACE.match(text)
     at = place.end() if place else 0
     last = re.escape(name.rpartition(".")[2])
-    if type(error) in _NAMED and error.args and not re.search(rf"^(\w+[.:] ?)*{last}\b|\b{last}(\(\))?:", text[at:]):
+    if (
+        type(error) in _NAMED
+        and error.args
+        and not re.search(rf"^(\w+[.:] ?)*{last}\b|\b{last}(\(\))?:", text[at:])
+    ):
         error.args = (f"{text[:at]}{name}: {text[at:]}", *error.args[1:])
     return error
 
@@ -171,10 +260,11 @@ def _spelled(signature: inspect.Signature) -> str:
     return str(signature.replace(parameters=bare, return_annotation=inspect.Signature.empty))
 
 
-# --- who was called --------------------------------------------------------------------------------------------------------------
+# --- who was called -------------------------------------------------------------------------------
 
 _CALLED: dict[types.CodeType, list[tuple[str, types.FunctionType]]] = {}
-"""The public functions that have no failure path of their own, by their code, which those that one function made share."""
+"""The public functions that have no failure path of their own, by their code, which those that one
+function made share."""
 
 
 def _known(frame: FrameType) -> tuple[str, types.FunctionType] | None:
@@ -187,7 +277,8 @@ def _known(frame: FrameType) -> tuple[str, types.FunctionType] | None:
 
 
 def called() -> tuple[str, types.FunctionType, FrameType] | None:
-    """The public function that the user's code has called, as far as it is registered: seen from a shared check that failed."""
+    """The public function that the user's code has called, as far as it is registered: seen from a
+    shared check that failed."""
     frame: FrameType | None = sys._getframe(1)
     found = None
     while frame is not None and frame.f_code.co_filename.startswith(_LIBRARIES):
@@ -199,7 +290,8 @@ def called() -> tuple[str, types.FunctionType, FrameType] | None:
 
 
 def explained_here(error: Exception, otherwise: str = "") -> Exception:
-    """`explained` for a check that functions without a failure path share, with the arguments that the call has now."""
+    """`explained` for a check that functions without a failure path share, with the arguments that
+    the call has now."""
     found = called()
     if found is None:
         return named(error, otherwise) if otherwise else error
@@ -225,7 +317,9 @@ def register(function: types.FunctionType, name: str) -> None:
 def pair_of(result: Any, who: str) -> tuple[Any, Any]:
     """What a function gives with `has_aux`: its result and something besides."""
     if not isinstance(result, (tuple, list)) or len(result) != 2:
-        raise TypeError(f"{who}: with has_aux the function must return a pair (result, aux), not {describe(result)}")
+        raise TypeError(
+            f"{who}: with has_aux the function must return a pair (result, aux), not {describe(result)}"
+        )
     return result[0], result[1]
 
 
@@ -233,17 +327,27 @@ def argument_numbers(given: Any, who: str, what: str = "argnums") -> Any:
     """The numbers of arguments: an integer, or a tuple of them."""
     numbers = given if isinstance(given, (list, tuple, range)) else (given,)
     if not all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in numbers):
-        raise TypeError(f"{who}: {what} is {describe(given)}; it must be an integer or a sequence of integers")
+        raise TypeError(
+            f"{who}: {what} is {describe(given)}; it must be an integer or a sequence of integers"
+        )
     return tuple(numbers) if numbers is given else given
 
 
 def array(x: Any) -> np.ndarray[Any, Any]:
-    """An ndarray of numbers, of a number or nested lists of them; a TypeError, for the public function that was called, of what is none."""
+    """An ndarray of numbers, of a number or nested lists of them; a TypeError, for the public
+    function that was called, of what is none."""
     try:
         made = np.asarray(x)
         if made.dtype.kind in "biufc":
             return made
     except REFUSED:
         pass
-    wrong, found = TypeError(f"an array, a Tensor or a number is wanted, not {describe(x)}{fault_of_array(x).rstrip()}"), called()
-    raise (found and at_fault(wrong, found[0], found[1], *_arguments(found[2]))) or explained_here(wrong)
+    wrong, found = (
+        TypeError(
+            f"an array, a Tensor or a number is wanted, not {describe(x)}{fault_of_array(x).rstrip()}"
+        ),
+        called(),
+    )
+    raise (found and at_fault(wrong, found[0], found[1], *_arguments(found[2]))) or explained_here(
+        wrong
+    )

@@ -1,4 +1,5 @@
-"""What arguments are: a value in words, and what one must be by the name and annotation of its parameter.
+"""What arguments are: a value in words, and what one must be by the name and annotation of its
+parameter.
 
 Asked only when a call has failed (`failures`).
 """
@@ -14,7 +15,7 @@ import numpy as np
 
 from ..dtypes import SHORT, of_another_library
 
-# --- what a thing is called in messages ------------------------------------------------------------------------------------------
+# --- what a thing is called in messages -----------------------------------------------------------
 
 
 def describe(value: Any) -> str:
@@ -41,7 +42,11 @@ def describe(value: Any) -> str:
     if isinstance(value, (list, tuple, set, frozenset, Mapping)):
         inside = {type(x).__name__ for x in value}
         of = f" of {inside.pop()}" if len(inside) == 1 else ""
-        return f"{_article(type(value).__name__)} of length {len(value)}{of}" if value else f"an empty {type(value).__name__}"
+        return (
+            f"{_article(type(value).__name__)} of length {len(value)}{of}"
+            if value
+            else f"an empty {type(value).__name__}"
+        )
     return of_another_library(value) or _article(type(value).__name__)
 
 
@@ -52,7 +57,7 @@ def _article(word: str) -> str:
     return f"{'an' if word[:1].lower() in 'aeiou' else 'a'} {word}"
 
 
-# --- kinds of arguments ----------------------------------------------------------------------------------------------------------
+# --- kinds of arguments ---------------------------------------------------------------------------
 
 
 class Kind(NamedTuple):
@@ -63,7 +68,8 @@ class Kind(NamedTuple):
 
 
 def _element(x: Any) -> str | None:
-    """The kind of dtype of an array (without axes, for numbers), "" of an array with axes, None of what is no array."""
+    """The kind of dtype of an array (without axes, for numbers), "" of an array with axes, None of
+    what is no array."""
     dtype = None if isinstance(x, (type, types.ModuleType)) else getattr(x, "dtype", None)
     if not isinstance(dtype, np.dtype):
         return None
@@ -108,7 +114,13 @@ def fault_of_array(x: Any) -> str:
         if inner:
             return f", which holds {describe(part)}"
         shape = getattr(part, "shape", None)
-        lengths.add(tuple(shape) if shape is not None else np.shape(part) if isinstance(part, (list, tuple)) else ())
+        lengths.add(
+            tuple(shape)
+            if shape is not None
+            else np.shape(part)
+            if isinstance(part, (list, tuple))
+            else ()
+        )
     return "" if len(lengths) <= 1 else ", whose parts differ in shape"
 
 
@@ -125,11 +137,15 @@ def _is_dtype(x: Any) -> bool:
         return False
 
 
-def _all(test: Callable[[Any], bool], kinds: tuple[type, ...] = (list, tuple, range, np.ndarray)) -> Callable[[Any], bool]:
+def _all(
+    test: Callable[[Any], bool], kinds: tuple[type, ...] = (list, tuple, range, np.ndarray)
+) -> Callable[[Any], bool]:
     def holds(x: Any) -> bool:
         if isinstance(x, np.ndarray) and not x.ndim:
             return False
-        return (isinstance(x, kinds) or (hasattr(x, "_data") and getattr(x, "ndim", 0) == 1)) and all(test(part) for part in x)
+        return (
+            isinstance(x, kinds) or (hasattr(x, "_data") and getattr(x, "ndim", 0) == 1)
+        ) and all(test(part) for part in x)
 
     return holds
 
@@ -146,7 +162,11 @@ def _is_index(x: Any) -> bool:
 
 
 def _is_iterable(x: Any) -> bool:
-    return hasattr(x, "__iter__") and not isinstance(x, (str, bytes, type)) and getattr(x, "shape", None) != ()
+    return (
+        hasattr(x, "__iter__")
+        and not isinstance(x, (str, bytes, type))
+        and getattr(x, "shape", None) != ()
+    )
 
 
 def _is_generator(x: Any) -> bool:
@@ -157,7 +177,10 @@ ARRAY = Kind(_is_array, "an array, a Tensor or a number")
 TENSOR = Kind(lambda x: hasattr(type(x), "_data") and hasattr(type(x), "backward"), "a Tensor")
 SHAPED = Kind(lambda x: _element(x) is not None and x.dtype.name in SHORT, "an array or a Tensor")
 ARRAYS = Kind(
-    lambda x: (_is_iterable(x) and not isinstance(x, (set, Mapping, types.GeneratorType))) and all(map(_is_array, x)),
+    lambda x: (
+        (_is_iterable(x) and not isinstance(x, (set, Mapping, types.GeneratorType)))
+        and all(map(_is_array, x))
+    ),
     "a sequence of arrays",
 )
 INT = Kind(_is_int, "an integer")
@@ -166,14 +189,18 @@ INDEX = Kind(_is_index, "an integer or an array of integers")
 REAL = Kind(_is_real, "a real number")
 PAIR = Kind(_all(_is_real), "a pair of real numbers")
 REALS = Kind(
-    lambda x: (_element(x) is not None and x.dtype.kind in "biuf") or isinstance(x, (bool, int, float)),
+    lambda x: (
+        (_element(x) is not None and x.dtype.kind in "biuf") or isinstance(x, (bool, int, float))
+    ),
     "an array or a Tensor of real numbers",
 )
 BOOL = Kind(_is_bool, "True or False")
 STR = Kind(lambda x: isinstance(x, str), "a string")
 STRS = Kind(_all(lambda x: isinstance(x, str)), "a sequence of strings")
 NONE = Kind(lambda x: x is None, "None")
-FUNCTION = Kind(lambda x: callable(x) and (not isinstance(x, type) or x.__call__ is not None), "a function")
+FUNCTION = Kind(
+    lambda x: callable(x) and (not isinstance(x, type) or x.__call__ is not None), "a function"
+)
 FUNCTIONS = Kind(_all(callable), "a sequence of functions")
 DTYPE = Kind(_is_dtype, f"a dtype ({', '.join(SHORT)})")
 DEVICE = Kind(_is_device, "a device ('cpu', 'cuda', 'cuda:0', or a GPU's number)")
@@ -182,9 +209,17 @@ ITERABLE = Kind(_is_iterable, "an iterable")
 MAPPING = Kind(lambda x: isinstance(x, Mapping), "a dict")
 OPTIMIZER = Kind(lambda x: hasattr(x, "param_groups"), "an Optimizer")
 MODULE = Kind(lambda x: hasattr(x, "named_parameters"), "a Module")
-MODULES = Kind(lambda x: _is_iterable(x) and all(hasattr(m, "named_parameters") for m in x), "an iterable of Modules")
+MODULES = Kind(
+    lambda x: _is_iterable(x) and all(hasattr(m, "named_parameters") for m in x),
+    "an iterable of Modules",
+)
 OUT = Kind(
-    lambda x: x is None or all(part is None or SHAPED.accepts(part) for part in (x if isinstance(x, tuple) else (x,))),
+    lambda x: (
+        x is None
+        or all(
+            part is None or SHAPED.accepts(part) for part in (x if isinstance(x, tuple) else (x,))
+        )
+    ),
     "an array or a Tensor",
 )
 
@@ -215,7 +250,11 @@ _BY_ANNOTATION = {
     "Sequence[float]": (PAIR,),
     "Sequence[str]": (STRS,),
     "Sequence[Axes]": (INTS,),
-    "tuple[Axes, Axes]": (Kind(_all(lambda x: _is_int(x) or INTS.accepts(x)), "a pair of axes or of sequences of axes"),),
+    "tuple[Axes, Axes]": (
+        Kind(
+            _all(lambda x: _is_int(x) or INTS.accepts(x)), "a pair of axes or of sequences of axes"
+        ),
+    ),
     "Iterable[Any]": (ITERABLE,),
     "Iterable[Module]": (MODULES,),
     "Sequence[Callable[..., Any]]": (FUNCTIONS,),
@@ -304,16 +343,35 @@ _BY_NAME = {
     "function": (FUNCTION,),
     "ddof": (REAL,),
     "correction": (REAL,),
-    "output_size": (INT, Kind(_all(lambda n: n is None or _is_int(n)), "a sequence of integers (or None)")),
+    "output_size": (
+        INT,
+        Kind(_all(lambda n: n is None or _is_int(n)), "a sequence of integers (or None)"),
+    ),
     "indices_or_sections": (INT, INTS),
     "ord": (REAL, STR),
     "tol": (ARRAY,),
     "rtol": (ARRAY,),
     "generators": (ITERABLE,),
     # NumPy's words.
-    **dict.fromkeys(("array", "ar", "ary", "arr", "m", "a1", "a2", "f", "to_begin", "to_end"), (ARRAY,)),
-    **dict.fromkeys(("axis1", "axis2", "axisa", "axisb", "axisc", "decimals", "k", "N", "num", "offset"), (INT,)),
-    **dict.fromkeys(("increasing", "equal_nan", "rowvar", "bias", "hermitian", "stable", "full_matrices", "return_index"), (BOOL,)),
+    **dict.fromkeys(
+        ("array", "ar", "ary", "arr", "m", "a1", "a2", "f", "to_begin", "to_end"), (ARRAY,)
+    ),
+    **dict.fromkeys(
+        ("axis1", "axis2", "axisa", "axisb", "axisc", "decimals", "k", "N", "num", "offset"), (INT,)
+    ),
+    **dict.fromkeys(
+        (
+            "increasing",
+            "equal_nan",
+            "rowvar",
+            "bias",
+            "hermitian",
+            "stable",
+            "full_matrices",
+            "return_index",
+        ),
+        (BOOL,),
+    ),
     "out": (OUT,),
     "casting": (STR,),
     "shift": (INT, INTS),
@@ -362,7 +420,8 @@ def kinds_of(parameter: inspect.Parameter) -> tuple[Kind, ...]:
 
 
 def fault(parameter: inspect.Parameter, value: Any, least: Kind = ARRAY) -> str:
-    """`is a slice; it must be an integer`: what is wrong with an argument; empty where nothing is. `least`: what an array must be."""
+    """`is a slice; it must be an integer`: what is wrong with an argument; empty where nothing is.
+    `least`: what an array must be."""
     kinds = tuple(least if k is ARRAY else k for k in kinds_of(parameter))
     if not kinds or any(k.accepts(value) for k in kinds):
         return ""

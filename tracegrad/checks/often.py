@@ -1,4 +1,5 @@
-"""What an eager program calls all the time: such functions have the failure paths in the checks that they share, and no call more."""
+"""What an eager program calls all the time: such functions have the failure paths in the checks
+that they share, and no call more."""
 
 from __future__ import annotations
 

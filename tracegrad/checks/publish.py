@@ -25,13 +25,15 @@ def has_failure_path(function: F) -> F:
 
 
 def quick(function: F) -> F:
-    """Say of a function that runs too often for a failure path around it, and has `explained_here` inside."""
+    """Say of a function that runs too often for a failure path around it, and has `explained_here`
+    inside."""
     function.is_quick = True  # type: ignore[attr-defined]
     return function
 
 
 def checked(function: F, name: str = "") -> F:
-    """`function` with `explained` on its failure path: one more Python call, so not for what is called a million times a second."""
+    """`function` with `explained` on its failure path: one more Python call, so not for what is
+    called a million times a second."""
     known = name or getattr(function, "__name__", "function")
     code = getattr(function, "__code__", None)
     if code is not None and not code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
@@ -53,11 +55,17 @@ def checked(function: F, name: str = "") -> F:
 
 @functools.cache
 def _template(count: int, named: int, flags: tuple[int, ...]) -> Callable[..., types.FunctionType]:
-    """Makes a function of so many parameters by place and so many by name that looks at the flags among them and hands all over."""
-    placed, by_name = [f"a{k}" for k in range(count)], [f"a{k}" for k in range(count, count + named)]
+    """Makes a function of so many parameters by place and so many by name that looks at the flags
+    among them and hands all over."""
+    placed, by_name = (
+        [f"a{k}" for k in range(count)],
+        [f"a{k}" for k in range(count, count + named)],
+    )
     parameters = ", ".join([*placed, *(["*"] if by_name else []), *by_name])
     handed = ", ".join([*placed, *[f"{a}={a}" for a in by_name]])
-    looks = "".join(f"            if a{k} is not False and a{k} is not True: look({k}, a{k})\n" for k in flags)
+    looks = "".join(
+        f"            if a{k} is not False and a{k} is not True: look({k}, a{k})\n" for k in flags
+    )
     text = f"""
 def make(function, look, failed):
     def call({parameters}):
@@ -77,12 +85,16 @@ def make(function, look, failed):
 
 
 def _exactly(function: Any, known: str) -> Any:
-    """`checked` for a function of fixed parameters: handing over each one costs a third of what packing and unpacking them does."""
+    """`checked` for a function of fixed parameters: handing over each one costs a third of what
+    packing and unpacking them does."""
     code = function.__code__
     count, named = code.co_argcount, code.co_kwonlyargcount
     names = code.co_varnames[: count + named]
     defaults = function.__defaults__ or ()
-    usual = {**dict(zip(names[count - len(defaults) : count], defaults, strict=True)), **(function.__kwdefaults__ or {})}
+    usual = {
+        **dict(zip(names[count - len(defaults) : count], defaults, strict=True)),
+        **(function.__kwdefaults__ or {}),
+    }
     flags = tuple(k for k, name in enumerate(names) if function.__annotations__.get(name) == "bool")
 
     def look(k: int, value: Any) -> None:
@@ -91,9 +103,19 @@ def _exactly(function: Any, known: str) -> Any:
 
     def failed(error: Exception, args: tuple[Any, ...]) -> Exception:
         if code.co_posonlyargcount:
-            return explained(error, known, function, args[:count], dict(zip(names[count:], args[count:], strict=True)))
+            return explained(
+                error,
+                known,
+                function,
+                args[:count],
+                dict(zip(names[count:], args[count:], strict=True)),
+            )
         # What was left out is none of the caller's arguments.
-        given = {name: x for name, x in zip(names, args, strict=True) if name not in usual or x is not usual[name]}
+        given = {
+            name: x
+            for name, x in zip(names, args, strict=True)
+            if name not in usual or x is not usual[name]
+        }
         return explained(error, known, function, (), given)
 
     made = _template(count, named, flags)(function, look, failed)
@@ -102,7 +124,9 @@ def _exactly(function: Any, known: str) -> Any:
     call = types.FunctionType(
         template.replace(
             co_varnames=(*names, *template.co_varnames[count + named :]),
-            co_consts=tuple(names[count:] if by_name and c == by_name else c for c in template.co_consts),
+            co_consts=tuple(
+                names[count:] if by_name and c == by_name else c for c in template.co_consts
+            ),
             co_posonlyargcount=code.co_posonlyargcount,
             co_name=code.co_name,
             co_qualname=function.__qualname__,
@@ -117,22 +141,30 @@ def _exactly(function: Any, known: str) -> Any:
 
 
 def _applies_an_operation(function: types.FunctionType) -> bool:
-    """Whether a function of operands alone hands them to an operation, which speaks of them itself (`ir.dispatch.explained`)."""
+    """Whether a function of operands alone hands them to an operation, which speaks of them itself
+    (`ir.dispatch.explained`)."""
     code = function.__code__
     if code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS) or code.co_kwonlyargcount:
         return False
-    return _OPERANDS.issuperset(code.co_varnames[: code.co_argcount]) and (bool(code.co_freevars) or "bind" in code.co_names[:2])
+    return _OPERANDS.issuperset(code.co_varnames[: code.co_argcount]) and (
+        bool(code.co_freevars) or "bind" in code.co_names[:2]
+    )
 
 
 def _published(value: Any, name: str, often: Container[str]) -> Any:
     if not isinstance(value, types.FunctionType) or hasattr(value, "is_checked"):
         return value
     code = value.__code__
-    # What takes nothing (or a Tensor's method nothing else) is called wrongly by their number alone, of which Python speaks.
+    # What takes nothing (or a Tensor's method nothing else) is called wrongly by their number
+    # alone, of which Python speaks.
     none = code.co_argcount == int(code.co_varnames[:1] == ("self",)) and not code.co_kwonlyargcount
     if none and not code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
         return value
-    if name.rpartition(".")[2] in often or hasattr(value, "is_quick") or _applies_an_operation(value):
+    if (
+        name.rpartition(".")[2] in often
+        or hasattr(value, "is_quick")
+        or _applies_an_operation(value)
+    ):
         register(value, name)
         return value
     if value not in _made:
@@ -141,8 +173,9 @@ def _published(value: Any, name: str, often: Container[str]) -> Any:
 
 
 def publish(names: dict[str, Any], which: Iterable[str], often: Container[str] = ()) -> None:
-    """Give the functions of a namespace that are named in `which`, and the constructors of its classes, their failure path; those called `often`,
-    and those that take operands alone, are told to the shared checks instead."""
+    """Give the functions of a namespace that are named in `which`, and the constructors of its
+    classes, their failure path; those called `often`, and those that take operands alone, are told
+    to the shared checks instead."""
     for name in which:
         value = names[name]
         if isinstance(value, type):
@@ -158,7 +191,11 @@ def check_constructor(cls: type, often: Container[str] = ()) -> None:
         if base.__name__ in often:
             return
         function = base.__dict__.get("__init__")
-        if isinstance(function, types.FunctionType) and base.__module__.startswith(_PACKAGE) and not hasattr(function, "is_checked"):
+        if (
+            isinstance(function, types.FunctionType)
+            and base.__module__.startswith(_PACKAGE)
+            and not hasattr(function, "is_checked")
+        ):
             base.__init__ = _construct(function)  # type: ignore[misc]
 
 
@@ -177,14 +214,18 @@ def _construct(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def check_own_methods(cls: type, often: Container[str] = ()) -> None:
-    """The same for the public methods of the library that objects of a class have, but for `forward`, which is called by the module's call."""
+    """The same for the public methods of the library that objects of a class have, but for
+    `forward`, which is called by the module's call."""
     for base in cls.__mro__:
         if base.__name__ in often:
             return
         if not base.__module__.startswith(_PACKAGE):
             continue
         for name, value in list(vars(base).items()):
-            own = isinstance(value, types.FunctionType) and value.__qualname__ == f"{base.__name__}.{name}"
+            own = (
+                isinstance(value, types.FunctionType)
+                and value.__qualname__ == f"{base.__name__}.{name}"
+            )
             if own and not name.startswith("_") and name != "forward":
                 made = _published(value, f"{base.__name__}.{name}", often)
                 if made is not value:

@@ -1,1 +1,2 @@
-"""A compiled call: its signatures, what it reads, what it changes, and the callers written for it."""
+"""A compiled call: its signatures, what it reads, what it changes, and the callers written for
+it."""

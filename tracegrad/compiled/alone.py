@@ -1,7 +1,9 @@
-"""Tracing is done by one thread at a time, and what is known of it while it goes on: which functions are being traced.
+"""Tracing is done by one thread at a time, and what is known of it while it goes on: which
+functions are being traced.
 
-Two functions that call each other may be called first by two threads, and two threads may train the same weights: a lock for each
-function would let the ones wait for each other for ever, and the others put back what they found in the middle of a change.
+Two functions that call each other may be called first by two threads, and two threads may train the
+same weights: a lock for each function would let the ones wait for each other for ever, and the
+others put back what they found in the middle of a change.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ from ..errors import TracegradError
 
 TRACING = locks.lock()
 PATIENCE = 2.0
-"""Seconds that a thread waits at most: who traces for longer may be waiting for this very thread."""
+"""Seconds that a thread waits at most: who traces for longer may be waiting for this very
+thread."""
 MOST_NESTED = 16
 """How often a function may be traced for the same types while it is traced for them."""
 
@@ -45,7 +48,8 @@ def alone() -> Iterator[None]:
 
 @contextmanager
 def nested(function: Any, types: Any, name: str) -> Iterator[None]:
-    """The trace of a function for these types; a TracegradError where it calls itself without end."""
+    """The trace of a function for these types; a TracegradError where it calls itself without
+    end."""
     key = (id(function), types)
     if _OPEN.keys.count(key) >= MOST_NESTED:
         raise TracegradError(

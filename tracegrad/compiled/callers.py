@@ -1,8 +1,10 @@
-"""Callers: for each traced signature a small Python function, written as text, that does for one call just what is needed.
+"""Callers: for each traced signature a small Python function, written as text, that does for one
+call just what is needed.
 
-It takes the arguments apart, compares shapes, reads what the traced function reads around it, provides memory, calls the kernel and puts
-the results together; or it gives MISS at the first thing that is not as it was when the signature was traced, and `jit.Jitted` takes the
-long way. The classes and dtypes of arrays are left to the kernel's entry, which raises TypeError.
+It takes the arguments apart, compares shapes, reads what the traced function reads around it,
+provides memory, calls the kernel and puts the results together; or it gives MISS at the first thing
+that is not as it was when the signature was traced, and `jit.Jitted` takes the long way. The
+classes and dtypes of arrays are left to the kernel's entry, which raises TypeError.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ from .on_device import run
 MISS = object()
 """What a caller gives where it does not fit."""
 OWN_ARENA = 1 << 16
-"""Scratch memory up to this size belongs to the caller; callers that need more share that of their thread."""
+"""Scratch memory up to this size belongs to the caller; callers that need more share that of their
+thread."""
 Caller = Callable[[tuple[Any, ...], dict[str, Any]], Any]
 
 
@@ -42,11 +45,18 @@ class Unfit(Exception):
     """A signature for which no caller is written."""
 
 
-def make_caller(entry: Entry, compiled: Compiled, tree: Any, static: Sequence[tuple[Any, type, Any]], leaves: Sequence[Any]) -> Caller:
+def make_caller(
+    entry: Entry,
+    compiled: Compiled,
+    tree: Any,
+    static: Sequence[tuple[Any, type, Any]],
+    leaves: Sequence[Any],
+) -> Caller:
     """The caller of a signature.
 
-    `tree` is (args, kwargs) without the static arguments and with the number of the leaf at each leaf; `leaves` are examples. Raises Unfit
-    where a leaf is nothing that kernels take as it is, or the tree has nodes of an unknown kind.
+    `tree` is (args, kwargs) without the static arguments and with the number of the leaf at each
+    leaf; `leaves` are examples. Raises Unfit where a leaf is nothing that kernels take as it is, or
+    the tree has nodes of an unknown kind.
     """
     return Writer(entry, compiled, leaves).write(tree, static)
 
@@ -57,10 +67,18 @@ class Writer:
     def __init__(self, entry: Entry, compiled: Compiled, leaves: Sequence[Any]) -> None:
         self.entry, self.compiled = entry, compiled
         self.boxes = {k: type(x) for k, x in enumerate(leaves) if isinstance(x, Boxed)}
-        self.tensors = bool(self.boxes or any(isinstance(x, Boxed) for x in entry.traced.captures) or any(entry.traced.out_boxed))
+        self.tensors = bool(
+            self.boxes
+            or any(isinstance(x, Boxed) for x in entry.traced.captures)
+            or any(entry.traced.out_boxed)
+        )
         if self.tensors:
             self.check_tape(leaves)
-        self.numbers = {k: type(x) for k, x in enumerate(leaves) if type(x) is not np.ndarray and k not in self.boxes}
+        self.numbers = {
+            k: type(x)
+            for k, x in enumerate(leaves)
+            if type(x) is not np.ndarray and k not in self.boxes
+        }
         for kind in self.numbers.values():
             if kind not in (bool, int, float, complex) and not issubclass(kind, np.generic):
                 raise Unfit(f"an argument is a {kind.__name__}")
@@ -79,7 +97,9 @@ class Writer:
     def check_tape(self, leaves: Sequence[Any]) -> None:
         """Unfit where the call has to be recorded, or changes what is not simply stored."""
         traced = self.entry.traced
-        if "live" in traced.history or any(isinstance(x, Boxed) and x._requires_grad for x in leaves):
+        if "live" in traced.history or any(
+            isinstance(x, Boxed) and x._requires_grad for x in leaves
+        ):
             raise Unfit("results that a backward pass goes through, or arguments that it reaches")
         if traced.grads or any(c.what == "flag" for c in traced.changes):
             raise Unfit("gradients of arguments, or a changed flag")
@@ -104,7 +124,10 @@ class Writer:
     def write(self, tree: Any, static: Sequence[tuple[Any, type, Any]]) -> Caller:
         self.begin(tree, static)
         sizes = self.shapes()
-        operands = [*[f"z{k}" if k in self.numbers else f"x{k}" for k in range(self.count)], *self.surroundings()]
+        operands = [
+            *[f"z{k}" if k in self.numbers else f"x{k}" for k in range(self.count)],
+            *self.surroundings(),
+        ]
         self.changed()
         self.holders()
         self.overlaps(operands)
@@ -132,11 +155,14 @@ class Writer:
 
     def finish(self) -> Caller:
         """The function of the text."""
-        exec(compile("\n".join(self.lines), f"<caller of {self.entry.graph.name}>", "exec"), self.space)
+        exec(
+            compile("\n".join(self.lines), f"<caller of {self.entry.graph.name}>", "exec"),
+            self.space,
+        )
         made: Caller = self.space["call"]
         return made
 
-    # --- what is given -----------------------------------------------------------------------------------------------------------
+    # --- what is given ----------------------------------------------------------------------------
 
     def arguments(self, tree: Any, static: Sequence[tuple[Any, type, Any]]) -> None:
         """Each leaf under its name, x0 and so on; the static arguments compared."""
@@ -145,7 +171,11 @@ class Writer:
         rest = iter(range(len(positional)))
         count = len(positional) + sum(isinstance(place, int) for place in fixed)
         given = [f"s{k}" if k in fixed else f"a{next(rest)}" for k in range(count)]
-        self.wrong(f"len(kwargs) != {len(keywords) + sum(isinstance(place, str) for place in fixed)}" if keywords or fixed else "kwargs")
+        self.wrong(
+            f"len(kwargs) != {len(keywords) + sum(isinstance(place, str) for place in fixed)}"
+            if keywords or fixed
+            else "kwargs"
+        )
         self.line(2, f"{', '.join(given)}, = args" if given else "if args: return MISS")
         for place, kind, value in static:
             variable = f"s{place}"
@@ -153,7 +183,9 @@ class Writer:
                 variable = self.fresh()
                 self.line(2, f"{variable} = kwargs[{place!r}]")
             here = self.name(value)
-            self.wrong(f"{variable} is not {here} and (type({variable}) is not {self.name(kind)} or not {variable} == {here})")
+            self.wrong(
+                f"{variable} is not {here} and (type({variable}) is not {self.name(kind)} or not {variable} == {here})"
+            )
         for k, part in enumerate(positional):
             self.take_apart(part, f"a{k}")
         for key, part in keywords.items():
@@ -165,7 +197,8 @@ class Writer:
             self.open(f"b{k}", f"x{k}", kind, NOWHERE)
 
     def open(self, box: str, data: str, kind: type[Boxed], standing: Standing) -> None:
-        """The array in a box that stands on the tape as one did while tracing, outside of forward mode."""
+        """The array in a box that stands on the tape as one did while tracing, outside of forward
+        mode."""
         self.wrong(f"type({box}) is not {self.name(kind)} or {box}._tangents")
         self.line(2, f"if {box}._base is not None: {box}._refresh()")
         self.wrong(f"{box}._requires_grad is not {standing.tracked}")
@@ -189,20 +222,28 @@ class Writer:
         if kind is dict:
             self.wrong(f"len({variable}) != {len(part)}")
             for key, child in part.items():
-                self.take_apart(child, f"{variable}[{repr(key) if type(key) in (str, int) else self.name(key)}]")
+                self.take_apart(
+                    child, f"{variable}[{repr(key) if type(key) in (str, int) else self.name(key)}]"
+                )
         elif dataclasses.is_dataclass(kind):
             for field in dataclasses.fields(kind):
                 self.take_apart(getattr(part, field.name), f"{variable}.{field.name}")
         elif kind in (tuple, list) or (issubclass(kind, tuple) and hasattr(kind, "_fields")):
             children = [self.fresh() for _ in part]
-            self.line(2, f"{', '.join(children)}, = {variable}" if children else f"if {variable}: return MISS")
+            self.line(
+                2,
+                f"{', '.join(children)}, = {variable}"
+                if children
+                else f"if {variable}: return MISS",
+            )
             for name, child in zip(children, part, strict=True):
                 self.take_apart(child, name)
         else:
             raise Unfit(f"an argument has a {kind.__name__}")
 
     def shapes(self) -> list[str]:
-        """The shapes compared; the variables that hold the symbolic sizes, in the kernel's order."""
+        """The shapes compared; the variables that hold the symbolic sizes, in the kernel's
+        order."""
         found: set[str] = set()
         for k, pattern in enumerate(self.entry.pattern):
             if k in self.numbers:
@@ -228,7 +269,7 @@ class Writer:
             self.wrong(f"({difference} {relation} 0) is not {fact}")
         return list(self.compiled.symbols)
 
-    # --- what is read around the function --------------------------------------------------------------------------------------
+    # --- what is read around the function ---------------------------------------------------------
 
     def surroundings(self) -> list[str]:
         """The facts checked; the variables that hold what was captured."""
@@ -239,14 +280,20 @@ class Writer:
                 # A value that some trace left behind has no elements to compare.
                 self.wrong(f"{variable} is not {self.name(value.array)}")
             elif isinstance(value, Content):
-                self.wrong(f"{variable} is not {self.name(value.array)} or {variable}.tobytes() != {self.name(value.bytes)}")
+                self.wrong(
+                    f"{variable} is not {self.name(value.array)} or {variable}.tobytes() != {self.name(value.bytes)}"
+                )
             else:
                 here = self.name(value)
                 self.wrong(f"{variable} is not {here} and not same({variable}, {here})")
         captured = []
-        for k, (where, old) in enumerate(zip(self.entry.places, self.entry.traced.captures, strict=True)):
+        for k, (where, old) in enumerate(
+            zip(self.entry.places, self.entry.traced.captures, strict=True)
+        ):
             boxed = isinstance(old, Boxed)
-            if where is not None and (type(old) in (int, float, complex) or isinstance(old, np.generic)):
+            if where is not None and (
+                type(old) in (int, float, complex) or isinstance(old, np.generic)
+            ):
                 captured.append(self.number(k, self.at(where, read), type(old)))
                 continue
             if type(old) is not np.ndarray and not boxed:
@@ -285,13 +332,17 @@ class Writer:
             if place.code == ATTRIBUTE and place.key.isidentifier():
                 code = f"{before}.{place.key}"
             else:
-                code = place.code.format(it=before, key=repr(place.key) if type(place.key) in (str, int) else self.name(place.key))
+                code = place.code.format(
+                    it=before,
+                    key=repr(place.key) if type(place.key) in (str, int) else self.name(place.key),
+                )
             read[place] = self.fresh()
             self.line(2, f"{read[place]} = {code}")
         return read[place]
 
     def changed(self) -> None:
-        """The boxes that the call changes, each under its name t0 and so on, found to be fit for being stored into."""
+        """The boxes that the call changes, each under its name t0 and so on, found to be fit for
+        being stored into."""
         read: dict[Place, str] = {}
         for j, (change, place) in enumerate(self.entry.changes):
             if isinstance(change.target, int):
@@ -308,11 +359,14 @@ class Writer:
                 value = change.target._grad if change.what == "grad data" else change.target
                 if value._borrowed or value._base is not None:
                     raise Unfit("a change of a view")
-                self.wrong(f"t{j}._base is not None or t{j}._tangents or t{j}._borrowed or not t{j}._data.flags.writeable")
+                self.wrong(
+                    f"t{j}._base is not None or t{j}._tangents or t{j}._borrowed or not t{j}._data.flags.writeable"
+                )
                 self.wrong(f"t{j}._data.shape != {value.shape}")
 
     def overlaps(self, operands: Sequence[str]) -> None:
-        """Whether what is written or given up may share memory with another operand is decided on the long way."""
+        """Whether what is written or given up may share memory with another operand is decided on
+        the long way."""
         for k in self.entry.given_up:
             self.space["owned"] = owned
             self.wrong(f"not owned(x{k})")
@@ -328,28 +382,46 @@ class Writer:
         for k, layout in enumerate(self.compiled.layouts):
             if k not in self.numbers:
                 x, dtype = operands[k], self.name(self.compiled.in_dtypes[k])
-                self.wrong(f"type({x}) is not {self.name(np.ndarray)} or {x}.dtype != {dtype} or not {x}.flags.aligned")
+                self.wrong(
+                    f"type({x}) is not {self.name(np.ndarray)} or {x}.dtype != {dtype} or not {x}.flags.aligned"
+                )
                 if layout in flags:
                     self.wrong(f"not {x}{flags[layout]}")
 
-    # --- the call ----------------------------------------------------------------------------------------------------------------
+    # --- the call ---------------------------------------------------------------------------------
 
     def kernel(self, operands: Sequence[str], sizes: Sequence[str]) -> None:
         """Memory, the kernel's call, and what it may have failed at."""
         compiled, checked = self.compiled, self.compiled.program.checked
         outs = [f"o{k}" for k in range(len(compiled.out_shapes)) if k not in compiled.reused]
-        scalars = {f"o{k}": d for k, (s, d) in enumerate(zip(compiled.out_shapes, compiled.out_dtypes, strict=True)) if s == ()}
+        scalars = {
+            f"o{k}": d
+            for k, (s, d) in enumerate(zip(compiled.out_shapes, compiled.out_dtypes, strict=True))
+            if s == ()
+        }
         scalars |= {f"z{k}": compiled.in_dtypes[k] for k in self.numbers}
         own = isinstance(compiled.program.arena, int) and compiled.program.arena <= OWN_ARENA
         room = int(compiled.program.arena) + 64 if own else 0
 
         def workspace() -> tuple[Any, ...]:
-            """What one call at a time uses: status words, scratch memory, and a place for each number that goes in or out."""
+            """What one call at a time uses: status words, scratch memory, and a place for each
+            number that goes in or out."""
             status = np.zeros(2, np.int64)
-            return (status, status.data, np.empty(room, np.uint8), *[np.empty((), d) for d in scalars.values()])
+            return (
+                status,
+                status.data,
+                np.empty(room, np.uint8),
+                *[np.empty((), d) for d in scalars.values()],
+            )
 
         free: list[tuple[Any, ...]] = []
-        self.space.update(workspace=workspace, free=free, kernel=compiled.entry, fail=compiled.fail, scratch=SCRATCH)
+        self.space.update(
+            workspace=workspace,
+            free=free,
+            kernel=compiled.entry,
+            fail=compiled.fail,
+            scratch=SCRATCH,
+        )
         self.line(1, "except WRONG: return MISS")
         # Taken from a list and put back, because several threads may make this call at once.
         self.line(1, "try: w = free.pop()")
@@ -359,15 +431,26 @@ class Writer:
             need = f"{compiled.printed.arena_code} + 64"
             self.line(1, "arena = scratch.arena")
             self.line(1, f"if arena.nbytes < {need}: arena = scratch.provide({need})")
-        for k, (shape, dtype) in enumerate(zip(compiled.out_shapes, compiled.out_dtypes, strict=True)):
+        for k, (shape, dtype) in enumerate(
+            zip(compiled.out_shapes, compiled.out_dtypes, strict=True)
+        ):
             if k in compiled.reused:
                 self.line(1, f"o{k} = x{compiled.reused[k]}")
             elif shape != ():
                 nbytes = integers.product(shape) * dtype.itemsize
                 small = nbytes < LARGE if isinstance(nbytes, int) else None
-                make = f"(empty if {nbytes} < {LARGE} else provide)" if small is None else "empty" if small else "provide"
+                make = (
+                    f"(empty if {nbytes} < {LARGE} else provide)"
+                    if small is None
+                    else "empty"
+                    if small
+                    else "provide"
+                )
                 text = "(" + "".join(f"{s}, " for s in shape) + ")"
-                self.line(1, f"o{k} = {make}({text}{'' if small and dtype == np.float64 else ', ' + self.name(dtype)})")
+                self.line(
+                    1,
+                    f"o{k} = {make}({text}{'' if small and dtype == np.float64 else ', ' + self.name(dtype)})",
+                )
         self.line(1, "try:")
         for k in self.numbers:
             self.line(2, f"z{k}[()] = x{k}")
@@ -387,13 +470,25 @@ class Writer:
             self.line(1, "if words[0]: fail(status)")
 
     def results(self) -> None:
-        """Writes to arguments and random counters carried out, and the results in the structure that the function returned."""
+        """Writes to arguments and random counters carried out, and the results in the structure
+        that the function returned."""
         traced = self.entry.traced
         count = len(traced.out_boxed)
         shapes = self.compiled.out_shapes
-        self.space.update(copyto=np.copyto, write_back=write_back, store=store, fresh=fresh, Tensor=Tensor, spent=spent)
+        self.space.update(
+            copyto=np.copyto,
+            write_back=write_back,
+            store=store,
+            fresh=fresh,
+            Tensor=Tensor,
+            spent=spent,
+        )
         for j, k in enumerate(traced.writes):
-            write = f"write_back(b{k}, o{count + j})" if k in self.boxes else f"copyto(x{k}, o{count + j}, casting='unsafe')"
+            write = (
+                f"write_back(b{k}, o{count + j})"
+                if k in self.boxes
+                else f"copyto(x{k}, o{count + j}, casting='unsafe')"
+            )
             self.line(1, write)
         out = count + len(traced.writes)
         for j, (change, _) in enumerate(self.entry.changes):
@@ -403,7 +498,9 @@ class Writer:
                 copied = f"o{out}.copy()" if shapes[out] == () else value
                 value = f"fresh(Tensor, {copied})" if change.what == "grad" else value
                 out += 1
-            self.line(1, f"t{j}._grad = {value}" if change.what == "grad" else f"store(t{j}, {value})")
+            self.line(
+                1, f"t{j}._grad = {value}" if change.what == "grad" else f"store(t{j}, {value})"
+            )
         self.store(out)
         for j, generator in enumerate(traced.generators):
             self.line(1, f"{self.name(generator)}.store(o{len(traced.history) + j})")
@@ -420,7 +517,8 @@ class Writer:
         self.line(1, f"return {self.together(unflatten(traced.out_spec, range(count)), leaves)}")
 
     def holders(self) -> None:
-        """Where the call stores something in Python's variables: what holds them, each under its name h0 and so on."""
+        """Where the call stores something in Python's variables: what holds them, each under its
+        name h0 and so on."""
         read: dict[Place, str] = {}
         for j, stored in enumerate(self.entry.stored):
             if stored.into_argument(self.entry.holder):
@@ -449,10 +547,17 @@ class Writer:
                 out += 1
             if stored.simple:
                 value = self.together(unflatten(stored.spec, range(len(leaves))), leaves)
-                key = repr(stored.place.key) if type(stored.place.key) in (str, int) else self.name(stored.place.key)
+                key = (
+                    repr(stored.place.key)
+                    if type(stored.place.key) in (str, int)
+                    else self.name(stored.place.key)
+                )
                 self.line(1, f"{stored.place.code.format(it=f'h{j}', key=key)} = {value}")
             else:
-                self.line(1, f"{self.name(stored)}.carry_out(iter(({''.join(f'o{k}, ' for k in range(out - stored.results, out))})))")
+                self.line(
+                    1,
+                    f"{self.name(stored)}.carry_out(iter(({''.join(f'o{k}, ' for k in range(out - stored.results, out))})))",
+                )
 
     def together(self, part: Any, leaves: Sequence[str]) -> str:
         """The expression of a tree with these expressions at its leaves."""
@@ -462,14 +567,27 @@ class Writer:
         if isinstance(part, int):
             return leaves[part]
         if kind is dict:
-            return "{" + ", ".join(f"{self.name(key)}: {self.together(child, leaves)}" for key, child in part.items()) + "}"
+            return (
+                "{"
+                + ", ".join(
+                    f"{self.name(key)}: {self.together(child, leaves)}"
+                    for key, child in part.items()
+                )
+                + "}"
+            )
         if kind in (tuple, list) or (issubclass(kind, tuple) and hasattr(kind, "_fields")):
             inner = "".join(f"{self.together(child, leaves)}, " for child in part)
-            return f"({inner})" if kind is tuple else f"[{inner}]" if kind is list else f"{self.name(kind)}({inner})"
+            return (
+                f"({inner})"
+                if kind is tuple
+                else f"[{inner}]"
+                if kind is list
+                else f"{self.name(kind)}({inner})"
+            )
         raise Unfit(f"a result has a {kind.__name__}")
 
 
-# --- graphs that the tape calls ------------------------------------------------------------------------------------------------------
+# --- graphs that the tape calls -------------------------------------------------------------------
 
 
 def run_graph(graph: Graph, arrays: Sequence[Any]) -> Sequence[Any]:
@@ -486,9 +604,13 @@ def run_graph(graph: Graph, arrays: Sequence[Any]) -> Sequence[Any]:
     if len(callers) < MOST:
         count = len(graph.outputs)
         traced = Traced(graph, [], flatten((0,) * count)[1], (False,) * count)
-        entry = Entry(traced, graph, [], [], tuple(t.shape for t in graph.input_types), lambda: entry)
+        entry = Entry(
+            traced, graph, [], [], tuple(t.shape for t in graph.input_types), lambda: entry
+        )
         try:
-            made = make_caller(entry, executable.kernel_for(arrays), (tuple(range(len(arrays))), {}), (), arrays)
+            made = make_caller(
+                entry, executable.kernel_for(arrays), (tuple(range(len(arrays))), {}), (), arrays
+            )
         except Unfit:
             return outs
         graph.derived["callers"] = (*callers, made)

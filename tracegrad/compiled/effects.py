@@ -1,4 +1,5 @@
-"""What a compiled function changes: arguments that it writes to, gradients that it sets, arguments that its caller gives up."""
+"""What a compiled function changes: arguments that it writes to, gradients that it sets, arguments
+that its caller gives up."""
 
 from __future__ import annotations
 
@@ -22,11 +23,13 @@ from ..transforms.tracing import Change
 from ..tree import flatten, unflatten
 
 CHANGING = locks.lock()
-"""Held by calls that read and change Tensors around their functions: several threads may train the same weights."""
+"""Held by calls that read and change Tensors around their functions: several threads may train the
+same weights."""
 
 
 class Waited(Exception):
-    """Raised where a trace finds that the function changes Python's state, and other threads may look at that: it is traced again alone."""
+    """Raised where a trace finds that the function changes Python's state, and other threads may
+    look at that: it is traced again alone."""
 
 
 def undisturbed() -> None:
@@ -45,10 +48,17 @@ def one_at_a_time(call: Callable[..., Any]) -> Callable[..., Any]:
     return waiting
 
 
-def given_up(spec: Any, count: int, positions: Sequence[str | None], donated: Sequence[str]) -> tuple[int, ...]:
-    """The numbers of the leaves below the donated arguments; `positions` names the positional ones."""
+def given_up(
+    spec: Any, count: int, positions: Sequence[str | None], donated: Sequence[str]
+) -> tuple[int, ...]:
+    """The numbers of the leaves below the donated arguments; `positions` names the positional
+    ones."""
     args, kwargs = unflatten(spec, range(count))
-    trees = [part for name, part in [*zip(positions, args, strict=False), *kwargs.items()] if name in donated]
+    trees = [
+        part
+        for name, part in [*zip(positions, args, strict=False), *kwargs.items()]
+        if name in donated
+    ]
     return tuple(flatten(trees)[0])
 
 
@@ -62,13 +72,17 @@ def check_donated(values: Sequence[Any], numbers: Sequence[int], names: Sequence
     for k in numbers:
         x, name = values[k], names[k] or f"number {k}"
         if isinstance(x, Boxed) and x._requires_grad:
-            raise ValueError(f"jit: the donated argument {name} requires grad, so that its value is needed later. Donate x.detach().")
+            raise ValueError(
+                f"jit: the donated argument {name} requires grad, so that its value is needed later. Donate x.detach()."
+            )
         if not isinstance(x, np.ndarray):
             continue
         if not x.flags.writeable:
             raise ValueError(f"jit: the donated argument {name} is read-only. Donate a copy.")
         if not owned(x):
-            raise ValueError(f"jit: the donated argument {name} is a view of memory that others may use. Donate a copy.")
+            raise ValueError(
+                f"jit: the donated argument {name} is a view of memory that others may use. Donate a copy."
+            )
         for j, other in enumerate(values):
             data = _memory(other)
             if j != k and data is not None and np.may_share_memory(x, data):
@@ -86,20 +100,29 @@ def store(box: Any, new: Any) -> None:
 
 
 def write_back(x: Any, new: Any) -> None:
-    """Write a new value of an argument into it. One without history is written as in `no_grad`, which leaves the argument's own."""
+    """Write a new value of an argument into it. One without history is written as in `no_grad`,
+    which leaves the argument's own."""
     if isinstance(x, Boxed):
-        with set_grad_enabled(MODE.enabled and (not x.boxes_everything or (isinstance(new, Boxed) and new._requires_grad))):
+        with set_grad_enabled(
+            MODE.enabled
+            and (not x.boxes_everything or (isinstance(new, Boxed) and new._requires_grad))
+        ):
             x._write(new)
     elif isinstance(x, np.ndarray):
         np.copyto(x, new, casting="unsafe")
 
 
-def as_they_are(values: Sequence[Any], entry: Entry, changes: Sequence[tuple[Change, Any]]) -> Sequence[Any]:
-    """The values for a call that is recorded: of what it will overwrite, copies for the backward pass, which may read them."""
+def as_they_are(
+    values: Sequence[Any], entry: Entry, changes: Sequence[tuple[Change, Any]]
+) -> Sequence[Any]:
+    """The values for a call that is recorded: of what it will overwrite, copies for the backward
+    pass, which may read them."""
     traced = entry.traced
     if "live" not in traced.history or STATE.traces:
         return values
-    written = {id(values[k]) for k in traced.writes} | {id(box) for change, box in changes if change.what in ("data", "grad data")}
+    written = {id(values[k]) for k in traced.writes} | {
+        id(box) for change, box in changes if change.what in ("data", "grad data")
+    }
     written |= {id(generator.counter) for generator in traced.generators}
     if not written:
         return values
@@ -122,16 +145,24 @@ def set_flags(changes: Sequence[tuple[Change, Any]]) -> None:
 
 
 def result_of(x: Any) -> Any:
-    """A result as the function itself would give it: without a box where it needs none, a NumPy scalar for a number."""
+    """A result as the function itself would give it: without a box where it needs none, a NumPy
+    scalar for a number."""
     if isinstance(x, np.ndarray) and x.ndim == 0:
         return x[()]
-    if isinstance(x, Boxed) and not isinstance(x, Tensor) and not isinstance(x._data, Var) and not x._requires_grad and not x._tangents:
+    if (
+        isinstance(x, Boxed)
+        and not isinstance(x, Tensor)
+        and not isinstance(x._data, Var)
+        and not x._requires_grad
+        and not x._tangents
+    ):
         return x._data[()] if x._data.ndim == 0 else x._data
     return x
 
 
 def carry_out(changes: Sequence[tuple[Change, Any]], new: Sequence[Any]) -> None:
-    """Do to boxes what a traced function did to them; `new` are the values of those changes that have one."""
+    """Do to boxes what a traced function did to them; `new` are the values of those changes that
+    have one."""
     values = iter(new)
     done: set[tuple[int, str]] = set()
     for change, box in changes:
@@ -150,7 +181,11 @@ def carry_out(changes: Sequence[tuple[Change, Any]], new: Sequence[Any]) -> None
                 # A sweep inside reached what is a leaf to the function only: it goes on outside.
                 backward(box, found)
             else:
-                box._grad = found if found is None or isinstance(found, box.face) else box.face(np.asarray(found))
+                box._grad = (
+                    found
+                    if found is None or isinstance(found, box.face)
+                    else box.face(np.asarray(found))
+                )
         else:
             write_back(box, next(values))
 
@@ -167,7 +202,8 @@ def check_found(name: str, changes: Sequence[tuple[Change, Any]]) -> None:
 
 
 def check_overlap(values: Sequence[Any], k: int, name: str) -> None:
-    """A ValueError where the written argument `k` shares memory with another: compiled code reads all arguments before it writes."""
+    """A ValueError where the written argument `k` shares memory with another: compiled code reads
+    all arguments before it writes."""
     written = _memory(values[k])
     for j, other in enumerate(map(_memory, values)):
         if j == k or written is None or other is None or not np.may_share_memory(written, other):

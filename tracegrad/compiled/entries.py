@@ -15,7 +15,17 @@ from ..errors import EscapedValueError
 from ..ir.graph import Literal
 from ..ir.lines import user_line
 from ..ir.recording import span
-from ..surroundings.captures import STATEFUL, UNREADABLE, Content, Entry, Fact, Place, Surroundings, content, unchanged
+from ..surroundings.captures import (
+    STATEFUL,
+    UNREADABLE,
+    Content,
+    Entry,
+    Fact,
+    Place,
+    Surroundings,
+    content,
+    unchanged,
+)
 from ..surroundings.growth import Outgrown, bound_of, grown
 from ..surroundings.outside import check_drawn, states, watching
 from ..surroundings.state import Watch
@@ -27,7 +37,8 @@ from .effects import check_found, undisturbed
 from .kept import RETRACED
 
 SMALL = 8192
-"""Up to so many bytes every captured array is compared at each call (0.3 us), until a change shows that the graph does not depend on it."""
+"""Up to so many bytes every captured array is compared at each call (0.3 us), until a change shows
+that the graph does not depend on it."""
 
 
 def make_entry(
@@ -42,7 +53,8 @@ def make_entry(
     device: Device | None = None,
     checked: bool = True,
 ) -> Entry:
-    """Trace `function` for arguments of these types, and find what it reads and changes around it."""
+    """Trace `function` for arguments of these types, and find what it reads and changes around
+    it."""
     around = Surroundings(function, static)
     name = getattr(function, "__name__", type(function).__name__)
     called = _with_static(function, static) if static else function
@@ -53,7 +65,20 @@ def make_entry(
     def trace() -> Traced:
         try:
             with span(f"{name}: trace"), watching(name, watch.reach, asked):
-                return trace_function(called, spec, types, faces, names, name, sizes, None, standing, True, device, watch)
+                return trace_function(
+                    called,
+                    spec,
+                    types,
+                    faces,
+                    names,
+                    name,
+                    sizes,
+                    None,
+                    standing,
+                    True,
+                    device,
+                    watch,
+                )
         except ValueError as error:
             if (better := watch.locked(error)) is not None:
                 raise better from error
@@ -66,7 +91,8 @@ def make_entry(
     check_drawn(name, watch, drawn)
     arrays = {**around.arrays, **watch.places}
     if any(not isinstance(c.target, int) and id(c.target) not in arrays for c in traced.changes):
-        # What the function made and kept while it was traced, as optimizers do with their state, is found by a second look.
+        # What the function made and kept while it was traced, as optimizers do with their state, is
+        # found by a second look.
         arrays = {**Surroundings(function, static).arrays, **watch.places}
     places: list[Place | None] = []
     for k, x in enumerate(traced.captures):
@@ -76,26 +102,44 @@ def make_entry(
         places.append(place)
         var = traced.graph.inputs[len(types) + len(traced.grads) + k]
         path = place.path if place else ""
-        var.name = var.name or path.replace(".", "_").replace("[", "_").replace("]", "").replace("'", "")
+        var.name = var.name or path.replace(".", "_").replace("[", "_").replace("]", "").replace(
+            "'", ""
+        )
         if not var.name.isidentifier():
             var.name = ""
-    changes = tuple((c, None if isinstance(c.target, int) else arrays.get(id(c.target))) for c in traced.changes)
+    changes = tuple(
+        (c, None if isinstance(c.target, int) else arrays.get(id(c.target))) for c in traced.changes
+    )
     check_found(name, changes)
     captured = {id(x): k for k, x in enumerate(traced.captures)}
     changing = {id(c.target) for c in traced.changes}
-    # What the function itself changed while it was traced (a counter, a log) is its result, not something it relied on.
+    # What the function itself changed while it was traced (a counter, a log) is its result, not
+    # something it relied on.
     facts = [
         (p, Content(v) if id(v) in around.arrays else v)
         for p, v in watch.unread(around.facts)
         if id(v) not in captured and id(v) not in changing and unchanged(p, v)
     ]
     facts += [*watch.facts, *asked]
-    facts += [(place.then(".grad is None", "{it}._grad is None"), x._grad is None) for x, place in around.asked(traced.asked)]
-    known = {captured[id(v)]: v for _, v in around.facts if isinstance(v, np.ndarray) and id(v) in captured}
+    facts += [
+        (place.then(".grad is None", "{it}._grad is None"), x._grad is None)
+        for x, place in around.asked(traced.asked)
+    ]
+    known = {
+        captured[id(v)]: v
+        for _, v in around.facts
+        if isinstance(v, np.ndarray) and id(v) in captured
+    }
     constants = [x for x, place in zip(traced.captures, places, strict=True) if place is None]
-    literal = any(isinstance(a, Literal) and isinstance(a.value, np.generic) for node in traced.graph.nodes for a in node.inputs)
+    literal = any(
+        isinstance(a, Literal) and isinstance(a.value, np.generic)
+        for node in traced.graph.nodes
+        for a in node.inputs
+    )
     # A number that stands in the trace around this one is captured as it is.
-    own = {k: x for k, x in enumerate(traced.captures) if type(x) is Number and id(x) in watch.places}
+    own = {
+        k: x for k, x in enumerate(traced.captures) if type(x) is Number and id(x) in watch.places
+    }
     bounds = {k: bound_of(x.old) for k, x in own.items() if type(x.old) is int}
     traced.captures[:] = [x.old if k in own else x for k, x in enumerate(traced.captures)]
     return Entry(
@@ -104,9 +148,19 @@ def make_entry(
         places,
         facts,
         tuple(t.shape for t in types),
-        lambda: make_entry(function, names, spec, types, faces, static, sizes, standing, device, checked),
-        {k: content(v) or b"" for k, v in known.items() if constants or literal or v.dtype.kind in "biu" or v.nbytes <= SMALL},
-        any(isinstance(x, np.ndarray) and np.may_share_memory(x, v) for x in constants for v in known.values()),
+        lambda: make_entry(
+            function, names, spec, types, faces, static, sizes, standing, device, checked
+        ),
+        {
+            k: content(v) or b""
+            for k, v in known.items()
+            if constants or literal or v.dtype.kind in "biu" or v.nbytes <= SMALL
+        },
+        any(
+            isinstance(x, np.ndarray) and np.may_share_memory(x, v)
+            for x in constants
+            for v in known.values()
+        ),
         mode=MODE.enabled,
         standing=tuple(standing_of(x) for x in traced.captures),
         changes=changes,
@@ -117,7 +171,8 @@ def make_entry(
 
 
 def _with_state(watch: Watch, trace: Callable[[], Traced]) -> Traced:
-    """The function traced again with traced values in the places of what it changes: a TracegradError where it needs values of now."""
+    """The function traced again with traced values in the places of what it changes: a
+    TracegradError where it needs values of now."""
     while watch.wanted:
         before = list(watch.slots)
         watch.again()
@@ -138,8 +193,8 @@ def _with_state(watch: Watch, trace: Callable[[], Traced]) -> Traced:
 
 
 def _without_unread(traced: Traced, watch: Watch) -> Traced:
-    """The graph without inputs for what the function only writes, so that calls need not look at it; the numbers in place of what stood
-    for them."""
+    """The graph without inputs for what the function only writes, so that calls need not look at
+    it; the numbers in place of what stood for them."""
     graph = traced.graph
     read = {a for node in graph.nodes for a in node.inputs} | set(graph.outputs)
     first = len(graph.inputs) - len(traced.captures)
@@ -151,12 +206,15 @@ def _without_unread(traced: Traced, watch: Watch) -> Traced:
         raise watch.unbounded(str(error)) from None
     pairs = [(v, x) for v, x in pairs if v in read or id(x) not in watch.places]
     return dataclasses.replace(
-        traced, graph=graph.replace(inputs=(*graph.inputs[:first], *[v for v, _ in pairs])), captures=[x for _, x in pairs]
+        traced,
+        graph=graph.replace(inputs=(*graph.inputs[:first], *[v for v, _ in pairs])),
+        captures=[x for _, x in pairs],
     )
 
 
 def warn_of_changes(function: Any, entry: Entry, count: int) -> None:
-    """Say once of a signature that it is traced again and again, since what it reads differs at each call."""
+    """Say once of a signature that it is traced again and again, since what it reads differs at
+    each call."""
     found = next(((place, old) for place, old in entry.facts if not unchanged(place, old)), None)
     if count != RETRACED or found is None:
         return
@@ -168,10 +226,16 @@ def warn_of_changes(function: Any, entry: Entry, count: int) -> None:
             now = f"is {place()!r:.60}"
         except UNREADABLE:
             now = "is gone"
-        shown = place.code.replace("{it}", place.path) if place.code[:3] in ("len", "typ", "fro") else place.path
+        shown = (
+            place.code.replace("{it}", place.path)
+            if place.code[:3] in ("len", "typ", "fro")
+            else place.path
+        )
         differs = f"{shown} was {old!r:.60} and {now}"
     code = getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None)
-    defined = "" if code is None else f" ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
+    defined = (
+        "" if code is None else f" ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
+    )
     warnings.warn(
         f"{user_line()}: jit: {getattr(function, '__name__', type(function).__name__)}{defined} was traced anew {count} times for arguments of the "
         f"same types, since what it finds around it differs at each call: {differs}. A trace and its compilation take milliseconds to seconds. "
@@ -182,7 +246,8 @@ def warn_of_changes(function: Any, entry: Entry, count: int) -> None:
 
 
 def input_names(parameters: Sequence[str], spec: Any, static: Any) -> list[str]:
-    """The names of a graph's inputs, from those of the function's parameters and the structure of the arguments."""
+    """The names of a graph's inputs, from those of the function's parameters and the structure of
+    the arguments."""
     taken = {place for place, _, _ in static}
     positions = [k for k in range(len(parameters) + len(taken)) if k not in taken]
     names = []
@@ -199,11 +264,19 @@ def input_names(parameters: Sequence[str], spec: Any, static: Any) -> list[str]:
 
 
 def split_static(
-    args: tuple[Any, ...], kwargs: dict[str, Any], names: Sequence[str], positional: Sequence[str], who: str
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    names: Sequence[str],
+    positional: Sequence[str],
+    who: str,
 ) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
     """The arguments without the static ones; these as (position or name, type, value)."""
     known = len(positional)
-    places: list[Any] = [k for k, a in enumerate(args) if (k < known and positional[k] in names) or isinstance(a, STATEFUL)]
+    places: list[Any] = [
+        k
+        for k, a in enumerate(args)
+        if (k < known and positional[k] in names) or isinstance(a, STATEFUL)
+    ]
     places += [name for name, a in kwargs.items() if name in names or isinstance(a, STATEFUL)]
     if not places:
         return args, kwargs, ()
@@ -223,7 +296,9 @@ def split_static(
     return kept, {k: a for k, a in kwargs.items() if k not in places}, tuple(static)
 
 
-def _with_static(function: Callable[..., Any], static: Sequence[tuple[Any, type, Any]]) -> Callable[..., Any]:
+def _with_static(
+    function: Callable[..., Any], static: Sequence[tuple[Any, type, Any]]
+) -> Callable[..., Any]:
     """`function` of the other arguments only."""
     names = {place: value for place, _, value in static if isinstance(place, str)}
 

@@ -68,7 +68,9 @@ class Shown:
 
     _signatures: Signatures
 
-    def _entry(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry, list[Any], Any, Any]:
+    def _entry(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Entry, list[Any], Any, Any]:
         raise NotImplementedError
 
     def graphs(self, *args: Any, **kwargs: Any) -> Graphs:
@@ -83,7 +85,8 @@ class Shown:
         return Graphs([entry.graph, optimize(entry.graph, tapes=entry.traced.device is None)])
 
     def programs(self, *args: Any, **kwargs: Any) -> Programs:
-        """The loops that this signature is compiled to, after each pass over them; the last is what `source` prints.
+        """The loops that this signature is compiled to, after each pass over them; the last is what
+        `source` prints.
 
         >>> import numpy as np
         >>> import tracegrad as tg
@@ -97,7 +100,8 @@ class Shown:
         return Programs([AfterPass(program) for program in made.programs(values)])
 
     def source(self, *args: Any, **kwargs: Any) -> str:
-        """The generated Python source for this signature; for arguments on a GPU that of the kernels, with what the host does in comments."""
+        """The generated Python source for this signature; for arguments on a GPU that of the
+        kernels, with what the host does in comments."""
         made, values = self._executable(args, kwargs)
         return made.source(values)
 
@@ -113,12 +117,18 @@ class Shown:
         made, values = self._executable(args, kwargs)
         return made.memory(values)
 
-    def _executable(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Executable | Placed, list[Any]]:
+    def _executable(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Executable | Placed, list[Any]]:
         """What runs this signature where its arguments lie, and the operands."""
         entry, leaves, _, _ = self._entry(args, kwargs)
         device = entry.traced.device
         values = [*leaves, *(entry.captured() or entry.traced.captures)]
-        return (executable_for(entry.graph, entry.given_up) if device is None else placed(entry.graph, device)), values
+        return (
+            executable_for(entry.graph, entry.given_up)
+            if device is None
+            else placed(entry.graph, device)
+        ), values
 
     def captures(self) -> dict[str, Any]:
         """What the traced signatures read without being given it: path -> value."""
@@ -128,20 +138,27 @@ class Shown:
                 found[place.path if place else f"constant {k}"] = place() if place else old
         return found
 
-    def njit(self, *args: Any, captures: str | None = None, target: str = "cpu", **kwargs: Any) -> Any:
-        """The compiled function as a Numba dispatcher, for arguments of these dtypes, ranks and sizes (docs/calling_convention.md).
+    def njit(
+        self, *args: Any, captures: str | None = None, target: str = "cpu", **kwargs: Any
+    ) -> Any:
+        """The compiled function as a Numba dispatcher, for arguments of these dtypes, ranks and
+        sizes (docs/calling_convention.md).
 
-        The result is called from Python or from your own `@njit` code with the same arguments in the same order (a tree of arguments
-        is passed as its leaves): arrays in, arrays out; 0-d results are scalars; several results come as a tuple. It takes any memory
-        layout, allocates its results, is safe in `prange`, and raises where a check fails.
-        A function that reads arrays from its surroundings is refused unless `captures` is "freeze" (their present values become
-        constants) or "arguments" (they become further arguments, in the order of `f.captures()`).
-        With `target="cuda"` it is a device function, which your own `@cuda.jit` kernels call: it takes the same arguments, then an array for
-        each result that is one, which it fills, and returns the 0-d results; it does no checks.
+        The result is called from Python or from your own `@njit` code with the same arguments in
+        the same order (a tree of arguments is passed as its leaves): arrays in, arrays out; 0-d
+        results are scalars; several results come as a tuple. It takes any memory layout, allocates
+        its results, is safe in `prange`, and raises where a check fails. A function that reads
+        arrays from its surroundings is refused unless `captures` is "freeze" (their present values
+        become constants) or "arguments" (they become further arguments, in the order of
+        `f.captures()`). With `target="cuda"` it is a device function, which your own `@cuda.jit`
+        kernels call: it takes the same arguments, then an array for each result that is one, which
+        it fills, and returns the 0-d results; it does no checks.
         """
         entry, leaves, _, _ = self._entry(args, kwargs)
         names = [p.path if p else "a constant array" for p in entry.places]
-        return numba_function(entry.traced, entry.graph, names, leaves, entry.captured() or [], captures, target)
+        return numba_function(
+            entry.traced, entry.graph, names, leaves, entry.captured() or [], captures, target
+        )
 
 
 __all__ = ["AfterPass", "Graphs", "Programs", "Shown", "Stages"]

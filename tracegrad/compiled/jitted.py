@@ -1,4 +1,5 @@
-"""`jit`: trace a function once per signature, compile the graph, and call native code from then on."""
+"""`jit`: trace a function once per signature, compile the graph, and call native code from then
+on."""
 
 from __future__ import annotations
 
@@ -76,9 +77,15 @@ class Jitted(Shown):
                 f"jit: static_argnames names {unknown}, but {getattr(function, '__name__', function)} has the parameters {names}"
             )
         self.static_argnames += tuple(names[k] for k in static_argnums)
-        self._positional = [n for n, p in parameters.items() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        self._positional = [
+            n
+            for n, p in parameters.items()
+            if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        ]
         if any(not 0 <= k < len(self._positional) for k in donate_argnums):
-            raise TypeError(f"jit: donate_argnums is {tuple(donate_argnums)}, but there are the positional parameters {self._positional}")
+            raise TypeError(
+                f"jit: donate_argnums is {tuple(donate_argnums)}, but there are the positional parameters {self._positional}"
+            )
         self.donated = tuple(self._positional[k] for k in donate_argnums)
         if fixed := set(self.donated) & set(self.static_argnames):
             raise TypeError(f"jit: {sorted(fixed)} cannot be both static and donated")
@@ -101,9 +108,13 @@ class Jitted(Shown):
         if instance is None:
             self._owner = owner
             return self
-        return functools.partial(self, instance) if "self" in self.static_argnames else _bound(self, instance)
+        return (
+            functools.partial(self, instance)
+            if "self" in self.static_argnames
+            else _bound(self, instance)
+        )
 
-    # --- calls -------------------------------------------------------------------------------------------------------------------
+    # --- calls ------------------------------------------------------------------------------------
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if PROFILES and STATE.recorder is not None and STATE.recorder.takes():
@@ -119,7 +130,12 @@ class Jitted(Shown):
         return self._call(args, kwargs)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if self._owner is not None and args and isinstance(args[0], self._owner) and "self" not in self.static_argnames:
+        if (
+            self._owner is not None
+            and args
+            and isinstance(args[0], self._owner)
+            and "self" not in self.static_argnames
+        ):
             return _bound(self, args[0])(*args[1:], **kwargs)
         # Never waited for inside of a trace, which holds locks of its own.
         waited = self._changes and not STATE.traces
@@ -174,21 +190,29 @@ class Jitted(Shown):
         if changes:
             carry_out(changes, outs[count + len(traced.writes) :])
         if entry.stored:
-            entry.store(outs, split_static(args, kwargs, self.static_argnames, self._positional, "jit")[:2])
+            entry.store(
+                outs, split_static(args, kwargs, self.static_argnames, self._positional, "jit")[:2]
+            )
         for generator, counter in zip(traced.generators, outs[len(traced.history) :], strict=True):
             generator.store(counter)
         return unflatten(traced.out_spec, [result_of(o) for o in outs[:count]])
 
-    def _remember(self, entry: Entry, spec: Any, static: Any, leaves: Sequence[Any], values: Sequence[Any]) -> None:
+    def _remember(
+        self, entry: Entry, spec: Any, static: Any, leaves: Sequence[Any], values: Sequence[Any]
+    ) -> None:
         """Write the caller of a signature that was called for the first time."""
         compiled = kernel_of(entry, values)
-        if compiled is None or len(self._callers) >= (4 * MOST_CALLERS if compiled.symbols else MOST_CALLERS):
+        if compiled is None or len(self._callers) >= (
+            4 * MOST_CALLERS if compiled.symbols else MOST_CALLERS
+        ):
             return
         key = (entry, compiled.layouts, tuple(entry.contents))
         if key in self._known:
             return
         try:
-            made = caller_of(entry, compiled, unflatten(spec, range(len(leaves))), static, leaves, values)
+            made = caller_of(
+                entry, compiled, unflatten(spec, range(len(leaves))), static, leaves, values
+            )
             made = one_at_a_time(made) if entry.changes or entry.stored else made
         except Unfit:
             self._known[key] = None
@@ -198,21 +222,34 @@ class Jitted(Shown):
             # A size-generic one would take the arguments of the others, so it comes last.
             self._callers = (*self._callers, made) if compiled.symbols else (made, *self._callers)
 
-    # --- signatures --------------------------------------------------------------------------------------------------------------
+    # --- signatures -------------------------------------------------------------------------------
 
-    def _entry(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry, list[Any], Any, Any]:
+    def _entry(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Entry, list[Any], Any, Any]:
         with contextlib.suppress(Waited):
             return self._find(args, kwargs)
         self._changes = True
         with CHANGING:
             return self._find(args, kwargs)
 
-    def _find(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry, list[Any], Any, Any]:
-        args, kwargs, static = split_static(args, kwargs, self.static_argnames, self._positional, self.__name__)
+    def _find(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Entry, list[Any], Any, Any]:
+        args, kwargs, static = split_static(
+            args, kwargs, self.static_argnames, self._positional, self.__name__
+        )
         leaves, spec = flatten((args, kwargs))
         for x in leaves:
-            check_leaf(x, f"jit: an argument of {getattr(self.function, '__name__', 'the function')} is")
-        leaves = [np.array(x, x.dtype.newbyteorder("=")) if isinstance(x, np.ndarray) and not x.dtype.isnative else x for x in leaves]
+            check_leaf(
+                x, f"jit: an argument of {getattr(self.function, '__name__', 'the function')} is"
+            )
+        leaves = [
+            np.array(x, x.dtype.newbyteorder("="))
+            if isinstance(x, np.ndarray) and not x.dtype.isnative
+            else x
+            for x in leaves
+        ]
         asked = Signature(
             spec,
             tuple(leaf_type(x) for x in leaves),
@@ -223,7 +260,9 @@ class Jitted(Shown):
             tuple(standing_of(x) for x in leaves),
         )
         with alone():
-            inside = STATE.traces or any(isinstance(x, Boxed) and isinstance(x._data, Var) for x in leaves)
+            inside = STATE.traces or any(
+                isinstance(x, Boxed) and isinstance(x._data, Var) for x in leaves
+            )
             entry = self._signatures.inside(asked) if inside else self._signatures.find(asked)
         return entry, leaves, spec, static
 
@@ -232,7 +271,16 @@ class Jitted(Shown):
         names = input_names(self._names, asked.spec, asked.static)
         with nested(self, tuple(types), self.__name__):
             return make_entry(
-                self.function, names, asked.spec, types, asked.faces, asked.static, sizes, asked.standing, asked.device, self.checked
+                self.function,
+                names,
+                asked.spec,
+                types,
+                asked.faces,
+                asked.static,
+                sizes,
+                asked.standing,
+                asked.device,
+                self.checked,
             )
 
     def _drop_callers(self, entry: Entry) -> None:
@@ -245,25 +293,33 @@ class Jitted(Shown):
         return dict(zip(self._positional[first:], args, strict=True))
 
     def derive(self, key: Any, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Jitted:
-        """The jitted `make(function)`, made once per key: transforms of a jitted function are jitted."""
+        """The jitted `make(function)`, made once per key: transforms of a jitted function are
+        jitted."""
         if key not in self._derived:
             made = make(self.function)
             functools.update_wrapper(made, self.function)
-            made.__name__ = f"{getattr(self.function, '__name__', 'function')}_{key[0]}".replace("<lambda>", "lambda_")
+            made.__name__ = f"{getattr(self.function, '__name__', 'function')}_{key[0]}".replace(
+                "<lambda>", "lambda_"
+            )
             derived = Jitted(made, checked=self.checked)
             derived.static_argnames = self.static_argnames
             derived._signature = self._signature
-            derived._names, derived._positional = (self._names, self._positional) if key[0] != "hvp" else (["x", "v"], [])
+            derived._names, derived._positional = (
+                (self._names, self._positional) if key[0] != "hvp" else (["x", "v"], [])
+            )
             self._derived[key] = derived
         return self._derived[key]
 
 
 def _bound(jitted: Jitted, instance: Any) -> Any:
-    """A jitted method: one compiled function per instance, which it keeps while the instance lives."""
+    """A jitted method: one compiled function per instance, which it keeps while the instance
+    lives."""
     name = f"_jitted_{jitted.__name__}"
     own = vars(instance).get(name) if hasattr(instance, "__dict__") else None
     if own is None:
-        own = Jitted(jitted.function.__get__(instance), jitted.static_argnames, checked=jitted.checked)
+        own = Jitted(
+            jitted.function.__get__(instance), jitted.static_argnames, checked=jitted.checked
+        )
         own.donated = jitted.donated
         if hasattr(instance, "__dict__"):
             object.__setattr__(instance, name, own)
@@ -280,24 +336,30 @@ def jit(
 ) -> Any:
     """Compile a function of arrays. Use it as a decorator, with or without parentheses.
 
-    The function is traced for each new signature (structure of the arguments; dtype and shape of each array; a second size makes a
-    size-generic version) and compiled to one native function; later calls go straight there. Arguments are trees of arrays and
-    numbers; those named in `static_argnames` (or numbered in `static_argnums`) are passed as they are, must be hashable, and a new
-    value compiles anew. Arrays and Tensors that the function reads from its surroundings are implicit inputs, read again at each
-    call; so are those of modules and optimizers (`nn`, `optim`), around the function or among its arguments. Writes to an argument
-    (`x[0] = 1.0`), to Tensors around the function and to their `.grad` reach the caller's objects.
+    The function is traced for each new signature (structure of the arguments; dtype and shape of
+    each array; a second size makes a size-generic version) and compiled to one native function;
+    later calls go straight there. Arguments are trees of arrays and numbers; those named in
+    `static_argnames` (or numbered in `static_argnums`) are passed as they are, must be hashable,
+    and a new value compiles anew. Arrays and Tensors that the function reads from its surroundings
+    are implicit inputs, read again at each call; so are those of modules and optimizers (`nn`,
+    `optim`), around the function or among its arguments. Writes to an argument (`x[0] = 1.0`), to
+    Tensors around the function and to their `.grad` reach the caller's objects.
 
-    The arrays below the positional arguments numbered in `donate_argnums` are given up: a result of the same dtype and shape may take
-    their memory, and what they hold after the call is not defined. It does where each element is read for the last time when that of the
-    result is written, as in `w - 0.1 * gradient` with the gradient computed before; elsewhere nothing changes. Such an array must be
-    writeable, own its memory (no view) and share it with no other argument, else the call raises ValueError.
+    The arrays below the positional arguments numbered in `donate_argnums` are given up: a result of
+    the same dtype and shape may take their memory, and what they hold after the call is not
+    defined. It does where each element is read for the last time when that of the result is
+    written, as in `w - 0.1 * gradient` with the gradient computed before; elsewhere nothing
+    changes. Such an array must be writeable, own its memory (no view) and share it with no other
+    argument, else the call raises ValueError.
 
-    An index that is out of range when the function runs is an IndexError, as eagerly, which the call raises when the function has ended and
-    before anything around it is changed. With `checked=False` such an index means the nearest place instead, and nothing is raised; of
+    An index that is out of range when the function runs is an IndexError, as eagerly, which the
+    call raises when the function has ended and before anything around it is changed. With
+    `checked=False` such an index means the nearest place instead, and nothing is raised; of
     functions that call each other the outermost decides.
 
-    Results equal the eager ones: arrays in, arrays out (Tensors if any input is a Tensor). Derivatives (`tg.grad(f)`, ...) of
-    a jitted function are jitted. Raises ConcretizationError where the function asks a traced array for its value.
+    Results equal the eager ones: arrays in, arrays out (Tensors if any input is a Tensor).
+    Derivatives (`tg.grad(f)`, ...) of a jitted function are jitted. Raises ConcretizationError
+    where the function asks a traced array for its value.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -311,7 +373,13 @@ def jit(
     numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
     donated = (donate_argnums,) if isinstance(donate_argnums, int) else tuple(donate_argnums)
     if function is None:
-        return lambda f: jit(f, static_argnames=names, static_argnums=numbers, donate_argnums=donated, checked=checked)
+        return lambda f: jit(
+            f,
+            static_argnames=names,
+            static_argnums=numbers,
+            donate_argnums=donated,
+            checked=checked,
+        )
     if isinstance(function, Jitted):
         same = not names and not numbers and not donated and checked == function.checked
         return function if same else Jitted(function.function, names, numbers, donated, checked)

@@ -10,11 +10,13 @@ V = TypeVar("V")
 MOST_ENTRIES = 1024
 """Signatures of one function that are kept in memory."""
 MOST_FORMER = 3
-"""Entries per signature that are kept for when the surroundings come back, as where gradients are there at every second call."""
+"""Entries per signature that are kept for when the surroundings come back, as where gradients are
+there at every second call."""
 MOST_GENERIC = 64
 """Size-generic entries per signature, where each holds for a few sizes only."""
 MOST_CALLERS = 32
-"""Callers that are tried in turn, 0.1 us each; more signatures of fixed sizes take the long way, 20 us."""
+"""Callers that are tried in turn, 0.1 us each; more signatures of fixed sizes take the long way, 20
+us."""
 MOST_DERIVED = 64
 """Transforms of one jitted function (`grad`, `vmap` with these axes, ...) that are kept."""
 RETRACED = 16
@@ -39,4 +41,12 @@ class Kept(dict[K, V]):
         return self[key]
 
 
-__all__ = ["MOST_CALLERS", "MOST_DERIVED", "MOST_ENTRIES", "MOST_FORMER", "MOST_GENERIC", "RETRACED", "Kept"]
+__all__ = [
+    "MOST_CALLERS",
+    "MOST_DERIVED",
+    "MOST_ENTRIES",
+    "MOST_FORMER",
+    "MOST_GENERIC",
+    "RETRACED",
+    "Kept",
+]

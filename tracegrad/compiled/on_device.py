@@ -1,8 +1,8 @@
-"""Operations and graphs on a device: where operands lie is checked, what NumPy may lend a hand with is copied there, and a program that was
-compiled for the device runs.
+"""Operations and graphs on a device: where operands lie is checked, what NumPy may lend a hand with
+is copied there, and a program that was compiled for the device runs.
 
-An operation of running code is a graph of one node, compiled once for operands of its types. Views take no program. Results stay where they
-are, and nothing waits for the device.
+An operation of running code is a graph of one node, compiled once for operands of its types. Views
+take no program. Results stay where they are, and nothing waits for the device.
 """
 
 from __future__ import annotations
@@ -39,21 +39,27 @@ from .kept import MOST_GENERIC, Kept
 from .symbolic_sizes import fits, generalize
 
 INDICES = {op: 1 if kind == "gather" else 2 for kind, ops in OPERATIONS.items() for op in ops}
-"""The number of the first index of operations that have some: as in torch, these may lie on the host."""
+"""The number of the first index of operations that have some: as in torch, these may lie on the
+host."""
 MOST_OPERATIONS = 4096
 """Operations with their types that are kept compiled."""
 MOST_NUMBERS = 4096
 """Numbers of the host that are kept on the device: the same ones come again and again."""
 
 
-def check_places(what: str, names: Sequence[str], inputs: Sequence[Any], device: Device, numpy_too: bool = False) -> None:
-    """A RuntimeError that names both devices where an operand lies elsewhere. Numbers go everywhere, and so do arrays of NumPy, which are
-    constants and no tensors, unless `numpy_too`."""
+def check_places(
+    what: str, names: Sequence[str], inputs: Sequence[Any], device: Device, numpy_too: bool = False
+) -> None:
+    """A RuntimeError that names both devices where an operand lies elsewhere. Numbers go
+    everywhere, and so do arrays of NumPy, which are constants and no tensors, unless
+    `numpy_too`."""
     for k, x in enumerate(inputs):
         data = x._data if isinstance(x, Value) else x
         if type(data) is DeviceArray:
             where = data.device
-        elif getattr(data, "shape", ()) and (numpy_too or (isinstance(x, Value) and x.boxes_everything)):  # type: ignore[attr-defined]
+        elif getattr(data, "shape", ()) and (
+            numpy_too or (isinstance(x, Value) and x.boxes_everything)  # type: ignore[attr-defined]
+        ):
             where = CPU
         else:
             continue
@@ -66,7 +72,8 @@ def check_places(what: str, names: Sequence[str], inputs: Sequence[Any], device:
 
 
 def apply(op: Op, inputs: Sequence[Any], data: Sequence[Any], params: dict[str, Any]) -> Any:
-    """The value of an operation of which an operand lies on a device, as `op.evaluate` gives it; `inputs` are the boxes, for messages."""
+    """The value of an operation of which an operand lies on a device, as `op.evaluate` gives it;
+    `inputs` are the boxes, for messages."""
     if op is transfer_op:
         return op.evaluate(*data, **params)
     device = device_of(data)
@@ -75,7 +82,12 @@ def apply(op: Op, inputs: Sequence[Any], data: Sequence[Any], params: dict[str, 
         graph: Graph = params["graph"]
         check_places(graph.name, [v.name for v in graph.inputs], inputs, device)
         return tuple(run(graph, data, device))
-    check_places(op.name, op.inputs * len(inputs) if op.variadic else op.inputs, inputs[: INDICES.get(op)], device)
+    check_places(
+        op.name,
+        op.inputs * len(inputs) if op.variadic else op.inputs,
+        inputs[: INDICES.get(op)],
+        device,
+    )
     if op.view or op is broadcast_to_op:
         view = shown(op, data[0], params)
         if view is not None:
@@ -83,7 +95,9 @@ def apply(op: Op, inputs: Sequence[Any], data: Sequence[Any], params: dict[str, 
     if op.lowering is None and op.composed is None:
         # What calls Python functions does it with boxes.
         with set_grad_enabled(False):
-            return op.evaluate(*[boxed(x.face, x._data) if isinstance(x, Value) else x for x in inputs], **params)
+            return op.evaluate(
+                *[boxed(x.face, x._data) if isinstance(x, Value) else x for x in inputs], **params
+            )
     made = one_operation(op, data, params)
     outs = run(made.graph, [*data, *made.constants], device)
     return outs[0] if op.outputs == 1 else tuple(outs)
@@ -100,16 +114,21 @@ def shown(op: Op, x: DeviceArray, params: dict[str, Any]) -> DeviceArray | None:
 
 
 def operands(graph: Graph, values: Sequence[Any], arguments: int, device: Device) -> Sequence[Any]:
-    """The operands of a function that was traced for a device, the arguments first, checked. Arrays of NumPy are constants where the function
-    reads them around it, and errors among its arguments."""
+    """The operands of a function that was traced for a device, the arguments first, checked. Arrays
+    of NumPy are constants where the function reads them around it, and errors among its
+    arguments."""
     names = [v.name for v in graph.inputs]
     check_places(graph.name, names, values[:arguments], device, numpy_too=True)
     check_places(graph.name, names, values, device)
     # What is recorded goes where an operand is, of which there must be one there.
-    return values if device_of(values) is not None else [transfer(x, device) if isinstance(x, Tensor) else x for x in values]
+    return (
+        values
+        if device_of(values) is not None
+        else [transfer(x, device) if isinstance(x, Tensor) else x for x in values]
+    )
 
 
-# --- one operation as a program --------------------------------------------------------------------------------------------------------
+# --- one operation as a program -------------------------------------------------------------------
 
 
 class OneOperation(NamedTuple):
@@ -127,8 +146,8 @@ _LOCK = locks.lock()
 
 
 def one_operation(op: Op, data: Sequence[Any], params: dict[str, Any]) -> OneOperation:
-    """The graph of an operation on operands like these: with symbols for sizes from the second shape on, where the operation can be traced
-    so."""
+    """The graph of an operation on operands like these: with symbols for sizes from the second
+    shape on, where the operation can be traced so."""
     # A number is an input, so that another one needs no new program.
     types = tuple(map(_type, data))
     try:
@@ -164,7 +183,9 @@ def _type(x: Any) -> ArrayType:
 
 
 @restoring
-def _trace(op: Op, types: Sequence[ArrayType], params: dict[str, Any], sizes: Sizes | None) -> OneOperation:
+def _trace(
+    op: Op, types: Sequence[ArrayType], params: dict[str, Any], sizes: Sizes | None
+) -> OneOperation:
     trace = Trace(op.name, sizes, keep_lines=False)
     with trace:
         result = bind(op, [Array(trace.input(t)) for t in types], params)
@@ -172,7 +193,7 @@ def _trace(op: Op, types: Sequence[ArrayType], params: dict[str, Any], sizes: Si
     return OneOperation(graph, tuple(captured), tuple([t.shape for t in types]))
 
 
-# --- programs on a device ------------------------------------------------------------------------------------------------------------
+# --- programs on a device -------------------------------------------------------------------------
 
 
 def run(graph: Graph, values: Sequence[Any], device: Device) -> Sequence[DeviceArray]:
@@ -190,11 +211,13 @@ def placed(graph: Graph, device: Device) -> Placed:
 
 
 class Placed:
-    """A graph to run on one device: compiled for each layout of its inputs, with the constants that it was given."""
+    """A graph to run on one device: compiled for each layout of its inputs, with the constants that
+    it was given."""
 
     def __init__(self, graph: Graph, device: Device) -> None:
         self.executable = executable_for(graph)
-        # A kernel on a device cannot ask for memory: a loop that keeps something of each step has to know their number.
+        # A kernel on a device cannot ask for memory: a loop that keeps something of each step has
+        # to know their number.
         self.graph = optimize(graph, tapes=False)
         self.device, self.pool = device, pool_of(device.number)
         self.compiled: dict[tuple[str, ...], CompiledOnDevice] = {}
@@ -204,7 +227,9 @@ class Placed:
 
     def __call__(self, values: Sequence[Any]) -> Sequence[DeviceArray]:
         arrays, compiled = self.ready(values)
-        outs, status = compiled.run([x.layout for x in arrays], self.executable.sizes(arrays), self.pool.empty)
+        outs, status = compiled.run(
+            [x.layout for x in arrays], self.executable.sizes(arrays), self.pool.empty
+        )
         if status is not None:
             later(self.device, status, partial(failure, compiled.program))
         return [DeviceArray(self.device, out) for out in outs]
@@ -238,7 +263,9 @@ class Placed:
             with self.lock:
                 compiled = self.compiled.get(layouts)
                 if compiled is None:
-                    compiled = CompiledOnDevice(self.graph, layouts, self.device.number, self.pool.bytes)
+                    compiled = CompiledOnDevice(
+                        self.graph, layouts, self.device.number, self.pool.bytes
+                    )
                     self.compiled[layouts] = compiled
         return arrays, compiled
 

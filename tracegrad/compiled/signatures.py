@@ -1,4 +1,5 @@
-"""What is kept of a jitted function: one entry per signature, replaced where its surroundings are others."""
+"""What is kept of a jitted function: one entry per signature, replaced where its surroundings are
+others."""
 
 from __future__ import annotations
 
@@ -32,11 +33,16 @@ class Signature(NamedTuple):
     standing: tuple[Standing, ...]
 
     def key(self, reads_grads: bool, swept: bool) -> Signature:
-        """What entries are kept by: which arguments have a `.grad` tells only functions apart that look, and their hooks those in
-        which a backward pass runs."""
-        if (reads_grads or not any(s.grad for s in self.standing)) and (swept or not any(s.hooks for s in self.standing)):
+        """What entries are kept by: which arguments have a `.grad` tells only functions apart that
+        look, and their hooks those in which a backward pass runs."""
+        if (reads_grads or not any(s.grad for s in self.standing)) and (
+            swept or not any(s.hooks for s in self.standing)
+        ):
             return self
-        standing = [s._replace(grad=s.grad and reads_grads, hooks=s.hooks if swept else ()) for s in self.standing]
+        standing = [
+            s._replace(grad=s.grad and reads_grads, hooks=s.hooks if swept else ())
+            for s in self.standing
+        ]
         return self._replace(standing=tuple(standing))
 
     def by_rank(self) -> tuple[Any, ...]:
@@ -71,7 +77,8 @@ class Signatures:
         self.concrete: dict[Any, str] = Kept()
         """By rank: why the function cannot be traced with symbolic sizes."""
         self.reads_grads = self.swept = False
-        """Whether signatures differ by which arguments have a `.grad`, and by their hooks: only for functions that look."""
+        """Whether signatures differ by which arguments have a `.grad`, and by their hooks: only for
+        functions that look."""
 
     def find(self, asked: Signature) -> Entry:
         """The entry of a signature, traced where there is none that holds."""
@@ -98,8 +105,8 @@ class Signatures:
             try:
                 generic = self.trace(asked, symbolic, sizes)
             except Exception as error:
-                # What NumPy or the function does with a size that is no plain int (np.arange of one has dtype object); an error of
-                # the function itself comes again.
+                # What NumPy or the function does with a size that is no plain int (np.arange of one
+                # has dtype object); an error of the function itself comes again.
                 reason = f"{type(error).__name__}: {error}"
         if generic is None:
             entry = self._keep(asked, self.trace(asked, asked.types, None))
@@ -116,13 +123,16 @@ class Signatures:
         return generic
 
     def inside(self, asked: Signature) -> Entry:
-        """The entry for a call inside of a trace: for the very sizes that the values have there. What was traced with symbols
-        of its own does not do, and what is traced for symbols of that trace does nowhere else."""
+        """The entry for a call inside of a trace: for the very sizes that the values have there.
+        What was traced with symbols of its own does not do, and what is traced for symbols of that
+        trace does nowhere else."""
         outer = STATE.traces[-1] if STATE.traces else None
         symbolic = any(isinstance(s, integers.Integer) for t in asked.types for s in t.shape)
         known = self.entries
         if outer is not None and symbolic:
-            known = next(t for t in STATE.traces if t.sizes is outer.sizes).entries.setdefault(self, {})
+            known = next(t for t in STATE.traces if t.sizes is outer.sizes).entries.setdefault(
+                self, {}
+            )
         entry = known.get((asked.key(self.reads_grads, self.swept), "inside"))
         if entry is None or not entry.holds():
             entry = self.trace(asked, asked.types, None)
@@ -132,7 +142,8 @@ class Signatures:
         return entry
 
     def renew(self, entry: Entry, changed: Sequence[int]) -> Entry:
-        """What to call after captured arrays changed: the entry itself if its graph does not depend on them, else a new one."""
+        """What to call after captured arrays changed: the entry itself if its graph does not depend
+        on them, else a new one."""
         fresh = entry.again()
         self.drop(entry)
         if not entry.views and entry.same_graph(fresh):
@@ -156,8 +167,8 @@ class Signatures:
                 found.remove(entry)
 
     def _former_entry(self, key: Any, entry: Entry) -> Entry:
-        """The entry of a signature whose surroundings are again what they were, in the place of that in use; that itself
-        where there is none."""
+        """The entry of a signature whose surroundings are again what they were, in the place of
+        that in use; that itself where there is none."""
         former = self.former.setdefault(key, [])
         found = next((e for e in former if e.holds()), None)
         if found is not None:
@@ -184,7 +195,9 @@ class Signatures:
         if len(self.entries) > MOST_ENTRIES:
             key = next(iter(self.entries))
             for gone in (self.entries.pop(key), *self.former.pop(key, ())):
-                if gone not in self.entries.values() and not any(gone in found for found in self.symbolic.values()):
+                if gone not in self.entries.values() and not any(
+                    gone in found for found in self.symbolic.values()
+                ):
                     self.drop(gone)
 
 

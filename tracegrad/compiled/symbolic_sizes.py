@@ -1,4 +1,5 @@
-"""Size-generic signatures: which sizes become symbols, and whether sizes fit what was traced with symbols."""
+"""Size-generic signatures: which sizes become symbols, and whether sizes fit what was traced with
+symbols."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from ..types import ArrayType, Sizes
 
 
 class Fitting(Protocol):
-    """What was traced with symbols: the sizes of its inputs, and its graph with the facts that it relies on."""
+    """What was traced with symbols: the sizes of its inputs, and its graph with the facts that it
+    relies on."""
 
     @property
     def pattern(self) -> Sequence[tuple[Any, ...]]: ...
@@ -20,7 +22,8 @@ class Fitting(Protocol):
 
 
 def fits(entry: Fitting, types: Sequence[ArrayType]) -> bool:
-    """Whether sizes fit a size-generic entry: its symbols bind consistently and its recorded facts hold."""
+    """Whether sizes fit a size-generic entry: its symbols bind consistently and its recorded facts
+    hold."""
     bindings: dict[str, int] = {}
     for pattern, kind in zip(entry.pattern, types, strict=True):
         for p, s in zip(pattern, kind.shape, strict=True):
@@ -33,7 +36,9 @@ def fits(entry: Fitting, types: Sequence[ArrayType]) -> bool:
     return entry.graph.sizes.hold(bindings)
 
 
-def generalize(types: Sequence[ArrayType], first: Sequence[tuple[Any, ...]]) -> tuple[tuple[ArrayType, ...], Sizes]:
+def generalize(
+    types: Sequence[ArrayType], first: Sequence[tuple[Any, ...]]
+) -> tuple[tuple[ArrayType, ...], Sizes]:
     """Symbols for the sizes that changed; equal sizes that changed alike share one."""
     hints: dict[str, Any] = {}
     known: dict[tuple[Any, Any], integers.Integer] = {}

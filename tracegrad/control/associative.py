@@ -16,16 +16,20 @@ from .region import copied, path_of
 from .scan import scan
 
 
-def associative_scan(fn: Callable[[Any, Any], Any], xs: Any, reverse: bool = False, axis: int = 0) -> Any:
-    """The running combinations `x[0], fn(x[0], x[1]), fn(fn(x[0], x[1]), x[2]), ...` of the slices along an axis, stacked along it.
+def associative_scan(
+    fn: Callable[[Any, Any], Any], xs: Any, reverse: bool = False, axis: int = 0
+) -> Any:
+    """The running combinations `x[0], fn(x[0], x[1]), fn(fn(x[0], x[1]), x[2]), ...` of the slices
+    along an axis, stacked along it.
 
-    fn          an associative function: of two slices (trees like `xs`, without the axis) one of the same structure, shapes and dtypes.
-                What it captures is differentiated as well
+    fn          an associative function: of two slices (trees like `xs`, without the axis) one of
+                the same structure, shapes and dtypes. What it captures is differentiated as well
     xs          a tree of arrays with equal sizes along `axis`, 0 and 1 among them
     reverse     combine from the last slice to the first: `y[n - 2] = fn(x[n - 1], x[n - 2])`
 
-    A TypeError where `fn` returns something else, a ShapeError where the sizes differ. The slices are combined in order, in one loop, in
-    compiled code too: a tree of combinations has more work, which only many threads make up for. The derivatives are loops as well.
+    A TypeError where `fn` returns something else, a ShapeError where the sizes differ. The slices
+    are combined in order, in one loop, in compiled code too: a tree of combinations has more work,
+    which only many threads make up for. The derivatives are loops as well.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -44,11 +48,15 @@ def associative_scan(fn: Callable[[Any, Any], Any], xs: Any, reverse: bool = Fal
     for x in leaves:
         shape = leaf_type(x).shape
         if not -len(shape) <= axis < len(shape):
-            raise ShapeError(f"{user_line()}: associative_scan: axis {axis} is out of range for an array of shape {shape} in xs")
+            raise ShapeError(
+                f"{user_line()}: associative_scan: axis {axis} is out of range for an array of shape {shape} in xs"
+            )
         places.append(axis % len(shape))
         sizes.append(shape[places[-1]])
     if not all(same(sizes[0], s) for s in sizes):
-        raise ShapeError(f"{user_line()}: associative_scan: the sizes of xs along axis {axis} differ: {sizes}")
+        raise ShapeError(
+            f"{user_line()}: associative_scan: the sizes of xs along axis {axis} differ: {sizes}"
+        )
     count = sizes[0]
     if isinstance(count, int) and count < 2:
         return unflatten(spec, [plain(copied(x)) for x in leaves])
@@ -62,7 +70,9 @@ def associative_scan(fn: Callable[[Any, Any], Any], xs: Any, reverse: bool = Fal
         combined = fn(running, x)
         found, structure = flatten(combined)
         if structure != spec:
-            raise TypeError(f"{user_line()}: associative_scan: fn returned a result of structure {structure}, its arguments have {spec}")
+            raise TypeError(
+                f"{user_line()}: associative_scan: fn returned a result of structure {structure}, its arguments have {spec}"
+            )
         for path, before, value in zip(spec.paths(), kinds, found, strict=True):
             after = leaf_type(value)
             if (after.dtype, after.shape) != (before.dtype, before.shape):
@@ -72,9 +82,16 @@ def associative_scan(fn: Callable[[Any, Any], Any], xs: Any, reverse: bool = Fal
                 )
         return combined, combined
 
-    _, ys = scan(step, unflatten(spec, start), unflatten(spec, [plain(r) for r in rest]), reverse=reverse)
-    whole = [concatenate([y, e] if reverse else [e, y]) for y, e in zip(flatten(ys)[0], ends, strict=True)]
-    return unflatten(spec, [plain(moveaxis(y, 0, k) if k else y) for y, k in zip(whole, places, strict=True)])
+    _, ys = scan(
+        step, unflatten(spec, start), unflatten(spec, [plain(r) for r in rest]), reverse=reverse
+    )
+    whole = [
+        concatenate([y, e] if reverse else [e, y])
+        for y, e in zip(flatten(ys)[0], ends, strict=True)
+    ]
+    return unflatten(
+        spec, [plain(moveaxis(y, 0, k) if k else y) for y, k in zip(whole, places, strict=True)]
+    )
 
 
 __all__ = ["associative_scan"]

@@ -1,7 +1,9 @@
-"""`checkpoint(graph)`: a call of which the adjoint keeps the inputs alone, and computes the rest again.
+"""`checkpoint(graph)`: a call of which the adjoint keeps the inputs alone, and computes the rest
+again.
 
-Compiled, the call itself is no more than its operations. Its adjoint is one `recompute(graph)` of the same inputs and the cotangents: a
-graph of its own to the very end, so that what it computes again is never found equal to what was computed before, and is dead when it ends.
+Compiled, the call itself is no more than its operations. Its adjoint is one `recompute(graph)` of
+the same inputs and the cotangents: a graph of its own to the very end, so that what it computes
+again is never found equal to what was computed before, and is dead when it ends.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ from ..transforms.derive import adjoint, batched, captures_of, tangent
 def _infer(*inputs: Any, graph: Graph) -> Types:
     found, expected = [x.type.shape for x in inputs], [t.shape for t in graph.input_types]
     if found != expected:
-        raise ShapeError(f"{graph.name} was traced for shapes {expected}, it is called with {found}")
+        raise ShapeError(
+            f"{graph.name} was traced for shapes {expected}, it is called with {found}"
+        )
     return graph.output_types
 
 
@@ -40,7 +44,9 @@ def _block(name: str, rule: lowering.Region | None, doc: str) -> Op:
 
     def batch(values: Any, axes: Any, size: Any, *, graph: Graph) -> Any:
         derived, out_axes = batched(graph, axes, size)
-        return list(bind(made, [*values, *captures_of(derived)], {"graph": derived})), list(out_axes)
+        return list(bind(made, [*values, *captures_of(derived)], {"graph": derived})), list(
+            out_axes
+        )
 
     made = op(
         name,
@@ -59,8 +65,12 @@ def _block(name: str, rule: lowering.Region | None, doc: str) -> Op:
     return made
 
 
-checkpoint_op = _block("checkpoint", None, "Apply a graph; the derivative computes again what it needs.")
-recompute_op = _block("recompute", lowering.BLOCK, "Apply a graph that shares no work with what is around it.")
+checkpoint_op = _block(
+    "checkpoint", None, "Apply a graph; the derivative computes again what it needs."
+)
+recompute_op = _block(
+    "recompute", lowering.BLOCK, "Apply a graph that shares no work with what is around it."
+)
 
 
 def checkpointed(graph: Graph, operands: Sequence[Any]) -> Any:

@@ -24,21 +24,39 @@ from ..transforms.tracing import leaf_type, plain
 from ..transforms.weak import agreed, as_array
 from ..tree import flatten, unflatten
 from ..types import ArrayType
-from .region import Region, aligned, captured, check_functions, closed, made_by, one_by_one, operands_of, path_of, region, strong
+from .region import (
+    Region,
+    aligned,
+    captured,
+    check_functions,
+    closed,
+    made_by,
+    one_by_one,
+    operands_of,
+    path_of,
+    region,
+    strong,
+)
 from .scan import scan_op
 
-# Inputs of the operation: the number of the branch (an integer, or a bool of two branches), then the inputs of every branch.
+# Inputs of the operation: the number of the branch (an integer, or a bool of two branches), then
+# the inputs of every branch.
 
 
 def _infer(index: Any, *operands: Any, branches: tuple[Graph, ...]) -> Types:
     if index.type.shape != () or index.type.dtype.kind not in "biu":
-        raise ShapeError(f"switch: the number of the branch is one integer or bool, not {index.type}")
+        raise ShapeError(
+            f"switch: the number of the branch is one integer or bool, not {index.type}"
+        )
     return branches[0].output_types
 
 
 def _evaluate(index: Any, *operands: Any, branches: tuple[Graph, ...]) -> tuple[Any, ...]:
     branch = branches[_checked(int(index), len(branches))]
-    return tuple(np.array(o, t.dtype) for o, t in zip(evaluate(branch, operands), branch.output_types, strict=True))
+    return tuple(
+        np.array(o, t.dtype)
+        for o, t in zip(evaluate(branch, operands), branch.output_types, strict=True)
+    )
 
 
 def _checked(index: int, count: int) -> int:
@@ -47,22 +65,37 @@ def _checked(index: int, count: int) -> int:
     return index
 
 
-def _vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, *, branches: tuple[Graph, ...]) -> list[Any]:
+def _vjp(
+    cts: Any, inputs: Any, outs: Any, wanted: Any, *, branches: tuple[Graph, ...]
+) -> list[Any]:
     index, *operands = inputs
     given = [ct is not None for ct in cts]
     derived, around = _alike([adjoint(b, wanted[1:], given) for b in branches])
-    found = iter(bind(switch_op, [index, *operands, *[ct for ct in cts if ct is not None], *around], {"branches": derived}))
+    found = iter(
+        bind(
+            switch_op,
+            [index, *operands, *[ct for ct in cts if ct is not None], *around],
+            {"branches": derived},
+        )
+    )
     return [None, *[next(found) if w else None for w in wanted[1:]]]
 
 
 def _jvp(tangents: Any, inputs: Any, outs: Any, *, branches: tuple[Graph, ...]) -> list[Any]:
     given = [t is not None for t in tangents[1:]]
     derived, around = _alike([tangent(b, given) for b in branches])
-    return list(bind(switch_op, [*inputs, *[t for t in tangents[1:] if t is not None], *around], {"branches": derived}))
+    return list(
+        bind(
+            switch_op,
+            [*inputs, *[t for t in tangents[1:] if t is not None], *around],
+            {"branches": derived},
+        )
+    )
 
 
 def _alike(graphs: Sequence[Graph]) -> tuple[tuple[Graph, ...], list[Any]]:
-    """Derived branches that all take what the rules of the user's in any of them read around them, and these values."""
+    """Derived branches that all take what the rules of the user's in any of them read around them,
+    and these values."""
     captures = [captures_of(g, "a branch") for g in graphs]
     around = [x for found in captures for x in found]
     if not around:
@@ -71,7 +104,9 @@ def _alike(graphs: Sequence[Graph]) -> tuple[tuple[Graph, ...], list[Any]]:
     for graph, found in zip(graphs, captures, strict=True):
         count, own = len(graph.inputs) - len(found), slice(start, start + len(found))
 
-        def branch(*v: Any, graph: Graph = graph, count: int = count, own: slice = own) -> list[Any]:
+        def branch(
+            *v: Any, graph: Graph = graph, count: int = count, own: slice = own
+        ) -> list[Any]:
             return evaluate(graph, [*v[:count], *v[count:][own]])
 
         types = [*[x.type for x in graph.inputs[:count]], *map(strong, around)]
@@ -82,7 +117,9 @@ def _alike(graphs: Sequence[Graph]) -> tuple[tuple[Graph, ...], list[Any]]:
 
 def _batch(values: Any, axes: Any, size: Any, *, branches: tuple[Graph, ...]) -> Any:
     if axes[0] is not None:
-        return one_by_one(switch_op, scan_op, values, axes, size, {"branches": branches}, branches[0])
+        return one_by_one(
+            switch_op, scan_op, values, axes, size, {"branches": branches}, branches[0]
+        )
     types = [strong(v) for v in values[1:]]
     derived = tuple(aligned(*batched(b, axes[1:], size), size, b, types, b.name) for b in branches)
     return list(bind(switch_op, values, {"branches": derived})), [0] * len(branches[0].outputs)
@@ -109,7 +146,8 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     index       an integer, which may be traced; an IndexError where there is no such branch
     operands    trees of arrays; what the branches read around them (closures) counts as well
 
-    All branches return the same structure, shapes and dtypes; eagerly a branch is called like any Python function.
+    All branches return the same structure, shapes and dtypes; eagerly a branch is called like any
+    Python function.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -118,7 +156,9 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     np.float64(3.0)
     """
     if callable(branches):
-        raise TypeError(f"{user_line()}: switch: branches is a sequence of functions, not one function")
+        raise TypeError(
+            f"{user_line()}: switch: branches is a sequence of functions, not one function"
+        )
     branches = list(branches)
     if not branches:
         raise ValueError(f"{user_line()}: switch: give at least one branch")
@@ -129,14 +169,21 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     return _chosen(index, branches, operands, "switch")
 
 
-def cond(predicate: Any, true_function: Callable[..., Any], false_function: Callable[..., Any], *operands: Any) -> Any:
-    """`true_function(*operands)` where the predicate holds, else `false_function(*operands)`; the other one is not computed.
+def cond(
+    predicate: Any,
+    true_function: Callable[..., Any],
+    false_function: Callable[..., Any],
+    *operands: Any,
+) -> Any:
+    """`true_function(*operands)` where the predicate holds, else `false_function(*operands)`; the
+    other one is not computed.
 
     predicate   one bool (or number, true where it is not 0), which may be traced
     operands    trees of arrays; what the functions read around them (closures) counts as well
 
-    Both return the same structure, shapes and dtypes; eagerly this is Python's `if`. Derivatives are those of the function taken: a NaN
-    or a singular point of the other one does not reach them. (`np.where` computes both, and chooses by element.)
+    Both return the same structure, shapes and dtypes; eagerly this is Python's `if`. Derivatives
+    are those of the function taken: a NaN or a singular point of the other one does not reach them.
+    (`np.where` computes both, and chooses by element.)
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -163,7 +210,9 @@ def _known(value: Any, who: str, kinds: str) -> Any:
         raise TypeError(f"{user_line()}: {who} must be {wanted}, not of dtype {dtype}")
     shape = leaf_type(value).shape if isinstance(value, Boxed) else np.shape(value)
     if shape != ():
-        raise ShapeError(f"{user_line()}: {who} must be one value, it has shape {shape}; use tg.where to choose by element, or tg.vmap")
+        raise ShapeError(
+            f"{user_line()}: {who} must be one value, it has shape {shape}; use tg.where to choose by element, or tg.vmap"
+        )
     if isinstance(value, Boxed):
         if isinstance(value._data, Var) or STATE.traces:
             return None
@@ -171,13 +220,22 @@ def _known(value: Any, who: str, kinds: str) -> Any:
     return value if isinstance(value, (bool, int, float)) else np.asarray(value).item()
 
 
-def _chosen(index: Any, functions: Sequence[Callable[..., Any]], operands: tuple[Any, ...], who: str) -> Any:
+def _chosen(
+    index: Any, functions: Sequence[Callable[..., Any]], operands: tuple[Any, ...], who: str
+) -> Any:
     if not STATE.traces:
-        raise ConcretizationError(f"{user_line()}: {who} got a traced value outside of the function that was traced")
+        raise ConcretizationError(
+            f"{user_line()}: {who} got a traced value outside of the function that was traced"
+        )
     leaves = operands_of(operands, f"{who}: an operand")
     types = list(map(leaf_type, flatten(operands)[0]))
-    names = ["if_false", "if_true"] if who == "cond" else [f"branch_{k}" for k in range(len(functions))]
-    regions = [region(f, operands, types, f"{who}: a branch", name) for f, name in zip(functions, names, strict=True)]
+    names = (
+        ["if_false", "if_true"] if who == "cond" else [f"branch_{k}" for k in range(len(functions))]
+    )
+    regions = [
+        region(f, operands, types, f"{who}: a branch", name)
+        for f, name in zip(functions, names, strict=True)
+    ]
     kinds = _agreed(regions, who, names)
     captures = captured(*regions)
     given = [*leaves, *captures]
@@ -191,11 +249,15 @@ def _chosen(index: Any, functions: Sequence[Callable[..., Any]], operands: tuple
         return closed(r.graph.name, function, every, r.graph)
 
     found = bind(switch_op, [inside(index), *given], {"branches": tuple(map(whole, regions))})
-    return unflatten(regions[0].out_spec, [number(o) if t.weak else plain(o) for o, t in zip(found, kinds, strict=True)])
+    return unflatten(
+        regions[0].out_spec,
+        [number(o) if t.weak else plain(o) for o, t in zip(found, kinds, strict=True)],
+    )
 
 
 def _agreed(regions: Sequence[Region], who: str, names: Sequence[str]) -> list[ArrayType]:
-    """The types of the results, a TypeError where the branches differ. A Python number takes the dtype that the others have."""
+    """The types of the results, a TypeError where the branches differ. A Python number takes the
+    dtype that the others have."""
     first = regions[0]
     kinds = list(first.kinds)
     for r, name in zip(regions[1:], names[1:], strict=True):

@@ -1,4 +1,5 @@
-"""`call(graph)`: a traced function as one operation, with derivatives that are calls of derived graphs."""
+"""`call(graph)`: a traced function as one operation, with derivatives that are calls of derived
+graphs."""
 
 from __future__ import annotations
 
@@ -21,28 +22,44 @@ from ..tensor import Array, Boxed, Tensor
 from ..transforms.derive import adjoint, batched, captures_of, joint, tangent
 from ..transforms.partition import partition
 
-EXECUTE: list[Callable[[Graph, Sequence[Any]], Sequence[Any]]] = [lambda graph, arrays: evaluate(graph, arrays)]
+EXECUTE: list[Callable[[Graph, Sequence[Any]], Sequence[Any]]] = [
+    lambda graph, arrays: evaluate(graph, arrays)
+]
 """Runs a graph on plain arrays: replaced by the compiling executor of runtime/."""
 
 
 def _infer(*inputs: Any, graph: Graph) -> Types:
     found, expected = [x.type.shape for x in inputs], [t.shape for t in graph.input_types]
     if found != expected:
-        raise ShapeError(f"{graph.name} was traced for shapes {expected}, it is called with {found}")
+        raise ShapeError(
+            f"{graph.name} was traced for shapes {expected}, it is called with {found}"
+        )
     return graph.output_types
 
 
 def _vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, *, graph: Graph) -> list[Any]:
     given = [ct is not None for ct in cts]
     derived = adjoint(graph, wanted, given)
-    found = iter(bind(call_op, [*inputs, *[ct for ct in cts if ct is not None], *captures_of(derived)], {"graph": derived}))
+    found = iter(
+        bind(
+            call_op,
+            [*inputs, *[ct for ct in cts if ct is not None], *captures_of(derived)],
+            {"graph": derived},
+        )
+    )
     return [next(found) if w else None for w in wanted]
 
 
 def _jvp(tangents: Any, inputs: Any, outs: Any, *, graph: Graph) -> list[Any]:
     given = [t is not None for t in tangents]
     derived = tangent(graph, given)
-    return list(bind(call_op, [*inputs, *[t for t in tangents if t is not None], *captures_of(derived)], {"graph": derived}))
+    return list(
+        bind(
+            call_op,
+            [*inputs, *[t for t in tangents if t is not None], *captures_of(derived)],
+            {"graph": derived},
+        )
+    )
 
 
 def _batch(values: Any, axes: Any, size: Any, *, graph: Graph) -> Any:
@@ -59,11 +76,14 @@ Staged = Callable[[Sequence[Any]], tuple[Sequence[Any], Rest]]
 
 def forward_of(graph: Graph, wanted: Sequence[bool]) -> Graph:
     """What such a call runs at once."""
-    return partition(graph, wanted, [is_differentiable(t.dtype) for t in graph.output_types]).forward
+    return partition(
+        graph, wanted, [is_differentiable(t.dtype) for t in graph.output_types]
+    ).forward
 
 
 def staged_for(graph: Graph, wanted: Sequence[bool]) -> Staged:
-    """How a call is made of which the cotangents of these inputs are wanted: a function of plain arrays."""
+    """How a call is made of which the cotangents of these inputs are wanted: a function of plain
+    arrays."""
     given = [is_differentiable(t.dtype) for t in graph.output_types]
     parts = partition(graph, wanted, given)
     derived = joint(graph, wanted, given)
@@ -74,10 +94,18 @@ def staged_for(graph: Graph, wanted: Sequence[bool]) -> Staged:
         residuals = found[count:]
 
         def run(cts: Sequence[Any], inputs: Sequence[Any], outs: Sequence[Any]) -> list[Any]:
-            # Of results on a device the zeros come from the host: they are constants, copied there once.
-            full = [np.zeros(o.shape, o.dtype) if ct is None else _bare(ct) for ct, g, o in zip(cts, given, found, strict=False) if g]
+            # Of results on a device the zeros come from the host: they are constants, copied there
+            # once.
+            full = [
+                np.zeros(o.shape, o.dtype) if ct is None else _bare(ct)
+                for ct, g, o in zip(cts, given, found, strict=False)
+                if g
+            ]
             captured = captures_of(derived)
-            made = EXECUTE[0](parts.backward, [*map(_bare, (*inputs, *outs)), *residuals, *full, *map(_bare, captured)])
+            made = EXECUTE[0](
+                parts.backward,
+                [*map(_bare, (*inputs, *outs)), *residuals, *full, *map(_bare, captured)],
+            )
             result = iter([Array(x) if type(x) is DeviceArray else x for x in made])
             return [next(result) if w else None for w in wanted]
 
@@ -86,7 +114,9 @@ def staged_for(graph: Graph, wanted: Sequence[bool]) -> Staged:
     return call
 
 
-def _staged(arrays: Sequence[Any], wanted: Sequence[bool], *, graph: Graph) -> tuple[Sequence[Any], Rest]:
+def _staged(
+    arrays: Sequence[Any], wanted: Sequence[bool], *, graph: Graph
+) -> tuple[Sequence[Any], Rest]:
     key = ("staged", tuple(wanted))
     call: Staged | None = graph.derived.get(key)
     if call is None:
@@ -111,7 +141,8 @@ call_op = op(
 
 
 def with_history(x: Any, history: str) -> Any:
-    """A result that stands on the tape where the function's own would stand: nowhere, or where a sweep has been already."""
+    """A result that stands on the tape where the function's own would stand: nowhere, or where a
+    sweep has been already."""
     if history == "live" or not isinstance(x, Boxed) or (not history and not x._requires_grad):
         return x
     if isinstance(x._data, Var) and x._requires_grad:

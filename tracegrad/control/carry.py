@@ -1,8 +1,10 @@
-"""What a loop carries: its structure, and the types of its leaves, which Python's numbers take from the steps.
+"""What a loop carries: its structure, and the types of its leaves, which Python's numbers take from
+the steps.
 
-NumPy's rule for Python's numbers (NEP 50) is that they raise no dtype: in a Python loop `c = 0.3; c = c * x` is of x's dtype
-after the first step. So a leaf that starts as one is weak until a step makes an array of it. Eagerly it is a scalar that
-promotes as the number until then; a compiled loop, whose types stay, is traced for the types at which that ends.
+NumPy's rule for Python's numbers (NEP 50) is that they raise no dtype: in a Python loop `c = 0.3; c
+= c * x` is of x's dtype after the first step. So a leaf that starts as one is weak until a step
+makes an array of it. Eagerly it is a scalar that promotes as the number until then; a compiled
+loop, whose types stay, is traced for the types at which that ends.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ _LEAVES = frozenset((*(PLAIN - {bool, int, float, complex}), Array, Tensor))
 
 
 class Carry:
-    """The leaves of an initial carry, their structure, and their types as far as the steps that were taken tell."""
+    """The leaves of an initial carry, their structure, and their types as far as the steps that
+    were taken tell."""
 
     def __init__(self, who: str, init: Any) -> None:
         self.who = who
@@ -39,7 +42,8 @@ class Carry:
             check_leaf(x, f"{who}: the initial carry holds")
         self.kinds = list(map(leaf_type, self.leaves))
         self.each: list[frozenset[type]] = []
-        """Of each leaf, the classes of what a step may return without being looked at; nothing before the first one."""
+        """Of each leaf, the classes of what a step may return without being looked at; nothing
+        before the first one."""
         self.alone: frozenset[type] = frozenset()
         """Those of a carry that is one leaf."""
 
@@ -47,11 +51,15 @@ class Carry:
 
     def start(self) -> Any:
         """The initial carry, of arrays that the body may write into."""
-        found = [weak(x, k.dtype.kind) if k.weak else copied(x) for x, k in zip(self.leaves, self.kinds, strict=True)]
+        found = [
+            weak(x, k.dtype.kind) if k.weak else copied(x)
+            for x, k in zip(self.leaves, self.kinds, strict=True)
+        ]
         return unflatten(self.spec, found)
 
     def next(self, carry: Any) -> Any:
-        """What a step returned as the next one gets it: a Python number in the place of an array is one of its dtype."""
+        """What a step returned as the next one gets it: a Python number in the place of an array is
+        one of its dtype."""
         kind = type(carry)
         if kind in self.alone:
             return carry
@@ -66,22 +74,37 @@ class Carry:
         leaves, found = flatten(carry)
         after = list(map(leaf_type, leaves)) if found == self.spec else []
         self.meet(found, after, leaves)
-        self.each = [frozenset((type(weak(0, k.dtype.kind)),)) if k.weak else _LEAVES for k in self.kinds]
+        self.each = [
+            frozenset((type(weak(0, k.dtype.kind)),)) if k.weak else _LEAVES for k in self.kinds
+        ]
         self.alone = self.each[0] if len(self.each) == 1 and self.spec.is_leaf() else frozenset()
-        return unflatten(self.spec, [_given(x, a, k) for x, a, k in zip(leaves, after, self.kinds, strict=True)])
+        return unflatten(
+            self.spec, [_given(x, a, k) for x, a, k in zip(leaves, after, self.kinds, strict=True)]
+        )
 
     # --- in a trace ---------------------------------------------------------------------------
 
-    def trace(self, step: Callable[[Sequence[ArrayType]], Region], carry_of: Callable[[Any], Any] = lambda out: out) -> Region:
-        """The step, traced for the types that it keeps; `carry_of` takes the carry out of its result."""
+    def trace(
+        self,
+        step: Callable[[Sequence[ArrayType]], Region],
+        carry_of: Callable[[Any], Any] = lambda out: out,
+    ) -> Region:
+        """The step, traced for the types that it keeps; `carry_of` takes the carry out of its
+        result."""
         while True:
             before = list(self.kinds)
             # A bool is NumPy's in running code too: `~done` means the same in both.
             traced = step([as_array(k) if k.dtype.kind == "b" else k for k in before])
-            numbers, spec = flatten(carry_of(unflatten(traced.out_spec, list(range(len(traced.kinds))))))
-            self.meet(spec, [traced.kinds[k] for k in numbers], [traced.graph.outputs[k] for k in numbers])
+            numbers, spec = flatten(
+                carry_of(unflatten(traced.out_spec, list(range(len(traced.kinds)))))
+            )
+            self.meet(
+                spec, [traced.kinds[k] for k in numbers], [traced.graph.outputs[k] for k in numbers]
+            )
             pairs = list(zip(before, self.kinds, strict=True))
-            if all(a == b for a, b in pairs) or (traced.as_arrays and all(as_array(a) == as_array(b) for a, b in pairs)):
+            if all(a == b for a, b in pairs) or (
+                traced.as_arrays and all(as_array(a) == as_array(b) for a, b in pairs)
+            ):
                 return traced
 
     def operands(self) -> list[Any]:
@@ -98,7 +121,8 @@ class Carry:
         return list(map(as_array, self.kinds))
 
     def result(self, values: Sequence[Any], steps: Any) -> Any:
-        """The last carry after so many steps: what none of them made an array is the Python number still."""
+        """The last carry after so many steps: what none of them made an array is the Python number
+        still."""
 
         def last(value: Any, x: Any, kind: ArrayType) -> Any:
             if isinstance(x, NUMBERS) and isinstance(steps, int) and steps == 0:
@@ -110,10 +134,15 @@ class Carry:
     # --- both ---------------------------------------------------------------------------------
 
     def meet(self, found: Any, after: Sequence[ArrayType], results: Sequence[Any]) -> None:
-        """Take note of what a step returned; a TypeError where that is not like the carry it was given."""
+        """Take note of what a step returned; a TypeError where that is not like the carry it was
+        given."""
         if found != self.spec:
-            raise TypeError(f"{user_line()}: {self.who}: the body returned a carry of structure {found}, the initial carry has {self.spec}")
-        for k, (path, before, now) in enumerate(zip(self.spec.paths(), list(self.kinds), after, strict=True)):
+            raise TypeError(
+                f"{user_line()}: {self.who}: the body returned a carry of structure {found}, the initial carry has {self.spec}"
+            )
+        for k, (path, before, now) in enumerate(
+            zip(self.spec.paths(), list(self.kinds), after, strict=True)
+        ):
             joined = _joined(before, now)
             if joined is None:
                 raise TypeError(
@@ -127,7 +156,13 @@ def _joined(before: ArrayType, after: ArrayType) -> ArrayType | None:
     """The type that a leaf has from now on; None where the two do not go together."""
     joined = agreed(before, after)
     # What is an array stays as it is.
-    return joined if joined is not None and (before.weak or joined == before) and (after.weak or joined == after) else None
+    return (
+        joined
+        if joined is not None
+        and (before.weak or joined == before)
+        and (after.weak or joined == after)
+        else None
+    )
 
 
 def _given(x: Any, found: ArrayType, wanted: ArrayType) -> Any:
@@ -137,7 +172,8 @@ def _given(x: Any, found: ArrayType, wanted: ArrayType) -> Any:
 
 
 def _exact(x: Any, kind: ArrayType) -> Any:
-    """A Python number as a scalar of a dtype; an OverflowError where it is an integer that does not fit."""
+    """A Python number as a scalar of a dtype; an OverflowError where it is an integer that does not
+    fit."""
     try:
         return np.array(as_python(x), kind.dtype)[()]
     except OverflowError:

@@ -10,12 +10,14 @@ from .scan import scan
 
 
 def map(f: Callable[[Any], Any], xs: Any) -> Any:
-    """`f(x)` for each slice x along the leading axis, each by itself, the results stacked; `vmap` computes them side by side.
+    """`f(x)` for each slice x along the leading axis, each by itself, the results stacked; `vmap`
+    computes them side by side.
 
     xs          a tree of arrays with the same leading size
 
-    Less memory than `vmap` where `f` has large intermediate values; branches and loops inside (`cond`, `while_loop`) run for each x by itself. In
-    compiled code threads share the slices; eagerly `f` is called for one after the other.
+    Less memory than `vmap` where `f` has large intermediate values; branches and loops inside
+    (`cond`, `while_loop`) run for each x by itself. In compiled code threads share the slices;
+    eagerly `f` is called for one after the other.
 
     >>> import numpy as np
     >>> import tracegrad as tg

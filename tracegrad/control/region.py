@@ -1,4 +1,5 @@
-"""Functions of the user as regions: closed graphs whose captured values become operands of the node that holds them."""
+"""Functions of the user as regions: closed graphs whose captured values become operands of the node
+that holds them."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ VALUES: tuple[type[Any], ...] = (*ARRAYS, *NUMBERS)
 
 
 class Region(NamedTuple):
-    """A traced function: its graph over (arguments..., captures...), in which all are arrays, and what it captured."""
+    """A traced function: its graph over (arguments..., captures...), in which all are arrays, and
+    what it captured."""
 
     graph: Graph
     captures: list[Any]
@@ -47,8 +49,11 @@ class Region(NamedTuple):
     as_arrays: bool
     """Whether it computes the same where its arguments are arrays in place of Python's numbers."""
 
-    def run(self, arguments: Sequence[Any], captures: Sequence[Any], values: Sequence[Any]) -> list[Any]:
-        """The results for these arguments, where `values` stand for `captures`, those of this region among them."""
+    def run(
+        self, arguments: Sequence[Any], captures: Sequence[Any], values: Sequence[Any]
+    ) -> list[Any]:
+        """The results for these arguments, where `values` stand for `captures`, those of this
+        region among them."""
         at = {id(c): v for c, v in zip(captures, values, strict=True)}
         return evaluate(self.graph, [*arguments, *[at[id(c)] for c in self.captures]])
 
@@ -58,20 +63,43 @@ def captured(*regions: Region) -> list[Any]:
     return list({id(c): c for r in regions for c in r.captures}.values())
 
 
-def region(function: Callable[..., Any], args: tuple[Any, ...], types: Sequence[ArrayType], who: str, name: str = "body") -> Region:
-    """Trace `function(*args)` for leaves of these types. What it writes into its arguments stays inside."""
+def region(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    types: Sequence[ArrayType],
+    who: str,
+    name: str = "body",
+) -> Region:
+    """Trace `function(*args)` for leaves of these types. What it writes into its arguments stays
+    inside."""
     leaves, spec = flatten((args, {}))
     sizes = STATE.traces[-1].sizes if STATE.traces else None
-    # A step may be differentiated whatever its first operands are; where a rule is being run, its own graph stays open to derivatives.
+    # A step may be differentiated whatever its first operands are; where a rule is being run, its
+    # own graph stays open to derivatives.
     standing = [Standing(MODE.enabled and is_differentiable(t.dtype)) for t in types]
     traced = trace_function(
-        function, spec, types, [face_of(x) for x in leaves], name=name, sizes=sizes, standing=standing, repeated=_REPEATED
+        function,
+        spec,
+        types,
+        [face_of(x) for x in leaves],
+        name=name,
+        sizes=sizes,
+        standing=standing,
+        repeated=_REPEATED,
     )
     if traced.generators:
-        raise TracegradError(f"{user_line()}: {who} draws random numbers; draw them before, and pass them in")
+        raise TracegradError(
+            f"{user_line()}: {who} draws random numbers; draw them before, and pass them in"
+        )
     count = len(traced.out_boxed)
     graph = traced.graph.replace(outputs=traced.graph.outputs[:count])
-    return Region(explicit(graph), traced.captures, traced.out_spec, tuple(types_of(graph.outputs)), for_arrays(graph))
+    return Region(
+        explicit(graph),
+        traced.captures,
+        traced.out_spec,
+        tuple(types_of(graph.outputs)),
+        for_arrays(graph),
+    )
 
 
 def operands_of(tree: Any, who: str) -> list[Any]:
@@ -83,8 +111,11 @@ def operands_of(tree: Any, who: str) -> list[Any]:
 
 
 @restoring
-def closed(name: str, function: Callable[..., Any], types: Sequence[ArrayType], like: Graph) -> Graph:
-    """The graph of `function` over values of these types; that it captures anything is a defect of a rule."""
+def closed(
+    name: str, function: Callable[..., Any], types: Sequence[ArrayType], like: Graph
+) -> Graph:
+    """The graph of `function` over values of these types; that it captures anything is a defect of
+    a rule."""
     trace = Trace(name, like.sizes)
     with trace:
         boxes = [Array(trace.input(t)) for t in types]
@@ -109,27 +140,51 @@ def path_of(path: Sequence[Any]) -> str:
 
 
 def made_by(*results: Any) -> str:
-    """Where results of regions were made, as the end of a sentence; nothing where that is not known."""
+    """Where results of regions were made, as the end of a sentence; nothing where that is not
+    known."""
     origins = [getattr(x, "origin", None) or ("", "", "") for x in results]
     places = [f"{op} at {where}" for _, op, where in origins if where]
     return f". Made by {' and '.join(places)}" if places else ""
 
 
-def aligned(graph: Graph, places: Sequence[int | None], size: Int, like: Graph, types: Sequence[ArrayType], name: str) -> Graph:
+def aligned(
+    graph: Graph,
+    places: Sequence[int | None],
+    size: Int,
+    like: Graph,
+    types: Sequence[ArrayType],
+    name: str,
+) -> Graph:
     """A batched graph with the batch axis of every output in front."""
 
     def function(*values: Any) -> list[Any]:
-        return [with_axis(o, a, size, 0) for o, a in zip(evaluate(graph, values), places, strict=True)]
+        return [
+            with_axis(o, a, size, 0) for o, a in zip(evaluate(graph, values), places, strict=True)
+        ]
 
     return closed(name, function, types, like)
 
 
-def one_by_one(op: Op, loop: Op, values: Sequence[Any], axes: Sequence[int | None], size: Any, params: dict[str, Any], like: Graph) -> Any:
-    """The batch of an operation as a loop over its items: for control flow that each item decides for itself."""
+def one_by_one(
+    op: Op,
+    loop: Op,
+    values: Sequence[Any],
+    axes: Sequence[int | None],
+    size: Any,
+    params: dict[str, Any],
+    like: Graph,
+) -> Any:
+    """The batch of an operation as a loop over its items: for control flow that each item decides
+    for itself."""
     order = sorted(range(len(values)), key=lambda k: axes[k] is not None)
     fixed = sum(a is None for a in axes)
-    operands = [values[k] if (axis := axes[k]) is None else moveaxis(values[k], axis, 0) for k in order]
-    types = [ArrayType(t.dtype, t.shape if k < fixed else t.shape[1:]) for k, t in enumerate(map(strong, operands))]
+    operands = [
+        values[k] if (axis := axes[k]) is None else moveaxis(values[k], axis, 0) for k in order
+    ]
+    types = [
+        ArrayType(t.dtype, t.shape if k < fixed else t.shape[1:])
+        for k, t in enumerate(map(strong, operands))
+    ]
     types.insert(fixed, ArrayType(INT64, ()))
 
     def item(*given: Any) -> list[Any]:
@@ -139,7 +194,11 @@ def one_by_one(op: Op, loop: Op, values: Sequence[Any], axes: Sequence[int | Non
         return [found] if op.outputs == 1 else list(found)
 
     body = closed(f"{op.name}_item", item, types, like)
-    found = bind(loop, operands, {"body": body, "constants": fixed, "carries": 0, "length": size, "reverse": False})
+    found = bind(
+        loop,
+        operands,
+        {"body": body, "constants": fixed, "carries": 0, "length": size, "reverse": False},
+    )
     return list(found), [0] * len(found)
 
 
@@ -167,4 +226,6 @@ def check_functions(who: str, **given: Any) -> None:
     """A TypeError where something given is no function."""
     for name, function in given.items():
         if not callable(function):
-            raise TypeError(f"{user_line()}: {who}: {name} must be a function, not {type(function).__name__}")
+            raise TypeError(
+                f"{user_line()}: {who}: {name} must be a function, not {type(function).__name__}"
+            )

@@ -1,4 +1,5 @@
-"""`while_loop` and `fori_loop`: loops whose number of steps is known only while they run, differentiated in every mode."""
+"""`while_loop` and `fori_loop`: loops whose number of steps is known only while they run,
+differentiated in every mode."""
 
 from __future__ import annotations
 
@@ -46,34 +47,61 @@ from .sized import sized_op, unused_symbol
 
 
 def _infer(
-    *inputs: Any, test: Graph, body: Graph, constants: int, max_steps: int | None, failure: str = "", checkpoint: Checkpoint = None
+    *inputs: Any,
+    test: Graph,
+    body: Graph,
+    constants: int,
+    max_steps: int | None,
+    failure: str = "",
+    checkpoint: Checkpoint = None,
 ) -> Types:
     return (*body.output_types, NUMBER)
 
 
 def _evaluate(
-    *inputs: Any, test: Graph, body: Graph, constants: int, max_steps: int | None, failure: str = "", checkpoint: Checkpoint = None
+    *inputs: Any,
+    test: Graph,
+    body: Graph,
+    constants: int,
+    max_steps: int | None,
+    failure: str = "",
+    checkpoint: Checkpoint = None,
 ) -> tuple[Any, ...]:
     fixed, carry = inputs[:constants], list(inputs[constants:])
     steps, each = 0, work(test) + work(body)
     while evaluate(test, [*fixed, *carry])[0]:
         _check_steps(steps, max_steps, failure)
         if worth(steps * each, inputs):
-            params = {"test": test, "body": body, "constants": constants, **_options(max_steps, failure, checkpoint)}
+            params = {
+                "test": test,
+                "body": body,
+                "constants": constants,
+                **_options(max_steps, failure, checkpoint),
+            }
             return natively(while_op, inputs, params)
         carry = evaluate(body, [*fixed, *carry])
         steps += 1
-    return (*[np.array(c, t.dtype) for c, t in zip(carry, body.output_types, strict=True)], np.int64(steps))
+    return (
+        *[np.array(c, t.dtype) for c, t in zip(carry, body.output_types, strict=True)],
+        np.int64(steps),
+    )
 
 
 def _options(max_steps: int | None, failure: str, checkpoint: Checkpoint) -> dict[str, Any]:
-    """The parameters that bound a loop, and what its adjoint keeps, where there is something to say."""
-    return {"max_steps": max_steps, **({"failure": failure} if failure else {}), **({"checkpoint": checkpoint} if checkpoint else {})}
+    """The parameters that bound a loop, and what its adjoint keeps, where there is something to
+    say."""
+    return {
+        "max_steps": max_steps,
+        **({"failure": failure} if failure else {}),
+        **({"checkpoint": checkpoint} if checkpoint else {}),
+    }
 
 
 def _check_steps(steps: int, max_steps: int | None, failure: str) -> None:
     if max_steps is not None and steps == max_steps:
-        raise RuntimeError(f"{failure or f'while_loop: still going after max_steps={max_steps} steps'} ({user_line()})")
+        raise RuntimeError(
+            f"{failure or f'while_loop: still going after max_steps={max_steps} steps'} ({user_line()})"
+        )
 
 
 def _vjp(
@@ -98,11 +126,22 @@ def _vjp(
         length = integers.symbol(symbol)
         spans = spans_of(checkpoint, length, "while_loop")
         body.derived[key] = closed(
-            "steps", lambda *v: segmented(step, Parts(v[:constants], v[constants:], ()), length, False, spans)[0], types, body
+            "steps",
+            lambda *v: segmented(
+                step, Parts(v[:constants], v[constants:], ()), length, False, spans
+            )[0],
+            types,
+            body,
         )
     derived = adjoint(body.derived[key], wanted, [ct is not None for ct in cts[:-1]])
     given = [ct for ct in cts[:-1] if ct is not None]
-    found = iter(bind(sized_op, [outs[-1], *inputs, *given, *captures_of(derived, "a loop")], {"graph": derived, "symbol": symbol}))
+    found = iter(
+        bind(
+            sized_op,
+            [outs[-1], *inputs, *given, *captures_of(derived, "a loop")],
+            {"graph": derived, "symbol": symbol},
+        )
+    )
     return [next(found) if w else None for w in wanted]
 
 
@@ -122,7 +161,11 @@ def _jvp(
     fixed = [t for t in tangents[:constants] if t is not None]
     moving = [is_differentiable(x.dtype) for x in start]
     # Whether a carry gets a tangent depends on the whole loop; a zero one does no harm.
-    directions = [zero(x) if t is None else t for t, x, m in zip(tangents[constants:], start, moving, strict=True) if m]
+    directions = [
+        zero(x) if t is None else t
+        for t, x, m in zip(tangents[constants:], start, moving, strict=True)
+        if m
+    ]
     derived = tangent(body, [*[t is not None for t in tangents[:constants]], *moving])
     # What a rule of the user's reads around it is the same in every step.
     given, fixed = len(fixed), [*fixed, *captures_of(derived, "a loop")]
@@ -160,29 +203,46 @@ def _batch(
     failure: str = "",
     checkpoint: Checkpoint = None,
 ) -> Any:
-    params = {"test": test, "body": body, "constants": constants, **_options(max_steps, failure, checkpoint)}
-    places: list[int | None] = [*axes[:constants], *[None if a is None else 0 for a in axes[constants:]]]
+    params = {
+        "test": test,
+        "body": body,
+        "constants": constants,
+        **_options(max_steps, failure, checkpoint),
+    }
+    places: list[int | None] = [
+        *axes[:constants],
+        *[None if a is None else 0 for a in axes[constants:]],
+    ]
     while True:
         # A carry is batched where its start is, or what it becomes.
         outs = batched(body, places, size)[1]
-        more = [0 if a is not None or b is not None else None for a, b in zip(places[constants:], outs, strict=True)]
+        more = [
+            0 if a is not None or b is not None else None
+            for a, b in zip(places[constants:], outs, strict=True)
+        ]
         if more == places[constants:]:
             break
         places[constants:] = more
     if batched(test, places, size)[1][0] is not None:
         return one_by_one(while_op, scan_op, values, axes, size, params, body)
     operands = [
-        v if k < constants or p is None else repeated(v, a, size) for k, (v, a, p) in enumerate(zip(values, axes, places, strict=True))
+        v if k < constants or p is None else repeated(v, a, size)
+        for k, (v, a, p) in enumerate(zip(values, axes, places, strict=True))
     ]
     types = list(map(strong, operands))
     inner, out_axes = batched(body, places, size)
 
     def step(*v: Any) -> Any:
         found = evaluate(inner, v)
-        return [o if p is None else repeated(o, a, size) for o, a, p in zip(found, out_axes, places[constants:], strict=True)]
+        return [
+            o if p is None else repeated(o, a, size)
+            for o, a, p in zip(found, out_axes, places[constants:], strict=True)
+        ]
 
     params |= {
-        "test": closed(test.name, lambda *v: evaluate(batched(test, places, size)[0], v), types, test),
+        "test": closed(
+            test.name, lambda *v: evaluate(batched(test, places, size)[0], v), types, test
+        ),
         "body": closed(body.name, step, types, body),
     }
     return list(bind(while_op, operands, params)), [*places[constants:], None]
@@ -204,17 +264,22 @@ while_op = op(
 
 
 def while_loop(
-    cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any, max_steps: int | None = None, checkpoint: Checkpoint = None
+    cond: Callable[[Any], Any],
+    body: Callable[[Any], Any],
+    init: Any,
+    max_steps: int | None = None,
+    checkpoint: Checkpoint = None,
 ) -> Any:
     """Repeat `carry = body(carry)` as long as `cond(carry)` holds; returns the last carry.
 
-    init        a tree of arrays, which keeps its structure, shapes and dtypes; a Python number in it takes the dtype that the
-                steps give it, as in a Python loop
+    init        a tree of arrays, which keeps its structure, shapes and dtypes; a Python number in
+                it takes the dtype that the steps give it, as in a Python loop
     max_steps   a RuntimeError after so many steps, where given
     checkpoint  what reverse mode keeps of the steps that were taken, as in `scan`
 
-    Eagerly this is Python's `while`; in a compiled function it is one loop, and its derivatives, reverse mode included, are loops as well: no
-    bound on the number of steps is needed. What `cond` and `body` read around them (closures) is differentiated too.
+    Eagerly this is Python's `while`; in a compiled function it is one loop, and its derivatives,
+    reverse mode included, are loops as well: no bound on the number of steps is needed. What `cond`
+    and `body` read around them (closures) is differentiated too.
 
     >>> import tracegrad as tg
     >>> def root(a):  # Newton's iteration for the square root
@@ -222,7 +287,9 @@ def while_loop(
     >>> round(float(tg.jit(root)(2.0)), 10), round(float(tg.jit(tg.grad(root))(2.0)), 10)
     (1.4142135624, 0.3535533906)
     """
-    if max_steps is not None and (isinstance(max_steps, bool) or not isinstance(max_steps, (int, np.integer))):
+    if max_steps is not None and (
+        isinstance(max_steps, bool) or not isinstance(max_steps, (int, np.integer))
+    ):
         raise TypeError(
             f"{user_line()}: while_loop: max_steps must be an integer or None, not a {type(max_steps).__name__} ({max_steps!r:.60})"
         )
@@ -241,7 +308,8 @@ def loop_while(
     failure: str = "",
     checkpoint: Checkpoint = None,
 ) -> Any:
-    """`while_loop`, with an error that says `failure` where there are more than `max_steps` steps."""
+    """`while_loop`, with an error that says `failure` where there are more than `max_steps`
+    steps."""
     carried = Carry("while_loop", init)
     if not STATE.traces:
 
@@ -255,14 +323,22 @@ def loop_while(
         carry, steps, most = carried.start(), 0, 0.0
         while steps == most:
             most = steps + _span(checkpoint, steps) if MODE.enabled else math.inf
-            carry, steps = rerun(functools.partial(run, carry, steps, most)) if most < math.inf else run(carry, steps, most)
+            carry, steps = (
+                rerun(functools.partial(run, carry, steps, most))
+                if most < math.inf
+                else run(carry, steps, most)
+            )
         return map_leaves(plain, carry)
     step = carried.trace(lambda kinds: region(body, (init,), kinds, "while_loop: the body"))
     test = region(cond, (init,), carried.kinds, "while_loop: the condition", "test")
     if test.out_spec != flatten(0)[1]:
-        raise TypeError(f"{user_line()}: while_loop: the condition must return one bool, it returned {test.out_spec}")
+        raise TypeError(
+            f"{user_line()}: while_loop: the condition must return one bool, it returned {test.out_spec}"
+        )
     if test.graph.outputs[0].type.shape != ():
-        raise ShapeError(f"{user_line()}: while_loop: the condition must return one value, use np.any or np.all")
+        raise ShapeError(
+            f"{user_line()}: while_loop: the condition must return one value, use np.any or np.all"
+        )
     kinds = carried.types
     captures = captured(test, step)
     types = [*map(strong, captures), *kinds]
@@ -272,8 +348,15 @@ def loop_while(
         return lambda *v: r.run(v[n:], captures, v[:n])
 
     params = {
-        "test": closed("test", lambda *v: [convert(joined(test)(*v)[0], np.bool_)], types, test.graph),
-        "body": closed("body", lambda *v: [convert(x, t.dtype) for x, t in zip(joined(step)(*v), kinds, strict=True)], types, step.graph),
+        "test": closed(
+            "test", lambda *v: [convert(joined(test)(*v)[0], np.bool_)], types, test.graph
+        ),
+        "body": closed(
+            "body",
+            lambda *v: [convert(x, t.dtype) for x, t in zip(joined(step)(*v), kinds, strict=True)],
+            types,
+            step.graph,
+        ),
         "constants": n,
         **_options(max_steps, failure, checkpoint),
     }
@@ -282,22 +365,32 @@ def loop_while(
 
 
 def _span(checkpoint: Checkpoint, steps: int) -> float:
-    """How long a segment that begins after so many steps may be. Segments that grow by one are about as many as the longest has steps."""
+    """How long a segment that begins after so many steps may be. Segments that grow by one are
+    about as many as the longest has steps."""
     if checkpoint == "sqrt":
         return math.isqrt(2 * steps) + 1
     return next((int(k) for k in spans_of(checkpoint, 1, "while_loop")), math.inf)
 
 
-def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any, checkpoint: Checkpoint = None) -> Any:
-    """`for i in range(lower, upper): carry = body(i, carry)`; returns the last carry, `init` where there is no step.
+def fori_loop(
+    lower: Any,
+    upper: Any,
+    body: Callable[[Any, Any], Any],
+    init: Any,
+    checkpoint: Checkpoint = None,
+) -> Any:
+    """`for i in range(lower, upper): carry = body(i, carry)`; returns the last carry, `init` where
+    there is no step.
 
     lower, upper    integers, which may be traced
-    init            a tree of arrays, which keeps its structure, shapes and dtypes; a Python number in it takes the dtype that the
-                    steps give it, as in a Python loop: of float32 data float32. With no step it stays the number; only where the
-                    number of steps is computed in compiled code it has that dtype then, too
+    init            a tree of arrays, which keeps its structure, shapes and dtypes; a Python number
+                    in it takes the dtype that the steps give it, as in a Python loop: of float32
+                    data float32. With no step it stays the number; only where the number of steps
+                    is computed in compiled code it has that dtype then, too
     checkpoint      what reverse mode keeps of the steps, as in `scan`
 
-    Eagerly a Python loop; in a compiled function one loop, whatever the number of steps, and so are its derivatives.
+    Eagerly a Python loop; in a compiled function one loop, whatever the number of steps, and so are
+    its derivatives.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -317,8 +410,12 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any
             return carry
 
         spans = spans_of(checkpoint, max(0, last - first), "fori_loop")
-        return map_leaves(plain, in_segments(range(first, last), tuple(map(int, spans)), run, carried.start()))
-    step = carried.trace(lambda kinds: region(body, (np.int64(0), init), [NUMBER, *kinds], "fori_loop: the body"))
+        return map_leaves(
+            plain, in_segments(range(first, last), tuple(map(int, spans)), run, carried.start())
+        )
+    step = carried.trace(
+        lambda kinds: region(body, (np.int64(0), init), [NUMBER, *kinds], "fori_loop: the body")
+    )
     leaves, kinds = carried.operands(), carried.types
     n = len(step.captures)
 
@@ -326,7 +423,10 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any
         found = evaluate(step.graph, [add(number, consts[n]), *carries, *consts[:n]])
         return [convert(x, t.dtype) for x, t in zip(found, kinds, strict=True)], []
 
-    given = [*step.captures, convert(ends[0], np.int64) if isinstance(ends[0], Boxed) else np.int64(ends[0])]
+    given = [
+        *step.captures,
+        convert(ends[0], np.int64) if isinstance(ends[0], Boxed) else np.int64(ends[0]),
+    ]
     if any(isinstance(x, Boxed) for x in ends):
         symbol = unused_symbol(step.graph)
         types = list(map(strong, (*given, *leaves)))
@@ -334,12 +434,17 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any
         spans = spans_of(checkpoint, length, "fori_loop")
         graph = closed(
             "steps",
-            lambda *v: loop("body", inner, Parts(v[: n + 1], v[n + 1 :], ()), step.graph, length, False, spans)[0],
+            lambda *v: loop(
+                "body", inner, Parts(v[: n + 1], v[n + 1 :], ()), step.graph, length, False, spans
+            )[0],
             types,
             step.graph,
         )
-        # Not in the dtype of the bounds: that of small or unsigned ones cannot hold every difference.
-        count = maximum(sub(*[convert(x, np.int64) if isinstance(x, Boxed) else x for x in reversed(ends)]), 0)
+        # Not in the dtype of the bounds: that of small or unsigned ones cannot hold every
+        # difference.
+        count = maximum(
+            sub(*[convert(x, np.int64) if isinstance(x, Boxed) else x for x in reversed(ends)]), 0
+        )
         found = bind(sized_op, [count, *given, *leaves], {"graph": graph, "symbol": symbol})
     else:
         length = integers.maximum(0, ends[1] - ends[0])
@@ -366,7 +471,9 @@ def _integer(x: Any) -> Any:
     if isinstance(x, integers.Integer):
         return x
     if not isinstance(x, VALUES):
-        raise TypeError(f"{user_line()}: fori_loop: a bound must be one integer, not a {type(x).__name__} ({x!r:.60})")
+        raise TypeError(
+            f"{user_line()}: fori_loop: a bound must be one integer, not a {type(x).__name__} ({x!r:.60})"
+        )
     kind = leaf_type(x)
     if kind.dtype.kind not in "iu" or kind.shape != ():
         raise TypeError(f"{user_line()}: fori_loop: a bound must be one integer, not {kind}")

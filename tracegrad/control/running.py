@@ -1,7 +1,9 @@
-"""Loops that run outside of compiled functions: step by step in Python while that is quick, else as native code.
+"""Loops that run outside of compiled functions: step by step in Python while that is quick, else as
+native code.
 
-Eagerly `scan`, `while_loop` and the others are Python loops over the user's own function. Where a transform has traced them (`vmap`, a derivative of
-one) the function is not run again anyhow, and a batch of a thousand Newton iterations would be some million calls of NumPy.
+Eagerly `scan`, `while_loop` and the others are Python loops over the user's own function. Where a
+transform has traced them (`vmap`, a derivative of one) the function is not run again anyhow, and a
+batch of a thousand Newton iterations would be some million calls of NumPy.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ from ..types import ArrayType
 from .call import EXECUTE
 
 WORTH = 50_000
-"""What running in Python may take, in us: a few times that of loading a loop, a fraction of that of compiling it, which is done once per machine."""
+"""What running in Python may take, in us: a few times that of loading a loop, a fraction of that of
+compiling it, which is done once per machine."""
 NODE, ELEMENTS = 5, 1000
 """What one operation takes, in us, and how many elements NumPy works off in 1 us."""
 UNKNOWN = 8
@@ -44,7 +47,9 @@ def work(graph: Graph) -> float:
 def _work_of(node: Node) -> float:
     inner = [work(g) for g in node.subgraphs()]
     if not inner:
-        return NODE + sum(v.type.size for v in node.outputs if isinstance(v.type.size, int)) / ELEMENTS
+        return (
+            NODE + sum(v.type.size for v in node.outputs if isinstance(v.type.size, int)) / ELEMENTS
+        )
     if node.op.lowering is lowering.SWITCH:
         return NODE + max(inner)
     length = node.params.get("length", UNKNOWN if node.op.lowering is lowering.WHILE else 1)
@@ -53,11 +58,14 @@ def _work_of(node: Node) -> float:
 
 def worth(cost: float, inputs: Sequence[Any]) -> bool:
     """Whether native code pays: for much work on arrays in this machine's memory."""
-    return cost > WORTH and all(isinstance(x, (np.ndarray, np.generic, bool, int, float, complex)) for x in inputs)
+    return cost > WORTH and all(
+        isinstance(x, (np.ndarray, np.generic, bool, int, float, complex)) for x in inputs
+    )
 
 
 def natively(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> tuple[Any, ...]:
-    """The results of one operation on plain arrays, by native code. Equal operations share it, whichever trace they are from."""
+    """The results of one operation on plain arrays, by native code. Equal operations share it,
+    whichever trace they are from."""
     arrays = list(map(np.asarray, inputs))
     given = tuple([Var(ArrayType(x.dtype, x.shape), f"x{k}") for k, x in enumerate(arrays)])
     outputs = tuple([Var(t) for t in op.infer(*given, **params)])

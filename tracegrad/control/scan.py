@@ -1,4 +1,5 @@
-"""`scan`: a loop with a carry over the leading axis of arrays, one node of the graph, one loop in the code, and so is its adjoint."""
+"""`scan`: a loop with a carry over the leading axis of arrays, one node of the graph, one loop in
+the code, and so is its adjoint."""
 
 from __future__ import annotations
 
@@ -37,16 +38,30 @@ from .running import natively, work, worth
 # The order of operands and results, outside and in the body, is that of `ir/loops.py`.
 
 
-def _infer(*inputs: Any, body: Graph, constants: int, carries: int, length: Int, reverse: bool) -> Types:
+def _infer(
+    *inputs: Any, body: Graph, constants: int, carries: int, length: Int, reverse: bool
+) -> Types:
     outs = body.output_types
     return (*outs[:carries], *[ArrayType(t.dtype, (length, *t.shape)) for t in outs[carries:]])
 
 
-def _evaluate(*inputs: Any, body: Graph, constants: int, carries: int, length: int, reverse: bool) -> tuple[Any, ...]:
+def _evaluate(
+    *inputs: Any, body: Graph, constants: int, carries: int, length: int, reverse: bool
+) -> tuple[Any, ...]:
     if worth(length * work(body), inputs):
-        params = {"body": body, "constants": constants, "carries": carries, "length": length, "reverse": reverse}
+        params = {
+            "body": body,
+            "constants": constants,
+            "carries": carries,
+            "length": length,
+            "reverse": reverse,
+        }
         return natively(scan_op, inputs, params)
-    fixed, carry, xs = inputs[:constants], list(inputs[constants : constants + carries]), inputs[constants + carries :]
+    fixed, carry, xs = (
+        inputs[:constants],
+        list(inputs[constants : constants + carries]),
+        inputs[constants + carries :],
+    )
     kinds = body.output_types[carries:]
     ys = [np.empty((length, *t.shape), t.dtype) for t in kinds]
     for i in range(length)[:: -1 if reverse else 1]:
@@ -54,13 +69,23 @@ def _evaluate(*inputs: Any, body: Graph, constants: int, carries: int, length: i
         carry = outs[:carries]
         for y, value in zip(ys, outs[carries:], strict=True):
             y[i] = value
-    return (*[np.array(c, t.dtype) for c, t in zip(carry, body.output_types[:carries], strict=True)], *ys)
+    return (
+        *[np.array(c, t.dtype) for c, t in zip(carry, body.output_types[:carries], strict=True)],
+        *ys,
+    )
 
 
 def loop(
-    name: str, step: Callable[..., Sequence[Any]], inputs: Parts, like: Graph, length: Int, reverse: bool, spans: Sequence[Int] = ()
+    name: str,
+    step: Callable[..., Sequence[Any]],
+    inputs: Parts,
+    like: Graph,
+    length: Int,
+    reverse: bool,
+    spans: Sequence[Int] = (),
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """A loop whose body is `step(constants, carries, number, slices) -> (carries, ys)`; its final carries and stacked ys."""
+    """A loop whose body is `step(constants, carries, number, slices) -> (carries, ys)`; its final
+    carries and stacked ys."""
     types = [*map(strong, (*inputs.constants, *inputs.carries)), NUMBER, *map(_slice, inputs.xs)]
     n, c = len(inputs.constants), len(inputs.carries)
 
@@ -71,11 +96,17 @@ def loop(
     return segmented(closed(name, function, types, like), inputs, length, reverse, spans)
 
 
-def bound(body: Graph, inputs: Parts, length: Int, reverse: bool) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+def bound(
+    body: Graph, inputs: Parts, length: Int, reverse: bool
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """The loop with this body: its final carries and stacked ys."""
     n, c = len(inputs.constants), len(inputs.carries)
     given = [*inputs.constants, *inputs.carries, *inputs.xs]
-    found = bind(scan_op, given, {"body": body, "constants": n, "carries": c, "length": length, "reverse": reverse})
+    found = bind(
+        scan_op,
+        given,
+        {"body": body, "constants": n, "carries": c, "length": length, "reverse": reverse},
+    )
     return found[:c], found[c:]
 
 
@@ -93,17 +124,23 @@ def spans_of(checkpoint: Checkpoint, length: Int, who: str) -> tuple[Int, ...]:
         # Where segments of about this length fit without a rest, there is one loop less to compile.
         return (max(1, next((k for k in range(near, near // 2, -1) if length % k == 0), near)),)
     spans = checkpoint if isinstance(checkpoint, tuple) else (checkpoint,)
-    if not spans or any(isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1 for k in spans):
+    if not spans or any(
+        isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1 for k in spans
+    ):
         raise ValueError(
             f"{who}: checkpoint is 'sqrt', the steps of a segment (at least 1), or a tuple of such numbers, not {checkpoint!r}"
         )
     return tuple(map(int, spans))
 
 
-def segmented(body: Graph, inputs: Parts, length: Int, reverse: bool, spans: Sequence[Int]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """The loop in segments of `spans[0]` steps, each a checkpoint, as a loop over segments and one over the steps that remain.
+def segmented(
+    body: Graph, inputs: Parts, length: Int, reverse: bool, spans: Sequence[Int]
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """The loop in segments of `spans[0]` steps, each a checkpoint, as a loop over segments and one
+    over the steps that remain.
 
-    What the adjoint keeps of a segment are its first carries; the rest it computes again, one segment at a time.
+    What the adjoint keeps of a segment are its first carries; the rest it computes again, one
+    segment at a time.
     """
     count = integers.floordiv(length, spans[0]) if spans else 0
     if isinstance(count, int) and count == 0:
@@ -114,13 +151,18 @@ def segmented(body: Graph, inputs: Parts, length: Int, reverse: bool, spans: Seq
     kinds = [*map(strong, inputs.carries), NUMBER, *map(_slice, inputs.xs)]
 
     def step(*v: Any) -> list[Any]:
-        return evaluate(body, [*v[:n], *v[n + 1 : n + 1 + c], add(mul(v[n], span), v[n + 1 + c]), *v[n + 2 + c :]])
+        return evaluate(
+            body,
+            [*v[:n], *v[n + 1 : n + 1 + c], add(mul(v[n], span), v[n + 1 + c]), *v[n + 2 + c :]],
+        )
 
     def late(*v: Any) -> list[Any]:
         return evaluate(body, [*v[: n + c], add(v[n + c], whole), *v[n + c + 1 :]])
 
     def steps(*v: Any) -> list[Any]:
-        last, ys = segmented(inner, Parts(v[: n + 1], v[n + 1 : n + 1 + c], v[n + 1 + c :]), span, reverse, spans[1:])
+        last, ys = segmented(
+            inner, Parts(v[: n + 1], v[n + 1 : n + 1 + c], v[n + 1 + c :]), span, reverse, spans[1:]
+        )
         return [*last, *ys]
 
     def segment(constants: Any, carries: Any, number: Any, slices: Any) -> Any:
@@ -129,12 +171,19 @@ def segmented(body: Graph, inputs: Parts, length: Int, reverse: bool, spans: Seq
 
     def main(carries: Sequence[Any]) -> tuple[tuple[Any, ...], list[Any]]:
         xs = [reshape(part(x, 0, whole), (count, span, *x.shape[1:])) for x in inputs.xs]
-        last, ys = loop("segments", segment, Parts(inputs.constants, carries, xs), body, count, reverse)
+        last, ys = loop(
+            "segments", segment, Parts(inputs.constants, carries, xs), body, count, reverse
+        )
         return last, [reshape(y, (whole, *y.shape[2:])) for y in ys]
 
     def rest(carries: Sequence[Any]) -> tuple[tuple[Any, ...], Sequence[Any]]:
         graph = closed(body.name, late, [*fixed, *kinds], body)
-        return bound(graph, Parts(inputs.constants, carries, [part(x, whole, length - whole) for x in inputs.xs]), length - whole, reverse)
+        return bound(
+            graph,
+            Parts(inputs.constants, carries, [part(x, whole, length - whole) for x in inputs.xs]),
+            length - whole,
+            reverse,
+        )
 
     inner = closed(body.name, step, [*fixed, NUMBER, *kinds], body)
     longer = [ArrayType(t.dtype, (span, *t.shape)) for t in kinds[c + 1 :]]
@@ -153,14 +202,30 @@ def segmented(body: Graph, inputs: Parts, length: Int, reverse: bool, spans: Seq
 
 def part(x: Any, start: Int, size: Int) -> Any:
     """Slices from `start` on."""
-    return slice_array(x, (start, *[0] * (len(x.shape) - 1)), (size, *x.shape[1:]), (1,) * len(x.shape))
+    return slice_array(
+        x, (start, *[0] * (len(x.shape) - 1)), (size, *x.shape[1:]), (1,) * len(x.shape)
+    )
 
 
-def _jvp(tangents: Any, inputs: Any, outs: Any, *, body: Graph, constants: int, carries: int, length: Int, reverse: bool) -> list[Any]:
+def _jvp(
+    tangents: Any,
+    inputs: Any,
+    outs: Any,
+    *,
+    body: Graph,
+    constants: int,
+    carries: int,
+    length: Int,
+    reverse: bool,
+) -> list[Any]:
     p, t = parts(inputs, constants, carries), parts(tangents, constants, carries)
     # Whether a carry gets a tangent depends on the whole loop; a zero one does no harm.
     moving = [_floating(x) for x in p.carries]
-    start = [zero(x) if d is None else d for d, x, m in zip(t.carries, p.carries, moving, strict=True) if m]
+    start = [
+        zero(x) if d is None else d
+        for d, x, m in zip(t.carries, p.carries, moving, strict=True)
+        if m
+    ]
     fixed, sliced = [d is not None for d in t.constants], [d is not None for d in t.xs]
     derived = tangent(body, [*fixed, *moving, False, *sliced])
     # What a rule of the user's reads around it is the same in every step.
@@ -171,7 +236,10 @@ def _jvp(tangents: Any, inputs: Any, outs: Any, *, body: Graph, constants: int, 
     def step(consts: Any, state: Any, number: Any, slices: Any) -> Any:
         primal = [*consts[: counts[0]], *state[: counts[1]], number, *slices[: counts[2]]]
         directions = [*consts[counts[0] : last_fixed], *state[counts[1] :], *slices[counts[2] :]]
-        results, ds = evaluate(body, primal), evaluate(derived, [*primal, *directions, *consts[last_fixed:]])
+        results, ds = (
+            evaluate(body, primal),
+            evaluate(derived, [*primal, *directions, *consts[last_fixed:]]),
+        )
         return (
             [*results[:carries], *[d for d, m in zip(ds[:carries], moving, strict=True) if m]],
             [*results[carries:], *ds[carries:]],
@@ -188,38 +256,78 @@ def _jvp(tangents: Any, inputs: Any, outs: Any, *, body: Graph, constants: int, 
 
 
 def _vjp(
-    cts: Any, inputs: Any, outs: Any, wanted: Any, *, body: Graph, constants: int, carries: int, length: Int, reverse: bool
+    cts: Any,
+    inputs: Any,
+    outs: Any,
+    wanted: Any,
+    *,
+    body: Graph,
+    constants: int,
+    carries: int,
+    length: Int,
+    reverse: bool,
 ) -> list[Any]:
     p, w = parts(inputs, constants, carries), parts(wanted, constants, carries)
     moving = [_floating(x) for x in p.carries]
     fixed = [ok and _floating(x) for ok, x in zip(w.constants, p.constants, strict=True)]
     sliced = [ok and _floating(x) for ok, x in zip(w.xs, p.xs, strict=True)]
     given = [ct is not None for ct in cts[carries:]]
-    # Of a step the forward loop keeps what the adjoint reads and cannot get from constants, slices and results.
-    known = [*[True] * constants, *[False] * carries, True, *[True] * len(p.xs)], [*[False] * carries, *[True] * len(given)]
-    captured = captures_of(joint(body, [*fixed, *moving, False, *sliced], [*moving, *given]), "a loop")
+    # Of a step the forward loop keeps what the adjoint reads and cannot get from constants, slices
+    # and results.
+    known = (
+        [*[True] * constants, *[False] * carries, True, *[True] * len(p.xs)],
+        [*[False] * carries, *[True] * len(given)],
+    )
+    captured = captures_of(
+        joint(body, [*fixed, *moving, False, *sliced], [*moving, *given]), "a loop"
+    )
     both = partition(body, [*fixed, *moving, False, *sliced], [*moving, *given], known)
     _, kept = bound(both.forward, p, length, reverse)
     ys, residuals = kept[: len(given)], kept[len(given) :]
     # Values by their place among the inputs of a step, the numbers of steps among them.
-    read = [k for k in both.inputs if k < constants], [k for k in both.inputs if k > constants + carries]
+    read = (
+        [k for k in both.inputs if k < constants],
+        [k for k in both.inputs if k > constants + carries],
+    )
     numbered = constants + carries in both.inputs
     results = [ys[k - carries] for k in both.outputs]
 
     def step(consts: Any, state: Any, number: Any, slices: Any) -> Any:
         d_carries, sums = state[: sum(moving)], state[sum(moving) :]
         at = len(read[1])
-        values = [*consts[: len(read[0])], *[number] * numbered, *slices[:at], *slices[at : at + len(results) + len(residuals)]]
-        found = evaluate(both.backward, [*values, *d_carries, *slices[at + len(results) + len(residuals) :], *consts[len(read[0]) :]])
+        values = [
+            *consts[: len(read[0])],
+            *[number] * numbered,
+            *slices[:at],
+            *slices[at : at + len(results) + len(residuals)],
+        ]
+        found = evaluate(
+            both.backward,
+            [
+                *values,
+                *d_carries,
+                *slices[at + len(results) + len(residuals) :],
+                *consts[len(read[0]) :],
+            ],
+        )
         f, m = sum(fixed), sum(moving)
         return [*found[f : f + m], *map(add, sums, found[:f])], found[f + m :]
 
-    start = [zero(x) if ct is None else ct for ct, x, m in zip(cts[:carries], p.carries, moving, strict=True) if m]
+    start = [
+        zero(x) if ct is None else ct
+        for ct, x, m in zip(cts[:carries], p.carries, moving, strict=True)
+        if m
+    ]
     sums = [zero(x) for x, f in zip(p.constants, fixed, strict=True) if f]
     taken = Parts(
         [*[inputs[k] for k in read[0]], *captured],
         [*start, *sums],
-        [*[inputs[k - 1] for k in read[1]], *results, *residuals, *[ct for ct in cts[carries:] if ct is not None]],
+        [
+            *[inputs[k - 1] for k in read[1]],
+            *results,
+            *residuals,
+            *[ct for ct in cts[carries:] if ct is not None],
+        ],
     )
     last, stacked = loop("scan_adjoint", step, taken, body, length, not reverse)
     d_carries, d_constants, d_xs = iter(last[: len(start)]), iter(last[len(start) :]), iter(stacked)
@@ -230,9 +338,20 @@ def _vjp(
     ]
 
 
-def _batch(values: Any, axes: Any, size: Any, *, body: Graph, constants: int, carries: int, length: Int, reverse: bool) -> Any:
+def _batch(
+    values: Any,
+    axes: Any,
+    size: Any,
+    *,
+    body: Graph,
+    constants: int,
+    carries: int,
+    length: Int,
+    reverse: bool,
+) -> Any:
     p, a = parts(values, constants, carries), parts(axes, constants, carries)
-    # Every carry is batched: whether one must be depends on the whole loop, and an unbatched one can always be repeated.
+    # Every carry is batched: whether one must be depends on the whole loop, and an unbatched one
+    # can always be repeated.
     moved = Parts(
         p.constants,
         [repeated(v, axis, size) for v, axis in zip(p.carries, a.carries, strict=True)],
@@ -241,7 +360,9 @@ def _batch(values: Any, axes: Any, size: Any, *, body: Graph, constants: int, ca
     places = [*a.constants, *[0] * carries, None, *[None if axis is None else 0 for axis in a.xs]]
     derived, out_axes = batched(body, places, size)
     types = [*map(strong, (*moved.constants, *moved.carries)), NUMBER, *map(_slice, moved.xs)]
-    last, stacked = bound(aligned(derived, out_axes, size, body, types, "scan_batched"), moved, length, reverse)
+    last, stacked = bound(
+        aligned(derived, out_axes, size, body, types, "scan_batched"), moved, length, reverse
+    )
     return [*last, *stacked], [0] * carries + [1] * len(stacked)
 
 
@@ -280,17 +401,23 @@ def scan(
     reverse: bool = False,
     checkpoint: Checkpoint = None,
 ) -> tuple[Any, Any]:
-    """Loop over the leading axis: `carry, y = f(carry, x)` for each x; returns the last carry and the stacked ys.
+    """Loop over the leading axis: `carry, y = f(carry, x)` for each x; returns the last carry and
+    the stacked ys.
 
-    init, xs    trees of arrays; every leaf of `xs` has the same leading size (or give `length` alone)
+    init, xs    trees of arrays; every leaf of `xs` has the same leading size (or give `length`
+                alone)
     reverse     run from the last slice to the first; ys stay in the order of xs
-    checkpoint  what reverse mode keeps of n steps. None: of each step what its derivative reads. A number k: the carry at every k-th step,
-                and one segment of k steps at a time, which is computed again. "sqrt": k is about the square root of n. A tuple (k, l,
-                ...): segments of k steps are themselves kept in segments of l steps, computed once more for each level (eagerly k alone counts)
+    checkpoint  what reverse mode keeps of n steps. None: of each step what its derivative reads. A
+                number k: the carry at every k-th step, and one segment of k steps at a time, which
+                is computed again. "sqrt": k is about the square root of n. A tuple (k, l,
+                ...): segments of k steps are themselves kept in segments of l steps, computed once
+                more for each level (eagerly k alone counts)
 
-    The carry must keep its structure, shapes and dtypes; a Python number in `init` takes the dtype that the steps give it, as in
-    a Python loop (of float32 data float32), and stays the number where there is no step. Eagerly this is a plain Python loop (without slices `f` is traced once, for what
-    ys are like); in a compiled function it is one loop of the generated code, whatever the length, and its derivative is another.
+    The carry must keep its structure, shapes and dtypes; a Python number in `init` takes the dtype
+    that the steps give it, as in a Python loop (of float32 data float32), and stays the number
+    where there is no step. Eagerly this is a plain Python loop (without slices `f` is traced once,
+    for what ys are like); in a compiled function it is one loop of the generated code, whatever the
+    length, and its derivative is another.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -312,19 +439,25 @@ def scan(
     spans = spans_of(checkpoint, count, "scan")
     if any(s != count for s in sizes):
         raise ShapeError(
-            f"{user_line()}: scan: the leading sizes of xs differ: {sizes}" + (f" (length={length})" if length is not None else "")
+            f"{user_line()}: scan: the leading sizes of xs differ: {sizes}"
+            + (f" (length={length})" if length is not None else "")
         )
     carried = Carry("scan", init)
     if not STATE.traces and count:
         return _loop(f, carried, x_leaves, x_spec, int(count), reverse, tuple(map(int, spans)))
     slices = list(map(_slice, x_leaves))
-    traced = carried.trace(lambda kinds: region(f, (init, xs), [*kinds, *slices], "scan: the body"), lambda out: _pair(out)[0])
+    traced = carried.trace(
+        lambda kinds: region(f, (init, xs), [*kinds, *slices], "scan: the body"),
+        lambda out: _pair(out)[0],
+    )
     y_spec = flatten(_pair(unflatten(traced.out_spec, list(traced.graph.outputs)))[1])[1]
     carries, kinds = carried.operands(), carried.types
     # Captures become constants, which the body takes first.
     n, split = len(carries), len(carries) + len(x_leaves)
     inputs = traced.graph.inputs
-    body = traced.graph.replace(inputs=(*inputs[split:], *inputs[:n], Var(NUMBER, "step"), *inputs[n:split]), name="body")
+    body = traced.graph.replace(
+        inputs=(*inputs[split:], *inputs[:n], Var(NUMBER, "step"), *inputs[n:split]), name="body"
+    )
     if list(body.output_types[:n]) != kinds:
 
         def converted(*v: Any) -> list[Any]:
@@ -342,7 +475,9 @@ def _length(length: Any) -> Int:
     """The number of steps, where it is known when the loop is traced."""
     if isinstance(length, integers.Integer):
         return length
-    if not hasattr(length, "__index__") or (isinstance(length, Boxed) and isinstance(length._data, Var)):
+    if not hasattr(length, "__index__") or (
+        isinstance(length, Boxed) and isinstance(length._data, Var)
+    ):
         raise TypeError(
             f"{user_line()}: scan: length must be an integer that is known when the function is traced, not a {type(length).__name__} "
             f"({length!r:.60}); fori_loop takes computed numbers of steps"
@@ -357,12 +492,17 @@ def _pair(out: Any) -> tuple[Any, Any]:
     """The pair that the body returned."""
     if not isinstance(out, tuple) or len(out) != 2:
         found = f"a tuple of {len(out)}" if isinstance(out, tuple) else f"a {type(out).__name__}"
-        raise TypeError(f"{user_line()}: scan: the body must return a pair (carry, y), it returned {found}")
+        raise TypeError(
+            f"{user_line()}: scan: the body must return a pair (carry, y), it returned {found}"
+        )
     return out
 
 
-def in_segments(steps: Sequence[int], spans: Sequence[int], run: Callable[[Any, Sequence[int]], Any], carry: Any) -> Any:
-    """`carry = run(carry, steps)` segment by segment, each of which `backward` runs again; segments have no segments here."""
+def in_segments(
+    steps: Sequence[int], spans: Sequence[int], run: Callable[[Any, Sequence[int]], Any], carry: Any
+) -> Any:
+    """`carry = run(carry, steps)` segment by segment, each of which `backward` runs again; segments
+    have no segments here."""
     if not spans or not MODE.enabled:
         return run(carry, steps)
     for start in range(0, len(steps), spans[0]):
@@ -395,7 +535,11 @@ def _loop(
             # The next step may write into what shares memory with the carry.
             found = [
                 copied(v)
-                if isinstance(v, ARRAYS) and (getattr(v, "_base", getattr(v, "base", None)) is not None or any(v is c for c in state))
+                if isinstance(v, ARRAYS)
+                and (
+                    getattr(v, "_base", getattr(v, "base", None)) is not None
+                    or any(v is c for c in state)
+                )
                 else v
                 for v in leaves
             ]
@@ -406,7 +550,9 @@ def _loop(
     carry = in_segments(range(count)[:: -1 if reverse else 1], spans, run, carried.start())
     if y_spec is None:
         return carry, None
-    columns = [stack(arrays_of(column)) for column in zip(*[ys[i] for i in range(count)], strict=True)]
+    columns = [
+        stack(arrays_of(column)) for column in zip(*[ys[i] for i in range(count)], strict=True)
+    ]
     return carry, unflatten(y_spec, columns)
 
 

@@ -1,7 +1,9 @@
-"""`sized(n, ...)`: a graph over a size that is computed, not read off an array: the steps that a loop took.
+"""`sized(n, ...)`: a graph over a size that is computed, not read off an array: the steps that a
+loop took.
 
-Inside the graph the size is an ordinary symbol, and arrays have it as an axis; no result does. That is what makes the derivative of a loop with
-an unknown number of steps the derivative of a loop with a known one.
+Inside the graph the size is an ordinary symbol, and arrays have it as an axis; no result does. That
+is what makes the derivative of a loop with an unknown number of steps the derivative of a loop with
+a known one.
 """
 
 from __future__ import annotations
@@ -52,9 +54,15 @@ def _jvp(tangents: Any, inputs: Any, outs: Any, *, graph: Graph, symbol: str) ->
 
 def _batch(values: Any, axes: Any, size: Any, *, graph: Graph, symbol: str) -> Any:
     if axes[0] is not None:
-        return one_by_one(sized_op, scan_op, values, axes, size, {"graph": graph, "symbol": symbol}, graph)
-    derived = aligned(*batched(graph, axes[1:], size), size, graph, [strong(v) for v in values[1:]], graph.name)
-    return list(bind(sized_op, values, {"graph": derived, "symbol": symbol})), [0] * len(graph.outputs)
+        return one_by_one(
+            sized_op, scan_op, values, axes, size, {"graph": graph, "symbol": symbol}, graph
+        )
+    derived = aligned(
+        *batched(graph, axes[1:], size), size, graph, [strong(v) for v in values[1:]], graph.name
+    )
+    return list(bind(sized_op, values, {"graph": derived, "symbol": symbol})), [0] * len(
+        graph.outputs
+    )
 
 
 sized_op = op(

@@ -1,1 +1,2 @@
-"""Derivatives that the user gives: `custom_jvp`, `custom_vjp`, and `autograd.Function` inside of a trace."""
+"""Derivatives that the user gives: `custom_jvp`, `custom_vjp`, and `autograd.Function` inside of a
+trace."""

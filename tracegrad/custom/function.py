@@ -1,8 +1,9 @@
-"""Custom Functions in a trace: an application is one operation that holds the graph of its forward; the user's other methods are traced
-when that operation is differentiated or batched.
+"""Custom Functions in a trace: an application is one operation that holds the graph of its forward;
+the user's other methods are traced when that operation is differentiated or batched.
 
-The operation's results are those of the Function, and behind them what the context keeps (saved tensors, arrays in attributes). So a
-derivative reads what the forward computed, and nothing runs twice.
+The operation's results are those of the Function, and behind them what the context keeps (saved
+tensors, arrays in attributes). So a derivative reads what the forward computed, and nothing runs
+twice.
 """
 
 from __future__ import annotations
@@ -20,7 +21,16 @@ from ..dtypes import is_differentiable
 from ..ir.dispatch import STATE, Value, bind
 from ..ir.graph import Graph
 from ..ir.op import op
-from ..tape.application import LEAF, FunctionCtx, Left, Use, among, check_dirty, is_given, run_forward
+from ..tape.application import (
+    LEAF,
+    FunctionCtx,
+    Left,
+    Use,
+    among,
+    check_dirty,
+    is_given,
+    run_forward,
+)
 from ..tape.hooks import boxed
 from ..tape.mode import MODE
 from ..tape.rule_reads import ASK_THE_USER
@@ -48,7 +58,8 @@ class VmapInfo(NamedTuple):
 
 
 class Source(NamedTuple):
-    """Where a derivative finds something that the context keeps: among inputs or outputs of the operation."""
+    """Where a derivative finds something that the context keeps: among inputs or outputs of the
+    operation."""
 
     kind: str
     """"input", "output", "extra" (computed for it, a constant), or "as it is"."""
@@ -57,12 +68,15 @@ class Source(NamedTuple):
 
 
 class Applied:
-    """The rule of an application: its context, rebuilt from the operation's values wherever a derivative is traced."""
+    """The rule of an application: its context, rebuilt from the operation's values wherever a
+    derivative is traced."""
 
     def __init__(self, cls: Any, args: Sequence[Any]) -> None:
         self.cls = cls
         self.args = [None if isinstance(a, (Value, np.ndarray, np.generic)) else a for a in args]
-        self.tensors = tuple(k for k, a in enumerate(args) if isinstance(a, (Value, np.ndarray, np.generic)))
+        self.tensors = tuple(
+            k for k, a in enumerate(args) if isinstance(a, (Value, np.ndarray, np.generic))
+        )
         self.op = function_op
         self.use: Any = None
         self.left = Left()
@@ -80,13 +94,20 @@ class Applied:
         args = list(self.args)
         for k, b in zip(self.tensors, boxes, strict=True):
             args[k] = b
-        ctx = FunctionCtx([k in self.tensors and is_differentiable(leaf_type(a).dtype) for k, a in enumerate(args)])
+        ctx = FunctionCtx(
+            [
+                k in self.tensors and is_differentiable(leaf_type(a).dtype)
+                for k, a in enumerate(args)
+            ]
+        )
         before = [b._data for b in boxes]
         output = run_forward(self.cls, ctx, args)
         outs = list(output) if isinstance(output, tuple) else [output]
         left = ctx._left
         check_dirty(left, args, outs)
-        kinds = [leaf_type(o) if isinstance(o, (Value, np.ndarray, np.generic)) else None for o in outs]
+        kinds = [
+            leaf_type(o) if isinstance(o, (Value, np.ndarray, np.generic)) else None for o in outs
+        ]
         self.places = [k for k, t in enumerate(kinds) if t is not None]
         extras: list[Any] = []
 
@@ -105,25 +126,44 @@ class Applied:
             return Source("extra", len(self.places) + len(extras) - 1, box.face)
 
         self.saved = tuple(map(source, left.saved))
-        self.saved_for_forward = None if left.saved_for_forward is None else tuple(map(source, left.saved_for_forward))
+        self.saved_for_forward = (
+            None if left.saved_for_forward is None else tuple(map(source, left.saved_for_forward))
+        )
         for name, value in vars(ctx).items():
             if name not in ("_left", "needs_input_grad"):
                 leaves, spec = flatten(value)
                 self.attributes[name] = spec, [source(x) for x in leaves]
         types = tuple(leaf_type(b) for b in boxes)
-        face = next((b.face for b in boxes if b.boxes_everything), boxes[0].face if boxes else Tensor)
+        face = next(
+            (b.face for b in boxes if b.boxes_everything), boxes[0].face if boxes else Tensor
+        )
         constant = [k for k, o in enumerate(outs) if among(o, left.constant)]
-        self.use = Use(self.cls, ctx, self.tensors, len(args), types, tuple(b.face for b in boxes), tuple(kinds), face)
+        self.use = Use(
+            self.cls,
+            ctx,
+            self.tensors,
+            len(args),
+            types,
+            tuple(b.face for b in boxes),
+            tuple(kinds),
+            face,
+        )
         self.left.materialize, self.left.grad_dtypes = left.materialize, left.grad_dtypes
         self.left.constant = tuple(constant)
-        self.left.dirty = tuple(next(k for k, b in enumerate(boxes) if b is x) for x in left.dirty if among(x, boxes))
+        self.left.dirty = tuple(
+            next(k for k, b in enumerate(boxes) if b is x) for x in left.dirty if among(x, boxes)
+        )
         self.rest = [None if t is not None else o for o, t in zip(outs, kinds, strict=True)]
-        self.written = {k: next((j for j, o in enumerate(outs) if o is boxes[k]), -1) for k in self.left.dirty}
+        self.written = {
+            k: next((j for j, o in enumerate(outs) if o is boxes[k]), -1) for k in self.left.dirty
+        }
         self.single = not isinstance(output, tuple)
         self.use = self.use._replace(ctx=FunctionCtx())
         return [*[outs[k] for k in self.places], *extras]
 
-    def context(self, inputs: Sequence[Any], outs: Sequence[Any], wanted: Sequence[bool], forward: bool) -> Use:
+    def context(
+        self, inputs: Sequence[Any], outs: Sequence[Any], wanted: Sequence[bool], forward: bool
+    ) -> Use:
         """The use with a context that holds these values."""
         needs = [False] * len(self.args)
         for k, w in zip(self.tensors, wanted, strict=False):
@@ -144,7 +184,9 @@ class Applied:
 
         for name, (spec, leaves) in self.attributes.items():
             setattr(ctx, name, unflatten(spec, [value(s) for s in leaves]))
-        kept = self.saved_for_forward if forward and self.saved_for_forward is not None else self.saved
+        kept = (
+            self.saved_for_forward if forward and self.saved_for_forward is not None else self.saved
+        )
         found = tuple([value(s) for s in kept])
         left.read = lambda: found
         return self.use._replace(ctx=ctx)  # type: ignore[no-any-return]
@@ -156,7 +198,10 @@ class Applied:
             full[k] = None if k in self.left.constant else ct
         with ruled(self.cls):
             found = use.backward(full)
-        return [*[g if w else None for g, w in zip(found, wanted, strict=False)], *[None] * (len(inputs) - len(found))]
+        return [
+            *[g if w else None for g, w in zip(found, wanted, strict=False)],
+            *[None] * (len(inputs) - len(found)),
+        ]
 
     def jvp(self, tangents: Any, inputs: Any, outs: Any) -> list[Any]:
         use = self.context(inputs, outs, [is_differentiable(t.dtype) for t in self.use.types], True)
@@ -222,13 +267,20 @@ def apply_traced(cls: Any, args: Sequence[Any]) -> Any:
         flatten((tuple(values), {}))[1],
         [leaf_type(x) for x in values],
         [face_of(x) for x in values],
-        list(inspect.signature(cls.forward).parameters)[-len(values) :] if len(values) == len(args) else (),
+        list(inspect.signature(cls.forward).parameters)[-len(values) :]
+        if len(values) == len(args)
+        else (),
         name=cls.__name__,
         sizes=STATE.traces[-1].sizes,
         standing=[standing_of(x)._replace(grad=False) for x in values],
     )
-    found = list(bind(function_op, [*values, *traced.captures], {"graph": traced.graph, "rule": rule}))
-    node = next((o._grad_fn for o in found if isinstance(o, Value) and o._grad_fn is not None), None)  # type: ignore[attr-defined]
+    found = list(
+        bind(function_op, [*values, *traced.captures], {"graph": traced.graph, "rule": rule})
+    )
+    node = next(
+        (o._grad_fn for o in found if isinstance(o, Value) and o._grad_fn is not None),  # type: ignore[attr-defined]
+        None,
+    )
     if node is not None:
         node.title = rule.use.name
     count = len(traced.out_boxed)
@@ -240,7 +292,9 @@ def apply_traced(cls: Any, args: Sequence[Any]) -> Any:
     for k, value in new.items():
         target = values[k]
         if not isinstance(target, Value):
-            raise TypeError(f"{cls.__name__} writes to an argument that is no traced array; make it one, or return the new value")
+            raise TypeError(
+                f"{cls.__name__} writes to an argument that is no traced array; make it one, or return the new value"
+            )
         box: Any = target
         j = rule.written.get(k, -1)
         if j < 0:

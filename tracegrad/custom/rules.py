@@ -42,19 +42,23 @@ def stop_gradient(x: Any) -> Any:
 
 
 RULED: list[Callable[[Any], AbstractContextManager[None]]] = []
-"""Refuses changes of Python's state while a rule of the user's is traced (surroundings/state.py)."""
+"""Refuses changes of Python's state while a rule of the user's is traced
+(surroundings/state.py)."""
 
 
 def ruled(owner: Any) -> AbstractContextManager[None]:
-    """A block in which a rule of the user's runs. Where that is while a graph is derived, which is kept, the rule runs once, and not
-    at each call: it must not change anything of Python's state."""
+    """A block in which a rule of the user's runs. Where that is while a graph is derived, which is
+    kept, the rule runs once, and not at each call: it must not change anything of Python's
+    state."""
     return RULED[0](owner) if any(t.derived for t in STATE.traces) else nullcontext()
 
 
 class Custom:
-    """What custom_vjp and custom_jvp share: calling the function through one operation that carries the user's rule.
+    """What custom_vjp and custom_jvp share: calling the function through one operation that carries
+    the user's rule.
 
-    Eagerly the operation runs the Python function; in a trace its parameter is the traced graph, which is inlined when compiled.
+    Eagerly the operation runs the Python function; in a trace its parameter is the traced graph,
+    which is inlined when compiled.
     """
 
     op: Op
@@ -63,7 +67,9 @@ class Custom:
 
     def __init__(self, function: Callable[..., Any], nondiff_argnums: Sequence[int] = ()) -> None:
         self.function = function
-        self.nondiff = tuple(argument_numbers(tuple(nondiff_argnums), type(self).__name__, "nondiff_argnums"))
+        self.nondiff = tuple(
+            argument_numbers(tuple(nondiff_argnums), type(self).__name__, "nondiff_argnums")
+        )
         functools.update_wrapper(self, function, updated=())
 
     def _check(self) -> None:
@@ -72,7 +78,9 @@ class Custom:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         self._check()
         if kwargs:
-            raise TypeError(f"{self.__name__}: functions with custom derivatives take positional arguments only")  # type: ignore[attr-defined]
+            raise TypeError(
+                f"{self.__name__}: functions with custom derivatives take positional arguments only"  # type: ignore[attr-defined]
+            )
         static = {k: args[k] for k in self.nondiff}
         dynamic = tuple(a for k, a in enumerate(args) if k not in static)
         leaves, spec = flatten(dynamic)
@@ -103,7 +111,13 @@ class Custom:
 class _Call:
     """One use of a custom function: how to call it and its rules on flat values."""
 
-    def __init__(self, custom: Any, spec: Any, join: Callable[[Sequence[Any]], list[Any]], static: tuple[Any, ...]) -> None:
+    def __init__(
+        self,
+        custom: Any,
+        spec: Any,
+        join: Callable[[Sequence[Any]], list[Any]],
+        static: tuple[Any, ...],
+    ) -> None:
         self.custom, self.spec, self.join, self.static = custom, spec, join, static
         self.op = custom.op
         self.out_spec: Any = None
@@ -145,14 +159,18 @@ def batch_of(values: Any, axes: Any, size: Any, *, graph: Graph, rule: Any) -> A
     trace = Trace(derived.name, derived.sizes)
     with trace:
         boxes = [Array(trace.input(v.type, v.name)) for v in derived.inputs]
-        outs = [with_axis(o, a, size, 0) for o, a in zip(evaluate(derived, boxes), out_axes, strict=True)]
+        outs = [
+            with_axis(o, a, size, 0)
+            for o, a in zip(evaluate(derived, boxes), out_axes, strict=True)
+        ]
         whole = trace.finish(outs, "batched")[0]
     found = bind(rule.op, values, {"graph": whole, "rule": Mapped(graph, rule, tuple(axes), size)})
     return list(found), [0] * len(outs)
 
 
 class Mapped:
-    """A use under vmap: the rule of a single item, batched. All results have the mapped axis first."""
+    """A use under vmap: the rule of a single item, batched. All results have the mapped axis
+    first."""
 
     def __init__(self, graph: Graph, rule: Any, axes: tuple[int | None, ...], size: Any) -> None:
         self.graph, self.rule, self.axes, self.size = graph, rule, axes, size
@@ -161,9 +179,14 @@ class Mapped:
     def __repr__(self) -> str:
         return repr(self.rule)
 
-    def _over(self, item: Callable[..., Any], values: Sequence[Any], places: Sequence[int | None]) -> tuple[list[Any], list[int | None]]:
+    def _over(
+        self, item: Callable[..., Any], values: Sequence[Any], places: Sequence[int | None]
+    ) -> tuple[list[Any], list[int | None]]:
         kinds = [leaf_type(x) for x in values]
-        types = [k if p is None else ArrayType(k.dtype, (*k.shape[:p], *k.shape[p + 1 :])) for k, p in zip(kinds, places, strict=True)]
+        types = [
+            k if p is None else ArrayType(k.dtype, (*k.shape[:p], *k.shape[p + 1 :]))
+            for k, p in zip(kinds, places, strict=True)
+        ]
         traced = trace_function(
             item,
             flatten((tuple(values), {}))[1],
@@ -172,7 +195,12 @@ class Mapped:
             name=repr(self),
             sizes=STATE.traces[-1].sizes if STATE.traces else self.graph.sizes,
         )
-        return evaluate_batched(traced.graph, [*values, *traced.captures], [*places, *[None] * len(traced.captures)], self.size)
+        return evaluate_batched(
+            traced.graph,
+            [*values, *traced.captures],
+            [*places, *[None] * len(traced.captures)],
+            self.size,
+        )
 
     def vjp(self, cts: Any, inputs: Any, outs: Any, wanted: Any) -> list[Any]:
         n, m = len(inputs), len(outs)
@@ -181,10 +209,16 @@ class Mapped:
         def item(*v: Any) -> Any:
             arrived = dict(zip(given, v[n + m :], strict=True))
             found = self.rule.vjp([arrived.get(k) for k in range(m)], v[:n], v[n : n + m], wanted)
-            return [zeros(type_of_value(x)) if g is None else g for g, x, w in zip(found, v[:n], wanted, strict=True) if w]
+            return [
+                zeros(type_of_value(x)) if g is None else g
+                for g, x, w in zip(found, v[:n], wanted, strict=True)
+                if w
+            ]
 
         values = [*inputs, *outs, *[cts[k] for k in given]]
-        found = iter(zip(*self._over(item, values, [*self.axes, *[0] * (m + len(given))]), strict=True))
+        found = iter(
+            zip(*self._over(item, values, [*self.axes, *[0] * (m + len(given))]), strict=True)
+        )
         result: list[Any] = []
         for axis, w in zip(self.axes, wanted, strict=True):
             if not w:
@@ -192,7 +226,11 @@ class Mapped:
                 continue
             g, place = next(found)
             # An argument that all items share receives the cotangents of all.
-            result.append(sum_of(with_axis(g, place, self.size, 0), axis=0) if axis is None else with_axis(g, place, self.size, axis))
+            result.append(
+                sum_of(with_axis(g, place, self.size, 0), axis=0)
+                if axis is None
+                else with_axis(g, place, self.size, axis)
+            )
         return result
 
     def jvp(self, tangents: Any, inputs: Any, outs: Any) -> list[Any]:
@@ -202,10 +240,15 @@ class Mapped:
         def item(*v: Any) -> Any:
             directions = dict(zip(given, v[n + m :], strict=True))
             found = self.rule.jvp([directions.get(k) for k in range(n)], v[:n], v[n : n + m])
-            return [zeros(type_of_value(o)) if t is None else t for t, o in zip(found, v[n : n + m], strict=True)]
+            return [
+                zeros(type_of_value(o)) if t is None else t
+                for t, o in zip(found, v[n : n + m], strict=True)
+            ]
 
         values = [*inputs, *outs, *[tangents[k] for k in given]]
-        outs, places = self._over(item, values, [*self.axes, *[0] * m, *[self.axes[k] for k in given]])
+        outs, places = self._over(
+            item, values, [*self.axes, *[0] * m, *[self.axes[k] for k in given]]
+        )
         return [with_axis(o, p, self.size, 0) for o, p in zip(outs, places, strict=True)]
 
 
@@ -213,8 +256,12 @@ def _fit(g: Any, x: Any, who: str) -> Any:
     """A cotangent returned by a user's rule, checked against the value it belongs to."""
     shape = getattr(x, "shape", ())
     if getattr(g, "shape", ()) != shape:
-        raise ValueError(f"{who}: the rule returned a derivative of shape {getattr(g, 'shape', ())} for a value of shape {shape}")
-    return convert(g if isinstance(g, Boxed) else np.asarray(g), x.dtype if hasattr(x, "dtype") else np.float64)
+        raise ValueError(
+            f"{who}: the rule returned a derivative of shape {getattr(g, 'shape', ())} for a value of shape {shape}"
+        )
+    return convert(
+        g if isinstance(g, Boxed) else np.asarray(g), x.dtype if hasattr(x, "dtype") else np.float64
+    )
 
 
 def vjp_of(cts: Any, inputs: Any, outs: Any, wanted: Any, *, graph: Any, rule: Any) -> list[Any]:
@@ -232,7 +279,9 @@ def _vjp_of_vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, rule: Any) -> lis
     full = [zeros(type_of_value(o)) if ct is None else ct for ct, o in zip(cts, outs, strict=True)]
     given = rule.custom.forward(*rule.arguments(inputs))
     if not isinstance(given, (tuple, list)) or len(given) != 2:
-        raise TypeError(f"{name}: the forward rule must return a pair (result, residuals), it returned {describe(given)}")
+        raise TypeError(
+            f"{name}: the forward rule must return a pair (result, residuals), it returned {describe(given)}"
+        )
     residuals = given[1]
     found = rule.custom.backward(*rule.static, residuals, unflatten(rule.out_spec, full))
     if not isinstance(found, (tuple, list)):
@@ -241,13 +290,16 @@ def _vjp_of_vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, rule: Any) -> lis
         )
     expected = len(rule.spec.children()) if rule.spec.num_leaves else 0
     if len(found) != expected:
-        raise TypeError(f"{name}: the backward rule returned {len(found)} cotangents for {expected} arguments")
+        raise TypeError(
+            f"{name}: the backward rule returned {len(found)} cotangents for {expected} arguments"
+        )
     flat: list[Any] = []
     for part, child in zip(found, rule.spec.children(), strict=True):
         flat.extend([None] * child.num_leaves if part is None else flatten(part)[0])
     flat += [None] * (len(inputs) - len(flat))
     return [
-        None if not w else zeros(type_of_value(x)) if g is None else _fit(g, x, name) for g, w, x in zip(flat, wanted, inputs, strict=True)
+        None if not w else zeros(type_of_value(x)) if g is None else _fit(g, x, name)
+        for g, w, x in zip(flat, wanted, inputs, strict=True)
     ]
 
 
@@ -264,27 +316,52 @@ def _jvp_of_vjp(tangents: Any, inputs: Any, outs: Any, rule: Any) -> list[Any]:
 
 def _jvp_of_jvp(tangents: Any, inputs: Any, outs: Any, rule: Any) -> list[Any]:
     full = [
-        t if t is not None else zeros(type_of_value(x)) if is_differentiable(type_of_value(x).dtype) else np.zeros(np.shape(x))
+        t
+        if t is not None
+        else zeros(type_of_value(x))
+        if is_differentiable(type_of_value(x).dtype)
+        else np.zeros(np.shape(x))
         for t, x in zip(tangents, inputs, strict=True)
     ]
     n = rule.spec.num_leaves
     primals, directions = rule.arguments(inputs), unflatten(rule.spec, full[:n])
-    _, found = rule.custom.rule(*rule.static, tuple(p for k, p in enumerate(primals) if k not in rule.custom.nondiff), tuple(directions))
+    _, found = rule.custom.rule(
+        *rule.static,
+        tuple(p for k, p in enumerate(primals) if k not in rule.custom.nondiff),
+        tuple(directions),
+    )
     return [_fit(t, o, rule.custom.__name__) for t, o in zip(flatten(found)[0], outs, strict=True)]
 
 
-def _vjp_by_jvp(cts: Any, inputs: Any, outs: Any, wanted: Any, *, graph: Any, rule: Any) -> list[Any]:
+def _vjp_by_jvp(
+    cts: Any, inputs: Any, outs: Any, wanted: Any, *, graph: Any, rule: Any
+) -> list[Any]:
     return by_rule(lambda: _vjp_of_jvp(cts, inputs, outs, wanted, rule))
 
 
 @restoring
 def _vjp_of_jvp(cts: Any, inputs: Any, outs: Any, wanted: Any, rule: Any) -> list[Any]:
-    # The rule is linear in the tangents: its transpose is the gradient of <ct, rule(t)> with respect to t.
+    # The rule is linear in the tangents: its transpose is the gradient of <ct, rule(t)> with
+    # respect to t.
     with enable_grad():
-        leaves = [fresh_leaf(zeros(type_of_value(x))) if w else None for x, w in zip(inputs, wanted, strict=True)]
+        leaves = [
+            fresh_leaf(zeros(type_of_value(x))) if w else None
+            for x, w in zip(inputs, wanted, strict=True)
+        ]
         made = rule.jvp(leaves, inputs, outs)
-    pairs = [(o, ct) for o, ct in zip(made, cts, strict=True) if ct is not None and isinstance(o, Boxed) and o._requires_grad]
-    found = iter(gradient([o for o, _ in pairs], [x for x in leaves if x is not None], [ct for _, ct in pairs], create_graph=True))
+    pairs = [
+        (o, ct)
+        for o, ct in zip(made, cts, strict=True)
+        if ct is not None and isinstance(o, Boxed) and o._requires_grad
+    ]
+    found = iter(
+        gradient(
+            [o for o, _ in pairs],
+            [x for x in leaves if x is not None],
+            [ct for _, ct in pairs],
+            create_graph=True,
+        )
+    )
     for leaf in leaves:
         if leaf is not None:
             # Nobody else differentiates by a direction that the rule was asked for.
@@ -315,16 +392,20 @@ def _of_graph(name: str, vjp: Any, doc: str) -> Any:
 
 _vjp_op = _of_graph("custom_vjp", vjp_of, "A function with the user's reverse rule.")
 _jvp_op = _of_graph("custom_jvp", _vjp_by_jvp, "A function with the user's forward rule.")
-implicit_op = _of_graph("implicit", vjp_of, "The first input, as the function of the others that equations make it.")
+implicit_op = _of_graph(
+    "implicit", vjp_of, "The first input, as the function of the others that equations make it."
+)
 ASK_THE_USER |= {_vjp_op, _jvp_op}
 
 
 class custom_vjp(Custom):
-    """A function with its own reverse rule: decorate it, then give the rule with `defvjp(forward, backward)`.
+    """A function with its own reverse rule: decorate it, then give the rule with `defvjp(forward,
+    backward)`.
 
-    `forward(*args)` returns `(result, residuals)`; `backward(residuals, cotangent)` a tuple with one cotangent (or None for zero) per
-    argument; arguments numbered in `nondiff_argnums` are passed to `backward` first and have no cotangent. The rule is itself
-    differentiated for higher orders.
+    `forward(*args)` returns `(result, residuals)`; `backward(residuals, cotangent)` a tuple with
+    one cotangent (or None for zero) per argument; arguments numbered in `nondiff_argnums` are
+    passed to `backward` first and have no cotangent. The rule is itself differentiated for higher
+    orders.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -347,13 +428,17 @@ class custom_vjp(Custom):
 
     def _check(self) -> None:
         if self.forward is None:
-            raise TypeError(f"{self.__name__}: no rule was given; call {self.__name__}.defvjp(forward, backward) first")  # type: ignore[attr-defined]
+            raise TypeError(
+                f"{self.__name__}: no rule was given; call {self.__name__}.defvjp(forward, backward) first"  # type: ignore[attr-defined]
+            )
 
 
 class custom_jvp(Custom):
-    """A function with its own forward rule, from which reverse mode follows: decorate it, then use `defjvp(rule)`.
+    """A function with its own forward rule, from which reverse mode follows: decorate it, then use
+    `defjvp(rule)`.
 
-    `rule(primals, tangents)` returns `(result, tangent of the result)` and must be linear in the tangents.
+    `rule(primals, tangents)` returns `(result, tangent of the result)` and must be linear in the
+    tangents.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -376,7 +461,9 @@ class custom_jvp(Custom):
 
     def _check(self) -> None:
         if self.rule is None:
-            raise TypeError(f"{self.__name__}: no rule was given; call {self.__name__}.defjvp(rule) first")  # type: ignore[attr-defined]
+            raise TypeError(
+                f"{self.__name__}: no rule was given; call {self.__name__}.defjvp(rule) first"  # type: ignore[attr-defined]
+            )
 
 
 OPS = (_vjp_op, _jvp_op, implicit_op)

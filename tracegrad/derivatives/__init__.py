@@ -1,1 +1,2 @@
-"""The transforms that users apply to functions: reverse and forward derivatives, Jacobians, `vmap`, checkpoints."""
+"""The transforms that users apply to functions: reverse and forward derivatives, Jacobians, `vmap`,
+checkpoints."""

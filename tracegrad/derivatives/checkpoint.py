@@ -1,4 +1,5 @@
-"""`checkpoint`: a function of which the backward pass keeps the arguments alone, and computes the rest again."""
+"""`checkpoint`: a function of which the backward pass keeps the arguments alone, and computes the
+rest again."""
 
 from __future__ import annotations
 
@@ -17,21 +18,28 @@ from ..tensor import Boxed
 from ..transforms.tracing import face_of, leaf_type, plain, standing_of, trace_function
 from ..tree import flatten, unflatten
 
-_REPEATED = "which the backward pass runs again. Change it outside of the function that is checkpointed."
+_REPEATED = (
+    "which the backward pass runs again. Change it outside of the function that is checkpointed."
+)
 
 
 def checkpoint(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, of which a derivative in reverse mode keeps no intermediate value: it computes them again from the arguments.
+    """The function, of which a derivative in reverse mode keeps no intermediate value: it computes
+    them again from the arguments.
 
-    function    any function of trees of arrays, a module, or a method; what it reads around it counts as an argument
+    function    any function of trees of arrays, a module, or a method; what it reads around it
+                counts as an argument
 
-    Values and derivatives of every order and mode are those of the function, random numbers included. Memory is traded for time:
-    where a chain of n such functions is differentiated, what is alive is their arguments and the intermediate values of one of them,
-    for one more run of each. In a compiled function the adjoint of the call is a part of the program that shares no work with what is
-    around it; eagerly the function is called again by `backward`, and must then do the same as before (a CheckpointError where it does not).
-    Checkpoints may be nested; for the steps of a loop see the argument `checkpoint` of `scan`, `fori_loop` and `while_loop`.
+    Values and derivatives of every order and mode are those of the function, random numbers
+    included. Memory is traded for time: where a chain of n such functions is differentiated, what
+    is alive is their arguments and the intermediate values of one of them, for one more run of
+    each. In a compiled function the adjoint of the call is a part of the program that shares no
+    work with what is around it; eagerly the function is called again by `backward`, and must then
+    do the same as before (a CheckpointError where it does not). Checkpoints may be nested; for the
+    steps of a loop see the argument `checkpoint` of `scan`, `fori_loop` and `while_loop`.
 
-    Use it as a decorator or as a call. `tg.utils.checkpoint.checkpoint(function, *args)` is the form that torch has.
+    Use it as a decorator or as a call. `tg.utils.checkpoint.checkpoint(function, *args)` is the
+    form that torch has.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -47,13 +55,20 @@ def checkpoint(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         if not MODE.enabled:
             return function(*args, **kwargs)
-        return traced_again(function, args, kwargs) if STATE.traces else rerun(lambda: function(*args, **kwargs))
+        return (
+            traced_again(function, args, kwargs)
+            if STATE.traces
+            else rerun(lambda: function(*args, **kwargs))
+        )
 
     return call
 
 
-def traced_again(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The call inside of a trace, as one operation. Only traced and boxed values are its operands: all else is passed as it is."""
+def traced_again(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """The call inside of a trace, as one operation. Only traced and boxed values are its operands:
+    all else is passed as it is."""
     leaves, spec = flatten((args, kwargs))
     places = [k for k, x in enumerate(leaves) if isinstance(x, Boxed)]
     boxes = [leaves[k] for k in places]
@@ -79,7 +94,9 @@ def traced_again(function: Callable[..., Any], args: tuple[Any, ...], kwargs: di
         changing=True,
         repeated=_REPEATED,
     )
-    changed = [(c, boxes[c.target] if isinstance(c.target, int) else c.target) for c in traced.changes]
+    changed = [
+        (c, boxes[c.target] if isinstance(c.target, int) else c.target) for c in traced.changes
+    ]
     changes = [(c, box._grad if c.what == "grad data" else box) for c, box in changed]
     set_flags(changes)
     with set_grad_enabled(MODE.enabled and "live" in traced.history):
@@ -94,7 +111,9 @@ def traced_again(function: Callable[..., Any], args: tuple[Any, ...], kwargs: di
         generator.store(counter)
     out_leaves, out_spec = found
     values = iter(results[:count])
-    return unflatten(out_spec, [plain(next(values)) if isinstance(x, Boxed) else x for x in out_leaves])
+    return unflatten(
+        out_spec, [plain(next(values)) if isinstance(x, Boxed) else x for x in out_leaves]
+    )
 
 
 __all__ = ["checkpoint", "traced_again"]

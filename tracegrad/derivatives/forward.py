@@ -29,8 +29,11 @@ _TWICE = (
 )
 
 
-def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> Any:
-    """`(result, tangent)`: the result and its derivative in the direction of `tangents` (same structure and shapes as `primals`).
+def jvp(
+    function: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
+) -> Any:
+    """`(result, tangent)`: the result and its derivative in the direction of `tangents` (same
+    structure and shapes as `primals`).
 
     Forward mode with dual numbers (Wengert 1964). With `has_aux`: `(result, tangent, aux)`.
 
@@ -46,15 +49,24 @@ def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any], has
     if spec != direction_spec:
         raise ValueError(f"primals and tangents differ in structure: {spec} and {direction_spec}")
     outs, tangent_outs, out_spec, aux = _push(function, values, directions, spec, has_aux)
-    made = unflatten(out_spec, [plain(o) for o in outs]), unflatten(out_spec, [plain(t) for t in tangent_outs])
+    made = (
+        unflatten(out_spec, [plain(o) for o in outs]),
+        unflatten(out_spec, [plain(t) for t in tangent_outs]),
+    )
     return (*made, map_leaves(plain, aux)) if has_aux else made
 
 
 @restoring
 def _push(
-    function: Function, values: Sequence[Any], directions: Sequence[Any], spec: Any, has_aux: bool = False, aside: Trace | None = None
+    function: Function,
+    values: Sequence[Any],
+    directions: Sequence[Any],
+    spec: Any,
+    has_aux: bool = False,
+    aside: Trace | None = None,
 ) -> Any:
-    """Results of a function of dual numbers: primal leaves, their tangents, their structure, and what it returned besides."""
+    """Results of a function of dual numbers: primal leaves, their tangents, their structure, and
+    what it returned besides."""
     with forward_level() as level:
         if aside is not None:
             aside.level = level
@@ -80,7 +92,9 @@ def _primal(x: Any) -> Boxed:
     check_leaf(x, "jvp: a primal is")
     box = inside(x)
     if not is_differentiable(box.dtype):
-        raise DTypeError(f"{user_line()}: jvp needs floating-point or complex primals, got {box.dtype}. Convert with .astype(float).")
+        raise DTypeError(
+            f"{user_line()}: jvp needs floating-point or complex primals, got {box.dtype}. Convert with .astype(float)."
+        )
     return box
 
 
@@ -88,18 +102,26 @@ def _direction(t: Any, x: Boxed) -> Any:
     """A tangent for the primal x, in its dtype."""
     check_leaf(t, "jvp: a tangent is")
     if getattr(t, "shape", ()) != x.shape:
-        raise ShapeError(f"jvp: a tangent of shape {getattr(t, 'shape', ())} was given for a primal of shape {x.shape}")
+        raise ShapeError(
+            f"jvp: a tangent of shape {getattr(t, 'shape', ())} was given for a primal of shape {x.shape}"
+        )
     return convert(t if isinstance(t, Boxed) else np.asarray(t), x.dtype)
 
 
 def apart(tree: Any, tracked: bool = True) -> Any:
-    """A tree whose arrays, and Tensors (`tracked`: also those with a history), are copies, so that what is kept of them for later stays as it
-    is; in a trace, itself."""
+    """A tree whose arrays, and Tensors (`tracked`: also those with a history), are copies, so that
+    what is kept of them for later stays as it is; in a trace, itself."""
 
     def copied(x: Any) -> Any:
         if type(x) in (np.ndarray, np.memmap):  # what is refused, is refused as it is
             return np.array(x)
-        return x.clone() if isinstance(x, Tensor) and not isinstance(x._data, Var) and (tracked or not x._requires_grad) else x
+        return (
+            x.clone()
+            if isinstance(x, Tensor)
+            and not isinstance(x._data, Var)
+            and (tracked or not x._requires_grad)
+            else x
+        )
 
     return tree if STATE.traces else map_leaves(copied, tree)
 
@@ -110,10 +132,11 @@ def _zero_like(x: Any) -> Any:
 
 
 def linearize(function: Function, *primals: Any) -> Any:
-    """`(result, pushforward)`: the result, and the derivative at `primals` as a linear function of tangents.
+    """`(result, pushforward)`: the result, and the derivative at `primals` as a linear function of
+    tangents.
 
-    The function runs once; what depends on the tangents is kept as a graph, which the pushforward evaluates. Arrays that the function
-    got, read or returned may be written to afterwards.
+    The function runs once; what depends on the tangents is kept as a graph, which the pushforward
+    evaluates. Arrays that the function got, read or returned may be written to afterwards.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -122,7 +145,8 @@ def linearize(function: Function, *primals: Any) -> Any:
     array([1., 2.])
     """
     if STATE.traces or STATE.levels:
-        # An enclosing trace merges what is computed twice; the tangents of an enclosing jvp must reach the pushforward.
+        # An enclosing trace merges what is computed twice; the tangents of an enclosing jvp must
+        # reach the pushforward.
         watches = [(t.watch, t.watch.mark()) for t in STATE.traces if t.watch is not None]
         result = function(*primals)
         for watch, mark in watches:
@@ -143,7 +167,9 @@ def linearize(function: Function, *primals: Any) -> Any:
         given, given_spec = flatten(tangents)
         if given_spec != spec:
             raise ValueError(f"primals and tangents differ in structure: {spec} and {given_spec}")
-        found = evaluate(graph, [*[_direction(t, b) for t, b in zip(given, boxes, strict=True)], *known])
+        found = evaluate(
+            graph, [*[_direction(t, b) for t, b in zip(given, boxes, strict=True)], *known]
+        )
         return unflatten(out_spec, [plain(t) for t in found])
 
     return unflatten(out_spec, [apart(plain(o), tracked=False) for o in outs]), pushforward

@@ -15,19 +15,30 @@ from ..ir.evaluate import evaluate_batched
 from ..tape.hooks import boxed
 from ..tensor import Tensor
 from ..transforms.derive import with_axis
-from ..transforms.tracing import check_leaf, device_of, face_of, leaf_type, plain, standing_of, trace_function
+from ..transforms.tracing import (
+    check_leaf,
+    device_of,
+    face_of,
+    leaf_type,
+    plain,
+    standing_of,
+    trace_function,
+)
 from ..transforms.weak import explicit
 from ..tree import flatten, optree, unflatten
 from ..types import ArrayType, same
 
 
 def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
-    """`function` over an added axis of its arguments: the results of calling it on each slice, stacked along `out_axes`.
+    """`function` over an added axis of its arguments: the results of calling it on each slice,
+    stacked along `out_axes`.
 
-    in_axes     per positional argument the axis that is mapped (None: the argument is passed whole), or one for all; may be a tree prefix
+    in_axes     per positional argument the axis that is mapped (None: the argument is passed
+                whole), or one for all; may be a tree prefix
     out_axes    where the results get the axis, likewise
 
-    The function is traced once for a single item, so it must not branch on values. Nests with itself, jit and all derivatives.
+    The function is traced once for a single item, so it must not branch on values. Nests with
+    itself, jit and all derivatives.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -35,7 +46,9 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
     array([3., 4.])
     """
     if isinstance(function, Jitted):
-        return function.derive(("vmap", repr(in_axes), repr(out_axes)), lambda f: vmap(f, in_axes, out_axes))
+        return function.derive(
+            ("vmap", repr(in_axes), repr(out_axes)), lambda f: vmap(f, in_axes, out_axes)
+        )
 
     def mapped(*args: Any, **kwargs: Any) -> Any:
         leaves, spec = flatten((args, kwargs))
@@ -61,7 +74,9 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
             types.append(ArrayType(kind.dtype, (*kind.shape[:k], *kind.shape[k + 1 :])))
         if size is None:
             raise ValueError("vmap: no argument is mapped; give in_axes an axis for at least one")
-        places = [None if a is None else a % leaf_type(x).ndim for x, a in zip(leaves, axes, strict=True)]
+        places = [
+            None if a is None else a % leaf_type(x).ndim for x, a in zip(leaves, axes, strict=True)
+        ]
         sizes = STATE.traces[-1].sizes if STATE.traces else None
         standing = [standing_of(x)._replace(grad=False) for x in leaves]
         traced = trace_function(
@@ -74,14 +89,30 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
             device=device_of(leaves),
         )
         places += [None] * len(traced.captures)
-        outs, out_places = evaluate_batched(explicit(traced.graph), [*leaves, *traced.captures], places, size)
+        outs, out_places = evaluate_batched(
+            explicit(traced.graph), [*leaves, *traced.captures], places, size
+        )
         count = len(traced.out_boxed)
-        for generator, counter in zip(traced.generators, outs[count + len(traced.writes) :], strict=True):
+        for generator, counter in zip(
+            traced.generators, outs[count + len(traced.writes) :], strict=True
+        ):
             generator.store(counter)
         wanted = prefix_axes(out_axes, unflatten(traced.out_spec, [0] * count))
-        results = [with_axis(o, p, size, w) for o, p, w in zip(outs[:count], out_places, wanted, strict=False)]
-        faces = [boxed(Tensor, plain(r)) if t else plain(r) for r, t in zip(results, traced.out_boxed, strict=True)]
-        return unflatten(traced.out_spec, [np.array(r) if isinstance(r, np.ndarray) and not r.flags.writeable else r for r in faces])
+        results = [
+            with_axis(o, p, size, w)
+            for o, p, w in zip(outs[:count], out_places, wanted, strict=False)
+        ]
+        faces = [
+            boxed(Tensor, plain(r)) if t else plain(r)
+            for r, t in zip(results, traced.out_boxed, strict=True)
+        ]
+        return unflatten(
+            traced.out_spec,
+            [
+                np.array(r) if isinstance(r, np.ndarray) and not r.flags.writeable else r
+                for r in faces
+            ],
+        )
 
     mapped.__name__ = f"vmap_{getattr(function, '__name__', 'function')}"
     mapped.__doc__ = getattr(function, "__doc__", None)
@@ -93,7 +124,9 @@ def argument_axes(in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     """One entry per leaf of (args, kwargs); keyword arguments are mapped along their first axis."""
     if isinstance(in_axes, (tuple, list)):
         if len(in_axes) != len(args):
-            raise ValueError(f"vmap: in_axes has {len(in_axes)} entries for {len(args)} positional arguments")
+            raise ValueError(
+                f"vmap: in_axes has {len(in_axes)} entries for {len(args)} positional arguments"
+            )
         found = [a for axis, arg in zip(in_axes, args, strict=True) for a in prefix_axes(axis, arg)]
     else:
         found = [a for arg in args for a in prefix_axes(in_axes, arg)]
@@ -105,14 +138,29 @@ def prefix_axes(prefix: Any, tree: Any) -> list[int | None]:
     if prefix is None or (isinstance(prefix, int) and not isinstance(prefix, bool)):
         return [prefix] * len(flatten(tree)[0])
     spec = flatten(tree)[1]
-    if not all(x is None or isinstance(x, int) for x in optree.tree_leaves(prefix, is_leaf=lambda x: x is None, namespace="tracegrad")):
-        raise TypeError(f"vmap: in_axes and out_axes are integers, None, or trees of them, not {describe(prefix)}")
-    if any(isinstance(x, bool) for x in optree.tree_leaves(prefix, is_leaf=lambda x: x is None, namespace="tracegrad")):
-        raise TypeError("vmap: in_axes and out_axes are integers, None, or trees of them, not True or False")
+    if not all(
+        x is None or isinstance(x, int)
+        for x in optree.tree_leaves(prefix, is_leaf=lambda x: x is None, namespace="tracegrad")
+    ):
+        raise TypeError(
+            f"vmap: in_axes and out_axes are integers, None, or trees of them, not {describe(prefix)}"
+        )
+    if any(
+        isinstance(x, bool)
+        for x in optree.tree_leaves(prefix, is_leaf=lambda x: x is None, namespace="tracegrad")
+    ):
+        raise TypeError(
+            "vmap: in_axes and out_axes are integers, None, or trees of them, not True or False"
+        )
     try:
         whole = optree.tree_broadcast_prefix(
-            prefix, unflatten(spec, [0] * spec.num_leaves), is_leaf=lambda x: x is None, namespace="tracegrad"
+            prefix,
+            unflatten(spec, [0] * spec.num_leaves),
+            is_leaf=lambda x: x is None,
+            namespace="tracegrad",
         )
     except ValueError as error:
-        raise ValueError(f"vmap: in_axes or out_axes ({prefix!r:.60}) is no prefix of the tree that it is for: {error}") from None
+        raise ValueError(
+            f"vmap: in_axes or out_axes ({prefix!r:.60}) is no prefix of the tree that it is for: {error}"
+        ) from None
     return optree.tree_leaves(whole, is_leaf=lambda x: x is None, namespace="tracegrad")

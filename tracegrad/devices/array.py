@@ -13,18 +13,24 @@ from .device import CPU, Device, driver, resolve
 from .pool import pool_of
 
 APPLY: list[Callable[..., Any]] = []
-"""What applies an operation to operands of which one lies on a device (`apply` of compiled/on_device.py, which stands above)."""
+"""What applies an operation to operands of which one lies on a device (`apply` of
+compiled/on_device.py, which stands above)."""
 IN_USE: list[Device] = []
-"""The devices on which arrays were made: while it is empty, which is quick to see, nobody looks for such arrays."""
+"""The devices on which arrays were made: while it is empty, which is quick to see, nobody looks for
+such arrays."""
 
 
 PENDING: dict[Device, list[tuple[np.ndarray[Any, Any], Callable[[int, int], Exception]]]] = {}
-"""By device: where programs that were started will have recorded a failure, and what makes an error of its code and value."""
+"""By device: where programs that were started will have recorded a failure, and what makes an error
+of its code and value."""
 MOST_PENDING = 1024
 
 
-def later(device: Device, status: np.ndarray[Any, Any], failure: Callable[[int, int], Exception]) -> None:
-    """Look for a failure when something waits for the device anyway (or when too many have not been looked for)."""
+def later(
+    device: Device, status: np.ndarray[Any, Any], failure: Callable[[int, int], Exception]
+) -> None:
+    """Look for a failure when something waits for the device anyway (or when too many have not been
+    looked for)."""
     waiting = PENDING.setdefault(device, [])
     waiting.append((status, failure))
     if len(waiting) > MOST_PENDING:
@@ -41,7 +47,8 @@ def raise_failures(device: Device) -> None:
 
 
 class DeviceArray:
-    """An array in the memory of a device: where its elements lie (`layout`, see codegen/cuda/driver.py), and `native`, which kernels take.
+    """An array in the memory of a device: where its elements lie (`layout`, see
+    codegen/cuda/driver.py), and `native`, which kernels take.
 
     It computes nothing, and NumPy cannot read it. Views share its memory and cost no kernel.
     """
@@ -92,7 +99,7 @@ class DeviceArray:
         address: int = self.layout.__array_interface__["data"][0]
         return address
 
-    # --- views -------------------------------------------------------------------------------------------------------------------
+    # --- views ------------------------------------------------------------------------------------
 
     def showing(self, layout: np.ndarray[Any, Any]) -> DeviceArray:
         """Another array on the same memory: `layout` is a view of this one's."""
@@ -119,17 +126,21 @@ class DeviceArray:
                     f"an array on {self.device} takes integers, slices, None and Ellipsis as indices, not {type(part).__name__}"
                 )
         whole = index if isinstance(index, tuple) else (index,)
-        # With an Ellipsis the result is an array of no axes where all indices are integers, and not a number that would be read.
-        return self.showing(self.layout[whole if any(part is Ellipsis for part in whole) else (*whole, ...)])
+        # With an Ellipsis the result is an array of no axes where all indices are integers, and not
+        # a number that would be read.
+        return self.showing(
+            self.layout[whole if any(part is Ellipsis for part in whole) else (*whole, ...)]
+        )
 
     def shares_memory(self, other: DeviceArray) -> bool:
         """Whether both may lie on the same memory."""
         return self.device == other.device and bool(np.may_share_memory(self.layout, other.layout))
 
-    # --- copies ------------------------------------------------------------------------------------------------------------------
+    # --- copies -----------------------------------------------------------------------------------
 
     def copy_to_host(self) -> np.ndarray[Any, Any]:
-        """A copy in the host's memory, in C order; waits for what the device does, and raises what failed there."""
+        """A copy in the host's memory, in C order; waits for what the device does, and raises what
+        failed there."""
         raise_failures(self.device)
         found: np.ndarray[Any, Any] = driver().download(self.device.number, self.layout)
         return found
@@ -141,7 +152,8 @@ class DeviceArray:
         return made
 
     def fill_from(self, other: DeviceArray) -> None:
-        """Take the elements of an array of the same shape and dtype on the same device, which may share memory with this one."""
+        """Take the elements of an array of the same shape and dtype on the same device, which may
+        share memory with this one."""
         assert self.shape == other.shape
         assert self.dtype == other.dtype
         assert self.device == other.device
@@ -149,7 +161,9 @@ class DeviceArray:
             if self.pointer == other.pointer and self.strides == other.strides:
                 return
             other = other.copy()
-        alone.imported("..codegen.cuda.copies", __package__).copy(self.device.number, self.layout, other.layout)
+        alone.imported("..codegen.cuda.copies", __package__).copy(
+            self.device.number, self.layout, other.layout
+        )
 
     def to(self, device: Device) -> DeviceArray | np.ndarray[Any, Any]:
         """On another device: itself where it is there, else a copy."""
@@ -158,7 +172,7 @@ class DeviceArray:
         host = self.copy_to_host()
         return host if device == CPU else from_host(device, host)
 
-    # --- what other libraries see ----------------------------------------------------------------------------------------------------
+    # --- what other libraries see -----------------------------------------------------------------
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
@@ -201,7 +215,9 @@ def share_memory(a: Any, b: Any) -> bool:
     if type(b) is DeviceArray:
         return False
     owner = a.base
-    return (owner is not None and (owner is b or owner is b.base)) or bool(np.may_share_memory(a, b))
+    return (owner is not None and (owner is b or owner is b.base)) or bool(
+        np.may_share_memory(a, b)
+    )
 
 
 def from_host(device: Device, array: Any) -> DeviceArray:

@@ -18,8 +18,8 @@ def driver() -> Any:
 
 
 class Device(str):
-    """A kind of device and the number of one of this kind; "cuda" without a number is the current one. It is a string, too, so that it
-    compares with one.
+    """A kind of device and the number of one of this kind; "cuda" without a number is the current
+    one. It is a string, too, so that it compares with one.
 
     >>> import tracegrad as tg
     >>> tg.device("cuda", 1)
@@ -35,14 +35,22 @@ class Device(str):
         if isinstance(type, int) and not isinstance(type, bool):
             type, index = "cuda", type
         if not isinstance(type, str):
-            raise TypeError(f"a device is named by a string ('cpu', 'cuda', 'cuda:0') or the number of a GPU; device is {describe(type)}")
+            raise TypeError(
+                f"a device is named by a string ('cpu', 'cuda', 'cuda:0') or the number of a GPU; device is {describe(type)}"
+            )
         kind, colon, number = type.partition(":")
         if kind not in KINDS:
-            raise RuntimeError(f"Expected one of {', '.join(KINDS)} device type at start of device string: {kind}")
+            raise RuntimeError(
+                f"Expected one of {', '.join(KINDS)} device type at start of device string: {kind}"
+            )
         if colon:
             if index is not None:
-                raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {type}")
-            if not (number.isascii() and number.isdigit()) or (len(number) > 1 and number[0] == "0"):
+                raise RuntimeError(
+                    f"type (string) must not include an index because index was passed explicitly: {type}"
+                )
+            if not (number.isascii() and number.isdigit()) or (
+                len(number) > 1 and number[0] == "0"
+            ):
                 raise RuntimeError(f"Invalid device string: '{type}'")
             index = int(number)
         if index is not None and not isinstance(index, int):
@@ -79,7 +87,8 @@ CPU = Device("cpu")
 
 
 def resolve(device: Any) -> Device:
-    """The one device that is meant: CPU, or a GPU with its number, which is there. Raises RuntimeError, saying what is missing."""
+    """The one device that is meant: CPU, or a GPU with its number, which is there. Raises
+    RuntimeError, saying what is missing."""
     found = device if isinstance(device, Device) else Device(device)
     if found.type == "cpu":
         return CPU

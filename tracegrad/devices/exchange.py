@@ -1,7 +1,7 @@
 """Arrays of other libraries on the same memory: DLPack and the CUDA array interface.
 
-All work here goes to the device's default stream. Who takes an array for that stream, or for none, need not wait; for others the device is
-waited for.
+All work here goes to the device's default stream. Who takes an array for that stream, or for none,
+need not wait; for others the device is waited for.
 """
 
 from __future__ import annotations
@@ -54,8 +54,11 @@ def place(x: DeviceArray) -> tuple[int, int]:
     return ON_CUDA, x.device.number
 
 
-def capsule(x: DeviceArray, stream: Any = None, device: Any = None, copy: bool | None = None) -> Any:
-    """What `__dlpack__` gives: NumPy's capsule of the layout, which keeps that alive, with the device written into it.
+def capsule(
+    x: DeviceArray, stream: Any = None, device: Any = None, copy: bool | None = None
+) -> Any:
+    """What `__dlpack__` gives: NumPy's capsule of the layout, which keeps that alive, with the
+    device written into it.
 
     Raises BufferError where another device is asked for.
     """
@@ -67,8 +70,13 @@ def capsule(x: DeviceArray, stream: Any = None, device: Any = None, copy: bool |
         driver().synchronize(x.device.number)
     layout = x.layout
     if not layout.flags.writeable:
-        # DLPack has no word for memory that must not be written, and torch exports such tensors, too.
-        interface = {**layout.__array_interface__, "data": (x.pointer, False), "strides": layout.strides}
+        # DLPack has no word for memory that must not be written, and torch exports such tensors,
+        # too.
+        interface = {
+            **layout.__array_interface__,
+            "data": (x.pointer, False),
+            "strides": layout.strides,
+        }
         layout = np.asarray(_Foreign(interface, layout))
     made = layout.__dlpack__()
     found = _Tensor.from_address(_pointer_in(made, b"dltensor"))
@@ -77,9 +85,12 @@ def capsule(x: DeviceArray, stream: Any = None, device: Any = None, copy: bool |
 
 
 class _Foreign:
-    """The memory of an array of another library, to NumPy; `release` is called when no array lies on it any more."""
+    """The memory of an array of another library, to NumPy; `release` is called when no array lies
+    on it any more."""
 
-    def __init__(self, interface: dict[str, Any], owner: Any, release: Callable[[], Any] | None = None) -> None:
+    def __init__(
+        self, interface: dict[str, Any], owner: Any, release: Callable[[], Any] | None = None
+    ) -> None:
         self.__array_interface__ = interface
         self.owner, self.release = owner, release
 
@@ -95,27 +106,44 @@ def _on(device: Device, foreign: _Foreign) -> DeviceArray:
 
 
 def from_dlpack(other: Any) -> DeviceArray | np.ndarray[Any, Any]:
-    """An array on the memory of another library's, on its device. Raises BufferError for devices that are neither CPUs nor GPUs of CUDA."""
+    """An array on the memory of another library's, on its device. Raises BufferError for devices
+    that are neither CPUs nor GPUs of CUDA."""
     kind, number = other.__dlpack_device__()
     if kind in (ON_HOST, PINNED):
         shared: np.ndarray[Any, Any] = np.from_dlpack(other)
         return shared
     if kind != ON_CUDA:
-        raise BufferError(f"arrays on devices of DLPack's kind {int(kind)} cannot be taken over, only those of CPUs (1) and CUDA GPUs (2)")
+        raise BufferError(
+            f"arrays on devices of DLPack's kind {int(kind)} cannot be taken over, only those of CPUs (1) and CUDA GPUs (2)"
+        )
     device = resolve(Device("cuda", int(number)))
     given = other.__dlpack__(stream=1)
     address = _pointer_in(given, b"dltensor")
     found = _Tensor.from_address(address)
     if found.code not in KINDS or found.lanes != 1:
-        raise BufferError(f"elements of DLPack's type {found.code} with {found.lanes} lanes are not supported")
+        raise BufferError(
+            f"elements of DLPack's type {found.code} with {found.lanes} lanes are not supported"
+        )
     dtype = np.dtype(f"{KINDS[found.code]}{found.bits // 8}")
     shape = tuple(found.shape[k] for k in range(found.ndim))
-    strides = tuple(found.strides[k] * dtype.itemsize for k in range(found.ndim)) if found.strides else None
+    strides = (
+        tuple(found.strides[k] * dtype.itemsize for k in range(found.ndim))
+        if found.strides
+        else None
+    )
     start = (found.data or 0) + found.byte_offset
-    interface = {"shape": shape, "strides": strides, "typestr": dtype.str, "data": (start, False), "version": 3}
+    interface = {
+        "shape": shape,
+        "strides": strides,
+        "typestr": dtype.str,
+        "data": (start, False),
+        "version": 3,
+    }
     _rename(given, _USED)
     deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(found.deleter) if found.deleter else None
-    return _on(device, _Foreign(interface, given, None if deleter is None else lambda: deleter(address)))
+    return _on(
+        device, _Foreign(interface, given, None if deleter is None else lambda: deleter(address))
+    )
 
 
 def from_interface(other: Any) -> DeviceArray:
@@ -126,7 +154,9 @@ def from_interface(other: Any) -> DeviceArray:
     device = resolve("cuda")
     if described.get("stream") not in DEFAULT_STREAMS:
         driver().synchronize(device.number)
-    interface = {key: described.get(key) for key in ("shape", "strides", "typestr", "data")} | {"version": 3}
+    interface = {key: described.get(key) for key in ("shape", "strides", "typestr", "data")} | {
+        "version": 3
+    }
     return _on(device, _Foreign(interface, other))
 
 

@@ -1,7 +1,8 @@
 """Memory of a device, kept for reuse: asking the driver for it stops the device.
 
-A block that nothing refers to any more goes back to the pool, and the next request of its size class gets it. That may be at once, while
-the device still works on what it held: all work goes to one stream, so that what the next owner does comes later.
+A block that nothing refers to any more goes back to the pool, and the next request of its size
+class gets it. That may be at once, while the device still works on what it held: all work goes to
+one stream, so that what the next owner does comes later.
 """
 
 from __future__ import annotations
@@ -19,14 +20,15 @@ SMALLEST = 512
 
 
 def size_class(nbytes: int) -> int:
-    """The size of the block that is taken for so many bytes: a multiple of an eighth of the power of two below, so that at most an eighth is
-    wasted."""
+    """The size of the block that is taken for so many bytes: a multiple of an eighth of the power
+    of two below, so that at most an eighth is wasted."""
     step = max(SMALLEST, 1 << max(0, max(nbytes, 1).bit_length() - 4))
     return -(-max(nbytes, 1) // step) * step
 
 
 class Block:
-    """Memory that arrays lie in. They refer to it as the base of their layouts, and when the last one is gone, so is the block."""
+    """Memory that arrays lie in. They refer to it as the base of their layouts, and when the last
+    one is gone, so is the block."""
 
     __slots__ = ("__weakref__", "address", "nbytes", "owner", "pool")
 
@@ -35,7 +37,12 @@ class Block:
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
-        return {"shape": (self.nbytes,), "typestr": "|u1", "data": (self.address, False), "version": 3}
+        return {
+            "shape": (self.nbytes,),
+            "typestr": "|u1",
+            "data": (self.address, False),
+            "version": 3,
+        }
 
     def __del__(self) -> None:
         self.pool.give(self.nbytes, self.address, self.owner)
@@ -48,7 +55,8 @@ class Pool:
         self.index = index
         self.free: dict[int, list[tuple[int, Any]]] = {}
         self.allocated = self.peak = self.reserved = self.peak_reserved = 0
-        # Memory may come back while another thread takes some, or this one: what is collected may run anywhere.
+        # Memory may come back while another thread takes some, or this one: what is collected may
+        # run anywhere.
         self.lock = locks.lock()
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:

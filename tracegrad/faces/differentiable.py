@@ -1,4 +1,5 @@
-"""What makes a Tensor part of a recorded graph: requires_grad, grad, backward, hooks, detach, and its memory."""
+"""What makes a Tensor part of a recorded graph: requires_grad, grad, backward, hooks, detach, and
+its memory."""
 
 from __future__ import annotations
 
@@ -18,7 +19,14 @@ from ..ir.graph import Var
 from ..ops.arrays.transfer import place_of, transfer
 from ..ops.totals.statistics import stop_gradient_op
 from ..tape.eager_text import fresh
-from ..tape.hooks import RemovableHandle, add_hook, boxed, leaf_hooks, node_hooks, register_tensor_hook
+from ..tape.hooks import (
+    RemovableHandle,
+    add_hook,
+    boxed,
+    leaf_hooks,
+    node_hooks,
+    register_tensor_hook,
+)
 from ..tape.mode import MODE
 from ..tape.saved import before_write
 from ..tape.versions import Aside, Uncounted
@@ -79,7 +87,11 @@ class Differentiable(Value):
         """Record (or stop recording) operations on this leaf."""
         given: Any = requires_grad
         if given is not True and given is not False and type(given) is not np.bool_:
-            raise explained_here(TypeError(f"requires_grad must be a bool, but got {type(requires_grad).__name__} ({requires_grad!r:.60})"))
+            raise explained_here(
+                TypeError(
+                    f"requires_grad must be a bool, but got {type(requires_grad).__name__} ({requires_grad!r:.60})"
+                )
+            )
         if self._base is not None:
             self._refresh()
         if not requires_grad and self._grad_fn is not None:
@@ -91,13 +103,22 @@ class Differentiable(Value):
         if requires_grad and not is_differentiable(self.dtype):
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if requires_grad and self.is_inference() and not MODE.inference:
-            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+            raise RuntimeError(
+                "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
+            )
         self._touch()
         self._requires_grad = bool(requires_grad)
         return self
 
-    def backward(self: Any, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None) -> None:
-        """Add this tensor's gradients to the `.grad` of the leaves it depends on; see `tracegrad.autograd.backward`."""
+    def backward(
+        self: Any,
+        gradient: Any = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Any = None,
+    ) -> None:
+        """Add this tensor's gradients to the `.grad` of the leaves it depends on; see
+        `tracegrad.autograd.backward`."""
         backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     def is_inference(self: Any) -> bool:
@@ -118,7 +139,9 @@ class Differentiable(Value):
     def detach_(self: Any) -> Any:
         """Cut this tensor from its history."""
         if self._base is not None:
-            raise RuntimeError("Can't detach views in-place. Use detach() instead, or detach the tensor that this is a view of.")
+            raise RuntimeError(
+                "Can't detach views in-place. Use detach() instead, or detach the tensor that this is a view of."
+            )
         self._touch()
         if STATE.traces and (self.requires_grad or self._tangents or type(self._data) is Var):
             self._data = self.detach()._data
@@ -128,7 +151,8 @@ class Differentiable(Value):
 
     @property
     def data(self: Any) -> Any:
-        """The same memory without history. Versions are counted from 0; that a saved value was overwritten through it is noticed."""
+        """The same memory without history. Versions are counted from 0; that a saved value was
+        overwritten through it is noticed."""
         self._refresh()
         if STATE.traces:
             return self.detach()
@@ -144,7 +168,9 @@ class Differentiable(Value):
         if not isinstance(new, Value):
             raise TypeError(f"Variable data has to be a tensor, but got {type(new).__name__}")
         if self.requires_grad and not is_differentiable(new._data.dtype):
-            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+            raise RuntimeError(
+                "data set to a tensor that requires gradients must be floating point or complex dtype"
+            )
         if self._past is not None:
             self._keep_past()
         self._touch()
@@ -179,7 +205,9 @@ class Differentiable(Value):
             self._grad = None
             return
         if not isinstance(new, Value):
-            raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(new).__name__}")
+            raise TypeError(
+                f"assigned grad expected to be a Tensor or None but got grad of type {type(new).__name__}"
+            )
         box: Any = new
         if box is self:
             raise RuntimeError("can't assign Variable as its own grad")
@@ -205,15 +233,29 @@ class Differentiable(Value):
     def grad(self: Any) -> None:
         self.grad = None
 
-    def _accumulate_grad(self: Any, ct: Any, create_graph: bool = False, alone: bool = False) -> None:
-        """Add a cotangent to `.grad`, in place where nothing has to be recorded, so that whoever holds `.grad` sees it. An array that
-        nobody else holds (`alone`) becomes the gradient itself."""
+    def _accumulate_grad(
+        self: Any, ct: Any, create_graph: bool = False, alone: bool = False
+    ) -> None:
+        """Add a cotangent to `.grad`, in place where nothing has to be recorded, so that whoever
+        holds `.grad` sees it. An array that nobody else holds (`alone`) becomes the gradient
+        itself."""
         if not self._requires_grad:
             return  # detached in place since
-        if alone and self._grad is None and type(ct) is np.ndarray and not (SPECIAL and STATE.special):
+        if (
+            alone
+            and self._grad is None
+            and type(ct) is np.ndarray
+            and not (SPECIAL and STATE.special)
+        ):
             data = self._data
             # As a copy would lie: on memory of its own, in the order of the elements of the leaf.
-            if ct.base is None and ct.dtype == data.dtype and ct.strides == data.strides and ct.shape == data.shape and ct.flags.writeable:
+            if (
+                ct.base is None
+                and ct.dtype == data.dtype
+                and ct.strides == data.strides
+                and ct.shape == data.shape
+                and ct.flags.writeable
+            ):
                 self._grad = fresh(self.face, ct)
                 return
         self._touch()
@@ -227,7 +269,9 @@ class Differentiable(Value):
                 self._grad = boxed(self.face, ct)._alias()
                 self._grad._versions = None
             elif type(raw) is DeviceArray or type(self._data) is DeviceArray:
-                self._grad = self.face(transfer(boxed(self.face, raw), place_of(self)).clone()._data)
+                self._grad = self.face(
+                    transfer(boxed(self.face, raw), place_of(self)).clone()._data
+                )
             else:
                 dense = isinstance(self._data, np.ndarray) and 0 not in self._data.strides
                 own = np.empty_like(self._data) if dense else np.empty(self.shape, self.dtype)
@@ -248,7 +292,8 @@ class Differentiable(Value):
             self._grad = self.face(old._data + raw)
 
     def retain_grad(self: Any) -> None:
-        """Let a backward pass store the gradient of this tensor, which is no leaf, in its `.grad`."""
+        """Let a backward pass store the gradient of this tensor, which is no leaf, in its
+        `.grad`."""
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if self.grad_fn is not None and not self.retains_grad:
@@ -261,7 +306,8 @@ class Differentiable(Value):
         return self._hooks is not None and self._hooks.retains
 
     def register_hook(self: Any, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(grad)` when this tensor's gradient is known; a tensor that it returns replaces the gradient."""
+        """Call `hook(grad)` when this tensor's gradient is known; a tensor that it returns replaces
+        the gradient."""
         return register_tensor_hook(self, hook)
 
     def register_post_accumulate_grad_hook(self: Any, hook: Callable[..., Any]) -> RemovableHandle:
@@ -269,16 +315,21 @@ class Differentiable(Value):
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self.grad_fn is not None:
-            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+            raise RuntimeError(
+                "post accumulate grad hooks cannot be registered on non-leaf tensors"
+            )
         node_hooks(self)
         return add_hook(leaf_hooks(self).accumulated, hook)
 
     # --- memory ---
 
     def numpy(self: Any, *, force: bool = False) -> np.ndarray[Any, Any]:
-        """An ndarray on the same memory; writes go both ways, and count as writes into the tensor. `force` detaches first."""
+        """An ndarray on the same memory; writes go both ways, and count as writes into the tensor.
+        `force` detaches first."""
         if self.requires_grad and MODE.enabled and not force:
-            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+            raise RuntimeError(
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+            )
         self._refresh()
         if type(self._data) is DeviceArray:
             if not force:
@@ -291,7 +342,9 @@ class Differentiable(Value):
     def item(self: Any) -> Any:
         """The one element as a Python number."""
         self._refresh()
-        data = self._concrete("item()", "Leave the value an array: arithmetic works on it as on a number.")
+        data = self._concrete(
+            "item()", "Leave the value an array: arithmetic works on it as on a number."
+        )
         if data.size != 1:
             raise RuntimeError(f"a Tensor with {data.size} elements cannot be converted to Scalar")
         return data.item()
@@ -313,11 +366,21 @@ class Differentiable(Value):
         self._refresh()
         if type(self._data) is DeviceArray:
             return exchange.place(self._data)
-        found: tuple[int, int] = self._concrete("DLPack", "A traced value has no memory.").__dlpack_device__()
+        found: tuple[int, int] = self._concrete(
+            "DLPack", "A traced value has no memory."
+        ).__dlpack_device__()
         return found
 
-    def __dlpack__(self: Any, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None) -> Any:
-        """The memory for another library (`torch.from_dlpack(x)`), shared. Raises BufferError for a tensor that requires grad."""
+    def __dlpack__(
+        self: Any,
+        *,
+        stream: Any = None,
+        max_version: Any = None,
+        dl_device: Any = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """The memory for another library (`torch.from_dlpack(x)`), shared. Raises BufferError for a
+        tensor that requires grad."""
         if self.requires_grad:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         self._refresh()
@@ -325,17 +388,23 @@ class Differentiable(Value):
             return exchange.capsule(self._data, stream, dl_device, copy)
         data = self._concrete("DLPack", "A traced value has no memory.")
         if not copy:
-            # The other library writes as a holder of a NumPy array does: it is looked for before a saved value is read.
+            # The other library writes as a holder of a NumPy array does: it is looked for before a
+            # saved value is read.
             data = self._version_counter.lend(data)
         return data.__dlpack__(max_version=max_version, dl_device=dl_device, copy=copy)
 
     @property
     def __cuda_array_interface__(self: Any) -> dict[str, Any]:
-        """The memory for another library (`cupy.asarray(x)`), shared; only tensors on a GPU that do not require grad have it."""
+        """The memory for another library (`cupy.asarray(x)`), shared; only tensors on a GPU that do
+        not require grad have it."""
         if type(self._data) is not DeviceArray:
-            raise AttributeError("Can't get __cuda_array_interface__ on non-CUDA tensor; use .cuda() first")
+            raise AttributeError(
+                "Can't get __cuda_array_interface__ on non-CUDA tensor; use .cuda() first"
+            )
         if self.requires_grad:
-            raise RuntimeError("Can't get __cuda_array_interface__ on Variable that requires grad; use .detach() first")
+            raise RuntimeError(
+                "Can't get __cuda_array_interface__ on Variable that requires grad; use .detach() first"
+            )
         self._refresh()
         return self._data.__cuda_array_interface__
 
@@ -348,7 +417,11 @@ class Differentiable(Value):
         if self.is_contiguous():
             return self
         value = self.clone()
-        value._data = value._data.copy() if type(value._data) is DeviceArray else np.ascontiguousarray(value._data)
+        value._data = (
+            value._data.copy()
+            if type(value._data) is DeviceArray
+            else np.ascontiguousarray(value._data)
+        )
         return value
 
     def stride(self: Any, dim: int | None = None) -> Any:
@@ -383,7 +456,11 @@ class Differentiable(Value):
             raise RuntimeError(DEEPCOPY)
         if id(self) in memo:
             return memo[id(self)]
-        data = self._data if type(self._data) is DeviceArray else self._concrete("deepcopy()", "Use clone().")
+        data = (
+            self._data
+            if type(self._data) is DeviceArray
+            else self._concrete("deepcopy()", "Use clone().")
+        )
         value = type(self)(data.copy(), self.requires_grad)
         memo[id(self)] = value
         if self._grad is not None:
@@ -399,7 +476,11 @@ class Differentiable(Value):
     def __reduce__(self: Any) -> Any:
         """As a leaf, without `.grad`."""
         self._refresh()
-        data = self._data if type(self._data) is DeviceArray else self._concrete("pickling", "Return the value instead.")
+        data = (
+            self._data
+            if type(self._data) is DeviceArray
+            else self._concrete("pickling", "Return the value instead.")
+        )
         return remade, (type(self), data, self.requires_grad)
 
     def __bool__(self: Any) -> bool:
@@ -413,7 +494,9 @@ class Differentiable(Value):
         return bool(data.reshape(())[()])
 
     def __float__(self: Any) -> float:
-        data = self._concrete("float()", "Leave the value an array: arithmetic works on it as on a float.")
+        data = self._concrete(
+            "float()", "Leave the value an array: arithmetic works on it as on a float."
+        )
         if data.size != 1:
             raise RuntimeError(f"a Tensor with {data.size} elements cannot be converted to Scalar")
         if self.requires_grad:
@@ -438,7 +521,10 @@ class Differentiable(Value):
         return int(data.item())
 
     def __int__(self: Any) -> int:
-        data = self._concrete("int()", "Use .long() for a conversion, or mark the argument static with static_argnames.")
+        data = self._concrete(
+            "int()",
+            "Use .long() for a conversion, or mark the argument static with static_argnames.",
+        )
         if data.size != 1:
             raise RuntimeError(f"a Tensor with {data.size} elements cannot be converted to Scalar")
         return int(data.item())

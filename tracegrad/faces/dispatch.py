@@ -1,8 +1,9 @@
 """NumPy functions called on boxed values: `np.f(v)` becomes the operation of the same name.
 
-NumPy asks `__array_ufunc__` (element by element functions, their reductions, SciPy's special functions too) and
-`__array_function__` (all others). Arguments are read with NumPy's own signature and handed over by name, so every spelling that NumPy
-takes works: positional `axis`, `out=`, defaults that our functions do not have. Whatever has no counterpart is refused by name.
+NumPy asks `__array_ufunc__` (element by element functions, their reductions, SciPy's special
+functions too) and `__array_function__` (all others). Arguments are read with NumPy's own signature
+and handed over by name, so every spelling that NumPy takes works: positional `axis`, `out=`,
+defaults that our functions do not have. Whatever has no counterpart is refused by name.
 """
 
 from __future__ import annotations
@@ -29,11 +30,22 @@ from .numpy.ufunc_methods import SPELLED, apply_method
 from .numpy.ufuncs import KNOWN, NO_VALUE, by_numpy, call, name_of
 from .operators import operand
 
-IGNORED = {"order", "kind", "subok", "casting", "like", "sorter", "check_finite", "signature", "extobj", "device"}
+IGNORED = {
+    "order",
+    "kind",
+    "subok",
+    "casting",
+    "like",
+    "sorter",
+    "check_finite",
+    "signature",
+    "extobj",
+    "device",
+}
 """Parameters that change nothing about values."""
 
 
-# --- functions -----------------------------------------------------------------------------------------------------------------
+# --- functions ------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=1024)
@@ -45,8 +57,11 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
 
 
 @lru_cache(maxsize=1024)
-def _mapping(function: Callable[..., Any], target: Callable[..., Any]) -> tuple[dict[str, str | int], str | None, bool] | None:
-    """For each of NumPy's parameters: the name or (for those ahead) the position it has in the counterpart."""
+def _mapping(
+    function: Callable[..., Any], target: Callable[..., Any]
+) -> tuple[dict[str, str | int], str | None, bool] | None:
+    """For each of NumPy's parameters: the name or (for those ahead) the position it has in the
+    counterpart."""
     theirs, ours = _signature(function), _signature(target)
     if theirs is None or ours is None:
         return None
@@ -56,15 +71,22 @@ def _mapping(function: Callable[..., Any], target: Callable[..., Any]) -> tuple[
     for k, p in enumerate(theirs.parameters.values()):
         if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
             continue
-        # Only what must be given is matched by its place (`a` and `x`); options are the same where they have the same name.
-        same_place = mine[k] if k < len(mine) and mine[k].kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) else None
+        # Only what must be given is matched by its place (`a` and `x`); options are the same where
+        # they have the same name.
+        same_place = (
+            mine[k]
+            if k < len(mine) and mine[k].kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+            else None
+        )
         if p.name in names and (same_place is None or same_place.name != p.name):
             result[p.name] = p.name
         elif same_place is not None:
             required = same_place.default is p.empty and same_place.name not in theirs.parameters
             if same_place.name == p.name or required:
                 result[p.name] = k
-    variadic = next((p.name for p in theirs.parameters.values() if p.kind is p.VAR_POSITIONAL), None)
+    variadic = next(
+        (p.name for p in theirs.parameters.values() if p.kind is p.VAR_POSITIONAL), None
+    )
     return result, variadic, any(p.kind is p.VAR_KEYWORD for p in mine)
 
 
@@ -72,27 +94,46 @@ def _mapping(function: Callable[..., Any], target: Callable[..., Any]) -> tuple[
 def _spelling(
     function: Callable[..., Any], target: Callable[..., Any], count: int, keywords: tuple[str, ...]
 ) -> tuple[tuple[int, ...], tuple[tuple[str, int], ...]] | None:
-    """Which of the values given (by position, then by keyword) the counterpart takes by position and which by name; None where a
-    parameter needs thought. Binding a signature takes 7 us, and programs spell few calls in few ways."""
+    """Which of the values given (by position, then by keyword) the counterpart takes by position
+    and which by name; None where a parameter needs thought. Binding a signature takes 7 us, and
+    programs spell few calls in few ways."""
     mapping, theirs, ours = _mapping(function, target), _signature(function), _signature(target)
     if mapping is None or theirs is None or ours is None:
         return None
     parameters, mine = list(theirs.parameters.values()), list(ours.parameters)
-    if count > len(parameters) or any(p.kind in (p.VAR_POSITIONAL, p.KEYWORD_ONLY, p.VAR_KEYWORD) for p in parameters[:count]):
+    if count > len(parameters) or any(
+        p.kind in (p.VAR_POSITIONAL, p.KEYWORD_ONLY, p.VAR_KEYWORD) for p in parameters[:count]
+    ):
         return None
     given = [*[p.name for p in parameters[:count]], *keywords]
-    required = {p.name for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
-    if len(set(given)) != len(given) or not required <= set(given) or any(key not in mapping[0] for key in given):
+    required = {
+        p.name
+        for p in parameters
+        if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+    }
+    if (
+        len(set(given)) != len(given)
+        or not required <= set(given)
+        or any(key not in mapping[0] for key in given)
+    ):
         return None
     if any(theirs.parameters[key].kind is inspect.Parameter.POSITIONAL_ONLY for key in keywords):
         return None
     places = [mapping[0][key] for key in given]
     order = sorted((p, k) for k, p in enumerate(places) if isinstance(p, int))
     ahead = [k for at, (p, k) in enumerate(order) if p == at]
-    return tuple(ahead), tuple((p if isinstance(p, str) else mine[p], k) for k, p in enumerate(places) if k not in ahead)
+    return tuple(ahead), tuple(
+        (p if isinstance(p, str) else mine[p], k) for k, p in enumerate(places) if k not in ahead
+    )
 
 
-def apply_function(function: Callable[..., Any], target: Callable[..., Any], name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def apply_function(
+    function: Callable[..., Any],
+    target: Callable[..., Any],
+    name: str,
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+) -> Any:
     """Call the counterpart with arguments spelled as NumPy spells them."""
     simple = _spelling(function, target, len(args), tuple(kwargs))
     if simple is not None:
@@ -107,7 +148,11 @@ def apply_function(function: Callable[..., Any], target: Callable[..., Any], nam
     theirs = _signature(function)
     out = kwargs.get("out")
     if mapping is None or theirs is None:
-        given = {k: v for k, v in kwargs.items() if not (k == "out" or k in IGNORED or v is None or v is np._NoValue)}
+        given = {
+            k: v
+            for k, v in kwargs.items()
+            if not (k == "out" or k in IGNORED or v is None or v is np._NoValue)
+        }
         result = target(*args, **given)
         return result if out is None else store_exactly(out, result)
     places = mapping[0]
@@ -132,8 +177,12 @@ def apply_function(function: Callable[..., Any], target: Callable[..., Any], nam
                 positional[place] = value
             else:
                 named[place] = value
-        elif not (key in IGNORED or value is np._NoValue or value is None or _is_default(parameter, value)):
-            raise unsupported(name, f" with {key}={value!r}" if not boxes_in(value) else f" with {key}=")
+        elif not (
+            key in IGNORED or value is np._NoValue or value is None or _is_default(parameter, value)
+        ):
+            raise unsupported(
+                name, f" with {key}={value!r}" if not boxes_in(value) else f" with {key}="
+            )
     mine = list(_signature(target).parameters)  # type: ignore[union-attr]
     ahead = 0
     while ahead in positional:
@@ -144,10 +193,14 @@ def apply_function(function: Callable[..., Any], target: Callable[..., Any], nam
 
 
 def _is_default(parameter: inspect.Parameter, value: Any) -> bool:
-    return parameter.default is not parameter.empty and not isinstance(value, (Value, np.ndarray)) and bool(value == parameter.default)
+    return (
+        parameter.default is not parameter.empty
+        and not isinstance(value, (Value, np.ndarray))
+        and bool(value == parameter.default)
+    )
 
 
-# --- protocols -------------------------------------------------------------------------------------------------------------------
+# --- protocols ------------------------------------------------------------------------------------
 
 
 def call_numpy(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -187,18 +240,32 @@ class NumpyDispatch(Value):
                         if type(y if x is self else x) in PLAIN:
                             return op.eager(x, y)
                     return target(*[operand(x) for x in inputs])
-            return call(ufunc, inputs, dict(kwargs)) if method == "__call__" else apply_method(ufunc, method, inputs, dict(kwargs))
+            return (
+                call(ufunc, inputs, dict(kwargs))
+                if method == "__call__"
+                else apply_method(ufunc, method, inputs, dict(kwargs))
+            )
         except REFUSED as error:
             known = SPELLED.get(method, ufunc)
-            raise explained(error, name_of(ufunc, method), known, inputs, kwargs) from error.__cause__
+            raise explained(
+                error, name_of(ufunc, method), known, inputs, kwargs
+            ) from error.__cause__
 
-    def __array_function__(self, function: Callable[..., Any], types: Sequence[type], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    def __array_function__(
+        self,
+        function: Callable[..., Any],
+        types: Sequence[type],
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+    ) -> Any:
         if not all(issubclass(t, (Value, np.ndarray)) for t in types):
             return NotImplemented
         try:
             return call_numpy(function, args, kwargs)
         except REFUSED as error:
-            raise explained(error, shown(function), function, tuple(args), kwargs) from error.__cause__
+            raise explained(
+                error, shown(function), function, tuple(args), kwargs
+            ) from error.__cause__
 
     def __array__(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         self._refresh()
@@ -207,8 +274,15 @@ class NumpyDispatch(Value):
         tracked = self._requires_grad and (MODE.enabled or not self.boxes_everything)
         if isinstance(self._data, Var) or self._tangents or tracked:
             library = inside_library()
-            if self.boxes_everything and self._requires_grad and not library and not isinstance(self._data, Var):
-                raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+            if (
+                self.boxes_everything
+                and self._requires_grad
+                and not library
+                and not isinstance(self._data, Var)
+            ):
+                raise RuntimeError(
+                    "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+                )
             raise ConcretizationError(
                 f"{user_line()}: a traced or differentiated array ({self.array_type}) cannot become a plain ndarray, which would lose its "
                 f"derivative. {library or _CONVERTED}"

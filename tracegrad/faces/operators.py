@@ -23,7 +23,8 @@ OPERANDS = (Value, float, int, np.ndarray, np.generic, complex, integers.Integer
 
 
 def operand(x: Any) -> Any:
-    """`x` as an operand of an operation: lists and tuples become arrays, stacked where they hold boxed values."""
+    """`x` as an operand of an operation: lists and tuples become arrays, stacked where they hold
+    boxed values."""
     if type(x) in PLAIN or isinstance(x, Value):
         return x
     return plain_operand(x) if isinstance(x, OPERANDS) else array_of(x)
@@ -40,7 +41,11 @@ def array_of(x: Any) -> Any:
 
 def holds_boxed(x: Any) -> bool:
     """Whether a boxed value stands somewhere in nested lists and tuples."""
-    return any(holds_boxed(item) for item in x) if isinstance(x, (list, tuple)) else isinstance(x, Value)
+    return (
+        any(holds_boxed(item) for item in x)
+        if isinstance(x, (list, tuple))
+        else isinstance(x, Value)
+    )
 
 
 Function = Callable[..., Any]
@@ -49,12 +54,16 @@ Function = Callable[..., Any]
 def ufunc_of(function: Function | None) -> np.ufunc | None:
     """NumPy's function for one that does nothing but apply an operation with two operands."""
     op = None if function is None else ops.PLAIN.get(function)
-    return op.evaluate if op is not None and len(op.inputs) == 2 and isinstance(op.evaluate, np.ufunc) else None
+    return (
+        op.evaluate
+        if op is not None and len(op.inputs) == 2 and isinstance(op.evaluate, np.ufunc)
+        else None
+    )
 
 
 def _unknown(other: Any) -> Any:
-    """What an operator answers to an operand that it does not know: an array of another library would be asked next, and could only say that
-    two classes called Tensor do not go together."""
+    """What an operator answers to an operand that it does not know: an array of another library
+    would be asked next, and could only say that two classes called Tensor do not go together."""
     foreign = of_another_library(other)
     if foreign:
         raise TypeError(f"an operand is {foreign}")
@@ -62,8 +71,8 @@ def _unknown(other: Any) -> Any:
 
 
 def counts(x: Any) -> bool:
-    """Whether a list times this value is the list repeated, as it is for integers of Python, NumPy and torch, and is
-    not for NumPy's arrays."""
+    """Whether a list times this value is the list repeated, as it is for integers of Python, NumPy
+    and torch, and is not for NumPy's arrays."""
     return x.shape == () and x.dtype.kind in "iu" and (x.boxes_everything or not x.writes_numbers)
 
 
@@ -84,28 +93,51 @@ def _binary(function: Function) -> Any:
         if isinstance(other, OPERANDS):
             return function(self, other)
         if isinstance(other, (list, tuple)):
-            return other * self.__index__() if times and counts(self) else function(self, _of_list(function, other))
+            return (
+                other * self.__index__()
+                if times and counts(self)
+                else function(self, _of_list(function, other))
+            )
         return _unknown(other)
 
     method.__name__ = function.__name__
-    return method if function not in ops.PLAIN else Direct(ops.PLAIN[function], lambda x, y, params: method(x, y))
+    return (
+        method
+        if function not in ops.PLAIN
+        else Direct(ops.PLAIN[function], lambda x, y, params: method(x, y))
+    )
 
 
 def _reflected(function: Function) -> Any:
-    title, times = REFLECTED.get(ops.PLAIN[function]) if function in ops.PLAIN else None, function is ops.mul
+    title, times = (
+        REFLECTED.get(ops.PLAIN[function]) if function in ops.PLAIN else None,
+        function is ops.mul,
+    )
 
     def method(self: Any, other: Any) -> Any:
         if isinstance(other, OPERANDS):
             result = function(other, self)
-            if title is not None and isinstance(other, (int, float)) and getattr(result, "_grad_fn", None) is not None:
+            if (
+                title is not None
+                and isinstance(other, (int, float))
+                and getattr(result, "_grad_fn", None) is not None
+            ):
                 result._grad_fn.title = title
             return result
         if isinstance(other, (list, tuple)):
-            return other * self.__index__() if times and counts(self) else function(_of_list(function, other), self)
+            return (
+                other * self.__index__()
+                if times and counts(self)
+                else function(_of_list(function, other), self)
+            )
         return _unknown(other)
 
     method.__name__ = function.__name__
-    return method if function not in ops.PLAIN else Direct(ops.PLAIN[function], lambda x, y, params: method(x, y), swapped=True)
+    return (
+        method
+        if function not in ops.PLAIN
+        else Direct(ops.PLAIN[function], lambda x, y, params: method(x, y), swapped=True)
+    )
 
 
 def _in_place(function: Function) -> Function:
@@ -119,7 +151,9 @@ def _in_place(function: Function) -> Function:
         try:
             return self._update(function, operand(other))
         except REFUSED as error:
-            raise explained(error, function.__name__, function, (self, other), {}) from error.__cause__
+            raise explained(
+                error, function.__name__, function, (self, other), {}
+            ) from error.__cause__
 
     augmented.__name__ = function.__name__
     return augmented
@@ -130,11 +164,16 @@ def _unary(function: Function) -> Any:
         return function(self)
 
     method.__name__ = function.__name__
-    return method if function not in ops.PLAIN else Direct(ops.PLAIN[function], lambda x, params: method(x))
+    return (
+        method
+        if function not in ops.PLAIN
+        else Direct(ops.PLAIN[function], lambda x, params: method(x))
+    )
 
 
 class Direct:
-    """A method that does nothing but apply an operation: at its first use it is written out and takes its own place in the class."""
+    """A method that does nothing but apply an operation: at its first use it is written out and
+    takes its own place in the class."""
 
     def __init__(self, op: Op, otherwise: Function, swapped: bool = False) -> None:
         self.op, self.otherwise, self.swapped = op, otherwise, swapped
@@ -151,44 +190,101 @@ _matmul = _binary(ops.matmul)
 
 
 def assigned(x: Any, index: Any, /, value: Any) -> None:
-    """`x[index] = value` as a function, for messages; what an index may be is said where it is read."""
+    """`x[index] = value` as a function, for messages; what an index may be is said where it is
+    read."""
 
 
 class Operators(Value):
-    """Operators as methods. In-place forms go through `_update`, which each face defines by its own rules of writing."""
+    """Operators as methods. In-place forms go through `_update`, which each face defines by its own
+    rules of writing."""
 
     __slots__ = ()
 
     __add__, __radd__, __iadd__ = _binary(ops.add), _reflected(ops.add), _in_place(ops.add)
     __sub__, __rsub__, __isub__ = _binary(ops.sub), _reflected(ops.sub), _in_place(ops.sub)
     __mul__, __rmul__, __imul__ = _binary(ops.mul), _reflected(ops.mul), _in_place(ops.mul)
-    __truediv__, __rtruediv__, __itruediv__ = _binary(ops.div), _reflected(ops.div), _in_place(ops.div)
-    __floordiv__, __rfloordiv__, __ifloordiv__ = _binary(ops.floor_divide), _reflected(ops.floor_divide), _in_place(ops.floor_divide)
-    __mod__, __rmod__, __imod__ = _binary(ops.remainder), _reflected(ops.remainder), _in_place(ops.remainder)
+    __truediv__, __rtruediv__, __itruediv__ = (
+        _binary(ops.div),
+        _reflected(ops.div),
+        _in_place(ops.div),
+    )
+    __floordiv__, __rfloordiv__, __ifloordiv__ = (
+        _binary(ops.floor_divide),
+        _reflected(ops.floor_divide),
+        _in_place(ops.floor_divide),
+    )
+    __mod__, __rmod__, __imod__ = (
+        _binary(ops.remainder),
+        _reflected(ops.remainder),
+        _in_place(ops.remainder),
+    )
     __pow__, __rpow__, __ipow__ = _binary(ops.power), _reflected(ops.power), _in_place(ops.power)
     __rmatmul__, __imatmul__ = _reflected(ops.matmul), _in_place(ops.matmul)
-    __and__, __rand__, __iand__ = _binary(ops.bitwise_and), _reflected(ops.bitwise_and), _in_place(ops.bitwise_and)
-    __or__, __ror__, __ior__ = _binary(ops.bitwise_or), _reflected(ops.bitwise_or), _in_place(ops.bitwise_or)
-    __xor__, __rxor__, __ixor__ = _binary(ops.bitwise_xor), _reflected(ops.bitwise_xor), _in_place(ops.bitwise_xor)
-    __lshift__, __rlshift__, __ilshift__ = _binary(ops.left_shift), _reflected(ops.left_shift), _in_place(ops.left_shift)
-    __rshift__, __rrshift__, __irshift__ = _binary(ops.right_shift), _reflected(ops.right_shift), _in_place(ops.right_shift)
-    __lt__, __le__, __gt__, __ge__ = _binary(ops.less), _binary(ops.less_equal), _binary(ops.greater), _binary(ops.greater_equal)
+    __and__, __rand__, __iand__ = (
+        _binary(ops.bitwise_and),
+        _reflected(ops.bitwise_and),
+        _in_place(ops.bitwise_and),
+    )
+    __or__, __ror__, __ior__ = (
+        _binary(ops.bitwise_or),
+        _reflected(ops.bitwise_or),
+        _in_place(ops.bitwise_or),
+    )
+    __xor__, __rxor__, __ixor__ = (
+        _binary(ops.bitwise_xor),
+        _reflected(ops.bitwise_xor),
+        _in_place(ops.bitwise_xor),
+    )
+    __lshift__, __rlshift__, __ilshift__ = (
+        _binary(ops.left_shift),
+        _reflected(ops.left_shift),
+        _in_place(ops.left_shift),
+    )
+    __rshift__, __rrshift__, __irshift__ = (
+        _binary(ops.right_shift),
+        _reflected(ops.right_shift),
+        _in_place(ops.right_shift),
+    )
+    __lt__, __le__, __gt__, __ge__ = (
+        _binary(ops.less),
+        _binary(ops.less_equal),
+        _binary(ops.greater),
+        _binary(ops.greater_equal),
+    )
     __eq__ = _binary(ops.equal)
     __ne__ = _binary(ops.not_equal)
-    __neg__, __pos__, __abs__, __invert__ = _unary(ops.neg), _unary(ops.positive), _unary(ops.absolute), _unary(ops.invert)
+    __neg__, __pos__, __abs__, __invert__ = (
+        _unary(ops.neg),
+        _unary(ops.positive),
+        _unary(ops.absolute),
+        _unary(ops.invert),
+    )
     # Where __eq__ is defined, Python drops the hash: boxed values are hashed by identity.
     __hash__ = object.__hash__
 
     def __divmod__(self: Any, other: Any) -> Any:
-        return (self // other, self % other) if isinstance(other, (*OPERANDS, list, tuple)) else _unknown(other)
+        return (
+            (self // other, self % other)
+            if isinstance(other, (*OPERANDS, list, tuple))
+            else _unknown(other)
+        )
 
     def __rdivmod__(self: Any, other: Any) -> Any:
-        return (other // self, other % self) if isinstance(other, (*OPERANDS, list, tuple)) else _unknown(other)
+        return (
+            (other // self, other % self)
+            if isinstance(other, (*OPERANDS, list, tuple))
+            else _unknown(other)
+        )
 
     def __matmul__(self: Any, other: Any) -> Any:
         if isinstance(other, Value):
             x, y = self._data, other._data
-            if type(x) is np.ndarray and type(y) is np.ndarray and x.dtype is y.dtype and not (SPECIAL and STATE.special):
+            if (
+                type(x) is np.ndarray
+                and type(y) is np.ndarray
+                and x.dtype is y.dtype
+                and not (SPECIAL and STATE.special)
+            ):
                 op = matmul_op if x.ndim == 2 == y.ndim else IN_ONE_STEP.get((x.ndim, y.ndim))
                 if op is not None and op.eager is not None:
                     return op.eager(self, other)
@@ -211,12 +307,20 @@ class Operators(Value):
         if isinstance(value, Value) and self._holds(index, value):
             return  # the second half of `x[index] += y`, whose first half has written through the view already
         try:
-            self._update(ops.index_update, index, value if isinstance(value, Value) else plain_operand(operand(value)))
+            self._update(
+                ops.index_update,
+                index,
+                value if isinstance(value, Value) else plain_operand(operand(value)),
+            )
         except REFUSED as error:
-            raise explained(error, "x[index] = value", assigned, (self, index, value), {}) from error.__cause__
+            raise explained(
+                error, "x[index] = value", assigned, (self, index, value), {}
+            ) from error.__cause__
 
     def __delitem__(self, index: Any) -> None:
-        raise TypeError("elements of an array cannot be deleted; build a new one with np.delete or by indexing")
+        raise TypeError(
+            "elements of an array cannot be deleted; build a new one with np.delete or by indexing"
+        )
 
     def __iter__(self: Any) -> Iterator[Any]:
         if not self.shape:

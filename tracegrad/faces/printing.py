@@ -50,8 +50,10 @@ def set_printoptions(
     threshold   of tensors with more elements only the ends of long dimensions are shown
     edgeitems   how many elements each end has
     linewidth   characters in a line
-    profile     "default", "short" or "full": values of the options above, which those that are given replace
-    sci_mode    scientific notation always (True) or never (False); where it is not given, where magnitudes differ much
+    profile     "default", "short" or "full": values of the options above, which those that are
+                given replace
+    sci_mode    scientific notation always (True) or never (False); where it is not given, where
+                magnitudes differ much
 
     >>> import tracegrad as tg
     >>> tg.set_printoptions(precision=2)
@@ -65,7 +67,12 @@ def set_printoptions(
         for field in fields(OPTIONS):
             if field.name != "sci_mode":
                 setattr(OPTIONS, field.name, getattr(PROFILES[profile], field.name))
-    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    given = {
+        "precision": precision,
+        "threshold": threshold,
+        "edgeitems": edgeitems,
+        "linewidth": linewidth,
+    }
     for name, value in given.items():
         if value is not None:
             if value < 0:
@@ -105,7 +112,8 @@ Text = Callable[[Any], str]
 
 
 def _floats(values: np.ndarray[Any, Any]) -> tuple[Text, int]:
-    """One notation for all elements, and its width: whole numbers as `1.`, others with a fixed precision, or scientific."""
+    """One notation for all elements, and its width: whole numbers as `1.`, others with a fixed
+    precision, or scientific."""
     counted = values[np.isfinite(values) & (values != 0)].astype(np.float64)
     whole, scientific = True, False
     if counted.size:
@@ -182,12 +190,22 @@ def _body(data: np.ndarray[Any, Any], indent: int) -> str:
 
 
 def tensor_repr(tensor: Any) -> str:
-    """`tensor([1., 2.], requires_grad=True)`; the dtype is named where it is not the default for such values."""
+    """`tensor([1., 2.], requires_grad=True)`; the dtype is named where it is not the default for
+    such values."""
     tensor._refresh()
     data, dtype = to_host(tensor._data), tensor.dtype
-    prefix = "tensor(" if type(tensor).__name__ in ("Tensor", "Parameter") else f"{type(tensor).__name__}("
+    prefix = (
+        "tensor("
+        if type(tensor).__name__ in ("Tensor", "Parameter")
+        else f"{type(tensor).__name__}("
+    )
     suffixes: list[str] = []
-    usual: tuple[Any, ...] = (default_dtype(), np.dtype(np.int64), np.dtype(np.bool_), np.result_type(default_dtype(), np.complex64))
+    usual: tuple[Any, ...] = (
+        default_dtype(),
+        np.dtype(np.int64),
+        np.dtype(np.bool_),
+        np.result_type(default_dtype(), np.complex64),
+    )
     if isinstance(data, Var):
         body = shown(data)
     else:

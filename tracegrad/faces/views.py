@@ -1,4 +1,5 @@
-"""What a view shows of its base, and what its base is after a write through it. A view is a chain of operations with their parameters."""
+"""What a view shows of its base, and what its base is after a write through it. A view is a chain
+of operations with their parameters."""
 
 from __future__ import annotations
 
@@ -21,13 +22,25 @@ EXPANDED = (
 
 
 def note_write(op: Op, params: dict[str, Any], root: Any, y: Any) -> Any:
-    """The base with `y` in the box that a slice shows, recorded and not computed: the box alone is written, and the rest of a large base is
-    not read. None where it is no such box."""
-    if op not in (slice_op, select_op) or any(s != 1 for s in params["step"]) or root._tangents or 0 in params["size"]:
+    """The base with `y` in the box that a slice shows, recorded and not computed: the box alone is
+    written, and the rest of a large base is not read. None where it is no such box."""
+    if (
+        op not in (slice_op, select_op)
+        or any(s != 1 for s in params["step"])
+        or root._tangents
+        or 0 in params["size"]
+    ):
         return None
-    if params["size"] == root.shape or not (root._requires_grad or getattr(y, "_requires_grad", False)):
+    if params["size"] == root.shape or not (
+        root._requires_grad or getattr(y, "_requires_grad", False)
+    ):
         return None
-    node = record(slice_put_op, [root, ops.reshape(y, params["size"]) if op is select_op else y], {"start": params["start"]}, [root._data])
+    node = record(
+        slice_put_op,
+        [root, ops.reshape(y, params["size"]) if op is select_op else y],
+        {"start": params["start"]},
+        [root._data],
+    )
     noted = root.face(root._data)
     noted._grad_fn, noted._requires_grad = node, node is not None
     return noted
@@ -66,7 +79,8 @@ def insert(op: Op | Placed, params: dict[str, Any], x: Any, y: Any) -> Any:
 
 
 def copies(shape: Sequence[Any], view: Sequence[tuple[Any, dict[str, Any]]]) -> bool:
-    """Whether NumPy would have to copy for the last step of a view, given that the base lies in C order."""
+    """Whether NumPy would have to copy for the last step of a view, given that the base lies in C
+    order."""
     if len(view) == 1 or not all(isinstance(s, int) for s in shape):
         return False
     # Strides alone decide; the one element behind them is never read.

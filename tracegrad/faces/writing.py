@@ -1,9 +1,10 @@
 """Writing into boxed values, through views to their bases.
 
-Two ways. A Tensor of running (not traced) code owns storage that its views, `detach()`, `.data` and `numpy()` share: a write copies numbers
-into it and counts a version, so that a saved value which was overwritten is noticed in the backward pass. Everything else - traced
-values, an ndarray under differentiation, the argument of a transformed function - is replaced by a new value, and what the tape saved
-keeps the old one; the caller's array never changes.
+Two ways. A Tensor of running (not traced) code owns storage that its views, `detach()`, `.data` and
+`numpy()` share: a write copies numbers into it and counts a version, so that a saved value which
+was overwritten is noticed in the backward pass. Everything else - traced values, an ndarray under
+differentiation, the argument of a transformed function - is replaced by a new value, and what the
+tape saved keeps the old one; the caller's array never changes.
 """
 
 from __future__ import annotations
@@ -58,8 +59,8 @@ OF_FUNCTION = (
 
 
 class Untracked(tuple[Any, ...]):
-    """The steps from a base to a view that must not be written where the write would be recorded, and the `reason`: a text with gaps, and what
-    fills them."""
+    """The steps from a base to a view that must not be written where the write would be recorded,
+    and the `reason`: a text with gaps, and what fills them."""
 
     reason: tuple[str, tuple[Any, ...]]
 
@@ -71,20 +72,33 @@ def untracked(steps: Sequence[Any], text: str, *given: Any) -> Untracked:
     return made
 
 
-CHANGING = ("_data", "_grad", "_past", "_seen", "_tangents", "_grad_fn", "_output_nr", "_requires_grad")
+CHANGING = (
+    "_data",
+    "_grad",
+    "_past",
+    "_seen",
+    "_tangents",
+    "_grad_fn",
+    "_output_nr",
+    "_requires_grad",
+)
 """The attributes of a box that a function may change."""
 
 
 class Writes(Value):
-    """Views and writes. `_version_counter` is [writes, changes of history]; a view follows the second count of its base."""
+    """Views and writes. `_version_counter` is [writes, changes of history]; a view follows the
+    second count of its base."""
 
     __slots__ = ()
     _past: dict[int, Any] | None
     _base: Any
     _view: Any
 
-    def _viewed(self: Any, op: Op | Placed, source: Any, params: dict[str, Any], result: Any) -> Any:
-        """The result of a viewing operation, which follows the writes into what it shows a part of."""
+    def _viewed(
+        self: Any, op: Op | Placed, source: Any, params: dict[str, Any], result: Any
+    ) -> Any:
+        """The result of a viewing operation, which follows the writes into what it shows a part
+        of."""
         if not isinstance(source, Value):
             return result
         shown: Any = source
@@ -107,7 +121,9 @@ class Writes(Value):
         elif MODE.enabled or not box.boxes_everything:
             box._view = steps
         else:
-            box._view = untracked(steps, MADE_IN, "inference mode" if MODE.inference else "no_grad mode")
+            box._view = untracked(
+                steps, MADE_IN, "inference mode" if MODE.inference else "no_grad mode"
+            )
         box._base = root
         counter = root._version_counter
         box._seen = counter[1]
@@ -145,15 +161,22 @@ class Writes(Value):
             self._take(value)
 
     def _touch(self: Any) -> None:
-        """Call before a change. Where the box comes from outside the innermost trace, that remembers what it was: the change is undone when
-        the trace is finished, and carried out at each call."""
+        """Call before a change. Where the box comes from outside the innermost trace, that
+        remembers what it was: the change is undone when the trace is finished, and carried out at
+        each call."""
         if STATE.traces:
             trace = STATE.traces[-1]
             if type(self._data) is Var and is_left_over(self._data):
-                # Another thread is tracing a change of it, and would put back what it found in the middle of this one.
+                # Another thread is tracing a change of it, and would put back what it found in the
+                # middle of this one.
                 raise left_over(self._data)
-            if id(self) not in trace.touched and not (type(self._data) is Var and self._data.trace is trace):
-                trace.touched[id(self)] = self, ([getattr(self, name) for name in CHANGING], list(self._version_counter))
+            if id(self) not in trace.touched and not (
+                type(self._data) is Var and self._data.trace is trace
+            ):
+                trace.touched[id(self)] = (
+                    self,
+                    ([getattr(self, name) for name in CHANGING], list(self._version_counter)),
+                )
 
     def _restore(self: Any, before: Any) -> None:
         """Be again what the box was when it was touched."""
@@ -208,17 +231,28 @@ class Writes(Value):
 
     def _in_storage(self: Any, root: Any) -> bool:
         """Whether writes go into memory that others may share."""
-        return self.boxes_everything and not root._borrowed and not isinstance(root._data, Var) and not isinstance(self._data, Var)
+        return (
+            self.boxes_everything
+            and not root._borrowed
+            and not isinstance(root._data, Var)
+            and not isinstance(self._data, Var)
+        )
 
     def _plain(self: Any, *values: Any) -> np.ndarray[Any, Any] | None:
-        """The memory, where writing these values takes no more than numbers and a count: nothing is traced, recorded or refused."""
+        """The memory, where writing these values takes no more than numbers and a count: nothing is
+        traced, recorded or refused."""
         if STATE.special or STATE.traces or not self.boxes_everything:
             return None
         if self._base is not None:
             self._refresh()
         root = self if self._base is None else self._base
         data: Any = self._data
-        if type(data) is not np.ndarray or type(root._data) is not np.ndarray or root._borrowed or root._tangents is not None:
+        if (
+            type(data) is not np.ndarray
+            or type(root._data) is not np.ndarray
+            or root._borrowed
+            or root._tangents is not None
+        ):
             return None
         if MODE.enabled:
             if root._requires_grad or self._requires_grad:
@@ -238,8 +272,8 @@ class Writes(Value):
         (self if self._base is None else self._base)._version_counter.written()
 
     def _write(self: Any, new: Any, kept: bool = True) -> None:
-        """Replace the value in place, through to the base where this is a view. `new` has this value's shape and dtype. A view that is not
-        `kept` needs no history any more."""
+        """Replace the value in place, through to the base where this is a view. `new` has this
+        value's shape and dtype. A view that is not `kept` needs no history any more."""
         self._refresh()
         root = self if self._base is None else self._base
         root._touch()
@@ -247,8 +281,14 @@ class Writes(Value):
         if self._in_storage(root) and not (isinstance(new, Value) and isinstance(new._data, Var)):
             self._check_write(root, new)
             tracked = isinstance(new, Writes) and (new._requires_grad or bool(new._tangents))
-            tracked = (tracked or root._requires_grad or bool(root._tangents)) and (MODE.enabled or bool(root._tangents))
-            whole = (new if self is root else self._through(root, new, not STATE.special)) if tracked else None
+            tracked = (tracked or root._requires_grad or bool(root._tangents)) and (
+                MODE.enabled or bool(root._tangents)
+            )
+            whole = (
+                (new if self is root else self._through(root, new, not STATE.special))
+                if tracked
+                else None
+            )
             if STATE.special:
                 before_write(self._data)
             fill(self._data, new)
@@ -278,19 +318,24 @@ class Writes(Value):
         self._grad_fn, self._output_nr, self._requires_grad = node, nr, True
 
     def _passed_by(self: Any, node: Any, nr: int, name: str) -> Any:
-        """This input of a Function as its result: a view, with the Function's node where there is one."""
+        """This input of a Function as its result: a view, with the Function's node where there is
+        one."""
         root = self if self._base is None else self._base
         view = self.face(self._data)
         if self.boxes_everything:
             view._base, view._versions = root, root._version_counter
-            view._view, view._seen = untracked(self._view, OF_FUNCTION.format(nr=nr, name=name)), root._version_counter[1]
+            view._view, view._seen = (
+                untracked(self._view, OF_FUNCTION.format(nr=nr, name=name)),
+                root._version_counter[1],
+            )
         view._borrowed = self._borrowed
         if node is not None:
             view._grad_fn, view._output_nr, view._requires_grad = node, nr, True
         return view
 
     def _written_by(self: Any, node: Any, nr: int, leaf: str) -> None:
-        """This input was written by a Function, of whose node it is now a result (of none: it stays what it was)."""
+        """This input was written by a Function, of whose node it is now a result (of none: it stays
+        what it was)."""
         root = self if self._base is None else self._base
         counter = root._version_counter
         counter.written()
@@ -314,7 +359,8 @@ class Writes(Value):
         return isinstance(here, Writes) and here._base is root and here._view == value._view
 
     def _through(self: Any, root: Any, new: Any, noted: bool = False) -> Any:
-        """The base with `new` in the place that this view shows; its history alone where that can be `noted`."""
+        """The base with `new` in the place that this view shows; its history alone where that can
+        be `noted`."""
         written = new
         stages: list[Any] = [root]
         for op, params in self._view[:-1]:
@@ -329,7 +375,10 @@ class Writes(Value):
         """Refuse writes into memory that would be wrong, or that could not be recorded."""
         self._check_recorded(root, *values)
         if not self._data.flags.writeable:
-            repeated = any(stride == 0 and size > 1 for stride, size in zip(self._data.strides, self._data.shape, strict=True))
+            repeated = any(
+                stride == 0 and size > 1
+                for stride, size in zip(self._data.strides, self._data.shape, strict=True)
+            )
             if repeated or not root._data.flags.writeable:
                 raise RuntimeError(EXPANDED if repeated or 0 in root._data.strides else READ_ONLY)
             self._data.flags.writeable = True  # a broadcast view that repeats nothing
@@ -350,10 +399,13 @@ class Writes(Value):
         # A dual tensor made of a leaf shares its memory and leads to its place in the graph.
         dual = isinstance(root._grad_fn, AccumulateGrad)
         if (root._requires_grad or self._requires_grad) and (root._grad_fn is None or dual):
-            raise RuntimeError(LEAF if self is root and not dual else LEAF.replace("a leaf", "a view of a leaf", 1))
+            raise RuntimeError(
+                LEAF if self is root and not dual else LEAF.replace("a leaf", "a view of a leaf", 1)
+            )
 
     def _update_at_once(self: Any, ufunc: np.ufunc, other: Any) -> bool:
-        """`self = ufunc(self, other)` in place, by NumPy alone, where nothing is recorded; whether that could be done."""
+        """`self = ufunc(self, other)` in place, by NumPy alone, where nothing is recorded; whether
+        that could be done."""
         memory = self._plain(other)
         if isinstance(other, Value):
             box: Any = other
@@ -370,8 +422,9 @@ class Writes(Value):
         return True
 
     def _turn(self: Any, function: Callable[..., Any], *arguments: Any) -> Any:
-        """`self = function(self, *arguments)` for a function that gives a view: the same memory under another shape. A base becomes a view
-        of what it was, so that views that were made of it still know what they show."""
+        """`self = function(self, *arguments)` for a function that gives a view: the same memory
+        under another shape. A base becomes a view of what it was, so that views that were made of
+        it still know what they show."""
         self._refresh()
         root = self if self._base is None else self._base
         if self._in_storage(root):
@@ -381,7 +434,8 @@ class Writes(Value):
         former = self._alias() if self is root else self
         if self is root and self._grad_fn is None:
             former._grad_fn = None
-        # Where the tensor has a history, that follows the change of shape, recorded or not; and it may be written as before.
+        # Where the tensor has a history, that follows the change of shape, recorded or not; and it
+        # may be written as before.
         recorded, MODE.enabled = MODE.enabled, True
         try:
             view = function(former, *arguments)
@@ -391,7 +445,12 @@ class Writes(Value):
             if self._past is not None:
                 self._keep_past()
             self._touch()
-            self._data, self._base, self._view, self._seen = view._data, view._base, view._view, view._seen
+            self._data, self._base, self._view, self._seen = (
+                view._data,
+                view._base,
+                view._view,
+                view._seen,
+            )
             if MODE.enabled or self._grad_fn is not None:
                 self._adopt(view)
         counter = root._version_counter
@@ -400,7 +459,8 @@ class Writes(Value):
         return self
 
     def _update(self: Any, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-        """`self = function(self, *arguments)` in place; the result must have this shape, and a dtype that may be cast to this one."""
+        """`self = function(self, *arguments)` in place; the result must have this shape, and a
+        dtype that may be cast to this one."""
         memory = self._plain(*arguments, *options.values())
         if memory is not None:
             self._assign(memory, self._fitted(function(self, *arguments, **options)))
@@ -410,14 +470,25 @@ class Writes(Value):
         before, tracked = self, False
         if self._in_storage(root):
             self._check_write(root, *arguments, *options.values())
-            tracked = MODE.enabled and any(isinstance(x, Writes) and x._requires_grad for x in (self, *arguments, *options.values()))
+            tracked = MODE.enabled and any(
+                isinstance(x, Writes) and x._requires_grad
+                for x in (self, *arguments, *options.values())
+            )
             if tracked:
-                # The rule of the operation may read what is about to be overwritten: it gets a copy.
+                # The rule of the operation may read what is about to be overwritten: it gets a
+                # copy.
                 before = self._kept()
-        given = {name: before if x is self else x for name, x in options.items()} if options else options
-        new = self._fitted(function(before, *[before if x is self else x for x in arguments], **given))
+        given = (
+            {name: before if x is self else x for name, x in options.items()}
+            if options
+            else options
+        )
+        new = self._fitted(
+            function(before, *[before if x is self else x for x in arguments], **given)
+        )
         if tracked and self._requires_grad and not (isinstance(new, Writes) and new._requires_grad):
-            # What does not depend on the old value, or not smoothly, keeps its place on the tape, with a gradient of 0.
+            # What does not depend on the old value, or not smoothly, keeps its place on the tape,
+            # with a gradient of 0.
             new = ops.where(False, before, new)
         self._write(new)
         return self
@@ -447,7 +518,10 @@ class Writes(Value):
 
 
 def entitle(result: Any, title: str, *sources: Any) -> None:
-    """Name the node that recorded a write through a view, if a new one did: torch's users know it as one."""
+    """Name the node that recorded a write through a view, if a new one did: torch's users know it
+    as one."""
     node = result._grad_fn if isinstance(result, Writes) else None
-    if node is not None and all(node is not getattr(source, "_grad_fn", None) for source in sources):
+    if node is not None and all(
+        node is not getattr(source, "_grad_fn", None) for source in sources
+    ):
         node.title = title

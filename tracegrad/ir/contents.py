@@ -1,8 +1,9 @@
 """What an array held at one time: whether it was written to since.
 
-A plain NumPy array is the user's, who may write to it while a trace is open, or before a backward pass reads it. What it held is
-remembered as a digest of all its bytes. A large array is read at the speed of memory for it: its words are summed, as integers, over the
-rows and over the columns of two tables that its memory is laid out as. One changed element always shows, and so does an exchange of
+A plain NumPy array is the user's, who may write to it while a trace is open, or before a backward
+pass reads it. What it held is remembered as a digest of all its bytes. A large array is read at the
+speed of memory for it: its words are summed, as integers, over the rows and over the columns of two
+tables that its memory is laid out as. One changed element always shows, and so does an exchange of
 elements, except where it leaves all sums of both tables as they were.
 """
 
@@ -15,13 +16,15 @@ import numpy as np
 SMALL = 1 << 16
 """Bytes of an array that is copied, or hashed, without a thought."""
 _ROW, _TABLE, _CHUNK = 1 << 9, 1 << 12, 1 << 16
-"""Words of 8 bytes: of a row of the one table, of a row of the other, and of what is read at a time, so that it stays in the cache."""
+"""Words of 8 bytes: of a row of the one table, of a row of the other, and of what is read at a
+time, so that it stays in the cache."""
 
 Array = np.ndarray[Any, Any]
 
 
 def digest(x: Array) -> int:
-    """A number that another content has not; the same within this process for the same array with the same content."""
+    """A number that another content has not; the same within this process for the same array with
+    the same content."""
     if x.nbytes <= SMALL:
         return hash(x.tobytes())
     octets = _octets(x)
@@ -50,7 +53,9 @@ def same_bits(x: Array, y: Array) -> bool:
         return False
     if not (x.flags.forc and y.flags.forc):
         # The copy has no gaps, and the axes in the same order.
-        return _order(x) == _order(y) and all(np.array_equal(a, b) for a, b in zip(_numbers(x), _numbers(y), strict=True))
+        return _order(x) == _order(y) and all(
+            np.array_equal(a, b) for a, b in zip(_numbers(x), _numbers(y), strict=True)
+        )
     if x.strides != y.strides:
         return False
     one, other = _octets(x), _octets(y)
@@ -75,12 +80,18 @@ def _numbers(x: Array) -> list[Array]:
 
 def _core(x: Array) -> Array:
     """The elements that take memory: one along axes along which the array was broadcast."""
-    return x[tuple([slice(1) if stride == 0 else slice(None) for stride in x.strides])] if 0 in x.strides and x.size else x
+    return (
+        x[tuple([slice(1) if stride == 0 else slice(None) for stride in x.strides])]
+        if 0 in x.strides and x.size
+        else x
+    )
 
 
 def _octets(x: Array) -> Array:
     """All bytes in the order of memory; without the gaps, where the array has some."""
     core = _core(x)
     if not core.flags.forc:
-        core = np.ascontiguousarray(core.transpose(np.argsort([-abs(s) for s in core.strides], kind="stable")))
+        core = np.ascontiguousarray(
+            core.transpose(np.argsort([-abs(s) for s in core.strides], kind="stable"))
+        )
     return core.reshape(-1, order="A").view(np.uint8)

@@ -1,7 +1,8 @@
 """Where an operation meets its operands: `bind` picks the interpreter.
 
-Plain arrays and scalars are evaluated by NumPy at once. As soon as one operand is a `Value` (an array that is traced, on the tape or
-dual), its class decides; that class stands two layers higher (tensor.py), so it is reached through a method, not an import.
+Plain arrays and scalars are evaluated by NumPy at once. As soon as one operand is a `Value` (an
+array that is traced, on the tape or dual), its class decides; that class stands two layers higher
+(tensor.py), so it is reached through a method, not an import.
 """
 
 from __future__ import annotations
@@ -40,12 +41,13 @@ class Value:
 
 
 SPECIAL: set[int] = set()
-"""The threads in which `STATE.special` is not 0: while the set is empty, which is quick to see, no thread need look at its state."""
+"""The threads in which `STATE.special` is not 0: while the set is empty, which is quick to see, no
+thread need look at its state."""
 
 
 def current(*values: Any) -> None:
-    """Bring views among these values up to date with what was written into their bases: call it before
-    their data, history or tangents are read."""
+    """Bring views among these values up to date with what was written into their bases: call it
+    before their data, history or tangents are read."""
     for x in values:
         if isinstance(x, Value) and x._base is not None:  # type: ignore[attr-defined]
             x._refresh()  # type: ignore[attr-defined]
@@ -65,7 +67,8 @@ class State(threading.local):
         """The log of a profile that is open in this thread."""
 
     def _set_special(self, count: int) -> None:
-        # An interrupt may come between the lines: a thread that is noted in vain only looks at its state.
+        # An interrupt may come between the lines: a thread that is noted in vain only looks at its
+        # state.
         if count:
             SPECIAL.add(threading.get_ident())
         self._special = count
@@ -73,8 +76,9 @@ class State(threading.local):
             SPECIAL.discard(threading.get_ident())
 
     special = property(attrgetter("_special"), _set_special)
-    """How many modes are open in which an operation is more than its value and a node: each counts itself while it is open (traces,
-    levels of forward mode, hooks of saved tensors, anomaly detection, profiling, inference). Where it is 0, shorter ways may be taken."""
+    """How many modes are open in which an operation is more than its value and a node: each counts
+    itself while it is open (traces, levels of forward mode, hooks of saved tensors, anomaly
+    detection, profiling, inference). Where it is 0, shorter ways may be taken."""
 
 
 STATE = State()
@@ -84,12 +88,15 @@ NO_PARAMS: dict[str, Any] = {}
 
 
 def bind(op: Op, inputs: Sequence[Any], params: dict[str, Any] = NO_PARAMS) -> Any:
-    """Apply `op`; returns one value, or a tuple for an operation with several (or a variable number of) outputs."""
+    """Apply `op`; returns one value, or a tuple for an operation with several (or a variable number
+    of) outputs."""
     odd = False
     for x in inputs:
         if type(x) not in PLAIN:
             if isinstance(x, Value):
-                return x._bind(op, inputs, params) if op.eager is None else op.eager(*inputs, params)
+                return (
+                    x._bind(op, inputs, params) if op.eager is None else op.eager(*inputs, params)
+                )
             # Half precision stands beside other floats as in NumPy.
             odd = odd or not (isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "biufc")
             if isinstance(x, np.ndarray):
@@ -98,8 +105,13 @@ def bind(op: Op, inputs: Sequence[Any], params: dict[str, Any] = NO_PARAMS) -> A
                 except REFUSED as error:
                     raise explained_here(error, op.name) from error.__cause__
     if SPECIAL and STATE.traces:
-        # Inside a trace everything is recorded: what is built from scalars or captured arrays must be fresh at every call.
-        return op.composed(*inputs, **params) if op.composed is not None else STATE.traces[-1].boxed(op, inputs, params)
+        # Inside a trace everything is recorded: what is built from scalars or captured arrays must
+        # be fresh at every call.
+        return (
+            op.composed(*inputs, **params)
+            if op.composed is not None
+            else STATE.traces[-1].boxed(op, inputs, params)
+        )
     try:
         result = logged(op, inputs, params) if PROFILES else op.evaluate(*inputs, **params)
     except REFUSED as error:
@@ -130,7 +142,8 @@ def scalar(x: Any) -> Any:
 
 
 def explained(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Exception | None:
-    """Where NumPy refused the operands: the error that says which operand is none, or what the type rule says of them."""
+    """Where NumPy refused the operands: the error that says which operand is none, or what the type
+    rule says of them."""
     wrong = no_operand(op, inputs)
     if wrong is not None:
         return wrong

@@ -12,7 +12,8 @@ from .graph import Atom, Graph, Literal, Var
 
 
 def evaluate(graph: Graph, inputs: Sequence[Any]) -> list[Any]:
-    """The outputs of `graph` for these inputs. Inside a trace the nodes keep the user lines they were traced from."""
+    """The outputs of `graph` for these inputs. Inside a trace the nodes keep the user lines they
+    were traced from."""
     values: dict[Atom, Any] = dict(zip(graph.inputs, inputs, strict=True))
     trace = STATE.traces[-1] if STATE.traces else None
     kept = (trace.keep_lines, trace.where, trace.note) if trace else (True, "", "")
@@ -23,7 +24,11 @@ def evaluate(graph: Graph, inputs: Sequence[Any]) -> list[Any]:
         for position, node in enumerate(graph.nodes):
             if trace:
                 trace.where, trace.note = node.where, node.note
-            result = bind(node.op, [values[a] if isinstance(a, Var) else a.value for a in node.inputs], node.params)
+            result = bind(
+                node.op,
+                [values[a] if isinstance(a, Var) else a.value for a in node.inputs],
+                node.params,
+            )
             if node.op.outputs == 1:
                 values[node.outputs[0]] = result
             else:
@@ -36,7 +41,9 @@ def evaluate(graph: Graph, inputs: Sequence[Any]) -> list[Any]:
     return [a.value if isinstance(a, Literal) else values[a] for a in graph.outputs]
 
 
-def evaluate_batched(graph: Graph, inputs: Sequence[Any], axes: Sequence[int | None], size: Int) -> tuple[list[Any], list[int | None]]:
+def evaluate_batched(
+    graph: Graph, inputs: Sequence[Any], axes: Sequence[int | None], size: Int
+) -> tuple[list[Any], list[int | None]]:
     """Run a graph on values of which some have one more axis, by the operations' batching rules."""
     values: dict[Any, Any] = dict(zip(graph.inputs, inputs, strict=True))
     where: dict[Any, int | None] = dict(zip(graph.inputs, axes, strict=True))
@@ -50,9 +57,14 @@ def evaluate_batched(graph: Graph, inputs: Sequence[Any], axes: Sequence[int | N
             places = [None if isinstance(a, Literal) else where[a] for a in node.inputs]
             if all(p is None for p in places):
                 result = bind(node.op, operands, node.params)
-                outs, out_axes = ([result] if node.op.outputs == 1 else list(result)), [None] * len(node.outputs)
+                outs, out_axes = (
+                    ([result] if node.op.outputs == 1 else list(result)),
+                    [None] * len(node.outputs),
+                )
             elif node.op.batch is None:
-                raise TracegradError(f"{node.where}: {node.op.name} has no batching rule, so it cannot be used under vmap")
+                raise TracegradError(
+                    f"{node.where}: {node.op.name} has no batching rule, so it cannot be used under vmap"
+                )
             else:
                 outs, out_axes = node.op.batch(operands, places, size, **node.params)
             values.update(zip(node.outputs, outs, strict=True))
@@ -73,7 +85,11 @@ def _last_uses(graph: Graph) -> list[list[Var]]:
         kept = {a for a in graph.outputs if isinstance(a, Var)}
         result: list[list[Var]] = []
         for node in reversed(graph.nodes):
-            dead = [a for a in dict.fromkeys((*node.inputs, *node.outputs)) if isinstance(a, Var) and a not in kept]
+            dead = [
+                a
+                for a in dict.fromkeys((*node.inputs, *node.outputs))
+                if isinstance(a, Var) and a not in kept
+            ]
             kept.update(dead)
             result.append(dead)
         graph.derived[key] = result[::-1]

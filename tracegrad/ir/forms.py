@@ -1,7 +1,9 @@
-"""Traced integers as integer expressions: `i + 2` and `i - 1` are known to differ by 3, whatever `i` is.
+"""Traced integers as integer expressions: `i + 2` and `i - 1` are known to differ by 3, whatever
+`i` is.
 
-Of an open trace, each integer that is no array gets a polynomial (codegen/integers.py) over the sizes of the trace and over symbols for what
-is not known. What is computed twice in the same way gets the same symbol.
+Of an open trace, each integer that is no array gets a polynomial (codegen/integers.py) over the
+sizes of the trace and over symbols for what is not known. What is computed twice in the same way
+gets the same symbol.
 """
 
 from __future__ import annotations
@@ -57,7 +59,11 @@ class Forms:
     def look(self, node: Node) -> None:
         out = node.outputs[0]
         # That a narrow dtype may wrap around is left out of account.
-        if node.op.symbolic is not None and _integral(out) and all(_integral(a) for a in node.inputs):
+        if (
+            node.op.symbolic is not None
+            and _integral(out)
+            and all(_integral(a) for a in node.inputs)
+        ):
             self.known[out] = node.op.symbolic(*map(self.form, node.inputs))
             return
         if node.op.effects:

@@ -1,4 +1,5 @@
-"""Graphs: typed, immutable, in single-assignment form. Building one is `trace.py`'s work; running one is `evaluate.py`'s."""
+"""Graphs: typed, immutable, in single-assignment form. Building one is `trace.py`'s work; running
+one is `evaluate.py`'s."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ class Var:
         self.type, self.name, self.trace = type, name, trace
         # `trace` is the open Trace that the variable belongs to, None once the graph is finished.
         self.origin: tuple[str, str, str] | None = None
-        """Of a finished trace's: its name, the operation (none for an argument) and the user's line."""
+        """Of a finished trace's: its name, the operation (none for an argument) and the user's
+        line."""
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -49,7 +51,8 @@ class Var:
 
 
 class Literal:
-    """A scalar constant in an operand position: a weak Python scalar (or symbolic integer), or a NumPy scalar with its dtype."""
+    """A scalar constant in an operand position: a weak Python scalar (or symbolic integer), or a
+    NumPy scalar with its dtype."""
 
     __slots__ = ("value",)
 
@@ -62,7 +65,9 @@ class Literal:
 
     @property
     def type(self) -> ArrayType:
-        return ArrayType(INT64 if isinstance(self.value, integers.Integer) else np.asarray(self.value).dtype, ())
+        return ArrayType(
+            INT64 if isinstance(self.value, integers.Integer) else np.asarray(self.value).dtype, ()
+        )
 
     def __repr__(self) -> str:
         return repr(self.value) if self.weak else f"{self.value.dtype.name}({self.value})"  # type: ignore[union-attr]
@@ -73,7 +78,8 @@ Atom: TypeAlias = Var | Literal
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Node:
-    """One application of an operation. `where` is the user's source line, `model.py:12`; `note` a comment of a pass."""
+    """One application of an operation. `where` is the user's source line, `model.py:12`; `note` a
+    comment of a pass."""
 
     op: Op
     inputs: tuple[Atom, ...]
@@ -92,7 +98,8 @@ class Node:
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """Inputs, nodes in dependency order, outputs. `derived` memoises graphs made from this one (adjoint, batched...)."""
+    """Inputs, nodes in dependency order, outputs. `derived` memoises graphs made from this one
+    (adjoint, batched...)."""
 
     name: str
     inputs: tuple[Var, ...]
@@ -101,7 +108,8 @@ class Graph:
     sizes: Sizes = field(default_factory=Sizes)
     made_by: str = ""
     checked: bool = True
-    """Whether indices out of range are errors of the compiled code; else they mean the nearest place."""
+    """Whether indices out of range are errors of the compiled code; else they mean the nearest
+    place."""
     derived: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property

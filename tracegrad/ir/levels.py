@@ -12,7 +12,8 @@ _numbers = itertools.count(1)
 
 
 def open_level() -> int:
-    """Open a level; its number is larger than that of every enclosing one, and no level ever gets it again."""
+    """Open a level; its number is larger than that of every enclosing one, and no level ever gets
+    it again."""
     level = next(_numbers)
     STATE.special += 1
     STATE.levels = (*STATE.levels, level)

@@ -29,7 +29,8 @@ INSTALLED = (*FOREIGN, *_installed())
 
 
 def _user_frame(frame: FrameType | None) -> FrameType | None:
-    """The innermost frame of the user's own code; of a library's where all of the program is installed."""
+    """The innermost frame of the user's own code; of a library's where all of the program is
+    installed."""
     inner: FrameType | None = None
     while frame is not None:
         name = frame.f_code.co_filename
@@ -41,7 +42,21 @@ def _user_frame(frame: FrameType | None) -> FrameType | None:
     return inner
 
 
-TOOLS = frozenset(("pdb", "bdb", "cmd", "code", "reprlib", "traceback", "unittest", "pytest", "_pytest", "pluggy", "hypothesis")) | {
+TOOLS = frozenset(
+    (
+        "pdb",
+        "bdb",
+        "cmd",
+        "code",
+        "reprlib",
+        "traceback",
+        "unittest",
+        "pytest",
+        "_pytest",
+        "pluggy",
+        "hypothesis",
+    )
+) | {
     "IPython",
     "ipykernel",
     "debugpy",
@@ -50,14 +65,20 @@ TOOLS = frozenset(("pdb", "bdb", "cmd", "code", "reprlib", "traceback", "unittes
     "coverage",
 }
 """Modules that show values to whoever looks into a program that is running."""
-_TEXT = frozenset(("__repr__", "__str__", "__format__", "array_repr", "tensor_repr", "shown", "<lambda>"))
+_TEXT = frozenset(
+    ("__repr__", "__str__", "__format__", "array_repr", "tensor_repr", "shown", "<lambda>")
+)
 
 
 def text_for_program() -> bool:
-    """Whether the text of a value that is being written is for the program, and not for a message of the library or
-    for somebody who looks at the program."""
+    """Whether the text of a value that is being written is for the program, and not for a message
+    of the library or for somebody who looks at the program."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_name in _TEXT and frame.f_code.co_filename.startswith(OURS):
+    while (
+        frame is not None
+        and frame.f_code.co_name in _TEXT
+        and frame.f_code.co_filename.startswith(OURS)
+    ):
         frame = frame.f_back
     if frame is None or frame.f_code.co_filename.startswith(OURS):
         return False
@@ -65,7 +86,8 @@ def text_for_program() -> bool:
 
 
 def asked_by_user() -> bool:
-    """Whether the method that calls this was called by the user's code, not by the library or NumPy."""
+    """Whether the method that calls this was called by the user's code, not by the library or
+    NumPy."""
     return not sys._getframe(2).f_code.co_filename.startswith(FOREIGN)
 
 
@@ -76,7 +98,8 @@ def user_line() -> str:
 
 
 def library_calls() -> list[tuple[str, str]]:
-    """The functions of libraries that the user's line is inside of, outermost first: module and qualified name."""
+    """The functions of libraries that the user's line is inside of, outermost first: module and
+    qualified name."""
     frame: FrameType | None = sys._getframe(1)
     user, found = _user_frame(frame), []
     while frame is not None and frame is not user:

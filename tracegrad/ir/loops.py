@@ -1,4 +1,5 @@
-"""Loops as nodes, taken apart: constants, carries, slices, results and the number of a step by name.
+"""Loops as nodes, taken apart: constants, carries, slices, results and the number of a step by
+name.
 
 A node holds them in flat lists. Their order is written down here and nowhere else:
 
@@ -70,7 +71,9 @@ class Parts(NamedTuple):
 
 def parts(values: Sequence[Any], constants: int, carries: int) -> Parts:
     """A flat list in the order of a loop's operands by name."""
-    return Parts(values[:constants], values[constants : constants + carries], values[constants + carries :])
+    return Parts(
+        values[:constants], values[constants : constants + carries], values[constants + carries :]
+    )
 
 
 @dataclass(frozen=True)
@@ -94,18 +97,28 @@ class Loop:
 
     @classmethod
     def of(cls, node: Node) -> Loop:
-        """The parts of a node that is a loop; of a `taped` one those of its `while_loop`, to read only."""
+        """The parts of a node that is a loop; of a `taped` one those of its `while_loop`, to read
+        only."""
         body: Graph = node.params["body"]
         test: Graph | None = node.params.get("test")
         n = node.params["constants"]
         c = node.params.get("carries", len(node.inputs) - n)
         asked: Sequence[Var | None] = test.inputs if test is not None else [None] * (n + c)
-        carries = zip(node.inputs[n : n + c], body.inputs[n : n + c], body.outputs[:c], node.outputs[:c], asked[n:], strict=True)
+        carries = zip(
+            node.inputs[n : n + c],
+            body.inputs[n : n + c],
+            body.outputs[:c],
+            node.outputs[:c],
+            asked[n:],
+            strict=True,
+        )
         return cls(
             node,
             tuple(map(Constant, node.inputs[:n], body.inputs[:n], asked[:n])),
             tuple([Carry(*found) for found in carries]),
-            () if test is not None else tuple(map(Slice, node.inputs[n + c :], body.inputs[n + c + 1 :])),
+            ()
+            if test is not None
+            else tuple(map(Slice, node.inputs[n + c :], body.inputs[n + c + 1 :])),
             () if test is not None else tuple(map(Result, body.outputs[c:], node.outputs[c:])),
             body.inputs[n + c] if len(body.inputs) > n + c else None,
             node.outputs[c] if test is not None else None,
@@ -118,18 +131,25 @@ class Loop:
         return replaced(self, **changes)
 
     def param(self, name: str) -> Any:
-        """Another parameter of the operation, such as `length` and `reverse`; None where it has none of that name."""
+        """Another parameter of the operation, such as `length` and `reverse`; None where it has
+        none of that name."""
         return self.origin.params.get(name)
 
     def node(self) -> Node:
-        """The node of these parts. Graphs that are as they were stay the same objects, which is how equal loops are found."""
+        """The node of these parts. Graphs that are as they were stay the same objects, which is how
+        equal loops are found."""
         o = self.origin
         numbered = [self.number] if self.number is not None else []
         params = {
             **o.params,
             "body": _graph(
                 self.body,
-                [*[c.inside for c in self.constants], *[c.inside for c in self.carries], *numbered, *[s.inside for s in self.slices]],
+                [
+                    *[c.inside for c in self.constants],
+                    *[c.inside for c in self.carries],
+                    *numbered,
+                    *[s.inside for s in self.slices],
+                ],
                 [*[c.next for c in self.carries], *[r.inside for r in self.results]],
             ),
             "constants": len(self.constants),
@@ -137,8 +157,16 @@ class Loop:
         if self.test is None:
             params["carries"] = len(self.carries)
         else:
-            params["test"] = _graph(self.test, [*[c.asked for c in self.constants], *[c.asked for c in self.carries]], self.test.outputs)
-        operands = [*[c.given for c in self.constants], *[c.first for c in self.carries], *[s.stacked for s in self.slices]]
+            params["test"] = _graph(
+                self.test,
+                [*[c.asked for c in self.constants], *[c.asked for c in self.carries]],
+                self.test.outputs,
+            )
+        operands = [
+            *[c.given for c in self.constants],
+            *[c.first for c in self.carries],
+            *[s.stacked for s in self.slices],
+        ]
         last = [self.count] if self.count is not None else []
         outputs = (*[c.last for c in self.carries], *[r.stacked for r in self.results], *last)
         return Node(o.op, tuple(operands), params, outputs, o.where, o.note)
@@ -146,7 +174,9 @@ class Loop:
 
 def _graph(graph: Graph, inputs: Sequence[Any], outputs: Sequence[Atom]) -> Graph:
     same = len(inputs) == len(graph.inputs) and len(outputs) == len(graph.outputs)
-    if same and all(a is b for a, b in zip((*inputs, *outputs), (*graph.inputs, *graph.outputs), strict=True)):
+    if same and all(
+        a is b for a, b in zip((*inputs, *outputs), (*graph.inputs, *graph.outputs), strict=True)
+    ):
         return graph
     return graph.replace(inputs=tuple(inputs), outputs=tuple(outputs))
 

@@ -1,7 +1,8 @@
 """What may stand beside a boxed value, or become one: NumPy's own arrays and numbers.
 
-A subclass of ndarray may mean something else by every operator (a mask, a product of matrices, a unit), of which
-nothing would be left in a graph or on the tape. So each is refused where it comes in, but for arrays in a file.
+A subclass of ndarray may mean something else by every operator (a mask, a product of matrices, a
+unit), of which nothing would be left in a graph or on the tape. So each is refused where it comes
+in, but for arrays in a file.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ import numpy as np
 from ..dtypes import SUPPORTED, check
 from .lines import user_line
 
-NUMBERS: frozenset[type] = frozenset((bool, int, float, complex, *[dtype.type for dtype in SUPPORTED]))
+NUMBERS: frozenset[type] = frozenset(
+    (bool, int, float, complex, *[dtype.type for dtype in SUPPORTED])
+)
 """The types of plain numbers."""
 PLAIN: frozenset[type] = NUMBERS | {np.ndarray}
-"""The types of plain operands: looking a type up here costs less than asking what it is an instance of."""
+"""The types of plain operands: looking a type up here costs less than asking what it is an instance
+of."""
 ADVICE = {
     "MaskedArray": "Its mask would be lost. Pass x.filled(value), or np.asarray(x) and the mask as an array of its own (np.where(mask, ...), np.sum(..., where=~mask))",
     "matrix": "Its * is a product of matrices. Pass np.asarray(x), and write @ for such products",
@@ -24,19 +28,25 @@ ADVICE = {
 
 
 def plain_array(x: Any, what: str = "an operand is") -> Any:
-    """`x` itself, an array in a file (np.memmap) as an ndarray on the same memory; a TypeError for any other subclass of ndarray."""
+    """`x` itself, an array in a file (np.memmap) as an ndarray on the same memory; a TypeError for
+    any other subclass of ndarray."""
     if type(x) is np.ndarray or not isinstance(x, np.ndarray):
         return x
     if type(x) is np.memmap:
         return x.view(np.ndarray)
     name = next((c.__name__ for c in type(x).__mro__ if c.__name__ in ADVICE), "")
-    advice = ADVICE.get(name, "np.asarray(x) is a plain ndarray of its numbers, without what the class adds")
+    advice = ADVICE.get(
+        name, "np.asarray(x) is a plain ndarray of its numbers, without what the class adds"
+    )
     module = type(x).__module__.partition(".")[0]
-    raise TypeError(f"{user_line()}: {what} a {module}.{type(x).__name__}, a subclass of ndarray that is not supported. {advice}.")
+    raise TypeError(
+        f"{user_line()}: {what} a {module}.{type(x).__name__}, a subclass of ndarray that is not supported. {advice}."
+    )
 
 
 STRANGE = "OMmSUVgG"
-"""The codes of the dtypes with which nothing can be computed here, or only in more digits than results can keep."""
+"""The codes of the dtypes with which nothing can be computed here, or only in more digits than
+results can keep."""
 
 
 def plain_operand(x: Any) -> Any:

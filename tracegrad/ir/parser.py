@@ -61,7 +61,9 @@ def _parse(lines: list[tuple[int, str]], at: int, ops: dict[str, Op]) -> tuple[G
                 if len(line) - len(line.lstrip()) != indent + 4:
                     raise ParseError("wrong indentation")
                 outputs = _call_arguments(f"f({body[6:].strip()})", names, graphs)[0]
-                return Graph(head[1], inputs, tuple(nodes), tuple(outputs), made_by=head[3] or ""), at + 1
+                return Graph(
+                    head[1], inputs, tuple(nodes), tuple(outputs), made_by=head[3] or ""
+                ), at + 1
             code, _, comment = body.partition("  # ")
             left, right = code.split(" = ", 1)
             operands, params, name = _call_arguments(right, names, graphs)
@@ -74,7 +76,9 @@ def _parse(lines: list[tuple[int, str]], at: int, ops: dict[str, Op]) -> tuple[G
 
 def _type(text: str) -> ArrayType:
     dtype, _, sizes = text.rstrip("]~").partition("[")
-    shape = tuple(_integer(syntax.parse(s.strip(), mode="eval").body) for s in _split(sizes) if s.strip())
+    shape = tuple(
+        _integer(syntax.parse(s.strip(), mode="eval").body) for s in _split(sizes) if s.strip()
+    )
     return ArrayType(np.dtype(LONG[dtype]), shape, text.endswith("~"))
 
 
@@ -108,16 +112,23 @@ def _integer(tree: ast.expr) -> Any:
         case ast.Call(func=ast.Name(id="int"), args=[ast.BinOp(left=value, op=ast.Pow())]):
             return integers.root(_integer(value))
         case ast.Call(func=ast.Name(id=name), args=[left, right]):
-            return {"min": integers.minimum, "max": integers.maximum}[name](_integer(left), _integer(right))
+            return {"min": integers.minimum, "max": integers.maximum}[name](
+                _integer(left), _integer(right)
+            )
     raise ValueError(f"no integer expression: {ast.unparse(tree)}")
 
 
-def _call_arguments(text: str, names: dict[str, Var], graphs: dict[str, Graph]) -> tuple[list[Atom], dict[str, Any], str]:
+def _call_arguments(
+    text: str, names: dict[str, Var], graphs: dict[str, Graph]
+) -> tuple[list[Atom], dict[str, Any], str]:
     # Names of functions need not be Python's: `<lambda>`.
     call = syntax.parse(re.sub(r"(?<=[=(\s])@([\w.<>]+)", r'graph("\1")', text), mode="eval").body
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
         raise ValueError("expected op(...)")
-    operands: list[Atom] = [names[a.id] if isinstance(a, ast.Name) and a.id in names else Literal(_value(a, graphs)) for a in call.args]
+    operands: list[Atom] = [
+        names[a.id] if isinstance(a, ast.Name) and a.id in names else Literal(_value(a, graphs))
+        for a in call.args
+    ]
     return operands, {str(k.arg): _value(k.value, graphs) for k in call.keywords}, call.func.id
 
 

@@ -12,7 +12,8 @@ from .graph import PRINTER, Atom, Graph, Literal, Var
 
 
 def print_graph(graph: Graph, indent: int = 0) -> str:
-    """One line per node, `name: type = op(inputs, param=value)  # model.py:12`; sub-graphs first, indented, under their own names."""
+    """One line per node, `name: type = op(inputs, param=value)  # model.py:12`; sub-graphs first,
+    indented, under their own names."""
     names = assign_names(graph)
     pad = "    " * indent
     inner = pad + "    "
@@ -38,10 +39,15 @@ def print_graph(graph: Graph, indent: int = 0) -> str:
                 label = sub.name if used[sub.name] == 1 else f"{sub.name}_{used[sub.name]}"
                 lines.append(print_graph(sub.replace(name=label), indent + 1))
                 labels.append("@" + label)
-            parts.append(f"{key}={labels[0] if isinstance(value, Graph) else '(' + ', '.join(labels) + ',)'}")
+            parts.append(
+                f"{key}={labels[0] if isinstance(value, Graph) else '(' + ', '.join(labels) + ',)'}"
+            )
         left = ", ".join(f"{names[v]}: {v.type}" for v in node.outputs)
         comment = "; ".join(x for x in (node.where, node.note) if x)
-        lines.append(f"{inner}{left} = {node.op.name}({', '.join(parts)})" + (f"  # {comment}" if comment else ""))
+        lines.append(
+            f"{inner}{left} = {node.op.name}({', '.join(parts)})"
+            + (f"  # {comment}" if comment else "")
+        )
     lines.append(f"{inner}return {', '.join(print_atom(a, names) for a in graph.outputs)}")
     return "\n".join(lines)
 
@@ -72,7 +78,8 @@ def print_param(value: Any) -> str:
 
 
 def assign_names(graph: Graph) -> dict[Var, str]:
-    """A name for every variable: the user's for inputs where they are free, `t0`, `t1`, ... for the rest."""
+    """A name for every variable: the user's for inputs where they are free, `t0`, `t1`, ... for the
+    rest."""
     names: dict[Var, str] = {}
     taken: set[str] = set()
 

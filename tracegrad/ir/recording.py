@@ -1,6 +1,7 @@
 """What a profile is made from: per thread a log of what began when, inside what, and when it ended.
 
-Nothing is logged while no profile is open; the places that could log ask `PROFILES`, which then is empty.
+Nothing is logged while no profile is open; the places that could log ask `PROFILES`, which then is
+empty.
 """
 
 from __future__ import annotations
@@ -27,9 +28,23 @@ DEEPEST = 64
 
 
 class Entry:
-    """One thing that happened. Times are in nanoseconds; `parent` is the entry inside of which it happened."""
+    """One thing that happened. Times are in nanoseconds; `parent` is the entry inside of which it
+    happened."""
 
-    __slots__ = ("end", "flops", "memory", "name", "number", "parent", "sequence", "shapes", "sort", "stack", "start", "thread")
+    __slots__ = (
+        "end",
+        "flops",
+        "memory",
+        "name",
+        "number",
+        "parent",
+        "sequence",
+        "shapes",
+        "sort",
+        "stack",
+        "start",
+        "thread",
+    )
 
     def __init__(self, name: str, sort: str, parent: Entry | None, thread: int) -> None:
         self.name, self.sort, self.parent, self.thread = name, sort, parent, thread
@@ -53,7 +68,8 @@ class Recorder:
         self.open: list[Entry] = []
         self.shapes = self.stacks = self.memory = self.flops = False
         self.passing = False
-        """Set while an operation that was logged is on its way to the interpreter, which would log it again."""
+        """Set while an operation that was logged is on its way to the interpreter, which would log
+        it again."""
 
     def enter(self, name: str, sort: str) -> Entry:
         entry = Entry(name, sort, self.open[-1] if self.open else None, self.thread)
@@ -80,7 +96,8 @@ class Recorder:
             entry.end = now
 
     def takes(self) -> bool:
-        """Whether an operation that reaches the interpreter is to be logged; each one comes by twice, and is refused on its second way."""
+        """Whether an operation that reaches the interpreter is to be logged; each one comes by
+        twice, and is refused on its second way."""
         if STATE.traces:
             return False
         self.passing = not self.passing
@@ -97,7 +114,11 @@ class Recorder:
             if self.memory:
                 entry.memory = made(outs)
             if self.flops:
-                entry.flops = 0 if op.flops is None else op.flops([sizes(x) for x in inputs], [sizes(x) for x in outs])
+                entry.flops = (
+                    0
+                    if op.flops is None
+                    else op.flops([sizes(x) for x in inputs], [sizes(x) for x in outs])
+                )
             node = getattr(outs[0], "_grad_fn", None) if outs else None
             if node is not None:
                 entry.sequence = node._order
@@ -126,7 +147,10 @@ def user_stack() -> tuple[str, ...]:
         name = frame.f_code.co_filename
         if not name.startswith(FOREIGN):
             line = linecache.getline(name, frame.f_lineno).strip()
-            found.append(f"{os.path.basename(name)}({frame.f_lineno}): {frame.f_code.co_name}" + (f": {line}" if line else ""))
+            found.append(
+                f"{os.path.basename(name)}({frame.f_lineno}): {frame.f_code.co_name}"
+                + (f": {line}" if line else "")
+            )
         frame = frame.f_back
     return tuple(found)
 
@@ -138,7 +162,8 @@ def recorder() -> Recorder | None:
 
 
 class span:
-    """A block as one entry: a stage of compiling, a compiled call, a part of the user's program. Without a profile it is nothing."""
+    """A block as one entry: a stage of compiling, a compiled call, a part of the user's program.
+    Without a profile it is nothing."""
 
     __slots__ = ("entry", "name", "recorder", "sequence", "sort")
 

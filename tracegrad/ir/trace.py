@@ -31,18 +31,22 @@ from .operands import plain_array
 class Trace:
     """An open graph. Entering it makes it the innermost trace of this thread.
 
-    captures: what the function read without being given it (arrays, and boxed values of enclosing levels), by reference.
-    aside: a trace that is never entered. Code runs as without it, and it records just what depends on its own variables.
+    captures: what the function read without being given it (arrays, and boxed values of enclosing
+    levels), by reference. aside: a trace that is never entered. Code runs as without it, and it
+    records just what depends on its own variables.
     """
 
-    def __init__(self, name: str, sizes: Sizes | None = None, keep_lines: bool = True, aside: bool = False) -> None:
+    def __init__(
+        self, name: str, sizes: Sizes | None = None, keep_lines: bool = True, aside: bool = False
+    ) -> None:
         self.name = name
         self.aside = aside
         self.derived = False
         """Whether it makes a derivative or a batch of a graph, which is kept with that."""
         self.thread = get_ident()
         self.level = 0
-        """Of a trace aside: the level of forward mode whose tangents it records, if that is all it is for."""
+        """Of a trace aside: the level of forward mode whose tangents it records, if that is all it
+        is for."""
         self.finished = False
         self.inputs: list[Var] = []
         self.nodes: list[Node] = []
@@ -67,7 +71,8 @@ class Trace:
         self.swept = False
         """Whether a backward pass ran while it was open."""
         self.text = ""
-        """Where the program made a text of a value whose elements are not known, and of which type it is."""
+        """Where the program made a text of a value whose elements are not known, and of which type
+        it is."""
         self.keep_lines = keep_lines
         self.where = ""
         self.note = ""
@@ -76,7 +81,8 @@ class Trace:
         """What was open around it: traces, levels of forward mode, sizes, modes."""
         self.forms = Forms()
         self.device: Any = STATE.traces[-1].device if STATE.traces else None
-        """Where the graph will run, as far as what it was given tells; None stands for the CPU or not known."""
+        """Where the graph will run, as far as what it was given tells; None stands for the CPU or
+        not known."""
 
     def choose_device(self, device: Any) -> None:
         """The graph will run on this device; a RuntimeError where another one was chosen before."""
@@ -91,7 +97,11 @@ class Trace:
         self.outer = STATE.traces, STATE.levels, SIZES.open, STATE.special
         STATE.special += 1
         # To this trace, what is dual at an enclosing level is an opaque input.
-        STATE.traces, STATE.levels, SIZES.open = [*STATE.traces, self], (), [*SIZES.open, self.sizes]
+        STATE.traces, STATE.levels, SIZES.open = (
+            [*STATE.traces, self],
+            (),
+            [*SIZES.open, self.sizes],
+        )
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -106,14 +116,17 @@ class Trace:
         return var
 
     def lift(self, x: Any) -> Atom:
-        """An operand as an atom of this trace: its own variables stay, scalars become literals, all else is captured."""
+        """An operand as an atom of this trace: its own variables stay, scalars become literals, all
+        else is captured."""
         data = x._data if isinstance(x, Value) else x
         if isinstance(data, Var):
             if data.trace is self:
                 return data
             if is_left_over(data) or data.trace not in STATE.traces:
                 raise left_over(data)
-        elif isinstance(data, (bool, int, float, complex, np.generic, integers.Integer)) and not isinstance(x, Value):
+        elif isinstance(
+            data, (bool, int, float, complex, np.generic, integers.Integer)
+        ) and not isinstance(x, Value):
             if isinstance(data, np.generic):
                 check(data.dtype)
             return Literal(as_python(data))
@@ -135,14 +148,18 @@ class Trace:
             found = self.captures[key] = (Var(kind, getattr(data, "name", ""), self), (x, data))
             if isinstance(x, Value) and x._on_tape():
                 self.live.add(found[0])
-        if x.__class__ is np.ndarray and x.flags.writeable and (x.nbytes <= SMALL or key not in self.contents):
+        if (
+            x.__class__ is np.ndarray
+            and x.flags.writeable
+            and (x.nbytes <= SMALL or key not in self.contents)
+        ):
             # Large ones at their first use and at the end only: to look through them takes a while.
             self.unchanged(key, x)
         return found[0]
 
     def unchanged(self, key: Any, x: np.ndarray[Any, Any]) -> None:
-        """A TracegradError where a captured array does not hold what it held at its first use: the graph
-        reads it once, when it is called."""
+        """A TracegradError where a captured array does not hold what it held at its first use: the
+        graph reads it once, when it is called."""
         known = self.contents.get(key)
         if known is None:
             self.contents[key] = x, digest(x), user_line() if self.keep_lines else self.where
@@ -161,27 +178,45 @@ class Trace:
         except (ValueError, TypeError, IndexError) as error:
             raise no_operand(op, inputs) or explained_here(error, op.name) from error.__cause__
         outputs = tuple([Var(t, "", self) for t in types])
-        self.nodes.append(Node(op, atoms, params, outputs, user_line() if self.keep_lines else self.where, self.note))
+        self.nodes.append(
+            Node(
+                op,
+                atoms,
+                params,
+                outputs,
+                user_line() if self.keep_lines else self.where,
+                self.note,
+            )
+        )
         return outputs
 
     boxed: Callable[..., Any]
 
     def finish(self, outputs: Sequence[Any], made_by: str = "trace") -> tuple[Graph, list[Any]]:
-        """The graph, whose inputs are the declared ones and then the captures, and the captured objects in that order."""
+        """The graph, whose inputs are the declared ones and then the captures, and the captured
+        objects in that order."""
         for key, (x, _, _) in self.contents.items():
             self.unchanged(key, x)
         if self.text:
             raise ConcretizationError(self.text)
         atoms = tuple([self.lift(x) for x in outputs])
         captured = list(self.captures.values())
-        graph = Graph(self.name, (*self.inputs, *[v for v, _ in captured]), tuple(self.nodes), atoms, self.sizes, made_by)
+        graph = Graph(
+            self.name,
+            (*self.inputs, *[v for v, _ in captured]),
+            tuple(self.nodes),
+            atoms,
+            self.sizes,
+            made_by,
+        )
         self.close()
         return graph, [x for _, (x, _) in captured]
 
     def close(self) -> None:
         """Let go of the variables, which remember where they come from."""
         self.finished = True
-        # A checkpoint runs again what it ran while this level of forward mode was open, and needs none of what is recorded then.
+        # A checkpoint runs again what it ran while this level of forward mode was open, and needs
+        # none of what is recorded then.
         trace = self if self.level else None
         for var in (*self.inputs, *[v for v, _ in self.captures.values()]):
             var.trace, var.origin = trace, (self.name, "", "")
@@ -192,7 +227,8 @@ class Trace:
 
 @contextmanager
 def outside() -> Iterator[None]:
-    """What runs in this block runs as if no trace were open: it sees values, and its operations are carried out."""
+    """What runs in this block runs as if no trace were open: it sees values, and its operations are
+    carried out."""
     traces, levels, sizes = STATE.traces, STATE.levels, SIZES.open
     try:
         if traces:
@@ -204,19 +240,25 @@ def outside() -> Iterator[None]:
 
 @contextmanager
 def inside_of(trace: Trace) -> Iterator[None]:
-    """What runs in this block is recorded by this trace, which is open, and not by those that were opened inside of it."""
+    """What runs in this block is recorded by this trace, which is open, and not by those that were
+    opened inside of it."""
     traces, levels, sizes = STATE.traces, STATE.levels, SIZES.open
     inner = traces[traces.index(trace) + 1 :]
     try:
         if inner:
-            STATE.traces, STATE.levels, SIZES.open = traces[: -len(inner)], inner[0].outer[1], sizes[: -len(inner)]
+            STATE.traces, STATE.levels, SIZES.open = (
+                traces[: -len(inner)],
+                inner[0].outer[1],
+                sizes[: -len(inner)],
+            )
         yield
     finally:
         STATE.traces, STATE.levels, SIZES.open = traces, levels, sizes
 
 
 def of_sizes(var: Var) -> np.ndarray[Any, Any] | None:
-    """The value of a traced number that was computed from symbolic sizes alone, which pins them; None for any other."""
+    """The value of a traced number that was computed from symbolic sizes alone, which pins them;
+    None for any other."""
     if is_left_over(var):
         raise left_over(var)
     trace = var.trace
@@ -246,8 +288,8 @@ def _number(value: Any) -> Any:
 
 
 def shown(var: Var) -> str:
-    """The text of a traced value. It would be the same at each call, so a trace in which the program makes one
-    ends in an error, unless it ends in one anyway: the text may stand in that."""
+    """The text of a traced value. It would be the same at each call, so a trace in which the
+    program makes one ends in an error, unless it ends in one anyway: the text may stand in that."""
     trace: Trace | None = var.trace
     if trace is not None and not trace.text and trace in STATE.traces and text_for_program():
         trace.text = (
@@ -261,7 +303,11 @@ def shown(var: Var) -> str:
 def is_left_over(var: Var) -> bool:
     """Whether a variable belongs to a trace that is closed, or that another thread has open."""
     trace = var.trace
-    return trace is None or trace.thread != get_ident() or (trace.finished and trace.level not in STATE.levels)
+    return (
+        trace is None
+        or trace.thread != get_ident()
+        or (trace.finished and trace.level not in STATE.levels)
+    )
 
 
 def left_over(var: Var) -> EscapedValueError:
@@ -273,7 +319,11 @@ def left_over(var: Var) -> EscapedValueError:
             "is a Tensor that the function changes (a parameter that is trained), call the function once before other threads use it."
         )
     name, op, where = var.origin or ("a function", "", "")
-    what = f"made by {op}{f' at {where}' if where else ''} in {name!r}" if op else f"an argument of {name!r}"
+    what = (
+        f"made by {op}{f' at {where}' if where else ''} in {name!r}"
+        if op
+        else f"an argument of {name!r}"
+    )
     return EscapedValueError(
         f"{user_line()}: a traced value ({var.type}), {what}, is used after the function that made it was traced. It was probably stored in a "
         "list, an attribute or a global inside a loop's body, a branch or a function given to jit or vmap, where it stands for the values of "

@@ -1,4 +1,5 @@
-"""The verifier: every variable is defined once and before use, and every type is what the operation's rule infers."""
+"""The verifier: every variable is defined once and before use, and every type is what the
+operation's rule infers."""
 
 from __future__ import annotations
 
@@ -26,11 +27,15 @@ def _verify(graph: Graph) -> None:
     for node in graph.nodes:
         for atom in node.inputs:
             if isinstance(atom, Var) and atom not in known:
-                raise VerificationError(f"{graph.name}: {node.op.name} ({node.where}) reads {atom!r} before it is defined")
+                raise VerificationError(
+                    f"{graph.name}: {node.op.name} ({node.where}) reads {atom!r} before it is defined"
+                )
         types = node.op.infer(*node.inputs, **node.params)
         found = tuple(v.type for v in node.outputs)
         if tuple(types) != found:
-            raise VerificationError(f"{graph.name}: {node.op.name} ({node.where}) has outputs {found}, its rule says {tuple(types)}")
+            raise VerificationError(
+                f"{graph.name}: {node.op.name} ({node.where}) has outputs {found}, its rule says {tuple(types)}"
+            )
         for var in node.outputs:
             if var in known:
                 raise VerificationError(f"{graph.name}: {var!r} is defined twice")

@@ -1,4 +1,5 @@
-"""Neural networks: modules, their functions (`nn.functional`), starting values (`nn.init`) and helpers (`nn.utils`), named as torch's.
+"""Neural networks: modules, their functions (`nn.functional`), starting values (`nn.init`) and
+helpers (`nn.utils`), named as torch's.
 
 >>> import tracegrad as tg
 >>> from tracegrad import nn

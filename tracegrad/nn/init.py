@@ -1,4 +1,5 @@
-"""Filling Tensors in place with starting values, drawn from the library's generator (`tg.manual_seed`)."""
+"""Filling Tensors in place with starting values, drawn from the library's generator
+(`tg.manual_seed`)."""
 
 from __future__ import annotations
 
@@ -14,7 +15,16 @@ from ..ops.random import DEFAULT, Generator
 from ..types import show
 
 _GAINS = {"relu": math.sqrt(2.0), "tanh": 5.0 / 3, "selu": 3.0 / 4}
-_PLAIN = {"linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "sigmoid"}
+_PLAIN = {
+    "linear",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
+    "sigmoid",
+}
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
@@ -30,7 +40,9 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
         slope = 0.01 if param is None else float(param)
         return math.sqrt(2.0 / (1 + slope**2))
     if nonlinearity not in _GAINS:
-        raise ValueError(f"Unsupported nonlinearity {nonlinearity}; known are {', '.join(sorted(_PLAIN | {*_GAINS, 'leaky_relu'}))}")
+        raise ValueError(
+            f"Unsupported nonlinearity {nonlinearity}; known are {', '.join(sorted(_PLAIN | {*_GAINS, 'leaky_relu'}))}"
+        )
     return _GAINS[nonlinearity]
 
 
@@ -50,7 +62,9 @@ def _filled(tensor: Any, values: Any) -> Any:
     return tensor
 
 
-def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Any:
+def uniform_(
+    tensor: Any, a: float = 0.0, b: float = 1.0, generator: Generator | None = None
+) -> Any:
     """Uniform numbers of [a, b).
 
     >>> import tracegrad as tg
@@ -60,13 +74,20 @@ def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Generator |
     return _filled(tensor, (generator or DEFAULT).uniform(a, b, tensor.shape))
 
 
-def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Any:
+def normal_(
+    tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
+) -> Any:
     """Normal numbers."""
     return _filled(tensor, (generator or DEFAULT).normal(mean, std, tensor.shape))
 
 
 def trunc_normal_(
-    tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Generator | None = None
+    tensor: Any,
+    mean: float = 0.0,
+    std: float = 1.0,
+    a: float = -2.0,
+    b: float = 2.0,
+    generator: Generator | None = None,
 ) -> Any:
     """Normal numbers of [a, b]: the inverse distribution function of uniform numbers."""
     low, high = (0.5 * (1.0 + math.erf((limit - mean) / std / math.sqrt(2.0))) for limit in (a, b))
@@ -99,7 +120,9 @@ def eye_(tensor: Any) -> Any:
 def dirac_(tensor: Any, groups: int = 1) -> Any:
     """Convolutions (out, in / groups, *kernel) that keep as many channels as there are."""
     if len(tensor.shape) not in (3, 4, 5):
-        raise ValueError(f"Only tensors with 3, 4, or 5 dimensions are supported, not {show(tensor.shape)}")
+        raise ValueError(
+            f"Only tensors with 3, 4, or 5 dimensions are supported, not {show(tensor.shape)}"
+        )
     if tensor.shape[0] % groups:
         raise ValueError("dim 0 must be divisible by groups")
     values, per_group = np.zeros(tensor.shape), tensor.shape[0] // groups
@@ -128,7 +151,11 @@ def _kaiming(tensor: Any, a: float, mode: str, nonlinearity: str) -> float:
 
 
 def kaiming_uniform_(
-    tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Generator | None = None
+    tensor: Any,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Generator | None = None,
 ) -> Any:
     """Uniform, so that layers with this nonlinearity (`a`: its slope below 0) keep the variance."""
     if 0 in tensor.shape:
@@ -139,7 +166,11 @@ def kaiming_uniform_(
 
 
 def kaiming_normal_(
-    tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Generator | None = None
+    tensor: Any,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Generator | None = None,
 ) -> Any:
     """Normal, so that layers with this nonlinearity keep the variance."""
     if 0 in tensor.shape:
@@ -149,9 +180,12 @@ def kaiming_normal_(
 
 
 def orthogonal_(tensor: Any, gain: float = 1.0, generator: Generator | None = None) -> Any:
-    """A matrix (the axes from the second on as one) with orthonormal rows or columns, times `gain`."""
+    """A matrix (the axes from the second on as one) with orthonormal rows or columns, times
+    `gain`."""
     if len(tensor.shape) < 2:
-        raise ValueError(f"Only tensors with 2 or more dimensions are supported, not {show(tensor.shape)}")
+        raise ValueError(
+            f"Only tensors with 2 or more dimensions are supported, not {show(tensor.shape)}"
+        )
     rows, columns = tensor.shape[0], math.prod(tensor.shape[1:])
     if not rows * columns:
         return tensor

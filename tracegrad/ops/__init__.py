@@ -91,12 +91,14 @@ from .elementwise.trigonometric import (
     degrees, hypot, rad2deg, radians, sin, sinc, sinh, tan, tanh,
 )
 
-# Derived rules of `elementwise` need a few operations, which stand above it; this one call hands them down.
+# Derived rules of `elementwise` need a few operations, which stand above it; this one call hands
+# them down.
 compose.add, compose.mul, compose.strong_mul, compose.conj, compose.real, compose.convert = add, mul, strong_mul, conj, real, convert
 compose.sum_to, compose.broadcast_to, compose.expand_dims, compose.moveaxis = sum_to, broadcast_to, expand_dims, moveaxis
 
 PLAIN: dict[Callable[..., Any], Op] = {**arithmetic.PLAIN, **elementary.PLAIN, **trigonometric.PLAIN, **special.PLAIN}
-"""Functions that do nothing but apply their operation: methods and operators of boxed values skip them."""
+"""Functions that do nothing but apply their operation: methods and operators of boxed values skip
+them."""
 
 OPS: tuple[Op, ...] = (
     *arithmetic.OPS, *shape.OPS, *concatenation.OPS, *elementary.OPS, *powers.OPS, *trigonometric.OPS, *comparison.OPS, *special.OPS, *creation.OPS, *random.OPS,

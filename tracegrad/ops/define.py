@@ -1,4 +1,5 @@
-"""Shorthands for operations that are linear in their first input, and small helpers that rules share."""
+"""Shorthands for operations that are linear in their first input, and small helpers that rules
+share."""
 
 from __future__ import annotations
 
@@ -22,12 +23,16 @@ def linear(
     inputs: Sequence[str] = ("x",),
     **more: Any,
 ) -> Op:
-    """An operation linear in its first input; further inputs (indices) have no derivative. Its JVP is itself.
+    """An operation linear in its first input; further inputs (indices) have no derivative. Its JVP
+    is itself.
 
-    `adjoint` is the VJP rule of the first input; naming the keyword `like` gives it that input's type. `more`: what else `op` takes.
+    `adjoint` is the VJP rule of the first input; naming the keyword `like` gives it that input's
+    type. `more`: what else `op` takes.
     """
 
-    def jvp(tangents: Sequence[Any], values: Sequence[Any], outs: Sequence[Any], **params: Any) -> list[Any]:
+    def jvp(
+        tangents: Sequence[Any], values: Sequence[Any], outs: Sequence[Any], **params: Any
+    ) -> list[Any]:
         return [bind(this, [tangents[0], *values[1:]], params)]
 
     this = op(
@@ -50,13 +55,20 @@ def shape_of(x: Any) -> Any:
 
 def as_array(x: Any) -> Any:
     """`x` itself where it has a dtype and a shape, else (numbers, lists) an ndarray."""
-    return x if isinstance(x, (Value, np.ndarray)) or (hasattr(x, "dtype") and hasattr(x, "shape")) else array(x)
+    return (
+        x
+        if isinstance(x, (Value, np.ndarray)) or (hasattr(x, "dtype") and hasattr(x, "shape"))
+        else array(x)
+    )
 
 
 def in_order(arrays: Any) -> list[Any]:
-    """The arrays of a sequence; a TypeError for sets, dicts and generators, which NumPy refuses too."""
+    """The arrays of a sequence; a TypeError for sets, dicts and generators, which NumPy refuses
+    too."""
     if isinstance(arrays, (set, frozenset, Mapping, Iterator)):
-        raise explained_here(TypeError(f"arrays are given as a list or a tuple, not as {describe(arrays)}"))
+        raise explained_here(
+            TypeError(f"arrays are given as a list or a tuple, not as {describe(arrays)}")
+        )
     return list(arrays)
 
 
@@ -67,7 +79,11 @@ def ndim_of(x: Any) -> int:
 
 def front(x: Any, axis: int) -> Any:
     """`x` with its batch axis first."""
-    return x if axis == 0 else bind(MOVEAXIS[0], [x], {"axes": (axis, *[k for k in range(ndim_of(x)) if k != axis])})
+    return (
+        x
+        if axis == 0
+        else bind(MOVEAXIS[0], [x], {"axes": (axis, *[k for k in range(ndim_of(x)) if k != axis])})
+    )
 
 
 MOVEAXIS: list[Op] = []

@@ -1,11 +1,14 @@
-"""Random numbers as a function of a key, a counter and the element's position: the same stream eager and compiled.
+"""Random numbers as a function of a key, a counter and the element's position: the same stream
+eager and compiled.
 
-A `Generator` owns two 0-d uint64 arrays, its key and its counter. Every draw reads the counter and raises it by one; element i of a
-draw is Philox4x32-10 of (counter, i) under the key, so elements never depend on each other, on threads or on the shape.
+A `Generator` owns two 0-d uint64 arrays, its key and its counter. Every draw reads the counter and
+raises it by one; element i of a draw is Philox4x32-10 of (counter, i) under the key, so elements
+never depend on each other, on threads or on the shape.
 
-Inside a trace the generator captures both arrays by reference, like any array of the surroundings, and its raised counter is a traced
-value. `draws(trace)` gives these values when the trace is finished: they are further outputs of the graph, and after each run
-`Generator.store` takes the new counter back (into the array, or into the enclosing trace).
+Inside a trace the generator captures both arrays by reference, like any array of the surroundings,
+and its raised counter is a traced value. `draws(trace)` gives these values when the trace is
+finished: they are further outputs of the graph, and after each run `Generator.store` takes the new
+counter back (into the array, or into the enclosing trace).
 """
 
 from __future__ import annotations
@@ -43,7 +46,11 @@ _HALF = np.uint64(32)
 
 def philox(key: Any, counter: Any, index: Any, *, word: int) -> Any:
     """64 of the 128 bits of Philox4x32-10 for the counter words (index, counter)."""
-    key, counter, index = np.asarray(key, np.uint64), np.asarray(counter, np.uint64), np.asarray(index, np.uint64)
+    key, counter, index = (
+        np.asarray(key, np.uint64),
+        np.asarray(counter, np.uint64),
+        np.asarray(index, np.uint64),
+    )
     c0, c1, c2, c3 = index & _LOW, index >> _HALF, counter & _LOW, counter >> _HALF
     k0, k1 = key & _LOW, key >> _HALF
     for _ in range(10):
@@ -78,12 +85,15 @@ def _float_bits(bits: Any, dtype: np.dtype[Any]) -> Any:
 def _float_dtype(dtype: Any) -> np.dtype[Any]:
     kind = check(np.dtype(dtype))
     if kind not in (FLOAT32, FLOAT64):
-        raise DTypeError(f"random numbers are drawn as float32 or float64, not {kind}. Convert the result with .astype.")
+        raise DTypeError(
+            f"random numbers are drawn as float32 or float64, not {kind}. Convert the result with .astype."
+        )
     return kind
 
 
 class Generator:
-    """A stream of random numbers; the same seed gives the same numbers, in eager and in compiled code.
+    """A stream of random numbers; the same seed gives the same numbers, in eager and in compiled
+    code.
 
     >>> import tracegrad as tg
     >>> rng = tg.ops.Generator(0)
@@ -97,7 +107,8 @@ class Generator:
         self._traced: list[tuple[Trace, Any]] = []
         self.key: Any = np.array(key)
         if STATE.traces:
-            # Made inside a traced function, it starts anew at every call: its state is the trace's own, and nothing goes back.
+            # Made inside a traced function, it starts anew at every call: its state is the trace's
+            # own, and nothing goes back.
             self.key = key
             self._traced.append((STATE.traces[-1], np.uint64(0)))
 
@@ -118,10 +129,11 @@ class Generator:
             child.key[...] = key
         return children
 
-    # --- the counter -------------------------------------------------------------------------------------------------------------
+    # --- the counter ------------------------------------------------------------------------------
 
     def current(self) -> Any:
-        """The counter of the next draw: the array itself, or its value in the innermost open trace that drew."""
+        """The counter of the next draw: the array itself, or its value in the innermost open trace
+        that drew."""
         open_traces = STATE.traces
         # An entry of a trace that is not open was left behind by an error in the traced function.
         self._traced = [(t, v) for t, v in self._traced if t in open_traces]
@@ -131,7 +143,9 @@ class Generator:
         """Make `value` the counter of the next draw."""
         self.current()
         if not STATE.traces:
-            self.counter[...] = np.asarray(to_host(value._data) if isinstance(value, Value) else value)
+            self.counter[...] = np.asarray(
+                to_host(value._data) if isinstance(value, Value) else value
+            )
             return
         trace = STATE.traces[-1]
         if self._traced and self._traced[-1][0] is trace:
@@ -147,7 +161,7 @@ class Generator:
         self.store(add(counter, np.uint64(1)))
         return counter
 
-    # --- draws -------------------------------------------------------------------------------------------------------------------
+    # --- draws ------------------------------------------------------------------------------------
 
     def _blocks(self, shape: Shape, words: Sequence[int]) -> list[Any]:
         counter = self._advance()
@@ -164,9 +178,12 @@ class Generator:
         kind = _float_dtype(dtype)
         return _float_bits(self._blocks(_shape_of_size(size), (0,))[0], kind)
 
-    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Size = None, dtype: Any = float) -> Any:
+    def uniform(
+        self, low: Any = 0.0, high: Any = 1.0, size: Size = None, dtype: Any = float
+    ) -> Any:
         """Uniform numbers in [low, high), which broadcast with `size` and may be differentiated."""
-        # Python's operator keeps the difference of two Python numbers weak, so that float32 stays float32.
+        # Python's operator keeps the difference of two Python numbers weak, so that float32 stays
+        # float32.
         return add(low, mul(high - low, self.random(_joint(size, low, high), dtype)))
 
     def standard_normal(self, size: Size = None, dtype: Any = float) -> Any:
@@ -176,8 +193,11 @@ class Generator:
         radius = sqrt(mul(log(sub(1, _float_bits(first, kind))), -2))
         return mul(radius, cos(mul(_float_bits(second, kind), 2 * math.pi)))
 
-    def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None, dtype: Any = float) -> Any:
-        """Normal numbers; mean and standard deviation broadcast with `size` and may be differentiated."""
+    def normal(
+        self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None, dtype: Any = float
+    ) -> Any:
+        """Normal numbers; mean and standard deviation broadcast with `size` and may be
+        differentiated."""
         return add(loc, mul(scale, self.standard_normal(_joint(size, loc, scale), dtype)))
 
     def exponential(self, scale: Any = 1.0, size: Size = None, dtype: Any = float) -> Any:
@@ -188,8 +208,16 @@ class Generator:
         """Booleans that are true with probability `p`."""
         return less(self.random(_joint(size, p)), p)
 
-    def integers(self, low: Any, high: Any = None, size: Size = None, dtype: Any = np.int64, endpoint: bool = False) -> Any:
-        """Integers in [low, high), or in [0, low) where `high` is None; `endpoint` includes `high`. The bias is below range / 2**64."""
+    def integers(
+        self,
+        low: Any,
+        high: Any = None,
+        size: Size = None,
+        dtype: Any = np.int64,
+        endpoint: bool = False,
+    ) -> Any:
+        """Integers in [low, high), or in [0, low) where `high` is None; `endpoint` includes `high`.
+        The bias is below range / 2**64."""
         if high is None:
             low, high = 0, low
         span = convert(sub(add(high, 1) if endpoint else high, low), INT64)
@@ -203,14 +231,16 @@ class Generator:
         return take(x, argsort(self.bits(shape_of(x)[0])), 0)
 
     def choice(self, a: Any, size: Size = None, replace: bool = True, p: Any = None) -> Any:
-        """Elements of the vector `a` (or of 0 ... a-1), equally probable or with probabilities `p`; each once at most unless `replace`."""
+        """Elements of the vector `a` (or of 0 ... a-1), equally probable or with probabilities `p`;
+        each once at most unless `replace`."""
         count = shape_of(a)[0] if ndim_of(a) else a
         shape = _shape_of_size(size)
         total = symbolic.product(shape)
         if not replace:
             if total > count:
                 raise ShapeError(f"cannot choose {total} of {count} elements without replacement")
-            # The order of exponential waiting times, each with rate p, is an order of draws without replacement.
+            # The order of exponential waiting times, each with rate p, is an order of draws without
+            # replacement.
             keys = self.bits(count) if p is None else div(self.exponential(size=count), p)
             index = reshape(slice_array(argsort(keys), (0,), (total,), (1,)), shape)
         elif p is None:
@@ -237,14 +267,19 @@ def _shape_of_size(size: Size) -> Shape:
 
 
 def _joint(size: Size, *parameters: Any) -> Shape:
-    return broadcast_shapes(*[shape_of(p) for p in parameters]) if size is None else _shape_of_size(size)
+    return (
+        broadcast_shapes(*[shape_of(p) for p in parameters])
+        if size is None
+        else _shape_of_size(size)
+    )
 
 
 _DREW: dict[Trace, list[Generator]] = {}
 
 
 def draws(trace: Trace) -> list[tuple[Generator, Any]]:
-    """The generators that drew in this trace, each with its raised counter; they forget the trace. Call it once, when tracing ends."""
+    """The generators that drew in this trace, each with its raised counter; they forget the trace.
+    Call it once, when tracing ends."""
     result = []
     for generator in _DREW.pop(trace, []):
         for k, (owner, value) in enumerate(generator._traced):

@@ -1,4 +1,5 @@
-"""Optimizers and schedules of the learning rate, with torch's names, options and numbers; `step` works eagerly and inside `jit`.
+"""Optimizers and schedules of the learning rate, with torch's names, options and numbers; `step`
+works eagerly and inside `jit`.
 
 >>> import tracegrad as tg
 >>> def train(steps):
@@ -29,7 +30,19 @@ from .lbfgs import LBFGS
 from .optimizer import Optimizer
 from .rectified import RAdam
 
-__all__ = ["LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "Optimizer", "RAdam", "RMSprop", "lr_scheduler"]
+__all__ = [
+    "LBFGS",
+    "SGD",
+    "Adadelta",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "Optimizer",
+    "RAdam",
+    "RMSprop",
+    "lr_scheduler",
+]
 
 publish(globals(), __all__, OFTEN)
 publish(vars(lr_scheduler), lr_scheduler.__all__, OFTEN)

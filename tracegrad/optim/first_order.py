@@ -54,11 +54,17 @@ class SGD(Optimizer):
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         not_differentiable(differentiable)
-        options = {"momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov}
+        options = {
+            "momentum": momentum,
+            "dampening": dampening,
+            "weight_decay": weight_decay,
+            "nesterov": nesterov,
+        }
         super().__init__(params, {"lr": lr, **options, "maximize": maximize})
 
     def make_state(self, p: Any, group: Group) -> State:
-        # torch has None until the first step, whose velocity is the gradient without dampening: a flag instead keeps compiled steps the same.
+        # torch has None until the first step, whose velocity is the gradient without dampening: a
+        # flag instead keeps compiled steps the same.
         return {"momentum_buffer": fresh(p), "started": counter(p)} if group["momentum"] else {}
 
     def rule(self, p: Any, g: Any, state: State, group: Group) -> Any:
@@ -78,7 +84,8 @@ class SGD(Optimizer):
 
 
 class Adam(Moments):
-    """Steps along the mean gradient over the root of the mean squared one (Kingma and Ba 2014); `amsgrad` keeps the largest of those.
+    """Steps along the mean gradient over the root of the mean squared one (Kingma and Ba 2014);
+    `amsgrad` keeps the largest of those.
 
     >>> import tracegrad as tg
     >>> w = tg.tensor([1.0, 2.0], requires_grad=True)
@@ -105,7 +112,11 @@ class Adam(Moments):
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
-        options = {"amsgrad": amsgrad, "maximize": maximize, "decoupled_weight_decay": decoupled_weight_decay}
+        options = {
+            "amsgrad": amsgrad,
+            "maximize": maximize,
+            "decoupled_weight_decay": decoupled_weight_decay,
+        }
         super().__init__(params, lr, betas, eps, weight_decay, differentiable, options)
 
     def make_state(self, p: Any, group: Group) -> State:
@@ -115,7 +126,10 @@ class Adam(Moments):
     def rule(self, p: Any, g: Any, state: State, group: Group) -> Any:
         lr, (beta1, beta2), count = group.lr(), group["betas"], advanced(state)
         p, g = decayed(p, g, group)
-        mean, square = averaged(state, "exp_avg", g, beta1), mean_square(state, "exp_avg_sq", g, beta2)
+        mean, square = (
+            averaged(state, "exp_avg", g, beta1),
+            mean_square(state, "exp_avg_sq", g, beta2),
+        )
         if group["amsgrad"]:
             square = state["max_exp_avg_sq"] = ops.maximum(state["max_exp_avg_sq"], square)
         length = lr / (1 - beta1**count)
@@ -170,7 +184,9 @@ class Adamax(Moments):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        super().__init__(params, lr, betas, eps, weight_decay, differentiable, {"maximize": maximize})
+        super().__init__(
+            params, lr, betas, eps, weight_decay, differentiable, {"maximize": maximize}
+        )
 
     def make_state(self, p: Any, group: Group) -> State:
         return {"step": counter(p), "exp_avg": fresh(p), "exp_inf": fresh(p)}
@@ -179,12 +195,15 @@ class Adamax(Moments):
         (beta1, beta2), count = group["betas"], advanced(state)
         _, g = decayed(p, g, group)
         mean = averaged(state, "exp_avg", g, beta1)
-        largest = state["exp_inf"] = ops.maximum(state["exp_inf"] * beta2, ops.absolute(g) + group["eps"])
+        largest = state["exp_inf"] = ops.maximum(
+            state["exp_inf"] * beta2, ops.absolute(g) + group["eps"]
+        )
         return p - number(group.lr() / (1 - beta1**count), p) * (mean / largest)
 
 
 class RMSprop(Optimizer):
-    """Steps along the gradient over the root of its mean square; `centered` subtracts the mean, `momentum` carries on.
+    """Steps along the gradient over the root of its mean square; `centered` subtracts the mean,
+    `momentum` carries on.
 
     >>> import tracegrad as tg
     >>> w = tg.tensor([1.0], requires_grad=True)
@@ -211,7 +230,13 @@ class RMSprop(Optimizer):
     ) -> None:
         not_negative(lr=lr, eps=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
         not_differentiable(differentiable)
-        options = {"alpha": alpha, "eps": eps, "weight_decay": weight_decay, "momentum": momentum, "centered": centered}
+        options = {
+            "alpha": alpha,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "momentum": momentum,
+            "centered": centered,
+        }
         super().__init__(params, {"lr": lr, **options, "maximize": maximize})
 
     def make_state(self, p: Any, group: Group) -> State:
@@ -232,7 +257,9 @@ class RMSprop(Optimizer):
             square = square - mean * mean
         direction = g / (ops.sqrt(square) + group["eps"])
         if group["momentum"] > 0:
-            direction = state["momentum_buffer"] = state["momentum_buffer"] * group["momentum"] + direction
+            direction = state["momentum_buffer"] = (
+                state["momentum_buffer"] * group["momentum"] + direction
+            )
         return p - direction * lr
 
 
@@ -253,10 +280,24 @@ class Adagrad(Optimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        not_negative(lr=lr, lr_decay=lr_decay, weight_decay=weight_decay, initial_accumulator_value=initial_accumulator_value, eps=eps)
+        not_negative(
+            lr=lr,
+            lr_decay=lr_decay,
+            weight_decay=weight_decay,
+            initial_accumulator_value=initial_accumulator_value,
+            eps=eps,
+        )
         not_differentiable(differentiable)
         options = {"lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay}
-        super().__init__(params, {"lr": lr, **options, "initial_accumulator_value": initial_accumulator_value, "maximize": maximize})
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                **options,
+                "initial_accumulator_value": initial_accumulator_value,
+                "maximize": maximize,
+            },
+        )
 
     def make_state(self, p: Any, group: Group) -> State:
         return {"step": counter(p), "sum": fresh(p, group["initial_accumulator_value"])}
@@ -288,7 +329,10 @@ class Adadelta(Optimizer):
         not_negative(lr=lr, eps=eps, weight_decay=weight_decay)
         check(rho=(rho, 0.0 <= rho <= 1.0))
         not_differentiable(differentiable)
-        super().__init__(params, {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize})
+        super().__init__(
+            params,
+            {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize},
+        )
 
     def make_state(self, p: Any, group: Group) -> State:
         return {"step": counter(p), "square_avg": fresh(p), "acc_delta": fresh(p)}

@@ -1,4 +1,5 @@
-"""L-BFGS: steps along a quasi-Newton direction from the last gradients, with a line search that keeps the strong Wolfe conditions."""
+"""L-BFGS: steps along a quasi-Newton direction from the last gradients, with a line search that
+keeps the strong Wolfe conditions."""
 
 from __future__ import annotations
 
@@ -35,9 +36,11 @@ def _flat(x: Any) -> Vector:
 
 
 class LBFGS(Optimizer):
-    """L-BFGS over all parameters as one vector, as in torch; `step` needs a closure that computes loss and gradients anew.
+    """L-BFGS over all parameters as one vector, as in torch; `step` needs a closure that computes
+    loss and gradients anew.
 
-    What it does next depends on values, so it runs eagerly; jit what the closure calls instead. One group of parameters only.
+    What it does next depends on values, so it runs eagerly; jit what the closure calls instead. One
+    group of parameters only.
 
     >>> import tracegrad as tg
     >>> w = tg.tensor([3.0, -2.0], requires_grad=True)
@@ -71,7 +74,11 @@ class LBFGS(Optimizer):
             "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
             "tolerance_grad": tolerance_grad,
         }
-        options |= {"tolerance_change": tolerance_change, "history_size": history_size, "line_search_fn": line_search_fn}
+        options |= {
+            "tolerance_change": tolerance_change,
+            "history_size": history_size,
+            "line_search_fn": line_search_fn,
+        }
         super().__init__(params, {"lr": lr, **options})
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
@@ -80,7 +87,9 @@ class LBFGS(Optimizer):
 
     def _gradient(self) -> Vector:
         params = self.param_groups[0]["params"]
-        return np.concatenate([np.zeros(p._data.size, p.dtype) if p.grad is None else _flat(p.grad) for p in params])
+        return np.concatenate(
+            [np.zeros(p._data.size, p.dtype) if p.grad is None else _flat(p.grad) for p in params]
+        )
 
     def _values(self) -> Vector:
         return np.concatenate([_flat(p) for p in self.param_groups[0]["params"]])
@@ -145,7 +154,13 @@ class LBFGS(Optimizer):
                     loss, gradient = evaluate()
                     return Point(t, loss, gradient, float(gradient @ d))
 
-                found, used = strong_wolfe(at, t, float(np.max(np.abs(d))), Point(0.0, loss, gradient, slope), max_ls=most - evaluations)
+                found, used = strong_wolfe(
+                    at,
+                    t,
+                    float(np.max(np.abs(d))),
+                    Point(0.0, loss, gradient, slope),
+                    max_ls=most - evaluations,
+                )
                 t, loss, gradient = found.t, found.loss, found.gradient
                 self._set(origin + origin.dtype.type(t) * d)
             else:
@@ -167,8 +182,11 @@ class LBFGS(Optimizer):
         return first
 
     @staticmethod
-    def _direction(state: dict[str, Any], d: Vector | None, t: float, gradient: Vector, most: int) -> Vector:
-        """Minus the gradient times an estimate of the inverse Hessian, by the two-loop recursion over the last steps."""
+    def _direction(
+        state: dict[str, Any], d: Vector | None, t: float, gradient: Vector, most: int
+    ) -> Vector:
+        """Minus the gradient times an estimate of the inverse Hessian, by the two-loop recursion
+        over the last steps."""
         if state["n_iter"] == 1 or d is None:
             state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1.0, prev_flat_grad=gradient)
             return -gradient
@@ -202,14 +220,21 @@ class LBFGS(Optimizer):
         first = self.param_groups[0]["params"][0]
         for entries in state_dict["state"].values():
             self.state[first] = {
-                k: [np.array(v) for v in x] if isinstance(x, list) else np.array(x) if isinstance(x, np.ndarray) else x
+                k: [np.array(v) for v in x]
+                if isinstance(x, list)
+                else np.array(x)
+                if isinstance(x, np.ndarray)
+                else x
                 for k, x in entries.items()
             }
-        self.param_groups[0].update({k: v for k, v in state_dict["param_groups"][0].items() if k != "params"})
+        self.param_groups[0].update(
+            {k: v for k, v in state_dict["param_groups"][0].items() if k != "params"}
+        )
 
 
 def minimum_of_cubic(a: Point, b: Point, bounds: tuple[float, float] | None = None) -> float:
-    """Where the cubic through two points with their slopes is smallest, within bounds; their middle where it has no minimum."""
+    """Where the cubic through two points with their slopes is smallest, within bounds; their middle
+    where it has no minimum."""
     low, high = bounds or (min(a.t, b.t), max(a.t, b.t))
     d1 = a.slope + b.slope - 3 * (a.loss - b.loss) / (a.t - b.t)
     square = d1 * d1 - a.slope * b.slope
@@ -233,9 +258,11 @@ def strong_wolfe(
     tolerance_change: float = 1e-9,
     max_ls: int = 25,
 ) -> tuple[Point, int]:
-    """A point along a direction that keeps the strong Wolfe conditions (Nocedal and Wright, algorithms 3.5 and 3.6), and the evaluations.
+    """A point along a direction that keeps the strong Wolfe conditions (Nocedal and Wright,
+    algorithms 3.5 and 3.6), and the evaluations.
 
-    `longest` is the largest element of the direction: an interval in which no element moves by `tolerance_change` is left.
+    `longest` is the largest element of the direction: an interval in which no element moves by
+    `tolerance_change` is left.
     """
 
     def falls(p: Point) -> bool:

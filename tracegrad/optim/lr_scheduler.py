@@ -1,6 +1,8 @@
-"""Schedules of the learning rate, in torch's chainable forms: each step changes the rate that is there.
+"""Schedules of the learning rate, in torch's chainable forms: each step changes the rate that is
+there.
 
-A jitted training step reads the rate at each call, so a schedule between the calls compiles nothing anew.
+A jitted training step reads the rate at each call, so a schedule between the calls compiles nothing
+anew.
 """
 
 from __future__ import annotations
@@ -23,12 +25,16 @@ def check_schedule(schedule: Any, state_dict: Any) -> None:
     """A TypeError for a state that is none of this schedule."""
     who = f"{type(schedule).__name__}.load_state_dict"
     if not isinstance(state_dict, Mapping) or not all(isinstance(key, str) for key in state_dict):
-        raise TypeError(f"{who}: state_dict is {describe(state_dict)}; it must be what state_dict() gave")
+        raise TypeError(
+            f"{who}: state_dict is {describe(state_dict)}; it must be what state_dict() gave"
+        )
     for key, value in state_dict.items():
         present = schedule.__dict__.get(key)
         check_like(f"{who}: {key}", value, present)
         if key in BY_GROUP and len(value) != len(present):
-            raise ValueError(f"{who}: {key} has {len(value)} numbers, and the optimizer {len(present)} groups")
+            raise ValueError(
+                f"{who}: {key} has {len(value)} numbers, and the optimizer {len(present)} groups"
+            )
 
 
 class LRScheduler(ScheduleHolder):
@@ -45,7 +51,9 @@ class LRScheduler(ScheduleHolder):
             if last_epoch == -1:
                 group.setdefault("initial_lr", group["lr"])
             elif "initial_lr" not in group:
-                raise KeyError(f"param 'initial_lr' is not specified in param_groups[{k}] when resuming an optimizer")
+                raise KeyError(
+                    f"param 'initial_lr' is not specified in param_groups[{k}] when resuming an optimizer"
+                )
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
         self.last_epoch = last_epoch
         self.step()
@@ -86,7 +94,10 @@ class LambdaLR(LRScheduler):
     """The first rate times `lr_lambda(epoch)`; one function, or one for each group."""
 
     def __init__(
-        self, optimizer: Optimizer, lr_lambda: Callable[[int], float] | Sequence[Callable[[int], float]], last_epoch: int = -1
+        self,
+        optimizer: Optimizer,
+        lr_lambda: Callable[[int], float] | Sequence[Callable[[int], float]],
+        last_epoch: int = -1,
     ) -> None:
         groups = len(optimizer.param_groups)
         self.lr_lambdas = [lr_lambda] * groups if callable(lr_lambda) else list(lr_lambda)
@@ -95,7 +106,10 @@ class LambdaLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def rates(self) -> list[Any]:
-        return [base * f(self.last_epoch) for f, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
+        return [
+            base * f(self.last_epoch)
+            for f, base in zip(self.lr_lambdas, self.base_lrs, strict=True)
+        ]
 
     def state_dict(self) -> dict[str, Any]:
         """All but the optimizer and the functions."""
@@ -116,7 +130,9 @@ class StepLR(LRScheduler):
     [1.0, 1.0, 0.5, 0.5]
     """
 
-    def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
+    def __init__(
+        self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1
+    ) -> None:
         self.step_size, self.gamma = step_size, gamma
         super().__init__(optimizer, last_epoch)
 
@@ -129,7 +145,13 @@ class StepLR(LRScheduler):
 class MultiStepLR(LRScheduler):
     """The rate times `gamma` at each of the milestones."""
 
-    def __init__(self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1) -> None:
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        milestones: Iterable[int],
+        gamma: float = 0.1,
+        last_epoch: int = -1,
+    ) -> None:
         self.milestones, self.gamma = Counter([operator.index(m) for m in milestones]), gamma
         super().__init__(optimizer, last_epoch)
 
@@ -140,7 +162,13 @@ class MultiStepLR(LRScheduler):
 class ConstantLR(LRScheduler):
     """The rate times `factor` for the first `total_iters` epochs."""
 
-    def __init__(self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1) -> None:
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        factor: float = 1.0 / 3,
+        total_iters: int = 5,
+        last_epoch: int = -1,
+    ) -> None:
         if not 0 <= factor <= 1.0:
             raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
         self.factor, self.total_iters = factor, total_iters
@@ -149,17 +177,28 @@ class ConstantLR(LRScheduler):
     def rates(self) -> list[Any]:
         if self.last_epoch == 0:
             return [lr * self.factor for lr in self._now()]
-        return [lr / self.factor for lr in self._now()] if self.last_epoch == self.total_iters else self._now()
+        return (
+            [lr / self.factor for lr in self._now()]
+            if self.last_epoch == self.total_iters
+            else self._now()
+        )
 
 
 class LinearLR(LRScheduler):
     """The rate times a factor that goes from one number to another within `total_iters` epochs."""
 
     def __init__(
-        self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0, total_iters: int = 5, last_epoch: int = -1
+        self,
+        optimizer: Optimizer,
+        start_factor: float = 1.0 / 3,
+        end_factor: float = 1.0,
+        total_iters: int = 5,
+        last_epoch: int = -1,
     ) -> None:
         if not 0 < start_factor <= 1.0 or not 0 <= end_factor <= 1.0:
-            raise ValueError("the factors of LinearLR lie between 0 and 1, and the first one is not 0")
+            raise ValueError(
+                "the factors of LinearLR lie between 0 and 1, and the first one is not 0"
+            )
         self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
         super().__init__(optimizer, last_epoch)
 
@@ -169,7 +208,11 @@ class LinearLR(LRScheduler):
         if self.last_epoch > self.total_iters:
             return self._now()
         rise = self.end_factor - self.start_factor
-        return [lr * (1.0 + rise / (self.total_iters * self.start_factor + (self.last_epoch - 1) * rise)) for lr in self._now()]
+        return [
+            lr
+            * (1.0 + rise / (self.total_iters * self.start_factor + (self.last_epoch - 1) * rise))
+            for lr in self._now()
+        ]
 
 
 class ExponentialLR(LRScheduler):
@@ -184,9 +227,12 @@ class ExponentialLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """The rate down half a period of a cosine, from the first one to `eta_min` in `T_max` epochs, and up again."""
+    """The rate down half a period of a cosine, from the first one to `eta_min` in `T_max` epochs,
+    and up again."""
 
-    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
+    def __init__(
+        self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1
+    ) -> None:
         self.T_max, self.eta_min = T_max, eta_min
         super().__init__(optimizer, last_epoch)
 
@@ -196,15 +242,19 @@ class CosineAnnealingLR(LRScheduler):
             return self._now()
         if (n - 1 - half) % (2 * half) == 0:
             # From the lowest point, where the ratio of two rates is not defined.
-            return [lr + (base - low) * (1 - math.cos(math.pi / half)) / 2 for base, lr in zip(self.base_lrs, self._now(), strict=True)]
+            return [
+                lr + (base - low) * (1 - math.cos(math.pi / half)) / 2
+                for base, lr in zip(self.base_lrs, self._now(), strict=True)
+            ]
         ratio = (1 + math.cos(math.pi * n / half)) / (1 + math.cos(math.pi * (n - 1) / half))
         return [ratio * (lr - low) + low for lr in self._now()]
 
 
 class OneCycleLR(LRScheduler):
-    """The rate up from `max_lr / div_factor` to `max_lr`, and down to far below where it started, within `total_steps` steps; call
-    `step()` after each batch. With `cycle_momentum` momentum (or the first beta) goes the other way; that is an option of the
-    optimizer, so a jitted training step is traced anew where it changes: switch it off there.
+    """The rate up from `max_lr / div_factor` to `max_lr`, and down to far below where it started,
+    within `total_steps` steps; call `step()` after each batch. With `cycle_momentum` momentum (or
+    the first beta) goes the other way; that is an option of the optimizer, so a jitted training
+    step is traced anew where it changes: switch it off there.
 
     >>> import tracegrad as tg
     >>> optimizer = tg.optim.SGD([tg.ones(1, requires_grad=True)], lr=0.1)
@@ -240,11 +290,19 @@ class OneCycleLR(LRScheduler):
         if not 0 <= pct_start <= 1:
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
         if anneal_strategy not in ("cos", "linear"):
-            raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
-        self.total_steps, self._anneal_func_type, self.cycle_momentum = total, anneal_strategy, cycle_momentum
+            raise ValueError(
+                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
+            )
+        self.total_steps, self._anneal_func_type, self.cycle_momentum = (
+            total,
+            anneal_strategy,
+            cycle_momentum,
+        )
         top = pct_start * total - 1
         # (end of the phase, rate and momentum before and at it)
-        self._phases: list[tuple[float, str, str, str, str]] = [(top, "initial_lr", "max_lr", "max_momentum", "base_momentum")]
+        self._phases: list[tuple[float, str, str, str, str]] = [
+            (top, "initial_lr", "max_lr", "max_momentum", "base_momentum")
+        ]
         if three_phase:
             self._phases.append((2 * top, "max_lr", "initial_lr", "base_momentum", "max_momentum"))
             self._phases.append((total - 1, "initial_lr", "min_lr", "max_momentum", "max_momentum"))
@@ -258,7 +316,9 @@ class OneCycleLR(LRScheduler):
                 group["min_lr"] = group["initial_lr"] / final_div_factor
         if cycle_momentum:
             if not any(name in groups[0] for name in ("momentum", "betas")):
-                raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
+                raise ValueError(
+                    "optimizer must support momentum or beta1 with `cycle_momentum` option enabled"
+                )
             self.use_beta1 = "betas" in groups[0]
             lows = self._for_each(groups, "base_momentum", base_momentum)
             highs = self._for_each(groups, "max_momentum", max_momentum)
@@ -282,8 +342,13 @@ class OneCycleLR(LRScheduler):
 
     def rates(self) -> list[Any]:
         if self.last_epoch > self.total_steps:
-            raise ValueError(f"Tried to step {self.last_epoch} times. The specified number of total steps is {self.total_steps}")
-        at = next((k for k, phase in enumerate(self._phases) if self.last_epoch <= phase[0]), len(self._phases) - 1)
+            raise ValueError(
+                f"Tried to step {self.last_epoch} times. The specified number of total steps is {self.total_steps}"
+            )
+        at = next(
+            (k for k, phase in enumerate(self._phases) if self.last_epoch <= phase[0]),
+            len(self._phases) - 1,
+        )
         end, *names = self._phases[at]
         begin = self._phases[at - 1][0] if at else 0.0
         part = (self.last_epoch - begin) / (end - begin)
@@ -300,7 +365,8 @@ class OneCycleLR(LRScheduler):
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """The rate times `factor` where a number has not become better for more than `patience` epochs; call `step(number)`."""
+    """The rate times `factor` where a number has not become better for more than `patience` epochs;
+    call `step(number)`."""
 
     def __init__(
         self,
@@ -325,7 +391,12 @@ class ReduceLROnPlateau(LRScheduler):
         if len(self.min_lrs) != groups:
             raise ValueError(f"expected {groups} min_lrs, got {len(self.min_lrs)}")
         self.optimizer, self.mode, self.factor, self.patience = optimizer, mode, factor, patience
-        self.threshold, self.threshold_mode, self.cooldown, self.eps = threshold, threshold_mode, cooldown, eps
+        self.threshold, self.threshold_mode, self.cooldown, self.eps = (
+            threshold,
+            threshold_mode,
+            cooldown,
+            eps,
+        )
         self.best = math.inf if mode == "min" else -math.inf
         self.num_bad_epochs = self.cooldown_counter = self.last_epoch = 0
         self._last_lr = self._now()
@@ -334,7 +405,11 @@ class ReduceLROnPlateau(LRScheduler):
         sign = -1.0 if self.mode == "min" else 1.0
         # "rel" is relative to the best itself, whatever its sign; to infinity everything is better.
         relative = self.threshold_mode == "rel" and math.isfinite(self.best)
-        limit = self.best * (1.0 + sign * self.threshold) if relative else self.best + sign * self.threshold
+        limit = (
+            self.best * (1.0 + sign * self.threshold)
+            if relative
+            else self.best + sign * self.threshold
+        )
         return now < limit if self.mode == "min" else now > limit
 
     def rates(self) -> list[Any]:

@@ -11,7 +11,8 @@ from .rules import check_betas, not_differentiable, not_negative
 
 
 class Moments(Optimizer):
-    """Optimizers that keep running averages of two moments of the gradient, forgotten by `betas`."""
+    """Optimizers that keep running averages of two moments of the gradient, forgotten by
+    `betas`."""
 
     def __init__(
         self,
@@ -26,7 +27,9 @@ class Moments(Optimizer):
         not_negative(lr=lr, eps=eps, weight_decay=weight_decay)
         check_betas(betas)
         not_differentiable(differentiable)
-        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, **options})
+        super().__init__(
+            params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, **options}
+        )
 
 
 __all__ = ["Moments"]

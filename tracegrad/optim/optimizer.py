@@ -1,7 +1,9 @@
-"""What all optimizers share: groups of parameters, state by parameter, and one walk that applies a rule and writes back.
+"""What all optimizers share: groups of parameters, state by parameter, and one walk that applies a
+rule and writes back.
 
-A rule is arithmetic on values and gives new values: of raw arrays in eager code, of traced Tensors inside `jit`. State and counters are Tensors, and
-the learning rate has a 0-d Tensor beside it, so that a jitted training step reads and writes them by reference and is compiled once.
+A rule is arithmetic on values and gives new values: of raw arrays in eager code, of traced Tensors
+inside `jit`. State and counters are Tensors, and the learning rate has a 0-d Tensor beside it, so
+that a jitted training step reads and writes them by reference and is compiled once.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ State = dict[str, Any]
 
 
 class Group(GroupHolder):
-    """A group of parameters with its options. `rate` is the learning rate as a Tensor, which traces read: the given one, or one of its own."""
+    """A group of parameters with its options. `rate` is the learning rate as a Tensor, which traces
+    read: the given one, or one of its own."""
 
     def __init__(self, options: dict[str, Any]) -> None:
         super().__init__(options)
@@ -56,14 +59,16 @@ class Group(GroupHolder):
             self.rate = self._own
 
     def lr(self) -> Any:
-        """The learning rate: a number, or inside a trace what a compiled step reads at each call."""
+        """The learning rate: a number, or inside a trace what a compiled step reads at each
+        call."""
         return self.rate if STATE.traces else self["lr"]
 
 
 class Optimizer(OptimizerHolder):
     """Base of the optimizers: a subclass gives `rule`, and `make_state` where it keeps state.
 
-    `params` is an iterable of Tensors, of (name, Tensor) pairs, or of dicts with "params" and options of their own.
+    `params` is an iterable of Tensors, of (name, Tensor) pairs, or of dicts with "params" and
+    options of their own.
     """
 
     param_groups: list[dict[str, Any]]
@@ -71,7 +76,9 @@ class Optimizer(OptimizerHolder):
 
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
-            raise TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got a Tensor: write [w]")
+            raise TypeError(
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got a Tensor: write [w]"
+            )
         self.defaults = defaults
         self.state = defaultdict(dict)
         self.param_groups = []
@@ -87,16 +94,25 @@ class Optimizer(OptimizerHolder):
             raise TypeError(f"param_group must be a dict, but got {type(param_group).__name__}")
         params = param_group["params"]
         if isinstance(params, (set, frozenset)):
-            raise TypeError("optimizer parameters need to be organized in ordered collections, but the order of sets changes between runs")
-        listed = [p[1] if isinstance(p, tuple) else p for p in ([params] if isinstance(params, Tensor) else params)]
+            raise TypeError(
+                "optimizer parameters need to be organized in ordered collections, but the order of sets changes between runs"
+            )
+        listed = [
+            p[1] if isinstance(p, tuple) else p
+            for p in ([params] if isinstance(params, Tensor) else params)
+        ]
         for p in listed:
             if not isinstance(p, Tensor):
-                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__}")
+                raise TypeError(
+                    f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__}"
+                )
             if p.grad_fn is not None:
                 raise ValueError("can't optimize a non-leaf Tensor")
         known = {id(p) for group in self.param_groups for p in group["params"]}
         if len({id(p) for p in listed}) != len(listed) or any(id(p) in known for p in listed):
-            raise ValueError("some parameters appear in more than one parameter group, or twice in one")
+            raise ValueError(
+                "some parameters appear in more than one parameter group, or twice in one"
+            )
         self.param_groups.append(Group({**self.defaults, **param_group, "params": listed}))
 
     def __repr__(self) -> str:
@@ -106,7 +122,7 @@ class Optimizer(OptimizerHolder):
             lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
         return "\n".join([*lines, ")"])
 
-    # --- steps -------------------------------------------------------------------------------------------------------------------
+    # --- steps ------------------------------------------------------------------------------------
 
     def make_state(self, p: Any, group: Group) -> State:
         """State of a parameter at its first step."""
@@ -117,7 +133,8 @@ class Optimizer(OptimizerHolder):
         raise NotImplementedError(f"{type(self).__name__} defines no rule")
 
     def step(self, closure: Closure | None = None) -> Any:
-        """Move every parameter that has a gradient; `closure` computes the loss (and gradients) anew first, and its result is returned."""
+        """Move every parameter that has a gradient; `closure` computes the loss (and gradients)
+        anew first, and its result is returned."""
         loss = None
         if closure is not None:
             with enable_grad():
@@ -138,7 +155,9 @@ class Optimizer(OptimizerHolder):
         kept = self.state.get(p, {})
         # On the CPU the rule is NumPy's arithmetic; else operations.
         traced = bool(STATE.traces) or isinstance(p._data, DeviceArray)
-        now = {key: t if traced or not isinstance(t, Tensor) else t._data for key, t in kept.items()}
+        now = {
+            key: t if traced or not isinstance(t, Tensor) else t._data for key, t in kept.items()
+        }
         gradient = p.grad if traced else p.grad._data
         if group.get("maximize"):
             gradient = -gradient
@@ -162,24 +181,36 @@ class Optimizer(OptimizerHolder):
                         p.grad.requires_grad_(False)
                     p.grad.zero_()
 
-    # --- state -------------------------------------------------------------------------------------------------------------------
+    # --- state ------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """{"state": by number of the parameter, "param_groups": options, with numbers in place of parameters}."""
+        """{"state": by number of the parameter, "param_groups": options, with numbers in place of
+        parameters}."""
         numbers: dict[int, int] = {}
         for group in self.param_groups:
             for p in group["params"]:
                 numbers.setdefault(id(p), len(numbers))
-        groups = [{**group, "params": [numbers[id(p)] for p in group["params"]]} for group in self.param_groups]
-        return {"state": {numbers[id(p)]: kept for p, kept in self.state.items() if id(p) in numbers}, "param_groups": groups}
+        groups = [
+            {**group, "params": [numbers[id(p)] for p in group["params"]]}
+            for group in self.param_groups
+        ]
+        return {
+            "state": {numbers[id(p)]: kept for p, kept in self.state.items() if id(p) in numbers},
+            "param_groups": groups,
+        }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` gave, of an optimizer over parameters of the same shapes in the same order.
+        """Take over what `state_dict` gave, of an optimizer over parameters of the same shapes in
+        the same order.
 
-        Values are copied into Tensors that are there, so that steps that are compiled already see them.
+        Values are copied into Tensors that are there, so that steps that are compiled already see
+        them.
         """
         who = f"{type(self).__name__}.load_state_dict"
-        if not isinstance(state_dict, Mapping) or not {"state", "param_groups"} <= state_dict.keys():
+        if (
+            not isinstance(state_dict, Mapping)
+            or not {"state", "param_groups"} <= state_dict.keys()
+        ):
             raise TypeError(
                 f"{who}: state_dict is {describe(state_dict)}; it must be what state_dict() gave, with 'state' and 'param_groups'"
             )
@@ -191,15 +222,25 @@ class Optimizer(OptimizerHolder):
         for group, options in zip(groups, saved, strict=True):
             check_like(f"{who}: a group", options, {})
             if not isinstance(options.get("params"), (list, tuple)):
-                raise TypeError(f"{who}: a group has no list of numbers of parameters under 'params'")
+                raise TypeError(
+                    f"{who}: a group has no list of numbers of parameters under 'params'"
+                )
             for key in (options.keys() & group.keys()) - {"params"}:
                 check_like(f"{who}: {key}", options[key], group[key])
         if any(len(g["params"]) != len(s["params"]) for g, s in zip(groups, saved, strict=True)):
-            raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
-        places = {k: p for g, s in zip(groups, saved, strict=True) for k, p in zip(s["params"], g["params"], strict=True)}
+            raise ValueError(
+                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+            )
+        places = {
+            k: p
+            for g, s in zip(groups, saved, strict=True)
+            for k, p in zip(s["params"], g["params"], strict=True)
+        }
         for k, entries in state_dict["state"].items():
             if k not in places:
-                raise ValueError(f"{who}: state has an entry for the parameter {k!r}, and there are {len(places)} parameters")
+                raise ValueError(
+                    f"{who}: state has an entry for the parameter {k!r}, and there are {len(places)} parameters"
+                )
             check_like(f"{who}: the state of parameter {k}", entries, {})
             p = places[k]
             mine = self.state[p]
@@ -215,9 +256,15 @@ class Optimizer(OptimizerHolder):
                 else:
                     if old is not None:
                         check_like(f"{who}: {key} of parameter {k}", value, old)
-                    mine[key] = Tensor(deepcopy(value._data)) if isinstance(value, Tensor) else deepcopy(value)
+                    mine[key] = (
+                        Tensor(deepcopy(value._data))
+                        if isinstance(value, Tensor)
+                        else deepcopy(value)
+                    )
         for group, options in zip(groups, saved, strict=True):
-            group.update({key: deepcopy(value) for key, value in options.items() if key != "params"})
+            group.update(
+                {key: deepcopy(value) for key, value in options.items() if key != "params"}
+            )
 
 
 NUMBERS = (int, float, np.number, np.ndarray, Tensor)

@@ -14,7 +14,8 @@ from .rules import advanced, averaged, counter, decayed, fresh, mean_square, num
 
 
 class RAdam(Moments):
-    """Adam with the variance of its scaling rectified (Liu et al. 2019): while that is not known yet, steps along the mean gradient.
+    """Adam with the variance of its scaling rectified (Liu et al. 2019): while that is not known
+    yet, steps along the mean gradient.
 
     >>> import tracegrad as tg
     >>> w = tg.tensor([1.0, 2.0], requires_grad=True)
@@ -48,7 +49,10 @@ class RAdam(Moments):
     def rule(self, p: Any, g: Any, state: State, group: Group) -> Any:
         lr, (beta1, beta2), count = group.lr(), group["betas"], advanced(state)
         p, g = decayed(p, g, group)
-        mean, square = averaged(state, "exp_avg", g, beta1), mean_square(state, "exp_avg_sq", g, beta2)
+        mean, square = (
+            averaged(state, "exp_avg", g, beta1),
+            mean_square(state, "exp_avg_sq", g, beta2),
+        )
         left = 1 - beta2**count
         most = 2 / (1 - beta2) - 1
         # The number of gradients that the mean square counts as; from 5 on its variance is finite.

@@ -1,6 +1,8 @@
-"""What the rules of optimizers are made of: weight decay, running averages, counted steps, state, and the checks of options.
+"""What the rules of optimizers are made of: weight decay, running averages, counted steps, state,
+and the checks of options.
 
-Values are raw arrays in eager code and traced Tensors inside `jit`; what a rule changes of its state it puts into the dict `state`.
+Values are raw arrays in eager code and traced Tensors inside `jit`; what a rule changes of its
+state it puts into the dict `state`.
 """
 
 from __future__ import annotations
@@ -18,12 +20,14 @@ from ..tensor import Tensor
 
 
 def number(x: Any, like: Any) -> Any:
-    """A 0-d value as an operand that does not raise the dtype of `like`; Python numbers do not anyway."""
+    """A 0-d value as an operand that does not raise the dtype of `like`; Python numbers do not
+    anyway."""
     return ops.convert(x, like.dtype) if isinstance(x, Tensor) else float(x)
 
 
 def fresh(p: Any, value: float = 0.0) -> Tensor:
-    """State of p's shape and dtype. Inside a trace as well it is an array that is there, which the compiled step writes."""
+    """State of p's shape and dtype. Inside a trace as well it is an array that is there, which the
+    compiled step writes."""
     return Tensor(_on(np.full(p.shape, value, p.dtype), p))
 
 
@@ -37,7 +41,7 @@ def _on(array: Any, p: Any) -> Any:
     return array if device == CPU else from_host(device, array)
 
 
-# --- steps of rules -------------------------------------------------------------------------------------------------
+# --- steps of rules -------------------------------------------------------------------------------
 
 
 def advanced(state: dict[str, Any]) -> Any:
@@ -47,7 +51,8 @@ def advanced(state: dict[str, Any]) -> Any:
 
 
 def decayed(p: Any, g: Any, group: Any) -> tuple[Any, Any]:
-    """A parameter and its gradient with weight decay: in the gradient, or of the parameter alone where the group says so."""
+    """A parameter and its gradient with weight decay: in the gradient, or of the parameter alone
+    where the group says so."""
     decay = group["weight_decay"]
     if not decay:
         return p, g
@@ -73,7 +78,7 @@ def root(x: Any) -> Any:
     return ops.sqrt(x) if STATE.traces else x**0.5
 
 
-# --- options --------------------------------------------------------------------------------------------------------
+# --- options --------------------------------------------------------------------------------------
 
 
 def check(**ranges: tuple[Any, bool]) -> None:
@@ -85,7 +90,12 @@ def check(**ranges: tuple[Any, bool]) -> None:
 
 def not_negative(**options: Any) -> None:
     """A ValueError for the first of these options that is negative or NaN."""
-    check(**{name: (x, isinstance(x, Tensor) or (x >= 0.0 and not math.isnan(x))) for name, x in options.items()})
+    check(
+        **{
+            name: (x, isinstance(x, Tensor) or (x >= 0.0 and not math.isnan(x)))
+            for name, x in options.items()
+        }
+    )
 
 
 def check_betas(betas: Any) -> None:
@@ -96,7 +106,9 @@ def check_betas(betas: Any) -> None:
 def not_differentiable(differentiable: bool) -> None:
     """An error for steps that shall themselves be differentiated."""
     if differentiable:
-        raise NotImplementedError("differentiable=True is not supported: write the update as a function of values and differentiate that")
+        raise NotImplementedError(
+            "differentiable=True is not supported: write the update as a function of values and differentiate that"
+        )
 
 
 __all__ = [

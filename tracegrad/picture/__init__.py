@@ -50,10 +50,13 @@ class Picture:
         return self.svg if self.format == "svg" else None
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the picture to a file whose name ends in .svg, or the DOT text to one in .dot or .gv (ValueError for another)."""
+        """Write the picture to a file whose name ends in .svg, or the DOT text to one in .dot or
+        .gv (ValueError for another)."""
         suffix = pathlib.Path(path).suffix.lower()
         if suffix not in (".svg", ".dot", ".gv"):
-            raise ValueError(f"a picture can be saved as .svg, .dot or .gv, not {suffix or 'without a suffix'}: {os.fspath(path)}")
+            raise ValueError(
+                f"a picture can be saved as .svg, .dot or .gv, not {suffix or 'without a suffix'}: {os.fspath(path)}"
+            )
         pathlib.Path(path).write_text(self.svg if suffix == ".svg" else self.dot, encoding="utf-8")
 
 
@@ -70,15 +73,16 @@ def graph_picture(
 ) -> Picture:
     """The computational graph of an eager result or of a jitted function, drawn.
 
-    result: a Tensor, or a list or tuple of Tensors: the nodes of the tape behind them are drawn, down to the leaves. Or a jitted
-    function: its graph for the arguments that follow (`args` and `kwargs`, as in a call) is drawn, and of `tg.jit(tg.grad(f))` that is
-    forward and adjoint work; loops, branches and calls hold their regions. Or a graph, as `f.graphs(...)` has it.
-    names: name -> Tensor, for leaves, intermediate values and results; a module stands for its named parameters.
-    saved: draw also what the nodes keep for the backward pass.
-    inside: draw jitted functions that are one node of the tape with their graph inside.
-    stage: of a jitted function, the graph as "traced" or after the passes, "optimized".
-    limit: of a graph with more boxes its beginning and its end are drawn, and one box says how many are left out between them.
-    format: what `str` gives and whether a notebook shows a drawing: "svg", or "dot" for Graphviz' language.
+    result: a Tensor, or a list or tuple of Tensors: the nodes of the tape behind them are drawn,
+    down to the leaves. Or a jitted function: its graph for the arguments that follow (`args` and
+    `kwargs`, as in a call) is drawn, and of `tg.jit(tg.grad(f))` that is forward and adjoint work;
+    loops, branches and calls hold their regions. Or a graph, as `f.graphs(...)` has it. names: name
+    -> Tensor, for leaves, intermediate values and results; a module stands for its named
+    parameters. saved: draw also what the nodes keep for the backward pass. inside: draw jitted
+    functions that are one node of the tape with their graph inside. stage: of a jitted function,
+    the graph as "traced" or after the passes, "optimized". limit: of a graph with more boxes its
+    beginning and its end are drawn, and one box says how many are left out between them. format:
+    what `str` gives and whether a notebook shows a drawing: "svg", or "dot" for Graphviz' language.
 
     >>> import tracegrad as tg
     >>> x = tg.ones(3, requires_grad=True)
@@ -98,13 +102,17 @@ def graph_picture(
     if isinstance(result, Jitted):
         diagram = of_graph(result.graphs(*args, **kwargs)[STAGES.index(stage)])
     elif args or kwargs:
-        raise TypeError(f"graph_picture: arguments belong to a jitted function, and this is a {type(result).__name__}; use tg.jit(f)")
+        raise TypeError(
+            f"graph_picture: arguments belong to a jitted function, and this is a {type(result).__name__}; use tg.jit(f)"
+        )
     elif isinstance(result, Graph):
         diagram = of_graph(result)
     else:
         results = list(result) if isinstance(result, (list, tuple)) else [result]
         if names is not None and not isinstance(names, (Mapping, Module)):
-            raise TypeError(f"graph_picture: names is {describe(names)}; it must be a Module or a dict of Tensors")
+            raise TypeError(
+                f"graph_picture: names is {describe(names)}; it must be a Module or a dict of Tensors"
+            )
         given = dict(names.named_parameters() if isinstance(names, Module) else names or {})
         for x in [*results, *given.values()]:
             if not isinstance(x, Tensor):

@@ -44,7 +44,9 @@ def to_svg(diagram: Diagram) -> str:
     at, y = MARGIN, height - MARGIN - 4
     for kind in kinds:
         fill, line, meaning = LOOKS[kind]
-        parts.append(f'<rect x="{at:.1f}" y="{y - 9:.1f}" width="14" height="10" rx="2" fill="{fill}" stroke="{line}"/>')
+        parts.append(
+            f'<rect x="{at:.1f}" y="{y - 9:.1f}" width="14" height="10" rx="2" fill="{fill}" stroke="{line}"/>'
+        )
         parts.append(_text(at + 20, y, meaning, "start", "#4b5563"))
         at += len(meaning) * CHAR + 2 * GAP_X
     return "\n".join([*parts, "</svg>", ""])
@@ -83,11 +85,20 @@ def _box(box: Box, x: float, y: float) -> Iterator[str]:
         f'stroke="{line}"{dash}/>'
     )
     for k, text in enumerate(box.lines):
-        yield _text(x, top + PAD_Y + 11.5 + k * LINE, text, "middle", "#111827" if k == 0 else "#4b5563", bold=k == 0)
+        yield _text(
+            x,
+            top + PAD_Y + 11.5 + k * LINE,
+            text,
+            "middle",
+            "#111827" if k == 0 else "#4b5563",
+            bold=k == 0,
+        )
     yield "</g>"
     at = left + 2 * PAD_X
     if box.inside:
-        wide = sum(max(inner.width, len(inner.title) * CHAR) for inner in box.inside) + GAP_X * (len(box.inside) - 1)
+        wide = sum(max(inner.width, len(inner.title) * CHAR) for inner in box.inside) + GAP_X * (
+            len(box.inside) - 1
+        )
         at = x - wide / 2
     for inner in box.inside:
         wide = max(inner.width, len(inner.title) * CHAR)
@@ -97,7 +108,9 @@ def _box(box: Box, x: float, y: float) -> Iterator[str]:
         at += wide + GAP_X
 
 
-def _text(x: float, y: float, text: str, anchor: str, color: str = "#111827", bold: bool = False) -> str:
+def _text(
+    x: float, y: float, text: str, anchor: str, color: str = "#111827", bold: bool = False
+) -> str:
     weight = ' font-weight="bold"' if bold else ""
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{color}"{weight}>{escape(text)}</text>'
 
@@ -129,7 +142,10 @@ def _dot(diagram: Diagram, lines: list[str], names: dict[Box, str], depth: int) 
             _dot(inner, lines, names, depth + 2)
             lines.append(f"{pad}    }}")
         lines.append(f"{pad}}}")
-    lines += [f"{pad}{names[a.source]} -> {names[a.target]}{' [style=dashed]' if a.dashed else ''};" for a in diagram.arrows]
+    lines += [
+        f"{pad}{names[a.source]} -> {names[a.target]}{' [style=dashed]' if a.dashed else ''};"
+        for a in diagram.arrows
+    ]
 
 
 def _quoted(*lines: str) -> str:

@@ -1,6 +1,8 @@
-"""Where the boxes of a diagram go: rows by the longest way from a source, an order within rows that crosses few arrows, then positions.
+"""Where the boxes of a diagram go: rows by the longest way from a source, an order within rows that
+crosses few arrows, then positions.
 
-Arrows over several rows pass through a place of their own in each of them, so that no box lies on them.
+Arrows over several rows pass through a place of their own in each of them, so that no box lies on
+them.
 """
 
 from __future__ import annotations
@@ -11,7 +13,8 @@ from itertools import pairwise
 from .model import Arrow, Box, Diagram
 
 CHAR, LINE = 7.25, 15.0
-"""Width of a character and height of a line, in pixels, of the 12-pixel fixed-width type of `svg.py`."""
+"""Width of a character and height of a line, in pixels, of the 12-pixel fixed-width type of
+`svg.py`."""
 PAD_X, PAD_Y = 10.0, 6.0
 GAP_X, GAP_Y = 22.0, 34.0
 SLOT = 10.0
@@ -95,7 +98,8 @@ def ranks(diagram: Diagram) -> dict[Box, int]:
 
 
 def order(rows: list[list[Box]], above: dict[Box, list[Box]], below: dict[Box, list[Box]]) -> None:
-    """Sort each row by the mean place of its neighbours in the row before, downwards and upwards in turn, and keep the best."""
+    """Sort each row by the mean place of its neighbours in the row before, downwards and upwards in
+    turn, and keep the best."""
     best, best_rows = crossings(rows, below), [list(row) for row in rows]
     for sweep in range(SWEEPS):
         if best == 0:
@@ -117,7 +121,8 @@ def order(rows: list[list[Box]], above: dict[Box, list[Box]], below: dict[Box, l
 
 
 def crossings(rows: Sequence[Sequence[Box]], below: dict[Box, list[Box]]) -> int:
-    """How many pairs of arrows between neighbouring rows cross, counted with a binary indexed tree."""
+    """How many pairs of arrows between neighbouring rows cross, counted with a binary indexed
+    tree."""
     total = 0
     for row, following in pairwise(rows):
         place = {box: i for i, box in enumerate(following)}
@@ -140,8 +145,11 @@ def crossings(rows: Sequence[Sequence[Box]], below: dict[Box, list[Box]]) -> int
     return total
 
 
-def positions(rows: list[list[Box]], above: dict[Box, list[Box]], below: dict[Box, list[Box]]) -> None:
-    """Each row as near to the mean of its neighbours as the widths of its boxes allow, downwards and upwards in turn."""
+def positions(
+    rows: list[list[Box]], above: dict[Box, list[Box]], below: dict[Box, list[Box]]
+) -> None:
+    """Each row as near to the mean of its neighbours as the widths of its boxes allow, downwards
+    and upwards in turn."""
     for row in rows:
         at = 0.0
         for box in row:
@@ -152,26 +160,34 @@ def positions(rows: list[list[Box]], above: dict[Box, list[Box]], below: dict[Bo
         for row in rows if sweep % 2 == 0 else reversed(rows):
             wanted: list[tuple[float, float]] = []
             for box in row:
-                # First towards one side, in the end towards both: straight ways weigh more than anything.
+                # First towards one side, in the end towards both: straight ways weigh more than
+                # anything.
                 sides = (above, below) if last else (above,) if sweep % 2 == 0 else (below,)
                 near = [n for side in sides for n in side.get(box, ())]
                 if not near:
                     wanted.append((box.x, 0.1))
                     continue
                 weights = [8.0 if box.kind == "way" and n.kind == "way" else 1.0 for n in near]
-                wanted.append((sum(w * n.x for w, n in zip(weights, near, strict=True)) / sum(weights), sum(weights)))
+                wanted.append(
+                    (
+                        sum(w * n.x for w, n in zip(weights, near, strict=True)) / sum(weights),
+                        sum(weights),
+                    )
+                )
             straighten(row, wanted)
 
 
 def straighten(row: Sequence[Box], wanted: Sequence[tuple[float, float]]) -> None:
-    """The positions nearest to the wanted ones (in the weighted square sense) in this order and without overlap."""
+    """The positions nearest to the wanted ones (in the weighted square sense) in this order and
+    without overlap."""
     offset = 0.0
     offsets: list[float] = []
     for k, box in enumerate(row):
         if k:
             offset += (row[k - 1].width + box.width) / 2 + GAP_X
         offsets.append(offset)
-    # With the offsets taken away what remains must only not decrease: neighbours that do are pooled to their mean.
+    # With the offsets taken away what remains must only not decrease: neighbours that do are pooled
+    # to their mean.
     pools: list[tuple[float, float, int]] = []
     for (x, weight), offset in zip(wanted, offsets, strict=True):
         mean, total, count = x - offset, weight, 1
@@ -184,8 +200,13 @@ def straighten(row: Sequence[Box], wanted: Sequence[tuple[float, float]]) -> Non
         box.x = x + offset
 
 
-def route(chains: Sequence[tuple[Arrow, list[Box]]], rank: dict[Box, int], tops: Sequence[tuple[float, float]]) -> None:
-    """The points of each arrow; several that end in one box come in side by side, from the left those from the left."""
+def route(
+    chains: Sequence[tuple[Arrow, list[Box]]],
+    rank: dict[Box, int],
+    tops: Sequence[tuple[float, float]],
+) -> None:
+    """The points of each arrow; several that end in one box come in side by side, from the left
+    those from the left."""
     ends: dict[Box, list[tuple[float, int]]] = {}
     for k, (_, chain) in enumerate(chains):
         ends.setdefault(chain[-1], []).append((chain[-2].x, k))

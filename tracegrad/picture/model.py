@@ -1,4 +1,5 @@
-"""What a picture shows, before anybody knows where: boxes, arrows between them, and boxes that hold a picture of their own."""
+"""What a picture shows, before anybody knows where: boxes, arrows between them, and boxes that hold
+a picture of their own."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ from typing import Any
 
 @dataclass(eq=False)
 class Box:
-    """One vertex. The first line is its title; `kind` decides its look; `inside` is a region drawn within it."""
+    """One vertex. The first line is its title; `kind` decides its look; `inside` is a region drawn
+    within it."""
 
     kind: str
     lines: tuple[str, ...]
@@ -56,9 +58,11 @@ class Diagram:
 
 
 def shortened(diagram: Diagram, limit: int) -> Diagram:
-    """The diagram with at most about `limit` boxes: its beginning and its end, and between them one box for all the rest.
+    """The diagram with at most about `limit` boxes: its beginning and its end, and between them one
+    box for all the rest.
 
-    What stands together in an order of makers before readers can become one box without making a circle.
+    What stands together in an order of makers before readers can become one box without making a
+    circle.
     """
     count = len(diagram.boxes)
     if count <= limit:
@@ -66,7 +70,11 @@ def shortened(diagram: Diagram, limit: int) -> Diagram:
     first = max(1, (limit - 1) // 2)
     last = max(1, limit - 1 - first)
     gone = set(diagram.boxes[first : count - last])
-    rest = Box("rest", (f"… {len(gone):,} more …",), tip=f"{len(gone):,} of {count:,} boxes are left out (limit={limit})")
+    rest = Box(
+        "rest",
+        (f"… {len(gone):,} more …",),
+        tip=f"{len(gone):,} of {count:,} boxes are left out (limit={limit})",
+    )
     arrows: list[Arrow] = []
     known: set[Any] = set()
     for arrow in diagram.arrows:

@@ -1,4 +1,5 @@
-"""Diagrams of what there is to draw: the tape behind eager results, and the graph of a jitted function."""
+"""Diagrams of what there is to draw: the tape behind eager results, and the graph of a jitted
+function."""
 
 from __future__ import annotations
 
@@ -22,12 +23,12 @@ def type_text(dtype: Any, shape: Sequence[Any]) -> str:
     return f"{SHORT.get(dtype.name, dtype.name)}[{', '.join(map(str, shape))}]"
 
 
-# --- the tape ------------------------------------------------------------------------------------------------------------------------
+# --- the tape -------------------------------------------------------------------------------------
 
 
 def nodes_behind(results: Sequence[Any]) -> list[Producer]:
-    """All nodes that lead to the results, makers before readers. A leaf's node was made at its first use or later, so it comes where
-    its first reader is."""
+    """All nodes that lead to the results, makers before readers. A leaf's node was made at its
+    first use or later, so it comes where its first reader is."""
     found: set[Producer] = set()
     stack = [result._edge()[0] for result in results]
     while stack:
@@ -36,7 +37,9 @@ def nodes_behind(results: Sequence[Any]) -> list[Producer]:
             found.add(node)
             stack.extend(before for before, _ in node.next_functions if before is not None)
     ordered: dict[Producer, None] = {}
-    for node in sorted((n for n in found if not isinstance(n, AccumulateGrad)), key=lambda n: n._order):
+    for node in sorted(
+        (n for n in found if not isinstance(n, AccumulateGrad)), key=lambda n: n._order
+    ):
         for before, _ in node.next_functions:
             if isinstance(before, AccumulateGrad):
                 ordered[before] = None
@@ -46,11 +49,16 @@ def nodes_behind(results: Sequence[Any]) -> list[Producer]:
 
 
 def of_tape(results: Sequence[Any], names: Mapping[str, Any], saved: bool, inside: bool) -> Diagram:
-    """The nodes behind Tensors as boxes: leaves with the names given to them, operations with the type of their result. With `inside`
-    the node of a jitted function holds that function's graph."""
+    """The nodes behind Tensors as boxes: leaves with the names given to them, operations with the
+    type of their result. With `inside` the node of a jitted function holds that function's
+    graph."""
     called = {id(tensor): name for name, tensor in names.items()}
     ends = {id(result) for result in results}
-    places = {(t.grad_fn, t.output_nr): name for name, t in names.items() if t.grad_fn is not None and id(t) not in ends}
+    places = {
+        (t.grad_fn, t.output_nr): name
+        for name, t in names.items()
+        if t.grad_fn is not None and id(t) not in ends
+    }
     boxes: dict[Producer, Box] = {}
     every: list[Box] = []
     arrows: list[Arrow] = []
@@ -65,24 +73,44 @@ def of_tape(results: Sequence[Any], names: Mapping[str, Any], saved: bool, insid
         if isinstance(node, AccumulateGrad):
             tensor = node.variable
             title = called.get(id(tensor), "leaf")
-            boxes[node] = known[id(tensor)] = add(Box("leaf", (title, type_text(tensor.dtype, tensor.shape)), f"leaf, {node.name()}"))
+            boxes[node] = known[id(tensor)] = add(
+                Box("leaf", (title, type_text(tensor.dtype, tensor.shape)), f"leaf, {node.name()}")
+            )
             continue
-        types = [(node.dtype, node.shape)] if node._types is None else [(t.dtype, t.shape) for t in node._types]
+        types = (
+            [(node.dtype, node.shape)]
+            if node._types is None
+            else [(t.dtype, t.shape) for t in node._types]
+        )
         own = [name for (maker, _), name in places.items() if maker is node]
         title = node.name().rpartition("::")[2]
         title = f"{', '.join(own)} = {title}" if own else title
-        shown = type_text(*types[0]) if len(types) == 1 else f"{len(types)} results, {type_text(*types[0])}, …"
-        box = Box("operation", (*lines_of(title, WIDEST), shown), f"{node.name()}, node {node._order}")
+        shown = (
+            type_text(*types[0])
+            if len(types) == 1
+            else f"{len(types)} results, {type_text(*types[0])}, …"
+        )
+        box = Box(
+            "operation", (*lines_of(title, WIDEST), shown), f"{node.name()}, node {node._order}"
+        )
         graph = node.params.get("graph") if inside and isinstance(node, Node) else None
         if isinstance(graph, Graph):
             box.kind, box.inside = "region", (of_graph(graph, graph.name),)
         for name, value in kept(node) if saved else ():
             source = known.get(id(value)) or boxes.get(value.grad_fn)
             if source is None:
-                source = add(Box("saved", (name, type_text(value.dtype, value.shape)), f"{name}, saved by {node.name()}"))
+                source = add(
+                    Box(
+                        "saved",
+                        (name, type_text(value.dtype, value.shape)),
+                        f"{name}, saved by {node.name()}",
+                    )
+                )
             arrows.append(Arrow(source, box, dashed=True))
         boxes[node] = add(box)
-        arrows += [Arrow(boxes[before], box) for before, _ in node.next_functions if before is not None]
+        arrows += [
+            Arrow(boxes[before], box) for before, _ in node.next_functions if before is not None
+        ]
     for k, result in enumerate(results):
         title = called.get(id(result), "result" if len(results) == 1 else f"result {k}")
         box = add(Box("result", (title, type_text(result.dtype, result.shape)), "result"))
@@ -105,11 +133,12 @@ def kept(node: Producer) -> list[tuple[str, Any]]:
     return found
 
 
-# --- graphs of the compiler ----------------------------------------------------------------------------------------------------------
+# --- graphs of the compiler -----------------------------------------------------------------------
 
 
 def of_graph(graph: Graph, title: str = "") -> Diagram:
-    """A graph's inputs, operations and results as boxes; the graphs of regions (loops, branches, calls) inside their operation."""
+    """A graph's inputs, operations and results as boxes; the graphs of regions (loops, branches,
+    calls) inside their operation."""
     names = assign_names(graph)
     makers: dict[Any, Box] = {}
     boxes: list[Box] = []
@@ -121,7 +150,9 @@ def of_graph(graph: Graph, title: str = "") -> Diagram:
         inside: list[Diagram] = []
         given = [print_atom(a, names) for a in node.inputs]
         for key, value in node.params.items():
-            regions = [value] if isinstance(value, Graph) else value if isinstance(value, tuple) else ()
+            regions = (
+                [value] if isinstance(value, Graph) else value if isinstance(value, tuple) else ()
+            )
             if regions and all(isinstance(r, Graph) for r in regions):
                 inside += [of_graph(r, f"{key}: {r.name}") for r in regions]
             else:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 SOON, SELDOM = 4, 64
-"""Calls until the other way is tried: few after a change of mind, more the longer the choice holds."""
+"""Calls until the other way is tried: few after a change of mind, more the longer the choice
+holds."""
 
 
 class Choice:
     """Between the first way, which is expected to be faster, and the second.
 
-    On a machine that is busy with other things, threads of one call wait for cores, and a call that is shared can take many times as
-    long as one that runs alone. So the way that is not used is tried now and then; the cost is one slower call in 64.
+    On a machine that is busy with other things, threads of one call wait for cores, and a call that
+    is shared can take many times as long as one that runs alone. So the way that is not used is
+    tried now and then; the cost is one slower call in 64.
     """
 
     __slots__ = ("_left", "_seconds", "_wait")

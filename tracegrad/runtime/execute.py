@@ -1,4 +1,5 @@
-"""A graph as something to call: compiled per memory layout of its inputs, with outputs and scratch memory provided."""
+"""A graph as something to call: compiled per memory layout of its inputs, with outputs and scratch
+memory provided."""
 
 from __future__ import annotations
 
@@ -39,9 +40,12 @@ SCRATCH = _Scratch()
 
 
 class Compiled:
-    """Native code for one layout of the inputs; results may take the memory of the inputs whose numbers are `given_up`."""
+    """Native code for one layout of the inputs; results may take the memory of the inputs whose
+    numbers are `given_up`."""
 
-    def __init__(self, graph: Graph, layouts: tuple[str, ...], given_up: tuple[int, ...] = ()) -> None:
+    def __init__(
+        self, graph: Graph, layouts: tuple[str, ...], given_up: tuple[int, ...] = ()
+    ) -> None:
         with span("import the compiler"):
             printing = alone.imported("..codegen.printer", __package__)
             native = alone.imported("..codegen.native.compile", __package__)
@@ -69,16 +73,22 @@ class Compiled:
         self.out_dtypes = tuple(b.dtype for b in outputs)
         self.out_shapes = tuple(b.shape for b in outputs)
         shapes = "".join("(" + "".join(f"{s}, " for s in b.shape) + "), " for b in outputs)
-        # One function from the sizes to everything that must be allocated; constants where no size is symbolic.
-        self.plan: Callable[..., Any] = eval(f"lambda {', '.join(self.symbols)}: (({shapes}), {self.printed.arena_bytes})")
+        # One function from the sizes to everything that must be allocated; constants where no size
+        # is symbolic.
+        self.plan: Callable[..., Any] = eval(
+            f"lambda {', '.join(self.symbols)}: (({shapes}), {self.printed.arena_bytes})"
+        )
         self.fixed = None if self.symbols else self.plan()
         self.shared = Sharing(self.program, self.symbols, made.call, made.address)
 
-    def run(self, arrays: Sequence[np.ndarray[Any, Any]], sizes: Sequence[int]) -> list[np.ndarray[Any, Any]]:
+    def run(
+        self, arrays: Sequence[np.ndarray[Any, Any]], sizes: Sequence[int]
+    ) -> list[np.ndarray[Any, Any]]:
         shapes, arena_bytes = self.fixed or self.plan(*sizes)
         reused = self.reused
         outs = [
-            arrays[reused[k]] if k in reused else POOL.empty(s, d) for k, (s, d) in enumerate(zip(shapes, self.out_dtypes, strict=True))
+            arrays[reused[k]] if k in reused else POOL.empty(s, d)
+            for k, (s, d) in enumerate(zip(shapes, self.out_dtypes, strict=True))
         ]
         own = [x for k, x in enumerate(outs) if k not in reused]
         scratch = SCRATCH
@@ -102,7 +112,10 @@ class Compiled:
 
 
 def _scheduled(
-    graph: Graph, layouts: tuple[str, ...], given_up: tuple[int, ...], seen: Callable[[kernel.Program], None] | None = None
+    graph: Graph,
+    layouts: tuple[str, ...],
+    given_up: tuple[int, ...],
+    seen: Callable[[kernel.Program], None] | None = None,
 ) -> tuple[kernel.Program, kernel.Program, dict[int, int]]:
     """The program of a graph; the same with results in the memory of inputs; {output: input}."""
     program = schedule(graph, layouts, seen=seen)
@@ -112,7 +125,9 @@ def _scheduled(
 def failure(program: Any, code: int, value: int) -> Exception:
     """What a kernel recorded, as an error."""
     if code < 0:
-        return MemoryError(f"{program.name}: no memory for {value} bytes that a loop keeps for its derivative; see tg.checkpoint")
+        return MemoryError(
+            f"{program.name}: no memory for {value} bytes that a loop keeps for its derivative; see tg.checkpoint"
+        )
     text = program.errors[code - 1].replace("{value}", str(value))
     if text.startswith("RuntimeError: "):
         return RuntimeError(text.removeprefix("RuntimeError: "))
@@ -120,7 +135,8 @@ def failure(program: Any, code: int, value: int) -> Exception:
 
 
 class Executable:
-    """A graph, optimized once, compiled per layout; its callers give up the inputs whose numbers are `given_up`."""
+    """A graph, optimized once, compiled per layout; its callers give up the inputs whose numbers
+    are `given_up`."""
 
     def __init__(self, graph: Graph, given_up: tuple[int, ...] = ()) -> None:
         with span(f"{graph.name}: optimize"):
@@ -141,8 +157,12 @@ class Executable:
         return found
 
     def __call__(self, values: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
-        # NumPy makes a view where two equal dtypes are different objects, but an array that is given up is itself the result.
-        arrays = [x if type(x) is np.ndarray and x.dtype == d else np.asarray(x, d) for x, d in zip(values, self.dtypes, strict=True)]
+        # NumPy makes a view where two equal dtypes are different objects, but an array that is
+        # given up is itself the result.
+        arrays = [
+            x if type(x) is np.ndarray and x.dtype == d else np.asarray(x, d)
+            for x, d in zip(values, self.dtypes, strict=True)
+        ]
         arrays = [a if a.flags.aligned else a.copy() for a in arrays]
         compiled = self.compiled(tuple(map(layout_of, arrays)))
         return compiled.run(arrays, self.sizes(arrays))
@@ -158,8 +178,15 @@ class Executable:
 
     def memory(self, values: Sequence[Any]) -> Memory:
         """What a call with these values takes."""
-        arrays = [np.asarray(unboxed, d) for unboxed, d in zip(map(_plain, values), self.dtypes, strict=True)]
-        return planned(self.compiled(tuple(map(layout_of, arrays))), arrays, [arrays[k].shape[axis] for k, axis in self._where])
+        arrays = [
+            np.asarray(unboxed, d)
+            for unboxed, d in zip(map(_plain, values), self.dtypes, strict=True)
+        ]
+        return planned(
+            self.compiled(tuple(map(layout_of, arrays))),
+            arrays,
+            [arrays[k].shape[axis] for k, axis in self._where],
+        )
 
     def programs(self, values: Sequence[Any]) -> list[kernel.Program]:
         """The program for such values after each pass, made anew."""
@@ -180,7 +207,8 @@ def _plain(x: Any) -> Any:
 
 
 def layout_of(x: np.ndarray[Any, Any]) -> str:
-    """Where an array's elements lie: "C" or "F" for gapless memory in C or Fortran order, "A" for any other strides."""
+    """Where an array's elements lie: "C" or "F" for gapless memory in C or Fortran order, "A" for
+    any other strides."""
     return "C" if x.flags.c_contiguous else "F" if x.flags.f_contiguous else "A"
 
 

@@ -1,8 +1,10 @@
-"""Memory for large results: what a dead result leaves is taken again, because new pages cost more than what is computed into them.
+"""Memory for large results: what a dead result leaves is taken again, because new pages cost more
+than what is computed into them.
 
-The system hands out large blocks as pages that it maps and clears at their first touch, and takes them back when they are freed. Five
-results of 8 MB cost 6 ms so, where computing them took 9 ms. Here the blocks stay: a result is an array over a block of the pool, and
-a block is free again once no array refers to it, which its reference count tells.
+The system hands out large blocks as pages that it maps and clears at their first touch, and takes
+them back when they are freed. Five results of 8 MB cost 6 ms so, where computing them took 9 ms.
+Here the blocks stay: a result is an array over a block of the pool, and a block is free again once
+no array refers to it, which its reference count tells.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ def _physical() -> int:
 
 
 class Pool:
-    """Blocks by age; `limit` bounds the bytes that are kept for reuse, not what results may take."""
+    """Blocks by age; `limit` bounds the bytes that are kept for reuse, not what results may
+    take."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -64,7 +67,9 @@ class Pool:
                 block, last = self.blocks[k]
                 if free and found is None and nbytes <= block.nbytes <= nbytes + nbytes // 4:
                     found = block
-                elif not free or (self.requests - last < IDLE and total + block.nbytes <= self.limit):
+                elif not free or (
+                    self.requests - last < IDLE and total + block.nbytes <= self.limit
+                ):
                     kept.append((block, last))
                     total += block.nbytes
                 del block
@@ -95,7 +100,8 @@ _ALONE = _references((np.empty(1, np.uint8), 0))
 
 
 def _is_free(entry: tuple[Block, int]) -> bool:
-    """Whether nothing refers to a block but its entry: what that counts differs between versions of Python."""
+    """Whether nothing refers to a block but its entry: what that counts differs between versions of
+    Python."""
     return _references(entry) <= _ALONE
 
 

@@ -1,4 +1,5 @@
-"""A graph compiled for a GPU: the analogue of `execute.Compiled`, over arrays in the memory of a device."""
+"""A graph compiled for a GPU: the analogue of `execute.Compiled`, over arrays in the memory of a
+device."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from ..types import SIZES
 
 
 def planned(graph: Graph, layouts: tuple[str, ...]) -> Any:
-    """The kernels of a graph whose inputs have these memory layouts, and what the host does with them (codegen/cuda/kernels.py); needs no device.
+    """The kernels of a graph whose inputs have these memory layouts, and what the host does with
+    them (codegen/cuda/kernels.py); needs no device.
 
     The graph was optimised without tapes: while a kernel runs, no memory grows."""
     with span("import the compiler"):
@@ -29,7 +31,8 @@ def planned(graph: Graph, layouts: tuple[str, ...]) -> Any:
 
 
 class CompiledOnDevice:
-    """Kernels for one layout of the inputs. Calls return before the device is done; what fails there is told where a value is asked for."""
+    """Kernels for one layout of the inputs. Calls return before the device is done; what fails
+    there is told where a value is asked for."""
 
     def __init__(self, graph: Graph, layouts: tuple[str, ...], index: int, take: Any) -> None:
         self.plan = planned(graph, layouts)
@@ -42,17 +45,28 @@ class CompiledOnDevice:
         self.symbols = tuple(graph.sizes.hints)
         self.inputs = [b.name for b in self.program.buffers if b.role == "in"]
         self.outputs = [b for b in self.program.buffers if b.role == "out"]
-        self.out_shapes, self.out_dtypes = [b.shape for b in self.outputs], [b.dtype for b in self.outputs]
+        self.out_shapes, self.out_dtypes = (
+            [b.shape for b in self.outputs],
+            [b.dtype for b in self.outputs],
+        )
         shapes = "".join("(" + "".join(f"{s}, " for s in b.shape) + "), " for b in self.outputs)
         self.shapes: Any = eval(f"lambda {', '.join(self.symbols)}: ({shapes})")
 
-    def run(self, layouts: Sequence[np.ndarray[Any, Any]], sizes: Sequence[int], empty: Any) -> tuple[list[Any], Any]:
-        """The results, in memory from `empty(shape, dtype)`; all arrays are layouts (see codegen/cuda/driver.py). With them comes what will hold
-        (code, value) of the first failure, or None where nothing can fail."""
-        outs = [empty(shape, b.dtype) for shape, b in zip(self.shapes(*sizes), self.outputs, strict=True)]
+    def run(
+        self, layouts: Sequence[np.ndarray[Any, Any]], sizes: Sequence[int], empty: Any
+    ) -> tuple[list[Any], Any]:
+        """The results, in memory from `empty(shape, dtype)`; all arrays are layouts (see
+        codegen/cuda/driver.py). With them comes what will hold (code, value) of the first failure,
+        or None where nothing can fail."""
+        outs = [
+            empty(shape, b.dtype)
+            for shape, b in zip(self.shapes(*sizes), self.outputs, strict=True)
+        ]
         # A program takes memory in Fortran order as the transpose of what it is.
         given = [x.T if order == "F" else x for x, order in zip(layouts, self.layouts, strict=True)]
-        arrays = dict(zip(self.inputs, given, strict=True)) | dict(zip([b.name for b in self.outputs], outs, strict=True))
+        arrays = dict(zip(self.inputs, given, strict=True)) | dict(
+            zip([b.name for b in self.outputs], outs, strict=True)
+        )
         return outs, self.runner.run(arrays, dict(zip(self.symbols, sizes, strict=True)))
 
 

@@ -20,11 +20,15 @@ SHOWN = 8
 
 
 class Memory(NamedTuple):
-    """The bytes of one call: those of its arguments (captured arrays included), of its results, and of what it computes on the way.
+    """The bytes of one call: those of its arguments (captured arrays included), of its results, and
+    of what it computes on the way.
 
-    temporaries what its threads have for themselves included, for as many as `set_num_threads` allows
-    largest     the largest temporaries, by their names in `f.source()`; those that are never alive together share their place
-    counted     the bytes that loops need for what they keep of an unknown number of steps, over that number: "24*steps", or ""
+    temporaries what its threads have for themselves included, for as many as `set_num_threads`
+    allows
+    largest     the largest temporaries, by their names in `f.source()`; those that are never alive
+                together share their place
+    counted     the bytes that loops need for what they keep of an unknown number of steps, over
+                that number: "24*steps", or ""
     """
 
     arguments: int
@@ -39,7 +43,9 @@ class Memory(NamedTuple):
         return text + "".join(f"\n  {name}: {nbytes:,} B" for name, nbytes in self.largest)
 
 
-def planned(compiled: Compiled | CompiledOnDevice, arrays: Sequence[Any], sizes: Sequence[int]) -> Memory:
+def planned(
+    compiled: Compiled | CompiledOnDevice, arrays: Sequence[Any], sizes: Sequence[int]
+) -> Memory:
     """The memory of a call with these arguments."""
     at = dict(zip(compiled.symbols, sizes, strict=True))
 
@@ -48,7 +54,11 @@ def planned(compiled: Compiled | CompiledOnDevice, arrays: Sequence[Any], sizes:
 
     phases = compiled.program.phases
     own = [{a.name: nbytes(a.shape, a.dtype) for a in p.local if not a.of} for p in phases]
-    temporaries = [(b.name, nbytes(b.shape, b.dtype)) for b in compiled.program.buffers if b.role == "temp" and not b.of]
+    temporaries = [
+        (b.name, nbytes(b.shape, b.dtype))
+        for b in compiled.program.buffers
+        if b.role == "temp" and not b.of
+    ]
     temporaries += [item for of_phase in own for item in of_phase.items()]
     made: dict[str, kernel.Allocate] = {}
     growing: set[str] = set()
@@ -68,7 +78,8 @@ def planned(compiled: Compiled | CompiledOnDevice, arrays: Sequence[Any], sizes:
     return Memory(
         sum(a.nbytes for a in arrays),
         sum(nbytes(s, d) for s, d in zip(compiled.out_shapes, compiled.out_dtypes, strict=True)),
-        integers.evaluate(compiled.program.arena, at) + get_num_threads() * max([sum(p.values()) for p in own], default=0),
+        integers.evaluate(compiled.program.arena, at)
+        + get_num_threads() * max([sum(p.values()) for p in own], default=0),
         tuple(sorted(temporaries, key=lambda t: -t[1])[:SHOWN]),
         str(counted) if made else "",
     )

@@ -17,9 +17,16 @@ from .execute import Compiled, executable_for
 
 
 def numba_function(
-    traced: Any, graph: Graph, names: Sequence[str], leaves: Sequence[Any], captured: Sequence[Any], captures: str | None, target: str
+    traced: Any,
+    graph: Graph,
+    names: Sequence[str],
+    leaves: Sequence[Any],
+    captured: Sequence[Any],
+    captures: str | None,
+    target: str,
 ) -> Any:
-    """What `Jitted.njit` returns, for what was traced: `captured` are the values of what it reads around it, `names` what those are called."""
+    """What `Jitted.njit` returns, for what was traced: `captured` are the values of what it reads
+    around it, `names` what those are called."""
     if not isinstance(target, str) or target not in ("cpu", "cuda"):
         raise ValueError(f"njit: target is 'cpu' or 'cuda', not {target!r}")
     if not isinstance(captures, (str, type(None))) or captures not in (None, "freeze", "arguments"):
@@ -30,20 +37,27 @@ def numba_function(
             "Pass captures='freeze' to build the present values in, or captures='arguments' to make them further arguments."
         )
     if traced.writes:
-        raise TracegradError(f"njit: {graph.name} writes to its arguments; return the new values instead")
+        raise TracegradError(
+            f"njit: {graph.name} writes to its arguments; return the new values instead"
+        )
     if target == "cuda":
         return device_function(graph, captures != "arguments" and len(captured) > 0)
     return standalone(graph, [*leaves, *captured], len(leaves), captures or "freeze")
 
 
 def standalone(graph: Graph, values: Sequence[Any], arguments: int, captures: str) -> Any:
-    """A dispatcher over the first `arguments` inputs (all of them with captures="arguments"); the rest is frozen to `values`."""
+    """A dispatcher over the first `arguments` inputs (all of them with captures="arguments"); the
+    rest is frozen to `values`."""
     native = alone.imported("..codegen.native.njit_wrapper", __package__)
     executable = executable_for(graph)
     compiled: Compiled = executable.compiled(("A",) * len(graph.inputs))
     program = compiled.program
     frozen = (
-        () if captures == "arguments" else tuple(np.ascontiguousarray(v._data if hasattr(v, "_data") else v) for v in values[arguments:])
+        ()
+        if captures == "arguments"
+        else tuple(
+            np.ascontiguousarray(v._data if hasattr(v, "_data") else v) for v in values[arguments:]
+        )
     )
     return native.make_njit(compiled.printed, program, frozen, len(graph.outputs) > 1)
 
@@ -51,7 +65,9 @@ def standalone(graph: Graph, values: Sequence[Any], arguments: int, captures: st
 def device_function(graph: Graph, captures: bool) -> Any:
     """A function that kernels of the user's own call on a GPU."""
     if captures:
-        raise TypeError(f"{graph.name} reads arrays from its surroundings, which a device function cannot hold: pass captures='arguments'")
+        raise TypeError(
+            f"{graph.name} reads arrays from its surroundings, which a device function cannot hold: pass captures='arguments'"
+        )
     alone.imported("..codegen.cuda.driver", __package__).target()  # says what is missing
     module = alone.imported("..codegen.cuda.device_function", __package__)
     graph = optimize(graph, tapes=False)

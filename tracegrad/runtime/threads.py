@@ -1,7 +1,8 @@
 """The threads that share the parallel phases of compiled functions.
 
-Results have the same bits for any number of threads: a phase writes each element once, reductions leave one partial per block of a
-size that depends on the data's size alone, and partials are combined in order. (BLAS, with threads of its own, promises no such thing.)
+Results have the same bits for any number of threads: a phase writes each element once, reductions
+leave one partial per block of a size that depends on the data's size alone, and partials are
+combined in order. (BLAS, with threads of its own, promises no such thing.)
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from .._codegen import alone, kernel, work
 from .choice import Choice
 
 CALL = 4_000_000
-"""The work of all phases (in additions, about 0.01 ns each) from which a call wakes helpers: 40 us, twice what waking costs."""
+"""The work of all phases (in additions, about 0.01 ns each) from which a call wakes helpers: 40 us,
+twice what waking costs."""
 HELPER = 2_000_000
 """The work for which one more thread is woken."""
 PHASE = 400_000
@@ -31,7 +33,8 @@ PHASE = 400_000
 PIECE = 100_000
 """The least work of one piece."""
 PIECES_PER_THREAD = 8
-"""Pieces are claimed by whoever is free, so that a thread that starts late or is disturbed holds up nobody."""
+"""Pieces are claimed by whoever is free, so that a thread that starts late or is disturbed holds up
+nobody."""
 LOOKS = 3_000
 """How often a helper looks for work, 20 to 40 ns each, before it goes to sleep."""
 ALONE = 1
@@ -42,7 +45,10 @@ NO_PHASE = 1 << 30
 
 def usable() -> int:
     """The threads that the environment, the affinity mask and the container allow."""
-    limits = [len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, quota()]
+    limits = [
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        quota(),
+    ]
     for variable in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS"):
         # OpenMP takes a list, of which the first number is that of the outermost level.
         text = os.environ.get(variable, "").split(",")[0].strip()
@@ -52,7 +58,8 @@ def usable() -> int:
 
 
 def quota(file: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
-    """The processors' worth of time that a Linux container may use, a large number where there is no limit."""
+    """The processors' worth of time that a Linux container may use, a large number where there is
+    no limit."""
     try:
         time, period = file.read_text().split()
         return max(1, -(-int(time) // int(period)))
@@ -75,7 +82,8 @@ class Table:
 
 
 def divide(shares: Sequence[tuple[int, int, int, int, int]], threads: int) -> Table | None:
-    """Phases given as (phase, lo, hi, granule, work) for so many threads; None where sharing pays for none of them."""
+    """Phases given as (phase, lo, hi, granule, work) for so many threads; None where sharing pays
+    for none of them."""
     total = sum(row[4] for row in shares)
     if total < CALL:
         return None
@@ -83,7 +91,11 @@ def divide(shares: Sequence[tuple[int, int, int, int, int]], threads: int) -> Ta
     rows = []
     most = 1
     for phase, lo, hi, granule, amount in shares:
-        pieces = min(-(-(hi - lo) // granule), amount // PIECE, PIECES_PER_THREAD * threads) if amount >= PHASE else 1
+        pieces = (
+            min(-(-(hi - lo) // granule), amount // PIECE, PIECES_PER_THREAD * threads)
+            if amount >= PHASE
+            else 1
+        )
         if pieces < 2:
             rows.append((phase, lo, hi, 0, 1))
             continue
@@ -94,9 +106,16 @@ def divide(shares: Sequence[tuple[int, int, int, int, int]], threads: int) -> Ta
 
 
 class Sharing:
-    """How the calls of one kernel are shared: decided per number of threads and sizes, from estimates of the work."""
+    """How the calls of one kernel are shared: decided per number of threads and sizes, from
+    estimates of the work."""
 
-    def __init__(self, program: kernel.Program, symbols: Sequence[str], entry: Callable[..., None], address: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        program: kernel.Program,
+        symbols: Sequence[str],
+        entry: Callable[..., None],
+        address: Callable[[], int],
+    ) -> None:
         self._alone = entry
         found = work.shares(program)
         total = sum(s.work if isinstance(s.work, int) else CALL for s in found)
@@ -105,10 +124,15 @@ class Sharing:
         self._entry: tuple[int, int] | None = None
         self._checked = program.checked
         # The arena comes last.
-        self._arrays = [*[(len(b.shape), b.dtype.itemsize) for b in program.buffers if b.role in ("in", "out")], (1, 1)]
+        self._arrays = [
+            *[(len(b.shape), b.dtype.itemsize) for b in program.buffers if b.role in ("in", "out")],
+            (1, 1),
+        ]
         self._tables: dict[tuple[int, ...], Table | None] = {}
         if self.shares:
-            rows = ", ".join(f"({s.phase}, {s.lo}, {s.hi}, {s.granule}, {s.work})" for s in self.shares)
+            rows = ", ".join(
+                f"({s.phase}, {s.lo}, {s.hi}, {s.granule}, {s.work})" for s in self.shares
+            )
             self._rows: Callable[..., Any] = eval(f"lambda {', '.join(symbols)}: ({rows},)")
 
     def table(self, sizes: Sequence[int]) -> Table | None:
@@ -124,7 +148,8 @@ class Sharing:
         return self._tables[key]
 
     def run(self, table: Table, operands: Sequence[Any], status: np.ndarray[Any, Any]) -> None:
-        """One call over array objects that fit the kernel, shared unless others have the helpers or it was seen not to pay."""
+        """One call over array objects that fit the kernel, shared unless others have the helpers or
+        it was seen not to pay."""
         way = table.choice.next()
         start = perf_counter()
         if way == ALONE or not self._share(table, operands, status):
@@ -139,11 +164,15 @@ class Sharing:
     def _share(self, table: Table, operands: Sequence[Any], status: np.ndarray[Any, Any]) -> bool:
         """False where the call was not made because others have the helpers.
 
-        Of the pieces that failed the first is recorded in `status`, as if they had been run in order.
+        Of the pieces that failed the first is recorded in `status`, as if they had been run in
+        order.
         """
         if self._entry is None:
             kernel = self._address()
-            self._entry = kernel, POOL.native().trampoline(self._arrays) if kernel and POOL.available else 0
+            self._entry = (
+                kernel,
+                POOL.native().trampoline(self._arrays) if kernel and POOL.available else 0,
+            )
         kernel, run = self._entry
         statuses = (ctypes.c_int64 * (2 * table.pieces))() if self._checked else None
         if not run or not POOL.run(kernel, run, operands, table, statuses):
@@ -173,13 +202,15 @@ class _Helper(threading.Thread):
             self.asleep = False
 
     def wake(self) -> None:
-        # Nobody waits for a helper that has claimed nothing, so one that falls asleep just now is woken by the next call.
+        # Nobody waits for a helper that has claimed nothing, so one that falls asleep just now is
+        # woken by the next call.
         if self.asleep and self.go.locked():
             self.go.release()
 
 
 class Pool:
-    """The calling thread and its helpers, which one call at a time has: a call that finds them taken runs alone."""
+    """The calling thread and its helpers, which one call at a time has: a call that finds them
+    taken runs alone."""
 
     def __init__(self) -> None:
         self.wanted: int | None = None
@@ -191,7 +222,8 @@ class Pool:
         self._taken = threading.Lock()
         self._helpers: list[_Helper] = []
         self._memory = (ctypes.c_int64 * 64)()
-        # Room for the control block, in which the words that different threads write lie on cache lines of their own.
+        # Room for the control block, in which the words that different threads write lie on cache
+        # lines of their own.
         self._control = -(-ctypes.addressof(self._memory) // 64) * 64
 
     @staticmethod
@@ -244,13 +276,17 @@ class Pool:
             try:
                 helper.start()
             except RuntimeError:
-                # The system has no more threads, or the process is ending: those that there are do the work.
+                # The system has no more threads, or the process is ending: those that there are do
+                # the work.
                 self.wanted = 1 + len(self._helpers)
                 return
             self._helpers.append(helper)
 
-    def run(self, kernel: int, run: int, operands: Sequence[Any], table: Table, statuses: Any) -> bool:
-        """Run all phases of a kernel over array objects; False where the helpers are taken, and nothing was done."""
+    def run(
+        self, kernel: int, run: int, operands: Sequence[Any], table: Table, statuses: Any
+    ) -> bool:
+        """Run all phases of a kernel over array objects; False where the helpers are taken, and
+        nothing was done."""
         if not self._taken.acquire(blocking=False):
             return False
         try:
@@ -260,7 +296,9 @@ class Pool:
                 helper.wake()
             objects = (ctypes.c_int64 * len(operands))(*map(id, operands))
             at = ctypes.addressof(statuses) if statuses is not None else 0
-            self._team.drive(self._control, table.address, table.rows, run, kernel, ctypes.addressof(objects), at)
+            self._team.drive(
+                self._control, table.address, table.rows, run, kernel, ctypes.addressof(objects), at
+            )
         finally:
             self._taken.release()
         return True
@@ -273,25 +311,32 @@ if hasattr(os, "register_at_fork"):
 
 
 def blas_threads(threads: int) -> None:
-    """Tell the BLAS library that compiled code calls how many threads to use, if it is loaded and can be told."""
+    """Tell the BLAS library that compiled code calls how many threads to use, if it is loaded and
+    can be told."""
     module = sys.modules.get("scipy.linalg.cython_blas")
     if module is None or module.__file__ is None:
         return
     with contextlib.suppress(OSError):
         library = ctypes.CDLL(module.__file__)
-        for name in ("scipy_openblas_set_num_threads", "openblas_set_num_threads", "MKL_Set_Num_Threads"):
+        for name in (
+            "scipy_openblas_set_num_threads",
+            "openblas_set_num_threads",
+            "MKL_Set_Num_Threads",
+        ):
             if hasattr(library, name):
                 getattr(library, name)(ctypes.c_int(threads))
                 return
 
 
 def set_num_threads(threads: int) -> None:
-    """Use at most `threads` threads (at least 1) for one call of a compiled function, the calling one included.
+    """Use at most `threads` threads (at least 1) for one call of a compiled function, the calling
+    one included.
 
-    The default is what NUMBA_NUM_THREADS, OMP_NUM_THREADS, the affinity mask of the process and the container allow. Only loops that
-    are long enough to gain are shared; the results have the same bits for any number. The number is also passed on to the BLAS library,
-    to which products with a vector and complex products go: their last bits may depend on it. Calls made at the same time from several
-    threads of yours share nothing: one of them has the helpers, the others run alone.
+    The default is what NUMBA_NUM_THREADS, OMP_NUM_THREADS, the affinity mask of the process and the
+    container allow. Only loops that are long enough to gain are shared; the results have the same
+    bits for any number. The number is also passed on to the BLAS library, to which products with a
+    vector and complex products go: their last bits may depend on it. Calls made at the same time
+    from several threads of yours share nothing: one of them has the helpers, the others run alone.
 
     >>> import tracegrad as tg
     >>> before = tg.get_num_threads()

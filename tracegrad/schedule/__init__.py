@@ -1,4 +1,5 @@
-"""From graphs to kernel programs: what is stored, which loops are shared, and where temporaries live.
+"""From graphs to kernel programs: what is stored, which loops are shared, and where temporaries
+live.
 
 The scheduler is loaded by the first graph that it is given.
 """

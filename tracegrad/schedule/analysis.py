@@ -11,14 +11,22 @@ from ..types import Int
 COSTLY = 20
 """A value this expensive (in additions) is stored when it would be computed in two places."""
 NEARBY = 1024
-"""An array of so few elements stays in the nearest cache: storing it is as cheap as a few additions."""
+"""An array of so few elements stays in the nearest cache: storing it is as cheap as a few
+additions."""
 REPEATED = 8
 """A value this expensive is stored before it is broadcast along a long axis."""
 SHORT = 16
 """A reduction over at most this many elements may be computed where it is read."""
 HUGE = 2000
 MOVES = (lowering.View, lowering.Piecewise, lowering.Gather)
-OPAQUE = (lowering.Library, lowering.Kernel, lowering.Scan, lowering.Scatter, lowering.Region, lowering.ArgReduce)
+OPAQUE = (
+    lowering.Library,
+    lowering.Kernel,
+    lowering.Scan,
+    lowering.Scatter,
+    lowering.Region,
+    lowering.ArgReduce,
+)
 
 
 class Analysis:
@@ -46,7 +54,9 @@ class Analysis:
             assert rule is not None, f"{node.op.name} has no lowering"
             if isinstance(rule, OPAQUE):
                 self.stored.update(node.outputs)
-        self.stored.update(a for a in self.graph.outputs if isinstance(a, Var) and a not in self.given)
+        self.stored.update(
+            a for a in self.graph.outputs if isinstance(a, Var) and a not in self.given
+        )
 
     def is_stored(self, var: Var) -> bool:
         return var in self.stored or var in self.given
@@ -59,7 +69,8 @@ class Analysis:
         return 1 if self.is_stored(var) else sum(self.members.get(var, {}).values())
 
     def costs(self) -> None:
-        """Forward: what computing one element takes; reductions that are long or dear are stored."""
+        """Forward: what computing one element takes; reductions that are long or dear are
+        stored."""
         for node in self.graph.nodes:
             rule = node.op.lowering
             var = node.outputs[0]
@@ -70,8 +81,15 @@ class Analysis:
                         self.store(a)
             self.count(node)
             if isinstance(rule, lowering.Reduce):
-                count = integers.product([node.inputs[0].type.shape[k] for k in node.params["axes"]])
-                if not (isinstance(count, int) and 0 < count <= SHORT and self.cost(var) <= 64 and var.type.ndim > 0):
+                count = integers.product(
+                    [node.inputs[0].type.shape[k] for k in node.params["axes"]]
+                )
+                if not (
+                    isinstance(count, int)
+                    and 0 < count <= SHORT
+                    and self.cost(var) <= 64
+                    and var.type.ndim > 0
+                ):
                     self.store(var)
             if sum(self.members.get(var, {}).values()) > HUGE:
                 self.store(var)
@@ -97,7 +115,10 @@ class Analysis:
             self.members[var] = {node: 4 + sum(self.cost(a) for a in sources)}
         elif isinstance(rule, lowering.Reduce):
             count = integers.product([node.inputs[0].type.shape[k] for k in node.params["axes"]])
-            self.members[var] = {node: (count if isinstance(count, int) else HUGE) * (sum(self.cost(a) for a in sources) + 1)}
+            self.members[var] = {
+                node: (count if isinstance(count, int) else HUGE)
+                * (sum(self.cost(a) for a in sources) + 1)
+            }
 
     def widened(self, a: Var, node: Node) -> None:
         """Store an operand that is worth it before it is broadcast along a long axis."""
@@ -119,19 +140,27 @@ class Analysis:
         return count
 
     def pieces(self, node: Node) -> None:
-        """Store what several pieces of arrays are made of: each is written by a loop of its own, or by a part of one."""
+        """Store what several pieces of arrays are made of: each is written by a loop of its own, or
+        by a part of one."""
         common: set[Node] = set()
-        for a in dict.fromkeys(a for a in node.inputs if isinstance(a, Var) and not self.is_stored(a)):
+        for a in dict.fromkeys(
+            a for a in node.inputs if isinstance(a, Var) and not self.is_stored(a)
+        ):
             cone = self.members.get(a, {}).keys()
             common |= self.placed & cone
             self.placed |= cone
         for inner in common:
             v = inner.outputs[0]
-            if not self.is_stored(v) and self.cost(v) > self.limit(v) and not all(r in common for r in self.uses[v]):
+            if (
+                not self.is_stored(v)
+                and self.cost(v) > self.limit(v)
+                and not all(r in common for r in self.uses[v])
+            ):
                 self.store(v)
 
     def repeated(self) -> None:
-        """Store what would otherwise be computed again in a later loop, or at several shifted places."""
+        """Store what would otherwise be computed again in a later loop, or at several shifted
+        places."""
         number = {n: k for k, n in enumerate(self.graph.nodes)}
         before: dict[Var, int] = {}
         for n in self.graph.nodes:
@@ -146,7 +175,9 @@ class Analysis:
             for v in n.outputs:
                 found: set[Node] = set()
                 for r in self.uses.get(v, []):
-                    if isinstance(r.op.lowering, OPAQUE) or any(self.is_stored(o) for o in r.outputs):
+                    if isinstance(r.op.lowering, OPAQUE) or any(
+                        self.is_stored(o) for o in r.outputs
+                    ):
                         found.add(r)
                     else:
                         for o in r.outputs:
@@ -163,9 +194,17 @@ class Analysis:
             self.count(n)
             v, readers = n.outputs[0], self.uses.get(n.outputs[0], [])
             shifted = self.moved(v)
-            if self.is_stored(v) or len(readers) < 2 or self.cost(v) * max(1, shifted // 2) <= self.limit(v):
+            if (
+                self.is_stored(v)
+                or len(readers) < 2
+                or self.cost(v) * max(1, shifted // 2) <= self.limit(v)
+            ):
                 continue
-            later = any(a is not b and before[b.outputs[0]] >> number[a] & 1 for a in roots[v] for b in roots[v])
+            later = any(
+                a is not b and before[b.outputs[0]] >> number[a] & 1
+                for a in roots[v]
+                for b in roots[v]
+            )
             opaque = len(roots[v]) > 1 and any(isinstance(r.op.lowering, OPAQUE) for r in roots[v])
             if shifted or later or opaque:
                 self.store(v)

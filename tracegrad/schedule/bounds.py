@@ -1,4 +1,5 @@
-"""What can be proved about integer expressions when loop indices have known ranges and sizes are at least 2."""
+"""What can be proved about integer expressions when loop indices have known ranges and sizes are at
+least 2."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ Ranges = Mapping[str, tuple[Int, Int]]
 
 
 class Facts(Sizes):
-    """What is known of sizes while scheduling: the facts that the trace relied on. Nothing new is decided, so no new guard arises."""
+    """What is known of sizes while scheduling: the facts that the trace relied on. Nothing new is
+    decided, so no new guard arises."""
 
     def decide(self, relation: str, difference: Int) -> bool:
         known = self.guards.get((relation, difference))
@@ -24,7 +26,13 @@ class Facts(Sizes):
         for (relation, difference), holds in self.guards.items():
             if relation == "==" and not holds:
                 continue
-            known, bound = (difference, 0) if relation == "==" else (-difference, 1) if relation == "<" else (-difference, 0)
+            known, bound = (
+                (difference, 0)
+                if relation == "=="
+                else (-difference, 1)
+                if relation == "<"
+                else (-difference, 0)
+            )
             if relation != "==" and not holds:
                 known, bound = difference, 0 if relation == "<" else 1
             rest = value - known
@@ -34,7 +42,8 @@ class Facts(Sizes):
 
 
 def nonnegative(value: Int, ranges: Ranges) -> bool:
-    """Whether `value >= 0` is certain. Sizes 0 and 1 are specialised away, so a symbol without a range is at least 2, a count of steps 0."""
+    """Whether `value >= 0` is certain. Sizes 0 and 1 are specialised away, so a symbol without a
+    range is at least 2, a count of steps 0."""
     if isinstance(value, int):
         return value >= 0
     for name in sorted(integers.symbols(value)):
@@ -51,7 +60,10 @@ def nonnegative(value: Int, ranges: Ranges) -> bool:
             extreme = hi - 1
         else:
             return False
-        return nonnegative(integers.substitute(value, {name: extreme}), {k: v for k, v in ranges.items() if k != name})
+        return nonnegative(
+            integers.substitute(value, {name: extreme}),
+            {k: v for k, v in ranges.items() if k != name},
+        )
     least = {n: 0 if n.startswith(COUNT) else 2 for n in integers.symbols(value) if n not in ranges}
     shifted = integers.substitute(value, {n: integers.symbol(n) + k for n, k in least.items()})
     if isinstance(shifted, int):
@@ -85,7 +97,8 @@ def ordered(values: set[Int]) -> list[Int] | None:
 
 
 def unravel(flat: Int, shape: tuple[Int, ...], ranges: Ranges) -> tuple[Int, ...]:
-    """The position of the C-order position `flat` in `shape`; free of divisions where the ranges show how."""
+    """The position of the C-order position `flat` in `shape`; free of divisions where the ranges
+    show how."""
     result: list[Int] = []
     for size in reversed(shape[1:]):
         quotient, rest = divide(flat, size, ranges)
@@ -100,7 +113,11 @@ def divide(value: Int, divisor: Int, ranges: Ranges) -> tuple[Int, Int]:
         return divmod(value, divisor) if divisor else (0, 0)
     whole: Int = 0
     rest: Int = 0
-    terms: list[Int] = [value] if isinstance(value, int) else [integers.Integer(((m, c),)) if m else c for m, c in value.terms]
+    terms: list[Int] = (
+        [value]
+        if isinstance(value, int)
+        else [integers.Integer(((m, c),)) if m else c for m, c in value.terms]
+    )
     for term in terms:
         quotient = integers.floordiv(term, divisor)
         if quotient * divisor == term:
@@ -114,11 +131,16 @@ def divide(value: Int, divisor: Int, ranges: Ranges) -> tuple[Int, Int]:
 
 def divides(value: Int) -> bool:
     """Whether an expression holds a quotient or remainder."""
-    return not isinstance(value, int) and any(isinstance(a, integers.Binary) for m, _ in value.terms for a in m)
+    return not isinstance(value, int) and any(
+        isinstance(a, integers.Binary) for m, _ in value.terms for a in m
+    )
 
 
-def reshape_index(index: tuple[Int, ...], old: tuple[Int, ...], new: tuple[Int, ...], ranges: Ranges) -> tuple[Int, ...]:
-    """The position in `old` of position `index` of the same elements in shape `new`, by groups of axes with equal products."""
+def reshape_index(
+    index: tuple[Int, ...], old: tuple[Int, ...], new: tuple[Int, ...], ranges: Ranges
+) -> tuple[Int, ...]:
+    """The position in `old` of position `index` of the same elements in shape `new`, by groups of
+    axes with equal products."""
     source = [k for k, s in enumerate(old) if not _is(s, 1)]
     target = [k for k, s in enumerate(new) if not _is(s, 1)]
     result: list[Int] = [0] * len(old)
@@ -137,7 +159,9 @@ def reshape_index(index: tuple[Int, ...], old: tuple[Int, ...], new: tuple[Int, 
         flat: Int = 0
         for k in theirs:
             flat = flat * new[k] + index[k]
-        for k, position in zip(mine, unravel(flat, tuple(old[k] for k in mine), ranges), strict=True):
+        for k, position in zip(
+            mine, unravel(flat, tuple(old[k] for k in mine), ranges), strict=True
+        ):
             result[k] = position
     return tuple(result)
 

@@ -33,11 +33,15 @@ NOWHERE: Mapping[Var, Storage] = {}
 
 
 def schedule(
-    graph: Graph, layouts: tuple[str, ...], device: bool = False, seen: Callable[[kernel.Program], None] | None = None
+    graph: Graph,
+    layouts: tuple[str, ...],
+    device: bool = False,
+    seen: Callable[[kernel.Program], None] | None = None,
 ) -> kernel.Program:
     """The kernel program of a graph whose inputs have these memory layouts ("C", "F" or "A").
 
-    device      whether a GPU runs it: then batches of loops do not go block by block, which is for few threads with caches of their own
+    device      whether a GPU runs it: then batches of loops do not go block by block, which is for
+                few threads with caches of their own
     seen        is shown the program after each pass
     """
     with SIZES.opened(Facts(graph.sizes.hints, graph.sizes.guards)):
@@ -48,7 +52,10 @@ def schedule(
             builder = Builder(split, layouts, sizes, own=own)
             stages: list[kernel.Program] = []
             program = builder.program(stages.append if seen is not None else None)
-            if in_blocks(program, [where.buffer for v, where in builder.emitter.storage.items() if v in own.all]):
+            if in_blocks(
+                program,
+                [where.buffer for v, where in builder.emitter.storage.items() if v in own.all],
+            ):
                 for stage in stages:
                     seen(stage)  # type: ignore[misc]
                 return program
@@ -56,14 +63,23 @@ def schedule(
 
 
 def in_memory_order(graph: Graph, layouts: tuple[str, ...]) -> Graph:
-    """The graph of the transposed arrays in place of those inputs that are in Fortran order, so that all indices follow memory."""
+    """The graph of the transposed arrays in place of those inputs that are in Fortran order, so
+    that all indices follow memory."""
     inputs: list[Var] = []
     turned: list[Node] = []
     for var, layout in zip(graph.inputs, layouts, strict=True):
         if layout == "F":
             axes = tuple(reversed(range(var.type.ndim)))
             inputs.append(Var(ArrayType(var.type.dtype, var.type.shape[::-1]), var.name))
-            turned.append(Node(transpose_op, (inputs[-1],), {"axes": axes}, (var,), note="its memory is in Fortran order"))
+            turned.append(
+                Node(
+                    transpose_op,
+                    (inputs[-1],),
+                    {"axes": axes},
+                    (var,),
+                    note="its memory is in Fortran order",
+                )
+            )
         else:
             inputs.append(var)
     return graph.replace(inputs=tuple(inputs), nodes=(*turned, *graph.nodes)) if turned else graph
@@ -91,7 +107,10 @@ class Builder:
         self.name = self.names.fresh(graph.name if graph.name.isidentifier() else "kernel")
         for var, layout in zip(graph.inputs, layouts, strict=True):
             self.emitter.storage[var] = self.buffer(self.names.of(var), var, "in", layout)
-        self.outputs = [self.buffer(f"out_{self.names.of(a)}" if isinstance(a, Var) else "out", a, "out") for a in graph.outputs]
+        self.outputs = [
+            self.buffer(f"out_{self.names.of(a)}" if isinstance(a, Var) else "out", a, "out")
+            for a in graph.outputs
+        ]
 
     @staticmethod
     def find_sizes(graph: Graph) -> dict[str, tuple[int, int]]:
@@ -108,15 +127,19 @@ class Builder:
     def buffer(self, hint: str, atom: Atom, role: Any, layout: Any = "C") -> Storage:
         return self.new_buffer(hint, atom.type.dtype, atom.type.shape, role, layout)
 
-    def new_buffer(self, hint: str, dtype: Any, shape: Shape, role: Any = "temp", layout: Any = "C") -> Storage:
+    def new_buffer(
+        self, hint: str, dtype: Any, shape: Shape, role: Any = "temp", layout: Any = "C"
+    ) -> Storage:
         name = self.names.fresh(hint)
         real = shape if shape or role != "temp" else (1,)
-        if role == "temp" and any(integers.symbols(s) & self.emitter.sizes for s in shape if not isinstance(s, int)):
+        if role == "temp" and any(
+            integers.symbols(s) & self.emitter.sizes for s in shape if not isinstance(s, int)
+        ):
             role = "local"
         self.emitter.buffers[name] = kernel.Buffer(name, dtype, real, role, layout)
         return Storage(name, shape)
 
-    # --- phases ------------------------------------------------------------------------------------------------------------
+    # --- phases -----------------------------------------------------------------------------------
 
     def flush(self) -> None:
         """Close the serial phase that is being written."""
@@ -132,7 +155,9 @@ class Builder:
         by_input = [self.emitter.storage[v].buffer for v in self.graph.inputs]
         sizes = tuple((name, (by_input[k], axis)) for name, (k, axis) in self.sizes.items())
         head = kernel.Program(self.name, str(self.graph), sizes, (), (), tuple(self.emitter.errors))
-        return run_pipeline(Draft(head, self.phases, self.emitter.buffers, self.names.fresh), self.device, seen)
+        return run_pipeline(
+            Draft(head, self.phases, self.emitter.buffers, self.names.fresh), self.device, seen
+        )
 
     def run(self, graph: Graph, outputs: Sequence[Storage]) -> None:
         """A graph as phases, its results written to `outputs`."""
@@ -144,7 +169,8 @@ class Builder:
     def top(self, bundle: list[Task], tasks: list[Task], outputs: Sequence[Storage]) -> None:
         """One bundle of all these tasks as phases."""
         if len(self.emitter.scopes[0].statements) > LONG:
-            # Phases compile as functions of their own where they are many, which keeps compilation linear.
+            # Phases compile as functions of their own where they are many, which keeps compilation
+            # linear.
             self.flush()
         if not loops(bundle[0], 0):
             for task in bundle:
@@ -173,11 +199,16 @@ class Builder:
             self.flush_parallel(body.statements)
             return
         extent = (parts(bundle, 0) or [(0, 0)])[-1][1]
-        inner = _largest([integers.product([a.extent for a in (*t.axes[1:], *t.lanes)]) for t in bundle])
+        inner = _largest(
+            [integers.product([a.extent for a in (*t.axes[1:], *t.lanes)]) for t in bundle]
+        )
         rows = (
             self.block
             if inner == 0
-            else integers.maximum(64 if any(t.in_buffer for t in reducing) else 16, integers.floordiv(self.block, inner))
+            else integers.maximum(
+                64 if any(t.in_buffer for t in reducing) else 16,
+                integers.floordiv(self.block, inner),
+            )
         )
         blocks = integers.floordiv(extent + rows - 1, rows)
         if blocks == 1:
@@ -186,7 +217,10 @@ class Builder:
         for t in reducing:
             name = f"{self.names.of(t.var) if isinstance(t.var, Var) else 'part'}_parts"
             t.partial = self.new_buffer(name, t.var.type.dtype, (blocks, *t.var.type.shape)).buffer
-        with self.emitter.scope() as body, self.emitter.loop(0, blocks, barrier=True, hint="block") as b:
+        with (
+            self.emitter.scope() as body,
+            self.emitter.loop(0, blocks, barrier=True, hint="block") as b,
+        ):
             for t in reducing:
                 t.block = b
             for t in rowwise:
@@ -200,8 +234,11 @@ class Builder:
         for t in reducing:
             self.nests.combine(t, blocks)
 
-    def rowwise(self, bundle: list[Task], others: list[Task], outputs: Sequence[Storage]) -> list[Task]:
-        """Tasks whose temporary is only read in the same pass of the outermost loop as it is written in, and has rows at all."""
+    def rowwise(
+        self, bundle: list[Task], others: list[Task], outputs: Sequence[Storage]
+    ) -> list[Task]:
+        """Tasks whose temporary is only read in the same pass of the outermost loop as it is
+        written in, and has rows at all."""
         found: list[Task] = []
         for t in bundle:
             buffer = self.emitter.buffers[t.dest.buffer]
@@ -218,7 +255,12 @@ class Builder:
                 continue
             if any(v is t.var for o in others for v, _ in o.reads):
                 continue
-            if all(i is not None and i[0] == integers.symbol(o.axes[0].symbol) for o in bundle for v, i in o.reads if v is t.var):
+            if all(
+                i is not None and i[0] == integers.symbol(o.axes[0].symbol)
+                for o in bundle
+                for v, i in o.reads
+                if v is t.var
+            ):
                 found.append(t)
         return found
 
@@ -228,15 +270,19 @@ class Builder:
             assert isinstance(loop, kernel.Loop)
             self.phases.append(kernel.Phase("parallel", tuple(statements)))
 
-    # --- tasks -------------------------------------------------------------------------------------------------------------
+    # --- tasks ------------------------------------------------------------------------------------
 
-    def tasks(self, graph: Graph, outputs: Sequence[Storage], elsewhere: Mapping[Var, Storage] = NOWHERE) -> list[Task]:
-        """What must be run for a graph, its results written to `outputs`; some values have places of their own."""
+    def tasks(
+        self, graph: Graph, outputs: Sequence[Storage], elsewhere: Mapping[Var, Storage] = NOWHERE
+    ) -> list[Task]:
+        """What must be run for a graph, its results written to `outputs`; some values have places
+        of their own."""
         e = self.emitter
         for node in graph.nodes:
             for k, var in enumerate(node.outputs):
                 e.definitions[var] = (node, k)
-                # Graphs of which one was made from the other share variables, and each stores its own.
+                # Graphs of which one was made from the other share variables, and each stores its
+                # own.
                 e.storage.pop(var, None)
         for var in graph.inputs:
             e.definitions.pop(var, None)
@@ -245,14 +291,23 @@ class Builder:
         copies: list[tuple[Atom, Storage]] = []
         direct: dict[Var, Storage] = {}
         for atom, dest in zip(graph.outputs, outputs, strict=True):
-            if isinstance(atom, Var) and atom in analysis.stored and atom not in direct and elsewhere.get(atom, dest) == dest:
+            if (
+                isinstance(atom, Var)
+                and atom in analysis.stored
+                and atom not in direct
+                and elsewhere.get(atom, dest) == dest
+            ):
                 direct[atom] = dest
             else:
                 copies.append((atom, dest))
         for node in graph.nodes:
             for var in node.outputs:
                 if var in analysis.stored:
-                    e.storage[var] = direct[var] if var in direct else self.buffer(self.names.of(var), var, "temp")
+                    e.storage[var] = (
+                        direct[var]
+                        if var in direct
+                        else self.buffer(self.names.of(var), var, "temp")
+                    )
         result: list[Task] = []
         for node in graph.nodes:
             result.extend(self.tasks_of(node, analysis, result))
@@ -263,7 +318,11 @@ class Builder:
         return [
             t
             for t in result
-            if t.kind == "whole" or all(not (isinstance(a.extent, int) and a.extent == 0 and not a.reduced) for a in (*t.axes, *t.lanes))
+            if t.kind == "whole"
+            or all(
+                not (isinstance(a.extent, int) and a.extent == 0 and not a.reduced)
+                for a in (*t.axes, *t.lanes)
+            )
         ]
 
     def tasks_of(self, node: Node, analysis: Analysis, earlier: list[Task]) -> list[Task]:
@@ -281,7 +340,12 @@ class Builder:
             task = map_task(var, node, e.storage[var], again=e.again)
             probe_task(e, task)
             sources = [var]
-        task.cost = sum(c for a in sources if a is var or not analysis.is_stored(a) for c in analysis.members.get(a, {}).values())
+        task.cost = sum(
+            c
+            for a in sources
+            if a is var or not analysis.is_stored(a)
+            for c in analysis.members.get(a, {}).values()
+        )
         return [task]
 
 

@@ -1,8 +1,11 @@
-"""Which carries of a loop may be written where they lie: arrays of which a step changes some elements.
+"""Which carries of a loop may be written where they lie: arrays of which a step changes some
+elements.
 
-`x[i] = v` in a loop is a scatter, to the graph a new array. So is what an inner loop or a branch makes of a carry that it is given. Each
-such array is a version of the carry, and all versions of one carry share its place: a version is there from the statement that writes it to
-the one that writes the next. What is read of it must be read in between; where somebody needs that later, it is held before it is gone.
+`x[i] = v` in a loop is a scatter, to the graph a new array. So is what an inner loop or a branch
+makes of a carry that it is given. Each such array is a version of the carry, and all versions of
+one carry share its place: a version is there from the statement that writes it to the one that
+writes the next. What is read of it must be read in between; where somebody needs that later, it is
+held before it is gone.
 """
 
 from __future__ import annotations
@@ -24,7 +27,8 @@ class Plan:
 
     writes: list[Node] = field(default_factory=list)
     versions: dict[Var, int] = field(default_factory=dict)
-    """The arrays that lie in the place of a carry, the carry itself among them, and the number of the carry."""
+    """The arrays that lie in the place of a carry, the carry itself among them, and the number of
+    the carry."""
     levels: dict[Atom, int] = field(default_factory=dict)
     held: dict[int, list[Var]] = field(default_factory=dict)
     """What is computed before the n-th write and kept, since it reads what that will overwrite."""
@@ -84,7 +88,9 @@ def passed(node: Node) -> dict[Var, int]:
 
 
 class _Planning:
-    def __init__(self, body: Graph, made: Mapping[Var, Node], chains: Mapping[int, Sequence[Var]]) -> None:
+    def __init__(
+        self, body: Graph, made: Mapping[Var, Node], chains: Mapping[int, Sequence[Var]]
+    ) -> None:
         self.body, self.made = body, made
         self.plan = Plan(versions={v: k for k, chain in chains.items() for v in chain})
         self.failed: int | None = None
@@ -95,7 +101,8 @@ class _Planning:
             for old, new in itertools.pairwise(chain):
                 self.targets.setdefault(made[new], []).append(old)
         self.reads: dict[Atom, frozenset[Var]] = {}
-        # Results of whole statements are stored; all else may be computed element by element where it is read.
+        # Results of whole statements are stored; all else may be computed element by element where
+        # it is read.
         whole = [node for node in body.nodes if isinstance(node.op.lowering, OPAQUE)]
         for node in body.nodes:
             if not isinstance(node.op.lowering, OPAQUE):
@@ -122,7 +129,8 @@ class _Planning:
         return frozenset((a,)) if a in self.plan.versions else self.reads.get(a, frozenset())
 
     def others(self, node: Node) -> list[Atom]:
-        """What a write reads beside the versions that it overwrites, as often as that stands there again."""
+        """What a write reads beside the versions that it overwrites, as often as that stands there
+        again."""
         targets = list(self.targets[node])
         result = []
         for k, a in enumerate(node.inputs):
@@ -133,7 +141,8 @@ class _Planning:
         return result
 
     def beside(self, a: Atom, node: Node) -> bool:
-        """Whether a write would change what it still has to read: a single element has been read by then."""
+        """Whether a write would change what it still has to read: a single element has been read by
+        then."""
         single = isinstance(node.op.lowering, lowering.Scatter) and node.inputs[1].type.size == 1
         return not single and any(w in self.direct(a) for w in self.targets[node])
 
@@ -143,11 +152,16 @@ class _Planning:
         behind: dict[Atom, set[Node]] = {}
         for node in self.body.nodes:
             mine = set().union(*[behind.get(a, set()) for a in node.inputs])
-            behind.update(dict.fromkeys(node.outputs, mine | ({node} if node in self.targets else set())))
+            behind.update(
+                dict.fromkeys(node.outputs, mine | ({node} if node in self.targets else set()))
+            )
         needs = {node: set().union(*[behind.get(a, set()) for a in node.inputs]) for node in left}
         while left:
             ready = [n for n in left if not needs[n] & set(left)]
-            read = {n: {w for m in left if m is not n for a in self.others(m) for w in self.direct(a)} for n in ready}
+            read = {
+                n: {w for m in left if m is not n for a in self.others(m) for w in self.direct(a)}
+                for n in ready
+            }
             free = [n for n in ready if not read[n] & set(self.targets[n])]
             self.plan.writes.append((free or ready)[0])
             left.remove(self.plan.writes[-1])
@@ -156,10 +170,13 @@ class _Planning:
         levels = self.plan.levels
         for node in self.body.nodes:
             level = max([levels.get(a, 0) for a in node.inputs], default=0)
-            levels.update(dict.fromkeys(node.outputs, max(level, at[node] + 1) if node in at else level))
+            levels.update(
+                dict.fromkeys(node.outputs, max(level, at[node] + 1) if node in at else level)
+            )
 
     def wanted(self, a: Atom, when: int) -> None:
-        """An atom is computed before write number `when`: what it reads must be there, or be held."""
+        """An atom is computed before write number `when`: what it reads must be there, or be
+        held."""
         if (a, when) in self.seen or not any(self.gone.get(w, when) < when for w in self.direct(a)):
             return
         self.seen.add((a, when))
@@ -172,9 +189,16 @@ class _Planning:
             self.wanted(x, when)
 
     def hold(self, a: Atom, when: int) -> None:
-        """Keep what write number `when` would change, if it is less than the carry: else one might as well copy that."""
-        old = next(w for w in self.plan.writes[when].inputs if w in self.targets[self.plan.writes[when]] and w in self.direct(a))
-        if a in self.plan.versions or not (a.type.ndim < old.type.ndim or at_most(a.type.size, old.type.size)):
+        """Keep what write number `when` would change, if it is less than the carry: else one might
+        as well copy that."""
+        old = next(
+            w
+            for w in self.plan.writes[when].inputs
+            if w in self.targets[self.plan.writes[when]] and w in self.direct(a)
+        )
+        if a in self.plan.versions or not (
+            a.type.ndim < old.type.ndim or at_most(a.type.size, old.type.size)
+        ):
             self.failed = self.plan.versions[old] if self.failed is None else self.failed
         elif a not in self.plan.held.setdefault(when, []):
             self.plan.held[when].append(a)  # type: ignore[arg-type]

@@ -1,4 +1,5 @@
-"""Arithmetic on numbers of steps and indices, kept as integer expressions: of those it is known in which range they are."""
+"""Arithmetic on numbers of steps and indices, kept as integer expressions: of those it is known in
+which range they are."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ from ..types import Int
 
 
 def counted_by(op: Op, operands: Sequence[kernel.Expression]) -> kernel.Index | None:
-    """The result of arithmetic on counts and numbers as an integer expression, of which more is known than of a value."""
+    """The result of arithmetic on counts and numbers as an integer expression, of which more is
+    known than of a value."""
     if op.symbolic is None or not any(isinstance(x, kernel.Index) for x in operands):
         return None
     values: list[Int] = []

@@ -1,8 +1,9 @@
 """From operations to kernel code: the one place where lowering kinds are matched.
 
-An `Emitter` writes statements into a stack of scopes, one per open loop. `element(value, index)` is the value of one element of
-a graph variable: a load where it is stored, else code computed on the spot from its operands' elements. Every (variable, index) is
-computed once per scope, in the outermost scope where its index is known.
+An `Emitter` writes statements into a stack of scopes, one per open loop. `element(value, index)` is
+the value of one element of a graph variable: a load where it is stored, else code computed on the
+spot from its operands' elements. Every (variable, index) is computed once per scope, in the
+outermost scope where its index is known.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ COMBINING = {
 UNROLLED = 8
 """A reduction over at most this many elements is one expression."""
 SMALL = 4
-"""Arrays of at most so many elements are written out inside loops, where they can live in registers."""
+"""Arrays of at most so many elements are written out inside loops, where they can live in
+registers."""
 INT64 = np.dtype(np.int64)
 BOOL = np.dtype(np.bool_)
 INTP = np.dtype(np.uintp)
@@ -51,7 +53,8 @@ class Storage:
     shape: Shape
     prefix: Index = ()
     leading: int = 0
-    """How many leading axes of the variable the buffer does not have, because one slice of it lives at a time."""
+    """How many leading axes of the variable the buffer does not have, because one slice of it lives
+    at a time."""
 
 
 @dataclass
@@ -65,7 +68,8 @@ class Scope:
 
 @dataclass
 class Probe:
-    """What one element reads, found by a dry run: elements of stored variables, and where loop ranges should be cut."""
+    """What one element reads, found by a dry run: elements of stored variables, and where loop
+    ranges should be cut."""
 
     reads: list[tuple[Var, Index]] = field(default_factory=list)
     cuts: dict[str, set[Int]] = field(default_factory=dict)
@@ -99,8 +103,14 @@ def converted(value: kernel.Expression, dtype: np.dtype[Any]) -> kernel.Expressi
     if value.dtype == dtype:
         return value
     if isinstance(value, kernel.Literal):
-        number = np.asarray(value.value).astype(dtype) if dtype.kind in "fc" or isinstance(value.value, bool) else value.value
-        return kernel.Literal(number.item() if isinstance(number, np.ndarray) else number, dtype, value.absent)
+        number = (
+            np.asarray(value.value).astype(dtype)
+            if dtype.kind in "fc" or isinstance(value.value, bool)
+            else value.value
+        )
+        return kernel.Literal(
+            number.item() if isinstance(number, np.ndarray) else number, dtype, value.absent
+        )
     code = "{x} != 0" if dtype.kind == "b" else "{x}"
     return kernel.Apply(code, (("x", value),), dtype)
 
@@ -125,7 +135,7 @@ class Emitter:
         self.active: list[str] = []
         self.differences: dict[str, frozenset[kernel.Expression]] = {}
 
-    # --- scopes ------------------------------------------------------------------------------------------------------------
+    # --- scopes -----------------------------------------------------------------------------------
 
     def emit(self, statement: kernel.Statement) -> None:
         self.scopes[-1].statements.append(statement)
@@ -159,9 +169,16 @@ class Emitter:
 
     @contextmanager
     def loop(
-        self, lo: Int, hi: Int, known: tuple[Int, Int] | None = None, barrier: bool = False, sequential: bool = False, hint: str = ""
+        self,
+        lo: Int,
+        hi: Int,
+        known: tuple[Int, Int] | None = None,
+        barrier: bool = False,
+        sequential: bool = False,
+        hint: str = "",
     ) -> Iterator[Int]:
-        """A loop around what is written inside; yields its index. Passes of a loop that has a name (`hint`) are each by itself."""
+        """A loop around what is written inside; yields its index. Passes of a loop that has a name
+        (`hint`) are each by itself."""
         name, there = self.names.loop(hint, self.active), set(self.buffers)
         self.active.append(name)
         with self.scope(barrier) as inner:
@@ -172,7 +189,11 @@ class Emitter:
         self.active.remove(name)
         if inner.statements:
             own = frozenset(b for b in self.buffers if b not in there and not self.buffers[b].of)
-            self.emit(kernel.Loop(name, lo, hi, tuple(inner.statements), sequential, own if hint else None))
+            self.emit(
+                kernel.Loop(
+                    name, lo, hi, tuple(inner.statements), sequential, own if hint else None
+                )
+            )
 
     @property
     def again(self) -> bool:
@@ -183,7 +204,9 @@ class Emitter:
     def nest(self, shape: Shape) -> Iterator[Index]:
         """Loops over all of `shape`."""
         with ExitStack() as stack:
-            yield tuple([0 if is_one(size) else stack.enter_context(self.loop(0, size)) for size in shape])
+            yield tuple(
+                [0 if is_one(size) else stack.enter_context(self.loop(0, size)) for size in shape]
+            )
 
     def positions(self, shape: Shape) -> Iterator[Index]:
         """All places of a small array, or the one place inside of loops over a larger one."""
@@ -206,7 +229,7 @@ class Emitter:
     def remember(self, var: Atom, index: Index, value: kernel.Expression) -> None:
         self.scopes[-1].memo[var, index] = value
 
-    # --- elements ----------------------------------------------------------------------------------------------------------
+    # --- elements ---------------------------------------------------------------------------------
 
     def element(self, atom: Atom, index: Index) -> kernel.Expression:
         """One element of a variable or a literal, as a name or a constant."""
@@ -230,7 +253,8 @@ class Emitter:
         if atom in self.counts:
             return kernel.Index(self.counts[atom])
         if 0 in atom.type.shape:
-            # There is none, and no read of it (nor its check) may move out of the loops that never run.
+            # There is none, and no read of it (nor its check) may move out of the loops that never
+            # run.
             return nothing(atom.type.dtype)
         if atom in self.storage:
             return self.load(atom, index)
@@ -280,9 +304,15 @@ class Emitter:
                 return (yield from self.reduced(node, rule, var, index))
         raise AssertionError(f"{node.op.name} must be stored before its elements are read")
 
-    def pointwise(self, node: Node, rule: lowering.Pointwise, var: Var, index: Index) -> Steps[kernel.Expression]:
+    def pointwise(
+        self, node: Node, rule: lowering.Pointwise, var: Var, index: Index
+    ) -> Steps[kernel.Expression]:
         code = rule.code if isinstance(rule.code, str) else rule.code(node.params)
-        dtypes = node.op.compute(*node.inputs, **node.params) if node.op.compute else tuple(a.type.dtype for a in node.inputs)
+        dtypes = (
+            node.op.compute(*node.inputs, **node.params)
+            if node.op.compute
+            else tuple(a.type.dtype for a in node.inputs)
+        )
         arguments: list[tuple[str, kernel.Expression]] = []
         for name, atom, dtype in zip(node.op.inputs, node.inputs, dtypes, strict=True):
             at = aligned(index, atom.type.shape)
@@ -303,7 +333,9 @@ class Emitter:
         dtype = var.type.dtype
         value = kernel.Apply(code, tuple(arguments), dtype)
         if counted and dtype != INT64:
-            value = kernel.Apply("{x}", (("x", kernel.Apply(code, tuple(arguments), INT64)),), dtype)
+            value = kernel.Apply(
+                "{x}", (("x", kernel.Apply(code, tuple(arguments), INT64)),), dtype
+            )
         return self.shared(node, var, value)
 
     def shared(self, node: Node, var: Var, value: kernel.Expression) -> kernel.Name:
@@ -314,7 +346,8 @@ class Emitter:
         if isinstance(value, kernel.Apply) and node.op.is_even(node.params):
             x = value.arguments[0][1]
             if isinstance(x, kernel.Name) and x.name in self.differences and x.dtype.kind != "u":
-                # The square of y - x is that of x - y: a sum over pairs in both directions computes once what is symmetric.
+                # The square of y - x is that of x - y: a sum over pairs in both directions computes
+                # once what is symmetric.
                 key = (value.code, value.dtype, self.differences[x.name])
         for scope in reversed(self.scopes):
             if key in scope.memo:
@@ -331,7 +364,9 @@ class Emitter:
         """Whether all its names are made by `let`; an accumulator is another value later."""
         if isinstance(x, kernel.Apply):
             return all(self.bound_once(a) for _, a in x.arguments)
-        return isinstance(x, kernel.Literal) or (isinstance(x, kernel.Name) and x.name in self.depths)
+        return isinstance(x, kernel.Literal) or (
+            isinstance(x, kernel.Name) and x.name in self.depths
+        )
 
     def viewed(self, node: Node, rule: lowering.View, index: Index) -> Steps[kernel.Expression]:
         source = node.inputs[0]
@@ -360,22 +395,41 @@ class Emitter:
             if owner.name in (other.name, other.of) and other.shape == shape:
                 return other.name
         name = self.names.fresh(f"{owner.name}_reshaped")
-        self.buffers[name] = kernel.Buffer(name, owner.dtype, shape, "local" if owner.role == "local" else "temp", "C", 0, owner.name)
+        self.buffers[name] = kernel.Buffer(
+            name,
+            owner.dtype,
+            shape,
+            "local" if owner.role == "local" else "temp",
+            "C",
+            0,
+            owner.name,
+        )
         return name
 
-    def inside(self, index: Index, lo: Index, hi: Index) -> tuple[bool | None, list[tuple[Int, Int, Int]]]:
-        """Whether an index is in a box: True, False, or None with the (index, lo, hi) that are not decided."""
+    def inside(
+        self, index: Index, lo: Index, hi: Index
+    ) -> tuple[bool | None, list[tuple[Int, Int, Int]]]:
+        """Whether an index is in a box: True, False, or None with the (index, lo, hi) that are not
+        decided."""
         unknown: list[tuple[Int, Int, Int]] = []
         for i, a, b in zip(index, lo, hi, strict=True):
-            if nonnegative(a - 1 - i, self.ranges) or nonnegative(i - b, self.ranges) or nonnegative(a - b, self.ranges):
+            if (
+                nonnegative(a - 1 - i, self.ranges)
+                or nonnegative(i - b, self.ranges)
+                or nonnegative(a - b, self.ranges)
+            ):
                 return False, []
             if not (nonnegative(i - a, self.ranges) and nonnegative(b - 1 - i, self.ranges)):
                 unknown.append((i, a, b))
         return (None, unknown) if unknown else (True, [])
 
-    def piecewise(self, node: Node, rule: lowering.Piecewise, var: Var, index: Index) -> Steps[kernel.Expression]:
+    def piecewise(
+        self, node: Node, rule: lowering.Piecewise, var: Var, index: Index
+    ) -> Steps[kernel.Expression]:
         possible: list[tuple[lowering.Box, list[tuple[Int, Int, Int]]]] = []
-        for box in rule.boxes(tuple(a.type.shape for a in node.inputs), var.type.shape, node.params):
+        for box in rule.boxes(
+            tuple(a.type.shape for a in node.inputs), var.type.shape, node.params
+        ):
             known, unknown = self.inside(index, box.lo, box.hi)
             if known:
                 return converted((yield node.inputs[box.source], box.index(index)), var.type.dtype)
@@ -402,7 +456,9 @@ class Emitter:
         arguments: list[tuple[str, kernel.Expression]] = []
         for k, (i, a, b) in enumerate(unknown):
             names = (f"i{k}", f"a{k}", f"b{k}")
-            arguments.extend(zip(names, (kernel.Index(i), kernel.Index(a), kernel.Index(b)), strict=True))
+            arguments.extend(
+                zip(names, (kernel.Index(i), kernel.Index(a), kernel.Index(b)), strict=True)
+            )
             parts.append(f"({{{names[1]}}} <= {{{names[0]}}}) & ({{{names[0]}}} < {{{names[2]}}})")
         return kernel.Apply(" & ".join(parts), tuple(arguments), BOOL)
 
@@ -425,7 +481,8 @@ class Emitter:
         return run(self.gathering(node, entries, source), self.ready, self.making)
 
     def gathering(self, node: Node, entries: Iterable[Any], source: Atom) -> Steps[Index | None]:
-        """The index of a gather or scatter, with run-time parts wrapped, checked and clamped; None where no index is in range."""
+        """The index of a gather or scatter, with run-time parts wrapped, checked and clamped; None
+        where no index is in range."""
         result: list[Int] = []
         for axis, (entry, size) in enumerate(zip(entries, source.type.shape, strict=True)):
             start = entry
@@ -440,26 +497,40 @@ class Emitter:
         """Where a run begins."""
         key = ("clamped", node, axis, run.position)
         known = next((s.memo[key] for s in reversed(self.scopes) if key in s.memo), None)
-        # In the outermost loop where the index is known: loops over what a run covers are free of it.
+        # In the outermost loop where the index is known: loops over what a run covers are free of
+        # it.
         with self.at(self.depth_of(run.position)):
             if known is None:
                 raw = converted((yield node.inputs[run.which], run.position), INT64)
                 low, high, from_end = run.low, run.high, run.from_end
-                if isinstance(raw, kernel.Index) and all(nonnegative(n, self.ranges) for n in (raw.value + low, size - raw.value - high)):
+                if isinstance(raw, kernel.Index) and all(
+                    nonnegative(n, self.ranges) for n in (raw.value + low, size - raw.value - high)
+                ):
                     return raw.value
                 what = f"index {{value}}{'' if high - low == 1 else f' of a slice with ends {high - low} apart'}"
-                message = f"{what} is out of bounds for axis {axis} with size {size}{place_of(node)}"
+                message = (
+                    f"{what} is out of bounds for axis {axis} with size {size}{place_of(node)}"
+                )
                 if isinstance(size, int) and size == 0:
                     self.emit(kernel.Check(kernel.Literal(False, BOOL), self.error(message), raw))
                     return None
                 n = kernel.Index(size)
                 text = "{i} + {n} if {i} < {f} else {i}"
-                at = self.let("at", kernel.Apply(text, (("i", raw), ("n", n), ("f", kernel.Index(-from_end))), INT64))
+                at = self.let(
+                    "at",
+                    kernel.Apply(
+                        text, (("i", raw), ("n", n), ("f", kernel.Index(-from_end))), INT64
+                    ),
+                )
                 ends = (("w", at), ("lo", kernel.Index(-low)), ("hi", kernel.Index(size - high)))
                 plain = high - low == 1 and from_end == 0
                 text = kernel.IN_AXIS if plain else "({lo} <= {w}) & ({w} <= {hi})"
-                self.check(kernel.Apply(text, (("w", at), ("n", n)) if plain else ends, BOOL), message, raw)
-                known = self.let("at_safe", kernel.Apply("index(max(min({w}, {hi}), {lo}))", ends, INTP))
+                self.check(
+                    kernel.Apply(text, (("w", at), ("n", n)) if plain else ends, BOOL), message, raw
+                )
+                known = self.let(
+                    "at_safe", kernel.Apply("index(max(min({w}, {hi}), {lo}))", ends, INTP)
+                )
                 self.scopes[-1].memo[key] = known
             assert isinstance(known, kernel.Name)
             self.ranges[known.name] = (-run.low, size - run.high + 1)
@@ -475,7 +546,9 @@ class Emitter:
             self.errors.append(message)
         return self.errors.index(message) + 1
 
-    def reduced(self, node: Node, rule: lowering.Reduce, var: Var, index: Index) -> Steps[kernel.Expression]:
+    def reduced(
+        self, node: Node, rule: lowering.Reduce, var: Var, index: Index
+    ) -> Steps[kernel.Expression]:
         """A short reduction, computed on the spot."""
         source = node.inputs[0]
         dtype = var.type.dtype
@@ -487,7 +560,11 @@ class Emitter:
             for position in np.ndindex(*[int(s) for s in sizes]):
                 at = place(index, node, position)
                 value = converted((yield source, at), dtype)
-                result = value if result is None else kernel.Apply(COMBINING[kind], (("x", result), ("y", value)), dtype)
+                result = (
+                    value
+                    if result is None
+                    else kernel.Apply(COMBINING[kind], (("x", result), ("y", value)), dtype)
+                )
             assert result is not None
             return self.shared(node, var, result)
         accumulator = self.declare(self.names.of(var), kernel.Literal(identity(rule, dtype), dtype))

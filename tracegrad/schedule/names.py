@@ -1,4 +1,5 @@
-"""Names of the generated function's variables (the user's where they are free, never one that the code calls), and its comments."""
+"""Names of the generated function's variables (the user's where they are free, never one that the
+code calls), and its comments."""
 
 from __future__ import annotations
 
@@ -36,7 +37,9 @@ _LOOPS = ("i", "j", "k", "l", "m", "n")
 class Names:
     def __init__(self, graph: Graph, code: Iterable[str], sizes: Iterable[str]) -> None:
         self.loops = [x for x in (*_LOOPS, *[f"i{k}" for k in range(2, 40)]) if x not in set(sizes)]
-        words = {w for text in code for w in re.findall(r"[A-Za-z_]\w*", re.sub(r"\{\w+\}", "", text))}
+        words = {
+            w for text in code for w in re.findall(r"[A-Za-z_]\w*", re.sub(r"\{\w+\}", "", text))
+        }
         self.taken = {*keyword.kwlist, *dir(builtins), *_RESERVED, *words, *sizes, *self.loops}
         self.count: dict[str, int] = {}
         self.known: dict[Var, str] = {}
@@ -75,7 +78,9 @@ def templates(graph: Graph) -> Iterator[str]:
         if isinstance(rule, lowering.Pointwise):
             yield str(rule.code(node.params) if callable(rule.code) else rule.code)
         elif isinstance(rule, (lowering.Library, lowering.Kernel)):
-            name = rule.call([a.type for a in node.inputs], [v.type for v in node.outputs], node.params)[0]
+            name = rule.call(
+                [a.type for a in node.inputs], [v.type for v in node.outputs], node.params
+            )[0]
             yield from (name, f"{name}_scaled")
     for sub in graph.subgraphs():
         yield from templates(sub)

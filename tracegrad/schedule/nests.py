@@ -1,4 +1,5 @@
-"""Writes bundles of tasks as loop nests: shared loops cut into parts, accumulators opened before them and closed after."""
+"""Writes bundles of tasks as loop nests: shared loops cut into parts, accumulators opened before
+them and closed after."""
 
 from __future__ import annotations
 
@@ -21,17 +22,21 @@ class Nests:
     def __init__(self, emitter: Emitter) -> None:
         self.emitter = emitter
 
-    # --- stores ------------------------------------------------------------------------------------------------------------
+    # --- stores -----------------------------------------------------------------------------------
 
     def place(self, dest: Storage, index: Index) -> Index:
         at = (*dest.prefix, *index[dest.leading :])
         return (*at, 0) if len(at) < len(self.emitter.buffers[dest.buffer].shape) else at
 
-    def store(self, dest: Storage, index: Index, value: kernel.Expression, combine: Any = None) -> None:
+    def store(
+        self, dest: Storage, index: Index, value: kernel.Expression, combine: Any = None
+    ) -> None:
         dtype = self.emitter.buffers[dest.buffer].dtype
-        self.emitter.emit(kernel.Store(dest.buffer, self.place(dest, index), converted(value, dtype), combine))
+        self.emitter.emit(
+            kernel.Store(dest.buffer, self.place(dest, index), converted(value, dtype), combine)
+        )
 
-    # --- the loops of a bundle ---------------------------------------------------------------------------------------------
+    # --- the loops of a bundle --------------------------------------------------------------------
 
     def run(self, tasks: Sequence[Task], level: int) -> None:
         """All tasks from `level` on, in the innermost open scope."""
@@ -42,7 +47,13 @@ class Nests:
                 for task in bundle:
                     self.leaf(task)
 
-    def loop(self, bundle: list[Task], level: int, block: tuple[Int, Int] | None = None, barrier: bool = False) -> None:
+    def loop(
+        self,
+        bundle: list[Task],
+        level: int,
+        block: tuple[Int, Int] | None = None,
+        barrier: bool = False,
+    ) -> None:
         e = self.emitter
         starting = [t for t in bundle if t.kind != "map" and t.first_reduced == level]
         for t in starting:
@@ -64,10 +75,15 @@ class Nests:
 
     def position(self, task: Task, level: int, i: Int) -> Int:
         axis = task.axes[level]
-        backwards = task.kind == "scan" and axis.reduced and task.node is not None and task.node.params.get("reverse")
+        backwards = (
+            task.kind == "scan"
+            and axis.reduced
+            and task.node is not None
+            and task.node.params.get("reverse")
+        )
         return axis.extent - 1 - i if backwards else i
 
-    # --- one task ----------------------------------------------------------------------------------------------------------
+    # --- one task ---------------------------------------------------------------------------------
 
     def leaf(self, task: Task) -> None:
         """The innermost statements of a task."""
@@ -117,12 +133,19 @@ class Nests:
         first = kernel.Index(position)
         code = f"({{p}} == 0) | ({{v}} {order} {{b}}) | (({{v}} != {{v}}) & ({{b}} == {{b}}))"
         condition = kernel.Apply(code, (("p", first), ("v", value), ("b", best)), BOOL)
-        e.emit(kernel.If(condition, (kernel.Update(best.name, value, None), kernel.Update(where.name, first, None))))
+        e.emit(
+            kernel.If(
+                condition,
+                (kernel.Update(best.name, value, None), kernel.Update(where.name, first, None)),
+            )
+        )
 
     def kept(self, task: Task, lane: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(n for a, n in zip(task.lanes, lane, strict=True) if not a.reduced)
 
-    def accumulate(self, task: Task, lane: tuple[int, ...], value: kernel.Expression, combine: Any) -> None:
+    def accumulate(
+        self, task: Task, lane: tuple[int, ...], value: kernel.Expression, combine: Any
+    ) -> None:
         """Into the destination, or into this block's part of it."""
         index = task.at(task.out, lane)
         if task.partial:
@@ -143,8 +166,10 @@ class Nests:
         dtype = _var(task).type.dtype
         if isinstance(rule, lowering.Reduce):
             return kernel.Literal(identity(rule, dtype), dtype)
-        names = {"add": 0, "mul": 1, "max": "lowest", "min": "highest", "and": True, "or": False}
-        return kernel.Literal(identity(lowering.Reduce(rule.combine, names[rule.combine]), dtype), dtype)  # type: ignore[arg-type]
+        names: dict[str, Any] = {"add": 0, "mul": 1, "max": "lowest", "min": "highest"}
+        names |= {"and": True, "or": False}
+        reduce = lowering.Reduce(rule.combine, names[rule.combine])
+        return kernel.Literal(identity(reduce, dtype), dtype)
 
     def open(self, task: Task) -> None:
         """Accumulators, or a filled destination, before the reduced loops."""
@@ -158,7 +183,9 @@ class Nests:
                 assert task.node is not None
                 dtype = task.node.inputs[0].type.dtype
                 task.accumulators[self.kept(task, lane)] = [
-                    e.declare(f"{hint}_best", kernel.Literal(False if dtype.kind == "b" else 0, dtype)),
+                    e.declare(
+                        f"{hint}_best", kernel.Literal(False if dtype.kind == "b" else 0, dtype)
+                    ),
                     e.declare(hint, kernel.Literal(0, INT64)),
                 ]
             else:
@@ -203,13 +230,22 @@ class Nests:
                 self.inner(
                     task,
                     lambda lane: self.store(
-                        task.dest, task.at(task.out, lane), kernel.Load(partial, (b, *task.at(task.out, lane)), dtype), rule.combine
+                        task.dest,
+                        task.at(task.out, lane),
+                        kernel.Load(partial, (b, *task.at(task.out, lane)), dtype),
+                        rule.combine,
                     ),
                 )
             else:
                 for lane in self.kept_lanes(task):
                     name = task.accumulators[self.kept(task, lane)][0].name
-                    e.emit(kernel.Update(name, kernel.Load(partial, (b, *task.at(task.out, lane)), dtype), rule.combine))
+                    e.emit(
+                        kernel.Update(
+                            name,
+                            kernel.Load(partial, (b, *task.at(task.out, lane)), dtype),
+                            rule.combine,
+                        )
+                    )
         self.close(task)
 
 

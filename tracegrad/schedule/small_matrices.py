@@ -1,6 +1,8 @@
-"""Small matrices inside of loops: systems, inverses, determinants and factors are written out there.
+"""Small matrices inside of loops: systems, inverses, determinants and factors are written out
+there.
 
-A call costs more than their arithmetic, and no loop around it is vectorised. Rows are exchanged by selection, not by branches.
+A call costs more than their arithmetic, and no loop around it is vectorised. Rows are exchanged by
+selection, not by branches.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ if TYPE_CHECKING:
     from .whole import Whole
 
 MOST = 20
-"""The largest number of rows times columns, those of a right-hand side included: four unknowns and one right-hand side."""
+"""The largest number of rows times columns, those of a right-hand side included: four unknowns and
+one right-hand side."""
 WRITTEN = (solve_op, inv_op, det_op, slogdet_op, cholesky_op, triangular_op)
 
 
@@ -50,7 +53,12 @@ class _Matrix:
         if op is solve_op:
             self.solve([self.row(1, i) for i in range(self.n)])
         elif op is inv_op:
-            self.solve([[kernel.Literal(float(i == j), self.dtype) for j in range(self.n)] for i in range(self.n)])
+            self.solve(
+                [
+                    [kernel.Literal(float(i == j), self.dtype) for j in range(self.n)]
+                    for i in range(self.n)
+                ]
+            )
         elif op is det_op:
             sign, pivots, _ = self.pivots([[] for _ in range(self.n)], False)
             for pivot in pivots:
@@ -61,7 +69,11 @@ class _Matrix:
             logarithm: kernel.Expression = kernel.Literal(0.0, self.dtype)
             for pivot in pivots:
                 sign = self.make("{x} * {y}", x=sign, y=self.make("sign({x})", x=pivot))
-                logarithm = self.make("{x} + {y}", x=logarithm, y=self.make("log({x})", x=self.make("abs_({x})", x=pivot)))
+                logarithm = self.make(
+                    "{x} + {y}",
+                    x=logarithm,
+                    y=self.make("log({x})", x=self.make("abs_({x})", x=pivot)),
+                )
             self.store((0,), sign)
             self.store((0,), logarithm, 1)
         elif op is cholesky_op:
@@ -69,17 +81,26 @@ class _Matrix:
         elif op is triangular_op:
             self.triangular_solve()
 
-    def make(self, code: str, kind: np.dtype[Any] | None = None, **arguments: kernel.Expression) -> kernel.Expression:
+    def make(
+        self, code: str, kind: np.dtype[Any] | None = None, **arguments: kernel.Expression
+    ) -> kernel.Expression:
         name = self.e.names.of(self.node.outputs[0])
-        return self.e.let(name, kernel.Apply(code, tuple(arguments.items()), kind or self.dtype), self.comment)
+        return self.e.let(
+            name, kernel.Apply(code, tuple(arguments.items()), kind or self.dtype), self.comment
+        )
 
-    def minus_product(self, x: kernel.Expression, y: kernel.Expression, z: kernel.Expression) -> kernel.Expression:
+    def minus_product(
+        self, x: kernel.Expression, y: kernel.Expression, z: kernel.Expression
+    ) -> kernel.Expression:
         return self.make("{x} - {y}", x=x, y=self.make("{x} * {y}", x=y, y=z))
 
     def row(self, which: int, i: int) -> list[kernel.Expression]:
         """Row i of an operand."""
         atom = self.node.inputs[which]
-        return [converted(self.e.element(atom, (0, i, j)), self.dtype) for j in range(int(atom.type.shape[2]))]
+        return [
+            converted(self.e.element(atom, (0, i, j)), self.dtype)
+            for j in range(int(atom.type.shape[2]))
+        ]
 
     def store(self, at: tuple[int, ...], value: kernel.Expression, which: int = 0) -> None:
         self.whole.nests.store(self.e.storage[self.node.outputs[which]], at, value)
@@ -88,14 +109,23 @@ class _Matrix:
         """What the routine in whose place this stands would report."""
         rule = self.node.op.lowering
         assert isinstance(rule, lowering.Library)
-        _, extra = rule.call(tuple(a.type for a in self.node.inputs), tuple(v.type for v in self.node.outputs), self.node.params)
+        _, extra = rule.call(
+            tuple(a.type for a in self.node.inputs),
+            tuple(v.type for v in self.node.outputs),
+            self.node.params,
+        )
         message = next(x[5:] for x in extra if isinstance(x, str) and x.startswith("code:"))
-        self.e.check(kernel.Apply(code, (("x", x),), BOOL), message + place_of(self.node), kernel.Literal(0, kernel.INT64))
+        self.e.check(
+            kernel.Apply(code, (("x", x),), BOOL),
+            message + place_of(self.node),
+            kernel.Literal(0, kernel.INT64),
+        )
 
     def pivots(
         self, right: list[list[kernel.Expression]], regular: bool
     ) -> tuple[kernel.Expression, list[kernel.Expression], list[list[kernel.Expression]]]:
-        """Gaussian elimination: the sign of the exchanges, the pivots (each the largest of its column, the first of those), and the rows.
+        """Gaussian elimination: the sign of the exchanges, the pivots (each the largest of its
+        column, the first of those), and the rows.
 
         regular     whether a pivot of 0 is an error; otherwise its column is 0 already
         """
@@ -107,10 +137,19 @@ class _Matrix:
                 larger = self.make("not abs_({x}) <= abs_({y})", BOOL, x=rows[r][c], y=rows[c][c])
                 for j in range(c, len(rows[c])):
                     lower, upper = rows[r][j], rows[c][j]
-                    rows[r][j] = self.make("{x} if {larger} else {y}", x=upper, y=lower, larger=larger)
-                    rows[c][j] = self.make("{x} if {larger} else {y}", x=lower, y=upper, larger=larger)
+                    rows[r][j] = self.make(
+                        "{x} if {larger} else {y}", x=upper, y=lower, larger=larger
+                    )
+                    rows[c][j] = self.make(
+                        "{x} if {larger} else {y}", x=lower, y=upper, larger=larger
+                    )
                 if not regular:
-                    sign = self.make("{y} if {larger} else {x}", x=sign, y=self.make("-{x}", x=sign), larger=larger)
+                    sign = self.make(
+                        "{y} if {larger} else {x}",
+                        x=sign,
+                        y=self.make("-{x}", x=sign),
+                        larger=larger,
+                    )
             pivot = rows[c][c]
             if regular:
                 self.check("{x} != 0", pivot)
@@ -141,7 +180,11 @@ class _Matrix:
                     a[i][j] = self.minus_product(a[i][j], a[i][c], a[j][c])
                 if i == j:
                     self.check("{x} > 0", a[j][j])
-                a[i][j] = self.make("sqrt({x})", x=a[j][j]) if i == j else self.make("{x} / {y}", x=a[i][j], y=a[j][j])
+                a[i][j] = (
+                    self.make("sqrt({x})", x=a[j][j])
+                    if i == j
+                    else self.make("{x} / {y}", x=a[i][j], y=a[j][j])
+                )
             for i in range(self.n):
                 self.store((0, i, j), a[i][j] if i >= j else kernel.Literal(0.0, self.dtype))
 

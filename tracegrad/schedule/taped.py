@@ -32,7 +32,9 @@ def taped(whole: Whole, node: Node) -> None:
     def written() -> None:
         stacked = []
         for t in tape:
-            e.buffers[t.buffer] = replace(e.buffers[t.buffer], shape=(integers.symbol(symbol), *t.shape[1:]))
+            e.buffers[t.buffer] = replace(
+                e.buffers[t.buffer], shape=(integers.symbol(symbol), *t.shape[1:])
+            )
             stacked.append(Storage(t.buffer, e.buffers[t.buffer].shape))
         for var, storage in zip(after.inputs, [*where, *carry, count, *stacked], strict=True):
             e.storage[var] = storage

@@ -15,9 +15,11 @@ from .indices import Index, is_one
 from .lower import Emitter, Probe, Scope, Storage, is_small
 
 LANES = 4
-"""A trailing axis of at most this static size is unrolled inside the loop over the axes before it."""
+"""A trailing axis of at most this static size is unrolled inside the loop over the axes before
+it."""
 REDUCED_LANES = 8
-"""The same where a reduction keeps one of the axes before it, if no more than `MOST_UNROLLED` statements come of it."""
+"""The same where a reduction keeps one of the axes before it, if no more than `MOST_UNROLLED`
+statements come of it."""
 MOST_UNROLLED = 128
 MOST_PARTS = 12
 WORTH_A_LOOP = 16
@@ -35,7 +37,8 @@ class Axis:
 
 @dataclass(eq=False)
 class Task:
-    """`kind` is "map", "reduce", "arg", "scan" (loops over elements), or "whole" (a statement over whole buffers)."""
+    """`kind` is "map", "reduce", "arg", "scan" (loops over elements), or "whole" (a statement over
+    whole buffers)."""
 
     kind: str
     var: Atom
@@ -65,7 +68,8 @@ class Task:
 
     @property
     def in_buffer(self) -> bool:
-        """Whether a reduction accumulates into its destination, because kept axes run inside reduced ones."""
+        """Whether a reduction accumulates into its destination, because kept axes run inside
+        reduced ones."""
         return self.kind == "reduce" and any(not a.reduced for a in self.axes[self.first_reduced :])
 
     def at(self, index: Index, lane: Sequence[int] = ()) -> Index:
@@ -81,13 +85,21 @@ def own(k: int) -> Int:
     return integers.symbol(f"_{k}")
 
 
-def split_lanes(axes: list[Axis], most: int = LANES, again: bool = False) -> tuple[list[Axis], list[Axis]]:
-    """The trailing short static axes as lanes, if any longer axis stays; all axes of what is small and computed again and again."""
+def split_lanes(
+    axes: list[Axis], most: int = LANES, again: bool = False
+) -> tuple[list[Axis], list[Axis]]:
+    """The trailing short static axes as lanes, if any longer axis stays; all axes of what is small
+    and computed again and again."""
     if again and is_small(tuple([a.extent for a in axes])):
         return [], axes
     lanes: list[Axis] = []
     total = 1
-    while len(axes) > 1 and isinstance(axes[-1].extent, int) and axes[-1].extent > 1 and total * axes[-1].extent <= most:
+    while (
+        len(axes) > 1
+        and isinstance(axes[-1].extent, int)
+        and axes[-1].extent > 1
+        and total * axes[-1].extent <= most
+    ):
         first = axes[0].extent
         if isinstance(first, int) and first <= most:
             break
@@ -97,10 +109,14 @@ def split_lanes(axes: list[Axis], most: int = LANES, again: bool = False) -> tup
     return axes, lanes
 
 
-def map_task(var: Atom, node: Node | None, dest: Storage, copy: bool = False, again: bool = False) -> Task:
+def map_task(
+    var: Atom, node: Node | None, dest: Storage, copy: bool = False, again: bool = False
+) -> Task:
     shape = var.type.shape
     index = tuple(0 if is_one(s) else own(k) for k, s in enumerate(shape))
-    axes, lanes = split_lanes([Axis(f"_{k}", s) for k, s in enumerate(shape) if not is_one(s)], LANES, again)
+    axes, lanes = split_lanes(
+        [Axis(f"_{k}", s) for k, s in enumerate(shape) if not is_one(s)], LANES, again
+    )
     return Task("map", var, node, dest, axes, lanes, index, index, copy)
 
 
@@ -113,30 +129,58 @@ def reduce_task(emitter: Emitter, var: Var, node: Node, dest: Storage, again: bo
     """A reduction; its loops run in the order in which most of what it reads lies in memory."""
     shape = node.inputs[0].type.shape
     rule = node.op.lowering
-    reduced = {node.params["axis"]} if isinstance(rule, (lowering.ArgReduce, lowering.Scan)) else set(node.params["axes"])
+    reduced = (
+        {node.params["axis"]}
+        if isinstance(rule, (lowering.ArgReduce, lowering.Scan))
+        else set(node.params["axes"])
+    )
     axes, index = _source_axes(shape, reduced)
     keepdims = bool(node.params.get("keepdims"))
-    out = tuple(0 if k in reduced else i for k, i in enumerate(index) if k not in reduced or keepdims)
+    out = tuple(
+        0 if k in reduced else i for k, i in enumerate(index) if k not in reduced or keepdims
+    )
     if isinstance(rule, lowering.Scan):
-        task = Task("scan", var, node, dest, [a for a in axes if not a.reduced] + [a for a in axes if a.reduced], [], index, index)
+        task = Task(
+            "scan",
+            var,
+            node,
+            dest,
+            [a for a in axes if not a.reduced] + [a for a in axes if a.reduced],
+            [],
+            index,
+            index,
+        )
         if node.params.get("reverse"):
             task.bound["reverse"] = 0
         probe_task(emitter, task)
         return task
     if isinstance(rule, lowering.ArgReduce):
-        task = Task("arg", var, node, dest, [a for a in axes if not a.reduced] + [a for a in axes if a.reduced], [], index, out)
+        task = Task(
+            "arg",
+            var,
+            node,
+            dest,
+            [a for a in axes if not a.reduced] + [a for a in axes if a.reduced],
+            [],
+            index,
+            out,
+        )
         probe_task(emitter, task)
         return task
     for most in (REDUCED_LANES, LANES):
         outer, lanes = split_lanes(axes, most, again)
         task = Task("reduce", var, node, dest, outer, lanes, index, out)
         statements = probe_task(emitter, task) * max(1, len(task.lane_positions()))
-        if len(task.lane_positions()) <= LANES or (statements <= MOST_UNROLLED and any(not a.reduced for a in outer)):
+        if len(task.lane_positions()) <= LANES or (
+            statements <= MOST_UNROLLED and any(not a.reduced for a in outer)
+        ):
             break
     axes = outer
     kept, gone = [a for a in axes if not a.reduced], [a for a in axes if a.reduced]
     inner = _strided(task, {a.symbol for a in kept}, {a.symbol for a in gone})
-    task.axes = [a for a in kept if a.symbol not in inner] + gone + [a for a in kept if a.symbol in inner]
+    task.axes = (
+        [a for a in kept if a.symbol not in inner] + gone + [a for a in kept if a.symbol in inner]
+    )
     return task
 
 
@@ -153,13 +197,15 @@ def _strided(task: Task, kept: set[str], gone: set[str]) -> set[str]:
         if last & gone:
             return set()
         inner |= last & kept
-    # What follows such an axis and is read with no reduced axis runs inside as well, or all that is reduced would run again for each.
+    # What follows such an axis and is read with no reduced axis runs inside as well, or all that is
+    # reduced would run again for each.
     first = next((k for k, a in enumerate(task.axes) if a.symbol in inner), len(task.axes))
     return inner | {a.symbol for a in task.axes[first:] if a.symbol in kept}
 
 
 def probe_task(emitter: Emitter, task: Task) -> int:
-    """Find by a dry run what the task reads and where its loops should be cut; how many statements an element takes."""
+    """Find by a dry run what the task reads and where its loops should be cut; how many statements
+    an element takes."""
     saved = emitter.scopes, emitter.probe, dict(emitter.ranges), dict(emitter.depths)
     emitter.scopes, emitter.probe = [Scope(barrier=True)], Probe()
     try:
@@ -170,7 +216,10 @@ def probe_task(emitter: Emitter, task: Task) -> int:
             assert isinstance(task.var, Var)
             emitter.computed(task.var, task.index)
         else:
-            emitter.element(task.var if task.node is None or task.kind == "map" else task.node.inputs[0], task.index)
+            emitter.element(
+                task.var if task.node is None or task.kind == "map" else task.node.inputs[0],
+                task.index,
+            )
         task.reads = list(emitter.probe.reads)
         task.cuts = emitter.probe.cuts
         return len(emitter.scopes[0].statements)
@@ -178,16 +227,19 @@ def probe_task(emitter: Emitter, task: Task) -> int:
         emitter.scopes, emitter.probe, emitter.ranges, emitter.depths = saved
 
 
-# --- sharing loops -------------------------------------------------------------------------------------------------------------
+# --- sharing loops --------------------------------------------------------------------------------
 
 
 def bundles(tasks: Sequence[Task], level: int) -> list[list[Task]]:
-    """The tasks in an order that respects what they read, those that share their loop at `level` together."""
+    """The tasks in an order that respects what they read, those that share their loop at `level`
+    together."""
     result: list[Bundle] = []
     writers: dict[Atom, list[tuple[Task, int]]] = {}
     for task in tasks:
         earliest = 0
-        for other, k in [w for v in dict.fromkeys(v for v, _ in task.reads) for w in writers.get(v, ())]:
+        for other, k in [
+            w for v in dict.fromkeys(v for v, _ in task.reads) for w in writers.get(v, ())
+        ]:
             need = _needs(task, other, level)
             if need is None:
                 continue
@@ -208,7 +260,8 @@ def bundles(tasks: Sequence[Task], level: int) -> list[list[Task]]:
 
 
 class Bundle:
-    """Tasks that share a loop, and what one more of them is compared with: that is the same for most tasks of a long chain."""
+    """Tasks that share a loop, and what one more of them is compared with: that is the same for
+    most tasks of a long chain."""
 
     def __init__(self, level: int) -> None:
         self.level = level
@@ -232,10 +285,12 @@ class Bundle:
 
 
 def stages(bundle: list[Task], level: int, passing: Sequence[Task]) -> list[list[Task]]:
-    """The tasks of a bundle in groups that take turns block by block; `passing` are those of which one row lives at a time.
+    """The tasks of a bundle in groups that take turns block by block; `passing` are those of which
+    one row lives at a time.
 
-    What is computed once per pass of the loop vectorises in a loop of its own, but not between the inner loops of other tasks: the
-    logarithms of a likelihood, say, between the two products with its data. A block's results stay in the cache from group to group.
+    What is computed once per pass of the loop vectorises in a loop of its own, but not between the
+    inner loops of other tasks: the logarithms of a likelihood, say, between the two products with
+    its data. A block's results stay in the cache from group to group.
     """
 
     def flat(t: Task) -> bool:
@@ -259,23 +314,36 @@ def loops(task: Task, level: int) -> bool:
 
 
 def _needs(task: Task, other: Task, level: int) -> bool | None:
-    """None if `task` does not read `other`; True if it does so only at its own index of this loop; else False."""
+    """None if `task` does not read `other`; True if it does so only at its own index of this loop;
+    else False."""
     found: bool | None = None
     for var, index in task.reads:
         if var is not other.var or other.copy:
             continue
-        if index is None or not loops(other, level) or not loops(task, level) or other.axes[level].reduced:
+        if (
+            index is None
+            or not loops(other, level)
+            or not loops(task, level)
+            or other.axes[level].reduced
+        ):
             return False
         written = integers.symbol(other.axes[level].symbol)
-        position = next((k for k, i in enumerate(other.out) if not isinstance(i, int) and i == written), None)
-        if position is None or index[position] != integers.symbol(task.axes[level].symbol) or other.kind == "scan":
+        position = next(
+            (k for k, i in enumerate(other.out) if not isinstance(i, int) and i == written), None
+        )
+        if (
+            position is None
+            or index[position] != integers.symbol(task.axes[level].symbol)
+            or other.kind == "scan"
+        ):
             return False
         found = True
     return found
 
 
 def fits(task: Task, bundle: Bundle, level: int) -> bool:
-    """Whether a task may share the loop of a bundle: comparable ranges, few parts, and something in common to gain."""
+    """Whether a task may share the loop of a bundle: comparable ranges, few parts, and something in
+    common to gain."""
     if not bundle.kinds:
         return False
     mine = task.axes[level]
@@ -288,8 +356,16 @@ def fits(task: Task, bundle: Bundle, level: int) -> bool:
         if extent == mine.extent:
             continue
         difference = extent - mine.extent
-        near = isinstance(difference, int) and abs(difference) <= 8 and not (isinstance(extent, int) and extent < 64)
-        if not near and extent not in task.cuts.get(mine.symbol, ()) and mine.extent not in other.cuts.get(other.axes[level].symbol, ()):
+        near = (
+            isinstance(difference, int)
+            and abs(difference) <= 8
+            and not (isinstance(extent, int) and extent < 64)
+        )
+        if (
+            not near
+            and extent not in task.cuts.get(mine.symbol, ())
+            and mine.extent not in other.cuts.get(other.axes[level].symbol, ())
+        ):
             return False
     whole = parts([task, *others], level)
     if whole is None or len(whole) > MOST_PARTS:
@@ -301,17 +377,21 @@ def fits(task: Task, bundle: Bundle, level: int) -> bool:
 
 
 def parts(tasks: Sequence[Task], level: int) -> list[tuple[Int, Int]] | None:
-    """The ranges into which the shared loop is cut, in order; None where the order of the cuts is not known."""
+    """The ranges into which the shared loop is cut, in order; None where the order of the cuts is
+    not known."""
     marks: set[Int] = {0}
     top: set[Int] = {t.axes[level].extent for t in tasks}
     marks |= top
     points = ordered(marks)
     if points is None:
-        # A size is never negative, even where its form does not show it: one extent needs no comparison.
+        # A size is never negative, even where its form does not show it: one extent needs no
+        # comparison.
         return [(0, next(iter(top)))] if len(top) == 1 else None
     for t in tasks:
         for cut in t.cuts.get(t.axes[level].symbol, ()):
-            if integers.symbols(cut) & set(t.bound) or any(n.startswith("_") for n in integers.symbols(cut)):
+            if integers.symbols(cut) & set(t.bound) or any(
+                n.startswith("_") for n in integers.symbols(cut)
+            ):
                 continue
             attempt = ordered({*points, cut})
             if attempt is not None and len(attempt) <= MOST_PARTS + 1:

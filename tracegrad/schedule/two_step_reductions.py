@@ -1,8 +1,11 @@
-"""What stands between two loops over the lanes of a batch, written so that blocks of lanes can go through both (passes/batch_blocks.py).
+"""What stands between two loops over the lanes of a batch, written so that blocks of lanes can go
+through both (passes/batch_blocks.py).
 
-The value of a loss stands between the loop that goes forth and the one that goes back. One pass over all lanes would part the two, and all that the
-way back reads would be kept. So a reduction that no loop reads is made in two steps: over what each lane has, which is the lane's own business, and
-over the lanes, behind all loops. And what the way back reads is not a parallel phase for itself.
+The value of a loss stands between the loop that goes forth and the one that goes back. One pass
+over all lanes would part the two, and all that the way back reads would be kept. So a reduction
+that no loop reads is made in two steps: over what each lane has, which is the lane's own business,
+and over the lanes, behind all loops. And what the way back reads is not a parallel phase for
+itself.
 """
 
 from __future__ import annotations
@@ -43,16 +46,34 @@ def by_lane(graph: Graph) -> tuple[Graph, Own]:
     for node in graph.nodes:
         found = frozenset[Node]().union(*[behind[a] for a in node.inputs if a in behind])
         behind.update(dict.fromkeys(node.outputs, found | {node} if node in loops else found))
-    pairs = [(a, b, lanes) for b in loops for a in loops if a is not b and a in behind[b.outputs[0]] and (lanes := _lanes(a, b))]
-    between = {v for a, b, lanes in pairs for v in needs[b] - needs[a] if isinstance(v, Var) and lanes.intersection(v.type.shape)}
+    pairs = [
+        (a, b, lanes)
+        for b in loops
+        for a in loops
+        if a is not b and a in behind[b.outputs[0]] and (lanes := _lanes(a, b))
+    ]
+    between = {
+        v
+        for a, b, lanes in pairs
+        for v in needs[b] - needs[a]
+        if isinstance(v, Var) and lanes.intersection(v.type.shape)
+    }
     nodes: list[Node] = []
     totals: set[Var] = set()
     for node in graph.nodes:
         nodes.append(node)
         out = node.outputs[0]
-        if isinstance(node.op.lowering, lowering.Reduce) and not any(out in needed for needed in needs.values()):
-            around = [(_sizes(a), lanes) for a, b, lanes in pairs if a in behind[out] and b not in behind[out]]
-            axis = next((k for k in (_axis(node, *found) for found in around) if k is not None), None)
+        if isinstance(node.op.lowering, lowering.Reduce) and not any(
+            out in needed for needed in needs.values()
+        ):
+            around = [
+                (_sizes(a), lanes)
+                for a, b, lanes in pairs
+                if a in behind[out] and b not in behind[out]
+            ]
+            axis = next(
+                (k for k in (_axis(node, *found) for found in around) if k is not None), None
+            )
             if axis is not None:
                 nodes[-1:] = steps = _in_steps(node, axis)
                 (total,) = steps[-1].inputs
@@ -64,12 +85,20 @@ def by_lane(graph: Graph) -> tuple[Graph, Own]:
 def _sizes(loop: Node) -> set[Int]:
     """The sizes of a loop's carries; without carries, its length."""
     carries = loop.params.get("carries")
-    return {loop.params["length"]} if carries == 0 else {size for v in loop.outputs[:carries] for size in v.type.shape}
+    return (
+        {loop.params["length"]}
+        if carries == 0
+        else {size for v in loop.outputs[:carries] for size in v.type.shape}
+    )
 
 
 def _lanes(first: Node, second: Node) -> set[Int]:
     """How many lanes may go through two loops."""
-    return {size for size in _sizes(first) & _sizes(second) if not (isinstance(size, int) and size <= FEWEST)}
+    return {
+        size
+        for size in _sizes(first) & _sizes(second)
+        if not (isinstance(size, int) and size <= FEWEST)
+    }
 
 
 def _axis(node: Node, sizes: set[Int], lanes: set[Int]) -> int | None:
@@ -77,11 +106,16 @@ def _axis(node: Node, sizes: set[Int], lanes: set[Int]) -> int | None:
     shape, axes = node.inputs[0].type.shape, node.params["axes"]
     if not all(size in sizes for k, size in enumerate(shape) if k not in axes):
         return None
-    return max((k for k in axes if shape[k] in lanes), key=lambda k: shape[k] if isinstance(shape[k], int) else 1 << 62, default=None)
+    return max(
+        (k for k in axes if shape[k] in lanes),
+        key=lambda k: shape[k] if isinstance(shape[k], int) else 1 << 62,
+        default=None,
+    )
 
 
 def _in_steps(node: Node, axis: int) -> list[Node]:
-    """A reduction over all axes but one, and one over that; only the latter where there is no other."""
+    """A reduction over all axes but one, and one over that; only the latter where there is no
+    other."""
     (source,) = node.inputs
     rest = tuple([k for k in node.params["axes"] if k != axis])
     if not rest:
@@ -94,7 +128,9 @@ def _in_steps(node: Node, axis: int) -> list[Node]:
     ]
 
 
-def _read(made: Sequence[tuple[Iterable[Atom], Iterable[Atom]]], loops: Collection[Atom]) -> set[Atom]:
+def _read(
+    made: Sequence[tuple[Iterable[Atom], Iterable[Atom]]], loops: Collection[Atom]
+) -> set[Atom]:
     """What loops read, and what that is made of; `made` are results with what they are made of."""
     found: set[Atom] = set()
     for outputs, inputs in reversed(made):
@@ -104,7 +140,8 @@ def _read(made: Sequence[tuple[Iterable[Atom], Iterable[Atom]]], loops: Collecti
 
 
 def in_turn(tasks: Sequence[Task], own: Own) -> tuple[list[Task], list[Task]]:
-    """The tasks, and behind all loops those that take all lanes and no loop reads, with what is made of them."""
+    """The tasks, and behind all loops those that take all lanes and no loop reads, with what is
+    made of them."""
     if not any(t.var in own.totals for t in tasks):
         return list(tasks), []
     loops = {t.var for t in tasks if t.node is not None and t.node.op.lowering in LOOPS}
@@ -113,7 +150,13 @@ def in_turn(tasks: Sequence[Task], own: Own) -> tuple[list[Task], list[Task]]:
     last: list[Task] = []
     waiting: set[Atom] = set()
     for t in tasks:
-        apart = t.kind == "map" or t.node is None or t.var in own.totals or t.var in loops or t.var in read
+        apart = (
+            t.kind == "map"
+            or t.node is None
+            or t.var in own.totals
+            or t.var in loops
+            or t.var in read
+        )
         if apart and not any(v in waiting for v, _ in t.reads):
             first.append(t)
         else:
@@ -127,7 +170,9 @@ def in_blocks(program: kernel.Program, buffers: Collection[str]) -> bool:
     outside: set[str] = set()
     for phase in program.phases:
         if phase.kind == "serial":
-            kernel.walk(phase.body, lambda s: outside.add(s.buffer) if isinstance(s, kernel.Store) else None)
+            kernel.walk(
+                phase.body, lambda s: outside.add(s.buffer) if isinstance(s, kernel.Store) else None
+            )
     return outside.isdisjoint(buffers)
 
 

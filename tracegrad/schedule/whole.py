@@ -1,4 +1,5 @@
-"""Operations over whole buffers: library routines, scatters, and regions, whose sub-graphs are scheduled by the same machinery."""
+"""Operations over whole buffers: library routines, scatters, and regions, whose sub-graphs are
+scheduled by the same machinery."""
 
 from __future__ import annotations
 
@@ -30,7 +31,11 @@ def swaps_last(node: Node) -> bool:
     """Whether a node is the transposition of the last two axes."""
     axes = node.params.get("axes")
     ndim = node.outputs[0].type.ndim
-    return node.op is transpose_op and ndim >= 2 and tuple(axes or ()) == (*range(ndim - 2), ndim - 1, ndim - 2)
+    return (
+        node.op is transpose_op
+        and ndim >= 2
+        and tuple(axes or ()) == (*range(ndim - 2), ndim - 1, ndim - 2)
+    )
 
 
 def same_view(node: Node) -> bool:
@@ -38,14 +43,21 @@ def same_view(node: Node) -> bool:
     return isinstance(node.op.lowering, lowering.View) and node.op.lowering.reshape
 
 
-def absorbed(node: Node, stored: Callable[[Var], bool], made: Callable[[Var], Node]) -> tuple[list[tuple[Atom, bool]], Var | None]:
-    """What a routine is called with: its operands without the transpositions that it absorbs, whether each lost one, and a factor taken out.
+def absorbed(
+    node: Node, stored: Callable[[Var], bool], made: Callable[[Var], Node]
+) -> tuple[list[tuple[Atom, bool]], Var | None]:
+    """What a routine is called with: its operands without the transpositions that it absorbs,
+    whether each lost one, and a factor taken out.
 
     Nothing is taken off a value that is stored anyhow.
     """
     rule = node.op.lowering
     turns = rule.absorbs_transpose if isinstance(rule, lowering.Library) else ()
-    axes = dict(rule.absorbs_scale) if isinstance(rule, lowering.Library) and node.outputs[0].type.dtype.kind == "f" else {}
+    axes = (
+        dict(rule.absorbs_scale)
+        if isinstance(rule, lowering.Library) and node.outputs[0].type.dtype.kind == "f"
+        else {}
+    )
     if any(is_one(s) for s in node.outputs[0].type.shape[-2:]):
         axes = {}
     operands: list[tuple[Atom, bool]] = []
@@ -58,7 +70,13 @@ def absorbed(node: Node, stored: Callable[[Var], bool], made: Callable[[Var], No
 
     for k, operand in enumerate(node.inputs):
         atom, turned = unturned(operand, False) if k in turns else (operand, False)
-        if scale is None and k in axes and isinstance(atom, Var) and not stored(atom) and made(atom).op is mul_op:
+        if (
+            scale is None
+            and k in axes
+            and isinstance(atom, Var)
+            and not stored(atom)
+            and made(atom).op is mul_op
+        ):
             axis = -3 - axes[k] if turned else axes[k]
             for rest, factor in (made(atom).inputs, made(atom).inputs[::-1]):
                 if (
@@ -74,7 +92,8 @@ def absorbed(node: Node, stored: Callable[[Var], bool], made: Callable[[Var], No
 
 
 def along(shape: Shape, axis: int, whole: Shape) -> bool:
-    """Whether an operand that is broadcast to `whole` varies along the last axes only where `axis` (-1 or -2) says."""
+    """Whether an operand that is broadcast to `whole` varies along the last axes only where `axis`
+    (-1 or -2) says."""
     padded = ((1,) * len(whole) + tuple(shape))[-len(whole) :]
     return (
         not is_one(padded[axis])
@@ -84,17 +103,19 @@ def along(shape: Shape, axis: int, whole: Shape) -> bool:
 
 
 NEAR = 64
-"""The most elements of a carry that is kept in a place of its own where its last value becomes a part of something large."""
+"""The most elements of a carry that is kept in a place of its own where its last value becomes a
+part of something large."""
 
 
 class Whole:
     def __init__(self, emitter: Emitter, nests: Nests, builder: Builder) -> None:
         self.emitter, self.nests, self.builder = emitter, nests, builder
 
-    # --- what must be stored -----------------------------------------------------------------------------------------------
+    # --- what must be stored ----------------------------------------------------------------------
 
     def require(self, graph: Graph, analysis: Analysis) -> None:
-        """Store the operands of whole-buffer operations, except views that a buffer shows by itself."""
+        """Store the operands of whole-buffer operations, except views that a buffer shows by
+        itself."""
         for node in graph.nodes:
             if isinstance(node.op.lowering, (lowering.Library, lowering.Kernel, lowering.Region)):
                 operands, scale = absorbed(node, analysis.is_stored, analysis.node.__getitem__)
@@ -131,9 +152,18 @@ class Whole:
         for a in node.inputs:
             self.leaves(a, found)
         reads: list[tuple[Var, Any]] = [(v, None) for v in found]
-        # Later tasks find their producer by any of the outputs: one task per output, of which the first does the work.
-        first = Task("whole", node.outputs[0], node, self.emitter.storage[node.outputs[0]], reads=reads)
-        return [first, *[Task("whole", v, None, self.emitter.storage[v], reads=[(node.outputs[0], None)]) for v in node.outputs[1:]]]
+        # Later tasks find their producer by any of the outputs: one task per output, of which the
+        # first does the work.
+        first = Task(
+            "whole", node.outputs[0], node, self.emitter.storage[node.outputs[0]], reads=reads
+        )
+        return [
+            first,
+            *[
+                Task("whole", v, None, self.emitter.storage[v], reads=[(node.outputs[0], None)])
+                for v in node.outputs[1:]
+            ],
+        ]
 
     def run(self, task: Task) -> None:
         node = task.node
@@ -159,14 +189,19 @@ class Whole:
             case other:
                 raise AssertionError(f"no code for {node.op.name} ({other})")
 
-    # --- routines ----------------------------------------------------------------------------------------------------------
+    # --- routines ---------------------------------------------------------------------------------
 
     def contiguous(self, atom: Atom) -> str:
         """A C-contiguous buffer that holds an operand: its own, an alias, or a copy made here."""
         e = self.emitter
         if isinstance(atom, Var):
             where = e.storage.get(atom)
-            if where is not None and not where.prefix and not where.leading and e.buffers[where.buffer].layout != "A":
+            if (
+                where is not None
+                and not where.prefix
+                and not where.leading
+                and e.buffers[where.buffer].layout != "A"
+            ):
                 return where.buffer
             if where is None:
                 node, _ = e.definitions[atom]
@@ -188,7 +223,9 @@ class Whole:
         if isinstance(atom, Var) and self.emitter.storage.get(atom) == dest:
             return
         for index in self.emitter.positions(dest.shape):
-            self.nests.store(dest, index, self.emitter.element(atom, aligned(index, atom.type.shape)))
+            self.nests.store(
+                dest, index, self.emitter.element(atom, aligned(index, atom.type.shape))
+            )
 
     def call(self, node: Node) -> None:
         e = self.emitter
@@ -199,7 +236,11 @@ class Whole:
             return
         operands, scale = absorbed(node, e.storage.__contains__, lambda v: e.definitions[v][0])
         arguments: list[Any] = [self.contiguous(atom) for atom, _ in operands]
-        flags: list[Any] = [operands[k][1] for k in rule.absorbs_transpose] if isinstance(rule, lowering.Library) else []
+        flags: list[Any] = (
+            [operands[k][1] for k in rule.absorbs_transpose]
+            if isinstance(rule, lowering.Library)
+            else []
+        )
         suffix = ""
         if scale is not None:
             suffix = "_scaled"
@@ -214,7 +255,9 @@ class Whole:
                 e.storage[v] = plain
                 where = plain
             outputs.append(where.buffer)
-        routine, extra = rule.call(tuple(a.type for a in node.inputs), tuple(v.type for v in node.outputs), node.params)
+        routine, extra = rule.call(
+            tuple(a.type for a in node.inputs), tuple(v.type for v in node.outputs), node.params
+        )
         for item in extra:
             if isinstance(item, str) and item.startswith("code:"):
                 flags.append(e.error(item[5:] + place_of(node)))
@@ -224,19 +267,28 @@ class Whole:
         parts: Int = 1
         work: Int = 0
         if isinstance(rule, lowering.Library) and rule.share is not None:
-            parts, work = rule.share(tuple(a.type for a in node.inputs), tuple(v.type for v in node.outputs))
+            parts, work = rule.share(
+                tuple(a.type for a in node.inputs), tuple(v.type for v in node.outputs)
+            )
         name, given = f"{module}.{routine}{suffix}", (*arguments, *outputs, *flags)
         if parts == 1 or len(e.scopes) > 1:
             e.emit(kernel.Call(name, given, comment_of(node), work))
         else:
             self.builder.flush()
             with e.scope() as body, e.loop(0, parts, barrier=True, hint="part") as part:
-                e.emit(kernel.Call(name, (*given, part, parts), comment_of(node), integers.floordiv(work, parts)))
+                e.emit(
+                    kernel.Call(
+                        name,
+                        (*given, part, parts),
+                        comment_of(node),
+                        integers.floordiv(work, parts),
+                    )
+                )
             self.builder.flush_parallel(body.statements)
         for dest, v in back:
             self.fill(dest, v)
 
-    # --- scatter -----------------------------------------------------------------------------------------------------------
+    # --- scatter ----------------------------------------------------------------------------------
 
     def scatter(self, node: Node, task: Task) -> None:
         e = self.emitter
@@ -255,15 +307,26 @@ class Whole:
             if at is not None:
                 self.nests.store(task.dest, at, value, combine)
 
-    # --- regions -----------------------------------------------------------------------------------------------------------
+    # --- regions ----------------------------------------------------------------------------------
 
-    def body(self, graph: Graph, outputs: Sequence[Storage], plan: Plan | None = None, places: Sequence[Storage] = ()) -> None:
-        """A sub-graph's statements in the innermost open scope; `plan` says what is written in the places of carries, and when."""
+    def body(
+        self,
+        graph: Graph,
+        outputs: Sequence[Storage],
+        plan: Plan | None = None,
+        places: Sequence[Storage] = (),
+    ) -> None:
+        """A sub-graph's statements in the innermost open scope; `plan` says what is written in the
+        places of carries, and when."""
         e = self.emitter
         own = {v: places[k] for v, k in plan.versions.items()} if plan else {}
         tasks = self.builder.tasks(graph, outputs, own)
         # A carry that stays as it is lies where it shall be.
-        tasks = [t for t in tasks if not (t.copy and isinstance(t.var, Var) and e.storage.get(t.var) == t.dest)]
+        tasks = [
+            t
+            for t in tasks
+            if not (t.copy and isinstance(t.var, Var) and e.storage.get(t.var) == t.dest)
+        ]
         if plan is None or not plan.writes:
             self.run_all(tasks)
             return
@@ -300,12 +363,18 @@ class Whole:
         """Where a region reads a constant or stacked operand."""
         e = self.emitter
         found = e.storage.get(atom) if isinstance(atom, Var) else None
-        if found is None and isinstance(atom, Var) and atom not in e.counts and same_view(e.definitions[atom][0]):
+        if (
+            found is None
+            and isinstance(atom, Var)
+            and atom not in e.counts
+            and same_view(e.definitions[atom][0])
+        ):
             return Storage(self.contiguous(atom), atom.type.shape)
         return found if found is not None else self.copied(atom)
 
     def give(self, var: Var, atom: Atom) -> None:
-        """Let a graph inside have a constant operand: the number of a step as a number, all else where it is stored."""
+        """Let a graph inside have a constant operand: the number of a step as a number, all else
+        where it is stored."""
         e = self.emitter
         e.counts.pop(var, None)
         if isinstance(atom, Var) and atom in e.counts:
@@ -324,14 +393,21 @@ class Whole:
         stacked = [self.operand(s.stacked) for s in loop.slices]
         following, plan = self.next_of(loop, carry)
         length = loop.param("length")
-        with e.loop(0, length, barrier=True, sequential=bool(carry), hint="" if carry else "item") as i:
+        with e.loop(
+            0, length, barrier=True, sequential=bool(carry), hint="" if carry else "item"
+        ) as i:
             step: Int = length - 1 - i if loop.param("reverse") else i
             assert loop.number is not None
             e.counts[loop.number] = step
             for s, where in zip(loop.slices, stacked, strict=True):
-                e.storage[s.inside] = Storage(where.buffer, s.inside.type.shape, (*where.prefix, step))
+                e.storage[s.inside] = Storage(
+                    where.buffer, s.inside.type.shape, (*where.prefix, step)
+                )
             places = [e.storage[r.stacked] for r in loop.results]
-            ys = [Storage(w.buffer, r.stacked.type.shape[1:], (*w.prefix, step)) for r, w in zip(loop.results, places, strict=True)]
+            ys = [
+                Storage(w.buffer, r.stacked.type.shape[1:], (*w.prefix, step))
+                for r, w in zip(loop.results, places, strict=True)
+            ]
             self.body(loop.body, [*following, *ys], plan, carry)
             self.advance(carry, following)
         self.advance([e.storage[c.last] for c in loop.carries], carry)
@@ -346,22 +422,39 @@ class Whole:
     def next_of(self, loop: Loop, carry: Sequence[Storage]) -> tuple[list[Storage], Plan]:
         """Where what follows on each carry is written, and the plan for it."""
         cs = loop.carries
-        return self.following([c.last for c in cs], loop.body, [c.inside for c in cs], [c.next for c in cs], carry)
+        return self.following(
+            [c.last for c in cs], loop.body, [c.inside for c in cs], [c.next for c in cs], carry
+        )
 
     def near(self, var: Var) -> Storage:
-        """Where a loop keeps a carry: where its last value goes; if it is small or narrow, in a place of its own, which may change."""
+        """Where a loop keeps a carry: where its last value goes; if it is small or narrow, in a
+        place of its own, which may change."""
         where, size = self.emitter.storage[var], var.type.size
-        own = is_small(var.type.shape) or is_narrow(var.type.shape) or (where.prefix and isinstance(size, int) and size <= NEAR)
-        return self.builder.buffer(f"{self.emitter.names.of(var)}_now", var, "temp") if own else where
+        own = (
+            is_small(var.type.shape)
+            or is_narrow(var.type.shape)
+            or (where.prefix and isinstance(size, int) and size <= NEAR)
+        )
+        return (
+            self.builder.buffer(f"{self.emitter.names.of(var)}_now", var, "temp") if own else where
+        )
 
     def following(
-        self, outputs: Sequence[Var], body: Graph, carries: Sequence[Var], results: Sequence[Atom], places: Sequence[Storage]
+        self,
+        outputs: Sequence[Var],
+        body: Graph,
+        carries: Sequence[Var],
+        results: Sequence[Atom],
+        places: Sequence[Storage],
     ) -> tuple[list[Storage], Plan]:
-        """Where what follows on each carry is written: in its place, where the plan says how, or beside it."""
+        """Where what follows on each carry is written: in its place, where the plan says how, or
+        beside it."""
         plan = in_place(body, carries, results)
         written = {*plan.versions.values()}
         following = [
-            place if k in written else self.builder.buffer(f"{self.emitter.names.of(v)}_next", v, "temp")
+            place
+            if k in written
+            else self.builder.buffer(f"{self.emitter.names.of(v)}_next", v, "temp")
             for k, (v, place) in enumerate(zip(outputs, places, strict=True))
         ]
         return following, plan
@@ -373,7 +466,9 @@ class Whole:
                 continue
             dtype = e.buffers[source.buffer].dtype
             for index in e.positions(dest.shape):
-                self.nests.store(dest, index, kernel.Load(source.buffer, self.nests.place(source, index), dtype))
+                self.nests.store(
+                    dest, index, kernel.Load(source.buffer, self.nests.place(source, index), dtype)
+                )
 
     def switch(self, node: Node) -> None:
         e = self.emitter
@@ -394,21 +489,33 @@ class Whole:
         e.emit(kernel.Check(fits, e.error(message + place_of(node)), number))
         chain = bodies[-1]
         for k in reversed(range(last)):
-            chain = (kernel.If(kernel.Apply(f"{{x}} == {k}", (("x", number),), BOOL), bodies[k], chain),)
+            chain = (
+                kernel.If(kernel.Apply(f"{{x}} == {k}", (("x", number),), BOOL), bodies[k], chain),
+            )
         for s in chain:
             e.emit(s)
 
     def within(self, node: Node, graph: Graph, where: Sequence[Storage]) -> None:
-        """One of a node's graphs, of operands that lie there; results that lie where an operand does are written in place."""
+        """One of a node's graphs, of operands that lie there; results that lie where an operand
+        does are written in place."""
         e = self.emitter
         outputs = [e.storage[v] for v in node.outputs]
-        kept = {node.outputs.index(v): k - 1 for v, k in passed(node).items() if e.storage[v] == where[k - 1]}
+        kept = {
+            node.outputs.index(v): k - 1
+            for v, k in passed(node).items()
+            if e.storage[v] == where[k - 1]
+        }
         for var, storage in zip(graph.inputs, where, strict=True):
             e.storage[var] = storage
         changed = {k: n for k, n in kept.items() if graph.outputs[k] is not graph.inputs[n]}
-        before, after = [graph.inputs[n] for n in changed.values()], [graph.outputs[k] for k in changed]
+        before, after = (
+            [graph.inputs[n] for n in changed.values()],
+            [graph.outputs[k] for k in changed],
+        )
         places = [outputs[k] for k in changed]
-        following, plan = self.following([node.outputs[k] for k in changed], graph, before, after, places)
+        following, plan = self.following(
+            [node.outputs[k] for k in changed], graph, before, after, places
+        )
         beside = dict(zip(changed, following, strict=True))
         self.body(graph, [beside.get(k, place) for k, place in enumerate(outputs)], plan, places)
         self.advance(places, following)
@@ -419,7 +526,8 @@ class Whole:
             self.advance([self.emitter.storage[var]], [where])
 
     def going(self, loop: Loop, kept: Sequence[str]) -> tuple[list[Storage], Storage]:
-        """The steps of a while loop; where their last carries are, and their number. What is kept of each goes into these growing buffers."""
+        """The steps of a while loop; where their last carries are, and their number. What is kept
+        of each goes into these growing buffers."""
         e = self.emitter
         assert loop.test is not None
         assert loop.count is not None
@@ -439,25 +547,39 @@ class Whole:
         condition: kernel.Expression = kernel.Load(going.buffer, (0,), BOOL)
         steps = kernel.Load(count.buffer, self.nests.place(count, ()), kernel.INT64)
         if limit is not None:
-            condition = kernel.Apply(f"{{going}} and {{steps}} < {limit}", (("going", condition), ("steps", steps)), BOOL)
+            condition = kernel.Apply(
+                f"{{going}} and {{steps}} < {limit}", (("going", condition), ("steps", steps)), BOOL
+            )
         with e.scope(barrier=True) as inner:
-            at = integers.symbol(e.let("step", kernel.Apply("index({x})", (("x", steps),), INTP)).name) if kept else 0
+            at = (
+                integers.symbol(
+                    e.let("step", kernel.Apply("index({x})", (("x", steps),), INTP)).name
+                )
+                if kept
+                else 0
+            )
             for name in kept:
                 e.emit(kernel.Grow(name, kernel.Apply("{x} + 1", (("x", steps),), kernel.INT64)))
-            rows = [Storage(name, t.shape, (at,)) for name, t in zip(kept, body.output_types[len(carry) :], strict=True)]
+            rows = [
+                Storage(name, t.shape, (at,))
+                for name, t in zip(kept, body.output_types[len(carry) :], strict=True)
+            ]
             self.body(body, [*following, *rows], plan, carry)
             self.advance(carry, following)
             self.nests.store(count, (), kernel.Apply("{x} + 1", (("x", steps),), kernel.INT64))
             self.body(test, [going])
         e.emit(kernel.While(condition, tuple(inner.statements)))
         if limit is not None:
-            message = "RuntimeError: " + (loop.param("failure") or f"while_loop: still going after max_steps={limit} steps")
+            message = "RuntimeError: " + (
+                loop.param("failure") or f"while_loop: still going after max_steps={limit} steps"
+            )
             done = kernel.Apply("not {x}", (("x", kernel.Load(going.buffer, (0,), BOOL)),), BOOL)
             e.emit(kernel.Check(done, e.error(message + place_of(loop.origin)), steps))
         return carry, count
 
     def block(self, node: Node) -> None:
-        """A graph as it is, its temporaries for itself: at the top in phases of its own, which is what their memory is shared by."""
+        """A graph as it is, its temporaries for itself: at the top in phases of its own, which is
+        what their memory is shared by."""
         e = self.emitter
         graph: Graph = node.params["graph"]
         for var, atom in zip(graph.inputs, node.inputs, strict=True):

@@ -14,16 +14,21 @@ from .implicit import chosen, implicit
 from .vectors import Layout, count_equations, over_vectors, traced
 
 
-def custom_root(residual: Callable[..., Any], linear_solver: str = "auto") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A decorator for a function that solves residual(x, *args) = 0 for x and returns x, by whatever means.
+def custom_root(
+    residual: Callable[..., Any], linear_solver: str = "auto"
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator for a function that solves residual(x, *args) = 0 for x and returns x, by
+    whatever means.
 
-    residual        returns as many numbers as x has; it is traced at the solution, so it must not branch on values
+    residual        returns as many numbers as x has; it is traced at the solution, so it must not
+                    branch on values
     linear_solver   how linear systems with d residual/dx are solved: see `root`
 
-    The solver gets its arguments without history, as NumPy arrays where nothing is traced: it may call SciPy or compiled libraries. In a
-    function that `jit` or `vmap` traces it gets traced arrays. It is not differentiated; derivatives of every mode and order, with respect
-    to the arguments and what `residual` reads around it, are those of the solution. They assume that it is one: nothing is checked.
-    Keyword arguments go to the solver alone.
+    The solver gets its arguments without history, as NumPy arrays where nothing is traced: it may
+    call SciPy or compiled libraries. In a function that `jit` or `vmap` traces it gets traced
+    arrays. It is not differentiated; derivatives of every mode and order, with respect to the
+    arguments and what `residual` reads around it, are those of the solution. They assume that it is
+    one: nothing is checked. Keyword arguments go to the solver alone.
 
     >>> import numpy as np
     >>> import scipy.optimize
@@ -45,7 +50,9 @@ def custom_root(residual: Callable[..., Any], linear_solver: str = "auto") -> Ca
             who = f"{solve.__name__}: the residual"
             given = traced(lambda x: residual(x, *args), layout, who)
             equations = over_vectors(given, layout, lambda r: [count_equations(r, layout, who)])
-            return layout.result(implicit(layout.pack(layout.leaves), equations, chosen(linear_solver, layout.size)))
+            return layout.result(
+                implicit(layout.pack(layout.leaves), equations, chosen(linear_solver, layout.size))
+            )
 
         return solve
 

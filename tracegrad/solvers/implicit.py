@@ -1,8 +1,10 @@
-"""Solutions of equations as functions of what the equations read: the implicit function theorem as a derivative rule.
+"""Solutions of equations as functions of what the equations read: the implicit function theorem as
+a derivative rule.
 
-Where F(z, p) = 0 holds, a change of p by dp moves z by dz = -(dF/dz)^-1 (dF/dp) dp. The rule is linear in dp, its transpose solves with the transposed
-matrix, and z itself stands in it as the same function of p: so second and higher orders come from differentiating the rule. How z was
-found does not matter, and is not differentiated.
+Where F(z, p) = 0 holds, a change of p by dp moves z by dz = -(dF/dz)^-1 (dF/dp) dp. The rule is
+linear in dp, its transpose solves with the transposed matrix, and z itself stands in it as the same
+function of p: so second and higher orders come from differentiating the rule. How z was found does
+not matter, and is not differentiated.
 """
 
 from __future__ import annotations
@@ -62,7 +64,9 @@ def matrix_of(product: Product, like: Any) -> Any:
     return ops.transpose(vmap(product)(ops.eye(kind.shape[0], dtype=kind.dtype)))
 
 
-def solved(product: Product, b: Any, method: str, tol: float | None = None, max_steps: int | None = None) -> Any:
+def solved(
+    product: Product, b: Any, method: str, tol: float | None = None, max_steps: int | None = None
+) -> Any:
     """v with product(v) = b, no derivative intended."""
     kind = leaf_type(b)
     n = kind.shape[0]
@@ -76,28 +80,44 @@ def solved(product: Product, b: Any, method: str, tol: float | None = None, max_
         'conditioned for this method: try another, or "dense"'
     )
     with np.errstate(all="ignore"):
-        return METHODS[method](product, b, tolerance(kind.dtype) if tol is None else tol, steps, failure)
+        return METHODS[method](
+            product, b, tolerance(kind.dtype) if tol is None else tol, steps, failure
+        )
 
 
 def along(function: Callable[[Any], Any], method: str) -> Callable[[Any, Any], Any]:
-    """From z and b to v with dF/dz v = b, no derivative intended. The matrix is a graph made once, not at every z."""
-    if method == "dense" and isinstance(function, Closed) and function.graph.inputs[0].type.shape[0] != 1:
+    """From z and b to v with dF/dz v = b, no derivative intended. The matrix is a graph made once,
+    not at every z."""
+    if (
+        method == "dense"
+        and isinstance(function, Closed)
+        and function.graph.inputs[0].type.shape[0] != 1
+    ):
         given = function.graph
 
         def matrix(z: Any, *captures: Any) -> list[Any]:
-            return [matrix_of(lambda v: jvp(lambda y: evaluate(given, [y, *captures])[0], (z,), (v,))[1], z)]
+            return [
+                matrix_of(
+                    lambda v: jvp(lambda y: evaluate(given, [y, *captures])[0], (z,), (v,))[1], z
+                )
+            ]
 
         slopes = Closed(closed("matrix", matrix, list(given.input_types), given), function.captures)
         return lambda z, b: ops.linalg.solve(slopes(z), b)
     return lambda z, b: solved(lambda v: jvp(function, (z,), (v,))[1], b, method)
 
 
-def linear(product: Product, b: Any, method: str, tol: float | None = None, max_steps: int | None = None) -> Any:
-    """v with product(v) = b, with derivatives with respect to b and what `product` reads around it."""
+def linear(
+    product: Product, b: Any, method: str, tol: float | None = None, max_steps: int | None = None
+) -> Any:
+    """v with product(v) = b, with derivatives with respect to b and what `product` reads around
+    it."""
     if method == "dense" or leaf_type(b).shape[0] == 1:
         return solved(product, b, method)
     layout = Layout(b, "linear_solve: b")
-    given = over_vectors(traced(product, layout, "linear_solve: the product"), layout, list, "product")
+    given = over_vectors(
+        traced(product, layout, "linear_solve: the product"), layout, list, "product"
+    )
     v = solved(given.constant(), stop_gradient(b), method, tol, max_steps)
     graph = closed(
         "equations",
@@ -131,7 +151,9 @@ class Rule:
     def _of(self, unknowns: Any, parameters: Sequence[Any]) -> Any:
         return evaluate(self.equations, [unknowns, *parameters])[0]
 
-    def _along(self, z: Any, parameters: Sequence[Any], moving: Sequence[int]) -> tuple[Callable[..., Any], list[Any]]:
+    def _along(
+        self, z: Any, parameters: Sequence[Any], moving: Sequence[int]
+    ) -> tuple[Callable[..., Any], list[Any]]:
         """The equations as a function of some of the parameters, and these."""
 
         def function(*given: Any) -> Any:
@@ -147,19 +169,34 @@ class Rule:
 
     def jvp(self, tangents: Any, inputs: Any, outs: Any) -> list[Any]:
         z, parameters = outs[0], inputs[1:]
-        moving = [k for k, t in enumerate(tangents[1:]) if t is not None and is_differentiable(parameters[k].dtype)]
+        moving = [
+            k
+            for k, t in enumerate(tangents[1:])
+            if t is not None and is_differentiable(parameters[k].dtype)
+        ]
         if not moving:
             return [None]
         function, primals = self._along(z, parameters, moving)
         change = jvp(function, tuple(primals), tuple([tangents[1 + k] for k in moving]))[1]
-        return [ops.neg(linear(lambda v: jvp(lambda y: self._of(y, parameters), (z,), (v,))[1], change, self.method))]
+        return [
+            ops.neg(
+                linear(
+                    lambda v: jvp(lambda y: self._of(y, parameters), (z,), (v,))[1],
+                    change,
+                    self.method,
+                )
+            )
+        ]
 
     def vjp(self, cts: Any, inputs: Any, outs: Any, wanted: Any) -> list[Any]:
         if not MODE.enabled:
-            # The derivatives inside of this rule are on, and must not lead to what the sweep around it has left behind.
+            # The derivatives inside of this rule are on, and must not lead to what the sweep around
+            # it has left behind.
             cts, inputs, outs = ([_untracked(x) for x in xs] for xs in (cts, inputs, outs))
         z, parameters = outs[0], inputs[1:]
-        moving = [k for k, w in enumerate(wanted[1:]) if w and is_differentiable(parameters[k].dtype)]
+        moving = [
+            k for k, w in enumerate(wanted[1:]) if w and is_differentiable(parameters[k].dtype)
+        ]
         if cts[0] is None or not moving:
             return [zeros(strong(x)) if w else None for x, w in zip(inputs, wanted, strict=True)]
         pull = vjp(lambda y: self._of(y, parameters), z)[1]
@@ -167,7 +204,8 @@ class Rule:
         function, primals = self._along(z, parameters, moving)
         found = dict(zip(moving, vjp(function, *primals)[1](multipliers), strict=True))
         return [
-            found[k - 1] if k - 1 in found else zeros(strong(x)) if w else None for k, (x, w) in enumerate(zip(inputs, wanted, strict=True))
+            found[k - 1] if k - 1 in found else zeros(strong(x)) if w else None
+            for k, (x, w) in enumerate(zip(inputs, wanted, strict=True))
         ]
 
 
@@ -181,21 +219,28 @@ def _untracked(x: Any) -> Any:
 
 
 def linear_solve(
-    product: Callable[[Any], Any], b: Any, method: str = "auto", tol: float | None = None, max_steps: int | None = None
+    product: Callable[[Any], Any],
+    b: Any,
+    method: str = "auto",
+    tol: float | None = None,
+    max_steps: int | None = None,
 ) -> Any:
     """x with product(x) = b, for a linear function of which no matrix is needed.
 
     product     from a tree like b to a tree like b, linear (which is not checked); it is traced
     b           an array of any shape or a tree of them, floating-point or complex
-    method      "cg" (conjugate gradients, for symmetric definite functions), "bicgstab" (for any), "gmres" (for any; slow where 30 products
-                are not enough), or "dense", which makes the matrix from as many products as there are unknowns; "auto" is "dense" up
-                to 500 of them, "bicgstab" beyond
-    tol         how small the residual gets, as a fraction of b (eps ** 0.75 by default: 2e-12 in float64, 6e-6 in float32), or as small as
-                rounding lets it become; a method that does not come so far ends in a RuntimeError
+    method      "cg" (conjugate gradients, for symmetric definite functions), "bicgstab" (for any),
+                "gmres" (for any; slow where 30 products are not enough), or "dense", which makes
+                the matrix from as many products as there are unknowns; "auto" is "dense" up to 500
+                of them, "bicgstab" beyond
+    tol         how small the residual gets, as a fraction of b (eps ** 0.75 by default: 2e-12 in
+                float64, 6e-6 in float32), or as small as rounding lets it become; a method that
+                does not come so far ends in a RuntimeError
     max_steps   so many steps are the most (by default 10 a number of b, and 100)
 
-    In a compiled function the method is one loop. Derivatives of every mode and order, with respect to b and what `product` reads around it,
-    are linear systems of the same kind, or of its transpose, which is made from `product`.
+    In a compiled function the method is one loop. Derivatives of every mode and order, with respect
+    to b and what `product` reads around it, are linear systems of the same kind, or of its
+    transpose, which is made from `product`.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -212,14 +257,30 @@ def linear_solve(
     def vector_product(v: Any) -> Any:
         found, spec = flatten(product(unflatten(layout.spec, layout.unpack(v))))
         shapes = [leaf_type(y).shape for y in found]
-        if spec != layout.spec or any(a != k.shape for a, k in zip(shapes, layout.kinds, strict=True)):
+        if spec != layout.spec or any(
+            a != k.shape for a, k in zip(shapes, layout.kinds, strict=True)
+        ):
             raise ShapeError(
                 f"{user_line()}: linear_solve: the product must be a tree like b, {layout.spec} with shapes {[k.shape for k in layout.kinds]}; it "
                 f"is {spec} with shapes {shapes}"
             )
         return layout.pack(found)
 
-    return layout.result(linear(vector_product, layout.pack(layout.leaves), chosen(method, layout.size), tol, max_steps))
+    return layout.result(
+        linear(
+            vector_product, layout.pack(layout.leaves), chosen(method, layout.size), tol, max_steps
+        )
+    )
 
 
-__all__ = ["Rule", "along", "chosen", "implicit", "linear", "linear_solve", "matrix_of", "solved", "tolerance"]
+__all__ = [
+    "Rule",
+    "along",
+    "chosen",
+    "implicit",
+    "linear",
+    "linear_solve",
+    "matrix_of",
+    "solved",
+    "tolerance",
+]

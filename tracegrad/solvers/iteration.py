@@ -1,4 +1,5 @@
-"""What iterative solvers share: repeating a step until it says that it is done, and what is said where that does not come."""
+"""What iterative solvers share: repeating a step until it says that it is done, and what is said
+where that does not come."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from .vectors import Closed, Layout
 
 
 class Info(NamedTuple):
-    """How an iteration ended: whether it converged, after how many steps, and how large what should be 0 still is."""
+    """How an iteration ended: whether it converged, after how many steps, and how large what should
+    be 0 still is."""
 
     converged: Any
     steps: Any
@@ -25,7 +27,8 @@ class Info(NamedTuple):
 
 
 Step = Callable[[Any], tuple[Any, Any]]
-"""From a state (the unknowns first, the size of what should be 0 last) to the next one, and whether that is the last."""
+"""From a state (the unknowns first, the size of what should be 0 last) to the next one, and whether
+that is the last."""
 
 
 def solution(
@@ -40,13 +43,16 @@ def solution(
 ) -> Any:
     """The tree laid out so that fulfils the equations, differentiated as what they make it.
 
-    `begin(start, tol)` gives a first state, whether it is the last, and the step, which is repeated. Without `info` a RuntimeError where that
-    takes more than `max_steps`.
+    `begin(start, tol)` gives a first state, whether it is the last, and the step, which is
+    repeated. Without `info` a RuntimeError where that takes more than `max_steps`.
     """
     if max_steps < 0:
         raise ValueError(f"{user_line()}: {who}: max_steps must be at least 0, it is {max_steps}")
     limit = tolerance(layout.dtype) if tol is None else float(tol)
-    z, how = stop_gradient(layout.pack(layout.leaves)), Info(np.True_, np.int64(0), layout.dtype.type(0))
+    z, how = (
+        stop_gradient(layout.pack(layout.leaves)),
+        Info(np.True_, np.int64(0), layout.dtype.type(0)),
+    )
     if layout.size != 0:
         z, how = _repeated(who, *begin(z, limit), limit, max_steps, info)
         z = implicit(z, equations, linear_solver)
@@ -54,7 +60,9 @@ def solution(
     return (x, how) if info else x
 
 
-def _repeated(who: str, start: Any, done: Any, step: Step, tol: float, max_steps: int, info: bool) -> tuple[Any, Info]:
+def _repeated(
+    who: str, start: Any, done: Any, step: Step, tol: float, max_steps: int, info: bool
+) -> tuple[Any, Info]:
     def body(state: Any) -> Any:
         inner, _, count = state
         return *step(inner), count + 1
@@ -68,7 +76,9 @@ def _repeated(who: str, start: Any, done: Any, step: Step, tol: float, max_steps
     )
     # A trial outside of where the function is defined gives a NaN, and is refused.
     with np.errstate(all="ignore"):
-        state, done, count = loop_while(going, body, (start, done, np.int64(0)), None if info else max_steps, failure)
+        state, done, count = loop_while(
+            going, body, (start, done, np.int64(0)), None if info else max_steps, failure
+        )
     return state[0], Info(plain(done), plain(count), plain(state[-1]))
 
 

@@ -1,4 +1,5 @@
-"""Linear systems of which only products with the matrix are known: conjugate gradients, BiCGSTAB and GMRES, as loops of compiled code."""
+"""Linear systems of which only products with the matrix are known: conjugate gradients, BiCGSTAB
+and GMRES, as loops of compiled code."""
 
 from __future__ import annotations
 
@@ -34,12 +35,15 @@ def over(x: Any, y: Any) -> Any:
 
 
 Pass = Callable[[Product, Any, Any, Any, int], tuple[Any, Any]]
-"""From a product, a right-hand side, the length that the residual should have, how many steps were taken and may be taken: an approximate
-solution, and the number of steps after it."""
+"""From a product, a right-hand side, the length that the residual should have, how many steps were
+taken and may be taken: an approximate solution, and the number of steps after it."""
 
 
-def checked(one_pass: Pass, product: Product, b: Any, tol: float, max_steps: int, failure: str) -> Any:
-    """The solution by a method whose recurrences lose sight of the residual: that is computed, and where it is too large, solved for again."""
+def checked(
+    one_pass: Pass, product: Product, b: Any, tol: float, max_steps: int, failure: str
+) -> Any:
+    """The solution by a method whose recurrences lose sight of the residual: that is computed, and
+    where it is too large, solved for again."""
     kind = leaf_type(b)
     eps = float(np.finfo(kind.dtype).eps)
     goal = tol * norm(b)
@@ -71,13 +75,18 @@ def _cg(product: Product, b: Any, goal: Any, count: Any, max_steps: int) -> tupl
         return x + alpha * p, r, r + (after / rr) * p, after, k + 1
 
     x, _, _, _, count = loop_while(
-        lambda s: (ops.sqrt(s[3]) > goal) & (s[4] < max_steps), step, (ops.zeros_like(b), b, b, dot(b, b), count), None
+        lambda s: (ops.sqrt(s[3]) > goal) & (s[4] < max_steps),
+        step,
+        (ops.zeros_like(b), b, b, dot(b, b), count),
+        None,
     )
     return x, count
 
 
 def _bicgstab(product: Product, b: Any, goal: Any, count: Any, max_steps: int) -> tuple[Any, Any]:
-    def grow(x: Any, rs: list[Any], us: list[Any], rho: Any, alpha: Any) -> tuple[Any, list[Any], list[Any], Any, Any]:
+    def grow(
+        x: Any, rs: list[Any], us: list[Any], rho: Any, alpha: Any
+    ) -> tuple[Any, list[Any], list[Any], Any, Any]:
         after = dot(rs[-1], b)
         beta = over(alpha * after, rho)
         us = [r - beta * u for r, u in zip(rs, us, strict=True)]
@@ -92,12 +101,26 @@ def _bicgstab(product: Product, b: Any, goal: Any, count: Any, max_steps: int) -
         x, rs, us, rho, alpha = grow(x, [r], [u], -omega * rho, alpha)
         x, (r, first, second), us, rho, alpha = grow(x, rs, us, rho, alpha)
         # The shortest residual among r - g * first - h * second.
-        a, c, d, e, f = dot(first, first), dot(first, second), dot(second, second), dot(r, first), dot(r, second)
+        a, c, d, e, f = (
+            dot(first, first),
+            dot(first, second),
+            dot(second, second),
+            dot(r, first),
+            dot(r, second),
+        )
         area = a * d - c * c
         flat = area <= 4 * float(np.finfo(b.dtype).eps) * a * d
         g = ops.where(flat, over(e, a), over(d * e - c * f, area))
         h = ops.where(flat, 0, over(a * f - c * e, area))
-        return x + g * r + h * first, r - g * first - h * second, us[0] - g * us[1] - h * us[2], rho, alpha, h, k + 1
+        return (
+            x + g * r + h * first,
+            r - g * first - h * second,
+            us[0] - g * us[1] - h * us[2],
+            rho,
+            alpha,
+            h,
+            k + 1,
+        )
 
     one, nothing = b.dtype.type(1), ops.zeros_like(b)
     start = nothing, b, nothing, one, b.dtype.type(0), one, count
@@ -106,19 +129,22 @@ def _bicgstab(product: Product, b: Any, goal: Any, count: Any, max_steps: int) -
 
 
 def cg(product: Product, b: Any, tol: float, max_steps: int, failure: str) -> Any:
-    """Conjugate gradients (Hestenes and Stiefel 1952), for a symmetric definite matrix, of either sign."""
+    """Conjugate gradients (Hestenes and Stiefel 1952), for a symmetric definite matrix, of either
+    sign."""
     return checked(_cg, product, b, tol, max_steps, failure)
 
 
 def bicgstab(product: Product, b: Any, tol: float, max_steps: int, failure: str) -> Any:
-    """BiCGSTAB(2) (Sleijpen and Fokkema 1993), for any matrix, complex eigenvalues included: four products a step, memory for ten vectors."""
+    """BiCGSTAB(2) (Sleijpen and Fokkema 1993), for any matrix, complex eigenvalues included: four
+    products a step, memory for ten vectors."""
     return checked(_bicgstab, product, b, tol, max_steps, failure)
 
 
 def gmres(product: Product, b: Any, tol: float, max_steps: int, failure: str) -> Any:
     """GMRES (Saad and Schultz 1986) for any matrix, begun anew after RESTART products.
 
-    The basis is orthogonalised twice against all vectors at once, and the residual is known at every step from plane rotations.
+    The basis is orthogonalised twice against all vectors at once, and the residual is known at
+    every step from plane rotations.
     """
     kind = leaf_type(b)
     n = kind.shape[0]
@@ -145,8 +171,12 @@ def gmres(product: Product, b: Any, tol: float, max_steps: int, failure: str) ->
         column = fori_loop(0, k, turn, h)
         last = column[k]
         radius = ops.hypot(last, length)
-        # A length of 0 ends the cycle; what is divided by it is 0 (and the rotation of nothing by nothing is none).
-        c, s = ops.where(radius > 0, last, 1) / ops.where(radius > 0, radius, 1), length / ops.where(radius > 0, radius, 1)
+        # A length of 0 ends the cycle; what is divided by it is 0 (and the rotation of nothing by
+        # nothing is none).
+        c, s = (
+            ops.where(radius > 0, last, 1) / ops.where(radius > 0, radius, 1),
+            length / ops.where(radius > 0, radius, 1),
+        )
         basis[k + 1] = w / ops.where(length > 0, length, 1)
         column[k] = radius
         triangle[k] = column[:m]
@@ -164,10 +194,14 @@ def gmres(product: Product, b: Any, tol: float, max_steps: int, failure: str) ->
         right[0] = size
         triangle, turns = ops.zeros((m, m), kind.dtype), ops.zeros((2, m), kind.dtype)
         start = np.int64(0), basis, triangle, turns, right, scale
-        k, basis, triangle, _, right, scale = loop_while(lambda s: (s[0] < m) & ~(ops.absolute(s[4][s[0]]) <= goal), grow, start, None)
+        k, basis, triangle, _, right, scale = loop_while(
+            lambda s: (s[0] < m) & ~(ops.absolute(s[4][s[0]]) <= goal), grow, start, None
+        )
         # The columns of the triangle lie in rows; those that were not made are the identity's.
         rest = ops.arange(m) >= k
-        upper = ops.triu(ops.transpose(ops.where(rest[:, None], ops.eye(m, dtype=kind.dtype), triangle)))
+        upper = ops.triu(
+            ops.transpose(ops.where(rest[:, None], ops.eye(m, dtype=kind.dtype), triangle))
+        )
         y = ops.linalg.solve(upper, ops.where(rest, zero, right[:m]))
         x = x + y @ basis[:m]
         r = b - product(x)
@@ -178,8 +212,14 @@ def gmres(product: Product, b: Any, tol: float, max_steps: int, failure: str) ->
         x, _, size, scale = state
         return ~(size <= ops.maximum(goal, 8 * eps * scale * norm(x)))
 
-    return loop_while(going, cycle, (ops.zeros_like(b), b, norm(b), zero), -(-max_steps // m), failure)[0]
+    return loop_while(
+        going, cycle, (ops.zeros_like(b), b, norm(b), zero), -(-max_steps // m), failure
+    )[0]
 
 
-METHODS: dict[str, Callable[[Product, Any, float, int, str], Any]] = {"bicgstab": bicgstab, "cg": cg, "gmres": gmres}
+METHODS: dict[str, Callable[[Product, Any, float, int, str], Any]] = {
+    "bicgstab": bicgstab,
+    "cg": cg,
+    "gmres": gmres,
+}
 __all__ = ["METHODS", "Product", "bicgstab", "cg", "dot", "gmres", "norm"]

@@ -1,4 +1,5 @@
-"""`minimize`: a minimum of a function, differentiated by the implicit function theorem applied to its gradient."""
+"""`minimize`: a minimum of a function, differentiated by the implicit function theorem applied to
+its gradient."""
 
 from __future__ import annotations
 
@@ -36,19 +37,26 @@ def minimize(
     linear_solver: str = "auto",
     info: bool = False,
 ) -> Any:
-    """x where f(x, *args) is least among its neighbours, found from x0, and differentiated by the implicit function theorem.
+    """x where f(x, *args) is least among its neighbours, found from x0, and differentiated by the
+    implicit function theorem.
 
     f               returns one real number; it is traced, so it must not branch on values
-    x0              where to start: a number, an array or a tree of them, floating-point or complex; x is like it
-    method          "newton": directions from as many conjugate gradients on the Hessian as pay (Nocedal and Wright, "Numerical Optimization",
-                    section 7.1), from products with it alone, so for any number of unknowns; "bfgs": an approximate inverse of the
+    x0              where to start: a number, an array or a tree of them, floating-point or complex;
+                    x is like it
+    method          "newton": directions from as many conjugate gradients on the Hessian as pay
+                    (Nocedal and Wright, "Numerical Optimization", section 7.1), from products with
+                    it alone, so for any number of unknowns; "bfgs": an approximate inverse of the
                     Hessian from gradients, as a matrix
-    tol             the iteration ends where no element of the gradient is larger and the last step was short: see `root`
-    linear_solver   how systems with the Hessian are solved for derivatives: "auto" is "dense" up to 500 unknowns, "cg" beyond
+    tol             the iteration ends where no element of the gradient is larger and the last step
+                    was short: see `root`
+    linear_solver   how systems with the Hessian are solved for derivatives: "auto" is "dense" up to
+                    500 unknowns, "cg" beyond
 
-    Every step makes f smaller, so x is a minimum unless the search began at another place of zero gradient. `max_steps`, `info`, and what is
-    said of derivatives: see `root`; the equations are those of a zero gradient, and the matrix is the Hessian. At a minimum of which the
-    Hessian is singular a derivative does not exist: a LinAlgError, or a RuntimeError of an iterative linear solver.
+    Every step makes f smaller, so x is a minimum unless the search began at another place of zero
+    gradient. `max_steps`, `info`, and what is said of derivatives: see `root`; the equations are
+    those of a zero gradient, and the matrix is the Hessian. At a minimum of which the Hessian is
+    singular a derivative does not exist: a LinAlgError, or a RuntimeError of an iterative linear
+    solver.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -60,10 +68,14 @@ def minimize(
            [0.      , 0.447214]])
     """
     if method not in ("newton", "bfgs"):
-        raise ValueError(f'{user_line()}: minimize: there is no method {method!r}; choose "newton" or "bfgs"')
+        raise ValueError(
+            f'{user_line()}: minimize: there is no method {method!r}; choose "newton" or "bfgs"'
+        )
     layout = Layout(x0, "minimize: x0")
 
-    value = over_vectors(traced(lambda x: f(x, *args), layout, "minimize: f"), layout, _one_number, "value")
+    value = over_vectors(
+        traced(lambda x: f(x, *args), layout, "minimize: f"), layout, _one_number, "value"
+    )
 
     def both(z: Any, *captures: Any) -> list[Any]:
         return list(value_and_grad(lambda y: evaluate(value.graph, [y, *captures])[0])(z))
@@ -73,18 +85,30 @@ def minimize(
     function = Closed(graph, value.captures).constant()
     begin = newton if method == "newton" else bfgs
     linear = chosen(linear_solver, layout.size, symmetric=True)
-    return solution("minimize", layout, equations, lambda z, limit: begin(function.all, z, limit), linear, tol, max_steps, info)
+    return solution(
+        "minimize",
+        layout,
+        equations,
+        lambda z, limit: begin(function.all, z, limit),
+        linear,
+        tol,
+        max_steps,
+        info,
+    )
 
 
 def _one_number(found: list[Any]) -> list[Any]:
     kinds = [leaf_type(y) for y in found]
     if [k.shape for k in kinds] != [()] or kinds[0].dtype.kind != "f":
-        raise TypeError(f"{user_line()}: minimize: f must return one real number, it returned {', '.join(map(str, kinds))}")
+        raise TypeError(
+            f"{user_line()}: minimize: f must return one real number, it returned {', '.join(map(str, kinds))}"
+        )
     return found
 
 
 def _searched(function: Function, state: Any, direction: Any, tol: float) -> tuple[Any, Any, Any]:
-    """The next z, value, gradient and its size along a direction; whether it is better, and whether it is the last."""
+    """The next z, value, gradient and its size along a direction; whether it is better, and whether
+    it is the last."""
     z, value, g, size = state
     eps = float(np.finfo(z.dtype).eps)
     slope = dot(g, direction)
@@ -100,7 +124,11 @@ def _searched(function: Function, state: Any, direction: Any, tol: float) -> tup
         equal = (ops.absolute(s[1] - value) <= 8 * eps * ops.absolute(value)) & (s[3] < size)
         return ~(lower | equal)
 
-    *new, t = while_loop(lambda s: refused(s) & (s[4] > SHORTEST), lambda s: trial(s[4] * 0.5), trial(z.dtype.type(1)))
+    *new, t = while_loop(
+        lambda s: refused(s) & (s[4] > SHORTEST),
+        lambda s: trial(s[4] * 0.5),
+        trial(z.dtype.type(1)),
+    )
     better = ~refused((*new, t))
     after = either(better, new, state)
     move, reach = largest(direction), largest(after[0])
@@ -111,7 +139,8 @@ def _searched(function: Function, state: Any, direction: Any, tol: float) -> tup
 
 
 def newton(function: Function, z: Any, tol: float) -> tuple[Any, Any, Step]:
-    """The first state (z, value, gradient, its largest element), whether it is the last, and the step."""
+    """The first state (z, value, gradient, its largest element), whether it is the last, and the
+    step."""
     eps = float(np.finfo(z.dtype).eps)
     n = leaf_type(z).shape[0]
     most = 2 * n + 10 if isinstance(n, int) else 1000
@@ -134,7 +163,8 @@ def newton(function: Function, z: Any, tol: float) -> tuple[Any, Any, Step]:
             alpha = rr / ops.where(usable, curvature, 1)
             r_after = r - alpha * q
             after = dot(r_after, r_after)
-            # Where the Hessian has a direction of negative curvature, what was found before it goes down; at first, the direction itself.
+            # Where the Hessian has a direction of negative curvature, what was found before it goes
+            # down; at first, the direction itself.
             d_after = ops.where(usable, d + alpha * p, ops.where(k > 0, d, p))
             return d_after, r_after, r_after + (after / rr) * p, after, k + 1, usable
 
@@ -149,7 +179,8 @@ def newton(function: Function, z: Any, tol: float) -> tuple[Any, Any, Step]:
 
 
 def bfgs(function: Function, z: Any, tol: float) -> tuple[Any, Any, Step]:
-    """As `newton`, with an approximate inverse of the Hessian in the state (Broyden, Fletcher, Goldfarb, Shanno 1970)."""
+    """As `newton`, with an approximate inverse of the Hessian in the state (Broyden, Fletcher,
+    Goldfarb, Shanno 1970)."""
     kind = leaf_type(z)
     identity = ops.eye(kind.shape[0], dtype=kind.dtype)
     eps = float(np.finfo(kind.dtype).eps)
@@ -159,7 +190,8 @@ def bfgs(function: Function, z: Any, tol: float) -> tuple[Any, Any, Step]:
         after, better, ended = _searched(function, (z, value, g, size), -(inverse @ g), tol)
         s, y = after[0] - z, after[2] - g
         sy, yy = dot(s, y), dot(y, y)
-        # Without curvature along the step there is nothing to learn from it; the first one gives the scale.
+        # Without curvature along the step there is nothing to learn from it; the first one gives
+        # the scale.
         usable = sy > eps * norm(s) * ops.sqrt(yy)
         rho = ops.where(usable, 1 / ops.where(usable, sy, 1), 0)
         scaled = ops.where(first & usable, sy / ops.where(usable, yy, 1) * identity, inverse)

@@ -1,4 +1,5 @@
-"""`odeint`: initial value problems of ordinary differential equations, with steps of fixed or adapted size."""
+"""`odeint`: initial value problems of ordinary differential equations, with steps of fixed or
+adapted size."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from ..errors import DTypeError, ShapeError
 from ..transforms.tracing import leaf_type
 from ..tree import flatten, unflatten
 
-# Dormand and Prince 1980: a step of order 5 and an estimate of its error of order 4. The last stage is the first of the next step.
+# Dormand and Prince 1980: a step of order 5 and an estimate of its error of order 4. The last stage
+# is the first of the next step.
 NODES = (0.0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0)
 STAGES = (
     (),
@@ -27,8 +29,9 @@ STAGES = (
     (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),
 )
 ERROR = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40)
-# The weights of a solution of order 4 inside of the step (Shampine 1986), from Hairer, Norsett, Wanner, "Solving Ordinary Differential
-# Equations I", section II.6: powers of the fraction of the step, from the first on, for each stage.
+# The weights of a solution of order 4 inside of the step (Shampine 1986), from Hairer, Norsett,
+# Wanner, "Solving Ordinary Differential Equations I", section II.6: powers of the fraction of the
+# step, from the first on, for each stage.
 INSIDE = (
     (1.0, -8048581381 / 2820520608, 8663915743 / 2820520608, -12715105075 / 11282082432),
     (0.0, 0.0, 0.0, 0.0),
@@ -51,18 +54,22 @@ def odeint(
     atol: float = 1e-9,
     max_steps: int = 100_000,
 ) -> Any:
-    """The solution of dy/dt = f(y, t, *args) with y(t[0]) = y0 at the times `t`, stacked along a new first axis.
+    """The solution of dy/dt = f(y, t, *args) with y(t[0]) = y0 at the times `t`, stacked along a
+    new first axis.
 
     f           gives the derivative of y, a tree like y0
     y0          a tree of floating-point arrays
     t           increasing times, of shape (n,)
-    method      "dopri5": steps of order 5 as long as the tolerances allow, with a solution of order 4 inside of each for the times asked for;
-                "rk4": one step of the classical method of order 4 from each time to the next
-    rtol, atol  the error that a step of dopri5 may have: the root mean square of error / (atol + rtol * |y|) is at most 1
+    method      "dopri5": steps of order 5 as long as the tolerances allow, with a solution of order
+                4 inside of each for the times asked for; "rk4": one step of the classical method of
+                order 4 from each time to the next
+    rtol, atol  the error that a step of dopri5 may have: the root mean square of error / (atol +
+                rtol * |y|) is at most 1
     max_steps   a RuntimeError where dopri5 needs more steps from one time to the next
 
-    In a compiled function the steps are one loop. Derivatives of every mode and order, with respect to y0, t, args and what `f` reads around
-    it, are those of the steps taken: exact for the numbers that are returned. Sizes of steps count as constants.
+    In a compiled function the steps are one loop. Derivatives of every mode and order, with respect
+    to y0, t, args and what `f` reads around it, are those of the steps taken: exact for the numbers
+    that are returned. Sizes of steps count as constants.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -75,11 +82,15 @@ def odeint(
         raise ValueError("odeint: y0 is empty")
     times = leaf_type(t)
     if times.ndim != 1 or times.shape[0] == 0:
-        raise ShapeError(f"odeint: t must be the times, of shape (n,) with the first of them that of y0; it has shape {times.shape}")
+        raise ShapeError(
+            f"odeint: t must be the times, of shape (n,) with the first of them that of y0; it has shape {times.shape}"
+        )
     for x in (*leaves, t):
         kind = leaf_type(x)
         if kind.dtype.kind not in "fc" and not (kind.weak or x is t):
-            raise DTypeError(f"odeint: y0 must hold floating-point numbers, not {kind.dtype}; convert it with .astype(float)")
+            raise DTypeError(
+                f"odeint: y0 must hold floating-point numbers, not {kind.dtype}; convert it with .astype(float)"
+            )
     state = [
         ops.convert(x, kind.dtype if kind.dtype.kind in "fc" else np.float64)
         for x, kind in zip(leaves, map(leaf_type, leaves), strict=True)
@@ -102,13 +113,18 @@ def odeint(
         rest = _adapted(slope, state, t, rtol, atol, max_steps)
     else:
         raise ValueError(f'odeint: there is no method {method!r}; choose "dopri5" or "rk4"')
-    return unflatten(spec, [ops.concatenate([ops.expand_dims(x, 0), r]) for x, r in zip(state, rest, strict=True)])
+    return unflatten(
+        spec,
+        [ops.concatenate([ops.expand_dims(x, 0), r]) for x, r in zip(state, rest, strict=True)],
+    )
 
 
 Slope = Callable[[Sequence[Any], Any], list[Any]]
 
 
-def _moved(y: Sequence[Any], h: Any, weights: Sequence[Any], slopes: Sequence[Sequence[Any]]) -> list[Any]:
+def _moved(
+    y: Sequence[Any], h: Any, weights: Sequence[Any], slopes: Sequence[Sequence[Any]]
+) -> list[Any]:
     """y + h * (the weighted sum of slopes)."""
     result = []
     for k, x in enumerate(y):
@@ -134,7 +150,9 @@ def _classical(slope: Slope, y0: list[Any], t: Any) -> list[Any]:
     return list(scan(step, y0, (t[:-1], t[1:]))[1])
 
 
-def _adapted(slope: Slope, y0: list[Any], t: Any, rtol: float, atol: float, max_steps: int) -> list[Any]:
+def _adapted(
+    slope: Slope, y0: list[Any], t: Any, rtol: float, atol: float, max_steps: int
+) -> list[Any]:
     count = sum(x.size for x in map(leaf_type, y0))
 
     def size(values: Sequence[Any], *scales: Sequence[Any]) -> Any:
@@ -165,7 +183,10 @@ def _adapted(slope: Slope, y0: list[Any], t: Any, rtol: float, atol: float, max_
             ratio = stop_gradient(size(error, y, after))
             good = ratio <= 1.0
             factor = ops.clip(SAFETY * ops.maximum(ratio, 1e-10) ** -0.2, SHRINK, GROW)
-            powers = [_moved([ops.zeros_like(x) for x in y], h, [row[p] for row in INSIDE], slopes) for p in range(4)]
+            powers = [
+                _moved([ops.zeros_like(x) for x in y], h, [row[p] for row in INSIDE], slopes)
+                for p in range(4)
+            ]
 
             def either(new: Sequence[Any], old: Sequence[Any]) -> list[Any]:
                 return [ops.where(good, a, b) for a, b in zip(new, old, strict=True)]
@@ -185,7 +206,10 @@ def _adapted(slope: Slope, y0: list[Any], t: Any, rtol: float, atol: float, max_
         carry = while_loop(lambda state: state[0] < target, step, carry, max_steps=max_steps)
         _, _, _, _, start, h, before, powers = carry
         fraction = (target - start) / h
-        y = [x + fraction * (a + fraction * (b + fraction * (c + fraction * d))) for x, a, b, c, d in zip(before, *powers, strict=True)]
+        y = [
+            x + fraction * (a + fraction * (b + fraction * (c + fraction * d)))
+            for x, a, b, c, d in zip(before, *powers, strict=True)
+        ]
         return carry, y
 
     begin = (t[0], h0, y0, first, t[0], ops.ones_like(h0), y0, nothing)

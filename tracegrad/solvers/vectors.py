@@ -1,4 +1,5 @@
-"""Trees of numbers as one vector, which is what solvers work on, and functions of such trees as closed graphs over vectors."""
+"""Trees of numbers as one vector, which is what solvers work on, and functions of such trees as
+closed graphs over vectors."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ from ..types import ArrayType, same
 
 
 class Layout:
-    """How a tree lies in a vector of real numbers: leaf after leaf, of complex numbers the real parts and then the imaginary ones."""
+    """How a tree lies in a vector of real numbers: leaf after leaf, of complex numbers the real
+    parts and then the imaginary ones."""
 
     def __init__(self, tree: Any, who: str) -> None:
         self.tree, self.who = tree, who
@@ -35,8 +37,12 @@ class Layout:
             check_leaf(x, f"{user_line()}: {who} holds")
             kind = leaf_type(x)
             if kind.dtype.kind not in "fc" and not kind.weak:
-                raise DTypeError(f"{user_line()}: {who} must hold floating-point numbers, not {kind.dtype}; convert it with .astype(float)")
-            self.kinds.append(ArrayType(kind.dtype if kind.dtype.kind in "fc" else FLOAT64, kind.shape))
+                raise DTypeError(
+                    f"{user_line()}: {who} must hold floating-point numbers, not {kind.dtype}; convert it with .astype(float)"
+                )
+            self.kinds.append(
+                ArrayType(kind.dtype if kind.dtype.kind in "fc" else FLOAT64, kind.shape)
+            )
         self.dtype: np.dtype[Any] = np.result_type(*[real_of(k.dtype) for k in self.kinds])
         self.sizes = [k.size * (2 if k.dtype.kind == "c" else 1) for k in self.kinds]
         self.size: Any = sum(self.sizes[1:], self.sizes[0])
@@ -48,7 +54,10 @@ class Layout:
         for x, kind in zip(leaves, self.kinds, strict=True):
             if kind.dtype.kind == "c":
                 x = ops.convert(x, np.result_type(self.dtype, np.complex64))
-                parts += [ops.reshape(ops.real(x), (kind.size,)), ops.reshape(ops.imag(x), (kind.size,))]
+                parts += [
+                    ops.reshape(ops.real(x), (kind.size,)),
+                    ops.reshape(ops.imag(x), (kind.size,)),
+                ]
             else:
                 parts.append(ops.reshape(ops.convert(x, self.dtype), (kind.size,)))
         return parts[0] if len(parts) == 1 else ops.concatenate(parts)
@@ -65,9 +74,16 @@ class Layout:
         return leaves
 
     def result(self, vector: Any) -> Any:
-        """The tree that lies in a vector, as the caller wants it: with Tensors where the tree at the start had them."""
+        """The tree that lies in a vector, as the caller wants it: with Tensors where the tree at
+        the start had them."""
         leaves = [plain(x) for x in self.unpack(vector)]
-        return unflatten(self.spec, [_tensor(x) if isinstance(like, Tensor) else x for x, like in zip(leaves, self.leaves, strict=True)])
+        return unflatten(
+            self.spec,
+            [
+                _tensor(x) if isinstance(like, Tensor) else x
+                for x, like in zip(leaves, self.leaves, strict=True)
+            ],
+        )
 
 
 def _tensor(x: Any) -> Any:
@@ -96,7 +112,10 @@ class Closed:
 
     def constant(self) -> Closed:
         """The function for whose captures no derivative is wanted."""
-        return Closed(self.graph, [plain(stop_gradient(c)) if isinstance(c, Boxed) else c for c in self.captures])
+        return Closed(
+            self.graph,
+            [plain(stop_gradient(c)) if isinstance(c, Boxed) else c for c in self.captures],
+        )
 
 
 def traced(function: Callable[[Any], Any], layout: Layout, who: str) -> Region:
@@ -104,22 +123,29 @@ def traced(function: Callable[[Any], Any], layout: Layout, who: str) -> Region:
     return region(function, (layout.tree,), layout.kinds, who, "equations")
 
 
-def over_vectors(r: Region, layout: Layout, results: Callable[[list[Any]], list[Any]], name: str = "equations") -> Closed:
+def over_vectors(
+    r: Region, layout: Layout, results: Callable[[list[Any]], list[Any]], name: str = "equations"
+) -> Closed:
     """The traced function as one of the vector, with results changed by `results`."""
 
     def function(vector: Any, *captures: Any) -> list[Any]:
         return results(evaluate(r.graph, [*layout.unpack(vector), *captures]))
 
-    return Closed(closed(name, function, [layout.type, *map(strong, r.captures)], r.graph), r.captures)
+    return Closed(
+        closed(name, function, [layout.type, *map(strong, r.captures)], r.graph), r.captures
+    )
 
 
 def count_equations(leaves: list[Any], layout: Layout, who: str) -> Any:
-    """The vector of residuals, which may have another structure than the unknowns; a ShapeError where their number differs."""
+    """The vector of residuals, which may have another structure than the unknowns; a ShapeError
+    where their number differs."""
     if not leaves:
         raise ShapeError(f"{user_line()}: {who} returns nothing; it must return the residuals")
     found = Layout(leaves, f"{who} returns a value that")
     if not same(found.size, layout.size):
-        raise ShapeError(f"{user_line()}: {who} returns {found.size} numbers for {layout.size} unknowns; it must return one for each")
+        raise ShapeError(
+            f"{user_line()}: {who} returns {found.size} numbers for {layout.size} unknowns; it must return one for each"
+        )
     return ops.convert(found.pack(leaves), layout.dtype)
 
 

@@ -1,1 +1,2 @@
-"""What a traced function reads and changes around it: arrays, Python state, clocks and random sources."""
+"""What a traced function reads and changes around it: arrays, Python state, clocks and random
+sources."""

@@ -1,4 +1,5 @@
-"""What a function reads without being given it: arrays by reference, and scalars and functions that the trace relied on."""
+"""What a function reads without being given it: arrays by reference, and scalars and functions that
+the trace relied on."""
 
 from __future__ import annotations
 
@@ -32,7 +33,9 @@ _DYNAMIC = {"__dict__", "__getattribute__", "attrgetter", "getattr", "vars"}
 """Names in code which reads attributes that it does not name."""
 _MOST_CODE = 300
 """Functions searched for the names of attributes; where there are more, every attribute counts."""
-_CONSTRUCTORS = frozenset(("__init__", "__new__", "__post_init__", "__repr__", "__init_subclass__", "__class_getitem__"))
+_CONSTRUCTORS = frozenset(
+    ("__init__", "__new__", "__post_init__", "__repr__", "__init_subclass__", "__class_getitem__")
+)
 _LIBRARIES = ("numpy", "scipy", "tracegrad")
 STATEFUL = (ModuleHolder, OptimizerHolder)
 """Arguments that are passed as they are, and whose arrays are read and written by reference."""
@@ -42,7 +45,8 @@ STATEFUL = (ModuleHolder, OptimizerHolder)
 class Place:
     """Where something was found, and how it is read again.
 
-    `code` is a Python expression of `{it}` (what is read at the place before) and of `{key}`; `path` is what a person calls it.
+    `code` is a Python expression of `{it}` (what is read at the place before) and of `{key}`;
+    `path` is what a person calls it.
     """
 
     path: str
@@ -69,7 +73,8 @@ READERS: dict[str, Callable[[Any, Any], Any]] = {
     "frozenset({it})": lambda it, key: frozenset(it),
     "{it}._grad is None": lambda it, key: it._grad is None,
 }
-"""The ways to read, as code for the callers that are compiled (compiled/callers.py) and as functions."""
+"""The ways to read, as code for the callers that are compiled (compiled/callers.py) and as
+functions."""
 
 
 def root(path: str, value: Any) -> Place:
@@ -79,7 +84,8 @@ def root(path: str, value: Any) -> Place:
 
 @dataclass(eq=False)
 class Entry:
-    """One traced signature: its graph, what it captured, and what must still be true of the surroundings."""
+    """One traced signature: its graph, what it captured, and what must still be true of the
+    surroundings."""
 
     traced: Traced
     graph: Graph
@@ -90,29 +96,34 @@ class Entry:
     again: Callable[[], Entry]
     """Trace the same signature once more."""
     contents: dict[int, bytes] = field(default_factory=dict)
-    """Captured ndarrays as they were: NumPy may have computed with them while tracing, and the results shaped the graph."""
+    """Captured ndarrays as they were: NumPy may have computed with them while tracing, and the
+    results shaped the graph."""
     views: bool = False
     """Whether a constant is a view of one of them."""
     harmless: dict[int, int] = field(default_factory=dict)
     """How often a change of such an array left the graph as it was; see `trust`."""
     executable: Executable | None = None
     mode: bool | None = None
-    """The grad mode while tracing, which decides what happens to Tensors that the function makes; None where it does not matter."""
+    """The grad mode while tracing, which decides what happens to Tensors that the function makes;
+    None where it does not matter."""
     given_up: tuple[int, ...] = ()
     """The leaves whose memory results may take."""
     standing: tuple[Standing, ...] = ()
     """Where the captured values stood on the tape."""
     changes: tuple[tuple[Change, Place | None], ...] = ()
-    """What a call changes besides its arguments' elements, and where the changed boxes are found."""
+    """What a call changes besides its arguments' elements, and where the changed boxes are
+    found."""
     stored: tuple[Any, ...] = ()
-    """What a call stores in Python's variables (`state.Stored`); the values are outputs behind the changes."""
+    """What a call stores in Python's variables (`state.Stored`); the values are outputs behind the
+    changes."""
     holder: list[Any] = field(default_factory=list)
     """Where what is stored finds the arguments of the call."""
     bounds: dict[int, int] = field(default_factory=dict)
     """Of captured Python integers up to what they may grow before the function is traced again."""
 
     def store(self, outs: Sequence[Any], given: Sequence[Any]) -> None:
-        """Store in Python's variables what a call computed, whose arguments are `given` as (args, kwargs)."""
+        """Store in Python's variables what a call computed, whose arguments are `given` as (args,
+        kwargs)."""
         self.holder[:] = given
         end = len(self.traced.history)
         results = iter(outs[end - sum(s.results for s in self.stored) : end])
@@ -127,17 +138,25 @@ class Entry:
     def captured(self) -> list[Any] | None:
         """The captured values as they are now; None where one is gone or changed its type."""
         values: list[Any] = []
-        for place, old, standing in zip(self.places, self.traced.captures, self.standing, strict=True):
+        for place, old, standing in zip(
+            self.places, self.traced.captures, self.standing, strict=True
+        ):
             try:
                 new = old if place is None else place()
             except UNREADABLE:
                 return None
             if new is not old:
                 # In an enclosing trace a traced number may stand for a number.
-                kinds = type(new) is type(old) or (isinstance(new, Boxed) and isinstance(old, _NUMBERS))
+                kinds = type(new) is type(old) or (
+                    isinstance(new, Boxed) and isinstance(old, _NUMBERS)
+                )
                 if not kinds or leaf_type(new) != leaf_type(old):
                     return None
-                if len(values) in self.bounds and isinstance(new, int) and abs(new) > self.bounds[len(values)]:
+                if (
+                    len(values) in self.bounds
+                    and isinstance(new, int)
+                    and abs(new) > self.bounds[len(values)]
+                ):
                     return None
             if isinstance(new, Boxed):
                 now = standing_of(new)
@@ -147,23 +166,38 @@ class Entry:
         return values
 
     def changed(self, leaves: Sequence[Any]) -> list[tuple[Change, Any]]:
-        """What a call changes, and the boxes of now; a gradient that is written to is the box of now."""
+        """What a call changes, and the boxes of now; a gradient that is written to is the box of
+        now."""
         found = []
         for change, place in self.changes:
-            box = leaves[change.target] if isinstance(change.target, int) else change.target if place is None else place()
+            box = (
+                leaves[change.target]
+                if isinstance(change.target, int)
+                else change.target
+                if place is None
+                else place()
+            )
             found.append((change, box._grad if change.what == "grad data" else box))
         return found
 
     def outdated(self, captured: Sequence[Any]) -> list[int]:
         """The captured arrays that changed in a way that may change the graph."""
-        rebound = {k for k, (x, old) in enumerate(zip(captured, self.traced.captures, strict=True)) if self.views and x is not old}
-        return sorted(rebound | {k for k, old in self.contents.items() if content(captured[k]) != old})
+        rebound = {
+            k
+            for k, (x, old) in enumerate(zip(captured, self.traced.captures, strict=True))
+            if self.views and x is not old
+        }
+        return sorted(
+            rebound | {k for k, old in self.contents.items() if content(captured[k]) != old}
+        )
 
     def trust(self, changed: Sequence[int]) -> None:
-        """Note that changed arrays gave the same graph: such an array is operand only, and is no longer compared.
+        """Note that changed arrays gave the same graph: such an array is operand only, and is no
+        longer compared.
 
-        One change settles it for real numbers, as for the weights of a training loop; of integers and masks, which often decide
-        sizes and positions, several changes may give the same graph by chance.
+        One change settles it for real numbers, as for the weights of a training loop; of integers
+        and masks, which often decide sizes and positions, several changes may give the same graph
+        by chance.
         """
         for k in changed:
             self.harmless[k] = self.harmless.get(k, 0) + 1
@@ -174,7 +208,11 @@ class Entry:
         """Whether a second trace gave the same operations on the same constants."""
 
         def constants(entry: Entry) -> list[Any]:
-            return [(x.dtype, content(x)) for place, x in zip(entry.places, entry.traced.captures, strict=True) if place is None]
+            return [
+                (x.dtype, content(x))
+                for place, x in zip(entry.places, entry.traced.captures, strict=True)
+                if place is None
+            ]
 
         return str(self.graph) == str(other.graph) and constants(self) == constants(other)
 
@@ -200,22 +238,29 @@ def same(now: Any, value: Any) -> bool:
     return (
         type(now) is type(value)
         and isinstance(now, (bool, int, float, complex, str, np.generic, frozenset))
-        and (repr(now) == repr(value) if isinstance(now, (float, complex, np.generic)) else now == value)
+        and (
+            repr(now) == repr(value)
+            if isinstance(now, (float, complex, np.generic))
+            else now == value
+        )
     )
 
 
 class Content:
-    """An array that only NumPy read while tracing: the graph holds what was computed from these elements."""
+    """An array that only NumPy read while tracing: the graph holds what was computed from these
+    elements."""
 
     def __init__(self, array: Any) -> None:
         self.array, self.bytes = array, content(array)
 
 
 class Surroundings:
-    """The variables around a function: closure cells, globals that its code names, and what hangs on them.
+    """The variables around a function: closure cells, globals that its code names, and what hangs
+    on them.
 
     arrays      id(array) -> place, to find a captured array again at the next call
-    facts       (place, value): Python scalars, functions, types and lengths as they were while tracing
+    facts       (place, value): Python scalars, functions, types and lengths as they were while
+                tracing
     """
 
     def __init__(self, function: Any, given: Sequence[tuple[Any, type, Any]] = ()) -> None:
@@ -230,13 +275,23 @@ class Surroundings:
         self._function(function)
         for place, _, value in given:
             # A model among the arguments is read like one around the function.
-            self._value(value, root(place if isinstance(place, str) else f"argument {place}", value), 0, _names(function))
+            self._value(
+                value,
+                root(place if isinstance(place, str) else f"argument {place}", value),
+                0,
+                _names(function),
+            )
         if not self._mentioned & _DYNAMIC and len(self._scanned) < _MOST_CODE:
             # Arrays may be large, and are compared at each call.
-            self.facts = [(p, value) for p, value in self.facts if not isinstance(value, (np.ndarray, Boxed)) or self._read(p)]
+            self.facts = [
+                (p, value)
+                for p, value in self.facts
+                if not isinstance(value, (np.ndarray, Boxed)) or self._read(p)
+            ]
 
     def _mention(self, function: Any) -> None:
-        """Note the names that a function reads, and those that the functions read which it names."""
+        """Note the names that a function reads, and those that the functions read which it
+        names."""
         code = getattr(function, "__code__", None)
         if code is None or code in self._scanned or len(self._scanned) >= _MOST_CODE:
             return
@@ -249,9 +304,14 @@ class Surroundings:
                 self._mention(other)
 
     def _read(self, place: Place | None) -> bool:
-        """Whether the attributes on the way to a place are named by any code: the data set kept beside a model's weights is not."""
+        """Whether the attributes on the way to a place are named by any code: the data set kept
+        beside a model's weights is not."""
         while place is not None:
-            if place.code == ATTRIBUTE and place.key not in self._mentioned and place.before not in self._whole:
+            if (
+                place.code == ATTRIBUTE
+                and place.key not in self._mentioned
+                and place.before not in self._whole
+            ):
                 return False
             place = place.before
         return True
@@ -284,7 +344,8 @@ class Surroundings:
         if code is None:
             kind = type(function)
             if isinstance(function, STATEFUL) or (
-                not isinstance(function, (type, types.BuiltinFunctionType, np.ufunc)) and _foreign(kind.__module__)
+                not isinstance(function, (type, types.BuiltinFunctionType, np.ufunc))
+                and _foreign(kind.__module__)
             ):
                 if wrapped is None or isinstance(function, ModuleHolder):
                     self._seen.discard(id(function))
@@ -319,7 +380,11 @@ class Surroundings:
             self.facts.append((place, value))
             if isinstance(value, Boxed) and value._grad is not None:
                 self.arrays[id(value._grad)] = place.then(".grad", ATTRIBUTE, "_grad")
-            for hook in value._hooks.functions() if isinstance(value, Boxed) and value._hooks is not None else ():
+            for hook in (
+                value._hooks.functions()
+                if isinstance(value, Boxed) and value._hooks is not None
+                else ()
+            ):
                 self._function(hook)
         elif isinstance(value, _SCALARS):
             self.facts.append((place, value))
@@ -332,7 +397,9 @@ class Surroundings:
         elif isinstance(value, (types.FunctionType, types.MethodType)):
             if isinstance(value, types.FunctionType):
                 self.facts.append((place, value))
-            if _foreign(getattr(value, "__module__", "")) or isinstance(_wrapped(value), ModuleHolder):
+            if _foreign(getattr(value, "__module__", "")) or isinstance(
+                _wrapped(value), ModuleHolder
+            ):
                 self._function(value)
         elif isinstance(value, Custom):
             self.facts.append((place, value))
@@ -349,10 +416,23 @@ class Surroundings:
             if _foreign(owner) and depth < 3 and owner != "builtins":
                 for name in names:
                     if name in vars(value) and not isinstance(vars(value)[name], types.ModuleType):
-                        self._value(vars(value)[name], place.then(f".{name}", "{it}.__dict__[{key}]", name), depth + 1, names)
-        elif isinstance(value, (types.BuiltinFunctionType, np.ufunc)) or id(value) in self._seen or depth > _DEEPEST:
+                        self._value(
+                            vars(value)[name],
+                            place.then(f".{name}", "{it}.__dict__[{key}]", name),
+                            depth + 1,
+                            names,
+                        )
+        elif (
+            isinstance(value, (types.BuiltinFunctionType, np.ufunc))
+            or id(value) in self._seen
+            or depth > _DEEPEST
+        ):
             return
-        elif isinstance(value, functools.partial) or _wrapped(value) is not None or type(value).__name__ == "Jitted":
+        elif (
+            isinstance(value, functools.partial)
+            or _wrapped(value) is not None
+            or type(value).__name__ == "Jitted"
+        ):
             self.facts.append((place, value))
             self._function(value)
         else:
@@ -371,16 +451,29 @@ class Surroundings:
             if own:
                 names = _with_methods(type(value), names)
             for child, where in _children(value, place):
-                # Modules hold modules in dicts, as deep as the model is: what they hold is no deeper than they are.
+                # Modules hold modules in dicts, as deep as the model is: what they hold is no
+                # deeper than they are.
                 self._value(child, where, depth - 1 if model else depth + 1, names)
             if own:
                 self._methods(type(value), place, names, getattr(value, "__dict__", {}))
-                for method in [m for c in type(value).__mro__ for m in vars(c).values() if _foreign(c.__module__)]:
-                    for function in (method, getattr(method, "fget", None), getattr(method, "function", None)):
+                for method in [
+                    m
+                    for c in type(value).__mro__
+                    for m in vars(c).values()
+                    if _foreign(c.__module__)
+                ]:
+                    for function in (
+                        method,
+                        getattr(method, "fget", None),
+                        getattr(method, "function", None),
+                    ):
                         self._mention(function)
 
-    def _methods(self, cls: type, place: Place, names: tuple[str, ...], own: Mapping[str, Any]) -> None:
-        """Methods, properties and attributes of the class of an object that the code names; an attribute may be shadowed later on."""
+    def _methods(
+        self, cls: type, place: Place, names: tuple[str, ...], own: Mapping[str, Any]
+    ) -> None:
+        """Methods, properties and attributes of the class of an object that the code names; an
+        attribute may be shadowed later on."""
         for name in names:
             found = inspect.getattr_static(cls, name, None)
             if isinstance(found, property) and found.fget is not None:
@@ -389,12 +482,17 @@ class Surroundings:
                 found = found.__func__
             if isinstance(found, types.FunctionType) or type(found).__name__ == "Jitted":
                 self._function(found)
-            elif isinstance(found, (*_SCALARS, np.ndarray, Boxed)) and found is not None and name not in own:
+            elif (
+                isinstance(found, (*_SCALARS, np.ndarray, Boxed))
+                and found is not None
+                and name not in own
+            ):
                 self._value(found, place.then(f".{name}", ATTRIBUTE, name), 4, names)
 
 
 def _wrapped(x: Any) -> Any:
-    """What a decorator was put around; asked of the object's own attributes, since some objects answer to any name."""
+    """What a decorator was put around; asked of the object's own attributes, since some objects
+    answer to any name."""
     return inspect.getattr_static(x, "__wrapped__", None)
 
 
@@ -405,7 +503,8 @@ def content(x: Any) -> bytes | None:
 
 
 def _foreign(module: Any) -> bool:
-    """Whether a module is not one of the libraries', whose variables no traced function depends on."""
+    """Whether a module is not one of the libraries', whose variables no traced function depends
+    on."""
     return (module or "").split(".")[0] not in _LIBRARIES
 
 
@@ -425,27 +524,47 @@ def _of_code(code: types.CodeType) -> Iterator[str]:
 
 @functools.lru_cache(maxsize=4096)
 def _loaded(code: types.CodeType) -> frozenset[str]:
-    """The names that code reads: unlike `_of_code` without those that it only stores, as constructors do."""
-    own = {i.argval for i in dis.get_instructions(code) if i.opname.startswith("LOAD_") and isinstance(i.argval, str)}
-    return frozenset(own.union(*[_loaded(c) for c in code.co_consts if isinstance(c, types.CodeType)]))
+    """The names that code reads: unlike `_of_code` without those that it only stores, as
+    constructors do."""
+    own = {
+        i.argval
+        for i in dis.get_instructions(code)
+        if i.opname.startswith("LOAD_") and isinstance(i.argval, str)
+    }
+    return frozenset(
+        own.union(*[_loaded(c) for c in code.co_consts if isinstance(c, types.CodeType)])
+    )
 
 
 def _globals(code: types.CodeType) -> Iterator[str]:
-    """The globals that a function and those inside it read: without attributes, or `x.mean` would seem to read a variable `mean`."""
-    yield from (i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME"))
+    """The globals that a function and those inside it read: without attributes, or `x.mean` would
+    seem to read a variable `mean`."""
+    yield from (
+        i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")
+    )
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from _globals(constant)
 
 
 def _with_methods(cls: type, names: tuple[str, ...]) -> tuple[str, ...]:
-    """These names, those of methods that Python's syntax calls (`__call__`), and those in the methods that these name, and so on."""
-    implied = [n for c in cls.__mro__ if _foreign(c.__module__) for n in vars(c) if n[:2] == n[-2:] == "__" and n not in _CONSTRUCTORS]
+    """These names, those of methods that Python's syntax calls (`__call__`), and those in the
+    methods that these name, and so on."""
+    implied = [
+        n
+        for c in cls.__mro__
+        if _foreign(c.__module__)
+        for n in vars(c)
+        if n[:2] == n[-2:] == "__" and n not in _CONSTRUCTORS
+    ]
     found = dict.fromkeys((*names, *implied))
     todo = list(found)
     while todo:
         member = inspect.getattr_static(cls, todo.pop(), None)
-        for function in (member, *[getattr(member, a, None) for a in ("fget", "__func__", "function")]):
+        for function in (
+            member,
+            *[getattr(member, a, None) for a in ("fget", "__func__", "function")],
+        ):
             if isinstance(function, types.FunctionType) and _foreign(function.__module__):
                 new = [n for n in _names(function) if n not in found]
                 found.update(dict.fromkeys(new))
@@ -461,7 +580,9 @@ def _children(value: Any, place: Place) -> Iterator[tuple[Any, Place]]:
     if isinstance(value, GroupHolder):
         yield value.rate, place.then(".rate", ATTRIBUTE, "rate")
     if isinstance(value, dict):
-        for key, child in value.items() if not isinstance(value, GroupHolder) else value.surroundings():
+        for key, child in (
+            value.items() if not isinstance(value, GroupHolder) else value.surroundings()
+        ):
             shown = repr(key) if isinstance(key, _SCALARS) else f"<{type(key).__name__}>"
             yield child, place.then(f"[{shown}]", "{it}[{key}]", key)
         return

@@ -1,4 +1,5 @@
-"""Python's integers, which have no bound, as the integers of a graph, which have 64 bits: how far they can grow in one call."""
+"""Python's integers, which have no bound, as the integers of a graph, which have 64 bits: how far
+they can grow in one call."""
 
 from __future__ import annotations
 
@@ -10,7 +11,14 @@ from ..errors import TracegradError
 from ..ir.graph import Graph, Literal, Node, Var
 from ..ir.op import Op
 from ..ops.elementwise.arithmetic import add_op, convert_op, mul_op, neg_op, sub_op, where_op
-from ..ops.elementwise.comparison import clip_max_op, clip_min_op, floor_divide_op, maximum_op, minimum_op, mod_op
+from ..ops.elementwise.comparison import (
+    clip_max_op,
+    clip_min_op,
+    floor_divide_op,
+    maximum_op,
+    minimum_op,
+    mod_op,
+)
 from ..ops.elementwise.elementary import abs_op, identity_op, sign_op, square_op
 from ..ops.elementwise.powers import pow_op
 from ..ops.totals.statistics import no_grad_op, stop_gradient_op
@@ -28,11 +36,13 @@ def bound_of(n: int) -> int:
 
 
 def grown(graph: Graph, starts: Mapping[Var, int]) -> dict[Var, int]:
-    """How large each number can become that is computed from integers of at most these sizes; Outgrown where that is more than 64 bits."""
+    """How large each number can become that is computed from integers of at most these sizes;
+    Outgrown where that is more than 64 bits."""
     most: dict[Var, int] = dict(starts)
 
     def of(a: Any) -> int | None:
-        """The size of an operand; None for what is counted in 64 bits by Python's and NumPy's rules alike."""
+        """The size of an operand; None for what is counted in 64 bits by Python's and NumPy's rules
+        alike."""
         if isinstance(a, Literal):
             return abs(a.value) if isinstance(a.value, int) else None
         return most.get(a, _BOUNDS[-1] if a.type.weak and a.type.dtype.kind == "i" else None)
@@ -42,8 +52,21 @@ def grown(graph: Graph, starts: Mapping[Var, int]) -> dict[Var, int]:
             continue
         if node.op is call_op:
             inner = node.params["graph"]
-            found = grown(inner, {v: most[a] for v, a in zip(inner.inputs, node.inputs, strict=True) if isinstance(a, Var) and a in most})
-            most.update({v: found[o] for v, o in zip(node.outputs, inner.outputs, strict=True) if isinstance(o, Var) and o in found})
+            found = grown(
+                inner,
+                {
+                    v: most[a]
+                    for v, a in zip(inner.inputs, node.inputs, strict=True)
+                    if isinstance(a, Var) and a in most
+                },
+            )
+            most.update(
+                {
+                    v: found[o]
+                    for v, o in zip(node.outputs, inner.outputs, strict=True)
+                    if isinstance(o, Var) and o in found
+                }
+            )
             continue
         out = node.outputs[0]
         operands = [of(a) for a in node.inputs if a.type.dtype.kind == "i"]

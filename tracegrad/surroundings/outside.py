@@ -1,7 +1,9 @@
-"""What a function asks of the world around the program while it is traced: clocks, entropy, variables of the environment.
+"""What a function asks of the world around the program while it is traced: clocks, entropy,
+variables of the environment.
 
-None of it leaves a mark in Python's objects, so no comparison finds it. Functions whose code names such a source are traced under
-Python's profiling hook, which is told of each call; others, and all compiled calls, pay nothing.
+None of it leaves a mark in Python's objects, so no comparison finds it. Functions whose code names
+such a source are traced under Python's profiling hook, which is told of each call; others, and all
+compiled calls, pay nothing.
 """
 
 from __future__ import annotations
@@ -33,9 +35,25 @@ _ENTROPY = (
     "Use tg.Generator, or draw outside and pass the numbers as an argument; a generator that is made inside needs a seed.",
     "the numbers drawn while tracing",
 )
-_TIMES = ["time", "perf_counter", "monotonic", "process_time", "thread_time", "localtime", "gmtime", "ctime", "times"]
+_TIMES = [
+    "time",
+    "perf_counter",
+    "monotonic",
+    "process_time",
+    "thread_time",
+    "localtime",
+    "gmtime",
+    "ctime",
+    "times",
+]
 _WATCHED: dict[Any, tuple[str, str]] = {
-    **{getattr(module, name): _CLOCK for module in (time, os) for base in _TIMES for name in (base, f"{base}_ns") if hasattr(module, name)},
+    **{
+        getattr(module, name): _CLOCK
+        for module in (time, os)
+        for base in _TIMES
+        for name in (base, f"{base}_ns")
+        if hasattr(module, name)
+    },
     **{getattr(os, name): _ENTROPY for name in ("urandom", "getrandom") if hasattr(os, name)},
 }
 _NOW = frozenset(("now", "utcnow", "today"))
@@ -43,20 +61,57 @@ _ENVIRONMENT: CodeType = type(os.environ).__getitem__.__code__
 _STAMP: CodeType = uuid.uuid1.__code__
 _SEED: CodeType = random.Random.seed.__code__
 _NAMES = frozenset(
-    (*(f.__name__ for f in _WATCHED), *_NOW, "environ", "getenv", "uuid1", "uuid4", "uuid6", "uuid7", "getnode", "secrets")
-) | {"Random", "SystemRandom", "default_rng", "RandomState", "SeedSequence", "seed", "MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"}
+    (
+        *(f.__name__ for f in _WATCHED),
+        *_NOW,
+        "environ",
+        "getenv",
+        "uuid1",
+        "uuid4",
+        "uuid6",
+        "uuid7",
+        "getnode",
+        "secrets",
+    )
+) | {
+    "Random",
+    "SystemRandom",
+    "default_rng",
+    "RandomState",
+    "SeedSequence",
+    "seed",
+    "MT19937",
+    "PCG64",
+    "PCG64DXSM",
+    "Philox",
+    "SFC64",
+}
 _SOURCES = frozenset(
     id(source)
     for source in (
         *_WATCHED,
         *(uuid.uuid1, uuid.uuid4, random.seed, random.Random, random.SystemRandom),
         *(getattr(np.random, name) for name in ("RandomState", "default_rng", "SeedSequence")),
-        *(getattr(np.random, name) for name in ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")),
+        *(
+            getattr(np.random, name)
+            for name in ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
+        ),
     )
 )
 """The same by identity, for those who call them by another name."""
 _THROUGH = frozenset(
-    ("uuid", "secrets", "random", "datetime", "_pydatetime", "os", "_collections_abc", "collections", "numpy", "functools")
+    (
+        "uuid",
+        "secrets",
+        "random",
+        "datetime",
+        "_pydatetime",
+        "os",
+        "_collections_abc",
+        "collections",
+        "numpy",
+        "functools",
+    )
 )
 """Modules that ask for whoever called them."""
 
@@ -75,13 +130,23 @@ class Outside:
         if event == "c_call":
             why = _WATCHED.get(arg)
             if why is None:
-                if arg.__name__ not in _NOW or not (isinstance(arg.__self__, type) and issubclass(arg.__self__, datetime.date)):
+                if arg.__name__ not in _NOW or not (
+                    isinstance(arg.__self__, type) and issubclass(arg.__self__, datetime.date)
+                ):
                     return
                 why = _CLOCK
-            if self.error is None and (by := _users(frame)) is not None and not (arg is os.urandom and _seeded(by)):
+            if (
+                self.error is None
+                and (by := _users(frame)) is not None
+                and not (arg is os.urandom and _seeded(by))
+            ):
                 self._refuse(by, arg, why)
         elif event == "call":
-            if frame.f_code is _STAMP and self.error is None and (by := _users(frame.f_back)) is not None:
+            if (
+                frame.f_code is _STAMP
+                and self.error is None
+                and (by := _users(frame.f_back)) is not None
+            ):
                 self._refuse(by, uuid.uuid1, _CLOCK)
             elif frame.f_code is _ENVIRONMENT:
                 if _users(frame.f_back) is not None:
@@ -95,7 +160,9 @@ class Outside:
                 self._refuse(by, random.seed, _ENTROPY)
 
     def _refuse(self, by: FrameType, function: Any, why: tuple[str, str]) -> None:
-        module = getattr(function, "__module__", None) or getattr(getattr(function, "__self__", None), "__module__", "")
+        module = getattr(function, "__module__", None) or getattr(
+            getattr(function, "__self__", None), "__module__", ""
+        )
         called = f"{'os' if module == 'posix' else module}.{function.__name__}"
         line = f"{os.path.basename(by.f_code.co_filename)}:{by.f_lineno}"
         self.error = TracegradError(
@@ -118,7 +185,8 @@ class Outside:
 
 @contextmanager
 def watching(name: str, reach: Reach, facts: list[Fact]) -> Iterator[None]:
-    """A block in which a function is traced that can reach what `reach` found; `facts` are what later calls have to compare."""
+    """A block in which a function is traced that can reach what `reach` found; `facts` are what
+    later calls have to compare."""
     found = Outside(name)
     before: Callable[..., Any] | None = sys.getprofile()
     if not _may_ask(reach) or (before is not None and not callable(before)):
@@ -141,9 +209,13 @@ def watching(name: str, reach: Reach, facts: list[Fact]) -> Iterator[None]:
 
 
 def states(reach: Reach) -> dict[str, Any]:
-    """The states of the generators of NumPy and Python that a function may draw from, by what they are called."""
+    """The states of the generators of NumPy and Python that a function may draw from, by what they
+    are called."""
     found: dict[str, Any] = {}
-    for path, g in [*[(node.path, node.value) for node in reach.generators], ("np.random", np.random)]:
+    for path, g in [
+        *[(node.path, node.value) for node in reach.generators],
+        ("np.random", np.random),
+    ]:
         if isinstance(g, np.random.Generator):
             found[path] = repr(g.bit_generator.state)
         elif isinstance(g, np.random.BitGenerator):
@@ -153,7 +225,11 @@ def states(reach: Reach) -> dict[str, Any]:
         elif isinstance(g, np.random.RandomState) or g is np.random:
             legacy: Any = g.get_state()
             found[path] = [*map(bytes, map(np.asarray, legacy[1:]))]
-        elif isinstance(g, random.Random) and not isinstance(g, random.SystemRandom) and g is not getattr(random, "_inst", None):
+        elif (
+            isinstance(g, random.Random)
+            and not isinstance(g, random.SystemRandom)
+            and g is not getattr(random, "_inst", None)
+        ):
             found[path] = g.getstate()
     return found | {"random": random.getstate()}
 
@@ -174,16 +250,22 @@ def _may_ask(reach: Reach) -> bool:
 
 
 def _users(frame: FrameType | None) -> FrameType | None:
-    """Who asked, where it is the user's code; what libraries ask for themselves (a log's date) is no matter of the function."""
+    """Who asked, where it is the user's code; what libraries ask for themselves (a log's date) is
+    no matter of the function."""
     while frame is not None and str(frame.f_globals.get("__name__", "")).split(".")[0] in _THROUGH:
         frame = frame.f_back
-    if frame is None or frame.f_code.co_filename.startswith(OURS) or library(frame.f_globals.get("__name__")):
+    if (
+        frame is None
+        or frame.f_code.co_filename.startswith(OURS)
+        or library(frame.f_globals.get("__name__"))
+    ):
         return None
     return frame
 
 
 def _seeded(frame: FrameType) -> bool:
-    """Whether what a frame is calling is `RandomState(seed)`, which makes a generator without a seed before it sets that."""
+    """Whether what a frame is calling is `RandomState(seed)`, which makes a generator without a
+    seed before it sets that."""
     before: list[dis.Instruction] = []
     for i in dis.get_instructions(frame.f_code):
         if i.offset == frame.f_lasti:

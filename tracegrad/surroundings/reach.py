@@ -1,8 +1,10 @@
-"""What a function can reach of Python's state: all that is found from its variables, with what it held before the function ran.
+"""What a function can reach of Python's state: all that is found from its variables, with what it
+held before the function ran.
 
-A walk over objects by identity, without a limit of depth. Functions of the user are entered through their closures, defaults and the
-globals that their code names, objects through their attributes and the methods of their classes, containers through what they hold.
-What belongs to Python's own library, NumPy, SciPy and this library is not entered, but for modules, optimizers and containers.
+A walk over objects by identity, without a limit of depth. Functions of the user are entered through
+their closures, defaults and the globals that their code names, objects through their attributes and
+the methods of their classes, containers through what they hold. What belongs to Python's own
+library, NumPy, SciPy and this library is not entered, but for modules, optimizers and containers.
 """
 
 from __future__ import annotations
@@ -30,13 +32,52 @@ MISSING: Any = type("Missing", (), {"__repr__": lambda self: "nothing"})()
 """What stands for the value of a variable that does not exist."""
 ITEM, ENTRY, CELL = "{it}[{key}]", "{it}.__dict__[{key}]", "{key}.cell_contents"
 _ATOMS = frozenset(
-    (int, float, bool, complex, str, bytes, range, slice, type(None), type(...), np.dtype, types.CodeType, np.ufunc, np.bool_)
+    (
+        int,
+        float,
+        bool,
+        complex,
+        str,
+        bytes,
+        range,
+        slice,
+        type(None),
+        type(...),
+        np.dtype,
+        types.CodeType,
+        np.ufunc,
+        np.bool_,
+    )
 )
-_FRAMEWORKS = ("numpy", "scipy", "tracegrad", "numba", "llvmlite", "optree", "torch", "jax", "pandas", "matplotlib")
+_FRAMEWORKS = (
+    "numpy",
+    "scipy",
+    "tracegrad",
+    "numba",
+    "llvmlite",
+    "optree",
+    "torch",
+    "jax",
+    "pandas",
+    "matplotlib",
+)
 _TOOLS = ("pytest", "_pytest", "IPython", "ipykernel", "pluggy", "coverage", "hypothesis")
 _LIBRARIES = frozenset(sys.stdlib_module_names) | {*_FRAMEWORKS, *_TOOLS, "builtins"}
 _CLOSED = frozenset(
-    ("logging", "threading", "_thread", "asyncio", "concurrent", "multiprocessing", "unittest", "io", "_io", "re", "importlib", "warnings")
+    (
+        "logging",
+        "threading",
+        "_thread",
+        "asyncio",
+        "concurrent",
+        "multiprocessing",
+        "unittest",
+        "io",
+        "_io",
+        "re",
+        "importlib",
+        "warnings",
+    )
 )
 """Modules whose objects change by themselves, or hold nothing that a function computes with."""
 SMALL = 1 << 16
@@ -49,11 +90,14 @@ def library(module: Any) -> bool:
 
 
 class Node:
-    """An object that was found, and the way to it; written down as a Place only where that is asked for."""
+    """An object that was found, and the way to it; written down as a Place only where that is asked
+    for."""
 
     __slots__ = ("before", "code", "key", "made", "path", "value")
 
-    def __init__(self, value: Any, before: Node | None, path: str, code: str = "{key}", key: Any = None) -> None:
+    def __init__(
+        self, value: Any, before: Node | None, path: str, code: str = "{key}", key: Any = None
+    ) -> None:
         self.value, self.before, self.path, self.code, self.key = value, before, path, code, key
         self.made: Place | None = None
 
@@ -61,7 +105,11 @@ class Node:
         """Where the object is found again."""
         if self.made is None:
             if self.code == CELL or self.before is None:
-                self.made = Place(self.path, self.code, self.key) if self.code == CELL else root(self.path, self.value)
+                self.made = (
+                    Place(self.path, self.code, self.key)
+                    if self.code == CELL
+                    else root(self.path, self.value)
+                )
             else:
                 self.made = self.before.place().then(self.path, self.code, self.key)
         return self.made
@@ -71,7 +119,8 @@ class Node:
 
 
 class Variables:
-    """Named values that a function may bind anew: the items of a dict, attributes, globals, a closure's variable, elements of a list."""
+    """Named values that a function may bind anew: the items of a dict, attributes, globals, a
+    closure's variable, elements of a list."""
 
     __slots__ = ("before", "code", "node", "read")
 
@@ -87,7 +136,13 @@ class Variables:
         """The value that one of them has, as what is visited next."""
         if self.code == CELL:
             return Node(value, None, self.node.path, CELL, self.node.value)
-        shown = f".{key}" if self.code in (ENTRY, ATTRIBUTE) else f"[{key!r:.40}]" if self.node.path else str(key)
+        shown = (
+            f".{key}"
+            if self.code in (ENTRY, ATTRIBUTE)
+            else f"[{key!r:.40}]"
+            if self.node.path
+            else str(key)
+        )
         return self.node.then(value, shown, self.code, key)
 
     def put(self, key: Any, value: Any) -> None:
@@ -96,7 +151,13 @@ class Variables:
         if isinstance(holder, GroupHolder):
             holder[key] = value  # which keeps its rate, too
         elif self.code == ITEM:
-            base = dict if isinstance(holder, dict) else list if isinstance(holder, list) else collections.deque
+            base = (
+                dict
+                if isinstance(holder, dict)
+                else list
+                if isinstance(holder, list)
+                else collections.deque
+            )
             if value is MISSING:
                 base.__delitem__(holder, key)
             else:
@@ -114,7 +175,9 @@ class Variables:
         elif value is MISSING:
             (type.__delattr__ if isinstance(holder, type) else object.__delattr__)(holder, key)
         else:
-            (type.__setattr__ if isinstance(holder, type) else object.__setattr__)(holder, key, value)
+            (type.__setattr__ if isinstance(holder, type) else object.__setattr__)(
+                holder, key, value
+            )
 
     def changes(self) -> Iterator[tuple[Any, Any, Any]]:
         """(key, what it was, what it is) of each that is bound anew."""
@@ -129,11 +192,14 @@ class Variables:
 
 
 class Contents:
-    """What an object holds that is changed as a whole: the length of a list, a set, an array's elements, where an iterator stands."""
+    """What an object holds that is changed as a whole: the length of a list, a set, an array's
+    elements, where an iterator stands."""
 
     __slots__ = ("before", "node", "read", "reset", "what")
 
-    def __init__(self, node: Node, what: str, read: Callable[[], Any], reset: Callable[[Any], None] | None) -> None:
+    def __init__(
+        self, node: Node, what: str, read: Callable[[], Any], reset: Callable[[Any], None] | None
+    ) -> None:
         self.node, self.what, self.read, self.reset = node, what, read, reset
         self.before = read()
 
@@ -147,7 +213,8 @@ class Contents:
 
 
 class Reach:
-    """The walk. `variables` and `contents` are what the function may change, `codes` the code that it may run."""
+    """The walk. `variables` and `contents` are what the function may change, `codes` the code that
+    it may run."""
 
     def __init__(self, function: Any, given: Sequence[tuple[Any, type, Any]] = ()) -> None:
         self.seen: dict[int, Any] = {}
@@ -164,9 +231,16 @@ class Reach:
         """The names in that code."""
         self._modules: list[tuple[Node, set[str]]] = []
         self._todo: list[Node] = [
-            Node(value, None, str(place) if isinstance(place, str) else f"argument {place}") for place, _, value in given
+            Node(value, None, str(place) if isinstance(place, str) else f"argument {place}")
+            for place, _, value in given
         ]
-        self._todo.append(Node(function, None, function.__name__ if isinstance(function, types.FunctionType) else "self"))
+        self._todo.append(
+            Node(
+                function,
+                None,
+                function.__name__ if isinstance(function, types.FunctionType) else "self",
+            )
+        )
         while self._todo:
             while self._todo:
                 self._visit(self._todo.pop())
@@ -178,13 +252,20 @@ class Reach:
     def holding(self, node: Node) -> tuple[Variables, Any] | None:
         """The variable that an object was found in; None where that cannot be bound anew."""
         for v in self.variables:
-            if v.code == node.code and (v.node.value is node.key if v.code == CELL else v.node is node.before):
+            if v.code == node.code and (
+                v.node.value is node.key if v.code == CELL else v.node is node.before
+            ):
                 return v, "" if v.code == CELL else node.key
         return None
 
     def names(self, module: types.ModuleType) -> bool:
-        """Whether the code that may run names a module: what it makes may be changed by other threads meanwhile."""
-        return id(module) in self.seen or id(getattr(module, "_inst", None)) in self.seen or module.__name__ in self.mentioned
+        """Whether the code that may run names a module: what it makes may be changed by other
+        threads meanwhile."""
+        return (
+            id(module) in self.seen
+            or id(getattr(module, "_inst", None)) in self.seen
+            or module.__name__ in self.mentioned
+        )
 
     def _push(self, node: Node) -> None:
         if type(node.value) not in _ATOMS:
@@ -219,7 +300,7 @@ class Reach:
         else:
             self._object(node)
 
-    # --- code --------------------------------------------------------------------------------------------------------------------
+    # --- code -------------------------------------------------------------------------------------
 
     def _function(self, node: Node) -> None:
         function = node.value
@@ -247,7 +328,9 @@ class Reach:
             for full in (name, f"{function.__globals__.get('__package__') or ''}.{name}"):
                 if name not in function.__globals__ and full in sys.modules and not library(full):
                     self._push(Node(sys.modules[full], None, full))
-        self._variables(Node(function.__globals__, None, ""), ITEM, _named(function.__globals__, names))
+        self._variables(
+            Node(function.__globals__, None, ""), ITEM, _named(function.__globals__, names)
+        )
 
     def _code(self, code: types.CodeType) -> None:
         self.codes.setdefault(code)
@@ -256,7 +339,11 @@ class Reach:
                 self._code(constant)
 
     def _method(self, node: Node) -> None:
-        self._push(node.then(node.value.__self__, "", ATTRIBUTE, "__self__") if node.before else Node(node.value.__self__, None, "self"))
+        self._push(
+            node.then(node.value.__self__, "", ATTRIBUTE, "__self__")
+            if node.before
+            else Node(node.value.__self__, None, "self")
+        )
         self._push(node.then(node.value.__func__, "", ATTRIBUTE, "__func__"))
 
     def _builtin(self, node: Node) -> None:
@@ -291,13 +378,16 @@ class Reach:
             for member in list(vars(cls).values()):
                 for function in (
                     member,
-                    *[getattr(member, name, None) for name in ("fget", "fset", "fdel", "func", "__func__", "function")],
+                    *[
+                        getattr(member, name, None)
+                        for name in ("fget", "fset", "fdel", "func", "__func__", "function")
+                    ],
                 ):
                     if isinstance(function, types.FunctionType):
                         self._todo.append(Node(function, None, function.__name__))
             self._variables(here, ATTRIBUTE, _class_attributes(cls))
 
-    # --- objects -----------------------------------------------------------------------------------------------------------------
+    # --- objects ----------------------------------------------------------------------------------
 
     def _object(self, node: Node) -> None:
         value = node.value
@@ -305,7 +395,9 @@ class Reach:
         top = (kind.__module__ or "").split(".")[0]
         if top in _CLOSED and not isinstance(value, threading.local):
             return
-        if top in _FRAMEWORKS and not isinstance(value, (ModuleHolder, OptimizerHolder, ScheduleHolder, Custom, dict)):
+        if top in _FRAMEWORKS and not isinstance(
+            value, (ModuleHolder, OptimizerHolder, ScheduleHolder, Custom, dict)
+        ):
             if top == "numpy":
                 self.generators.append(node)
             return
@@ -322,13 +414,22 @@ class Reach:
             self._tuple(node)
         elif isinstance(value, bytearray) or kind.__name__ == "array":
             self.contents.append(
-                Contents(node, "changes the elements of", lambda: value[:], lambda before: value.__setitem__(slice(None), before))
+                Contents(
+                    node,
+                    "changes the elements of",
+                    lambda: value[:],
+                    lambda before: value.__setitem__(slice(None), before),
+                )
             )
         if not library(kind.__module__):
             self._push(node.then(kind, "", "type({it})", None))
         own = _dict_of(value)
         if own is not None:
-            hidden = "state" if isinstance(value, OptimizerHolder) and library(type(value).step.__module__) else None
+            hidden = (
+                "state"
+                if isinstance(value, OptimizerHolder) and library(type(value).step.__module__)
+                else None
+            )
             self._variables(node, ENTRY, _attributes(own, hidden))
         slots = [n for c in kind.__mro__ if not library(c.__module__) for n in _slots(c)]
         if slots:
@@ -388,7 +489,9 @@ class Reach:
                 def reset(before: bytes) -> None:
                     value[...] = np.frombuffer(before, value.dtype).reshape(value.shape)
 
-                self.contents.append(Contents(node, "changes the elements of", value.tobytes, reset))
+                self.contents.append(
+                    Contents(node, "changes the elements of", value.tobytes, reset)
+                )
             else:
                 self.arrays.append(node)
 
@@ -441,7 +544,9 @@ def _class_attributes(cls: type) -> Callable[[], dict[str, Any]]:
     return lambda: {
         name: x
         for name, x in vars(cls).items()
-        if name[:2] != "__" and name[:4] != "_abc" and not isinstance(x, (types.FunctionType, *_DESCRIPTORS))
+        if name[:2] != "__"
+        and name[:4] != "_abc"
+        and not isinstance(x, (types.FunctionType, *_DESCRIPTORS))
     }
 
 
@@ -478,7 +583,11 @@ def _standing(value: Any) -> Callable[[], Any]:
 
         def frame() -> Any:
             now = value.gi_frame
-            return None if now is None else (now.f_lasti, {name: id(x) for name, x in dict(now.f_locals).items()})
+            return (
+                None
+                if now is None
+                else (now.f_lasti, {name: id(x) for name, x in dict(now.f_locals).items()})
+            )
 
         return frame
     if isinstance(value, (itertools.count, itertools.repeat)):
@@ -486,4 +595,15 @@ def _standing(value: Any) -> Callable[[], Any]:
     return lambda: operator.length_hint(value, -1)
 
 
-__all__ = ["ATTRIBUTE", "CELL", "ENTRY", "ITEM", "MISSING", "Contents", "Node", "Reach", "Variables", "library"]
+__all__ = [
+    "ATTRIBUTE",
+    "CELL",
+    "ENTRY",
+    "ITEM",
+    "MISSING",
+    "Contents",
+    "Node",
+    "Reach",
+    "Variables",
+    "library",
+]

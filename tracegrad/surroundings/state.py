@@ -1,9 +1,11 @@
 """Python state: what a function that is traced binds anew or changes around it, besides Tensors.
 
-`Watch` looks at everything that the function can reach before and after it is traced (reach.py). What was changed is put back, and becomes
-a result of the graph that each call stores (`Stored`). A number or an array that is replaced (`self.n += 1`) is an input as well: the
-function is traced once more with a traced value in its place. Any other value is what it was while tracing, which later calls
-check, and what was written then is written again. What cannot be done in this way is refused, with the line that does it.
+`Watch` looks at everything that the function can reach before and after it is traced (reach.py).
+What was changed is put back, and becomes a result of the graph that each call stores (`Stored`). A
+number or an array that is replaced (`self.n += 1`) is an input as well: the function is traced once
+more with a traced value in its place. Any other value is what it was while tracing, which later
+calls check, and what was written then is written again. What cannot be done in this way is refused,
+with the line that does it.
 """
 
 from __future__ import annotations
@@ -76,7 +78,9 @@ RULED.append(unchanged)
 class Watch:
     """What a function changes around it while it is traced."""
 
-    def __init__(self, name: str, function: Any, given: Sequence[tuple[Any, type, Any]] = ()) -> None:
+    def __init__(
+        self, name: str, function: Any, given: Sequence[tuple[Any, type, Any]] = ()
+    ) -> None:
         self.name = name
         self.reach = Reach(function, given)
         self.slots: list[Slot] = []
@@ -86,20 +90,23 @@ class Watch:
         self.logs: list[tuple[Slot, Log]] = []
         self.stored: list[Stored] = []
         self.facts: list[Fact] = []
-        """What the surroundings were where the function changed them, and could not be given a traced value."""
+        """What the surroundings were where the function changed them, and could not be given a
+        traced value."""
         self.places: dict[int, Place] = {}
         """By their ids what stands for captured values, and where those are read."""
         self.boxes: dict[int, Any] = {}
         self.holder: list[Any] = []
-        """The arguments of the call that is being made, as (args, kwargs); where they hold containers, these are changed."""
+        """The arguments of the call that is being made, as (args, kwargs); where they hold
+        containers, these are changed."""
         self.given: list[Variables | Contents] = []
         self._kinds: dict[tuple[int, Any], list[type]] = {}
         self._locked: list[np.ndarray[Any, Any]] = []
 
-    # --- around a trace ----------------------------------------------------------------------------------------------------------
+    # --- around a trace ---------------------------------------------------------------------------
 
     def open(self, trace: Trace, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
-        """Put traced values in the places of what changes, before the function runs with these arguments."""
+        """Put traced values in the places of what changes, before the function runs with these
+        arguments."""
         trace.watch = self
         self.holder[:] = args, kwargs
         self.given = []
@@ -137,16 +144,29 @@ class Watch:
                 self._take(node.then(x, f"[{key!r:.40}]" if node.path else str(key), ITEM, key))
         elif dataclasses.is_dataclass(tree) and not isinstance(tree, type):
             names = [f.name for f in dataclasses.fields(tree)]
-            self.given.append(Variables(node, ATTRIBUTE, lambda: {n: x for n in names if (x := getattr(tree, n, MISSING)) is not MISSING}))
+            self.given.append(
+                Variables(
+                    node,
+                    ATTRIBUTE,
+                    lambda: {
+                        n: x for n in names if (x := getattr(tree, n, MISSING)) is not MISSING
+                    },
+                )
+            )
             for name in names:
                 self._take(node.then(getattr(tree, name, None), f".{name}", ATTRIBUTE, name))
 
     def _boxed(self, old: Any, place: Place, trace: Trace) -> Any:
         kind = type(old)
         if kind in (tuple, list):
-            return kind([self._boxed(x, place.then(f"[{k}]", ITEM, k), trace) for k, x in enumerate(old)])
+            return kind(
+                [self._boxed(x, place.then(f"[{k}]", ITEM, k), trace) for k, x in enumerate(old)]
+            )
         if kind is dict:
-            return {key: self._boxed(x, place.then(f"[{key!r:.40}]", ITEM, key), trace) for key, x in old.items()}
+            return {
+                key: self._boxed(x, place.then(f"[{key!r:.40}]", ITEM, key), trace)
+                for key, x in old.items()
+            }
         if isinstance(old, (np.ndarray, Boxed)):
             self.places[id(old)] = place
             return inside(old)
@@ -160,7 +180,8 @@ class Watch:
         return box
 
     def close(self, trace: Trace) -> list[Any]:
-        """What the function changed, after it ran: the values that the graph has to compute for it."""
+        """What the function changed, after it ran: the values that the graph has to compute for
+        it."""
         self.wanted = []
         outputs: list[Any] = []
         boxed = {(id(s.variables), s.key) for s in self.slots}
@@ -204,14 +225,20 @@ class Watch:
         return outputs
 
     def _store(self, v: Variables, key: Any, new: Any, trace: Trace) -> list[Any]:
-        """Note that each call binds a variable anew; the values for that which the graph has to compute."""
+        """Note that each call binds a variable anew; the values for that which the graph has to
+        compute."""
         if new is MISSING:
             self.stored.append(Stored(v.place(key), None, ()))
             return []
         whole = id(new) in self.reach.seen and not isinstance(new, (Boxed, np.ndarray, np.generic))
         leaves, spec = ([new], flatten(0)[1]) if whole else flatten(new)
         kinds = self._kinds.get((id(v), key), [])
-        fixed = tuple([self._leaf(x, kinds[k] if len(kinds) == len(leaves) else None, v, key, trace) for k, x in enumerate(leaves)])
+        fixed = tuple(
+            [
+                self._leaf(x, kinds[k] if len(kinds) == len(leaves) else None, v, key, trace)
+                for k, x in enumerate(leaves)
+            ]
+        )
         self.stored.append(Stored(v.place(key), spec, fixed))
         return [x for x, f in zip(leaves, fixed, strict=True) if type(f) is Output]
 
@@ -247,7 +274,8 @@ class Watch:
         self.slots += self.wanted
 
     def unread(self, facts: Sequence[Fact]) -> list[Fact]:
-        """Those facts that are not about variables which the graph reads and writes at each call."""
+        """Those facts that are not about variables which the graph reads and writes at each
+        call."""
         if not self.slots:
             return list(facts)
         mark = Array(np.zeros(()))
@@ -259,14 +287,16 @@ class Watch:
             for s in self.slots:
                 s.variables.put(s.key, s.old)
 
-    # --- regions -----------------------------------------------------------------------------------------------------------------
+    # --- regions ----------------------------------------------------------------------------------
 
     def mark(self) -> list[Any]:
-        """What everything is now, to be compared when the body of a loop, a branch or a rule has been traced."""
+        """What everything is now, to be compared when the body of a loop, a branch or a rule has
+        been traced."""
         return [[v.read() for v in self.reach.variables], [c.read() for c in self.reach.contents]]
 
     def check(self, mark: list[Any], where: str) -> None:
-        """An error where the function has changed state since the mark, which says `where` and what to do."""
+        """An error where the function has changed state since the mark, which says `where` and what
+        to do."""
         for v, before in zip(self.reach.variables, mark[0], strict=True):
             now = v.read()
             for key in now.keys() | before.keys():
@@ -274,16 +304,22 @@ class Watch:
                     self._refuse_region(v.place(key).path, now.get(key), where, key, v.code)
         for held, before in zip(self.reach.contents, mark[1], strict=True):
             now = held.read()
-            if len(now) != len(before) if isinstance(now, list) else now != before and not isinstance(now, frozenset):
+            if (
+                len(now) != len(before)
+                if isinstance(now, list)
+                else now != before and not isinstance(now, frozenset)
+            ):
                 self._refuse_region(held.node.path, now, where, None, "")
 
     def _refuse_region(self, path: str, new: Any, inside: str, key: Any, code: str) -> NoReturn:
         where = self._written_at(key, code)
-        if (var := traced_in(new)) is not None and not (isinstance(new, Number) and var.trace in STATE.traces):
+        if (var := traced_in(new)) is not None and not (
+            isinstance(new, Number) and var.trace in STATE.traces
+        ):
             raise escaped(var, where, path, self.name)
         raise TracegradError(f"{where}: jit: {self.name} changes {path} {inside}")
 
-    # --- what was changed --------------------------------------------------------------------------------------------------------
+    # --- what was changed -------------------------------------------------------------------------
 
     def _rely_on(self, v: Variables, key: Any, old: Any) -> None:
         """Note that a variable was what it was, or was not there."""
@@ -292,16 +328,27 @@ class Watch:
         if old is not MISSING:
             self.facts.append((v.place(key), old))
         elif v.code != CELL:
-            self.facts.append((v.node.place().then(v.place(key).path[len(v.node.path) :], ABSENT[v.code], key), False))
+            self.facts.append(
+                (
+                    v.node.place().then(v.place(key).path[len(v.node.path) :], ABSENT[v.code], key),
+                    False,
+                )
+            )
 
     def _leaf(self, x: Any, kind: Any, v: Variables, key: Any, trace: Trace) -> Any:
         """A leaf of a new value: an `Output`, or what is stored as it is."""
         path = v.place(key).path
         if isinstance(x, integers.Integer):
-            raise TracegradError(f"jit: {self.name} stores a size in {path}, which has to be known for that")
+            raise TracegradError(
+                f"jit: {self.name} stores a size in {path}, which has to be known for that"
+            )
         if isinstance(x, Boxed):
             data = x._data
-            if isinstance(data, Var) and data.trace is not trace and (is_left_over(data) or data.trace not in STATE.traces):
+            if (
+                isinstance(data, Var)
+                and data.trace is not trace
+                and (is_left_over(data) or data.trace not in STATE.traces)
+            ):
                 raise escaped(data, self._written_at(key, v.code), path, self.name)
             if isinstance(x, Number) and x.old is not None:
                 return Output(x.kind)
@@ -309,9 +356,16 @@ class Watch:
                 return Output(Tensor)
             if kind in (int, float, bool, complex):
                 if np.dtype(kind).kind != x.dtype.kind:
-                    self._refuse(path, v, key, f"as a number it is a Python {kind.__name__}, computed as an array a {x.dtype}")
+                    self._refuse(
+                        path,
+                        v,
+                        key,
+                        f"as a number it is a Python {kind.__name__}, computed as an array a {x.dtype}",
+                    )
                 return Output(kind)
-            return Output(_PYTHON[x.dtype.kind] if isinstance(data, Var) and data.type.weak else None)
+            return Output(
+                _PYTHON[x.dtype.kind] if isinstance(data, Var) and data.type.weak else None
+            )
         if isinstance(x, (np.ndarray, np.generic)):
             if x.dtype.hasobject or x.dtype.kind not in "biufc":
                 self._refuse(path, v, key, f"it becomes an array of dtype {x.dtype}")
@@ -321,7 +375,8 @@ class Watch:
         return x
 
     def _whole(self, held: Contents) -> list[Slot]:
-        """A change of an object as a whole: of a set it is carried out, and so are appends to a list, once it is known that these are all."""
+        """A change of an object as a whole: of a set it is carried out, and so are appends to a
+        list, once it is known that these are all."""
         now, before = held.read(), held.before
         where = self._written_at(None, ITEM if "elements" in held.what else "")
         if isinstance(now, frozenset):
@@ -332,15 +387,27 @@ class Watch:
             self.stored.append(Stored(place, None, tuple(now), "refill"))
             return []
         if isinstance(now, list):
-            grows = len(now) > len(before) and all(x is y for x, y in zip(now, before, strict=False))
+            grows = len(now) > len(before) and all(
+                x is y for x, y in zip(now, before, strict=False)
+            )
             at = self.reach.holding(held.node)
-            if grows and at is not None and (id(at[0]), at[1]) not in {(id(s.variables), s.key) for s in self.slots}:
+            if (
+                grows
+                and at is not None
+                and (id(at[0]), at[1]) not in {(id(s.variables), s.key) for s in self.slots}
+            ):
                 return [Slot(*at, held.node.value, True)]
             if (var := traced_in(now[len(before) :])) is not None:
                 raise escaped(var, where, held.node.path, self.name)
         raise TracegradError(
             f"{where}: jit: {self.name} {held.what} {held.node.path}, which happens once, while the function is traced, and not at each call. "
-            + (_RANDOM if held.what == "draws from" else _ARRAY if "elements" in held.what else _LIST)
+            + (
+                _RANDOM
+                if held.what == "draws from"
+                else _ARRAY
+                if "elements" in held.what
+                else _LIST
+            )
         )
 
     def _refuse(self, path: str, v: Variables, key: Any, why: str) -> NoReturn:
@@ -368,7 +435,8 @@ class Watch:
         )
 
     def locked(self, error: ValueError) -> TracegradError | None:
-        """The error of a write into an array that is locked while the function runs; None of any other ValueError."""
+        """The error of a write into an array that is locked while the function runs; None of any
+        other ValueError."""
         if "read-only" not in str(error) or not self.reach.arrays:
             return None
         paths = " or ".join(node.path for node in self.reach.arrays)
@@ -390,18 +458,29 @@ class Watch:
         )
 
     def _written_at(self, key: Any, code: str) -> str:
-        """The line that writes: the first in the code that may run which binds this name, or calls a method that changes a container."""
+        """The line that writes: the first in the code that may run which binds this name, or calls
+        a method that changes a container."""
         # Constructors bind what others change.
-        for function in sorted(self.reach.codes, key=lambda c: c.co_name[:2] == "__" and c.co_name != "__call__"):
+        for function in sorted(
+            self.reach.codes, key=lambda c: c.co_name[:2] == "__" and c.co_name != "__call__"
+        ):
             line, before = function.co_firstlineno, None
             for i in dis.get_instructions(function):
                 if i.starts_line is not None:
-                    line = i.positions.lineno if i.positions is not None and i.positions.lineno else line
+                    line = (
+                        i.positions.lineno
+                        if i.positions is not None and i.positions.lineno
+                        else line
+                    )
                 if _writes(i, before, key, code):
                     return f"{os.path.basename(function.co_filename)}:{line}"
                 before = i
         first = next(iter(self.reach.codes), None)
-        return user_line() if first is None else f"{os.path.basename(first.co_filename)}:{first.co_firstlineno}"
+        return (
+            user_line()
+            if first is None
+            else f"{os.path.basename(first.co_filename)}:{first.co_firstlineno}"
+        )
 
 
 _PYTHON = {"b": bool, "i": int, "f": float, "c": complex}
@@ -455,12 +534,20 @@ def _writes(i: dis.Instruction, before: dis.Instruction | None, key: Any, code: 
     if code == ITEM:
         if i.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
             return bool(i.argval == key)
-        return i.opname in ("STORE_SUBSCR", "DELETE_SUBSCR") and before is not None and (before.argval == key or not isinstance(key, str))
+        return (
+            i.opname in ("STORE_SUBSCR", "DELETE_SUBSCR")
+            and before is not None
+            and (before.argval == key or not isinstance(key, str))
+        )
     if code in (ENTRY, ATTRIBUTE):
         return i.opname in ("STORE_ATTR", "DELETE_ATTR") and i.argval == key
     if code == CELL:
         return i.opname == "STORE_DEREF"
-    return i.opname.startswith("LOAD_") and isinstance(i.argval, str) and i.argval in (_DRAWS if code == "draws" else _MUTATORS)
+    return (
+        i.opname.startswith("LOAD_")
+        and isinstance(i.argval, str)
+        and i.argval in (_DRAWS if code == "draws" else _MUTATORS)
+    )
 
 
 def _leads_to(place: Place | None, mark: Any) -> bool:
@@ -480,7 +567,8 @@ def _read(place: Place) -> Any:
 
 
 def _replaceable(x: Any) -> bool:
-    """Whether a traced value may stand for it: numbers, arrays, Tensors that are not tracked, and trees of them."""
+    """Whether a traced value may stand for it: numbers, arrays, Tensors that are not tracked, and
+    trees of them."""
     kind = type(x)
     if kind in (tuple, list):
         return bool(x) and all(map(_replaceable, x))

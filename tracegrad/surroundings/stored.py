@@ -1,4 +1,5 @@
-"""What each call stores in Python's variables, and what stands in their places while a function is traced."""
+"""What each call stores in Python's variables, and what stands in their places while a function is
+traced."""
 
 from __future__ import annotations
 
@@ -29,11 +30,13 @@ class Stored(NamedTuple):
     fixed: tuple[Any, ...]
     """Its leaves: `Output`s, and whatever is the same at each call."""
     how: str = "bind"
-    """"bind" a variable (or unbind it), "refill" a set, "extend" a list, or "replace" what a list holds."""
+    """"bind" a variable (or unbind it), "refill" a set, "extend" a list, or "replace" what a list
+    holds."""
 
     @property
     def simple(self) -> bool:
-        """Whether it is stored by an assignment: in a plain dict, an attribute, a closure's variable."""
+        """Whether it is stored by an assignment: in a plain dict, an attribute, a closure's
+        variable."""
         if self.how != "bind" or self.spec is None:
             return False
         if self.place.code == ITEM:
@@ -105,7 +108,9 @@ def put(place: Place, value: Any) -> None:
         _bind(base.__setattr__, base.__delattr__, it, place.key, value)
 
 
-def _bind(bind: Callable[..., Any], unbind: Callable[..., Any], it: Any, key: Any, value: Any) -> None:
+def _bind(
+    bind: Callable[..., Any], unbind: Callable[..., Any], it: Any, key: Any, value: Any
+) -> None:
     if value is not MISSING:
         bind(it, key, value)
     else:
@@ -113,8 +118,9 @@ def _bind(bind: Callable[..., Any], unbind: Callable[..., Any], it: Any, key: An
 
 
 class Number(Array):
-    """A traced number in the place of a Python number, or computed from such ones alone. That happens in the trace in which they are
-    inputs, also while the body of another one is traced: a counter that a mapped function raises is raised once."""
+    """A traced number in the place of a Python number, or computed from such ones alone. That
+    happens in the trace in which they are inputs, also while the body of another one is traced: a
+    counter that a mapped function raises is raised once."""
 
     __slots__ = ("kind", "old", "path")
     kind: type
@@ -130,12 +136,19 @@ class Number(Array):
 
     def _bind(self, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
         trace = self._data.trace
-        own = all(x._data.trace is trace if type(x) is Number else type(x) in NUMBERS for x in inputs)
+        own = all(
+            x._data.trace is trace if type(x) is Number else type(x) in NUMBERS for x in inputs
+        )
         if not own or trace not in STATE.traces:
             return super()._bind(op, inputs, params)
         with inside_of(trace):
             made = super()._bind(op, inputs, params)
-        if type(made) is Array and isinstance(made._data, Var) and made._data.type.weak and made.dtype.kind in _KINDS:
+        if (
+            type(made) is Array
+            and isinstance(made._data, Var)
+            and made._data.type.weak
+            and made.dtype.kind in _KINDS
+        ):
             number = Number(made._data, made._requires_grad)
             number.kind, number.old, number.path = _KINDS[made.dtype.kind], None, self.path
             return number
@@ -146,7 +159,8 @@ _KINDS: dict[str, type] = {"b": bool, "i": int, "f": float, "c": complex}
 
 
 class Log:
-    """In the place of a list to which the function appends: what is appended. Whatever else is asked of it is an error."""
+    """In the place of a list to which the function appends: what is appended. Whatever else is
+    asked of it is an error."""
 
     __slots__ = ("items", "path")
 
@@ -173,8 +187,12 @@ class Log:
             f"{user_line()}: {self.path}, to which the function appends at each call, is read; while it is traced, it is not known what it holds."
         )
 
-    __len__ = __getitem__ = __setitem__ = __delitem__ = __iter__ = __bool__ = __contains__ = __reversed__ = __add__ = __radd__ = _refuse
-    __mul__ = __rmul__ = __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __repr__ = __str__ = __array__ = _refuse
+    __len__ = __getitem__ = __setitem__ = __delitem__ = __iter__ = __bool__ = __contains__ = (
+        __reversed__
+    ) = __add__ = __radd__ = _refuse
+    __mul__ = __rmul__ = __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __repr__ = (
+        __str__
+    ) = __array__ = _refuse
     __hash__ = None  # type: ignore[assignment]
 
     def __getattr__(self, name: str) -> Any:

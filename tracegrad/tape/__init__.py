@@ -1,1 +1,2 @@
-"""The eager engine: the tape and its nodes, the reverse sweep, what an operation does, saved values, hooks, versions."""
+"""The eager engine: the tape and its nodes, the reverse sweep, what an operation does, saved
+values, hooks, versions."""

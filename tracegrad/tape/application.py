@@ -1,4 +1,5 @@
-"""Applying a custom Function to values of running code: its context, its node on the tape, and what its methods may return."""
+"""Applying a custom Function to values of running code: its context, its node on the tape, and what
+its methods may return."""
 
 from __future__ import annotations
 
@@ -32,11 +33,12 @@ NOT_RETURNED = (
 NOT_AN_INPUT = "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be passed to ctx.mark_dirty()."
 
 
-# --- the context ---------------------------------------------------------------------------------------------------------------------
+# --- the context ----------------------------------------------------------------------------------
 
 
 class FunctionCtx:
-    """What the forward of a Function leaves for its derivatives. Further attributes may be set freely."""
+    """What the forward of a Function leaves for its derivatives. Further attributes may be set
+    freely."""
 
     needs_input_grad: tuple[bool, ...]
     """Per argument of `apply`, whether its gradient is wanted."""
@@ -46,11 +48,13 @@ class FunctionCtx:
         self._left = Left()
 
     def save_for_backward(self, *tensors: Any) -> None:
-        """Keep tensors (or None) for `backward`, which finds them in `saved_tensors`; call it once. That one of them is overwritten before is
-        noticed there."""
+        """Keep tensors (or None) for `backward`, which finds them in `saved_tensors`; call it once.
+        That one of them is overwritten before is noticed there."""
         for k, t in enumerate(tensors):
             if t is not None and not isinstance(t, (Value, np.ndarray, np.generic)):
-                raise TypeError(f"save_for_backward can only save variables, but argument {k} is of type {type(t).__name__}")
+                raise TypeError(
+                    f"save_for_backward can only save variables, but argument {k} is of type {type(t).__name__}"
+                )
         self._left.saved = tensors
 
     def save_for_forward(self, *tensors: Any) -> None:
@@ -69,7 +73,9 @@ class FunctionCtx:
 
     def mark_dirty(self, *args: Any) -> None:
         """Tell which inputs `forward` has written to; they must be returned."""
-        self._left.dirty = _variables(args, "mark_dirty can only accept variables, but argument {k} is of type {kind}")
+        self._left.dirty = _variables(
+            args, "mark_dirty can only accept variables, but argument {k} is of type {kind}"
+        )
 
     def mark_non_differentiable(self, *args: Any) -> None:
         """Tell which outputs have no gradient; `backward` receives zeros for them."""
@@ -77,11 +83,13 @@ class FunctionCtx:
         self._left.constant = _variables(args, text)
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether a gradient that is not there reaches the derivatives as zeros (the default) or as None."""
+        """Whether a gradient that is not there reaches the derivatives as zeros (the default) or as
+        None."""
         self._left.materialize = bool(value)
 
     def set_output_grad_dtype(self, *dtypes: Any) -> None:
-        """The dtypes in which `backward` receives the gradients, one per output (None: that of the output)."""
+        """The dtypes in which `backward` receives the gradients, one per output (None: that of the
+        output)."""
         self._left.grad_dtypes = tuple([None if d is None else np.dtype(d) for d in dtypes])
 
 
@@ -110,11 +118,12 @@ def among(x: Any, values: Sequence[Any]) -> bool:
     return any(x is v for v in values)
 
 
-# --- one application -----------------------------------------------------------------------------------------------------------------
+# --- one application ------------------------------------------------------------------------------
 
 
 class Use(NamedTuple):
-    """An application of a Function, for its derivatives: which class, on what, and what came out."""
+    """An application of a Function, for its derivatives: which class, on what, and what came
+    out."""
 
     cls: Any
     ctx: FunctionCtx
@@ -147,7 +156,9 @@ class Use(NamedTuple):
             found = (found,)
         current(*found)
         if len(found) < self.arity or any(g is not None for g in found[self.arity :]):
-            raise RuntimeError(f"function {self.name} returned an incorrect number of gradients (expected {self.arity}, got {len(found)})")
+            raise RuntimeError(
+                f"function {self.name} returned an incorrect number of gradients (expected {self.arity}, got {len(found)})"
+            )
         for k, g in enumerate(found[: self.arity]):
             if g is not None and k not in self.tensors:
                 raise RuntimeError(
@@ -172,13 +183,17 @@ class Use(NamedTuple):
             return None
         type = self.types[i]
         if not isinstance(g, Value):
-            if not isinstance(g, (np.ndarray, np.generic)) and (self.faces[i] is FACE[0] or not isinstance(g, (int, float, complex))):
+            if not isinstance(g, (np.ndarray, np.generic)) and (
+                self.faces[i] is FACE[0] or not isinstance(g, (int, float, complex))
+            ):
                 raise RuntimeError(f"expected Variable or None (got {g.__class__.__name__})")
             g = np.asarray(g)
         value: Any = g
         if len(value.shape) != len(type.shape) or not all(map(same, value.shape, type.shape)):
             trailing = value.shape[len(value.shape) - len(type.shape) :]
-            if len(value.shape) < len(type.shape) or not all(same(b, 1) or same(a, b) for a, b in zip(trailing, type.shape, strict=True)):
+            if len(value.shape) < len(type.shape) or not all(
+                same(b, 1) or same(a, b) for a, b in zip(trailing, type.shape, strict=True)
+            ):
                 raise RuntimeError(
                     f"Function {self.name} returned an invalid gradient at index {i} - got [{', '.join(map(str, value.shape))}] but expected "
                     f"shape compatible with [{', '.join(map(str, type.shape))}]"
@@ -191,7 +206,8 @@ class Use(NamedTuple):
         return value if value.dtype == type.dtype else convert(value, type.dtype)
 
     def forward(self, tangents: Sequence[Any]) -> list[Any]:
-        """The tangents of the outputs by the user's `jvp`, None for what has none, from those of the tensor arguments."""
+        """The tangents of the outputs by the user's `jvp`, None for what has none, from those of
+        the tensor arguments."""
         given: list[Any] = [None] * self.arity
         for i, k in enumerate(self.tensors):
             t = tangents[i]
@@ -262,7 +278,7 @@ def check_dirty(left: Left, args: Sequence[Any], outputs: Sequence[Any]) -> None
             raise RuntimeError(NOT_RETURNED)
 
 
-# --- on the tape ---------------------------------------------------------------------------------------------------------------------
+# --- on the tape ----------------------------------------------------------------------------------
 
 
 def _vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, *, use: Use) -> list[Any]:
@@ -274,7 +290,14 @@ def _no_graph(*_: Any, **__: Any) -> Any:
 
 
 applied_op: Op = op(
-    "function", ["inputs"], evaluate=_no_graph, infer=_no_graph, vjp=_vjp, variadic=True, outputs=0, doc="A Function's node."
+    "function",
+    ["inputs"],
+    evaluate=_no_graph,
+    infer=_no_graph,
+    vjp=_vjp,
+    variadic=True,
+    outputs=0,
+    doc="A Function's node.",
 )
 """What nodes of Functions have as their operation; it is never applied."""
 ASK_THE_USER.add(applied_op)
@@ -310,7 +333,8 @@ def _freed() -> tuple[Any, ...]:
 
 
 class Kept(NamedTuple):
-    """A saved tensor. An output is kept without its node, which would be a cycle: `nr` is its number, else -1."""
+    """A saved tensor. An output is kept without its node, which would be a cycle: `nr` is its
+    number, else -1."""
 
     saved: Saved
     nr: int
@@ -333,7 +357,14 @@ def keep(ctx: FunctionCtx, node: Node, outputs: Sequence[Any]) -> None:
             if box._past is None:
                 mark(box)
             saved: Saved = (box if nr < 0 else None, box._data, counter[0])
-            kept.append(Kept(packed(saved, SAVING.pairs[-1]) if SAVING.pairs else saved, nr, counter, box.face))
+            kept.append(
+                Kept(
+                    packed(saved, SAVING.pairs[-1]) if SAVING.pairs else saved,
+                    nr,
+                    counter,
+                    box.face,
+                )
+            )
     reference = weakref.ref(node)
     ctx._left.saved = ()
     ctx._left.read = lambda: tuple([None if k is None else read(k, reference) for k in kept])
@@ -356,7 +387,8 @@ def read(kept: Kept, reference: Any) -> Any:
 
 
 def _recorded(cls: Any, args: Sequence[Any]) -> tuple[Any, Use | None, Any]:
-    """Run a Function on values of running code: the result, and where it is on the tape its use and node."""
+    """Run a Function on values of running code: the result, and where it is on the tape its use and
+    node."""
     tensors = tuple(k for k, a in enumerate(args) if isinstance(a, Value))
     given: list[Any] = [args[k] for k in tensors]
     ctx = FunctionCtx([isinstance(a, Value) and a._requires_grad for a in args])  # type: ignore[attr-defined]
@@ -371,7 +403,11 @@ def _recorded(cls: Any, args: Sequence[Any]) -> tuple[Any, Use | None, Any]:
     check_dirty(left, args, outs)
     if face is not None and face is not FACE[0]:
         # Of arrays NumPy may have computed plain ones.
-        boxes = {id(o): face(np.asarray(o)) for o in outs if isinstance(o, (np.ndarray, np.generic)) and o.dtype.kind in "fc"}
+        boxes = {
+            id(o): face(np.asarray(o))
+            for o in outs
+            if isinstance(o, (np.ndarray, np.generic)) and o.dtype.kind in "fc"
+        }
         left.saved = tuple([boxes.get(id(s), s) for s in left.saved])
         left.constant = tuple([boxes.get(id(s), s) for s in left.constant])
         outs = [boxes.get(id(o), o) for o in outs]
@@ -388,12 +424,16 @@ def _recorded(cls: Any, args: Sequence[Any]) -> tuple[Any, Use | None, Any]:
     )
     node = None
     if executable:
-        node = cls._node_class(use, edges, [o._data if isinstance(o, Value) else np.zeros(()) for o in outs])
+        node = cls._node_class(
+            use, edges, [o._data if isinstance(o, Value) else np.zeros(()) for o in outs]
+        )
     for k, o in enumerate(outs):
         if not isinstance(o, Value):
             continue
         box: Any = o
-        differentiable = node is not None and is_differentiable(box.dtype) and not among(box, left.constant)
+        differentiable = (
+            node is not None and is_differentiable(box.dtype) and not among(box, left.constant)
+        )
         if among(box, left.dirty) and among(box, given):
             box._written_by(node if differentiable else None, k, LEAF)
         elif among(box, given):
@@ -415,7 +455,16 @@ def _level(args: Sequence[Any]) -> int:
     """The innermost level of forward mode at which an argument has a tangent."""
     if not STATE.levels:
         return 0
-    return max((k for a in args if isinstance(a, Value) and a._tangents for k in a._tangents if k in STATE.levels), default=0)  # type: ignore[attr-defined]
+    return max(
+        (
+            k
+            for a in args
+            if isinstance(a, Value) and a._tangents  # type: ignore[attr-defined]
+            for k in a._tangents  # type: ignore[attr-defined]
+            if k in STATE.levels
+        ),
+        default=0,
+    )
 
 
 def applied(cls: Any, args: Sequence[Any]) -> tuple[Any, Use | None]:
@@ -424,7 +473,10 @@ def applied(cls: Any, args: Sequence[Any]) -> tuple[Any, Use | None]:
     if not level:
         output, use, _ = _recorded(cls, args)
         return output, use
-    tangents = [a._tangents.get(level) if isinstance(a, Value) and a._tangents else None for a in args]  # type: ignore[attr-defined]
+    tangents = [
+        a._tangents.get(level) if isinstance(a, Value) and a._tangents else None  # type: ignore[attr-defined]
+        for a in args
+    ]
     primals = [a if t is None else a._without(level) for a, t in zip(args, tangents, strict=True)]
     output, use = applied(cls, primals)
     assert use is not None
@@ -440,7 +492,9 @@ def applied(cls: Any, args: Sequence[Any]) -> tuple[Any, Use | None]:
     finally:
         left.read = before
     if before is not tuple:
-        left.read = lambda: tuple([_with_tangent(v, args, primals, found, use, level) for v in before()])
+        left.read = lambda: tuple(
+            [_with_tangent(v, args, primals, found, use, level) for v in before()]
+        )
     for k, (o, t) in enumerate(zip(outs, found, strict=True)):
         dual = o if t is None else o.face._dual(o, t, level)
         given = next((a for a, p in zip(args, primals, strict=True) if p is o and a is not p), None)
@@ -453,16 +507,39 @@ def applied(cls: Any, args: Sequence[Any]) -> tuple[Any, Use | None]:
     return (tuple(outs) if isinstance(output, tuple) else outs[0]), use
 
 
-def _with_tangent(saved: Any, args: Sequence[Any], primals: Sequence[Any], tangents: Sequence[Any], use: Use, level: int) -> Any:
-    """A saved input or output as the dual value it was: a reverse sweep at a deeper level must see its tangent."""
+def _with_tangent(
+    saved: Any,
+    args: Sequence[Any],
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    use: Use,
+    level: int,
+) -> Any:
+    """A saved input or output as the dual value it was: a reverse sweep at a deeper level must see
+    its tangent."""
     for a, p in zip(args, primals, strict=True):
         if saved is p:
             return a
     if isinstance(saved, Value):
         box: Any = saved
-        if isinstance(box._grad_fn, FunctionNode) and box._grad_fn._use is use and tangents[box._output_nr] is not None:
+        if (
+            isinstance(box._grad_fn, FunctionNode)
+            and box._grad_fn._use is use
+            and tangents[box._output_nr] is not None
+        ):
             return box.face._dual(box, tangents[box._output_nr], level)
     return saved
 
 
-__all__ = ["FunctionCtx", "FunctionNode", "Left", "Use", "among", "applied", "check_dirty", "is_given", "missing", "run_forward"]
+__all__ = [
+    "FunctionCtx",
+    "FunctionNode",
+    "Left",
+    "Use",
+    "among",
+    "applied",
+    "check_dirty",
+    "is_given",
+    "missing",
+    "run_forward",
+]

@@ -1,4 +1,5 @@
-"""A function of one row over all rows at once, by the operations' batching rules: how many sweeps become one."""
+"""A function of one row over all rows at once, by the operations' batching rules: how many sweeps
+become one."""
 
 from __future__ import annotations
 
@@ -18,13 +19,17 @@ from .saved import BOX
 
 
 @restoring
-def over_rows(function: Callable[[list[Any]], Sequence[Any]], stacked: Sequence[Any], aside: bool = False) -> list[Any]:
-    """`function` of a list of rows for every row of the arrays in `stacked`; its results stacked along a new first axis.
+def over_rows(
+    function: Callable[[list[Any]], Sequence[Any]], stacked: Sequence[Any], aside: bool = False
+) -> list[Any]:
+    """`function` of a list of rows for every row of the arrays in `stacked`; its results stacked
+    along a new first axis.
 
-    The function runs once, on variables of a trace, and what it recorded is evaluated for all rows. Where it cannot be traced
-    (a hook asks for a number, an operation has no batching rule, random numbers are drawn, anomalies are looked for) it runs once per row. A result that is
-    None stays None; all rows must agree on which are. With `aside` only what depends on the rows is recorded, all else is computed as
-    the function runs, so that it may branch on values.
+    The function runs once, on variables of a trace, and what it recorded is evaluated for all rows.
+    Where it cannot be traced (a hook asks for a number, an operation has no batching rule, random
+    numbers are drawn, anomalies are looked for) it runs once per row. A result that is None stays
+    None; all rows must agree on which are. With `aside` only what depends on the rows is recorded,
+    all else is computed as the function runs, so that it may branch on values.
     """
     size = stacked[0].shape[0]
     trace = Trace("rows", aside=aside)
@@ -32,7 +37,10 @@ def over_rows(function: Callable[[list[Any]], Sequence[Any]], stacked: Sequence[
         if ANOMALY.enabled:
             raise TracegradError("anomaly detection looks at numbers")
         with nullcontext() if aside else trace:
-            rows = [BOX[0](trace.input(ArrayType(x.dtype, tuple(x.shape[1:]))), None, 0) for x in stacked]
+            rows = [
+                BOX[0](trace.input(ArrayType(x.dtype, tuple(x.shape[1:]))), None, 0)
+                for x in stacked
+            ]
             try:
                 results = function(rows)
             finally:

@@ -1,4 +1,5 @@
-"""Backward passes inside backward passes: each takes some of Python's stack, so from some depth on the next one gets a thread of its own.
+"""Backward passes inside backward passes: each takes some of Python's stack, so from some depth on
+the next one gets a thread of its own.
 
 That is how torch's engine does it, too. The thread has the modes of the one that waits for it.
 """
@@ -18,7 +19,8 @@ from .saved import SAVING
 
 T = TypeVar("T")
 IN_ONE_THREAD = 25
-"""So many passes, one inside of the other, run in one thread: some eight frames each, and those of the hooks between them."""
+"""So many passes, one inside of the other, run in one thread: some eight frames each, and those of
+the hooks between them."""
 MOST = 10_000
 """More are taken for a recursion without end."""
 
@@ -30,7 +32,11 @@ def elsewhere(run: Callable[[], T], depth: int) -> T:
             f"backward: more than {MOST:,} backward passes are open, each started inside of the one before. A hook or the backward of an "
             "autograd.Function calls backward on what leads to itself."
         )
-    modes, context, inference = [dict(vars(local)) for local in MODES], contextvars.copy_context(), MODE.inference
+    modes, context, inference = (
+        [dict(vars(local)) for local in MODES],
+        contextvars.copy_context(),
+        MODE.inference,
+    )
     hooks, anomaly = (SAVING.pairs, SAVING.refused), (ANOMALY.enabled, ANOMALY.check_nan)
     found: list[T] = []
     failed: list[BaseException] = []

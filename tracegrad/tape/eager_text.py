@@ -1,8 +1,10 @@
-"""Operations written out: for each operation a small Python function, written as text, that does in a straight line what `interpret`
-does in general, for the common case of running code (no trace, no forward mode, no special mode is open).
+"""Operations written out: for each operation a small Python function, written as text, that does in
+a straight line what `interpret` does in general, for the common case of running code (no trace, no
+forward mode, no special mode is open).
 
-The text is derived from the operation: how many operands it has, which of them have a rule, what those rules read. Whatever is not the
-common case goes to `interpret`, operands that NumPy refuses among it, for the errors that it explains.
+The text is derived from the operation: how many operands it has, which of them have a rule, what
+those rules read. Whatever is not the common case goes to `interpret`, operands that NumPy refuses
+among it, for the errors that it explains.
 """
 
 from __future__ import annotations
@@ -47,7 +49,18 @@ BOX: dict[str, Any] = {
 
 def _maker() -> Callable[[type, Any], Any]:
     space: dict[str, Any] = {"new": object.__new__}
-    exec("\n".join(["def fresh(face, data):", "    box = new(face)", "    box._data = data", *_blank("box", BOX), "    return box"]), space)
+    exec(
+        "\n".join(
+            [
+                "def fresh(face, data):",
+                "    box = new(face)",
+                "    box._data = data",
+                *_blank("box", BOX),
+                "    return box",
+            ]
+        ),
+        space,
+    )
     made: Callable[[type, Any], Any] = space["fresh"]
     return made
 
@@ -57,14 +70,17 @@ def _blank(name: str, slots: dict[str, Any]) -> list[str]:
 
 
 fresh = _maker()
-"""`fresh(face, data)`: a box of an ndarray, without history, in a third of the time that the class takes when it is called."""
+"""`fresh(face, data)`: a box of an ndarray, without history, in a third of the time that the class
+takes when it is called."""
 
 REFLECTED = {sub_op: "RsubBackward1"}
-"""How torch calls an operation on a number and a tensor, where it is not what it calls it on two tensors."""
+"""How torch calls an operation on a number and a tensor, where it is not what it calls it on two
+tensors."""
 
 
 def write_out(op: Op, otherwise: Written, swapped: bool = False) -> Written:
-    """A function `(*operands, params={})` of operands of which one at least is boxed; `otherwise` is called in the same way.
+    """A function `(*operands, params={})` of operands of which one at least is boxed; `otherwise`
+    is called in the same way.
 
     `swapped`: of two operands it takes the second one first.
     """
@@ -93,7 +109,11 @@ def write_out(op: Op, otherwise: Written, swapped: bool = False) -> Written:
         "next_number": next_number,
         "REFUSED": REFUSED,
     }
-    wanted = [k for k, rule in enumerate(op.vjp or ()) if rule is not None] if not callable(op.vjp) else []
+    wanted = (
+        [k for k, rule in enumerate(op.vjp or ()) if rule is not None]
+        if not callable(op.vjp)
+        else []
+    )
     for which in _choices(wanted):
         space[f"plan_{sum(1 << k for k in which)}"] = plan_for(op, sum(1 << k for k in which))
     lines = _text(op, wanted, swapped)
@@ -103,7 +123,8 @@ def write_out(op: Op, otherwise: Written, swapped: bool = False) -> Written:
 
 
 def fits(op: Op) -> bool:
-    """Whether an operation can be written out: a fixed number of operands, one result, rules by input."""
+    """Whether an operation can be written out: a fixed number of operands, one result, rules by
+    input."""
     if op.variadic or op.outputs != 1 or op.staged is not None or op.effects or callable(op.vjp):
         return False
     return bool(op.inputs) and sum(rule is not None for rule in op.vjp or ()) <= 2
@@ -111,7 +132,11 @@ def fits(op: Op) -> bool:
 
 def _choices(wanted: Sequence[int]) -> list[tuple[int, ...]]:
     """All sets of inputs whose gradients may be wanted, the whole set first."""
-    return [which for kept in product((True, False), repeat=len(wanted)) if (which := tuple(compress(wanted, kept)))]
+    return [
+        which
+        for kept in product((True, False), repeat=len(wanted))
+        if (which := tuple(compress(wanted, kept)))
+    ]
 
 
 def _text(op: Op, wanted: Sequence[int], swapped: bool) -> list[str]:
@@ -121,42 +146,89 @@ def _text(op: Op, wanted: Sequence[int], swapped: bool) -> list[str]:
     away = f"return otherwise({given}, params)"
     # Who has read a view already hands it over.
     more = ", out=None" if op.view else ""
-    lines = [f"def eager_{op.name}({given}, params=NO_PARAMS{more}):", f"    if SPECIAL and STATE.special: {away}"]
+    lines = [
+        f"def eager_{op.name}({given}, params=NO_PARAMS{more}):",
+        f"    if SPECIAL and STATE.special: {away}",
+    ]
 
     def put(depth: int, *text: str) -> None:
         lines.extend("    " * depth + line for line in text)
 
     # The data of the operands, the face of the result, and who requires grad.
     for k, x in enumerate(names):
-        put(1, f"if type({x}) is Tensor or isinstance({x}, Value):", f"    if {x}._base is not None: {x}._refresh()")
-        put(2, f"d{k} = {x}._data", f"if type(d{k}) is not ndarray: {away}", f"t{k} = {x}._requires_grad")
+        put(
+            1,
+            f"if type({x}) is Tensor or isinstance({x}, Value):",
+            f"    if {x}._base is not None: {x}._refresh()",
+        )
+        put(
+            2,
+            f"d{k} = {x}._data",
+            f"if type(d{k}) is not ndarray: {away}",
+            f"t{k} = {x}._requires_grad",
+        )
         put(2, "face = x0.face" if k == 0 else f"if face is not Tensor: face = {x}.face")
         if count > 1:
-            put(1, f"elif type({x}) is ndarray and {x}.dtype.char not in STRANGE or type({x}) in NUMBERS:")
+            put(
+                1,
+                f"elif type({x}) is ndarray and {x}.dtype.char not in STRANGE or type({x}) in NUMBERS:",
+            )
             put(2, f"d{k} = {x}", f"t{k} = False", *(["face = None"] if k == 0 else []))
             put(1, f"else: {away}")
     # The result.
     data = ", ".join(f"d{k}" for k in range(count))
     if op.on_reals is not None and count == 1:
-        put(1, "if d0.dtype.kind == 'f': out = on_reals(d0, **params) if params else on_reals(d0)", "else:")
+        put(
+            1,
+            "if d0.dtype.kind == 'f': out = on_reals(d0, **params) if params else on_reals(d0)",
+            "else:",
+        )
         put(2, "try: out = evaluate(d0, **params)", f"except REFUSED: {away}")
     else:
         before = "if out is None: " if op.view else ""
-        put(1, "try:", f"    {before}out = evaluate({data}, **params) if params else evaluate({data})", f"except REFUSED: {away}")
+        put(
+            1,
+            "try:",
+            f"    {before}out = evaluate({data}, **params) if params else evaluate({data})",
+            f"except REFUSED: {away}",
+        )
     put(1, "if type(out) is not ndarray:")
     put(2, "if face is not Tensor and out.dtype.kind not in 'fc': return out", "out = asarray(out)")
     put(1, "elif face is not Tensor and out.dtype.kind not in 'fc': return out")
-    put(1, "box = new(face)", "box._data = out", *[f"box.{name} = {value!r}" for name, value in BOX.items()])
+    put(
+        1,
+        "box = new(face)",
+        "box._data = out",
+        *[f"box.{name} = {value!r}" for name, value in BOX.items()],
+    )
     # Its place on the tape.
     enabled = "enabled" if op.view else "(not OFF or records())"
     if wanted:
-        # Of numbers that a derivative reaches, promotion makes numbers that have one; other operations may give integers.
+        # Of numbers that a derivative reaches, promotion makes numbers that have one; other
+        # operations may give integers.
         floats = "" if op.compute is not None else " and out.dtype.kind in 'fc'"
-        put(1, "enabled = not OFF or records()" if op.view else "", f"if ({' or '.join(f't{k}' for k in wanted)}) and {enabled}{floats}:")
-        put(2, "node = new(Node)", "node.op = op", "node.params = params", "node.dtype = out.dtype", "node.shape = out.shape")
+        put(
+            1,
+            "enabled = not OFF or records()" if op.view else "",
+            f"if ({' or '.join(f't{k}' for k in wanted)}) and {enabled}{floats}:",
+        )
+        put(
+            2,
+            "node = new(Node)",
+            "node.op = op",
+            "node.params = params",
+            "node.dtype = out.dtype",
+            "node.shape = out.shape",
+        )
         put(2, *[f"node.{name} = {value!r}" for name, value in NODE.items()])
         for k in wanted:
-            put(2, f"if t{k}:", f"    e{k} = x{k}._grad_fn", f"    if e{k} is not None: e{k} = (e{k}, x{k}._output_nr)", "    else:")
+            put(
+                2,
+                f"if t{k}:",
+                f"    e{k} = x{k}._grad_fn",
+                f"    if e{k} is not None: e{k} = (e{k}, x{k}._output_nr)",
+                "    else:",
+            )
             put(2, f"        if not x{k}._order: x{k}._ordered()", f"        e{k} = (x{k}, 0)")
         for number, which in enumerate(_choices(wanted)):
             depth = 2
@@ -178,21 +250,41 @@ def _text(op: Op, wanted: Sequence[int], swapped: bool) -> list[str]:
                     put(depth, *marked)
                     saved.append(triple)
                 else:
-                    put(depth, f"if d{k} is {x}: s{k} = (None, {x}.copy(), 0) if {private} else lend({x})", "else:")
+                    put(
+                        depth,
+                        f"if d{k} is {x}: s{k} = (None, {x}.copy(), 0) if {private} else lend({x})",
+                        "else:",
+                    )
                     put(depth + 1, *marked, f"s{k} = {triple}")
                     saved.append(f"s{k}")
             saved.extend("(None, out, 0)" for _ in plan.outputs)
             edges = "".join(f"e{k}, " if k in which else "None, " for k in range(count))
-            put(depth, f"node.edges = ({edges})", f"node.plan = plan_{bits}", f"node.saved = [{', '.join(saved)}]")
+            put(
+                depth,
+                f"node.edges = ({edges})",
+                f"node.plan = plan_{bits}",
+                f"node.saved = [{', '.join(saved)}]",
+            )
             if plan.outputs:
-                put(depth, "if face is Tensor:", "    box._versions = counter = Versions((0, 0, 1))", "    node.counters = [counter]")
+                put(
+                    depth,
+                    "if face is Tensor:",
+                    "    box._versions = counter = Versions((0, 0, 1))",
+                    "    node.counters = [counter]",
+                )
         # After its edges, which may have numbered leaves: consumers have higher numbers.
         if swapped and op in REFLECTED:
-            put(2, "if type(x0) is int or type(x0) is float:", f"    node.title = {REFLECTED[op]!r}")
+            put(
+                2, "if type(x0) is int or type(x0) is float:", f"    node.title = {REFLECTED[op]!r}"
+            )
         put(2, "node._order = next_number()", "box._grad_fn = node", "box._requires_grad = True")
     if op.view:
         # As `_viewed` does it where NumPy has made a view of storage that may be written.
-        put(1, "owner = out.base", "if owner is not None and (owner is d0 or owner is d0.base) and type(x0._view) is tuple and enabled:")
+        put(
+            1,
+            "owner = out.base",
+            "if owner is not None and (owner is d0 or owner is d0.base) and type(x0._view) is tuple and enabled:",
+        )
         put(
             2,
             "root = x0._base",
@@ -200,7 +292,17 @@ def _text(op: Op, wanted: Sequence[int], swapped: bool) -> list[str]:
             "if face is Tensor and not root._borrowed and type(root._data) is ndarray:",
         )
         put(3, "counter = root._versions", "if counter is None: counter = root._version_counter")
-        put(3, "elif type(counter) is Uncounted: return x0._viewed(op, x0, params, box)", "box._base = root")
-        put(3, "box._view = (*x0._view, (op, params))", "box._versions = counter", "box._seen = counter[1]", "return box")
+        put(
+            3,
+            "elif type(counter) is Uncounted: return x0._viewed(op, x0, params, box)",
+            "box._base = root",
+        )
+        put(
+            3,
+            "box._view = (*x0._view, (op, params))",
+            "box._versions = counter",
+            "box._seen = counter[1]",
+            "return box",
+        )
     put(1, "return x0._viewed(op, x0, params, box)" if op.view else "return box")
     return lines

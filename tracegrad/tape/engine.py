@@ -30,7 +30,9 @@ class Task:
 
     __slots__ = ("callbacks", "depth", "needed", "notes", "roots")
 
-    def __init__(self, roots: Sequence[tuple[Edge, Any]], needed: dict[int, bool] | None, depth: int) -> None:
+    def __init__(
+        self, roots: Sequence[tuple[Edge, Any]], needed: dict[int, bool] | None, depth: int
+    ) -> None:
         self.roots, self.needed, self.depth = roots, needed, depth
         self.callbacks: list[Callable[[], Any]] = []
         """What runs when the sweep is through."""
@@ -73,17 +75,38 @@ def sweep(
     whole: bool = False,
     follow: bool = False,
 ) -> dict[Place, Any]:
-    """Cotangents of the targets, given cotangents of the roots. With `accumulate` the leaves among the targets (with None: all
-    leaves reached) add theirs to `.grad` when it is complete. `whole` tells that the targets are all the leaves that the roots depend on.
-    With `follow` the sweep records from where a rule of the user's has read something tracked (rule_reads.py).
+    """Cotangents of the targets, given cotangents of the roots. With `accumulate` the leaves among
+    the targets (with None: all leaves reached) add theirs to `.grad` when it is complete. `whole`
+    tells that the targets are all the leaves that the roots depend on. With `follow` the sweep
+    records from where a rule of the user's has read something tracked (rule_reads.py).
 
-    Visits nodes in the reverse of their creation order, which is a topological order, with a heap instead of recursion.
+    Visits nodes in the reverse of their creation order, which is a topological order, with a heap
+    instead of recursion.
     """
     outer = RUNNING.task
-    if outer is not None and outer.depth % IN_ONE_THREAD == 0 and not STATE.traces and not RUNNING.fresh:
-        return elsewhere(partial(_inside, outer, roots, targets, create_graph, retain_graph, accumulate, whole, follow), outer.depth)
+    if (
+        outer is not None
+        and outer.depth % IN_ONE_THREAD == 0
+        and not STATE.traces
+        and not RUNNING.fresh
+    ):
+        return elsewhere(
+            partial(
+                _inside,
+                outer,
+                roots,
+                targets,
+                create_graph,
+                retain_graph,
+                accumulate,
+                whole,
+                follow,
+            ),
+            outer.depth,
+        )
     needed = None if whole or targets is None else _needed(roots, targets)
-    # What has received cotangents by its number, and a heap whose first entry is minus the latest of them.
+    # What has received cotangents by its number, and a heap whose first entry is minus the latest
+    # of them.
     pending: dict[int, tuple[End, dict[int, Any]]] = {}
     heap: list[int] = []
 
@@ -123,7 +146,9 @@ def sweep(
                     heappush(heap, -number)
                 else:
                     slots = known[1]
-                    slots[nr] = ct if nr not in slots else slots[nr] + ct if quick else add(slots[nr], ct)
+                    slots[nr] = (
+                        ct if nr not in slots else slots[nr] + ct if quick else add(slots[nr], ct)
+                    )
             if not heap:
                 break
             number = -heappop(heap)
@@ -136,7 +161,8 @@ def sweep(
                     run_tensor_hooks(leaf._hooks.node, slots, create_graph, receive)
                 if number in ends:
                     results[number, 0] = slots[0]
-                # A leaf that no longer asks for its gradient: the user said so, or it was the argument of a derivative that is done.
+                # A leaf that no longer asks for its gradient: the user said so, or it was the
+                # argument of a derivative that is done.
                 if accumulate and leaf._requires_grad:
                     arrive(leaf, slots, create_graph)
                 continue
@@ -234,13 +260,16 @@ def arrive(leaf: Any, slots: dict[int, Any], create_graph: bool) -> None:
     for function in tuple(leaf._hooks.accumulated.values()):
         if function(leaf) is not None:
             name = getattr(function, "__name__", type(function).__name__)
-            raise RuntimeError(f"Tensor post accumulate grad hooks should return None, but {name} returned something else.")
+            raise RuntimeError(
+                f"Tensor post accumulate grad hooks should return None, but {name} returned something else."
+            )
     if hooks.post:
         run_posthooks(hooks, (), 1, slots)
 
 
 def _behind(roots: Sequence[tuple[Edge, Any]], oldest: int) -> dict[int, End]:
-    """All nodes and leaves that the roots depend on, by number; of what is older than `oldest` only a part."""
+    """All nodes and leaves that the roots depend on, by number; of what is older than `oldest` only
+    a part."""
     found: dict[int, End] = {}
     stack = [end for (end, _), _ in roots]
     while stack:
@@ -256,9 +285,11 @@ def _behind(roots: Sequence[tuple[Edge, Any]], oldest: int) -> dict[int, End]:
     return found
 
 
-def _needed(roots: Sequence[tuple[Edge, Any]], targets: Collection[Place] | None) -> dict[int, bool]:
-    """The numbers of the nodes on a path from a root to a target (with None: to a leaf), and whether it goes on from there: else the
-    node's rule need not run."""
+def _needed(
+    roots: Sequence[tuple[Edge, Any]], targets: Collection[Place] | None
+) -> dict[int, bool]:
+    """The numbers of the nodes on a path from a root to a target (with None: to a leaf), and
+    whether it goes on from there: else the node's rule need not run."""
     wanted = {number for number, _ in targets} if targets is not None else ()
     found = _behind(roots, min(wanted, default=0))
     needed: dict[int, bool] = {}
@@ -277,7 +308,13 @@ def _needed(roots: Sequence[tuple[Edge, Any]], targets: Collection[Place] | None
     return needed
 
 
-def apply_rules(node: Node, cts: dict[int, Any], needed: Container[int] | None, create_graph: bool, traced: bool = False) -> list[Any]:
+def apply_rules(
+    node: Node,
+    cts: dict[int, Any],
+    needed: Container[int] | None,
+    create_graph: bool,
+    traced: bool = False,
+) -> list[Any]:
     """The cotangents of a node's inputs, None of those that are not on the way to a target."""
     op, edges, plan, saved = node.op, node.edges, node.plan, node.saved
     if needed is not None:
@@ -321,7 +358,15 @@ def apply_rules(node: Node, cts: dict[int, Any], needed: Container[int] | None, 
     if not fixed:
         assert callable(op.vjp)
         wanted = [e is not None for e in edges]
-        return list(op.vjp([cts.get(k) for k in range(count_of(node))], values[:inputs], values[inputs:], wanted, **node.params))
+        return list(
+            op.vjp(
+                [cts.get(k) for k in range(count_of(node))],
+                values[:inputs],
+                values[inputs:],
+                wanted,
+                **node.params,
+            )
+        )
     gradients: list[Any] = [None] * len(edges)
     params = node.params
     for k, function, places, keywords, like in fixed:
@@ -335,14 +380,24 @@ def apply_rules(node: Node, cts: dict[int, Any], needed: Container[int] | None, 
                 given["like"] = like_of(edge)
             gradients[k] = function(*[values[p] for p in places], **given)
         elif count == 1:
-            gradients[k] = function(values[places[0]], like=like_of(edge)) if like else function(values[places[0]])
+            gradients[k] = (
+                function(values[places[0]], like=like_of(edge))
+                if like
+                else function(values[places[0]])
+            )
         else:
             x, y = values[places[0]], values[places[1]]
             gradients[k] = function(x, y, like=like_of(edge)) if like else function(x, y)
     return gradients
 
 
-def apply_logged(node: Node, cts: dict[int, Any], needed: Container[int] | None, create_graph: bool, traced: bool = False) -> list[Any]:
+def apply_logged(
+    node: Node,
+    cts: dict[int, Any],
+    needed: Container[int] | None,
+    create_graph: bool,
+    traced: bool = False,
+) -> list[Any]:
     """`apply_rules`, as an entry of the profile that is open in this thread."""
     with span(node.name(), "backward", node._order):
         return apply_rules(node, cts, needed, create_graph, traced)
@@ -368,12 +423,33 @@ def gradient(
     whole: bool = False,
     follow: bool = False,
 ) -> list[Any]:
-    """Vector-Jacobian product on the tape; None for an input that the outputs do not depend on. `whole` and `follow` as for `sweep`."""
-    roots = [(o._end(), ct) for o, ct in zip(outputs, cotangents, strict=True) if isinstance(o, Value) and o._requires_grad]  # type: ignore[attr-defined]
+    """Vector-Jacobian product on the tape; None for an input that the outputs do not depend on.
+    `whole` and `follow` as for `sweep`."""
+    roots = [
+        (o._end(), ct)  # type: ignore[attr-defined]
+        for o, ct in zip(outputs, cotangents, strict=True)
+        if isinstance(o, Value) and o._requires_grad  # type: ignore[attr-defined]
+    ]
     targets = [place(x._end()) for x in inputs]
     with span(f"{STATE.traces[-1].name}: derive") if PROFILES and STATE.traces else OFF:
-        found = sweep(roots, targets, create_graph, create_graph if retain_graph is None else retain_graph, whole=whole, follow=follow)
+        found = sweep(
+            roots,
+            targets,
+            create_graph,
+            create_graph if retain_graph is None else retain_graph,
+            whole=whole,
+            follow=follow,
+        )
     return [found.get(target) for target in targets]
 
 
-__all__ = ["apply_rules", "gradient", "place", "release", "set_grad_enabled", "sweep", "unpack", "zeros"]
+__all__ = [
+    "apply_rules",
+    "gradient",
+    "place",
+    "release",
+    "set_grad_enabled",
+    "sweep",
+    "unpack",
+    "zeros",
+]

@@ -1,4 +1,5 @@
-"""Hooks of tensors and nodes: where they are kept, how they are registered, what they may return."""
+"""Hooks of tensors and nodes: where they are kept, how they are registered, what they may
+return."""
 
 from __future__ import annotations
 
@@ -21,8 +22,9 @@ Registered = tuple[tuple[Callable[..., Any], ...], ...]
 
 
 class NodeHooks:
-    """What runs when the sweep reaches a node, in this order: functions of one output's cotangent, those who keep it, functions of
-    all cotangents, then (after the rule) functions of the results."""
+    """What runs when the sweep reaches a node, in this order: functions of one output's cotangent,
+    those who keep it, functions of all cotangents, then (after the rule) functions of the
+    results."""
 
     __slots__ = ("post", "pre", "retained", "tensor")
 
@@ -38,7 +40,8 @@ class NodeHooks:
 
 
 class TensorHooks:
-    """Hooks of a leaf and of its node, and what else is remembered about that node; whether a non-leaf keeps its gradient."""
+    """Hooks of a leaf and of its node, and what else is remembered about that node; whether a
+    non-leaf keeps its gradient."""
 
     __slots__ = ("accumulated", "metadata", "node", "retains")
 
@@ -54,7 +57,8 @@ class TensorHooks:
         return [f for place in places for f in place.values()]
 
     def parts(self) -> Registered:
-        """The hooks of a leaf by their kind, as they are now: what they do to its gradient depends on nothing else here."""
+        """The hooks of a leaf by their kind, as they are now: what they do to its gradient depends
+        on nothing else here."""
         found = (self.node.tensor.get(0, {}), self.node.pre, self.node.post, self.accumulated)
         return tuple([tuple(place.values()) for place in found]) if any(found) else ()
 
@@ -62,7 +66,9 @@ class TensorHooks:
     def of(cls, parts: Registered) -> Self:
         """Hooks of a leaf that are called in the place of those."""
         made = cls()
-        tensor, made.node.pre, made.node.post, made.accumulated = [dict(zip(_keys, functions, strict=False)) for functions in parts]
+        tensor, made.node.pre, made.node.post, made.accumulated = [
+            dict(zip(_keys, functions, strict=False)) for functions in parts
+        ]
         if tensor:
             made.node.tensor[0] = tensor
         return made
@@ -74,13 +80,15 @@ class TensorHooks:
             hooks.retained.pop(tensor._output_nr, None)
 
     def moved(self, tensor: Any) -> None:
-        """The tensor got another history: what it retains is the gradient of the value it has now."""
+        """The tensor got another history: what it retains is the gradient of the value it has
+        now."""
         if self.retains and tensor._grad_fn is not None:
             hooks_of(tensor._grad_fn).retained[tensor._output_nr] = weakref.ref(tensor)
 
 
 class RemovableHandle:
-    """What registering a hook returns; `remove()` takes the hook away, and so does leaving a `with` block."""
+    """What registering a hook returns; `remove()` takes the hook away, and so does leaving a `with`
+    block."""
 
     def __init__(self, place: Hooks, key: int) -> None:
         self.place, self.key = place, key
@@ -155,7 +163,9 @@ def checked(name: str, given: Any, result: Any) -> Any:
     if not same_shape(box.shape, given.shape):
         raise RuntimeError(f"hook {name!r} has changed the size of value")
     if box.dtype != given.dtype:
-        raise RuntimeError(f"hook {name!r} has changed the type of value (was {given.dtype} got {box.dtype})")
+        raise RuntimeError(
+            f"hook {name!r} has changed the type of value (was {given.dtype} got {box.dtype})"
+        )
     return box
 
 
@@ -165,7 +175,9 @@ def all_checked(function: Callable[..., Any], given: Sequence[Any], result: Any)
     if not isinstance(result, tuple):
         raise TypeError(f"expected tuple, but hook returned {type(result).__name__!r}")
     if len(result) != len(given):
-        raise RuntimeError(f"hook {name!r} has returned an incorrect number of values (got {len(result)}, but expected {len(given)})")
+        raise RuntimeError(
+            f"hook {name!r} has returned an incorrect number of values (got {len(result)}, but expected {len(given)})"
+        )
     return tuple([checked(name, g, r) for g, r in zip(given, result, strict=True)])
 
 
@@ -176,7 +188,8 @@ def name_of(function: Callable[..., Any]) -> str:
 
 
 def register_tensor_hook(tensor: Any, function: Callable[..., Any]) -> RemovableHandle:
-    """Run `function(grad)` when the gradient of this tensor is known; what it returns (if not None) takes its place."""
+    """Run `function(grad)` when the gradient of this tensor is known; what it returns (if not None)
+    takes its place."""
     if not tensor.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     if not callable(function):
@@ -191,11 +204,17 @@ def register_tensor_hook(tensor: Any, function: Callable[..., Any]) -> Removable
     return add_hook(node_hooks(tensor).tensor.setdefault(tensor._output_nr, {}), run)
 
 
-# --- what the sweep calls ------------------------------------------------------------------------------------------------------------
+# --- what the sweep calls -------------------------------------------------------------------------
 
 
-def run_tensor_hooks(hooks: NodeHooks, slots: dict[int, Any], create_graph: bool, retain: Callable[[Any, Any, bool], None]) -> None:
-    """Hooks of the values whose cotangents have arrived, then those who keep them: what is kept is what all hooks made of it."""
+def run_tensor_hooks(
+    hooks: NodeHooks,
+    slots: dict[int, Any],
+    create_graph: bool,
+    retain: Callable[[Any, Any, bool], None],
+) -> None:
+    """Hooks of the values whose cotangents have arrived, then those who keep them: what is kept is
+    what all hooks made of it."""
     for nr, functions in tuple(hooks.tensor.items()):
         if nr in slots:
             for function in tuple(functions.values()):
@@ -207,7 +226,8 @@ def run_tensor_hooks(hooks: NodeHooks, slots: dict[int, Any], create_graph: bool
 
 
 def run_prehooks(hooks: NodeHooks, count: int, slots: dict[int, Any]) -> dict[int, Any]:
-    """Hooks of a node whose rule is about to run: `function(grad_outputs)` may return other ones."""
+    """Hooks of a node whose rule is about to run: `function(grad_outputs)` may return other
+    ones."""
     given = _as_tensors([slots.get(k) for k in range(count)])
     raw = slots
     for function in tuple(hooks.pre.values()):
@@ -218,8 +238,11 @@ def run_prehooks(hooks: NodeHooks, count: int, slots: dict[int, Any]) -> dict[in
     return slots
 
 
-def run_posthooks(hooks: NodeHooks, gradients: Sequence[Any], count: int, slots: dict[int, Any]) -> list[Any]:
-    """Hooks of a node whose rule has run: `function(grad_inputs, grad_outputs)` may return other `grad_inputs`."""
+def run_posthooks(
+    hooks: NodeHooks, gradients: Sequence[Any], count: int, slots: dict[int, Any]
+) -> list[Any]:
+    """Hooks of a node whose rule has run: `function(grad_inputs, grad_outputs)` may return other
+    `grad_inputs`."""
     outputs = _as_tensors([slots.get(k) for k in range(count)])
     given = _as_tensors(gradients)
     found = list(gradients)
@@ -227,7 +250,9 @@ def run_posthooks(hooks: NodeHooks, gradients: Sequence[Any], count: int, slots:
         result = function(given, outputs)
         if result is not None:
             given = all_checked(function, given, result)
-            found = [None if r is None else raw_like(g, r) for g, r in zip(gradients, given, strict=True)]
+            found = [
+                None if r is None else raw_like(g, r) for g, r in zip(gradients, given, strict=True)
+            ]
     return found
 
 

@@ -1,4 +1,5 @@
-"""What an operation on boxed values does: tangents first, then the tape, then the data (evaluated or traced)."""
+"""What an operation on boxed values does: tangents first, then the tape, then the data (evaluated
+or traced)."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ from .versions import born
 
 
 def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Apply `op` to operands of which at least one, `self`, is boxed; the results are Tensors where one operand is a Tensor."""
+    """Apply `op` to operands of which at least one, `self`, is boxed; the results are Tensors where
+    one operand is a Tensor."""
     if PROFILES and STATE.recorder is not None and STATE.recorder.takes():
         return STATE.recorder.applied(op, inputs, lambda: interpret(self, op, inputs, params))
     if op.eager is None and fits(op):
@@ -80,8 +82,14 @@ def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) 
         try:
             if placed and op.staged is None:
                 result = APPLY[0](op, inputs, data, params)
-            elif recorded and op.staged is not None and MODE.enabled and not (STATE.special and SAVING.pairs):
-                result, rest = op.staged(data, [isinstance(x, Value) and x._requires_grad for x in inputs], **params)  # type: ignore[attr-defined]
+            elif (
+                recorded
+                and op.staged is not None
+                and MODE.enabled
+                and not (STATE.special and SAVING.pairs)
+            ):
+                wanted = [isinstance(x, Value) and x._requires_grad for x in inputs]  # type: ignore[attr-defined]
+                result, rest = op.staged(data, wanted, **params)
             else:
                 result = op.evaluate(*data, **params)
         except REFUSED as error:
@@ -108,7 +116,8 @@ def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) 
 
 
 def _seen_by(trace: Trace, x: Any) -> Any:
-    """An operand as a trace sees it: what is dual at a level around the trace stands there for its tangents."""
+    """An operand as a trace sees it: what is dual at a level around the trace stands there for its
+    tangents."""
     if not isinstance(x, Value) or x._tangents is None or x._requires_grad or not x._on_tape():  # type: ignore[attr-defined]
         return x
     box: Any = x
@@ -121,7 +130,9 @@ def _in_general(op: Op, *given: Any) -> Any:
     return box._bind(op, inputs, given[-1])
 
 
-def results_of(node: Node | None, face: Any, outs: Sequence[Any], rest: Rest | None) -> tuple[Any, ...]:
+def results_of(
+    node: Node | None, face: Any, outs: Sequence[Any], rest: Rest | None
+) -> tuple[Any, ...]:
     """Several results as boxes, and what their node remembers of how they were computed."""
     boxes = tuple([_boxed(face, o, node, k) for k, o in enumerate(outs)])
     if node is not None:
@@ -132,11 +143,17 @@ def results_of(node: Node | None, face: Any, outs: Sequence[Any], rest: Rest | N
 
 
 def _boxed(face: Any, data: Any, node: Node | None, nr: int) -> Any:
-    """A result as a box; with NumPy's face only where it may carry a derivative, now or after a write into it."""
+    """A result as a box; with NumPy's face only where it may carry a derivative, now or after a
+    write into it."""
     kind: Any = type(data)
     if kind is Var:
         differentiable = node is not None and data.type.dtype.kind in "fc"
-    elif node is None and not face.boxes_everything and kind is not DeviceArray and data.dtype.kind not in "fc":
+    elif (
+        node is None
+        and not face.boxes_everything
+        and kind is not DeviceArray
+        and data.dtype.kind not in "fc"
+    ):
         return data
     else:
         if kind is not np.ndarray and kind is not DeviceArray:
@@ -151,7 +168,8 @@ def _boxed(face: Any, data: Any, node: Node | None, nr: int) -> Any:
 
 
 def _watch(node: Node, boxes: Sequence[Any]) -> None:
-    """Let a node that saved a result see when it is overwritten: a Tensor's write does not replace the memory."""
+    """Let a node that saved a result see when it is overwritten: a Tensor's write does not replace
+    the memory."""
     if all(isinstance(b, Value) and b.boxes_everything for b in boxes):  # type: ignore[attr-defined]
         node.counters = [b._version_counter for b in boxes]
         for counter in node.counters:
@@ -160,25 +178,46 @@ def _watch(node: Node, boxes: Sequence[Any]) -> None:
 
 def _level(inputs: Sequence[Any]) -> int:
     """The innermost open level of forward mode at which an operand has a tangent, else 0."""
-    found = [k for x in inputs if isinstance(x, Value) and x._tangents for k in x._tangents if k in STATE.levels]  # type: ignore[attr-defined]
+    found = [
+        k
+        for x in inputs
+        if isinstance(x, Value) and x._tangents  # type: ignore[attr-defined]
+        for k in x._tangents  # type: ignore[attr-defined]
+        if k in STATE.levels
+    ]
     return max(found, default=0)
 
 
 def _dual(op: Op, inputs: Sequence[Any], params: dict[str, Any], level: int) -> Any:
-    """Forward mode at one level: the primal result below it, and its tangent by the operation's JVP rule."""
-    from_level = [x._tangents.get(level) if isinstance(x, Value) and x._tangents else None for x in inputs]  # type: ignore[attr-defined]
-    primals = [x._without(level) if t is not None else x for x, t in zip(inputs, from_level, strict=True)]
-    result = primals[0]._bind(op, primals, params) if isinstance(primals[0], Value) else _rebind(op, primals, params)
+    """Forward mode at one level: the primal result below it, and its tangent by the operation's JVP
+    rule."""
+    from_level = [
+        x._tangents.get(level) if isinstance(x, Value) and x._tangents else None  # type: ignore[attr-defined]
+        for x in inputs
+    ]
+    primals = [
+        x._without(level) if t is not None else x for x, t in zip(inputs, from_level, strict=True)
+    ]
+    result = (
+        primals[0]._bind(op, primals, params)
+        if isinstance(primals[0], Value)
+        else _rebind(op, primals, params)
+    )
     outs = (result,) if op.outputs == 1 else tuple(result)
     if op.jvp is None:
         return result
     tangents = op.jvp(from_level, primals, outs, **params)
     face = next(x.face for x in inputs if isinstance(x, Value))
-    # A cast to integers is linear by its rule, but nothing has a derivative with respect to its result.
-    dual = [o if t is None or o.dtype.kind not in "fc" else face._dual(o, t, level) for o, t in zip(outs, tangents, strict=True)]
+    # A cast to integers is linear by its rule, but nothing has a derivative with respect to its
+    # result.
+    dual = [
+        o if t is None or o.dtype.kind not in "fc" else face._dual(o, t, level)
+        for o, t in zip(outs, tangents, strict=True)
+    ]
     node = next((o._grad_fn for o in outs if isinstance(o, Value) and o._grad_fn is not None), None)  # type: ignore[attr-defined]
     if node is not None and node.op is op and node.saved is not None:
-        # A reverse sweep at a deeper level must see the tangents too: what the node reads is replaced by the dual values.
+        # A reverse sweep at a deeper level must see the tangents too: what the node reads is
+        # replaced by the dual values.
         resave(node, inputs, dual)
     if op.view and from_level[0] is not None:
         return dual[0]._viewed(op, inputs[0], params, dual[0])

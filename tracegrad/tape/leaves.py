@@ -1,5 +1,6 @@
-"""Leaves of derivatives that are done: nobody differentiates by them any more. But what was recorded while they counted may be
-computed again later, by a checkpoint, and then they count again."""
+"""Leaves of derivatives that are done: nobody differentiates by them any more. But what was
+recorded while they counted may be computed again later, by a checkpoint, and then they count
+again."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ _RERUNS: set[ref[Rerun]] = set()
 
 
 def end(leaf: Any) -> None:
-    """What else depends on a leaf, as results of its derivative that go into an enclosing one, is not for anybody to differentiate by it."""
+    """What else depends on a leaf, as results of its derivative that go into an enclosing one, is
+    not for anybody to differentiate by it."""
     if leaf._grad_fn is None:
         leaf._requires_grad = False
         for one in tuple(_RERUNS):
@@ -37,7 +39,11 @@ class Rerun:
     @contextmanager
     def leaves_as_before(self) -> Iterator[None]:
         """A block in which those leaves count as they did."""
-        found = [leaf for one in tuple(self.ended.values()) if (leaf := one()) is not None and not leaf._requires_grad]
+        found = [
+            leaf
+            for one in tuple(self.ended.values())
+            if (leaf := one()) is not None and not leaf._requires_grad
+        ]
         for leaf in found:
             leaf._requires_grad = True
         try:

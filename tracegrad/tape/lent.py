@@ -1,8 +1,10 @@
-"""Arrays of the user's that stand beside differentiated values and that a rule will read: they may be written to before it does.
+"""Arrays of the user's that stand beside differentiated values and that a rule will read: they may
+be written to before it does.
 
-They are copied, and all that is saved of one array while it stays as it is shares one copy: writes are harmless, and the tape takes at
-most once more the memory of what it was given. Where that would be too much, an array is kept as it is, with a digest of what it held,
-and refused where it was written to since.
+They are copied, and all that is saved of one array while it stays as it is shares one copy: writes
+are harmless, and the tape takes at most once more the memory of what it was given. Where that would
+be too much, an array is kept as it is, with a digest of what it held, and refused where it was
+written to since.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ from ..types import show
 COPIED = 1 << 26
 """Up to so many bytes an array is copied. Beyond, copying takes as long as looking twice."""
 _COPIES: weakref.WeakValueDictionary[int, np.ndarray[Any, Any]] = weakref.WeakValueDictionary()
-"""The last copy of an array, by its identity, as a hint: it is shared only where it holds the same."""
+"""The last copy of an array, by its identity, as a hint: it is shared only where it holds the
+same."""
 
 
 class Lent:

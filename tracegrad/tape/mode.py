@@ -1,7 +1,9 @@
-"""The state that the modes of `grad_mode.py` set: whether operations are recorded, and whether results may ever be.
+"""The state that the modes of `grad_mode.py` set: whether operations are recorded, and whether
+results may ever be.
 
-Modes are of the task: a block around an `await` holds in its own steps (contextvars), where the variable of a thread would hold for
-all that the thread runs meanwhile. Without tasks the context is the thread's.
+Modes are of the task: a block around an `await` holds in its own steps (contextvars), where the
+variable of a thread would hold for all that the thread runs meanwhile. Without tasks the context is
+the thread's.
 """
 
 from __future__ import annotations
@@ -14,11 +16,13 @@ from typing import Any, Generic, TypeVar
 T = TypeVar("T")
 
 OFF: set[int] = set()
-"""Not empty while some task or thread does not record: as long as it is, which is quick to see, nobody need look at its mode."""
+"""Not empty while some task or thread does not record: as long as it is, which is quick to see,
+nobody need look at its mode."""
 
 
 class _Off:
-    """What a context holds that does not record: false, and noted in `OFF` as long as any context holds it."""
+    """What a context holds that does not record: false, and noted in `OFF` as long as any context
+    holds it."""
 
     __slots__ = ()
 
@@ -34,8 +38,8 @@ RECORDING: ContextVar[Any] = ContextVar("tracegrad.grad_mode", default=True)
 RECORDS = RECORDING.get
 """Whether operations are recorded here: true or false, for code that is written out."""
 INFERENCE: ContextVar[int] = ContextVar("tracegrad.inference_mode", default=0)
-"""The thread in which the task is in inference mode, or 0: another thread that is handed the context is not, since what counts open
-modes (`STATE.special`) is the thread's."""
+"""The thread in which the task is in inference mode, or 0: another thread that is handed the
+context is not, since what counts open modes (`STATE.special`) is the thread's."""
 
 
 def not_recording() -> Any:
@@ -52,7 +56,9 @@ class OfTask(Generic[T]):
         self.default = default
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self.variable: ContextVar[tuple[int, T]] = ContextVar(f"tracegrad.{owner.__name__}.{name}", default=(0, self.default))
+        self.variable: ContextVar[tuple[int, T]] = ContextVar(
+            f"tracegrad.{owner.__name__}.{name}", default=(0, self.default)
+        )
 
     def __get__(self, holder: Any, owner: type) -> T:
         thread, value = self.variable.get()

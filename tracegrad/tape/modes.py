@@ -1,8 +1,9 @@
 """All modes of a thread and its task: put back where an interrupt hit what closes one.
 
-Python runs the handler of Ctrl-C between any two steps of a program, the first of `__exit__` included: then a block's mode stays
-open. So who opens traces and levels puts back what it found if a KeyboardInterrupt comes through. Modes are therefore never
-changed in place: lists are replaced by others.
+Python runs the handler of Ctrl-C between any two steps of a program, the first of `__exit__`
+included: then a block's mode stays open. So who opens traces and levels puts back what it found if
+a KeyboardInterrupt comes through. Modes are therefore never changed in place: lists are replaced by
+others.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ MODES: list[Any] = [STATE, SIZES, SAVING, ANOMALY]
 
 
 def restoring(function: F) -> F:
-    """The function, after which the modes are what they were before, wherever in it an interrupt arrives."""
+    """The function, after which the modes are what they were before, wherever in it an interrupt
+    arrives."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:

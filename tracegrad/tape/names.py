@@ -1,7 +1,8 @@
 """What torch's users call nodes and what nodes have saved: `MulBackward0`, `_saved_self`.
 
-Both follow from the operation; tables hold the words that torch says differently. They are a dictionary, from our words to torch's, hence by
-name: some of the operations are defined above this module.
+Both follow from the operation; tables hold the words that torch says differently. They are a
+dictionary, from our words to torch's, hence by name: some of the operations are defined above this
+module.
 """
 
 from __future__ import annotations
@@ -50,7 +51,9 @@ TITLES = {
     "qr": "LinalgQr",
 }
 """Operations that are called differently here."""
-ON_STACKS = frozenset(("solve", "triangular_solve", "inv", "pinv", "cholesky", "det", "slogdet", "eigh", "svd", "qr"))
+ON_STACKS = frozenset(
+    ("solve", "triangular_solve", "inv", "pinv", "cholesky", "det", "slogdet", "eigh", "svd", "qr")
+)
 """Operations on stacks of matrices."""
 PRODUCTS = ("Dot", "Mv", "Mm", "Bmm")
 """Products by the number of axes of their results."""
@@ -63,7 +66,8 @@ def title_of(name: str) -> str:
 
 
 def name_of_node(node: Any) -> str:
-    """The name of a node after its operation; the number tells which of several forms of the operation it was, as torch counts them."""
+    """The name of a node after its operation; the number tells which of several forms of the
+    operation it was, as torch counts them."""
     op: Op = node.op
     if op is matmul_op:
         return f"{PRODUCTS[min(len(node.shape), 3)]}Backward0"
@@ -71,7 +75,11 @@ def name_of_node(node: Any) -> str:
         # What computes on stacks of matrices got a stack of one.
         producer, nr = node.edges[0]
         inner: Op | None = getattr(producer, "op", None)
-        if inner is not None and inner.name in ON_STACKS and (producer._types[nr] if producer._types else producer).shape[0] == 1:
+        if (
+            inner is not None
+            and inner.name in ON_STACKS
+            and (producer._types[nr] if producer._types else producer).shape[0] == 1
+        ):
             return str(producer.name())
     number = OVERLOADS.get(op.name)
     return f"{title_of(op.name)}Backward{number(node) if number is not None else 0}"
@@ -95,7 +103,7 @@ OVERLOADS: dict[str, Callable[[Any], int]] = {
     "fmod": lambda node: 0 if node.edges[1] is None else 1,
 }
 
-# --- what was saved ------------------------------------------------------------------------------------------------------------------
+# --- what was saved -------------------------------------------------------------------------------
 
 INPUTS = {
     "pow": ("self", "exponent"),
@@ -126,7 +134,10 @@ RESULTS = {
 """The words for results where they are not `result`."""
 
 
-SIZED = dict.fromkeys(("sum", "mean", "reshape", "broadcast_to", "slice", "select", "gather", "diagonal", "pieces"), True)
+SIZED = dict.fromkeys(
+    ("sum", "mean", "reshape", "broadcast_to", "slice", "select", "gather", "diagonal", "pieces"),
+    True,
+)
 """Operations whose nodes tell the sizes of their input."""
 
 
@@ -147,7 +158,9 @@ def input_words(op: Op) -> tuple[str, ...]:
 
 def result_words(op: Op) -> tuple[str, ...]:
     """What torch calls the results."""
-    return RESULTS.get(op.name) or (("result",) if op.outputs == 1 else tuple(f"result{k}" for k in range(op.outputs)))
+    return RESULTS.get(op.name) or (
+        ("result",) if op.outputs == 1 else tuple(f"result{k}" for k in range(op.outputs))
+    )
 
 
 def _of_reduction(node: Any) -> dict[str, Any]:
@@ -162,13 +175,22 @@ def _of_slice(node: Any) -> dict[str, Any]:
     if len(cut) != 1:
         return {}
     (k,) = cut
-    return {"dim": k, "start": start[k], "end": start[k] + (size[k] - 1) * step[k] + 1 if size[k] else start[k], "step": step[k]}
+    return {
+        "dim": k,
+        "start": start[k],
+        "end": start[k] + (size[k] - 1) * step[k] + 1 if size[k] else start[k],
+        "step": step[k],
+    }
 
 
 def _of_select(node: Any) -> dict[str, Any]:
     found = _of_slice(node)
     shape = _shape(node)
-    dropped = [k for k in range(len(shape)) if node.params["size"][k] == 1 and (*shape[:k], *shape[k + 1 :]) == tuple(node.shape)]
+    dropped = [
+        k
+        for k in range(len(shape))
+        if node.params["size"][k] == 1 and (*shape[:k], *shape[k + 1 :]) == tuple(node.shape)
+    ]
     if len(dropped) != 1 or (found and found["dim"] != dropped[0]):
         return {}
     return {"dim": dropped[0], "index": node.params["start"][dropped[0]]}
@@ -176,14 +198,20 @@ def _of_select(node: Any) -> dict[str, Any]:
 
 CONSTANTS: dict[str, Callable[[Any], dict[str, Any]]] = {
     **dict.fromkeys(("sum", "prod", "mean", "max", "min"), _of_reduction),
-    **dict.fromkeys(("cumsum", "cumprod", "concatenate", "pieces"), lambda node: {"dim": node.params["axis"]}),
+    **dict.fromkeys(
+        ("cumsum", "cumprod", "concatenate", "pieces"), lambda node: {"dim": node.params["axis"]}
+    ),
     "transpose": lambda node: {"dims": node.params["axes"]},
     "square": lambda node: {"exponent": 2},
     "integer_pow": lambda node: {"exponent": node.params["n"]},
     "inverse_pow": lambda node: {"exponent": -node.params["n"]},
     "slice": _of_slice,
     "select": _of_select,
-    "diagonal": lambda node: {"offset": node.params["offset"], "dim1": node.params["dims"][0], "dim2": node.params["dims"][1]},
+    "diagonal": lambda node: {
+        "offset": node.params["offset"],
+        "dim1": node.params["dims"][0],
+        "dim2": node.params["dims"][1],
+    },
 }
 """What nodes know besides tensors."""
 
@@ -197,9 +225,14 @@ def constants(node: Any) -> dict[str, Any]:
 
 @cache
 def readable(op: Op) -> frozenset[str]:
-    """The words for inputs that a node of this operation can have saved, depending on whose gradients were wanted."""
+    """The words for inputs that a node of this operation can have saved, depending on whose
+    gradients were wanted."""
     if callable(op.vjp) or op.vjp is None:
-        known = [word for word, n in zip(input_words(op), op.inputs, strict=True) if n not in op.types_only]
+        known = [
+            word
+            for word, n in zip(input_words(op), op.inputs, strict=True)
+            if n not in op.types_only
+        ]
         return frozenset() if op.variadic else frozenset(known)
     reads = frozenset().union(*[rule.reads for rule in op.vjp if rule is not None])
     return frozenset(word for word, n in zip(input_words(op), op.inputs, strict=True) if n in reads)
@@ -212,9 +245,18 @@ def slots(node: Any) -> dict[str, int]:
         count = len(plan.inputs)
         if op.inputs[0] in op.types_only:
             return {}
-        return {**{f"{input_words(op)[0]}{k}": k for k in range(count)}, **{f"result{k}": count + k for k in range(len(plan.outputs))}}
-    found = {input_words(op)[k]: place for place, k in enumerate(plan.inputs) if op.inputs[k] not in op.types_only}
-    found.update((result_words(op)[k], len(plan.inputs) + place) for place, k in enumerate(plan.outputs))
+        return {
+            **{f"{input_words(op)[0]}{k}": k for k in range(count)},
+            **{f"result{k}": count + k for k in range(len(plan.outputs))},
+        }
+    found = {
+        input_words(op)[k]: place
+        for place, k in enumerate(plan.inputs)
+        if op.inputs[k] not in op.types_only
+    }
+    found.update(
+        (result_words(op)[k], len(plan.inputs) + place) for place, k in enumerate(plan.outputs)
+    )
     return found
 
 
@@ -243,7 +285,11 @@ def saved_value(word: str, node: Any) -> Any:
     if place is not None:
         value = read(node, place)
         # torch keeps numbers beside tensors as tensors, but exponents and bounds as they are.
-        return value if isinstance(value, Value) or word not in ("self", "other") or node.op is pow_op else FACE[0](np.asarray(value))
+        return (
+            value
+            if isinstance(value, Value) or word not in ("self", "other") or node.op is pow_op
+            else FACE[0](np.asarray(value))
+        )
     if word in (known := constants(node)):
         return known[word]
     if word in readable(node.op):
@@ -267,13 +313,18 @@ class SavedTensor:
     def __init__(self, node: Any, place: int | None) -> None:
         self.node, self.place = node, place
 
-    def register_hooks(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
-        """Keep `pack_hook(tensor)` in place of this saved tensor; `unpack_hook` gets that when the tensor is needed."""
+    def register_hooks(
+        self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]
+    ) -> None:
+        """Keep `pack_hook(tensor)` in place of this saved tensor; `unpack_hook` gets that when the
+        tensor is needed."""
         for hook in (pack_hook, unpack_hook):
             if not callable(hook):
                 raise TypeError(f"register_hooks takes two functions, not {type(hook).__name__}")
         if self.place is None:
-            raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor with value None is forbidden"
+            )
         if self.node.saved is None:
             raise RuntimeError(FREED)
         one = self.node.saved[self.place]
@@ -297,16 +348,33 @@ class SavedAttributes:
         tensors = {*slots(self), *readable(self.op)}  # type: ignore[attr-defined]
         for name in object.__dir__(self):
             prefix, _, word = name.partition("saved_")
-            if not (prefix == "_" and word not in known) and not (prefix == "_raw_" and word not in tensors):
+            if not (prefix == "_" and word not in known) and not (
+                prefix == "_raw_" and word not in tensors
+            ):
                 yield name
 
 
 VOCABULARY = frozenset(
-    {"dim", "dims", "dim1", "dim2", "keepdim", "exponent", "self_sym_sizes", "index", "start", "end", "step", "offset", "inputs"}
+    {
+        "dim",
+        "dims",
+        "dim1",
+        "dim2",
+        "keepdim",
+        "exponent",
+        "self_sym_sizes",
+        "index",
+        "start",
+        "end",
+        "step",
+        "offset",
+        "inputs",
+    }
     | {word for op in OPS for word in (*input_words(op), *result_words(op))}
     | {f"{word}{k}" for word in ("inputs", "tensors", "result") for k in range(8)}
 )
-"""All words; as properties of the class, since a `__getattr__` would slow down every access to a node."""
+"""All words; as properties of the class, since a `__getattr__` would slow down every access to a
+node."""
 for _word in VOCABULARY:
     setattr(SavedAttributes, f"_saved_{_word}", property(partial(saved_value, _word)))
     setattr(SavedAttributes, f"_raw_saved_{_word}", property(partial(raw_saved_value, _word)))

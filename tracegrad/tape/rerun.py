@@ -1,7 +1,8 @@
 """Running a function again in place of keeping what it saved for its backward pass.
 
-The function's operations are recorded as always, but saved-tensor hooks keep in the place of each saved tensor only its number. The first
-time one is needed the function runs again, on the same arguments and random numbers, and the tensors that it saves then are handed out.
+The function's operations are recorded as always, but saved-tensor hooks keep in the place of each
+saved tensor only its number. The first time one is needed the function runs again, on the same
+arguments and random numbers, and the tensors that it saves then are handed out.
 """
 
 from __future__ import annotations
@@ -35,12 +36,15 @@ class _Enough(BaseException):
 class _Run(Rerun):
     """One call of a checkpointed function: how to repeat it, and what the first run saved."""
 
-    def __init__(self, call: Callable[[], Any], context: Any, check: bool, early_stop: bool, random: bool) -> None:
+    def __init__(
+        self, call: Callable[[], Any], context: Any, check: bool, early_stop: bool, random: bool
+    ) -> None:
         super().__init__()
         self.call, self.context, self.check, self.early_stop = call, context, check, early_stop
         self.random = (DEFAULT.key.copy(), DEFAULT.counter.copy()) if random else None
         self.levels = STATE.levels
-        """What is dual in the first run is dual in the second, though the derivative's forward mode has ended."""
+        """What is dual in the first run is dual in the second, though the derivative's forward mode
+        has ended."""
         self.saved: list[tuple[Any, Any]] = []
         """Shape and dtype of each saved tensor."""
         self.constants: list[int] = []
@@ -48,7 +52,8 @@ class _Run(Rerun):
         self.again: dict[int, Any] = {}
         """Tensors of the second run that were not handed out yet."""
         self.over = False
-        """Whether the first run has ended. A sweep inside of it needs what was saved so far, and no more than that is computed again."""
+        """Whether the first run has ended. A sweep inside of it needs what was saved so far, and no
+        more than that is computed again."""
 
     def pack(self, tensor: Any) -> tuple[_Run, int]:
         self.saved.append((tuple(tensor.shape), tensor.dtype))
@@ -129,12 +134,14 @@ class _Run(Rerun):
                 )
             )
         self.again = dict(enumerate(found))
-        # The second run's nodes, which read from here if a sweep inside of it came by, keep nothing alive.
+        # The second run's nodes, which read from here if a sweep inside of it came by, keep nothing
+        # alive.
         found.clear()
 
 
 def _constant(operand: Any) -> int | None:
-    """A digest of an operand that was not computed on the tape; None of one that was, and of numbers."""
+    """A digest of an operand that was not computed on the tape; None of one that was, and of
+    numbers."""
     data = operand
     if isinstance(operand, Value):
         box: Any = operand
@@ -159,7 +166,8 @@ def rerun(
     early_stop: bool = True,
     random: bool = True,
 ) -> Any:
-    """`call()`, of which nothing is saved: what is needed of it later is found by calling it again, inside `again`.
+    """`call()`, of which nothing is saved: what is needed of it later is found by calling it again,
+    inside `again`.
 
     check       compare shapes and dtypes of what both calls save
     early_stop  end the second call with the last tensor that the first one saved

@@ -1,7 +1,8 @@
 """Whether a rule of the user's reads something tracked that its operation was not given.
 
-The value of such an operation does not depend on it, so the tape does not lead there, and only its derivative does. A transform that
-meets such an operation asks while it sweeps, and the sweep goes on recording where a rule did: each rule and each hook is called once.
+The value of such an operation does not depend on it, so the tape does not lead there, and only its
+derivative does. A transform that meets such an operation asks while it sweeps, and the sweep goes
+on recording where a rule did: each rule and each hook is called once.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ def asking() -> Iterator[Reads]:
 
 
 def by_rule(run: Callable[[], list[Any]]) -> list[Any]:
-    """The cotangents that a rule of the user's gives, `run()`. In a sweep that does not record, they are tracked where the rule reads
-    something that is."""
+    """The cotangents that a rule of the user's gives, `run()`. In a sweep that does not record,
+    they are tracked where the rule reads something that is."""
     if not READS.asked:
         return run()
     READS.asked = False  # sweeps of the rule's own are its own

@@ -1,7 +1,8 @@
-"""Rules written out: for each plan a small Python function that does in a straight line what `apply_rules` does in general, where
-cotangents are plain arrays and nothing is recorded.
+"""Rules written out: for each plan a small Python function that does in a straight line what
+`apply_rules` does in general, where cotangents are plain arrays and nothing is recorded.
 
-Products with partial derivatives are taken here, by NumPy; what comes out in another shape or dtype than the input's goes to the rule.
+Products with partial derivatives are taken here, by NumPy; what comes out in another shape or dtype
+than the input's goes to the rule.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from .saved import FREED, unpack, unpack_result
 from .tape import Plan
 
 Pull = Callable[..., Any]
-"""`pull(node, cotangent, needed)`: the cotangents of the inputs, None of those that are not needed."""
+"""`pull(node, cotangent, needed)`: the cotangents of the inputs, None of those that are not
+needed."""
 
 
 def pull_of(op: Op, plan: Plan) -> Pull:
@@ -31,7 +33,11 @@ def pull_of(op: Op, plan: Plan) -> Pull:
         "minus": np.negative,
     }
     name = f"pull_{op.name}"
-    lines = [f"def {name}(node, ct, needed):", "    saved = node.saved", "    if saved is None: raise RuntimeError(FREED)"]
+    lines = [
+        f"def {name}(node, ct, needed):",
+        "    saved = node.saved",
+        "    if saved is None: raise RuntimeError(FREED)",
+    ]
 
     def put(*text: str) -> None:
         lines.extend("    " + line for line in text)
@@ -46,14 +52,21 @@ def pull_of(op: Op, plan: Plan) -> Pull:
             changed = f"b{s}._data is not {s} or b{s}._base is not None or b{s}._tangents is not None or v is not None and v[0] != n{s}"
             put(f"    if {changed}: {s} = unpack(saved[{k}], False)")
         else:
-            put("c = node.counters", f"if b{s} is not None or c is not None and c[n{s}][0]: {s} = unpack_result(node, saved[{k}], False)")
+            put(
+                "c = node.counters",
+                f"if b{s} is not None or c is not None and c[n{s}][0]: {s} = unpack_result(node, saved[{k}], False)",
+            )
     put(f"{''.join(f'e{k}, ' for k in range(len(op.inputs)))}= node.edges")
     if any(keywords for _, _, _, keywords, _ in plan.rules):
         put("params = node.params")
     # The rules.
     for (k, rule, places, keywords, like), step in zip(plan.rules, plan.products, strict=True):
         space[f"rule{k}"] = rule
-        arguments = [values[p] for p in places] + [f"{n}=params[{n!r}]" for n in keywords] + (["like=like"] if like else [])
+        arguments = (
+            [values[p] for p in places]
+            + [f"{n}=params[{n!r}]" for n in keywords]
+            + (["like=like"] if like else [])
+        )
         whole = f"g{k} = rule{k}({', '.join(arguments)})"
         text = []
         if like:
@@ -61,13 +74,21 @@ def pull_of(op: Op, plan: Plan) -> Pull:
         if step is not None and like:
             kind, space[f"partial{k}"] = step
             factor = f"partial{k}({', '.join(values[p] for p in places[1:])})"
-            text.append(f"g{k} = " + {"same": "ct", "minus": "minus(ct)"}.get(kind, f"{kind}(ct, {factor})"))
+            text.append(
+                f"g{k} = " + {"same": "ct", "minus": "minus(ct)"}.get(kind, f"{kind}(ct, {factor})")
+            )
             text += [f"d = g{k}.dtype", "other = like.dtype"]
-            text.append(f"if d is not other and d != other or g{k}.shape != like.shape or d.kind == 'c': {whole}")
+            text.append(
+                f"if d is not other and d != other or g{k}.shape != like.shape or d.kind == 'c': {whole}"
+            )
         else:
             text.append(whole)
         if len(plan.rules) > 1:
-            put(f"if needed is None or e{k}[0]._order in needed:", *["    " + line for line in text], f"else: g{k} = None")
+            put(
+                f"if needed is None or e{k}[0]._order in needed:",
+                *["    " + line for line in text],
+                f"else: g{k} = None",
+            )
         else:
             put(*text)
     given = {k for k, *_ in plan.rules}

@@ -1,4 +1,5 @@
-"""What a node saves for its rules: how it is read back and checked, and hooks that keep something else in its place."""
+"""What a node saves for its rules: how it is read back and checked, and hooks that keep something
+else in its place."""
 
 from __future__ import annotations
 
@@ -21,11 +22,13 @@ from .lent import Lent
 from .mode import MODE, RECORDING, RECORDS, OfTask
 
 Saved: TypeAlias = tuple[Any, Any, int]
-"""A value kept for a rule: its box (None where it has none, or is a result of the node itself; a `Packed` where a hook took it; a `Lent`
-for a large array of the user's), its data, and the version that the box had (of a result: which one it is)."""
+"""A value kept for a rule: its box (None where it has none, or is a result of the node itself; a
+`Packed` where a hook took it; a `Lent` for a large array of the user's), its data, and the version
+that the box had (of a result: which one it is)."""
 
 BOX: list[Callable[..., Any]] = []
-"""Makes a boxed value of raw data: BOX[0](data, grad_fn, output_nr); set by tensor.py, which stands above."""
+"""Makes a boxed value of raw data: BOX[0](data, grad_fn, output_nr); set by tensor.py, which stands
+above."""
 
 FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved "
@@ -48,18 +51,20 @@ class _Saving(threading.local):
 
     def __init__(self) -> None:
         self.watched: Callable[[Any], None] | None = None
-        """Who wants to see the operands of recorded operations that nothing computed on the tape."""
+        """Who wants to see the operands of recorded operations that nothing computed on the
+        tape."""
         self.mutable: Mutations | None = None
 
 
 SAVING = _Saving()
 
 
-# --- reading -------------------------------------------------------------------------------------------------------------------------
+# --- reading --------------------------------------------------------------------------------------
 
 
 def unpack(saved: Saved, create_graph: bool) -> Any:
-    """What a rule reads: raw data when nothing is recorded, else the boxed value with its history."""
+    """What a rule reads: raw data when nothing is recorded, else the boxed value with its
+    history."""
     box, data, version = saved
     if box is None:
         return data
@@ -69,7 +74,8 @@ def unpack(saved: Saved, create_graph: bool) -> Any:
         return box.opened()
     boxed: Any = box
     if boxed._base is not None:
-        # A view whose base was written to since must not be taken for what it was when it was saved.
+        # A view whose base was written to since must not be taken for what it was when it was
+        # saved.
         boxed._refresh()
     if boxed._data is data:
         now = boxed._versions[0] if boxed._versions is not None else 0
@@ -81,7 +87,8 @@ def unpack(saved: Saved, create_graph: bool) -> Any:
         value = boxed._past_with(data)
     if create_graph:
         return value
-    # Tangents count also where their level stands outside of the innermost trace: that captures the value with them.
+    # Tangents count also where their level stands outside of the innermost trace: that captures the
+    # value with them.
     if value._tangents:
         return value._untracked()
     return BOX[0](data, None, 0) if isinstance(data, Var) or STATE.traces else data
@@ -94,7 +101,11 @@ def unpack_result(node: Any, saved: Saved, create_graph: bool) -> Any:
         return box.opened(create_graph, (node, nr))
     if box is not None:
         return unpack(saved, create_graph)
-    if node.counters is not None and node.counters[nr][0] and isinstance(data, (np.ndarray, DeviceArray)):
+    if (
+        node.counters is not None
+        and node.counters[nr][0]
+        and isinstance(data, (np.ndarray, DeviceArray))
+    ):
         raise RuntimeError(modified(data, node, nr, node.counters[nr][0], 0))
     if not create_graph and not isinstance(data, Var):
         return data
@@ -138,11 +149,12 @@ def modified(data: Any, producer: Any, nr: int, version: int, expected: int) -> 
     )
 
 
-# --- hooks ---------------------------------------------------------------------------------------------------------------------------
+# --- hooks ----------------------------------------------------------------------------------------
 
 
 class Packed:
-    """What a pack hook made of a saved value, and how to get the value back. It stands in the place of the value's box."""
+    """What a pack hook made of a saved value, and how to get the value back. It stands in the place
+    of the value's box."""
 
     __slots__ = ("content", "dtype", "edge", "hook", "shape")
     # No data of a node is this, so that whoever compares takes the way over `unpack`.
@@ -157,18 +169,25 @@ class Packed:
 
     def opened(self, create_graph: bool, edge: Any) -> Any:
         """The value, with its place on the tape where that is wanted."""
-        # It was packed as running code, and is unpacked as such also where a trace looks at it (a batched sweep).
+        # It was packed as running code, and is unpacked as such also where a trace looks at it (a
+        # batched sweep).
         with outside():
             value = _unhooked(self.hook, self.content)
         if not isinstance(value, Value):
-            raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(value).__name__}")
+            raise TypeError(
+                f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(value).__name__}"
+            )
         found: Any = value
         if tuple(found.shape) != self.shape:
             raise RuntimeError(
                 f"the saved tensor unpack_hook returned a Tensor of shape {show(found.shape)} in place of one of shape {show(self.shape)}"
             )
         data = found._data
-        data = data if isinstance(data, DeviceArray) and data.dtype == self.dtype else np.asarray(to_host(data), self.dtype)
+        data = (
+            data
+            if isinstance(data, DeviceArray) and data.dtype == self.dtype
+            else np.asarray(to_host(data), self.dtype)
+        )
         if not create_graph:
             return BOX[0](data, None, 0) if STATE.traces else data
         box = FACE[0](data)
@@ -189,8 +208,8 @@ def _unhooked(hook: Callable[[Any], Any], given: Any) -> Any:
 
 
 def packed(saved: Saved, pair: Pair) -> Saved:
-    """A saved value after the pack hook. A result of the node itself is packed without its place on the tape, which would make a cycle;
-    numbers and traced values stay as they are."""
+    """A saved value after the pack hook. A result of the node itself is packed without its place on
+    the tape, which would make a cycle; numbers and traced values stay as they are."""
     box, data, nr = saved
     if not isinstance(data, (np.ndarray, DeviceArray)) or isinstance(box, Packed):
         return saved
@@ -198,7 +217,8 @@ def packed(saved: Saved, pair: Pair) -> Saved:
     if box is None or isinstance(box, Lent):
         tensor = FACE[0](data)
     else:
-        # The box itself only where what it holds stays in its memory; others may hold something else tomorrow.
+        # The box itself only where what it holds stays in its memory; others may hold something
+        # else tomorrow.
         root = box if box._base is None else box._base
         tensor = box if box._in_storage(root) else boxed(FACE[0], box._alias())
         edge = box._edge() if box._requires_grad else None
@@ -226,11 +246,13 @@ def _refuse_hooks() -> None:
 
 
 class saved_tensors_hooks:
-    """Inside, `pack_hook(tensor)` is called for each tensor that an operation saves for its backward pass, and what it returns is kept;
-    `unpack_hook` gets that when the tensor is needed, and must return a tensor with the same numbers.
+    """Inside, `pack_hook(tensor)` is called for each tensor that an operation saves for its
+    backward pass, and what it returns is kept; `unpack_hook` gets that when the tensor is needed,
+    and must return a tensor with the same numbers.
 
-    Only the innermost pair is called. Numbers and what a compiled function keeps inside are not packed; a compiled function then
-    computes what it needs anew. Tensors that go through hooks are not checked for in-place changes.
+    Only the innermost pair is called. Numbers and what a compiled function keeps inside are not
+    packed; a compiled function then computes what it needs anew. Tensors that go through hooks are
+    not checked for in-place changes.
 
     >>> import tracegrad as tg
     >>> x = tg.tensor([1.0, 2.0], requires_grad=True)
@@ -244,7 +266,9 @@ class saved_tensors_hooks:
     def __init__(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
         for hook in (pack_hook, unpack_hook):
             if not callable(hook):
-                raise TypeError(f"saved_tensors_hooks takes two functions, not {type(hook).__name__}")
+                raise TypeError(
+                    f"saved_tensors_hooks takes two functions, not {type(hook).__name__}"
+                )
         self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
 
     def __enter__(self) -> Any:
@@ -259,8 +283,8 @@ class saved_tensors_hooks:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Keep what operations save in the host's memory, copied there and back, where later writes do not reach it. The arguments are taken for
-    compatibility.
+    """Keep what operations save in the host's memory, copied there and back, where later writes do
+    not reach it. The arguments are taken for compatibility.
 
     >>> import tracegrad as tg
     >>> x = tg.tensor([1.0, 2.0], requires_grad=True)
@@ -273,13 +297,15 @@ class save_on_cpu(saved_tensors_hooks):
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         super().__init__(
-            lambda t: (t.device, t.detach().cpu() if t.is_cuda else t.detach().clone()), lambda kept: kept[1].to(device=kept[0])
+            lambda t: (t.device, t.detach().cpu() if t.is_cuda else t.detach().clone()),
+            lambda kept: kept[1].to(device=kept[0]),
         )
 
 
 @contextlib.contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """Inside, opening saved-tensor hooks is an error with this message; so is entering while some are open.
+    """Inside, opening saved-tensor hooks is an error with this message; so is entering while some
+    are open.
 
     >>> import tracegrad as tg
     >>> with tg.autograd.graph.disable_saved_tensors_hooks("not here"):
@@ -298,7 +324,7 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
         SAVING.refused = before
 
 
-# --- writes to what is saved ---------------------------------------------------------------------------------------------------------
+# --- writes to what is saved ----------------------------------------------------------------------
 
 
 class _Handle:
@@ -308,7 +334,8 @@ class _Handle:
 
 
 class Mutations:
-    """What was saved while writes to it are allowed. All who save the same memory share a handle until that is written to."""
+    """What was saved while writes to it are allowed. All who save the same memory share a handle
+    until that is written to."""
 
     def __init__(self) -> None:
         self.original: weakref.WeakKeyDictionary[_Handle, Any] = weakref.WeakKeyDictionary()
@@ -360,7 +387,8 @@ def before_write(data: Any) -> None:
 
 @contextlib.contextmanager
 def allow_mutation_on_saved_tensors() -> Iterator[Mutations]:
-    """Inside, tensors that were saved may be changed in place: what was saved is copied before. The backward pass belongs inside too.
+    """Inside, tensors that were saved may be changed in place: what was saved is copied before. The
+    backward pass belongs inside too.
 
     >>> import tracegrad as tg
     >>> x = tg.tensor([1.0, 2.0], requires_grad=True)

@@ -1,4 +1,5 @@
-"""The tape: nodes that remember an operation, what its rule reads, and the edges to where its inputs came from."""
+"""The tape: nodes that remember an operation, what its rule reads, and the edges to where its
+inputs came from."""
 
 from __future__ import annotations
 
@@ -26,16 +27,18 @@ next_number: Callable[[], int] = itertools.count(1).__next__
 
 
 End: TypeAlias = Any
-"""Where an edge ends: the node that made a value, or the leaf itself. A leaf's node, which stands for the same place, is made only for those
-who look at the graph. What sweeps and rules read of either: `_order`, unique and smaller than that of all who read the value; `dtype` and
-`shape`; `_types` in their place where there are several results."""
+"""Where an edge ends: the node that made a value, or the leaf itself. A leaf's node, which stands
+for the same place, is made only for those who look at the graph. What sweeps and rules read of
+either: `_order`, unique and smaller than that of all who read the value; `dtype` and `shape`;
+`_types` in their place where there are several results."""
 
 Edge: TypeAlias = tuple[End, int]
 """Where a value came from, and which of the results of a node it is."""
 
 
 class GradientEdge(NamedTuple):
-    """The place in the graph where a tensor's gradient arrives, without the tensor: an output or input of `grad` and `backward`."""
+    """The place in the graph where a tensor's gradient arrives, without the tensor: an output or
+    input of `grad` and `backward`."""
 
     node: Producer
     output_nr: int
@@ -66,7 +69,8 @@ class Producer:
 
     @property
     def metadata(self: Any) -> dict[str, Any]:
-        """A dict for what others want to remember about this node; anomaly detection keeps the traceback of the operation here."""
+        """A dict for what others want to remember about this node; anomaly detection keeps the
+        traceback of the operation here."""
         if self._metadata is None:
             self._metadata = {}
         return self._metadata  # type: ignore[no-any-return]
@@ -81,15 +85,22 @@ class Producer:
     @property
     def next_functions(self) -> tuple[tuple[Producer | None, int], ...]:
         """The producers of the inputs with their output numbers, as torch lists them."""
-        return tuple([(None, 0) if e is None else e if isinstance(e[0], Producer) else e[0]._edge() for e in self.edges])
+        return tuple(
+            [
+                (None, 0) if e is None else e if isinstance(e[0], Producer) else e[0]._edge()
+                for e in self.edges
+            ]
+        )
 
     def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
-        """Call `fn(grad_inputs, grad_outputs)` after this node's rule has run. Both are tuples of Tensors, None where there is no
-        gradient; a tuple that `fn` returns takes the place of `grad_inputs`."""
+        """Call `fn(grad_inputs, grad_outputs)` after this node's rule has run. Both are tuples of
+        Tensors, None where there is no gradient; a tuple that `fn` returns takes the place of
+        `grad_inputs`."""
         return add_hook(hooks_of(self).post, fn)
 
     def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
-        """Call `fn(grad_outputs)` before this node's rule runs; a tuple that it returns takes the place of `grad_outputs`."""
+        """Call `fn(grad_outputs)` before this node's rule runs; a tuple that it returns takes the
+        place of `grad_outputs`."""
         return add_hook(hooks_of(self).pre, fn)
 
     def _sequence_nr(self) -> int:
@@ -113,14 +124,26 @@ class InputMetadata(NamedTuple):
     device: str = "cpu"
 
 
-NODE: dict[str, Any] = {"rest": None, "where": "", "_metadata": None, "hooks": None, "counters": None, "title": "", "_types": None}
+NODE: dict[str, Any] = {
+    "rest": None,
+    "where": "",
+    "_metadata": None,
+    "hooks": None,
+    "counters": None,
+    "title": "",
+    "_types": None,
+}
 """What a fresh node has in the slots that few nodes use."""
 
 
 def filler(slots: dict[str, Any]) -> Callable[[Any], None]:
-    """A function that gives an object these slots, written out: loops over slots cost more than all else in a constructor."""
+    """A function that gives an object these slots, written out: loops over slots cost more than all
+    else in a constructor."""
     space: dict[str, Any] = {f"value_{name}": value for name, value in slots.items()}
-    exec("\n".join(["def fill(self):", *[f"    self.{name} = value_{name}" for name in slots]]), space)
+    exec(
+        "\n".join(["def fill(self):", *[f"    self.{name} = value_{name}" for name in slots]]),
+        space,
+    )
     function: Callable[[Any], None] = space["fill"]
     return function
 
@@ -129,19 +152,33 @@ _fill_node = filler(NODE)
 
 
 class Node(SavedAttributes, Producer):
-    """One recorded application. `edges[k]` leads to the producer of input k, None where no gradient is wanted."""
+    """One recorded application. `edges[k]` leads to the producer of input k, None where no gradient
+    is wanted."""
 
-    __slots__ = ("__weakref__", "_order", "dtype", "edges", "op", "params", "plan", "saved", "shape", *NODE)
+    __slots__ = (
+        "__weakref__",
+        "_order",
+        "dtype",
+        "edges",
+        "op",
+        "params",
+        "plan",
+        "saved",
+        "shape",
+        *NODE,
+    )
     saved: list[Saved] | None
     """What the rules read: inputs, then results, as the plan lists them; None once it was freed."""
     rest: Rest | None
-    """The second half of a staged operation, where its first half was run; freed with what was saved."""
+    """The second half of a staged operation, where its first half was run; freed with what was
+    saved."""
     where: str
     """The user's line, where the node was recorded in a trace."""
     counters: list[list[int]] | None
     """The version counters of the results, where one of them was saved."""
     title: str
-    """Another name than the operation's, given by a composition (`MeanBackward0` for the division that ends a mean)."""
+    """Another name than the operation's, given by a composition (`MeanBackward0` for the division
+    that ends a mean)."""
 
     def __init__(
         self,
@@ -172,15 +209,20 @@ class Node(SavedAttributes, Producer):
         return self.title or name_of_node(self)
 
     def release(self) -> None:
-        """Free what was saved for the backward pass. Where that is no array, it may be gone through again."""
+        """Free what was saved for the backward pass. Where that is no array, it may be gone through
+        again."""
         saved = self.saved
-        if saved and (type(saved[0][1]) is ndarray or self.rest is not None or _holds_values(saved)):
+        if saved and (
+            type(saved[0][1]) is ndarray or self.rest is not None or _holds_values(saved)
+        ):
             self.saved = self.rest = None
 
 
 def _holds_values(saved: Sequence[Saved]) -> bool:
     """Whether more than types and conditions (of writes: `where(False, old, new)`) were saved."""
-    return not all(isinstance(data, (ArrayType, bool, np.bool_, type(None))) for _, data, _ in saved)
+    return not all(
+        isinstance(data, (ArrayType, bool, np.bool_, type(None))) for _, data, _ in saved
+    )
 
 
 LAST = 2**64 - 1
@@ -188,7 +230,8 @@ LAST = 2**64 - 1
 
 
 class AccumulateGrad(Producer):
-    """Where a leaf's gradient arrives: the leaf as a node. What is remembered about it is kept with the leaf, so that it can be made anew."""
+    """Where a leaf's gradient arrives: the leaf as a node. What is remembered about it is kept with
+    the leaf, so that it can be made anew."""
 
     __slots__ = ("__weakref__", "_order", "variable")
     edges = ()
@@ -221,14 +264,16 @@ class AccumulateGrad(Producer):
 
 @dataclass(eq=False, slots=True)
 class Plan:
-    """What the rules of an operation need for the gradients of some of its inputs; worked out once."""
+    """What the rules of an operation need for the gradients of some of its inputs; worked out
+    once."""
 
     inputs: tuple[int, ...]
     """Which inputs are saved."""
     outputs: tuple[int, ...]
     """Which results are saved."""
     rules: tuple[tuple[int, Callable[..., Any], tuple[int, ...], tuple[str, ...], bool], ...]
-    """(input, rule, places of its arguments among cotangents, saved inputs and saved results; parameters; whether it reads `like`)."""
+    """(input, rule, places of its arguments among cotangents, saved inputs and saved results;
+    parameters; whether it reads `like`)."""
     products: tuple[tuple[str, Callable[..., Any] | None] | None, ...] = ()
     """What the rules multiply with, as `Rules` tells it."""
     pull: Callable[..., Any] | None = None
@@ -249,15 +294,28 @@ def plan_for(op: Op, wanted: int) -> Plan | None:
         outputs = tuple(k for k, n in enumerate(outs) if n in reads)
         names = [*cts, *[op.inputs[k] for k in inputs], *[outs[k] for k in outputs]]
         resolved = [
-            (k, r.function, tuple(names.index(n) for n in r.positional), tuple(n for n in r.keywords if n != "like"), "like" in r.keywords)
+            (
+                k,
+                r.function,
+                tuple(names.index(n) for n in r.positional),
+                tuple(n for n in r.keywords if n != "like"),
+                "like" in r.keywords,
+            )
             for k, r in rules
         ]
-        found = op.plans[wanted] = Plan(inputs, outputs, tuple(resolved), tuple(r.product for _, r in rules)) if rules else None
+        found = op.plans[wanted] = (
+            Plan(inputs, outputs, tuple(resolved), tuple(r.product for _, r in rules))
+            if rules
+            else None
+        )
     return found
 
 
-def record(op: Op, inputs: Sequence[Any], params: dict[str, Any], outs: Sequence[Any]) -> Node | None:
-    """A node for this application, or None where no input's gradient can be wanted. `outs` are raw data."""
+def record(
+    op: Op, inputs: Sequence[Any], params: dict[str, Any], outs: Sequence[Any]
+) -> Node | None:
+    """A node for this application, or None where no input's gradient can be wanted. `outs` are raw
+    data."""
     vjp = op.vjp
     if vjp is None:
         return None
@@ -319,14 +377,16 @@ NOTHING: dict[int, Any] = {}
 
 
 def mark(box: Any) -> None:
-    """Note that the tape has saved this box, for writes that replace its data and for those who share its memory."""
+    """Note that the tape has saved this box, for writes that replace its data and for those who
+    share its memory."""
     box._past = NOTHING
     if box._versions is not None:
         box._versions[2] = 1
 
 
 def resave(node: Node, inputs: Sequence[Any], outs: Sequence[Any]) -> None:
-    """Let a node keep these boxes (which have tangents) instead of the primal values that it was recorded with."""
+    """Let a node keep these boxes (which have tangents) instead of the primal values that it was
+    recorded with."""
     assert node.saved is not None
     node.rest = None
     boxes = [*[inputs[k] for k in node.plan.inputs], *[outs[k] for k in node.plan.outputs]]

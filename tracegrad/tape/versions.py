@@ -1,8 +1,9 @@
 """Version counters of memory: how a backward pass notices that what it reads was overwritten.
 
-Whoever shares memory shares a counter: a tensor, its views, what was detached from it. The tape notes the count of what it saves and
-compares it when it reads. Most tensors have no counter, and most counters are ordinary; the others do their work where the count is
-read, so that ordinary ones cost nothing.
+Whoever shares memory shares a counter: a tensor, its views, what was detached from it. The tape
+notes the count of what it saves and compares it when it reads. Most tensors have no counter, and
+most counters are ordinary; the others do their work where the count is read, so that ordinary ones
+cost nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ INFERENCE_SAVED = (
 
 
 class Versions(list[int]):
-    """[writes, changes of history, whether the tape has saved the memory]; a view follows the second count of its base."""
+    """[writes, changes of history, whether the tape has saved the memory]; a view follows the
+    second count of its base."""
 
     __slots__ = ("loans",)
     loans: list[weakref.ref[Loan]]
@@ -33,7 +35,8 @@ class Versions(list[int]):
         self[0] += 1
 
     def lend(self, memory: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """An ndarray on this memory for the user. Until it and all arrays made of it are gone, its writes are looked for."""
+        """An ndarray on this memory for the user. Until it and all arrays made of it are gone, its
+        writes are looked for."""
         loan = Loan(self, memory)
         if type(self) is not Lent:
             self.__class__ = Lent
@@ -46,7 +49,8 @@ class Versions(list[int]):
 
 
 class Lent(Versions):
-    """Of memory that NumPy arrays of the user show: a change of its content since the last look counts as a write."""
+    """Of memory that NumPy arrays of the user show: a change of its content since the last look
+    counts as a write."""
 
     __slots__ = ()
 
@@ -65,7 +69,8 @@ class Lent(Versions):
         for reference in self.loans:
             loan = reference()
             if loan is not None:
-                # A write of our own is no change by the user; whoever saves the memory next takes its content anew.
+                # A write of our own is no change by the user; whoever saves the memory next takes
+                # its content anew.
                 loan.content = None
 
 
@@ -96,7 +101,8 @@ class Loan:
 
 
 class Aside(Versions):
-    """Of `tensor.data`: it counts from 0, and its writes are writes into the tensor's memory all the same."""
+    """Of `tensor.data`: it counts from 0, and its writes are writes into the tensor's memory all
+    the same."""
 
     __slots__ = ("origin",)
 
@@ -113,7 +119,8 @@ class Aside(Versions):
 
 
 class Uncounted(Versions):
-    """Of inference tensors and their views. The tape reads the count of what it saves, and here it learns that it must not."""
+    """Of inference tensors and their views. The tape reads the count of what it saves, and here it
+    learns that it must not."""
 
     __slots__ = ()
 
@@ -130,8 +137,8 @@ class Uncounted(Versions):
 
 
 def born(box: Any) -> Any:
-    """A Tensor that was just made: in inference mode it is an inference tensor. Where recording was turned on again inside of that
-    mode, as derivatives of functions do, values are ordinary."""
+    """A Tensor that was just made: in inference mode it is an inference tensor. Where recording was
+    turned on again inside of that mode, as derivatives of functions do, values are ordinary."""
     if MODE.inference and not MODE.enabled and not STATE.traces and box._versions is None:
         box._versions = Uncounted((0, 0, 0))
     return box

@@ -1,8 +1,9 @@
 """torch's namespace with torch's meaning and words: `import tracegrad.torch as torch`.
 
-Functions at tracegrad's top level are NumPy's (`tg.max(x, 1)` is an array); here they are torch's: `torch.max(x, 1)` is the pair of
-values and indices, `torch.std(x)` has Bessel's correction, `torch.split(x, 2)` gives pieces of two. Tensors, modules, optimizers and
-transforms are the same objects in both. What is different from torch itself is said in docs/torch_compatibility.md.
+Functions at tracegrad's top level are NumPy's (`tg.max(x, 1)` is an array); here they are torch's:
+`torch.max(x, 1)` is the pair of values and indices, `torch.std(x)` has Bessel's correction,
+`torch.split(x, 2)` gives pieces of two. Tensors, modules, optimizers and transforms are the same
+objects in both. What is different from torch itself is said in docs/torch_compatibility.md.
 
 >>> import tracegrad.torch as torch
 >>> values, indices = torch.max(torch.tensor([[1.0, 5.0], [7.0, 3.0]]), 1)
@@ -29,7 +30,20 @@ from ..autograd.grad_mode import (
 from ..config import set_default_dtype, use_deterministic_algorithms
 from ..devices import Device as device  # noqa: N813 - used as a function, as in torch
 from ..dtypes import bool_ as bool
-from ..dtypes import complex64, complex128, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64
+from ..dtypes import (
+    complex64,
+    complex128,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
 from ..dtypes import complex64 as cfloat
 from ..dtypes import complex128 as cdouble
 from ..dtypes import float32 as float
@@ -43,7 +57,21 @@ from ..runtime.threads import get_num_threads, set_num_threads
 from ..tensor import Tensor
 from ..tensors import as_tensor, from_dlpack, from_numpy, tensor
 from ..torch_names import Size, dtype, get_default_dtype, inf, is_tensor, nan, newaxis, pi
-from . import autograd, creation, distributions, func, joining, linalg, nn, numbers, optim, random, special, typed, utils
+from . import (
+    autograd,
+    creation,
+    distributions,
+    func,
+    joining,
+    linalg,
+    nn,
+    numbers,
+    optim,
+    random,
+    special,
+    typed,
+    utils,
+)
 from .creation import *  # noqa: F403
 from .joining import *  # noqa: F403
 from .methods import FUNCTIONS
@@ -71,7 +99,9 @@ _ABSENT = {
 def __getattr__(name: str) -> Any:
     if name in _ABSENT:
         raise AttributeError(f"tracegrad.torch has no {name}: {_ABSENT[name]}")
-    raise AttributeError(f"tracegrad.torch has no {name}; what it has of torch is listed in docs/torch_compatibility.md")
+    raise AttributeError(
+        f"tracegrad.torch has no {name}; what it has of torch is listed in docs/torch_compatibility.md"
+    )
 
 
 __all__ = [
@@ -147,7 +177,22 @@ __all__ = [
     "vmap",
 ]
 
-_often = frozenset(["Size", "Tensor", "as_tensor", "cat", "concat", "concatenate", "device", "dtype", "full", "stack", "tensor", "where"])
+_often = frozenset(
+    [
+        "Size",
+        "Tensor",
+        "as_tensor",
+        "cat",
+        "concat",
+        "concatenate",
+        "device",
+        "dtype",
+        "full",
+        "stack",
+        "tensor",
+        "where",
+    ]
+)
 for _module in (
     creation, distributions, joining, linalg, numbers, random, special, typed, utils.data,
 ):  # fmt: skip

@@ -1,4 +1,5 @@
-"""torch.distributions: probabilities of numbers, entropies, and samples that gradients may flow through.
+"""torch.distributions: probabilities of numbers, entropies, and samples that gradients may flow
+through.
 
 >>> import tracegrad.torch as torch
 >>> policy = torch.distributions.Categorical(logits=torch.tensor([0.0, 0.0]))
@@ -34,11 +35,14 @@ def _parameters(*values: Any) -> list[Any]:
 
 
 class Distribution:
-    """What all distributions share: `batch_shape` (one distribution for each of its places), `event_shape` (of one sample), samples."""
+    """What all distributions share: `batch_shape` (one distribution for each of its places),
+    `event_shape` (of one sample), samples."""
 
     has_rsample = False
 
-    def __init__(self, batch_shape: tuple[Any, ...], event_shape: tuple[Any, ...], validate_args: bool | None) -> None:
+    def __init__(
+        self, batch_shape: tuple[Any, ...], event_shape: tuple[Any, ...], validate_args: bool | None
+    ) -> None:
         self._batch_shape, self._event_shape = Size(batch_shape), Size(event_shape)
         self._validate = validate_args is not False
 
@@ -56,15 +60,20 @@ class Distribution:
         """A ValueError where a parameter or a value that is known is not as it must be."""
         data = known(x) if self._validate else None
         if data is not None and not np.all(holds(data)):
-            raise ValueError(f"{type(self).__name__}: Expected {name} to satisfy the constraint {wanted}, but found invalid values: {x!r}")
+            raise ValueError(
+                f"{type(self).__name__}: Expected {name} to satisfy the constraint {wanted}, but found invalid values: {x!r}"
+            )
 
     def _extended(self, sample_shape: Any) -> tuple[Any, ...]:
         shape = (sample_shape,) if isinstance(sample_shape, int) else tuple(sample_shape)
         return (*shape, *self._batch_shape, *self._event_shape)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """Samples (sample_shape, batch_shape, event_shape) that depend on the parameters differentiably."""
-        raise NotImplementedError(f"{type(self).__name__} has no rsample: its samples do not depend on the parameters differentiably")
+        """Samples (sample_shape, batch_shape, event_shape) that depend on the parameters
+        differentiably."""
+        raise NotImplementedError(
+            f"{type(self).__name__} has no rsample: its samples do not depend on the parameters differentiably"
+        )
 
     def sample(self, sample_shape: Any = ()) -> Any:
         """Samples (sample_shape, batch_shape, event_shape), through which no gradients flow."""
@@ -101,7 +110,9 @@ class Normal(Distribution):
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         self.loc, self.scale = _parameters(loc, scale)
         super().__init__(tuple(self.loc.shape), (), validate_args)
-        self._checked("parameter scale", self.scale, lambda s: s > 0, "GreaterThan(lower_bound=0.0)")
+        self._checked(
+            "parameter scale", self.scale, lambda s: s > 0, "GreaterThan(lower_bound=0.0)"
+        )
 
     mean = property(lambda self: self.loc, doc="The mean.")
     mode = mean
@@ -136,11 +147,15 @@ class Uniform(Distribution):
     def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
         self.low, self.high = _parameters(low, high)
         super().__init__(tuple(self.low.shape), (), validate_args)
-        self._checked("high - low", self.high - self.low, lambda d: d > 0, "GreaterThan(lower_bound=0.0)")
+        self._checked(
+            "high - low", self.high - self.low, lambda d: d > 0, "GreaterThan(lower_bound=0.0)"
+        )
 
     mean = property(lambda self: (self.low + self.high) / 2, doc="The mean.")
     variance = property(lambda self: ops.square(self.high - self.low) / 12, doc="The variance.")
-    stddev = property(lambda self: (self.high - self.low) / math.sqrt(12), doc="The standard deviation.")
+    stddev = property(
+        lambda self: (self.high - self.low) / math.sqrt(12), doc="The standard deviation."
+    )
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         noise = DEFAULT.random(self._extended(sample_shape), dtype=self.low.dtype)
@@ -168,30 +183,44 @@ def _inside(probs: Any) -> Any:
 
 
 class Categorical(Distribution):
-    """Distributions over 0, ..., K - 1 by probabilities (..., K), which need not sum to 1, or by unnormalised logarithms of them.
+    """Distributions over 0, ..., K - 1 by probabilities (..., K), which need not sum to 1, or by
+    unnormalised logarithms of them.
 
     >>> import tracegrad.torch as torch
     >>> torch.distributions.Categorical(torch.tensor([1.0, 3.0])).probs
     tensor([0.2500, 0.7500])
     """
 
-    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
         given = _one_of("Categorical", probs, logits)
         if not given.shape:
-            raise ValueError("Categorical: the parameter must be at least one-dimensional: probabilities of K classes along the last axis")
+            raise ValueError(
+                "Categorical: the parameter must be at least one-dimensional: probabilities of K classes along the last axis"
+            )
         super().__init__(tuple(given.shape[:-1]), (), validate_args)
         self._num_events = given.shape[-1]
         self._by_logits = logits is not None
         if self._by_logits:
-            self._checked("parameter logits", given, np.isfinite, "IndependentConstraint(Real(), 1)")
+            self._checked(
+                "parameter logits", given, np.isfinite, "IndependentConstraint(Real(), 1)"
+            )
             self.logits = given - ops.logsumexp(given, axis=-1, keepdims=True)
             self.probs = ops.softmax(self.logits, axis=-1)
         else:
-            self._checked("parameter probs", given, lambda p: (p >= 0) & (p.sum(-1, keepdims=True) > 0), "Simplex()")
+            self._checked(
+                "parameter probs",
+                given,
+                lambda p: (p >= 0) & (p.sum(-1, keepdims=True) > 0),
+                "Simplex()",
+            )
             self.probs = given / ops.sum(given, axis=-1, keepdims=True)
             self.logits = ops.log(_inside(self.probs))
 
-    mode = property(lambda self: ops.argmax(self.probs, axis=-1), doc="The class that is most probable.")
+    mode = property(
+        lambda self: ops.argmax(self.probs, axis=-1), doc="The class that is most probable."
+    )
     param_shape = property(lambda self: Size(self.probs.shape), doc="The shape of the parameter.")
 
     def sample(self, sample_shape: Any = ()) -> Any:
@@ -204,11 +233,18 @@ class Categorical(Distribution):
             return found if isinstance(found, Tensor) else Tensor(np.asarray(found))
 
     def log_prob(self, value: Any) -> Any:
-        self._checked("value argument", value, lambda v: (v == np.floor(v)) & (v >= 0) & (v < self._num_events), "IntegerInterval")
+        self._checked(
+            "value argument",
+            value,
+            lambda v: (v == np.floor(v)) & (v >= 0) & (v < self._num_events),
+            "IntegerInterval",
+        )
         index = ops.expand_dims(ops.convert(value, np.int64), len(value.shape))
         shape = np.broadcast_shapes(tuple(index.shape[:-1]), tuple(self._batch_shape))
         logits = ops.broadcast_to(self.logits, (*shape, self._num_events))
-        return ops.squeeze(ops.take_along_axis(logits, ops.broadcast_to(index, (*shape, 1)), -1), -1)
+        return ops.squeeze(
+            ops.take_along_axis(logits, ops.broadcast_to(index, (*shape, 1)), -1), -1
+        )
 
     def entropy(self) -> Any:
         least = float(np.finfo(self.logits.dtype).min)
@@ -223,22 +259,34 @@ class Categorical(Distribution):
 class Bernoulli(Distribution):
     """Distributions over 0 and 1 by the probability of 1, or its logit."""
 
-    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
         given = _one_of("Bernoulli", probs, logits)
         super().__init__(tuple(given.shape), (), validate_args)
         if logits is not None:
             self.logits, self.probs = given, ops.sigmoid(given)
         else:
-            self._checked("parameter probs", given, lambda p: (p >= 0) & (p <= 1), "Interval(lower_bound=0.0, upper_bound=1.0)")
+            self._checked(
+                "parameter probs",
+                given,
+                lambda p: (p >= 0) & (p <= 1),
+                "Interval(lower_bound=0.0, upper_bound=1.0)",
+            )
             self.probs, self.logits = given, ops.logit(_inside(given))
 
     mean = property(lambda self: self.probs, doc="The mean.")
     variance = property(lambda self: self.probs * (1 - self.probs), doc="The variance.")
-    stddev = property(lambda self: ops.sqrt(self.probs * (1 - self.probs)), doc="The standard deviation.")
+    stddev = property(
+        lambda self: ops.sqrt(self.probs * (1 - self.probs)), doc="The standard deviation."
+    )
 
     def sample(self, sample_shape: Any = ()) -> Any:
         with no_grad():
-            drawn = DEFAULT.random(self._extended(sample_shape), dtype=self.probs.dtype) < self.probs.detach()
+            drawn = (
+                DEFAULT.random(self._extended(sample_shape), dtype=self.probs.dtype)
+                < self.probs.detach()
+            )
             return ops.convert(drawn, self.probs.dtype)
 
     def log_prob(self, value: Any) -> Any:
@@ -255,7 +303,8 @@ class Bernoulli(Distribution):
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Any:
-    """The Kullback-Leibler divergence of q from p, two Normal, two Categorical or two Bernoulli distributions.
+    """The Kullback-Leibler divergence of q from p, two Normal, two Categorical or two Bernoulli
+    distributions.
 
     >>> import tracegrad.torch as torch
     >>> from tracegrad.torch.distributions import Normal, kl_divergence
@@ -272,7 +321,9 @@ def kl_divergence(p: Distribution, q: Distribution) -> Any:
     if isinstance(p, Bernoulli) and isinstance(q, Bernoulli):
         one = p.probs * (F.softplus(-q.logits) - F.softplus(-p.logits))
         return one + (1 - p.probs) * (F.softplus(q.logits) - F.softplus(p.logits))
-    raise NotImplementedError(f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}")
+    raise NotImplementedError(
+        f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}"
+    )
 
 
 __all__ = ["Bernoulli", "Categorical", "Distribution", "Normal", "Uniform", "kl_divergence"]

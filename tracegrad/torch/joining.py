@@ -23,7 +23,9 @@ from .methods import tensor_of, written
 def _all(name: str, tensors: Any) -> list[Any]:
     """The tensors of a sequence."""
     if isinstance(tensors, Value) or not isinstance(tensors, Sequence):
-        raise TypeError(f"torch.{name}(): argument 'tensors' must be tuple of Tensors, not {type(tensors).__name__}")
+        raise TypeError(
+            f"torch.{name}(): argument 'tensors' must be tuple of Tensors, not {type(tensors).__name__}"
+        )
     return [tensor_of(name, x) for x in tensors]
 
 
@@ -39,7 +41,8 @@ def _to(name: str, out: Any, result: Any) -> Any:
 
 
 def cat(tensors: Sequence[Any], dim: int = 0, *, out: Any = None, axis: int | None = None) -> Any:
-    """Tensors one after the other along an axis; vectors without elements are left out, as torch does.
+    """Tensors one after the other along an axis; vectors without elements are left out, as torch
+    does.
 
     >>> import tracegrad.torch as torch
     >>> torch.cat([torch.ones(1, 2), torch.zeros(1, 2)], dim=1)
@@ -49,7 +52,11 @@ def cat(tensors: Sequence[Any], dim: int = 0, *, out: Any = None, axis: int | No
     if not parts:
         raise RuntimeError("cat: expected a non-empty list of Tensors")
     kept = [x for x in parts if tuple(x.shape) != (0,)] or parts[:1]
-    return _to("cat", out, ops.concatenate(kept, dim if axis is None else axis) if len(kept) > 1 else kept[0].clone())
+    return _to(
+        "cat",
+        out,
+        ops.concatenate(kept, dim if axis is None else axis) if len(kept) > 1 else kept[0].clone(),
+    )
 
 
 concat = concatenate = cat
@@ -89,7 +96,8 @@ def column_stack(tensors: Sequence[Any], *, out: Any = None) -> Any:
 
 
 def where(condition: Any, input: Any = None, other: Any = None, *, out: Any = None) -> Any:
-    """`input` where the condition holds, else `other`; with a condition alone the places where it holds.
+    """`input` where the condition holds, else `other`; with a condition alone the places where it
+    holds.
 
     Two Python floats give the default dtype.
 
@@ -101,9 +109,13 @@ def where(condition: Any, input: Any = None, other: Any = None, *, out: Any = No
     if input is None and other is None:
         return mask.nonzero(as_tuple=True)
     if mask.dtype.kind != "b":
-        raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {mask.dtype}")
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype {mask.dtype}"
+        )
     result = ops.where(mask, input, other)
-    if builtins.any(isinstance(v, float) for v in (input, other)) and not builtins.any(isinstance(v, Value) for v in (input, other)):
+    if builtins.any(isinstance(v, float) for v in (input, other)) and not builtins.any(
+        isinstance(v, Value) for v in (input, other)
+    ):
         result = ops.convert(result, default_dtype())
     return _to("where", out, titled(result, "WhereBackward0", input, other))
 
@@ -115,14 +127,19 @@ def einsum(equation: str, *operands: Any) -> Any:
     >>> torch.einsum("ij->i", torch.ones(2, 3))
     tensor([3., 3.])
     """
-    given = operands[0] if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else operands
+    given = (
+        operands[0] if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else operands
+    )
     return results.einsum(equation, *[tensor_of("einsum", x) for x in given])
 
 
 def tensordot(a: Any, b: Any, dims: Any = 2, *, out: Any = None) -> Any:
-    """Sums of products over several axes: the last `dims` of one with the first of the other, or two lists of axes."""
+    """Sums of products over several axes: the last `dims` of one with the first of the other, or
+    two lists of axes."""
     axes = dims.tolist() if isinstance(dims, Value) else dims  # type: ignore[attr-defined]
-    return _to("tensordot", out, ops.tensordot(tensor_of("tensordot", a), tensor_of("tensordot", b), axes))
+    return _to(
+        "tensordot", out, ops.tensordot(tensor_of("tensordot", a), tensor_of("tensordot", b), axes)
+    )
 
 
 def cross(input: Any, other: Any, dim: int | None = None, *, out: Any = None) -> Any:
@@ -189,7 +206,9 @@ def block_diag(*tensors: Any) -> Any:
     tensor([[1., 1., 0.],
             [0., 0., 3.]])
     """
-    parts = [ops.atleast_2d(tensor_of("block_diag", x)) for x in tensors] or [Tensor(np.zeros((1, 0)))]
+    parts = [ops.atleast_2d(tensor_of("block_diag", x)) for x in tensors] or [
+        Tensor(np.zeros((1, 0)))
+    ]
     rows, columns = (builtins.sum(int(p.shape[k]) for p in parts) for k in (0, 1))
     dtype = np.result_type(*[p.dtype for p in parts])
     total, row, column = None, 0, 0
@@ -227,7 +246,9 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> 
     """
     a, b = tensor_of("cdist", x1), tensor_of("cdist", x2)
     if a.ndim < 2 or b.ndim < 2 or a.shape[-1] != b.shape[-1]:
-        raise RuntimeError(f"cdist: X1 and X2 must be matrices (or stacks) of equally long rows, not {tuple(a.shape)} and {tuple(b.shape)}")
+        raise RuntimeError(
+            f"cdist: X1 and X2 must be matrices (or stacks) of equally long rows, not {tuple(a.shape)} and {tuple(b.shape)}"
+        )
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
     away = ops.expand_dims(a, -2) - ops.expand_dims(b, -3)
@@ -235,17 +256,29 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> 
 
 
 def searchsorted(
-    sorted_sequence: Any, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None, sorter: Any = None
+    sorted_sequence: Any,
+    input: Any,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Any = None,
 ) -> Any:
-    """Where elements belong in a sorted vector, or each row of them in the row of a sorted stack of rows; as int64 (or int32).
+    """Where elements belong in a sorted vector, or each row of them in the row of a sorted stack of
+    rows; as int64 (or int32).
 
     >>> import tracegrad.torch as torch
     >>> torch.searchsorted(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 1.5]), right=True)
     tensor([1, 1])
     """
     if side is not None and (side not in ("left", "right") or (right and side == "left")):
-        raise RuntimeError(f"searchsorted: side is 'left' or 'right' and must agree with right={right}, but it is {side!r}")
-    a, which = tensor_of("searchsorted", sorted_sequence), "right" if right or side == "right" else "left"
+        raise RuntimeError(
+            f"searchsorted: side is 'left' or 'right' and must agree with right={right}, but it is {side!r}"
+        )
+    a, which = (
+        tensor_of("searchsorted", sorted_sequence),
+        "right" if right or side == "right" else "left",
+    )
     a = a if sorter is None else ops.take_along_axis(a, sorter, -1)
     if a.ndim == 1:
         found = ops.searchsorted(a, input, side=which)
@@ -262,10 +295,14 @@ def bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bo
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
-def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Any:
+def isin(
+    elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
+) -> Any:
     """Whether each element is one of `test_elements`."""
     x: Any = elements if isinstance(elements, Value) else np.asarray(elements)
-    y = ops.reshape(test_elements if isinstance(test_elements, Value) else np.asarray(test_elements), (-1,))
+    y = ops.reshape(
+        test_elements if isinstance(test_elements, Value) else np.asarray(test_elements), (-1,)
+    )
     found = ops.any(ops.equal(ops.expand_dims(x, len(x.shape)), y), axis=-1)
     found = found if isinstance(found, Value) else Tensor(np.asarray(found))
     return ops.logical_not(found) if invert else found

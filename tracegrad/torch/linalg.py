@@ -45,7 +45,9 @@ def _same(name: str) -> Callable[..., Any]:
         return found if out is None else written(f"linalg.{name}", out, found)
 
     made.__name__ = made.__qualname__ = name
-    made.__doc__ = f"As `tracegrad.linalg.{name}`, of a Tensor. {function.__doc__}".partition("\n")[0]
+    made.__doc__ = f"As `tracegrad.linalg.{name}`, of a Tensor. {function.__doc__}".partition("\n")[
+        0
+    ]
     return made
 
 
@@ -67,8 +69,11 @@ def solve(A: Any, B: Any, *, left: bool = True, out: Any = None) -> Any:
     return found if out is None else written("linalg.solve", out, found)
 
 
-def solve_triangular(A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
-    """X with A @ X = B (or X @ A = B) for a triangular A, of which the other triangle is not read."""
+def solve_triangular(
+    A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False
+) -> Any:
+    """X with A @ X = B (or X @ A = B) for a triangular A, of which the other triangle is not
+    read."""
     a, b = tensor_of("linalg.solve_triangular", A), tensor_of("linalg.solve_triangular", B)
     if left:
         return _linalg.triangular_solve(a, b, lower=not upper, unit_diagonal=unitriangular)
@@ -76,7 +81,8 @@ def solve_triangular(A: Any, B: Any, *, upper: bool, left: bool = True, unitrian
 
 
 def svd(A: Any, full_matrices: bool = True) -> SVD:
-    """Singular value decomposition A = (U * S) @ Vh; matrices that are not square need `full_matrices=False`.
+    """Singular value decomposition A = (U * S) @ Vh; matrices that are not square need
+    `full_matrices=False`.
 
     >>> import tracegrad.torch as torch
     >>> torch.linalg.svd(torch.tensor([[3.0, 0.0], [0.0, 2.0]])).S
@@ -86,8 +92,11 @@ def svd(A: Any, full_matrices: bool = True) -> SVD:
 
 
 def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = None) -> LeastSquares:
-    """The X that makes `A @ X - B` smallest, the sums of squares that remain, A's rank and singular values."""
-    return LeastSquares(*_linalg.lstsq(tensor_of("linalg.lstsq", A), tensor_of("linalg.lstsq", B), rcond))
+    """The X that makes `A @ X - B` smallest, the sums of squares that remain, A's rank and singular
+    values."""
+    return LeastSquares(
+        *_linalg.lstsq(tensor_of("linalg.lstsq", A), tensor_of("linalg.lstsq", B), rcond)
+    )
 
 
 def pinv(A: Any, *, rtol: float | None = None, hermitian: bool = False) -> Any:
@@ -106,7 +115,15 @@ def matrix_rank(A: Any, *, rtol: float | None = None, hermitian: bool = False) -
     return _linalg.matrix_rank(tensor_of("linalg.matrix_rank", A), hermitian=hermitian, rtol=rtol)
 
 
-def vector_norm(x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Any:
+def vector_norm(
+    x: Any,
+    ord: Any = 2,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Any = None,
+) -> Any:
     """The norm of order `ord` of all elements, or along dimensions.
 
     >>> import tracegrad.torch as torch
@@ -115,29 +132,48 @@ def vector_norm(x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *,
     """
     x = tensor_of("linalg.vector_norm", x)
     x = x if dtype is None else x.to(dtype)
-    found = ops.vector_norm(ops.reshape(x, (-1,)) if dim is None else x, ord, dim, keepdims=keepdim and dim is not None)
+    found = ops.vector_norm(
+        ops.reshape(x, (-1,)) if dim is None else x, ord, dim, keepdims=keepdim and dim is not None
+    )
     if dim is None and keepdim:
         found = ops.reshape(found, (1,) * x.ndim)
     found = titled(found, "LinalgVectorNormBackward0", x)
     return found if out is None else written("linalg.vector_norm", out, found)
 
 
-def matrix_norm(A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Any:
+def matrix_norm(
+    A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
+) -> Any:
     """The norm of matrices: "fro", "nuc", or 1, -1, 2, -2, inf, -inf."""
     a = tensor_of("linalg.matrix_norm", A)
-    return _linalg.matrix_norm(a if dtype is None else a.to(dtype), ord, tuple(dim), keepdims=keepdim)
+    return _linalg.matrix_norm(
+        a if dtype is None else a.to(dtype), ord, tuple(dim), keepdims=keepdim
+    )
 
 
-def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Any:
-    """The norm of a vector or a matrix: the 2-norm of all elements where neither `ord` nor `dim` is given; of a matrix
-    where `ord` is given, or `dim` names two dimensions with it; else of vectors."""
+def norm(
+    A: Any,
+    ord: Any = None,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Any = None,
+) -> Any:
+    """The norm of a vector or a matrix: the 2-norm of all elements where neither `ord` nor `dim` is
+    given; of a matrix where `ord` is given, or `dim` names two dimensions with it; else of
+    vectors."""
     a = tensor_of("linalg.norm", A)
     axes = None if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
-    if ord is not None and ((axes is None and a.ndim == 2) or (axes is not None and len(axes) == 2)):
+    if ord is not None and (
+        (axes is None and a.ndim == 2) or (axes is not None and len(axes) == 2)
+    ):
         found = matrix_norm(a, ord, axes or (-2, -1), keepdim, dtype=dtype)
         return found if out is None else written("linalg.norm", out, found)
     if ord is not None and axes is None and a.ndim > 2:
-        raise RuntimeError("linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D.")
+        raise RuntimeError(
+            "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D."
+        )
     return vector_norm(a, 2 if ord is None else ord, dim, keepdim, dtype=dtype, out=out)
 
 
@@ -154,7 +190,9 @@ def cross(input: Any, other: Any, *, dim: int = -1) -> Any:
 
 def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
     """Inner products along a dimension, of which the first factor is conjugated."""
-    return ops.sum(ops.conj(tensor_of("linalg.vecdot", x)) * tensor_of("linalg.vecdot", y), axis=dim)
+    return ops.sum(
+        ops.conj(tensor_of("linalg.vecdot", x)) * tensor_of("linalg.vecdot", y), axis=dim
+    )
 
 
 def matmul(input: Any, other: Any) -> Any:

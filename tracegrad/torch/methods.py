@@ -1,7 +1,8 @@
 """Functions of torch's namespace that are methods of Tensors: `torch.max(x, 1)` is `x.max(1)`.
 
-What torch's functions have beyond the methods is added here once for all of them: `out=`, NumPy's words `axis` and `keepdims`, names of
-parameters that differ, and numbers as the first operand of functions of two.
+What torch's functions have beyond the methods is added here once for all of them: `out=`, NumPy's
+words `axis` and `keepdims`, names of parameters that differ, and numbers as the first operand of
+functions of two.
 """
 
 from __future__ import annotations
@@ -77,14 +78,22 @@ OF_NUMBERS: dict[str, Callable[..., Any]] = {
 }
 """Functions whose first operand may be a number."""
 
-SYNONYMS = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
+SYNONYMS = {
+    "axis": "dim",
+    "keepdims": "keepdim",
+    "x": "input",
+    "a": "input",
+    "x1": "input",
+    "x2": "other",
+}
 """NumPy's words, which torch takes too."""
 FIRST = {"split": "tensor", "dot": "input", "unsafe_split": "tensor"}
 """Names of the first parameter, where it is not `input`."""
 
 
 def tensor_of(name: str, x: Any) -> Any:
-    """The first argument of torch's function `name` as a Tensor: itself, or what a NumPy argument has become while it is traced."""
+    """The first argument of torch's function `name` as a Tensor: itself, or what a NumPy argument
+    has become while it is traced."""
     if isinstance(x, Tensor):
         return x
     if isinstance(x, Boxed):
@@ -93,14 +102,18 @@ def tensor_of(name: str, x: Any) -> Any:
     if foreign:
         raise TypeError(f"torch.{name}(): argument 'input' (position 1) is {foreign}")
     advice = "make a tensor of it with torch.tensor(...) or torch.from_numpy(...)"
-    raise TypeError(f"torch.{name}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}; {advice}")
+    raise TypeError(
+        f"torch.{name}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}; {advice}"
+    )
 
 
 def written(name: str, out: Any, result: Any) -> Any:
     """`result` in the Tensors that were given as `out=`."""
     if isinstance(result, tuple):
         if not isinstance(out, (tuple, list)) or len(out) != len(result):
-            raise TypeError(f"{name}(): out must be a tuple of {len(result)} tensors, one for each result")
+            raise TypeError(
+                f"{name}(): out must be a tuple of {len(result)} tensors, one for each result"
+            )
         parts = [written(name, o, r) for o, r in zip(out, result, strict=True)]
         return type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)
     if not isinstance(out, Tensor):
@@ -110,10 +123,14 @@ def written(name: str, out: Any, result: Any) -> Any:
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
         )
     if not np.can_cast(result.dtype, out.dtype, "same_kind"):
-        raise RuntimeError(f"result type {result.dtype} can't be cast to the desired output type {out.dtype}")
+        raise RuntimeError(
+            f"result type {result.dtype} can't be cast to the desired output type {out.dtype}"
+        )
     if tuple(out.shape) != tuple(result.shape):
         if out.numel():
-            raise RuntimeError(f"{name}(): out has shape {tuple(out.shape)}, and the result {tuple(result.shape)}; give one of this shape")
+            raise RuntimeError(
+                f"{name}(): out has shape {tuple(out.shape)}, and the result {tuple(result.shape)}; give one of this shape"
+            )
         out.data = ops.convert(result, out.dtype).detach()
         return out
     return out.copy_(result)
@@ -154,7 +171,10 @@ def of_method(name: str) -> Callable[..., Any]:
     about = (method.__doc__ or "").strip()
     function.__doc__ = f"`input.{name}(...)` as a function, with torch's `out=`. {about}"
     back = {v: k for k, v in renamed.items()}
-    own = [p.replace(name=back.get(p.name, p.name), annotation=Any) for p in list(parameters.values())[1:]]
+    own = [
+        p.replace(name=back.get(p.name, p.name), annotation=Any)
+        for p in list(parameters.values())[1:]
+    ]
     given = inspect.Parameter(first, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Any)
     function.__signature__ = inspect.Signature([given, *own])  # type: ignore[attr-defined]
     return has_failure_path(function)  # the method's

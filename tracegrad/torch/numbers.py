@@ -16,7 +16,14 @@ from .methods import tensor_of
 
 
 def _with_mean(name: str) -> Callable[..., Any]:
-    def both(input: Any, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None) -> tuple[Any, Any]:
+    def both(
+        input: Any,
+        dim: Any = None,
+        unbiased: bool = True,
+        keepdim: bool = False,
+        *,
+        correction: Any = None,
+    ) -> tuple[Any, Any]:
         x = tensor_of(f"{name}_mean", input)
         spread = getattr(x, name)(dim, unbiased, keepdim, correction=correction)
         return spread, x.mean(None if isinstance(dim, bool) else dim, keepdim)
@@ -38,7 +45,9 @@ def complex(real: Any, imag: Any, *, out: Any = None) -> Any:
     """
     a, b = tensor_of("complex", real), tensor_of("complex", imag)
     if a.dtype != b.dtype or a.dtype.kind != "f":
-        raise RuntimeError(f"Expected both inputs to be Float or Double tensors of one dtype but got {a.dtype} and {b.dtype}")
+        raise RuntimeError(
+            f"Expected both inputs to be Float or Double tensors of one dtype but got {a.dtype} and {b.dtype}"
+        )
     unit = np.array(1j, np.result_type(a.dtype, np.complex64))
     found = titled(a + b * unit, "ComplexBackward0", a, b)
     return found if out is None else out.copy_(found)
@@ -138,7 +147,8 @@ def _kind(x: Any) -> Any:
 
 
 def result_type(tensor1: Any, tensor2: Any) -> np.dtype[Any]:
-    """The dtype of an operation on two tensors or numbers, by NumPy's rules (see docs/torch_compatibility.md)."""
+    """The dtype of an operation on two tensors or numbers, by NumPy's rules (see
+    docs/torch_compatibility.md)."""
     a, b = (x.dtype if isinstance(x, Value) else x for x in (tensor1, tensor2))  # type: ignore[attr-defined]
     if not any(isinstance(x, np.dtype) for x in (a, b)):
         kinds = np.result_type(a, b)
@@ -162,7 +172,8 @@ def can_cast(from_: Any, to: Any) -> bool:
 
 
 class finfo:
-    """What a floating dtype can hold: `bits`, `eps`, `max`, `min`, `tiny`, `smallest_normal`, `resolution`, `dtype`.
+    """What a floating dtype can hold: `bits`, `eps`, `max`, `min`, `tiny`, `smallest_normal`,
+    `resolution`, `dtype`.
 
     >>> import tracegrad.torch as torch
     >>> torch.finfo(torch.float32).eps
@@ -193,7 +204,12 @@ class iinfo:
 
     def __init__(self, type: Any) -> None:
         found = np.iinfo(np.dtype(type))
-        self.bits, self.min, self.max, self.dtype = int(found.bits), int(found.min), int(found.max), str(found.dtype)
+        self.bits, self.min, self.max, self.dtype = (
+            int(found.bits),
+            int(found.min),
+            int(found.max),
+            str(found.dtype),
+        )
 
     def __repr__(self) -> str:
         return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"

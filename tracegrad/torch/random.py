@@ -1,4 +1,5 @@
-"""torch.random: the state of the generators of random numbers. The numbers are this library's, not torch's."""
+"""torch.random: the state of the generators of random numbers. The numbers are this library's, not
+torch's."""
 
 from __future__ import annotations
 
@@ -24,7 +25,9 @@ def _state_of(generator: ops.Generator) -> Tensor:
 def _set(generator: ops.Generator, new_state: Any) -> None:
     found = np.asarray(new_state)
     if found.dtype != np.uint8 or found.shape != (8 * _WORDS,):
-        raise TypeError(f"the state of a generator is a vector of {8 * _WORDS} bytes (uint8), not {found.dtype} of shape {found.shape}")
+        raise TypeError(
+            f"the state of a generator is a vector of {8 * _WORDS} bytes (uint8), not {found.dtype} of shape {found.shape}"
+        )
     key, counter = np.ascontiguousarray(found).view(np.uint64)
     generator.key[...], generator.counter[...] = key, counter
 
@@ -52,7 +55,11 @@ class Generator(ops.Generator):
 
     def seed(self, seed: Any = None) -> Any:
         """Start somewhere unpredictable, and return the seed of that."""
-        chosen = int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> np.uint64(1)) if seed is None else seed
+        chosen = (
+            int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> np.uint64(1))
+            if seed is None
+            else seed
+        )
         self.manual_seed(chosen)
         return chosen
 
@@ -114,4 +121,12 @@ def fork_rng(devices: Any = None, enabled: bool = True) -> Iterator[None]:
             set_rng_state(before)
 
 
-__all__ = ["Generator", "default_generator", "fork_rng", "get_rng_state", "manual_seed", "seed", "set_rng_state"]
+__all__ = [
+    "Generator",
+    "default_generator",
+    "fork_rng",
+    "get_rng_state",
+    "manual_seed",
+    "seed",
+    "set_rng_state",
+]

@@ -1,5 +1,5 @@
-"""`save` and `load`: tensors, numbers, texts and nested containers of them in NumPy's npz files. Such a file holds data only: reading it
-runs no code, so it may come from anywhere.
+"""`save` and `load`: tensors, numbers, texts and nested containers of them in NumPy's npz files.
+Such a file holds data only: reading it runs no code, so it may come from anywhere.
 """
 
 from __future__ import annotations
@@ -19,7 +19,13 @@ from ..tensor import Tensor
 
 FileLike = str | os.PathLike[str] | BinaryIO
 _FORMAT = "tracegrad 1"
-_CONTAINERS: dict[type, str] = {list: "list", tuple: "tuple", Size: "size", set: "set", frozenset: "frozenset"}
+_CONTAINERS: dict[type, str] = {
+    list: "list",
+    tuple: "tuple",
+    Size: "size",
+    set: "set",
+    frozenset: "frozenset",
+}
 
 
 class _Writer:
@@ -32,7 +38,9 @@ class _Writer:
 
     def array(self, x: np.ndarray[Any, Any]) -> int:
         if x.dtype.kind not in "biufc":
-            raise TypeError(f"save: an array of dtype {x.dtype} holds objects or texts; save numbers, or lists of texts")
+            raise TypeError(
+                f"save: an array of dtype {x.dtype} holds objects or texts; save numbers, or lists of texts"
+            )
         self.arrays.append(x)
         return len(self.arrays) - 1
 
@@ -43,7 +51,11 @@ class _Writer:
         if id(x) in self.known:
             return self.known[id(x)]
         if isinstance(x, Tensor):
-            found = ["parameter" if isinstance(x, Parameter) else "tensor", self.array(x.detach().cpu().numpy()), x.requires_grad]
+            found = [
+                "parameter" if isinstance(x, Parameter) else "tensor",
+                self.array(x.detach().cpu().numpy()),
+                x.requires_grad,
+            ]
             self.known[id(x)] = found
             return found
         if kind is np.ndarray:
@@ -64,12 +76,19 @@ class _Writer:
             self.open.add(id(x))
             try:
                 if isinstance(x, dict):
-                    pairs = [[self.write(k, f"{path}, a key"), self.write(v, f"{path}[{k!r}]")] for k, v in x.items()]
+                    pairs = [
+                        [self.write(k, f"{path}, a key"), self.write(v, f"{path}[{k!r}]")]
+                        for k, v in x.items()
+                    ]
                     return ["ordered" if kind is OrderedDict else "dict", pairs]
                 return [_CONTAINERS[kind], [self.write(v, f"{path}[{k}]") for k, v in enumerate(x)]]
             finally:
                 self.open.discard(id(x))
-        advice = "save what its state_dict() gives" if isinstance(x, Module) or hasattr(x, "state_dict") else "save the data in it"
+        advice = (
+            "save what its state_dict() gives"
+            if isinstance(x, Module) or hasattr(x, "state_dict")
+            else "save the data in it"
+        )
         raise TypeError(
             f"save: {path} is of type {kind.__name__}, which is no data: files hold tensors, numbers, texts, and dicts, lists, tuples and sets "
             f"of them, and no code. {advice[0].upper()}{advice[1:]}."
@@ -77,9 +96,11 @@ class _Writer:
 
 
 def save(obj: Any, f: FileLike, *args: Any, **kwargs: Any) -> None:
-    """Write `obj` to a file: tensors (their elements, `requires_grad`, and whether they are Parameters), arrays, numbers, texts, and dicts,
-    lists, tuples and sets of them; so `model.state_dict()` and `optimizer.state_dict()`. A tensor that stands in several places is one
-    tensor again when it is loaded. Other objects, Modules above all, are a TypeError: `torch.save` would write code for them.
+    """Write `obj` to a file: tensors (their elements, `requires_grad`, and whether they are
+    Parameters), arrays, numbers, texts, and dicts, lists, tuples and sets of them; so
+    `model.state_dict()` and `optimizer.state_dict()`. A tensor that stands in several places is one
+    tensor again when it is loaded. Other objects, Modules above all, are a TypeError: `torch.save`
+    would write code for them.
 
     >>> import io
     >>> import tracegrad.torch as torch
@@ -108,7 +129,11 @@ class _Reader:
     def tensor(self, number: int, requires_grad: bool, face: type[Tensor]) -> Tensor:
         if number not in self.tensors:
             made = Tensor(self.file[f"a{number}"]).to(device=self.place)
-            self.tensors[number] = Parameter(made, requires_grad) if face is Parameter else made.requires_grad_(requires_grad)
+            self.tensors[number] = (
+                Parameter(made, requires_grad)
+                if face is Parameter
+                else made.requires_grad_(requires_grad)
+            )
         return self.tensors[number]
 
     def read(self, x: Any) -> Any:
@@ -116,7 +141,9 @@ class _Reader:
         if kind == "value":
             return rest[0]
         if kind in ("tensor", "parameter"):
-            return self.tensor(int(rest[0]), bool(rest[1]), Parameter if kind == "parameter" else Tensor)
+            return self.tensor(
+                int(rest[0]), bool(rest[1]), Parameter if kind == "parameter" else Tensor
+            )
         if kind in ("array", "scalar", "bytes"):
             array = self.file[f"a{int(rest[0])}"]
             return array if kind == "array" else array[()] if kind == "scalar" else array.tobytes()
@@ -127,16 +154,26 @@ class _Reader:
         if kind == "device":
             return Device(str(rest[0]))
         if kind in ("dict", "ordered"):
-            return (OrderedDict if kind == "ordered" else dict)((self.read(k), self.read(v)) for k, v in rest[0])
+            return (OrderedDict if kind == "ordered" else dict)(
+                (self.read(k), self.read(v)) for k, v in rest[0]
+            )
         for made, name in _CONTAINERS.items():
             if kind == name:
                 return made(map(self.read, rest[0]))
-        raise ValueError(f"load: the file holds something of kind {kind!r}, which this version does not know")
+        raise ValueError(
+            f"load: the file holds something of kind {kind!r}, which this version does not know"
+        )
 
 
-def load(f: FileLike, map_location: Any = None, *args: Any, weights_only: bool | None = None, **kwargs: Any) -> Any:
-    """What `save` has written, the tensors on the device `map_location` (the CPU where it is None). Files of torch's own `save` are refused:
-    in torch, save the arrays with `numpy.savez`.
+def load(
+    f: FileLike,
+    map_location: Any = None,
+    *args: Any,
+    weights_only: bool | None = None,
+    **kwargs: Any,
+) -> Any:
+    """What `save` has written, the tensors on the device `map_location` (the CPU where it is None).
+    Files of torch's own `save` are refused: in torch, save the arrays with `numpy.savez`.
     """
     place: Any = map_location
     if map_location is None or isinstance(map_location, dict) or callable(map_location):
@@ -159,7 +196,9 @@ def _read(f: Any, place: Any) -> Any:
     with opened:
         version, structure = json.loads(opened["structure"].tobytes().decode())
         if version != _FORMAT:
-            raise ValueError(f"load: the file is of format {version!r}, this version reads {_FORMAT!r}")
+            raise ValueError(
+                f"load: the file is of format {version!r}, this version reads {_FORMAT!r}"
+            )
         return _Reader(opened, place).read(structure)
 
 

@@ -23,10 +23,15 @@ def _of(name: str, operation: str) -> Callable[..., Any]:
 
 entr, xlog1py, ndtr, ndtri = (_of(name, name) for name in ("entr", "xlog1py", "ndtr", "ndtri"))
 expit, logit, erf, erfc, erfinv, exp2, expm1, log1p, sinc = (
-    _of(name, name) for name in ("expit", "logit", "erf", "erfc", "erfinv", "exp2", "expm1", "log1p", "sinc")
+    _of(name, name)
+    for name in ("expit", "logit", "erf", "erfc", "erfinv", "exp2", "expm1", "log1p", "sinc")
 )
-gammaln, digamma, psi, xlogy, round = (_of(name, name) for name in ("gammaln", "digamma", "psi", "xlogy", "round"))
-softmax, log_softmax, logsumexp = (FUNCTIONS[name] for name in ("softmax", "log_softmax", "logsumexp"))
+gammaln, digamma, psi, xlogy, round = (
+    _of(name, name) for name in ("gammaln", "digamma", "psi", "xlogy", "round")
+)
+softmax, log_softmax, logsumexp = (
+    FUNCTIONS[name] for name in ("softmax", "log_softmax", "logsumexp")
+)
 
 
 def polygamma(n: int, input: Any) -> Any:

@@ -1,1 +1,2 @@
-"""From graphs to graphs: tracing a function, differentiation, batching, and the passes that simplify."""
+"""From graphs to graphs: tracing a function, differentiation, batching, and the passes that
+simplify."""

@@ -1,4 +1,5 @@
-"""Local rules that do less work for the same value: factors leave sums, powers of a count become products."""
+"""Local rules that do less work for the same value: factors leave sums, powers of a count become
+products."""
 
 from __future__ import annotations
 
@@ -12,7 +13,16 @@ from ..dtypes import INT64
 from ..ir.graph import Atom, Literal, Node, Var
 from ..ops.arrays.creation import iota_op
 from ..ops.arrays.shape import broadcast_to_op, reshape_op, slice_op, sum_op, transpose_op
-from ..ops.elementwise.arithmetic import add_op, convert_op, div_op, equal_op, mul_op, neg_op, not_equal_op, where_op
+from ..ops.elementwise.arithmetic import (
+    add_op,
+    convert_op,
+    div_op,
+    equal_op,
+    mul_op,
+    neg_op,
+    not_equal_op,
+    where_op,
+)
 from ..ops.elementwise.elementary import square_op
 from ..ops.elementwise.logic import logical_or_op
 from ..ops.elementwise.powers import POWER_LIMITS, pow_below_op, pow_op
@@ -25,7 +35,8 @@ if TYPE_CHECKING:
 
 
 def add_in_place(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
-    """x + index_add(zeros, v, i) -> index_add(x, v, i): what a gradient collects at some places needs no array of its own."""
+    """x + index_add(zeros, v, i) -> index_add(x, v, i): what a gradient collects at some places
+    needs no array of its own."""
     if node.op is not add_op:
         return None
     for collected, other in (inputs, inputs[::-1]):
@@ -36,7 +47,12 @@ def add_in_place(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | No
             atom = chain[0].inputs[0]
         zeros = b.made_by(atom, broadcast_to_op) if chain else None
         zero = zeros.inputs[0] if zeros is not None else None
-        if not isinstance(zero, Literal) or isinstance(zero.value, integers.Integer) or zero.value != 0 or other.type != collected.type:
+        if (
+            not isinstance(zero, Literal)
+            or isinstance(zero.value, integers.Integer)
+            or zero.value != 0
+            or other.type != collected.type
+        ):
             continue
         for link in chain:
             other = b.emit(link.op, (other, *link.inputs[1:]), link.params, link)
@@ -45,9 +61,11 @@ def add_in_place(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | No
 
 
 def put_once(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
-    """index_add(index_put(x, 0, i), v, i) -> index_put(x, v, i); index_put(x, gather(x, i), i) -> x; where no place is named twice.
+    """index_add(index_put(x, 0, i), v, i) -> index_put(x, v, i); index_put(x, gather(x, i), i) ->
+    x; where no place is named twice.
 
-    The adjoint of a place that is read and written again: as one write it needs no copy of the array in a loop.
+    The adjoint of a place that is read and written again: as one write it needs no copy of the
+    array in a loop.
     """
     family = FAMILIES.get(node.op)
     if family is None or node.op is family.gather or not node.params["unique"]:
@@ -60,7 +78,11 @@ def put_once(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
 
     if node.op is family.put:
         read = b.made_by(inputs[1], family.gather)
-        return inputs[0] if read is not None and read.inputs[0] is inputs[0] and same_places(read) else None
+        return (
+            inputs[0]
+            if read is not None and read.inputs[0] is inputs[0] and same_places(read)
+            else None
+        )
     put = b.made_by(inputs[0], family.put)
     if put is None or not same_places(put):
         return None
@@ -72,7 +94,8 @@ def put_once(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
 
 
 def factor_out_of_sum(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
-    """sum(-x) -> -sum(x); sum(x * y) -> sum(x) * y where y is constant along the summed axes, and x has fewer elements or its sum is known."""
+    """sum(-x) -> -sum(x); sum(x * y) -> sum(x) * y where y is constant along the summed axes, and x
+    has fewer elements or its sum is known."""
     if node.op is not sum_op or not node.params["axes"]:
         return None
     axes: tuple[int, ...] = node.params["axes"]
@@ -85,12 +108,18 @@ def factor_out_of_sum(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom
         return None
     out = product.outputs[0].type
     for x, y in (product.inputs, product.inputs[::-1]):
-        if not isinstance(x, Var) or x.type.dtype != out.dtype or x.type.dtype != node.outputs[0].type.dtype:
+        if (
+            not isinstance(x, Var)
+            or x.type.dtype != out.dtype
+            or x.type.dtype != node.outputs[0].type.dtype
+        ):
             continue
         if x.type.weak != out.weak or not _constant_along(y.type.shape, axes, out.ndim):
             continue
         mine = tuple(a - (out.ndim - x.type.ndim) for a in axes)
-        if mine[0] < 0 or any(x.type.shape[m] != out.shape[a] for m, a in zip(mine, axes, strict=True)):
+        if mine[0] < 0 or any(
+            x.type.shape[m] != out.shape[a] for m, a in zip(mine, axes, strict=True)
+        ):
             continue
         known = b.known(sum_op, (x,), {"axes": mine})
         if known is None and not _fewer(x.type.shape, out.shape):
@@ -114,11 +143,15 @@ def _without(b: Rewriter, y: Atom, axes: tuple[int, ...], ndim: int, like: Node)
 def _fewer(small: Shape, large: Shape) -> bool:
     """Whether an operand lacks an axis of the product."""
     padded: tuple[Int, ...] = (*[1] * (len(large) - len(small)), *small)
-    return any(isinstance(s, int) and s == 1 and not (isinstance(t, int) and t == 1) for s, t in zip(padded, large, strict=True))
+    return any(
+        isinstance(s, int) and s == 1 and not (isinstance(t, int) and t == 1)
+        for s, t in zip(padded, large, strict=True)
+    )
 
 
 def merge_factors(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
-    """a * (c * x) -> (a * c) * x for numbers a and c of which one is a power of two, so that nothing is rounded otherwise; -(c * x) -> -c * x."""
+    """a * (c * x) -> (a * c) * x for numbers a and c of which one is a power of two, so that
+    nothing is rounded otherwise; -(c * x) -> -c * x."""
     out = node.outputs[0].type
     if out.dtype.kind != "f" or (node.op is not mul_op and node.op is not neg_op):
         return None
@@ -128,18 +161,29 @@ def merge_factors(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | N
         negated = b.made_by(x, neg_op) if number is not None and node.op is mul_op else None
         return None if negated is None else _scaled(b, -number, negated.inputs[0], node)
     other, rest = _factor(out.dtype, inner.inputs)
-    if other is None or rest.type.dtype != out.dtype or not (_power_of_two(number) or _power_of_two(other)):
+    if (
+        other is None
+        or rest.type.dtype != out.dtype
+        or not (_power_of_two(number) or _power_of_two(other))
+    ):
         return None
     with np.errstate(all="ignore"):
         product = out.dtype.type(number) * out.dtype.type(other)
-    return _scaled(b, product, rest, node) if np.isfinite(product) and abs(product) >= np.finfo(out.dtype).tiny else None
+    return (
+        _scaled(b, product, rest, node)
+        if np.isfinite(product) and abs(product) >= np.finfo(out.dtype).tiny
+        else None
+    )
 
 
 def _factor(dtype: np.dtype[np.generic], inputs: tuple[Atom, ...]) -> tuple[Any, Atom]:
-    """The number of a product of a number and an array, in the product's dtype, and the array; None where it is no such product."""
+    """The number of a product of a number and an array, in the product's dtype, and the array; None
+    where it is no such product."""
     for number, rest in (inputs, inputs[::-1]):
         value = number.value if isinstance(number, Literal) else None
-        if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(rest, Literal):
+        if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(
+            rest, Literal
+        ):
             return dtype.type(value), rest
     return None, inputs[0]
 
@@ -149,12 +193,21 @@ def _power_of_two(value: Any) -> bool:
 
 
 def _scaled(b: Rewriter, number: Any, x: Atom, like: Node) -> Atom:
-    return x if number == 1 else b.emit(mul_op, (x, Literal(like.outputs[0].type.dtype.type(number))), {}, like)
+    return (
+        x
+        if number == 1
+        else b.emit(mul_op, (x, Literal(like.outputs[0].type.dtype.type(number))), {}, like)
+    )
 
 
 def power_of_count(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
-    """pow(x, iota(m)) -> pow_below(x, iota(m)), which needs a few products where `pow` needs a logarithm and an exponential."""
-    if node.op is not pow_op or inputs[0].type.dtype.kind != "f" or inputs[0].type.dtype != node.outputs[0].type.dtype:
+    """pow(x, iota(m)) -> pow_below(x, iota(m)), which needs a few products where `pow` needs a
+    logarithm and an exponential."""
+    if (
+        node.op is not pow_op
+        or inputs[0].type.dtype.kind != "f"
+        or inputs[0].type.dtype != node.outputs[0].type.dtype
+    ):
         return None
     size = _count(b, inputs[1])
     if not isinstance(size, int):
@@ -173,23 +226,36 @@ def _count(b: Rewriter, atom: Atom) -> Int | None:
             size = _count(b, made.inputs[0])
             kind = atom.type.dtype
             # In a type that does not hold them they become other numbers.
-            fits = kind.kind not in "iu" or (isinstance(size, int) and size - 1 <= np.iinfo(kind).max)
+            fits = kind.kind not in "iu" or (
+                isinstance(size, int) and size - 1 <= np.iinfo(kind).max
+            )
             return size if fits else None
     made = b.made_by(atom, iota_op)
     return None if made is None else made.params["size"]
 
 
 def divided_reciprocal(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
-    """(1 / x) / x -> square(1 / x): what the derivative of a reciprocal computes, without a second division."""
+    """(1 / x) / x -> square(1 / x): what the derivative of a reciprocal computes, without a second
+    division."""
     inner = b.made_by(inputs[0], div_op) if node.op is div_op else None
-    if inner is None or inner.inputs[1] is not inputs[1] or inputs[0].type != node.outputs[0].type or inputs[0].type.dtype.kind != "f":
+    if (
+        inner is None
+        or inner.inputs[1] is not inputs[1]
+        or inputs[0].type != node.outputs[0].type
+        or inputs[0].type.dtype.kind != "f"
+    ):
         return None
     one = inner.inputs[0]
-    return b.emit(square_op, (inputs[0],), {}, node) if isinstance(one, Literal) and one.value == 1 else None
+    return (
+        b.emit(square_op, (inputs[0],), {}, node)
+        if isinstance(one, Literal) and one.value == 1
+        else None
+    )
 
 
 def position_of_extreme(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
-    """argmax(x) -> the smallest position where x equals max(x) or is NaN: two reductions that vectorise, in place of a comparison per element."""
+    """argmax(x) -> the smallest position where x equals max(x) or is NaN: two reductions that
+    vectorise, in place of a comparison per element."""
     extreme = max_op if node.op is argmax_op else min_op if node.op is argmin_op else None
     if extreme is None or inputs[0].type.dtype.kind not in "iuf":
         return None

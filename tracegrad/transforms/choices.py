@@ -1,7 +1,9 @@
-"""Branches of an adjoint cut in two: what does not wait for cotangents becomes a choice of its own, which can run with the forward loop.
+"""Branches of an adjoint cut in two: what does not wait for cotangents becomes a choice of its own,
+which can run with the forward loop.
 
-The adjoint of a choice reads what its branches were given. In a loop that may be a large array of which a branch reads some elements:
-kept for every step it would take memory and time of the order of steps times elements.
+The adjoint of a choice reads what its branches were given. In a loop that may be a large array of
+which a branch reads some elements: kept for every step it would take memory and time of the order
+of steps times elements.
 """
 
 from __future__ import annotations
@@ -20,20 +22,30 @@ Cut = Callable[[dict[Var, Node | None], set[Var], Sequence[Var]], set[Var]]
 """The values to keep: (what can be kept and what makes it, what is there anyway, what is read)."""
 
 
-def cut_choices(graph: Graph, late: set[Atom], free: set[Var], cut: Cut, bytes_of: Callable[[ArrayType], int]) -> Graph:
-    """The graph with such choices; `late` is what depends on cotangents, `free` what the adjoint has without keeping it."""
+def cut_choices(
+    graph: Graph, late: set[Atom], free: set[Var], cut: Cut, bytes_of: Callable[[ArrayType], int]
+) -> Graph:
+    """The graph with such choices; `late` is what depends on cotangents, `free` what the adjoint
+    has without keeping it."""
     nodes: list[Node] = []
     for node in graph.nodes:
         waits = node.op.lowering == lowering.SWITCH and any(a in late for a in node.inputs)
-        found = _in_two(node, late, free, cut, bytes_of) if waits and node.inputs[0] not in late else None
+        found = (
+            _in_two(node, late, free, cut, bytes_of)
+            if waits and node.inputs[0] not in late
+            else None
+        )
         nodes.extend(found or [node])
     return graph.replace(nodes=tuple(nodes)) if len(nodes) > len(graph.nodes) else graph
 
 
 class _Branch:
-    """A branch, what of it waits, and what the part that waits needs from the part that does not."""
+    """A branch, what of it waits, and what the part that waits needs from the part that does
+    not."""
 
-    def __init__(self, graph: Graph, waiting: Sequence[bool], free: Sequence[bool], cut: Cut) -> None:
+    def __init__(
+        self, graph: Graph, waiting: Sequence[bool], free: Sequence[bool], cut: Cut
+    ) -> None:
         self.graph = graph
         self.late: set[Atom] = {v for v, w in zip(graph.inputs, waiting, strict=True) if w}
         for node in graph.nodes:
@@ -44,7 +56,11 @@ class _Branch:
         self.made: dict[Var, Node | None] = {v: None for v in early if v not in there}
         self.made |= {v: node for node in graph.nodes for v in node.outputs if v not in self.late}
         readers = [a for node in graph.nodes if node.outputs[0] in self.late for a in node.inputs]
-        reads = [a for a in dict.fromkeys([*readers, *graph.outputs]) if isinstance(a, Var) and a not in self.late]
+        reads = [
+            a
+            for a in dict.fromkeys([*readers, *graph.outputs])
+            if isinstance(a, Var) and a not in self.late
+        ]
         self.kept = [v for v in self.made if v in cut(self.made, there, reads)]
         needed: set[Atom] = set(reads)
         self.again: list[Node] = []
@@ -81,28 +97,42 @@ class _Branch:
             if k in self.slots:
                 zero = self.kept[self.slots.index(k)]
             elif kind.ndim:
-                nodes.append(Node(broadcast_to_op, (zero,), {"shape": kind.shape}, (filled := Var(kind),)))
+                nodes.append(
+                    Node(broadcast_to_op, (zero,), {"shape": kind.shape}, (filled := Var(kind),))
+                )
                 zero = filled
             outputs.append(zero)
         inputs = tuple([self.graph.inputs[k] for k in operands])
         name = f"{self.graph.name}_kept"
-        return self.graph.replace(name=name, inputs=inputs, nodes=tuple(nodes), outputs=tuple(outputs))
+        return self.graph.replace(
+            name=name, inputs=inputs, nodes=tuple(nodes), outputs=tuple(outputs)
+        )
 
-    def late_part(self, operands: Sequence[int], waiting: Sequence[int], slots: Sequence[ArrayType]) -> Graph:
+    def late_part(
+        self, operands: Sequence[int], waiting: Sequence[int], slots: Sequence[ArrayType]
+    ) -> Graph:
         """The part that waits, which reads what is kept."""
-        kept = [self.kept[self.slots.index(k)] if k in self.slots else Var(kind) for k, kind in enumerate(slots)]
+        kept = [
+            self.kept[self.slots.index(k)] if k in self.slots else Var(kind)
+            for k, kind in enumerate(slots)
+        ]
         given = [self.graph.inputs[k] for k in operands]
         inputs = (*given, *kept, *[self.graph.inputs[k] for k in waiting])
         return self.graph.replace(inputs=inputs, nodes=tuple(self.again))
 
 
-def _in_two(node: Node, late: set[Atom], free: set[Var], cut: Cut, bytes_of: Callable[[ArrayType], int]) -> list[Node] | None:
+def _in_two(
+    node: Node, late: set[Atom], free: set[Var], cut: Cut, bytes_of: Callable[[ArrayType], int]
+) -> list[Node] | None:
     index, operands = node.inputs[0], node.inputs[1:]
     graphs: tuple[Graph, ...] = node.params["branches"]
     if any(n.op.effects for g in graphs for n in g.nodes):
         return None
     waiting = [a in late for a in operands]
-    there = [not w and (not isinstance(a, Var) or a in free or not a.type.ndim) for a, w in zip(operands, waiting, strict=True)]
+    there = [
+        not w and (not isinstance(a, Var) or a in free or not a.type.ndim)
+        for a, w in zip(operands, waiting, strict=True)
+    ]
     branches = [_Branch(g, waiting, there, cut) for g in graphs]
     read = {k for b in branches for k, v in enumerate(b.graph.inputs) if v in b.inputs_read()}
     whole = sum(bytes_of(operands[k].type) for k in read if not there[k])
@@ -121,11 +151,30 @@ def _in_two(node: Node, late: set[Atom], free: set[Var], cut: Cut, bytes_of: Cal
     between = [Var(kind) for kind in slots]
     early = [b.early(first, slots) for b in branches]
     after = [b.late_part(second, [k for k, w in enumerate(waiting) if w], slots) for b in branches]
-    given = (index, *[operands[k] for k in second], *between, *[a for a, w in zip(operands, waiting, strict=True) if w])
+    given = (
+        index,
+        *[operands[k] for k in second],
+        *between,
+        *[a for a, w in zip(operands, waiting, strict=True) if w],
+    )
     before = (index, *[operands[k] for k in first])
     return [
-        Node(node.op, before, {**node.params, "branches": tuple(early)}, tuple(between), node.where, node.note),
-        Node(node.op, given, {**node.params, "branches": tuple(after)}, node.outputs, node.where, node.note),
+        Node(
+            node.op,
+            before,
+            {**node.params, "branches": tuple(early)},
+            tuple(between),
+            node.where,
+            node.note,
+        ),
+        Node(
+            node.op,
+            given,
+            {**node.params, "branches": tuple(after)},
+            node.outputs,
+            node.where,
+            node.note,
+        ),
     ]
 
 

@@ -1,7 +1,9 @@
-"""What inner loops and branches collect at some places of an array of zeros, and their surroundings add to a total, is added there at once.
+"""What inner loops and branches collect at some places of an array of zeros, and their surroundings
+add to a total, is added there at once.
 
-The adjoint of a loop sums the gradient of what all its steps read. Where an inner loop or a branch reads some elements of it, each step
-would fill an array with zeros, add to a few of them, and add all to the total: work for every element in every step.
+The adjoint of a loop sums the gradient of what all its steps read. Where an inner loop or a branch
+reads some elements of it, each step would fill an array with zeros, add to a few of them, and add
+all to the total: work for every element in every step.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ from ..ops.places.gathering import ADDING
 
 
 def collect(graph: Graph) -> Graph:
-    """The graph in which loops and branches begin with the total that their result would be added to."""
+    """The graph in which loops and branches begin with the total that their result would be added
+    to."""
     while (found := _next(graph)) is not None:
         graph = found
     return graph
@@ -31,7 +34,12 @@ def _next(graph: Graph) -> Graph | None:
         if node.op is not add_op:
             continue
         for part, total in (node.inputs, node.inputs[::-1]):
-            if not isinstance(part, Var) or part not in made or uses[part] != 1 or total.type != part.type:
+            if (
+                not isinstance(part, Var)
+                or part not in made
+                or uses[part] != 1
+                or total.type != part.type
+            ):
                 continue
             inner = made[part]
             new = _beginning(inner, part, total, made)
@@ -40,7 +48,10 @@ def _next(graph: Graph) -> Graph | None:
                 continue
             nodes = [new if n is inner else n for n in graph.nodes[:k]]
             renamed = {node.outputs[0]: part}
-            rest = [_with_inputs(n, [renamed.get(a, a) if isinstance(a, Var) else a for a in n.inputs]) for n in graph.nodes[k + 1 :]]
+            rest = [
+                _with_inputs(n, [renamed.get(a, a) if isinstance(a, Var) else a for a in n.inputs])
+                for n in graph.nodes[k + 1 :]
+            ]
             outputs = tuple([renamed.get(a, a) if isinstance(a, Var) else a for a in graph.outputs])
             return graph.replace(nodes=(*nodes, *rest), outputs=outputs)
     return None
@@ -53,7 +64,8 @@ def _with_inputs(node: Node, inputs: list[Atom]) -> Node:
 
 
 def _beginning(node: Node, part: Var, total: Atom, made: dict[Var, Node]) -> Node | None:
-    """The loop or branch whose result `part` has the total in it; None where it does not collect in zeros."""
+    """The loop or branch whose result `part` has the total in it; None where it does not collect in
+    zeros."""
     if node.op.lowering is lowering.SCAN:
         loop = Loop.of(node)
         carry = next((c for c in loop.carries if c.last is part), None)
@@ -61,7 +73,9 @@ def _beginning(node: Node, part: Var, total: Atom, made: dict[Var, Node]) -> Nod
             return None
         if _root(loop.body, carry.next) is not carry.inside:
             return None
-        return loop.replace(carries=tuple([c._replace(first=total) if c is carry else c for c in loop.carries])).node()
+        return loop.replace(
+            carries=tuple([c._replace(first=total) if c is carry else c for c in loop.carries])
+        ).node()
     if node.op.lowering is lowering.SWITCH:
         at = node.outputs.index(part)
         branches = [_collecting(branch, at, total) for branch in node.params["branches"]]
@@ -83,7 +97,9 @@ def _collecting(branch: Graph, at: int, total: Atom) -> Graph | None:
     begin = Var(total.type)
     inputs = (*branch.inputs, begin)
     if not links:
-        return branch.replace(inputs=inputs, outputs=(*branch.outputs[:at], begin, *branch.outputs[at + 1 :]))
+        return branch.replace(
+            inputs=inputs, outputs=(*branch.outputs[:at], begin, *branch.outputs[at + 1 :])
+        )
     first = links[0]
     nodes = [_with_inputs(n, [begin, *n.inputs[1:]]) if n is first else n for n in branch.nodes]
     return branch.replace(inputs=inputs, nodes=tuple(nodes))
@@ -100,7 +116,8 @@ def _links(graph: Graph, atom: Atom) -> list[Node]:
 
 
 def _root(graph: Graph, atom: Atom) -> Atom | None:
-    """The array to whose places something is added until it is `atom`, if nothing else reads it or what comes between."""
+    """The array to whose places something is added until it is `atom`, if nothing else reads it or
+    what comes between."""
     links = _links(graph, atom)
     uses = Counter([a for node in graph.nodes for a in node.inputs] + [*graph.outputs])
     root = links[0].inputs[0] if links else atom
@@ -112,7 +129,11 @@ def _root(graph: Graph, atom: Atom) -> Atom | None:
 def _is_zeros(atom: Atom, made: dict[Var, Node]) -> bool:
     if isinstance(atom, Var) and atom in made and made[atom].op is broadcast_to_op:
         atom = made[atom].inputs[0]
-    return isinstance(atom, Literal) and not isinstance(atom.value, integers.Integer) and bool(atom.value == 0)
+    return (
+        isinstance(atom, Literal)
+        and not isinstance(atom.value, integers.Integer)
+        and bool(atom.value == 0)
+    )
 
 
 __all__ = ["collect"]

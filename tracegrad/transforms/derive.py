@@ -1,4 +1,5 @@
-"""Derivatives and batches of graphs, each a graph: trace(evaluate, then sweep / dualise / batch). Memoised on the graph."""
+"""Derivatives and batches of graphs, each a graph: trace(evaluate, then sweep / dualise / batch).
+Memoised on the graph."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ def _trace(name: str, graph: Graph) -> Trace:
 
 @restoring
 def joint(graph: Graph, wanted: Sequence[bool], given: Sequence[bool]) -> Graph:
-    """(inputs..., cotangents of the given outputs...) -> outputs..., cotangents of the wanted inputs."""
+    """(inputs..., cotangents of the given outputs...) -> outputs..., cotangents of the wanted
+    inputs."""
     key = ("joint", tuple(wanted), tuple(given))
     if key not in graph.derived:
         trace = _trace(f"{graph.name}_adjoint", graph)
@@ -38,14 +40,23 @@ def joint(graph: Graph, wanted: Sequence[bool], given: Sequence[bool]) -> Graph:
             boxes: list[Any] = [Array(trace.input(v.type, v.name)) for v in graph.inputs]
             leaves = [fresh_leaf(b) if w else b for b, w in zip(boxes, wanted, strict=True)]
             cts = [
-                Array(trace.input(ArrayType(a.type.dtype, a.type.shape), f"d_{a.name}" if isinstance(a, Var) and a.name else ""))
+                Array(
+                    trace.input(
+                        ArrayType(a.type.dtype, a.type.shape),
+                        f"d_{a.name}" if isinstance(a, Var) and a.name else "",
+                    )
+                )
                 for a, g in zip(graph.outputs, given, strict=True)
                 if g
             ]
             outs = evaluate(graph, leaves)
             targets = [x for x, w in zip(leaves, wanted, strict=True) if w]
-            found = gradient([o for o, g in zip(outs, given, strict=True) if g], targets, cts, create_graph=False)
-            result = [zeros(x.array_type) if g is None else g for g, x in zip(found, targets, strict=True)]
+            found = gradient(
+                [o for o, g in zip(outs, given, strict=True) if g], targets, cts, create_graph=False
+            )
+            result = [
+                zeros(x.array_type) if g is None else g for g, x in zip(found, targets, strict=True)
+            ]
             graph.derived[key] = _finished(trace, [*outs, *result], "adjoint")
     derived: Graph = graph.derived[key]
     return derived
@@ -58,8 +69,9 @@ def _finished(trace: Trace, outs: Sequence[Any], made_by: str) -> Graph:
 
 
 def captures_of(derived: Graph, who: str = "") -> list[Any]:
-    """The values that rules of the user (of custom Functions and the like) read from their surroundings while a graph was derived: its last
-    inputs. An error where `who` is derived without recording, and one of them is tracked: its history would be lost."""
+    """The values that rules of the user (of custom Functions and the like) read from their
+    surroundings while a graph was derived: its last inputs. An error where `who` is derived without
+    recording, and one of them is tracked: its history would be lost."""
     found: list[Any] = derived.derived.get("captures", [])
     if who and not MODE.enabled and not (STATE.traces and STATE.traces[-1].derived):
         if any(isinstance(x, Boxed) and x._on_tape() for x in found):
@@ -71,7 +83,8 @@ def captures_of(derived: Graph, who: str = "") -> list[Any]:
 
 
 def adjoint(graph: Graph, wanted: Sequence[bool], given: Sequence[bool]) -> Graph:
-    """(inputs..., cotangents of the given outputs..., what it captured...) -> cotangents of the wanted inputs."""
+    """(inputs..., cotangents of the given outputs..., what it captured...) -> cotangents of the
+    wanted inputs."""
     key = ("adjoint", tuple(wanted), tuple(given))
     if key not in graph.derived:
         both = joint(graph, wanted, given)
@@ -91,23 +104,37 @@ def tangent(graph: Graph, given: Sequence[bool]) -> Graph:
             boxes = [Array(trace.input(v.type, v.name)) for v in graph.inputs]
             ts = iter(
                 [
-                    Array(trace.input(ArrayType(v.type.dtype, v.type.shape), f"d_{v.name}" if v.name else ""))
+                    Array(
+                        trace.input(
+                            ArrayType(v.type.dtype, v.type.shape), f"d_{v.name}" if v.name else ""
+                        )
+                    )
                     for v, g in zip(graph.inputs, given, strict=True)
                     if g
                 ]
             )
             with forward_level() as level:
-                duals = [Array._dual(b, next(ts), level) if g else b for b, g in zip(boxes, given, strict=True)]
+                duals = [
+                    Array._dual(b, next(ts), level) if g else b
+                    for b, g in zip(boxes, given, strict=True)
+                ]
                 outs = evaluate(graph, duals)
-                result = [(o._tangents or {}).get(level) if isinstance(o, Boxed) else None for o in outs]
-            filled = [zeros(a.type) if t is None else t for t, a in zip(result, graph.outputs, strict=True)]
+                result = [
+                    (o._tangents or {}).get(level) if isinstance(o, Boxed) else None for o in outs
+                ]
+            filled = [
+                zeros(a.type) if t is None else t
+                for t, a in zip(result, graph.outputs, strict=True)
+            ]
             graph.derived[key] = _finished(trace, filled, "tangent")
     derived: Graph = graph.derived[key]
     return derived
 
 
 @restoring
-def batched(graph: Graph, axes: Sequence[int | None], size: Int) -> tuple[Graph, tuple[int | None, ...]]:
+def batched(
+    graph: Graph, axes: Sequence[int | None], size: Int
+) -> tuple[Graph, tuple[int | None, ...]]:
     """The graph over one more axis (at `axes[k]` of input k), and where the outputs have it."""
     key = ("batched", tuple(axes), size)
     if key not in graph.derived:
@@ -117,7 +144,11 @@ def batched(graph: Graph, axes: Sequence[int | None], size: Int) -> tuple[Graph,
         with span(f"{trace.name}: derive"), trace:
             boxes = []
             for v, axis in zip(arrays.inputs, axes, strict=True):
-                shape = v.type.shape if axis is None else (*v.type.shape[:axis], size, *v.type.shape[axis:])
+                shape = (
+                    v.type.shape
+                    if axis is None
+                    else (*v.type.shape[:axis], size, *v.type.shape[axis:])
+                )
                 boxes.append(Array(trace.input(v.type.with_shape(shape), v.name)))
             outs, out_axes = evaluate_batched(arrays, boxes, axes, size)
             graph.derived[key] = _finished(trace, outs, "batched"), tuple(out_axes)
@@ -126,15 +157,20 @@ def batched(graph: Graph, axes: Sequence[int | None], size: Int) -> tuple[Graph,
 
 
 def with_axis(value: Any, axis: int | None, size: Int, wanted: int | None) -> Any:
-    """A batched result with its batch axis at `wanted` (repeated where the value does not depend on the batch; None: it must not)."""
+    """A batched result with its batch axis at `wanted` (repeated where the value does not depend on
+    the batch; None: it must not)."""
     shape = getattr(value, "shape", ())
     if wanted is None:
         if axis is None:
             return value
-        raise ValueError("vmap: out_axes is None for a result that depends on the mapped arguments; give it an axis")
+        raise ValueError(
+            "vmap: out_axes is None for a result that depends on the mapped arguments; give it an axis"
+        )
     rank = len(shape) + (axis is None)
     if not -rank <= wanted < rank:
-        raise ShapeError(f"vmap: out_axes names axis {wanted} of a result with {rank} axes, the mapped one included")
+        raise ShapeError(
+            f"vmap: out_axes names axis {wanted} of a result with {rank} axes, the mapped one included"
+        )
     if axis is None:
         repeated = broadcast_to(value, (size, *shape))
         return moveaxis(repeated, 0, wanted) if wanted else repeated

@@ -1,8 +1,9 @@
 """Loops that repeat each other's steps, or read each other's results slice by slice, as one loop.
 
-A derivative runs the loop of its function again, with residuals or tangents beside the carries. Side by side in one graph these loops share
-carries that start alike and are updated alike; one loop then does the work of both, also where a condition on such carries ends it. A loop
-without carries, as `vmap` makes one of what each item decides for itself, joins the one that reads its results.
+A derivative runs the loop of its function again, with residuals or tangents beside the carries.
+Side by side in one graph these loops share carries that start alike and are updated alike; one loop
+then does the work of both, also where a condition on such carries ends it. A loop without carries,
+as `vmap` makes one of what each item decides for itself, joins the one that reads its results.
 """
 
 from __future__ import annotations
@@ -18,17 +19,19 @@ from ..ir.loops import Carry, Constant, Loop, Result, Slice, is_loop
 from ..types import ArrayType
 
 TRIES = 2
-"""How often carries that start alike but differ are matched with others that start so; each try costs some milliseconds."""
+"""How often carries that start alike but differ are matched with others that start so; each try
+costs some milliseconds."""
 COUNT = ArrayType(INT64, ())
 """The type of the number of a step."""
 
 
 def fuse(graph: Graph, simplify: Callable[[Graph], Graph], apart: bool) -> Graph:
-    """Two scans of equal length, or loops that end alike, as one where they share a carry, or one reads slices of the other (unless they stay `apart`);
-    `simplify` finds equal expressions."""
+    """Two scans of equal length, or loops that end alike, as one where they share a carry, or one
+    reads slices of the other (unless they stay `apart`); `simplify` finds equal expressions."""
 
     def within(body: Graph) -> Graph:
-        # The loops in the bodies of two loops have to be one before these can share what they compute.
+        # The loops in the bodies of two loops have to be one before these can share what they
+        # compute.
         return fuse(simplify(body), simplify, apart)
 
     tried: set[tuple[Node, Node]] = set()
@@ -41,7 +44,11 @@ def fuse(graph: Graph, simplify: Callable[[Graph], Graph], apart: bool) -> Graph
         found = (joined if first.test is None else joined_whiles)(first, second, within)
         if found is not None:
             both, same = found
-            graph = in_order(graph, [both.node() if n is pair[0] else n for n in graph.nodes if n is not pair[1]], same)
+            graph = in_order(
+                graph,
+                [both.node() if n is pair[0] else n for n in graph.nodes if n is not pair[1]],
+                same,
+            )
 
 
 def _pairs(graph: Graph, apart: bool) -> Iterable[tuple[Node, Node]]:
@@ -58,13 +65,18 @@ def _pairs(graph: Graph, apart: bool) -> Iterable[tuple[Node, Node]]:
             if _ends(first) != _ends(second):
                 continue
             starts = {_key(c.first) for c in first.carries}
-            free = first.origin not in needs[second.origin.outputs[0]] and first.param("reverse") == second.param("reverse")
+            free = first.origin not in needs[second.origin.outputs[0]] and first.param(
+                "reverse"
+            ) == second.param("reverse")
             fed = _fed(first, second)
-            # Of what comes from a loop slices alone may be read; without carries no step waits for another.
+            # Of what comes from a loop slices alone may be read; without carries no step waits for
+            # another.
             operands = [*[c.given for c in second.constants], *[c.first for c in second.carries]]
             operands += [s.stacked for s in second.slices if s.inside not in fed]
             read = any(first.origin in needs.get(a, ()) for a in operands)
-            if (free and any(_key(c.first) in starts for c in second.carries)) or (not apart and fed and not read):
+            if (free and any(_key(c.first) in starts for c in second.carries)) or (
+                not apart and fed and not read
+            ):
                 yield first.origin, second.origin
 
 
@@ -73,21 +85,34 @@ def _fed(first: Loop, second: Loop) -> dict[Var, Result]:
     if first.carries or second.carries:
         return {}
     made = {r.stacked: r for r in first.results}
-    return {s.inside: made[s.stacked] for s in second.slices if isinstance(s.stacked, Var) and s.stacked in made}
+    return {
+        s.inside: made[s.stacked]
+        for s in second.slices
+        if isinstance(s.stacked, Var) and s.stacked in made
+    }
 
 
 def _ends(loop: Loop) -> list[object]:
-    """What must be equal of two loops for them to be one; tests are compared where carries are known to agree."""
-    return [loop.origin.op, *[loop.param(name) for name in ("length", "max_steps", "failure", "checkpoint")]]
+    """What must be equal of two loops for them to be one; tests are compared where carries are
+    known to agree."""
+    return [
+        loop.origin.op,
+        *[loop.param(name) for name in ("length", "max_steps", "failure", "checkpoint")],
+    ]
 
 
 def _key(atom: Atom) -> object:
     return atom if isinstance(atom, Var) else (repr(atom), atom.type)
 
 
-def joined(first: Loop, second: Loop, simplify: Callable[[Graph], Graph]) -> tuple[Loop, dict[Atom, Atom]] | None:
-    """One loop in place of two, and which results of the second are results of the first; None where they have nothing in common."""
-    ours, theirs = ([(_key(c.first), c.inside.type) for c in loop.carries] for loop in (first, second))
+def joined(
+    first: Loop, second: Loop, simplify: Callable[[Graph], Graph]
+) -> tuple[Loop, dict[Atom, Atom]] | None:
+    """One loop in place of two, and which results of the second are results of the first; None
+    where they have nothing in common."""
+    ours, theirs = (
+        [(_key(c.first), c.inside.type) for c in loop.carries] for loop in (first, second)
+    )
     count = len(ours)
     refused: set[tuple[int, int]] = set()
     fed = _fed(first, second)
@@ -97,9 +122,18 @@ def joined(first: Loop, second: Loop, simplify: Callable[[Graph], Graph]) -> tup
             return None
         assert second.number is not None
         assert first.number is not None
-        values: dict[Atom, Atom] = {second.number: first.number, **{v: r.inside for v, r in fed.items()}}
+        values: dict[Atom, Atom] = {
+            second.number: first.number,
+            **{v: r.inside for v, r in fed.items()},
+        }
         constants = _joined(values, first.constants, second.constants, lambda c: c.given, Constant)
-        slices = _joined(values, first.slices, [s for s in second.slices if s.inside not in fed], lambda s: s.stacked, Slice)
+        slices = _joined(
+            values,
+            first.slices,
+            [s for s in second.slices if s.inside not in fed],
+            lambda s: s.stacked,
+            Slice,
+        )
         alone: list[Carry] = []
         for k, c in enumerate(second.carries):
             if k in shared:
@@ -111,7 +145,12 @@ def joined(first: Loop, second: Loop, simplify: Callable[[Graph], Graph]) -> tup
         carries = [*first.carries, *alone]
         whole = simplify(
             first.body.replace(
-                inputs=(*[c.inside for c in constants], *[c.inside for c in carries], first.number, *[s.inside for s in slices]),
+                inputs=(
+                    *[c.inside for c in constants],
+                    *[c.inside for c in carries],
+                    first.number,
+                    *[s.inside for s in slices],
+                ),
                 nodes=tuple(nodes),
                 outputs=(
                     *[c.next for c in first.carries],
@@ -131,33 +170,57 @@ def joined(first: Loop, second: Loop, simplify: Callable[[Graph], Graph]) -> tup
     given = outs[count + len(second.carries) :]
     both = first.replace(
         constants=tuple(constants),
-        carries=tuple([c._replace(next=out, asked=None) for c, out in zip(carries, following, strict=True)]),
+        carries=tuple(
+            [c._replace(next=out, asked=None) for c, out in zip(carries, following, strict=True)]
+        ),
         slices=tuple(slices),
-        results=tuple([r._replace(inside=out) for r, out in zip((*first.results, *second.results), given, strict=True)]),
+        results=tuple(
+            [
+                r._replace(inside=out)
+                for r, out in zip((*first.results, *second.results), given, strict=True)
+            ]
+        ),
         body=whole,
     )
     return both, {second.carries[k].last: first.carries[m].last for k, m in shared.items()}
 
 
 def copies(nodes: Iterable[Node], values: dict[Atom, Atom]) -> Iterator[Node]:
-    """The nodes with results of their own, for these values of what they read; `values` learns the results."""
+    """The nodes with results of their own, for these values of what they read; `values` learns the
+    results."""
     for node in nodes:
         fresh = tuple([Var(v.type) for v in node.outputs])
-        yield Node(node.op, tuple([values.get(a, a) for a in node.inputs]), node.params, fresh, node.where, node.note)
+        yield Node(
+            node.op,
+            tuple([values.get(a, a) for a in node.inputs]),
+            node.params,
+            fresh,
+            node.where,
+            node.note,
+        )
         values.update(zip(node.outputs, fresh, strict=True))
 
 
-def _alike(first: Sequence[object], second: Sequence[object], refused: Container[tuple[int, int]]) -> dict[int, int]:
-    """Which items of the second list are which ones of the first: the next that is equal, but for pairs that are refused."""
+def _alike(
+    first: Sequence[object], second: Sequence[object], refused: Container[tuple[int, int]]
+) -> dict[int, int]:
+    """Which items of the second list are which ones of the first: the next that is equal, but for
+    pairs that are refused."""
     found: dict[int, int] = {}
     for k, item in enumerate(second):
-        places = [m for m, other in enumerate(first) if other == item and (k, m) not in refused and m not in found.values()]
+        places = [
+            m
+            for m, other in enumerate(first)
+            if other == item and (k, m) not in refused and m not in found.values()
+        ]
         if places:
             found[k] = places[0]
     return found
 
 
-def joined_whiles(first: Loop, second: Loop, simplify: Callable[[Graph], Graph]) -> tuple[Loop, dict[Atom, Atom]] | None:
+def joined_whiles(
+    first: Loop, second: Loop, simplify: Callable[[Graph], Graph]
+) -> tuple[Loop, dict[Atom, Atom]] | None:
     """The same of two loops that a condition ends; None where the conditions may differ."""
     found = joined(as_scan(first), as_scan(second), simplify)
     if found is None:
@@ -184,7 +247,11 @@ def joined_whiles(first: Loop, second: Loop, simplify: Callable[[Graph], Graph])
     if _key(tests.outputs[0]) != _key(tests.outputs[1]):
         return None
     whole = both.replace(
-        constants=constants, carries=carries, number=None, count=first.count, test=tests.replace(outputs=tests.outputs[:1])
+        constants=constants,
+        carries=carries,
+        number=None,
+        count=first.count,
+        test=tests.replace(outputs=tests.outputs[:1]),
     )
     return whole, {**same, second.origin.outputs[-1]: first.origin.outputs[-1]}
 
@@ -217,16 +284,26 @@ def _joined(
 
 
 def in_order(graph: Graph, nodes: Sequence[Node], same: Mapping[Atom, Atom]) -> Graph:
-    """The graph of these nodes in dependency order, and otherwise in the order that they have; `same` says which values have another name."""
+    """The graph of these nodes in dependency order, and otherwise in the order that they have;
+    `same` says which values have another name."""
 
     def renamed(node: Node) -> Node:
         if not any(a in same for a in node.inputs):
             return node
-        return Node(node.op, tuple([same.get(a, a) for a in node.inputs]), node.params, node.outputs, node.where, node.note)
+        return Node(
+            node.op,
+            tuple([same.get(a, a) for a in node.inputs]),
+            node.params,
+            node.outputs,
+            node.where,
+            node.note,
+        )
 
     nodes = list(map(renamed, nodes))
     maker = {v: k for k, n in enumerate(nodes) for v in n.outputs}
-    missing = [len({maker[a] for a in n.inputs if isinstance(a, Var) and a in maker}) for n in nodes]
+    missing = [
+        len({maker[a] for a in n.inputs if isinstance(a, Var) and a in maker}) for n in nodes
+    ]
     readers: list[list[int]] = [[] for _ in nodes]
     for k, n in enumerate(nodes):
         for m in {maker[a] for a in n.inputs if isinstance(a, Var) and a in maker}:

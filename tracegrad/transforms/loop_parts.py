@@ -1,4 +1,5 @@
-"""Loops and branches as nodes: what nobody reads of them goes, numbers and what no step changes move into their bodies."""
+"""Loops and branches as nodes: what nobody reads of them goes, numbers and what no step changes
+move into their bodies."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from ..types import ArrayType
 
 
 def trim(graph: Graph) -> Graph:
-    """Without the results of loops and branches that nothing reads, and without what only those needed."""
+    """Without the results of loops and branches that nothing reads, and without what only those
+    needed."""
     live: set[Atom] = {a for a in graph.outputs if isinstance(a, Var)}
     kept: list[Node] = []
     for node in reversed(graph.nodes):
@@ -31,7 +33,8 @@ A = TypeVar("A")
 
 
 def inline_constants(graph: Graph) -> Graph:
-    """Numbers that loops and branches are given stand in their bodies; carries that no step changes are constants."""
+    """Numbers that loops and branches are given stand in their bodies; carries that no step changes
+    are constants."""
     same: dict[Atom, Atom] = {}
     nodes: list[Node] = []
     for node in graph.nodes:
@@ -51,8 +54,9 @@ def _is_number(atom: Atom) -> bool:
 
 
 def _inlined_loop(loop: Loop, same: dict[Atom, Atom]) -> Node | None:
-    """The loop without the constants that are numbers or others, the slices that are others, and the carries that stay; None where
-    it has none. `same` learns what the last values of such carries are."""
+    """The loop without the constants that are numbers or others, the slices that are others, and
+    the carries that stay; None where it has none. `same` learns what the last values of such
+    carries are."""
     numbers, constants = parted(loop.constants, lambda c: _is_number(c.given))
     fixed, again = _once(constants, lambda c: c.given)
     slices, alike = _once(loop.slices, lambda s: s.stacked)
@@ -82,8 +86,11 @@ def _given(atom: Atom, given: Mapping[Var, Atom]) -> Atom:
 Operand = TypeVar("Operand", Constant, Slice)
 
 
-def _once(items: Sequence[Operand], operand: Callable[[Operand], Atom]) -> tuple[tuple[Operand, ...], list[tuple[Operand, Operand]]]:
-    """The items with operands of their own, and the others, each with the one before it that has the same."""
+def _once(
+    items: Sequence[Operand], operand: Callable[[Operand], Atom]
+) -> tuple[tuple[Operand, ...], list[tuple[Operand, Operand]]]:
+    """The items with operands of their own, and the others, each with the one before it that has
+    the same."""
     seen: dict[Atom, Operand] = {}
     others: list[tuple[Operand, Operand]] = []
     kept: list[Operand] = []
@@ -103,19 +110,32 @@ BODIES = {"switch": "branches", "sized": "graph", "block": "graph"}
 def _inlined(node: Node, kind: str) -> Node:
     first = 0 if kind == "block" else 1
     operands = node.inputs[first:]
-    twins = {k: operands.index(a) for k, a in enumerate(operands) if isinstance(a, Var) and operands.index(a) != k}
+    twins = {
+        k: operands.index(a)
+        for k, a in enumerate(operands)
+        if isinstance(a, Var) and operands.index(a) != k
+    }
     gone = [_is_number(a) or k in twins for k, a in enumerate(operands)]
     if not any(gone):
         return node
 
     def inside(graph: Graph) -> Graph:
-        given: dict[Var, Atom] = {v: a for v, a in zip(graph.inputs, operands, strict=True) if _is_number(a)}
+        given: dict[Var, Atom] = {
+            v: a for v, a in zip(graph.inputs, operands, strict=True) if _is_number(a)
+        }
         given |= {graph.inputs[k]: graph.inputs[m] for k, m in twins.items()}
         return _inside(graph, _chosen(graph.inputs, [not x for x in gone]), given)
 
     value = node.params[BODIES[kind]]
-    params = {BODIES[kind]: tuple(map(inside, value)) if isinstance(value, tuple) else inside(value)}
-    return _rebuilt(node, (*node.inputs[:first], *_chosen(operands, [not x for x in gone])), params, node.outputs)
+    params = {
+        BODIES[kind]: tuple(map(inside, value)) if isinstance(value, tuple) else inside(value)
+    }
+    return _rebuilt(
+        node,
+        (*node.inputs[:first], *_chosen(operands, [not x for x in gone])),
+        params,
+        node.outputs,
+    )
 
 
 def _inside(graph: Graph, inputs: Sequence[Var], given: Mapping[Var, Atom]) -> Graph:
@@ -128,7 +148,8 @@ def _inside(graph: Graph, inputs: Sequence[Var], given: Mapping[Var, Atom]) -> G
 
 
 def unstack(graph: Graph) -> Graph:
-    """Slices that are all alike, as cotangents of a sum over steps are, are constants of the loop."""
+    """Slices that are all alike, as cotangents of a sum over steps are, are constants of the
+    loop."""
     made = {v: node for node in graph.nodes for v in node.outputs}
 
     def repeated(atom: Atom) -> Atom | None:
@@ -150,13 +171,26 @@ def unstack(graph: Graph) -> Graph:
             elif source.type.shape == s.inside.type.shape:
                 constants.append(Constant(source, s.inside))
             else:
-                constants.append(Constant(source, Var(ArrayType(s.inside.type.dtype, source.type.shape))))
+                constants.append(
+                    Constant(source, Var(ArrayType(s.inside.type.dtype, source.type.shape)))
+                )
                 to = {"shape": s.inside.type.shape}
-                spread.append(Node(broadcast_to_op, (constants[-1].inside,), to, (s.inside,), node.where, node.note))
+                spread.append(
+                    Node(
+                        broadcast_to_op,
+                        (constants[-1].inside,),
+                        to,
+                        (s.inside,),
+                        node.where,
+                        node.note,
+                    )
+                )
         if not constants:
             return node
         body = loop.body.replace(nodes=(*spread, *loop.body.nodes)) if spread else loop.body
-        return loop.replace(constants=(*loop.constants, *constants), slices=tuple(slices), body=body).node()
+        return loop.replace(
+            constants=(*loop.constants, *constants), slices=tuple(slices), body=body
+        ).node()
 
     return graph.replace(nodes=tuple(map(changed, graph.nodes)))
 
@@ -195,18 +229,26 @@ def _with_inputs(body: Graph, kept: Sequence[bool]) -> Graph:
     return smaller
 
 
-def _rebuilt(node: Node, inputs: Sequence[Atom], params: Mapping[str, object], outputs: Sequence[Var]) -> Node:
-    return Node(node.op, tuple(inputs), {**node.params, **params}, tuple(outputs), node.where, node.note)
+def _rebuilt(
+    node: Node, inputs: Sequence[Atom], params: Mapping[str, object], outputs: Sequence[Var]
+) -> Node:
+    return Node(
+        node.op, tuple(inputs), {**node.params, **params}, tuple(outputs), node.where, node.note
+    )
 
 
 def _trim_loop(node: Node, live: Sequence[bool]) -> Node:
     loop = Loop.of(node)
     results = [r for r, ok in zip(loop.results, live[len(loop.carries) :], strict=False) if ok]
     test = loop.test and trim(loop.test)
-    asked: set[Atom] = {v for v, ok in zip(test.inputs, _read(test), strict=True) if ok} if test else set()
+    asked: set[Atom] = (
+        {v for v, ok in zip(test.inputs, _read(test), strict=True) if ok} if test else set()
+    )
     wanted = [ok or c.asked in asked for c, ok in zip(loop.carries, live, strict=False)]
     while True:
-        smaller = _body(loop.body, [*wanted, *live[len(loop.carries) : len(loop.carries) + len(loop.results)]])
+        smaller = _body(
+            loop.body, [*wanted, *live[len(loop.carries) : len(loop.carries) + len(loop.results)]]
+        )
         read: set[Atom] = {v for v, ok in zip(smaller.inputs, _read(smaller), strict=True) if ok}
         more = [ok or c.inside in read for c, ok in zip(loop.carries, wanted, strict=True)]
         if more == wanted:
@@ -215,7 +257,12 @@ def _trim_loop(node: Node, live: Sequence[bool]) -> Node:
     carries = _chosen(loop.carries, wanted)
     constants = [c for c in loop.constants if c.inside in read or c.asked in asked]
     slices = [s for s in loop.slices if s.inside in read]
-    inside = {loop.number, *[c.inside for c in constants], *[c.inside for c in carries], *[s.inside for s in slices]}
+    inside = {
+        loop.number,
+        *[c.inside for c in constants],
+        *[c.inside for c in carries],
+        *[s.inside for s in slices],
+    }
     known = {*[c.asked for c in constants], *[c.asked for c in carries]}
     return loop.replace(
         constants=tuple(constants),
@@ -231,7 +278,9 @@ def _trim_switch(node: Node, live: Sequence[bool]) -> Node:
     branches = [_body(b, live) for b in node.params["branches"]]
     kept = [any(flags) for flags in zip(*map(_read, branches), strict=True)]
     params = {"branches": tuple([_with_inputs(b, kept) for b in branches])}
-    return _rebuilt(node, (node.inputs[0], *_chosen(node.inputs[1:], kept)), params, _chosen(node.outputs, live))
+    return _rebuilt(
+        node, (node.inputs[0], *_chosen(node.inputs[1:], kept)), params, _chosen(node.outputs, live)
+    )
 
 
 def _trim_sized(node: Node, live: Sequence[bool]) -> Node:
@@ -244,7 +293,12 @@ def _trim_sized(node: Node, live: Sequence[bool]) -> Node:
 def _trim_block(node: Node, live: Sequence[bool]) -> Node:
     graph = _body(node.params["graph"], live)
     kept = _read(graph)
-    return _rebuilt(node, _chosen(node.inputs, kept), {"graph": _with_inputs(graph, kept)}, _chosen(node.outputs, live))
+    return _rebuilt(
+        node,
+        _chosen(node.inputs, kept),
+        {"graph": _with_inputs(graph, kept)},
+        _chosen(node.outputs, live),
+    )
 
 
 TRIMMED: dict[str, Callable[[Node, Sequence[bool]], Node]] = {

@@ -1,7 +1,9 @@
-"""A loop of unknown length and its adjoint as one operation: the steps are taken once, on a tape that grows.
+"""A loop of unknown length and its adjoint as one operation: the steps are taken once, on a tape
+that grows.
 
-The adjoint of `while_loop` takes the steps a second time, as a loop whose length is known by then (`sized`), and keeps what it reads of each. Where
-both stand in one graph, and little between them, the first loop can keep that.
+The adjoint of `while_loop` takes the steps a second time, as a loop whose length is known by then
+(`sized`), and keeps what it reads of each. Where both stand in one graph, and little between them,
+the first loop can keep that.
 """
 
 from __future__ import annotations
@@ -22,9 +24,11 @@ from .sizes import with_sizes
 LARGEST = 8192
 """The most elements of what is computed between the loop and its adjoint."""
 
-# Inputs of the operation: constants, initial carries, what `after` reads else. Inputs of the test: constants, carries; of the body: constants,
-# carries, the number of the step. Outputs of the body: new carries, what is kept. Inputs of `after`: what it reads else, the last carries, the
-# number of steps, what was kept, stacked. Outputs of the operation: the last carries, the number of steps, results of `after`.
+# Inputs of the operation: constants, initial carries, what `after` reads else. Inputs of the test:
+# constants, carries; of the body: constants, carries, the number of the step. Outputs of the body:
+# new carries, what is kept. Inputs of `after`: what it reads else, the last carries, the number of
+# steps, what was kept, stacked. Outputs of the operation: the last carries, the number of steps,
+# results of `after`.
 
 
 def _infer(*inputs: Any, after: Graph, body: Graph, carries: int, **params: Any) -> Types:
@@ -46,11 +50,16 @@ def _evaluate(
     kept: list[list[Any]] = []
     while evaluate(test, [*fixed, *carry])[0]:
         if len(kept) == max_steps:
-            raise RuntimeError(failure or f"while_loop: still going after max_steps={max_steps} steps")
+            raise RuntimeError(
+                failure or f"while_loop: still going after max_steps={max_steps} steps"
+            )
         found = evaluate(body, [*fixed, *carry, np.int64(len(kept))])
         carry = found[:carries]
         kept.append(found[carries:])
-    stacked = [np.array([row[k] for row in kept], t.dtype).reshape(len(kept), *t.shape) for k, t in enumerate(body.output_types[carries:])]
+    stacked = [
+        np.array([row[k] for row in kept], t.dtype).reshape(len(kept), *t.shape)
+        for k, t in enumerate(body.output_types[carries:])
+    ]
     last = [np.array(c, t.dtype) for c, t in zip(carry, body.output_types, strict=False)]
     given = [*inputs[constants + carries :], *last, np.int64(len(kept)), *stacked]
     return (*last, np.int64(len(kept)), *evaluate(with_sizes(after, {symbol: len(kept)}), given))
@@ -68,10 +77,17 @@ taped_op = op(
 )
 
 
-def tape(graph: Graph, prepared: Callable[[Graph], Graph], simplify: Callable[[Graph], Graph]) -> Graph:
-    """The graph with each while_loop that keeps what its adjoint reads; `prepared` is how bodies of loops look where loops are joined."""
+def tape(
+    graph: Graph, prepared: Callable[[Graph], Graph], simplify: Callable[[Graph], Graph]
+) -> Graph:
+    """The graph with each while_loop that keeps what its adjoint reads; `prepared` is how bodies of
+    loops look where loops are joined."""
     for loop in [n for n in graph.nodes if n.op.lowering is lowering.WHILE]:
-        for after in [n for n in graph.nodes if n.op.lowering is lowering.SIZED and n.inputs[0] is loop.outputs[-1]]:
+        for after in [
+            n
+            for n in graph.nodes
+            if n.op.lowering is lowering.SIZED and n.inputs[0] is loop.outputs[-1]
+        ]:
             found = _taped(graph, loop, after, prepared(after.params["graph"]), simplify)
             if found is not None:
                 graph = found
@@ -79,7 +95,9 @@ def tape(graph: Graph, prepared: Callable[[Graph], Graph], simplify: Callable[[G
     return graph
 
 
-def _taped(graph: Graph, loop: Node, after: Node, inside: Graph, simplify: Callable[[Graph], Graph]) -> Graph | None:
+def _taped(
+    graph: Graph, loop: Node, after: Node, inside: Graph, simplify: Callable[[Graph], Graph]
+) -> Graph | None:
     between = _between(graph, loop, after)
     if between is None:
         return None
@@ -87,11 +105,24 @@ def _taped(graph: Graph, loop: Node, after: Node, inside: Graph, simplify: Calla
     values: dict[Atom, Atom] = dict(zip(inside.inputs, after.inputs[1:], strict=True))
     first = Loop.of(loop)
     for node in inside.nodes:
-        if node.op.lowering is not lowering.SCAN or node.params["reverse"] or node.params["length"] != integers.symbol(symbol):
+        if (
+            node.op.lowering is not lowering.SCAN
+            or node.params["reverse"]
+            or node.params["length"] != integers.symbol(symbol)
+        ):
             continue
         if any(isinstance(a, Var) and a not in values for a in node.inputs):
             continue
-        again = Loop.of(Node(node.op, tuple([values.get(a, a) for a in node.inputs]), node.params, node.outputs, node.where, node.note))
+        again = Loop.of(
+            Node(
+                node.op,
+                tuple([values.get(a, a) for a in node.inputs]),
+                node.params,
+                node.outputs,
+                node.where,
+                node.note,
+            )
+        )
         found = None if again.slices else joined(as_scan(first), again, simplify)
         # The steps are the same, and nothing is carried along beside them.
         if found is not None and len(found[0].carries) == len(first.carries):
@@ -100,7 +131,8 @@ def _taped(graph: Graph, loop: Node, after: Node, inside: Graph, simplify: Calla
 
 
 def _between(graph: Graph, loop: Node, after: Node) -> list[Node] | None:
-    """What depends on the loop and is needed by what comes after it; None where that is more than a little."""
+    """What depends on the loop and is needed by what comes after it; None where that is more than a
+    little."""
     depends: set[Atom] = set(loop.outputs)
     nodes: list[Node] = []
     for node in graph.nodes:
@@ -119,15 +151,28 @@ def _between(graph: Graph, loop: Node, after: Node) -> list[Node] | None:
 def _little(node: Node) -> bool:
     sizes = [a.type.size for a in (*node.inputs, *node.outputs)]
     region = isinstance(node.op.lowering, lowering.Region)
-    return not region and not node.op.effects and all(isinstance(s, int) and s <= LARGEST for s in sizes)
+    return (
+        not region
+        and not node.op.effects
+        and all(isinstance(s, int) and s <= LARGEST for s in sizes)
+    )
 
 
 def _replaced(
-    graph: Graph, loop: Loop, after: Node, inside: Graph, between: Sequence[Node], again: Node, both: Loop, same: Mapping[Atom, Atom]
+    graph: Graph,
+    loop: Loop,
+    after: Node,
+    inside: Graph,
+    between: Sequence[Node],
+    again: Node,
+    both: Loop,
+    same: Mapping[Atom, Atom],
 ) -> Graph:
     assert loop.test is not None
     asked = [c.asked or Var(c.inside.type, c.inside.name) for c in both.constants]
-    test = loop.test.replace(inputs=tuple([v for v in (*asked, *[c.asked for c in loop.carries]) if v is not None]))
+    test = loop.test.replace(
+        inputs=tuple([v for v in (*asked, *[c.asked for c in loop.carries]) if v is not None])
+    )
 
     # The graph that comes after: what is between, then the adjoint without its own forward loop.
     residuals = again.outputs[again.params["carries"] :]
@@ -148,23 +193,39 @@ def _replaced(
 
     def add(node: Node, values: dict[Atom, Atom]) -> None:
         fresh = tuple([Var(v.type, v.name) for v in node.outputs])
-        nodes.append(Node(node.op, tuple([within(a, values) for a in node.inputs]), node.params, fresh, node.where, node.note))
+        nodes.append(
+            Node(
+                node.op,
+                tuple([within(a, values) for a in node.inputs]),
+                node.params,
+                fresh,
+                node.where,
+                node.note,
+            )
+        )
         values.update(zip(node.outputs, fresh, strict=True))
 
     for node in between:
         add(node, own)
-    values: dict[Atom, Atom] = {v: within(a, own) for v, a in zip(inside.inputs, after.inputs[1:], strict=True)}
+    values: dict[Atom, Atom] = {
+        v: within(a, own) for v, a in zip(inside.inputs, after.inputs[1:], strict=True)
+    }
     values |= {v: own[same.get(v, v)] for v in again.outputs}
     for node in inside.nodes:
         if node is not again:
             add(node, values)
-    read = {a for node in graph.nodes if node not in between and node is not after for a in node.inputs} | {*graph.outputs}
+    read = {
+        a for node in graph.nodes if node not in between and node is not after for a in node.inputs
+    } | {*graph.outputs}
     results = [v for node in between for v in node.outputs if v in read]
     last = [own[v] for v in loop.origin.outputs]
     whole = inside.replace(
         inputs=tuple([v for v in (*outside.values(), *last, *kept) if isinstance(v, Var)]),
         nodes=tuple(nodes),
-        outputs=(*[own[v] for v in results], *[values[a] if isinstance(a, Var) else a for a in inside.outputs]),
+        outputs=(
+            *[own[v] for v in results],
+            *[values[a] if isinstance(a, Var) else a for a in inside.outputs],
+        ),
     )
     steps = both.node()
     params: dict[str, Any] = {
@@ -174,11 +235,25 @@ def _replaced(
         "constants": len(both.constants),
         "carries": len(both.carries),
         "symbol": after.params["symbol"],
-        **{name: loop.origin.params[name] for name in ("max_steps", "failure") if name in loop.origin.params},
+        **{
+            name: loop.origin.params[name]
+            for name in ("max_steps", "failure")
+            if name in loop.origin.params
+        },
     }
     outputs = (*loop.origin.outputs, *results, *after.outputs)
-    taped = Node(taped_op, (*steps.inputs, *outside), params, outputs, loop.origin.where, after.note)
-    return in_order(graph, [taped if n is after else n for n in graph.nodes if n is not loop.origin and n not in between], {})
+    taped = Node(
+        taped_op, (*steps.inputs, *outside), params, outputs, loop.origin.where, after.note
+    )
+    return in_order(
+        graph,
+        [
+            taped if n is after else n
+            for n in graph.nodes
+            if n is not loop.origin and n not in between
+        ],
+        {},
+    )
 
 
 OPS = (taped_op,)

@@ -1,8 +1,10 @@
-"""A graph and its adjoint as two graphs that share work: the first also returns residuals, the second reads them.
+"""A graph and its adjoint as two graphs that share work: the first also returns residuals, the
+second reads them.
 
-Which values are handed over is a minimum cut. What the backward graph reads is computed from inputs and outputs of the forward graph
-(free: they exist anyway) through nodes that are either cheap, and may be computed again, or dear, and may not. So every path from a
-dear node to a reader must be cut somewhere, by storing one value on it; the cut with the fewest bytes wins, and among equal ones that
+Which values are handed over is a minimum cut. What the backward graph reads is computed from inputs
+and outputs of the forward graph (free: they exist anyway) through nodes that are either cheap, and
+may be computed again, or dear, and may not. So every path from a dear node to a reader must be cut
+somewhere, by storing one value on it; the cut with the fewest bytes wins, and among equal ones that
 nearest to the readers.
 """
 
@@ -25,7 +27,8 @@ from .rewrite import optimize, tidy
 CHEAP = 8
 """An elementwise operation of at most so many additions is computed again whatever its size."""
 WORK = 2000
-"""About as many additions as passing one more array costs (an allocation, an argument, 0.2 us): less work is done again."""
+"""About as many additions as passing one more array costs (an allocation, an argument, 0.2 us):
+less work is done again."""
 ARRAY = 2048
 """What passing one more array costs, in bytes of memory traffic."""
 KEPT = 16
@@ -37,8 +40,9 @@ Vertex: TypeAlias = tuple[Var | None, int]
 
 
 class Partition(NamedTuple):
-    """`forward(inputs...) -> outputs..., residuals...`; `backward(inputs[k] for k in inputs..., outputs[k] for k in outputs...,
-    residuals..., cotangents of the given outputs...) -> cotangents of the wanted inputs`."""
+    """`forward(inputs...) -> outputs..., residuals...`; `backward(inputs[k] for k in inputs...,
+    outputs[k] for k in outputs..., residuals..., cotangents of the given outputs...) -> cotangents
+    of the wanted inputs`."""
 
     forward: Graph
     backward: Graph
@@ -47,21 +51,33 @@ class Partition(NamedTuple):
 
 
 Known: TypeAlias = tuple[Sequence[bool], Sequence[bool]]
-"""Which inputs and which outputs of the forward graph the backward graph may read; others have to be stored."""
+"""Which inputs and which outputs of the forward graph the backward graph may read; others have to
+be stored."""
 
 
-def partition(graph: Graph, wanted: Sequence[bool], given: Sequence[bool], known: Known | None = None) -> Partition:
+def partition(
+    graph: Graph, wanted: Sequence[bool], given: Sequence[bool], known: Known | None = None
+) -> Partition:
     """Forward and backward graph for cotangents of the wanted inputs; memoised on the graph.
 
-    Where it is said what is known both can be differentiated again. By default all inputs and outputs are, and both are to be run.
+    Where it is said what is known both can be differentiated again. By default all inputs and
+    outputs are, and both are to be run.
     """
-    key = ("partition", tuple(wanted), tuple(given), None if known is None else (tuple(known[0]), tuple(known[1])))
+    key = (
+        "partition",
+        tuple(wanted),
+        tuple(given),
+        None if known is None else (tuple(known[0]), tuple(known[1])),
+    )
     if key not in graph.derived:
         everything = [True] * len(graph.inputs), [True] * len(graph.outputs)
         with span(f"{graph.name}: partition"):
             both = joint(graph, wanted, given)
             graph.derived[key] = _split(
-                graph, optimize(both, apart=True) if known is None else tidy(both), known or everything, known is not None
+                graph,
+                optimize(both, apart=True) if known is None else tidy(both),
+                known or everything,
+                known is not None,
             )
     found: Partition = graph.derived[key]
     return found
@@ -83,15 +99,22 @@ def _split(graph: Graph, both: Graph, known: Known, stacked: bool) -> Partition:
         def chosen(made: dict[Var, Node | None], there: set[Var], reads: Sequence[Var]) -> set[Var]:
             return cut(made, there, reads, hints, KEPT)
 
-        both = cut_choices(both, late, free, chosen, lambda t: _number(t.size, hints) * t.dtype.itemsize + KEPT)
-    made: dict[Var, Node | None] = {v: None for v, ok in zip(inputs, known[0], strict=True) if not ok}
+        both = cut_choices(
+            both, late, free, chosen, lambda t: _number(t.size, hints) * t.dtype.itemsize + KEPT
+        )
+    made: dict[Var, Node | None] = {
+        v: None for v, ok in zip(inputs, known[0], strict=True) if not ok
+    }
     made |= {v: node for node in both.nodes for v in node.outputs if v not in late}
     # Readers in the order of the graph, so that the same graph always gives the same text.
-    readers = [a for node in both.nodes if node.outputs[0] in late for a in node.inputs] + [*results]
+    readers = [a for node in both.nodes if node.outputs[0] in late for a in node.inputs] + [
+        *results
+    ]
     reads = [a for a in dict.fromkeys(readers) if isinstance(a, Var) and a not in late]
     residuals = cut(made, free, reads, both.sizes.hints)
     if stacked:
-        # Results of a step are there for all steps only if they are asked for: what follows from the rest is not read off them.
+        # Results of a step are there for all steps only if they are asked for: what follows from
+        # the rest is not read off them.
         free -= _cheap(both, residuals | {v for v, ok in zip(inputs, known[0], strict=True) if ok})
 
     again: set[Node] = set()
@@ -108,7 +131,11 @@ def _split(graph: Graph, both: Graph, known: Known, stacked: bool) -> Partition:
             stack.extend(a for a in maker.inputs if isinstance(a, Var))
     # An input that is not read still tells the sizes that it has.
     told = {v for v, ok in zip(inputs, known[0], strict=True) if ok}
-    taken = tuple(k for k, v in enumerate(inputs) if v in told and (v in read or any(not isinstance(s, int) for s in v.type.shape)))
+    taken = tuple(
+        k
+        for k, v in enumerate(inputs)
+        if v in told and (v in read or any(not isinstance(s, int) for s in v.type.shape))
+    )
     passed = [inputs[k] for k in taken]
     others = []
     for k, (a, ok) in enumerate(zip(outputs, known[1], strict=True)):
@@ -117,9 +144,19 @@ def _split(graph: Graph, both: Graph, known: Known, stacked: bool) -> Partition:
             others.append(k)
     passed += [a for k in others if isinstance(a := outputs[k], Var)]
     kept = [v for v in made if v in residuals]
-    forward = graph.replace(name=f"{graph.name}_forward", inputs=inputs, nodes=_living(both, (*outputs, *kept)), outputs=(*outputs, *kept))
+    forward = graph.replace(
+        name=f"{graph.name}_forward",
+        inputs=inputs,
+        nodes=_living(both, (*outputs, *kept)),
+        outputs=(*outputs, *kept),
+    )
     nodes = tuple(n for n in both.nodes if n in again or n.outputs[0] in late)
-    backward = graph.replace(name=f"{graph.name}_backward", inputs=(*passed, *kept, *cotangents), nodes=nodes, outputs=results)
+    backward = graph.replace(
+        name=f"{graph.name}_backward",
+        inputs=(*passed, *kept, *cotangents),
+        nodes=nodes,
+        outputs=results,
+    )
     return Partition(forward, backward, taken, tuple(others))
 
 
@@ -127,7 +164,9 @@ def _cheap(graph: Graph, given: set[Var]) -> set[Atom]:
     """What cheap nodes make of given values, without these."""
     found: set[Atom] = set()
     for node in graph.nodes:
-        if all(not isinstance(a, Var) or a in given or a in found for a in node.inputs) and not is_dear(node, graph.sizes.hints):
+        if all(
+            not isinstance(a, Var) or a in given or a in found for a in node.inputs
+        ) and not is_dear(node, graph.sizes.hints):
             found.update(v for v in node.outputs if v not in given)
     return found
 
@@ -143,12 +182,21 @@ def _living(graph: Graph, outputs: Sequence[Atom]) -> tuple[Node, ...]:
     return tuple(reversed(kept))
 
 
-def cut(made: dict[Var, Node | None], free: set[Var], reads: Sequence[Var], hints: dict[str, int], each: int = ARRAY) -> set[Var]:
-    """The values to store: a minimum cut between dear nodes and `reads`, by the paths that still have room (Edmonds and Karp 1972).
+def cut(
+    made: dict[Var, Node | None],
+    free: set[Var],
+    reads: Sequence[Var],
+    hints: dict[str, int],
+    each: int = ARRAY,
+) -> set[Var]:
+    """The values to store: a minimum cut between dear nodes and `reads`, by the paths that still
+    have room (Edmonds and Karp 1972).
 
-    made    what could be stored, and the node that makes it (None for an input that is not there later)
+    made    what could be stored, and the node that makes it (None for an input that is not there
+            later)
 
-    Each value is two vertices with an edge of its size between them; along all other edges any amount flows.
+    Each value is two vertices with an edge of its size between them; along all other edges any
+    amount flows.
     """
     source: Vertex = None, 0
     sink: Vertex = None, 1
@@ -215,7 +263,11 @@ def is_dear(node: Node, hints: dict[str, int]) -> bool:
 
 
 def _number(size: Int, hints: dict[str, int]) -> int:
-    return size if isinstance(size, int) else int(integers.evaluate(size, {**dict.fromkeys(integers.symbols(size), 64), **hints}))
+    return (
+        size
+        if isinstance(size, int)
+        else int(integers.evaluate(size, {**dict.fromkeys(integers.symbols(size), 64), **hints}))
+    )
 
 
 __all__ = ["Partition", "cut", "is_dear", "partition"]

@@ -1,4 +1,5 @@
-"""Local rules for matrix products: those with an identity matrix go, sums over rows or columns come first, factors stand together."""
+"""Local rules for matrix products: those with an identity matrix go, sums over rows or columns come
+first, factors stand together."""
 
 from __future__ import annotations
 
@@ -15,15 +16,21 @@ if TYPE_CHECKING:
     from .rewrite import Rewriter
 
 SHORT, FEW = 4, 4
-"""Products with at most so many terms in a sum, or so many sums, are spelled out: they stay in registers, where a call of any routine costs
-40 ns or more."""
+"""Products with at most so many terms in a sum, or so many sums, are spelled out: they stay in
+registers, where a call of any routine costs 40 ns or more."""
 
 
 def product_with_identity(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
     """matmul(eye, x) -> x; matmul(x, eye) -> x."""
     if node.op is not matmul_op or node.outputs[0].type.ndim != 2:
         return None
-    return inputs[1] if _is_identity(b, inputs[0]) else inputs[0] if _is_identity(b, inputs[1]) else None
+    return (
+        inputs[1]
+        if _is_identity(b, inputs[0])
+        else inputs[0]
+        if _is_identity(b, inputs[1])
+        else None
+    )
 
 
 def _is_identity(b: Rewriter, atom: Atom) -> bool:
@@ -44,7 +51,8 @@ def _is_identity(b: Rewriter, atom: Atom) -> bool:
 
 
 def sum_of_product(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
-    """sum over the rows of x @ y -> (sum over the rows of x) @ y; sum over its columns -> x @ (sum over the columns of y)."""
+    """sum over the rows of x @ y -> (sum over the rows of x) @ y; sum over its columns -> x @ (sum
+    over the columns of y)."""
     if node.op is not sum_op or len(node.params["axes"]) != 1:
         return None
     made = b.made_by(inputs[0], matmul_op)
@@ -58,12 +66,21 @@ def sum_of_product(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | 
     operand = made.inputs[which]
     total = b.emit(sum_op, (operand,), {"axes": (axis,)}, node)
     kept = (*operand.type.shape[:axis], 1, *operand.type.shape[axis + 1 :])
-    operands = [b.emit(reshape_op, (total,), {"shape": kept}, node) if k == which else a for k, a in enumerate(made.inputs)]
-    return b.emit(reshape_op, (b.emit(matmul_op, operands, {}, node),), {"shape": node.outputs[0].type.shape}, node)
+    operands = [
+        b.emit(reshape_op, (total,), {"shape": kept}, node) if k == which else a
+        for k, a in enumerate(made.inputs)
+    ]
+    return b.emit(
+        reshape_op,
+        (b.emit(matmul_op, operands, {}, node),),
+        {"shape": node.outputs[0].type.shape},
+        node,
+    )
 
 
 def gather_factors(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
-    """matmul((x * v) * w, y) -> matmul(x * (v * w), y) where v and w vary along the summed axis only: the product weighs its terms by one factor.
+    """matmul((x * v) * w, y) -> matmul(x * (v * w), y) where v and w vary along the summed axis
+    only: the product weighs its terms by one factor.
 
     Beside a vector the factor goes to the vector.
     """
@@ -89,7 +106,8 @@ def gather_factors(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | 
 
 
 def _factors(b: Rewriter, atom: Atom, axis: int) -> tuple[Atom, list[Atom]]:
-    """`atom` as a product of one operand of its own shape with others that vary along `axis` at most, of which one does."""
+    """`atom` as a product of one operand of its own shape with others that vary along `axis` at
+    most, of which one does."""
     whole = atom.type
     found: list[Atom] = []
     varies = False
@@ -102,7 +120,12 @@ def _factors(b: Rewriter, atom: Atom, axis: int) -> tuple[Atom, list[Atom]]:
         if product is None:
             break
         for rest, factor in (product.inputs, product.inputs[::-1]):
-            if isinstance(rest, Var) and rest.type == whole and _fits(factor, whole.dtype) and _along(factor.type.shape, axis, whole.ndim):
+            if (
+                isinstance(rest, Var)
+                and rest.type == whole
+                and _fits(factor, whole.dtype)
+                and _along(factor.type.shape, axis, whole.ndim)
+            ):
                 atom = rest
                 found.append(factor)
                 varies |= factor.type.ndim > 0
@@ -118,7 +141,8 @@ def _fits(factor: Atom, dtype: Any) -> bool:
 
 
 def _along(shape: Shape, axis: int, ndim: int) -> bool:
-    """Whether an operand is a number, or varies along `axis` (-1 or -2) and not along the other of the last two axes."""
+    """Whether an operand is a number, or varies along `axis` (-1 or -2) and not along the other of
+    the last two axes."""
     padded: tuple[Int, ...] = (*[1] * (ndim - len(shape)), *shape)
     return not shape or (not _is_one(padded[axis]) and _is_one(padded[-3 - axis]))
 
@@ -133,12 +157,16 @@ def _product(b: Rewriter, factors: list[Atom], like: Node) -> Atom:
 
 
 def small_product(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
-    """matmul(x, y) -> sum(x[..., None] * y[..., None, :, :], -2) where the sums are short or few: that fuses with what stands around it."""
+    """matmul(x, y) -> sum(x[..., None] * y[..., None, :, :], -2) where the sums are short or few:
+    that fuses with what stands around it."""
     if node.op is not matmul_op or node.outputs[0].type.dtype.kind not in "fc":
         return None
     x, y = inputs
     (m, k), n = x.type.shape[-2:], y.type.shape[-1]
-    if not ((isinstance(k, int) and 0 < k <= SHORT) or (isinstance(m, int) and isinstance(n, int) and m * n <= FEW)):
+    if not (
+        (isinstance(k, int) and 0 < k <= SHORT)
+        or (isinstance(m, int) and isinstance(n, int) and m * n <= FEW)
+    ):
         return None
     left = b.emit(reshape_op, (x,), {"shape": (*x.type.shape, 1)}, node)
     right = b.emit(reshape_op, (y,), {"shape": (*y.type.shape[:-2], 1, *y.type.shape[-2:])}, node)

@@ -33,8 +33,11 @@ from .sum_behind_loop import sums_behind_loops
 from .symmetry import symmetric_sum
 
 
-def rewrite(graph: Graph, rule: Callable[[Rewriter, Node, tuple[Atom, ...]], Sequence[Atom] | None]) -> Graph:
-    """Rebuild a graph node by node; `rule` returns replacements for a node's outputs, or None to keep it."""
+def rewrite(
+    graph: Graph, rule: Callable[[Rewriter, Node, tuple[Atom, ...]], Sequence[Atom] | None]
+) -> Graph:
+    """Rebuild a graph node by node; `rule` returns replacements for a node's outputs, or None to
+    keep it."""
     with SIZES.opened(graph.sizes):
         builder = Rewriter()
         values: dict[Var, Atom] = {}
@@ -58,8 +61,14 @@ class Rewriter:
         """Applications by what they compute, filled by `simplify`."""
 
     def keep(self, node: Node, inputs: tuple[Atom, ...]) -> Sequence[Atom]:
-        same = len(inputs) == len(node.inputs) and all(a is b for a, b in zip(inputs, node.inputs, strict=True))
-        kept = node if same else Node(node.op, inputs, node.params, node.outputs, node.where, node.note)
+        same = len(inputs) == len(node.inputs) and all(
+            a is b for a, b in zip(inputs, node.inputs, strict=True)
+        )
+        kept = (
+            node
+            if same
+            else Node(node.op, inputs, node.params, node.outputs, node.where, node.note)
+        )
         self.nodes.append(kept)
         for v in kept.outputs:
             self.definition[v] = kept
@@ -67,7 +76,9 @@ class Rewriter:
 
     def emit(self, op: Op, inputs: Sequence[Atom], params: dict[str, Any], like: Node) -> Atom:
         types = op.infer(*inputs, **params)
-        node = Node(op, tuple(inputs), params, tuple([Var(t) for t in types]), like.where, like.note)
+        node = Node(
+            op, tuple(inputs), params, tuple([Var(t) for t in types]), like.where, like.note
+        )
         return self.keep(node, node.inputs)[0]
 
     def known(self, op: Op, inputs: Sequence[Atom], params: dict[str, Any]) -> Atom | None:
@@ -80,11 +91,12 @@ class Rewriter:
         return node if node is not None and node.op is op else None
 
 
-# --- inline --------------------------------------------------------------------------------------------------------------------
+# --- inline ---------------------------------------------------------------------------------------
 
 
 def inline_calls(graph: Graph) -> Graph:
-    """`call(graph)(x)` -> the nodes of that graph. Needs nothing; afterwards no call is left, in the bodies of loops and branches neither."""
+    """`call(graph)(x)` -> the nodes of that graph. Needs nothing; afterwards no call is left, in
+    the bodies of loops and branches neither."""
     if "inlined" not in graph.derived:
         graph.derived["inlined"] = _inlined(graph) if _calls(graph) else graph
     inlined: Graph = graph.derived["inlined"]
@@ -102,16 +114,33 @@ def _inlined(graph: Graph) -> Graph:
         for node in inner.nodes:
             operands = tuple([values[a] if isinstance(a, Var) else a for a in node.inputs])
             if node.op.inlined:
-                values.update(zip(node.outputs, expand(builder, node.params["graph"], operands), strict=True))
+                values.update(
+                    zip(node.outputs, expand(builder, node.params["graph"], operands), strict=True)
+                )
                 continue
-            fresh = Node(node.op, operands, node.params, tuple([Var(v.type) for v in node.outputs]), node.where, node.note)
+            fresh = Node(
+                node.op,
+                operands,
+                node.params,
+                tuple([Var(v.type) for v in node.outputs]),
+                node.where,
+                node.note,
+            )
             values.update(zip(node.outputs, inside(builder, fresh, operands), strict=True))
         return [values[a] if isinstance(a, Var) else a for a in inner.outputs]
 
     def inside(builder: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Sequence[Atom]:
-        return builder.keep(with_graphs(node, inputs, inline_calls) if any(map(_calls, node.subgraphs())) else node, inputs)
+        return builder.keep(
+            with_graphs(node, inputs, inline_calls) if any(map(_calls, node.subgraphs())) else node,
+            inputs,
+        )
 
-    return rewrite(graph, lambda b, node, inputs: expand(b, node.params["graph"], inputs) if node.op.inlined else inside(b, node, inputs))
+    return rewrite(
+        graph,
+        lambda b, node, inputs: (
+            expand(b, node.params["graph"], inputs) if node.op.inlined else inside(b, node, inputs)
+        ),
+    )
 
 
 def with_graphs(node: Node, inputs: tuple[Atom, ...], change: Callable[[Graph], Graph]) -> Node:
@@ -126,7 +155,7 @@ def with_graphs(node: Node, inputs: tuple[Atom, ...], change: Callable[[Graph], 
     return Node(node.op, inputs, params, node.outputs, node.where, node.note)
 
 
-# --- simplify ------------------------------------------------------------------------------------------------------------------
+# --- simplify -------------------------------------------------------------------------------------
 
 
 def _scalar(atom: Atom) -> Any:
@@ -135,29 +164,42 @@ def _scalar(atom: Atom) -> Any:
 
 def _is(atom: Atom, number: float) -> bool:
     value = _scalar(atom)
-    return value is not None and not isinstance(value, (integers.Integer, bool, np.bool_)) and value == number
+    return (
+        value is not None
+        and not isinstance(value, (integers.Integer, bool, np.bool_))
+        and value == number
+    )
 
 
 def _is_neutral(atom: Atom, number: float | None, node: Node) -> bool:
-    """Whether an operand is this number; of zeros the sign counts, but among integers: -0.0 + 0.0 is 0.0, so of floats only -0.0 adds nothing."""
+    """Whether an operand is this number; of zeros the sign counts, but among integers: -0.0 + 0.0
+    is 0.0, so of floats only -0.0 adds nothing."""
     if number is None or not _is(atom, number):
         return False
-    return number != 0 or node.outputs[0].type.dtype.kind in "iu" or np.signbit(np.real(_scalar(atom))) == np.signbit(number)
+    return (
+        number != 0
+        or node.outputs[0].type.dtype.kind in "iu"
+        or np.signbit(np.real(_scalar(atom))) == np.signbit(number)
+    )
 
 
 def _rule_identity(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
-    """x * 1, x / 1, x - 0, x + (-0), identity(x), convert, reshape, broadcast_to x's own type -> x."""
+    """x * 1, x / 1, x - 0, x + (-0), identity(x), convert, reshape, broadcast_to x's own type ->
+    x."""
     op = node.op
     if op.passes is not None:
         return inputs[op.passes]
     if op.neutral:
-        return next((inputs[1 - k] for k in (1, 0) if _is_neutral(inputs[k], op.neutral[k], node)), None)
+        return next(
+            (inputs[1 - k] for k in (1, 0) if _is_neutral(inputs[k], op.neutral[k], node)), None
+        )
     return inputs[0] if op is sum_op and node.params["axes"] == () else None
 
 
 def _rule_double(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
-    """-(-x) -> x; reshape(reshape(x)) -> reshape(x); transpose(transpose(x)) -> transpose(x); slice(embed(x)) -> x;
-    broadcast_to, slice and embed of their like -> one; slice that takes all -> x."""
+    """-(-x) -> x; reshape(reshape(x)) -> reshape(x); transpose(transpose(x)) -> transpose(x);
+    slice(embed(x)) -> x; broadcast_to, slice and embed of their like -> one; slice that takes all
+    -> x."""
     op = node.op
     inner = b.made_by(inputs[0], op) if inputs else None
     if op is neg_op and inner:
@@ -166,24 +208,41 @@ def _rule_double(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | No
         return b.emit(node.op, inner.inputs, node.params, node)
     if op is transpose_op and inner:
         axes = tuple(inner.params["axes"][a] for a in node.params["axes"])
-        return inner.inputs[0] if axes == tuple(range(len(axes))) else b.emit(node.op, inner.inputs, {"axes": axes}, node)
+        return (
+            inner.inputs[0]
+            if axes == tuple(range(len(axes)))
+            else b.emit(node.op, inner.inputs, {"axes": axes}, node)
+        )
     if op is slice_op:
         own = node.params
         if own["size"] == inputs[0].type.shape and all(s == 1 for s in own["step"]):
             return inputs[0]
         outer = b.made_by(inputs[0], embed_op)
-        if outer and node.params["start"] == outer.params["start"] and all(s == 1 for s in node.params["step"]):
+        if (
+            outer
+            and node.params["start"] == outer.params["start"]
+            and all(s == 1 for s in node.params["step"])
+        ):
             return outer.inputs[0]
         if inner:
             outer_params = inner.params
-            start = tuple(a + b * s for a, b, s in zip(outer_params["start"], own["start"], outer_params["step"], strict=True))
+            start = tuple(
+                a + b * s
+                for a, b, s in zip(
+                    outer_params["start"], own["start"], outer_params["step"], strict=True
+                )
+            )
             step = tuple(a * b for a, b in zip(outer_params["step"], own["step"], strict=True))
-            return b.emit(node.op, inner.inputs, {"start": start, "size": own["size"], "step": step}, node)
+            return b.emit(
+                node.op, inner.inputs, {"start": start, "size": own["size"], "step": step}, node
+            )
     if op is embed_op:
         if inputs[0].type.shape == node.outputs[0].type.shape:
             return inputs[0]
         if inner and inner.params["absent"] == node.params["absent"]:
-            start = tuple(a + b for a, b in zip(inner.params["start"], node.params["start"], strict=True))
+            start = tuple(
+                a + b for a, b in zip(inner.params["start"], node.params["start"], strict=True)
+            )
             return b.emit(node.op, inner.inputs, {**node.params, "start": start}, node)
     return None
 
@@ -193,11 +252,14 @@ def _scalar_source(b: Rewriter, atom: Atom) -> Atom | None:
     if atom.type.shape == ():
         return atom
     repeated = b.made_by(atom, broadcast_to_op)
-    return repeated.inputs[0] if repeated is not None and repeated.inputs[0].type.shape == () else None
+    return (
+        repeated.inputs[0] if repeated is not None and repeated.inputs[0].type.shape == () else None
+    )
 
 
 def _rule_constant(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
-    """f(broadcast_to(a), broadcast_to(b)) of scalars -> broadcast_to(f(a, b)); reshape, transpose, slice of one -> broadcast_to(a)."""
+    """f(broadcast_to(a), broadcast_to(b)) of scalars -> broadcast_to(f(a, b)); reshape, transpose,
+    slice of one -> broadcast_to(a)."""
     out = node.outputs[0].type
     if out.shape == () or not inputs:
         return None
@@ -206,7 +268,11 @@ def _rule_constant(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | 
         if source is None or (node.op is broadcast_to_op and source is inputs[0]):
             return None
         return b.emit(broadcast_to_op, (source,), {"shape": out.shape}, node)
-    if not isinstance(node.op.lowering, lowering.Pointwise) or "{0}" in str(node.op.lowering.code) or callable(node.op.lowering.code):
+    if (
+        not isinstance(node.op.lowering, lowering.Pointwise)
+        or "{0}" in str(node.op.lowering.code)
+        or callable(node.op.lowering.code)
+    ):
         return None
     sources = [_scalar_source(b, a) for a in inputs]
     if any(s is None for s in sources):
@@ -214,13 +280,25 @@ def _rule_constant(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | 
     types = node.op.infer(*sources, **node.params)
     if types[0].dtype != out.dtype or types[0].shape != ():
         return None
-    small = Node(node.op, tuple(s for s in sources if s is not None), node.params, (Var(types[0]),), node.where, node.note)
-    value = _rule_fold(b, small, small.inputs) or _rule_identity_checked(b, small) or b.keep(small, small.inputs)[0]
+    small = Node(
+        node.op,
+        tuple(s for s in sources if s is not None),
+        node.params,
+        (Var(types[0]),),
+        node.where,
+        node.note,
+    )
+    value = (
+        _rule_fold(b, small, small.inputs)
+        or _rule_identity_checked(b, small)
+        or b.keep(small, small.inputs)[0]
+    )
     return b.emit(broadcast_to_op, (value,), {"shape": out.shape}, node)
 
 
 def _rule_repeated(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
-    """f(broadcast_to(x), y) -> f(x, y), or broadcast_to(f(x, y)) where x and y are smaller: elementwise operations broadcast by themselves."""
+    """f(broadcast_to(x), y) -> f(x, y), or broadcast_to(f(x, y)) where x and y are smaller:
+    elementwise operations broadcast by themselves."""
     rule = node.op.lowering
     if not isinstance(rule, lowering.Pointwise) or not inputs:
         return None
@@ -228,7 +306,11 @@ def _rule_repeated(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | 
     operands = []
     for k, atom in enumerate(inputs):
         repeated = b.made_by(atom, broadcast_to_op)
-        kept = repeated is None or (k == 0 and node.op is where_op) or atom.type.dtype != repeated.inputs[0].type.dtype
+        kept = (
+            repeated is None
+            or (k == 0 and node.op is where_op)
+            or atom.type.dtype != repeated.inputs[0].type.dtype
+        )
         operands.append(atom if kept or repeated is None else repeated.inputs[0])
     if all(x is y for x, y in zip(operands, inputs, strict=True)):
         return None
@@ -237,7 +319,12 @@ def _rule_repeated(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | 
         simpler = Node(node.op, tuple(operands), node.params, node.outputs, node.where, node.note)
         return _rule_identity_checked(b, simpler) or b.keep(simpler, simpler.inputs)[0]
     # What reads its own index cannot be computed at a smaller shape.
-    if types[0].dtype != out.dtype or types[0].weak != out.weak or callable(rule.code) or "{0}" in rule.code:
+    if (
+        types[0].dtype != out.dtype
+        or types[0].weak != out.weak
+        or callable(rule.code)
+        or "{0}" in rule.code
+    ):
         return None
     small = Node(node.op, tuple(operands), node.params, (Var(types[0]),), node.where, node.note)
     value = _rule_identity_checked(b, small) or b.keep(small, small.inputs)[0]
@@ -251,9 +338,15 @@ def _rule_identity_checked(b: Rewriter, node: Node) -> Atom | None:
 
 def _rule_fold(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
     """An elementwise operation on scalar literals -> a literal."""
-    if not inputs or node.outputs[0].type.shape != () or not isinstance(node.op.lowering, lowering.Pointwise):
+    if (
+        not inputs
+        or node.outputs[0].type.shape != ()
+        or not isinstance(node.op.lowering, lowering.Pointwise)
+    ):
         return None
-    if not all(isinstance(a, Literal) and not isinstance(a.value, integers.Integer) for a in inputs):
+    if not all(
+        isinstance(a, Literal) and not isinstance(a.value, integers.Integer) for a in inputs
+    ):
         return None
     with np.errstate(all="ignore"):
         value: Any = np.asarray(node.op.evaluate(*[a.value for a in inputs], **node.params))  # type: ignore[union-attr]
@@ -300,7 +393,8 @@ def _application(op: Op, inputs: Sequence[Atom], params: dict[str, Any]) -> Any:
 
 
 def simplify(graph: Graph, rules: Sequence[Rule] | None = None) -> Graph:
-    """Local rules (all of `RULES`, if not told otherwise), and common subexpressions; needs inlined calls."""
+    """Local rules (all of `RULES`, if not told otherwise), and common subexpressions; needs inlined
+    calls."""
     rules = RULES if rules is None else rules
 
     def rule(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Sequence[Atom] | None:
@@ -324,13 +418,15 @@ def simplify(graph: Graph, rules: Sequence[Rule] | None = None) -> Graph:
 def tidy(graph: Graph) -> Graph:
     """Common subexpressions and dead code only: the result can be differentiated as the graph can.
 
-    The rules are right for values; what stops derivatives, or gives them another rule, would be lost.
+    The rules are right for values; what stops derivatives, or gives them another rule, would be
+    lost.
     """
     return remove_dead(simplify(graph, ()))
 
 
 def spell_out(graph: Graph) -> Graph:
-    """Small products, and those that read a large matrix a second time, as sums of products; the rules for products come before."""
+    """Small products, and those that read a large matrix a second time, as sums of products; the
+    rules for products come before."""
     streams = streamed(graph)
 
     def rule(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Sequence[Atom] | None:
@@ -356,13 +452,18 @@ def remove_dead(graph: Graph) -> Graph:
 def fuse_loops(graph: Graph, apart: bool = False, tapes: bool = True) -> Graph:
     """Loops that repeat each other as one, without what nobody reads of them.
 
-    apart   what is known early must not wait for what is known late, as the graph is to be cut in two
+    apart   what is known early must not wait for what is known late, as the graph is to be cut in
+            two
     tapes   whether loops of unknown length may keep something of each step
     """
     if not any(isinstance(node.op.lowering, lowering.Region) for node in graph.nodes):
         return graph
     joined = trim(inline_constants(fuse(trim(inline_constants(unstack(graph))), plain, apart)))
-    return joined if apart or not tapes else tape(joined, lambda inside: fuse_loops(remove_dead(plain(inside))), plain)
+    return (
+        joined
+        if apart or not tapes
+        else tape(joined, lambda inside: fuse_loops(remove_dead(plain(inside))), plain)
+    )
 
 
 def plain(graph: Graph) -> Graph:
@@ -383,12 +484,18 @@ def optimize_regions(graph: Graph, tapes: bool = True) -> Graph:
 
 PIPELINE: tuple[tuple[str, Callable[[Graph], Graph]], ...] = (
     ("inline", inline_calls),  # one flat graph, so that forward and backward see each other
-    ("simplify", simplify),  # local rules and common subexpressions: the adjoint repeats much of the forward part
+    (
+        "simplify",
+        simplify,
+    ),  # local rules and common subexpressions: the adjoint repeats much of the forward part
     ("dead code", remove_dead),  # what simplification and unused outputs left over
     ("simplify", simplify),  # rules that apply only now
     ("products spelled out", spell_out),
     ("dead code", remove_dead),
-    ("loops", fuse_loops),  # while what they share is easy to see: before their bodies are rewritten
+    (
+        "loops",
+        fuse_loops,
+    ),  # while what they share is easy to see: before their bodies are rewritten
     ("regions", optimize_regions),  # when it is known which loops are left
     ("collect in place", collect),  # when it is seen where loops and branches put what they add up
     ("sums behind loops", sums_behind_loops),  # last, when it is seen what their bodies do
@@ -396,7 +503,8 @@ PIPELINE: tuple[tuple[str, Callable[[Graph], Graph]], ...] = (
 
 
 def optimize(graph: Graph, apart: bool = False, tapes: bool = True) -> Graph:
-    """Run the pipeline; the result is memoised on the graph. For `apart` and `tapes` see `fuse_loops`."""
+    """Run the pipeline; the result is memoised on the graph. For `apart` and `tapes` see
+    `fuse_loops`."""
     key = "optimized", apart, tapes
     if key not in graph.derived:
         chosen: dict[Any, Callable[[Graph], Graph]] = {

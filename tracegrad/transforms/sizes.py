@@ -46,7 +46,14 @@ def with_sizes(graph: Graph, sizes: Mapping[str, Int]) -> Graph:
         return found
 
     nodes = [
-        Node(n.op, tuple(map(atom, n.inputs)), {k: param(v) for k, v in n.params.items()}, tuple(map(var, n.outputs)), n.where, n.note)
+        Node(
+            n.op,
+            tuple(map(atom, n.inputs)),
+            {k: param(v) for k, v in n.params.items()},
+            tuple(map(var, n.outputs)),
+            n.where,
+            n.note,
+        )
         for n in graph.nodes
     ]
     inputs = tuple(map(var, graph.inputs))
@@ -54,7 +61,8 @@ def with_sizes(graph: Graph, sizes: Mapping[str, Int]) -> Graph:
 
 
 def counted(graph: Graph) -> Iterator[str]:
-    """The names of the sizes that are known only while the graph runs, one for each node that counts."""
+    """The names of the sizes that are known only while the graph runs, one for each node that
+    counts."""
     for node in graph.nodes:
         if "symbol" in node.params:
             yield node.params["symbol"]
@@ -63,7 +71,8 @@ def counted(graph: Graph) -> Iterator[str]:
 
 
 def told_apart(graph: Graph) -> Graph:
-    """The graph with a name of its own for each such size, as a program needs it, in which all names stand side by side."""
+    """The graph with a name of its own for each such size, as a program needs it, in which all
+    names stand side by side."""
     names = list(counted(graph))
     return graph if len(set(names)) == len(names) else _renamed(graph, set())
 
@@ -72,7 +81,11 @@ def _renamed(graph: Graph, taken: set[str]) -> Graph:
     def param(value: Any, sizes: Mapping[str, Int]) -> Any:
         if isinstance(value, tuple):
             return tuple([param(v, sizes) for v in value])
-        return _renamed(with_sizes(value, sizes) if sizes else value, taken) if isinstance(value, Graph) else value
+        return (
+            _renamed(with_sizes(value, sizes) if sizes else value, taken)
+            if isinstance(value, Graph)
+            else value
+        )
 
     nodes = []
     for n in graph.nodes:

@@ -1,8 +1,10 @@
-"""Large matrices that are read twice: `X @ w` and later `X.T @ r` become sums, which share one pass over the rows of X.
+"""Large matrices that are read twice: `X @ w` and later `X.T @ r` become sums, which share one pass
+over the rows of X.
 
-A matrix that does not fit the cache costs what reading it costs. The scheduler runs both sums block by block, with what lies between
-them, so that a block's rows are still near when they are needed again. As two products: 7.4 ms for value and gradient of a logistic
-regression on 40,000 x 300; in one pass 4.1 ms. Matrices in the cache stay with the library's products, which are as fast there.
+A matrix that does not fit the cache costs what reading it costs. The scheduler runs both sums block
+by block, with what lies between them, so that a block's rows are still near when they are needed
+again. As two products: 7.4 ms for value and gradient of a logistic regression on 40,000 x 300; in
+one pass 4.1 ms. Matrices in the cache stay with the library's products, which are as fast there.
 """
 
 from __future__ import annotations
@@ -31,12 +33,18 @@ def streamed(graph: Graph) -> set[Node]:
         found = _parts(node, definition)
         if found is not None:
             sides.setdefault(found[0], {}).setdefault(found[2], []).append(node)
-    return {n for both in sides.values() if len(both) == 2 for nodes in both.values() for n in nodes}
+    return {
+        n for both in sides.values() if len(both) == 2 for nodes in both.values() for n in nodes
+    }
 
 
 def _parts(node: Node, definition: dict[Var, Node]) -> tuple[Var, Atom, bool] | None:
     """The matrix, the vector, and whether the matrix is multiplied from the left, transposed."""
-    if node.op is not matmul_op or node.outputs[0].type.ndim != 2 or node.outputs[0].type.dtype.kind != "f":
+    if (
+        node.op is not matmul_op
+        or node.outputs[0].type.ndim != 2
+        or node.outputs[0].type.dtype.kind != "f"
+    ):
         return None
     a, b = node.inputs
     for matrix, vector, transposed in ((a, b, False), (b, a, True)):

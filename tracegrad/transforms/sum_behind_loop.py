@@ -1,7 +1,9 @@
 """Sums over the lanes of a batch that a loop adds up step by step are taken once, behind it.
 
-The gradient by parameters that all items of a batch share is such a total: each step of the adjoint sums over the items and adds to a carry. With a total
-per item in its place no step needs more than its own lane, so that blocks of lanes go through all steps by themselves (schedule/passes/batch_blocks.py).
+The gradient by parameters that all items of a batch share is such a total: each step of the adjoint
+sums over the items and adds to a carry. With a total per item in its place no step needs more than
+its own lane, so that blocks of lanes go through all steps by themselves
+(schedule/passes/batch_blocks.py).
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ LANES = (*PLACED, slice_op, transpose_op, concatenate_op)
 
 
 class _Term(NamedTuple):
-    """Something that is added to a carry in each step: elements, summed, put in a place, and multiplied with numbers (or negated: None)."""
+    """Something that is added to a carry in each step: elements, summed, put in a place, and
+    multiplied with numbers (or negated: None)."""
 
     elements: Atom
     steps: tuple[Node, ...]
@@ -35,7 +38,9 @@ class _Term(NamedTuple):
     @property
     def kind(self) -> Any:
         """Terms of one kind can be added before they are summed."""
-        return self.elements.type, tuple([(n.op, sorted(n.params.items()), n.outputs[0].type) for n in self.steps])
+        return self.elements.type, tuple(
+            [(n.op, sorted(n.params.items()), n.outputs[0].type) for n in self.steps]
+        )
 
 
 def sums_behind_loops(graph: Graph) -> Graph:
@@ -50,26 +55,43 @@ def _behind(node: Node) -> list[Node] | None:
     loop = Loop.of(node)
     body = loop.body
     sums = [node for node in body.nodes if node.op is sum_op]
-    if not sums or not all(isinstance(node.op.lowering, lowering.Pointwise) or node.op in (*LANES, sum_op) for node in body.nodes):
+    if not sums or not all(
+        isinstance(node.op.lowering, lowering.Pointwise) or node.op in (*LANES, sum_op)
+        for node in body.nodes
+    ):
         return None
     made = {v: node for node in body.nodes for v in node.outputs}
-    uses = Counter([a for node in body.nodes for a in node.inputs if isinstance(a, Var)] + [a for a in body.outputs if isinstance(a, Var)])
-    found = {c: terms for c in loop.carries if (terms := _terms(c.next, c.inside, made, uses)) is not None}
+    uses = Counter(
+        [a for node in body.nodes for a in node.inputs if isinstance(a, Var)]
+        + [a for a in body.outputs if isinstance(a, Var)]
+    )
+    found = {
+        c: terms
+        for c in loop.carries
+        if (terms := _terms(c.next, c.inside, made, uses)) is not None
+    }
     kept = [c for c in loop.carries if c not in found]
     widest = {size for c in kept for size in c.inside.type.shape}
     of_totals = {id(t.steps[0]) for terms in found.values() for t in terms}
     lanes = {size for s in sums if id(s) in of_totals for size in _summed(s)}
-    # Lanes are apart if no other sum needs them; and a total takes no more than a carry that is there.
-    if not found or any(size in lanes for s in sums if id(s) not in of_totals for size in _summed(s)):
+    # Lanes are apart if no other sum needs them; and a total takes no more than a carry that is
+    # there.
+    if not found or any(
+        size in lanes for s in sums if id(s) not in of_totals for size in _summed(s)
+    ):
         return None
-    if not all(size in widest for terms in found.values() for t in terms for size in t.elements.type.shape):
+    if not all(
+        size in widest for terms in found.values() for t in terms for size in t.elements.type.shape
+    ):
         return None
     before: list[Node] = []
     inside: list[Node] = []
     behind: list[Node] = []
     carried: list[Carry] = []
 
-    def made_by(nodes: list[Node], op: Any, inputs: Sequence[Atom], params: dict[str, Any], out: Var) -> Var:
+    def made_by(
+        nodes: list[Node], op: Any, inputs: Sequence[Atom], params: dict[str, Any], out: Var
+    ) -> Var:
         nodes.append(Node(op, tuple(inputs), params, (out,), node.where, node.note))
         return out
 
@@ -88,7 +110,9 @@ def _behind(node: Node) -> list[Node] | None:
             for t in group:
                 elements = t.elements
                 for factor in t.factors:
-                    op, operands = (neg_op, (elements,)) if factor is None else (mul_op, (elements, factor))
+                    op, operands = (
+                        (neg_op, (elements,)) if factor is None else (mul_op, (elements, factor))
+                    )
                     elements = made_by(inside, op, operands, {}, Var(kind))
                 total = made_by(inside, add_op, (total, elements), {}, Var(kind))
             placed = last = Var(kind)
@@ -97,9 +121,16 @@ def _behind(node: Node) -> list[Node] | None:
                 placed = made_by(behind, step.op, (placed,), step.params, Var(step.outputs[0].type))
             final = c.last if number == len(kinds) - 1 else Var(c.last.type)
             result = made_by(behind, add_op, (result, placed), {}, final)
-    changed = loop.replace(carries=(*kept, *carried), body=body.replace(nodes=(*body.nodes, *inside))).node()
+    changed = loop.replace(
+        carries=(*kept, *carried), body=body.replace(nodes=(*body.nodes, *inside))
+    ).node()
     trimmed = Node(
-        changed.op, changed.inputs, {**changed.params, "body": trim(changed.params["body"])}, changed.outputs, node.where, node.note
+        changed.op,
+        changed.inputs,
+        {**changed.params, "body": trim(changed.params["body"])},
+        changed.outputs,
+        node.where,
+        node.note,
     )
     return [*before, trimmed, *behind]
 
@@ -125,7 +156,11 @@ def _terms(out: Atom, carry: Var, made: dict[Var, Node], uses: Counter[Var]) -> 
         if (
             node is None
             or uses[node.outputs[0]] != 1
-            or any(a.type.dtype != node.outputs[0].type.dtype for a in node.inputs if isinstance(a, Var))
+            or any(
+                a.type.dtype != node.outputs[0].type.dtype
+                for a in node.inputs
+                if isinstance(a, Var)
+            )
         ):
             return None
         first = node.inputs[0]
@@ -137,7 +172,12 @@ def _terms(out: Atom, carry: Var, made: dict[Var, Node], uses: Counter[Var]) -> 
             pending.append(_Term(first, steps, (*factors, None)))
         elif (
             node.op is mul_op
-            and (factor := next((a for a in node.inputs if a.type.shape == () and not _is_sum(a, made)), None)) is not None
+            and (
+                factor := next(
+                    (a for a in node.inputs if a.type.shape == () and not _is_sum(a, made)), None
+                )
+            )
+            is not None
         ):
             (other,) = [a for a in node.inputs if a is not factor] or [factor]
             pending.append(_Term(other, steps, (*factors, factor)))
@@ -151,7 +191,10 @@ def _terms(out: Atom, carry: Var, made: dict[Var, Node], uses: Counter[Var]) -> 
 def _is_sum(atom: Atom, made: dict[Var, Node]) -> bool:
     """Whether a number is a sum, times others."""
     node = made.get(atom) if isinstance(atom, Var) else None
-    return node is not None and (node.op is sum_op or (node.op in (mul_op, neg_op, *PLACED) and any(_is_sum(a, made) for a in node.inputs)))
+    return node is not None and (
+        node.op is sum_op
+        or (node.op in (mul_op, neg_op, *PLACED) and any(_is_sum(a, made) for a in node.inputs))
+    )
 
 
 __all__ = ["sums_behind_loops"]

@@ -1,6 +1,8 @@
-"""A local rule for pairs: what is the same, but for its sign, when two axes are exchanged, has the same sums over either of them.
+"""A local rule for pairs: what is the same, but for its sign, when two axes are exchanged, has the
+same sums over either of them.
 
-The force of particle j on particle i is minus that of i on j. Its derivation sums over both axes of an array of pairs; one sum is enough.
+The force of particle j on particle i is minus that of i on j. Its derivation sums over both axes of
+an array of pairs; one sum is enough.
 """
 
 from __future__ import annotations
@@ -28,12 +30,13 @@ class Exchanged(NamedTuple):
     sign: int
     value: Atom
     exact: bool = True
-    """Whether to the last bit. Where not, a zero may have the other sign: x - y and y - x are both 0.0 where x = y, and dividing by
-    them gives no opposite infinities."""
+    """Whether to the last bit. Where not, a zero may have the other sign: x - y and y - x are both
+    0.0 where x = y, and dividing by them gives no opposite infinities."""
 
 
 def symmetric_sum(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
-    """sum(x, axes=(0,)) -> sum(y, axes=(1,)) or its negative, where that is there and exchanging both axes of x gives y or -y, often x itself."""
+    """sum(x, axes=(0,)) -> sum(y, axes=(1,)) or its negative, where that is there and exchanging
+    both axes of x gives y or -y, often x itself."""
     x = inputs[0] if node.op is sum_op else None
     if not isinstance(x, Var) or x.dtype.kind not in "fc":
         return None
@@ -42,17 +45,27 @@ def symmetric_sum(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | N
     for axis in axes:
         for other in range(ndim):
             between = set(range(min(axis, other) + 1, max(axis, other)))
-            if other in axes or not _equal(x.shape[axis], x.shape[other]) or _equal(x.shape[axis], 1) or between - set(axes):
+            if (
+                other in axes
+                or not _equal(x.shape[axis], x.shape[other])
+                or _equal(x.shape[axis], 1)
+                or between - set(axes)
+            ):
                 continue
             y = exchange.of(x, axis - ndim, other - ndim)
-            known = None if y is None else b.known(sum_op, [y.value], {"axes": tuple(sorted({*axes, other} - {axis}))})
+            known = (
+                None
+                if y is None
+                else b.known(sum_op, [y.value], {"axes": tuple(sorted({*axes, other} - {axis}))})
+            )
             if y is not None and known is not None:
                 return known if y.sign > 0 else b.emit(neg_op, [known], {}, node)
     return None
 
 
 class _Exchange:
-    """Values of a graph with two axes exchanged, as far as they are in the graph; axes are counted from the end, as broadcasting does."""
+    """Values of a graph with two axes exchanged, as far as they are in the graph; axes are counted
+    from the end, as broadcasting does."""
 
     def __init__(self, b: Rewriter) -> None:
         self.b = b
@@ -71,7 +84,9 @@ class _Exchange:
         if key not in self.found:
             self.found[key] = None
             moved = self.moved(x, p, q) if any(thin) else None
-            self.found[key] = Exchanged(1, moved) if moved is not None else self.made(x, p, q, depth + 1)
+            self.found[key] = (
+                Exchanged(1, moved) if moved is not None else self.made(x, p, q, depth + 1)
+            )
         return self.found[key]
 
     def moved(self, x: Var, p: int, q: int) -> Atom | None:
@@ -92,7 +107,11 @@ class _Exchange:
 
     def root(self, x: Var) -> Var:
         """What was given further axes of one element."""
-        while (node := self.b.made_by(x, reshape_op)) is not None and isinstance(node.inputs[0], Var) and _same_but_ones(x, node.inputs[0]):
+        while (
+            (node := self.b.made_by(x, reshape_op)) is not None
+            and isinstance(node.inputs[0], Var)
+            and _same_but_ones(x, node.inputs[0])
+        ):
             x = node.inputs[0]
         return x
 
@@ -111,20 +130,30 @@ class _Exchange:
             a, c = places.get(len(x.shape) + p), places.get(len(x.shape) + q)
         elif node.op is sum_op:
             kept = [d for d in range(len(source.shape)) if d not in node.params["axes"]]
-            a, c = (kept[len(kept) + d] - len(source.shape) if -d <= len(kept) else None for d in (p, q))
+            a, c = (
+                kept[len(kept) + d] - len(source.shape) if -d <= len(kept) else None for d in (p, q)
+            )
         else:
             return self.turned(x, p, q)
         found = None if a is None or c is None else self.of(source, a, c, depth)
-        return None if found is None else self.there(found.sign, node, [found.value], x, found.exact)
+        return (
+            None if found is None else self.there(found.sign, node, [found.value], x, found.exact)
+        )
 
-    def there(self, sign: int, node: Node, inputs: Sequence[Atom], x: Var, exact: bool) -> Exchanged | None:
+    def there(
+        self, sign: int, node: Node, inputs: Sequence[Atom], x: Var, exact: bool
+    ) -> Exchanged | None:
         """The application of a node's operation to other operands, if it is in the graph."""
         sources = node.inputs
         if all(a is s for a, s in zip(inputs, sources, strict=True)):
             return Exchanged(sign, x, exact)
         known = self.b.known(node.op, inputs, node.params)
         if known is None and node.op.commutes:
-            known = x if inputs[0] is sources[1] and inputs[1] is sources[0] else self.b.known(node.op, inputs[::-1], node.params)
+            known = (
+                x
+                if inputs[0] is sources[1] and inputs[1] is sources[0]
+                else self.b.known(node.op, inputs[::-1], node.params)
+            )
         return None if known is None else Exchanged(sign, known, exact)
 
     def turned(self, x: Var, p: int, q: int) -> Exchanged | None:
@@ -159,12 +188,16 @@ class _Exchange:
         if node.op.parity is None or any(node.inputs[k].type.dtype.kind != "f" for k in changed):
             return None
         sign = node.op.parity(*[f.sign for f in found], **node.params)
-        other = node.op.parity(*[-f.sign if k in changed else f.sign for k, f in enumerate(found)], **node.params)
+        other = node.op.parity(
+            *[-f.sign if k in changed else f.sign for k, f in enumerate(found)], **node.params
+        )
         # What has no parity for both signs may tell zeros apart.
         if sign is None or other is None or (sign < 0 and x.dtype.kind != "f"):
             return None
         # The square of a difference is the same to the last bit.
-        exact = sign == other == 1 and all(node.inputs[k] is node.inputs[changed[0]] for k in changed)
+        exact = sign == other == 1 and all(
+            node.inputs[k] is node.inputs[changed[0]] for k in changed
+        )
         return self.there(sign, node, inputs, x, exact)
 
 
@@ -191,7 +224,9 @@ def _stripped(shape: Sequence[Int]) -> Shape:
 
 def _same_but_ones(x: Var, y: Var) -> bool:
     long, other = _long(x.shape), _long(y.shape)
-    return len(long) == len(other) and all(_equal(x.shape[k], y.shape[t]) for k, t in zip(long, other, strict=True))
+    return len(long) == len(other) and all(
+        _equal(x.shape[k], y.shape[t]) for k, t in zip(long, other, strict=True)
+    )
 
 
 def _places(shape: Shape, source: Shape) -> dict[int, int]:

@@ -32,7 +32,8 @@ from .constants import fold_constants
 
 @dataclass(frozen=True, eq=False)
 class Traced:
-    """What tracing a function gave: the graph (captures are its last inputs), and how to rebuild the result."""
+    """What tracing a function gave: the graph (captures are its last inputs), and how to rebuild
+    the result."""
 
     graph: Graph
     captures: list[Any]
@@ -40,9 +41,11 @@ class Traced:
     out_boxed: tuple[bool, ...]
     """Which results are Tensors."""
     writes: tuple[int, ...] = ()
-    """Which arguments the function wrote to; their new values are the last outputs, in this order."""
+    """Which arguments the function wrote to; their new values are the last outputs, in this
+    order."""
     generators: tuple[Any, ...] = ()
-    """The random generators that were drawn from; their raised counters are outputs after the writes."""
+    """The random generators that were drawn from; their raised counters are outputs after the
+    writes."""
     folded: bool = False
     """Whether constant arrays became formulas of the graph."""
     grads: tuple[int, ...] = ()
@@ -50,13 +53,15 @@ class Traced:
     changes: tuple[Change, ...] = ()
     """What else the function changed; the new values are outputs after the writes."""
     history: tuple[str, ...] = ()
-    """Of each result, write and changed value: "" (a constant to reverse mode), "live", or "spent" (a sweep inside freed its history)."""
+    """Of each result, write and changed value: "" (a constant to reverse mode), "live", or "spent"
+    (a sweep inside freed its history)."""
     asked: tuple[Any, ...] = ()
     """The boxes from outside whose `grad` the function looked at."""
     reads_grads: bool = False
     """Whether it looked at the `grad` of an argument."""
     device: Device | None = None
-    """Where it has to run: on the device of an argument or of what it read; None where all that is on the CPU."""
+    """Where it has to run: on the device of an argument or of what it read; None where all that is
+    on the CPU."""
     swept: bool = False
     """Whether a backward pass ran inside, which calls the hooks of what it reaches."""
 
@@ -67,9 +72,11 @@ class Change(NamedTuple):
     target: int | Any
     """The number of the argument, or the box itself where it came from outside."""
     what: str
-    """"data" of an outer box, "grad" (set), "grad data" (written to in place), "flag" (`requires_grad`)."""
+    """"data" of an outer box, "grad" (set), "grad data" (written to in place), "flag"
+    (`requires_grad`)."""
     value: Any = None
-    """Of a flag: the new one. Of others: whether there is an output (else the gradient was set to None)."""
+    """Of a flag: the new one. Of others: whether there is an output (else the gradient was set to
+    None)."""
 
 
 @restoring
@@ -88,27 +95,36 @@ def trace_function(
     watch: Any = None,
     repeated: str = "",
 ) -> Traced:
-    """Trace `function(*args, **kwargs)` where `spec` is the structure of (args, kwargs) and `types` its leaves.
+    """Trace `function(*args, **kwargs)` where `spec` is the structure of (args, kwargs) and `types`
+    its leaves.
 
-    `standing` says where the arguments stand on the tape (nowhere, by default). What the function does to boxes from outside is undone, and
-    handed over as `changes` where the caller is ready to carry it out (`changing`); else it is an error. `device` is where the arguments lie,
-    if that is no host. `watch` looks at the Python state around the function (surroundings/state.py); what has to be
-    stored of it at each call are further outputs. What is traced once and runs as often as it may, as a loop's body
-    does, must not change any: `repeated` says what to do.
+    `standing` says where the arguments stand on the tape (nowhere, by default). What the function
+    does to boxes from outside is undone, and handed over as `changes` where the caller is ready to
+    carry it out (`changing`); else it is an error. `device` is where the arguments lie, if that is
+    no host. `watch` looks at the Python state around the function (surroundings/state.py); what has
+    to be stored of it at each call are further outputs. What is traced once and runs as often as it
+    may, as a loop's body does, must not change any: `repeated` says what to do.
     """
-    trace = Trace(name or getattr(function, "__name__", "function").replace("<lambda>", "lambda_"), sizes)
+    trace = Trace(
+        name or getattr(function, "__name__", "function").replace("<lambda>", "lambda_"), sizes
+    )
     if device is not None:
         trace.choose_device(device)
     standing = standing or [NOWHERE] * len(types)
     born = next_number()
-    outer = [(t.watch, t.watch.mark()) for t in STATE.traces if t.watch is not None] if repeated else []
+    outer = (
+        [(t.watch, t.watch.mark()) for t in STATE.traces if t.watch is not None] if repeated else []
+    )
     with trace:
         variables = [trace.input(t, names[k] if names else "") for k, t in enumerate(types)]
         boxes = [face(v, s.tracked) for face, v, s in zip(faces, variables, standing, strict=True)]
         grads: dict[int, Var] = {}
         for k, s in enumerate(standing):
             if s.grad:
-                grads[k] = trace.input(ArrayType(types[k].dtype, types[k].shape), f"{names[k]}_grad" if names and names[k] else "")
+                grads[k] = trace.input(
+                    ArrayType(types[k].dtype, types[k].shape),
+                    f"{names[k]}_grad" if names and names[k] else "",
+                )
                 boxes[k]._grad = faces[k](grads[k])
             if s.hooks:
                 boxes[k]._hooks = TensorHooks.of(s.hooks)
@@ -122,11 +138,16 @@ def trace_function(
             leaves, out_spec = flatten(result)
             for leaf in leaves:
                 check_leaf(leaf, "the traced function returned")
-            written = tuple(k for k, (b, v) in enumerate(zip(boxes, variables, strict=True)) if b._data is not v)
+            written = tuple(
+                k for k, (b, v) in enumerate(zip(boxes, variables, strict=True)) if b._data is not v
+            )
             for b in boxes:
                 if b._base is not None:
                     b._refresh()
-            done = [*_to_arguments(boxes, before, variables, grads, standing, trace.answered), *_to_others(trace, boxes)]
+            done = [
+                *_to_arguments(boxes, before, variables, grads, standing, trace.answered),
+                *_to_others(trace, boxes),
+            ]
             if done and not changing:
                 raise TracegradError(
                     f"{user_line()}: {trace.name} changes a Tensor that it was not given ({done[0][0].what}), which vmap, loops and custom derivatives "
@@ -137,16 +158,31 @@ def trace_function(
             drawn = draws(trace)
             changed = [v for _, v in done if v is not None]
             kept = watch.close(trace) if watch is not None else []
-            results = [refreshed(x) if isinstance(x, Boxed) else x for x in [*leaves, *[boxes[k] for k in written], *changed, *kept]]
-            check_hooks([b for b, s in zip(boxes, standing, strict=True) if hooks_of_leaf(b) != s.hooks], results, trace, born)
+            results = [
+                refreshed(x) if isinstance(x, Boxed) else x
+                for x in [*leaves, *[boxes[k] for k in written], *changed, *kept]
+            ]
+            check_hooks(
+                [b for b, s in zip(boxes, standing, strict=True) if hooks_of_leaf(b) != s.hooks],
+                results,
+                trace,
+                born,
+            )
             reads = any(id(b) in trace.asked for b in boxes)
             if grads and not reads:
                 trace.inputs = trace.inputs[: len(boxes)]
                 grads = {}
             history = (
                 *[history_of(x, trace) for x in leaves],
-                *["" if boxes[k]._grad_fn is None else history_of(boxes[k], trace) for k in written],
-                *["" if c.what == "data" and _stays(c.target, trace) else history_of(v, trace) for c, v in done if v is not None],
+                *[
+                    "" if boxes[k]._grad_fn is None else history_of(boxes[k], trace)
+                    for k in written
+                ],
+                *[
+                    "" if c.what == "data" and _stays(c.target, trace) else history_of(v, trace)
+                    for c, v in done
+                    if v is not None
+                ],
                 *[history_of(x, trace) for x in kept],
             )
             graph, captures = trace.finish([*results, *[counter for _, counter in drawn]])
@@ -165,7 +201,10 @@ def trace_function(
     del boxes, args, kwargs, result, leaves, results, before, changed, kept
     trace.captures.clear()
     trace.contents.clear()
-    if trace.live and (any(s.tracked for s in standing) or any(isinstance(x, Boxed) and x._on_tape() for x in captures)):
+    if trace.live and (
+        any(s.tracked for s in standing)
+        or any(isinstance(x, Boxed) and x._on_tape() for x in captures)
+    ):
         graph = cut_history(graph, trace.live, history)
     graph, kept = fold_constants(graph, captures)
     return Traced(
@@ -200,7 +239,8 @@ class Standing(NamedTuple):
 
 NOWHERE = Standing()
 OF_A_TANGENT = Standing(True, False)
-"""Of a value of which only a tangent is on the tape: a trace, which sees no tangents, takes the value for tracked."""
+"""Of a value of which only a tangent is on the tape: a trace, which sees no tangents, takes the
+value for tracked."""
 
 
 def standing_of(x: Any) -> Standing:
@@ -210,7 +250,12 @@ def standing_of(x: Any) -> Standing:
     if not x._requires_grad:
         return OF_A_TANGENT
     leaf = x._grad_fn is None
-    return Standing(True, leaf, leaf and isinstance(x._grad, Boxed) and not x._grad._requires_grad, hooks_of_leaf(x) if leaf else ())
+    return Standing(
+        True,
+        leaf,
+        leaf and isinstance(x._grad, Boxed) and not x._grad._requires_grad,
+        hooks_of_leaf(x) if leaf else (),
+    )
 
 
 def hooks_of_leaf(x: Boxed) -> Registered:
@@ -226,7 +271,8 @@ def _to_arguments(
     standing: Sequence[Standing],
     answered: set[int],
 ) -> Iterator[tuple[Change, Any]]:
-    """What the function did to its arguments besides writing to them, each with the new value (None where there is none)."""
+    """What the function did to its arguments besides writing to them, each with the new value (None
+    where there is none)."""
     for k, (box, old, v, s) in enumerate(zip(boxes, before, variables, standing, strict=True)):
         if box._grad is not old or (box._grad is None and id(box) in answered):
             yield Change(k, "grad", box._grad is not None), box._grad
@@ -247,7 +293,11 @@ def _to_others(trace: Trace, boxes: Sequence[Boxed]) -> Iterator[tuple[Change, A
             yield Change(box, "data", True), box
         if box._grad is not was["_grad"] or (box._grad is None and key in trace.answered):
             yield Change(box, "grad", box._grad is not None), box._grad
-        if box._requires_grad != was["_requires_grad"] and box._grad_fn is None and was["_grad_fn"] is None:
+        if (
+            box._requires_grad != was["_requires_grad"]
+            and box._grad_fn is None
+            and was["_grad_fn"] is None
+        ):
             yield Change(box, "flag", box._requires_grad), None
 
 
@@ -257,8 +307,11 @@ def _stays(box: Any, trace: Trace) -> bool:
 
 
 def check_hooks(boxes: Sequence[Boxed], results: Sequence[Any], trace: Trace, born: int) -> None:
-    """An error where a hook that the function registered waits for a gradient that is computed outside, from the graph."""
-    nodes: list[Any] = [x._grad_fn for x in results if history_of(x, trace) == "live" and x._grad_fn is not None]
+    """An error where a hook that the function registered waits for a gradient that is computed
+    outside, from the graph."""
+    nodes: list[Any] = [
+        x._grad_fn for x in results if history_of(x, trace) == "live" and x._grad_fn is not None
+    ]
     waiting = bool(nodes) and any(b._hooks is not None and b._hooks.node.waits() for b in boxes)
     seen: set[int] = set()
     while nodes and not waiting:
@@ -277,7 +330,8 @@ def check_hooks(boxes: Sequence[Boxed], results: Sequence[Any], trace: Trace, bo
 
 
 def history_of(x: Any, trace: Trace) -> str:
-    """Whether reverse mode goes through a result, and whether a sweep inside the trace freed what it would need."""
+    """Whether reverse mode goes through a result, and whether a sweep inside the trace freed what
+    it would need."""
     if not isinstance(x, Boxed) or not x._requires_grad:
         return ""
     # What was there before the trace, and is returned as it is, stands where it stood.
@@ -297,7 +351,8 @@ def history_of(x: Any, trace: Trace) -> str:
 
 
 def cut_history(graph: Graph, live: set[Var], history: Sequence[str]) -> Graph:
-    """The graph with `no_grad` where reverse mode ends: at live operands of operations, and at results, that were off the tape."""
+    """The graph with `no_grad` where reverse mode ends: at live operands of operations, and at
+    results, that were off the tape."""
     nodes: list[GraphNode] = []
     cuts: dict[Var, Var] = {}
 
@@ -315,9 +370,18 @@ def cut_history(graph: Graph, live: set[Var], history: Sequence[str]) -> Graph:
             and not any(v in live for v in node.outputs)
             and any(v in live for v in node.inputs if isinstance(v, Var))
         ):
-            node = GraphNode(node.op, tuple([cut(a) for a in node.inputs]), node.params, node.outputs, node.where, node.note)
+            node = GraphNode(
+                node.op,
+                tuple([cut(a) for a in node.inputs]),
+                node.params,
+                node.outputs,
+                node.where,
+                node.note,
+            )
         nodes.append(node)
-    outputs = [a if k >= len(history) or history[k] else cut(a) for k, a in enumerate(graph.outputs)]
+    outputs = [
+        a if k >= len(history) or history[k] else cut(a) for k, a in enumerate(graph.outputs)
+    ]
     return graph.replace(nodes=tuple(nodes), outputs=tuple(outputs)) if cuts else graph
 
 
@@ -342,13 +406,17 @@ def check_leaf(x: Any, who: str) -> None:
     else:
         foreign = of_another_library(x)
         if foreign:
-            raise TypeError(f"{who} {foreign}. Functions of tracegrad cannot follow that library's operations.")
+            raise TypeError(
+                f"{who} {foreign}. Functions of tracegrad cannot follow that library's operations."
+            )
         raise TypeError(
             f"{who} a {type(x).__name__} ({x!r:.60}), which is neither an array nor a number. Pass arrays, numbers, and tuples, lists, dicts or "
             "dataclasses of them; name other arguments in static_argnames."
         )
     if dtype is not None and dtype not in SUPPORTED and dtype.name not in SHORT:
-        raise DTypeError(f"{who} an array of dtype {dtype}; the supported dtypes are {', '.join(SHORT)}. Convert it with .astype first.")
+        raise DTypeError(
+            f"{who} an array of dtype {dtype}; the supported dtypes are {', '.join(SHORT)}. Convert it with .astype first."
+        )
 
 
 def device_of(values: Sequence[Any]) -> Device | None:
@@ -361,7 +429,8 @@ def device_of(values: Sequence[Any]) -> Device | None:
 
 
 def leaf_type(x: Any) -> ArrayType:
-    """The type as which an argument is traced: Python scalars are weak, boxed values have their own."""
+    """The type as which an argument is traced: Python scalars are weak, boxed values have their
+    own."""
     if isinstance(x, Boxed):
         return refreshed(x).array_type
     if isinstance(x, (np.ndarray, np.generic)) and not isinstance(x, WEAK):
@@ -374,15 +443,24 @@ def face_of(x: Any) -> type[Boxed]:
     """Tensors stay Tensors; all else is traced with NumPy's face."""
     if isinstance(x, Tensor):
         return Tensor
-    return ZeroDimensional if isinstance(x, ZeroDimensional) or (isinstance(x, np.ndarray) and not x.ndim) else Array
+    return (
+        ZeroDimensional
+        if isinstance(x, ZeroDimensional) or (isinstance(x, np.ndarray) and not x.ndim)
+        else Array
+    )
 
 
 def plain(x: Any) -> Any:
-    """A result as the caller wants it: an ndarray, a NumPy scalar for 0-d, or the box where it is traced, tracked or a Tensor."""
+    """A result as the caller wants it: an ndarray, a NumPy scalar for 0-d, or the box where it is
+    traced, tracked or a Tensor."""
     if isinstance(x, Tensor):
         return x
     if isinstance(x, Boxed):
-        if isinstance(x._data, Var) or x._requires_grad or (x._tangents and any(k in STATE.levels for k in x._tangents)):
+        if (
+            isinstance(x._data, Var)
+            or x._requires_grad
+            or (x._tangents and any(k in STATE.levels for k in x._tangents))
+        ):
             return x
         x = Tensor(x._data) if type(x._data) is DeviceArray else unbox(x)
     return x[()] if isinstance(x, np.ndarray) and x.ndim == 0 else x

@@ -13,10 +13,12 @@ from ..types import ArrayType
 
 
 def explicit(graph: Graph) -> Graph:
-    """The same graph without weak variables: where one met an array of another dtype, it is converted to that.
+    """The same graph without weak variables: where one met an array of another dtype, it is
+    converted to that.
 
-    A graph is traced for Python's numbers so that they raise no dtype, and read for arrays wherever loops, branches and
-    batches put arrays in their place. `c * x` of a weak c and a float32 x is `convert(c, float32) * x`.
+    A graph is traced for Python's numbers so that they raise no dtype, and read for arrays wherever
+    loops, branches and batches put arrays in their place. `c * x` of a weak c and a float32 x is
+    `convert(c, float32) * x`.
     """
     return _explicit(graph)[0]
 
@@ -37,8 +39,9 @@ def kind_of(kind: ArrayType) -> Any:
 
 
 def agreed(a: ArrayType, b: ArrayType) -> ArrayType | None:
-    """The type that holds two values of which one will be there: a Python number gives way to an array, if need be to a wider
-    one. None where they do not go together, two arrays of different dtypes among them."""
+    """The type that holds two values of which one will be there: a Python number gives way to an
+    array, if need be to a wider one. None where they do not go together, two arrays of different
+    dtypes among them."""
     if a.shape != b.shape or (a.dtype != b.dtype and not a.weak and not b.weak):
         return None
     return ArrayType(promote(kind_of(a), kind_of(b)), a.shape, a.weak and b.weak)
@@ -68,7 +71,9 @@ def _made_explicit(graph: Graph) -> tuple[Graph, bool]:
     for node in graph.nodes:
         params = {k: _explicit_parts(p) for k, p in node.params.items()}
         before = [known.get(a, a) for a in node.inputs]
-        if all(a is b for a, b in zip(before, node.inputs, strict=True)) and not any(v.type.weak for v in node.outputs):
+        if all(a is b for a, b in zip(before, node.inputs, strict=True)) and not any(
+            v.type.weak for v in node.outputs
+        ):
             nodes.append(node if params == node.params else _with(node, params=params))
         elif node.op is number_op:
             known[node.outputs[0]] = before[0]
@@ -79,12 +84,16 @@ def _made_explicit(graph: Graph) -> tuple[Graph, bool]:
                 for k, (a, dtype) in enumerate(zip(before, wanted, strict=True)):
                     if a is not node.inputs[k] and a.type.dtype != dtype:
                         before[k] = made = Var(ArrayType(dtype, a.type.shape))
-                        nodes.append(Node(convert_op, (a,), {"dtype": dtype}, (made,), node.where, node.note))
+                        nodes.append(
+                            Node(convert_op, (a,), {"dtype": dtype}, (made,), node.where, node.note)
+                        )
             made_now = tuple(map(renewed, node.outputs))
             nodes.append(_with(node, inputs=tuple(before), params=params, outputs=made_now))
     outputs = tuple([known.get(a, a) for a in graph.outputs])
     changed = known or any(a is not b for a, b in zip(nodes, graph.nodes, strict=False))
-    return graph.replace(inputs=inputs, nodes=tuple(nodes), outputs=outputs) if changed else graph, converted
+    return graph.replace(
+        inputs=inputs, nodes=tuple(nodes), outputs=outputs
+    ) if changed else graph, converted
 
 
 def _with(node: Node, **changes: Any) -> Node:
@@ -93,7 +102,8 @@ def _with(node: Node, **changes: Any) -> Node:
 
 
 def _dtypes(node: Node, inputs: Sequence[Atom]) -> tuple[Any, ...]:
-    """The dtypes in which an operation computes with these operands, where its rule looks at who is weak."""
+    """The dtypes in which an operation computes with these operands, where its rule looks at who is
+    weak."""
     return tuple(node.op.compute(*inputs, **node.params)) if node.op.compute is not None else ()
 
 
@@ -108,7 +118,10 @@ def _explicit_parts(value: Any) -> Any:
 
 def types_of(atoms: Sequence[Atom]) -> list[ArrayType]:
     """The types of results, of which Python's numbers are weak."""
-    return [ArrayType(a.type.dtype, a.type.shape, a.type.weak or (isinstance(a, Literal) and a.weak)) for a in atoms]
+    return [
+        ArrayType(a.type.dtype, a.type.shape, a.type.weak or (isinstance(a, Literal) and a.weak))
+        for a in atoms
+    ]
 
 
 __all__ = ["agreed", "as_array", "explicit", "for_arrays", "kind_of", "types_of"]

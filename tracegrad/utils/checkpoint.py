@@ -1,4 +1,5 @@
-"""Checkpointing with torch's names: what a function saves for its backward pass is computed again when that pass needs it."""
+"""Checkpointing with torch's names: what a function saves for its backward pass is computed again
+when that pass needs it."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ def noop_context_fn() -> Contexts:
 
 
 class set_checkpoint_early_stop:
-    """Whether checkpoints made inside stop their second run once everything needed was computed, whatever they were told themselves."""
+    """Whether checkpoints made inside stop their second run once everything needed was computed,
+    whatever they were told themselves."""
 
     setting: bool | None = None
 
@@ -46,15 +48,18 @@ def checkpoint(
     preserve_rng_state: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """`function(*args, **kwargs)`, of which nothing is saved for the backward pass: that runs the function again, up to the last tensor
-    it saved (`early_stop`).
+    """`function(*args, **kwargs)`, of which nothing is saved for the backward pass: that runs the
+    function again, up to the last tensor it saved (`early_stop`).
 
-    The function must do the same when it is called again; `determinism_check` ("default" or "none") compares shapes and dtypes of what it
-    saves. The shared random generator (`manual_seed`) is set back for the second run. `context_fn` returns a context manager for the first
-    and one for the second run. There is one implementation: `use_reentrant` and `debug` are taken for compatibility and change nothing.
+    The function must do the same when it is called again; `determinism_check` ("default" or "none")
+    compares shapes and dtypes of what it saves. The shared random generator (`manual_seed`) is set
+    back for the second run. `context_fn` returns a context manager for the first and one for the
+    second run. There is one implementation: `use_reentrant` and `debug` are taken for compatibility
+    and change nothing.
 
-    In a traced function (inside `jit`, `vmap`, loops) this is `tg.checkpoint(function)(*args, **kwargs)` within the first context: the
-    options that steer the second run have no meaning there.
+    In a traced function (inside `jit`, `vmap`, loops) this is `tg.checkpoint(function)(*args,
+    **kwargs)` within the first context: the options that steer the second run have no meaning
+    there.
 
     >>> import tracegrad as tg
     >>> x = tg.tensor([0.0, 1.0], requires_grad=True)
@@ -64,7 +69,9 @@ def checkpoint(
     tensor([1.0000, 1.2534])
     """
     if determinism_check not in ("default", "none"):
-        raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
+        raise ValueError(
+            f"determinism_check should be one of ['default', 'none'], but got {determinism_check}"
+        )
     first, second = context_fn()
     with first:
         if not MODE.enabled:
@@ -81,8 +88,11 @@ def checkpoint(
         )
 
 
-def checkpoint_sequential(functions: Sequence[Callable[..., Any]], segments: int, input: Any, **options: Any) -> Any:
-    """Functions of one argument applied in turn, each of `segments` stretches of them (but for the last) as one checkpoint.
+def checkpoint_sequential(
+    functions: Sequence[Callable[..., Any]], segments: int, input: Any, **options: Any
+) -> Any:
+    """Functions of one argument applied in turn, each of `segments` stretches of them (but for the
+    last) as one checkpoint.
 
     >>> import tracegrad as tg
     >>> x = tg.ones(2, requires_grad=True)
@@ -92,7 +102,9 @@ def checkpoint_sequential(functions: Sequence[Callable[..., Any]], segments: int
     """
     functions = list(functions)
     if not 1 <= segments <= max(len(functions), 1):
-        raise ValueError(f"segments must be between 1 and the number of functions ({len(functions)}), not {segments}")
+        raise ValueError(
+            f"segments must be between 1 and the number of functions ({len(functions)}), not {segments}"
+        )
     size = len(functions) // segments
 
     def stretch(start: int, end: int) -> Callable[[Any], Any]:
@@ -108,4 +120,10 @@ def checkpoint_sequential(functions: Sequence[Callable[..., Any]], segments: int
     return stretch((segments - 1) * size, len(functions))(input)
 
 
-__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn", "set_checkpoint_early_stop"]
+__all__ = [
+    "CheckpointError",
+    "checkpoint",
+    "checkpoint_sequential",
+    "noop_context_fn",
+    "set_checkpoint_early_stop",
+]

@@ -1,4 +1,5 @@
-"""The sweep of one group, in a process of its own: what it calls may change settings of the process.
+"""The sweep of one group, in a process of its own: what it calls may change settings of the
+process.
 
 Usage: python -m tests.regressions.hostile GROUP [--full]   (prints a JSON object)
 """
@@ -18,7 +19,8 @@ from .verdict import BAD, outcome, shown
 
 
 def sweep(group: str, full: bool) -> dict[str, object]:
-    """The group's names, those without arguments that work, how often each verdict came, and the calls of each bad one."""
+    """The group's names, those without arguments that work, how often each verdict came, and the
+    calls of each bad one."""
     names, lame = [], []
     found: dict[str, list[tuple[str, str]]] = {kind: [] for kind in BAD}
     seen = collections.Counter[str]()

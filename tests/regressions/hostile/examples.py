@@ -1,4 +1,5 @@
-"""Arguments that work, where the names of parameters do not tell them; and what public functions return."""
+"""Arguments that work, where the names of parameters do not tell them; and what public functions
+return."""
 
 from __future__ import annotations
 
@@ -32,31 +33,82 @@ from .things import (
 EXAMPLES: dict[str, tuple[tuple[str, Maker], ...]] = {
     "tg.nn.Transformer": tuple(
         (name, lambda size=size: size)
-        for name, size in (("d_model", 4), ("nhead", 2), ("num_encoder_layers", 1), ("num_decoder_layers", 1), ("dim_feedforward", 4))
+        for name, size in (
+            ("d_model", 4),
+            ("nhead", 2),
+            ("num_encoder_layers", 1),
+            ("num_decoder_layers", 1),
+            ("dim_feedforward", 4),
+        )
     ),
     "tg.bmm": (("x", lambda: np.ones((1, 2, 2))), ("y", lambda: np.ones((1, 2, 2)))),
-    "tg.cond": (("predicate", lambda: True), ("true_function", fn_of(sine)), ("false_function", fn_of(half)), ("operand", vector)),
+    "tg.cond": (
+        ("predicate", lambda: True),
+        ("true_function", fn_of(sine)),
+        ("false_function", fn_of(half)),
+        ("operand", vector),
+    ),
     "tg.switch": (("index", lambda: 0), ("branches", lambda: [sine, half]), ("operand", vector)),
     "tg.fixed_point": (("f", fn_of(half)), ("x0", vector)),
     "tg.root": (("f", fn_of(shifted)), ("x0", vector)),
     "tg.minimize": (("f", fn_of(total)), ("x0", vector)),
-    "tg.fori_loop": (("lower", lambda: 0), ("upper", lambda: 3), ("body", fn_of(counted)), ("init", lambda: 1.0)),
+    "tg.fori_loop": (
+        ("lower", lambda: 0),
+        ("upper", lambda: 3),
+        ("body", fn_of(counted)),
+        ("init", lambda: 1.0),
+    ),
     "tg.while_loop": (("cond", fn_of(small)), ("body", fn_of(grows)), ("init", lambda: 1.0)),
     "tg.scan": (("f", fn_of(step)), ("init", lambda: 0.0), ("xs", vector)),
     "tg.odeint": (("f", fn_of(decay)), ("y0", vector), ("t", lambda: np.array([0.0, 0.1]))),
     "tg.linear_solve": (("product", fn_of(grows)), ("b", vector)),
-    "tg.jvp": (("function", fn_of(sine)), ("primals", lambda: (vector(),)), ("tangents", lambda: (vector(),))),
-    "tg.func.jvp": (("func", fn_of(sine)), ("primals", lambda: (vector(),)), ("tangents", lambda: (vector(),))),
-    "tg.hvp": (("function", fn_of(total)), ("primals", lambda: (vector(),)), ("tangents", lambda: (vector(),))),
-    "tg.narrow": (("input", lambda: tg.ones(2, 2)), ("dim", lambda: 0), ("start", lambda: 0), ("length", lambda: 1)),
+    "tg.jvp": (
+        ("function", fn_of(sine)),
+        ("primals", lambda: (vector(),)),
+        ("tangents", lambda: (vector(),)),
+    ),
+    "tg.func.jvp": (
+        ("func", fn_of(sine)),
+        ("primals", lambda: (vector(),)),
+        ("tangents", lambda: (vector(),)),
+    ),
+    "tg.hvp": (
+        ("function", fn_of(total)),
+        ("primals", lambda: (vector(),)),
+        ("tangents", lambda: (vector(),)),
+    ),
+    "tg.narrow": (
+        ("input", lambda: tg.ones(2, 2)),
+        ("dim", lambda: 0),
+        ("start", lambda: 0),
+        ("length", lambda: 1),
+    ),
     "tg.autograd.backward": (("tensors", lambda: leaf(2).sum()),),
     "tg.autograd.grad": (("outputs", lambda: PAIR[0].sum()), ("inputs", lambda: PAIR[0])),
     "tg.autograd.gradcheck": (("func", fn_of(sine)), ("inputs", lambda: (leaf(2),))),
-    "tg.autograd.functional.hvp": (("func", fn_of(total)), ("inputs", lambda: tg.ones(2)), ("v", lambda: tg.ones(2))),
-    "tg.autograd.functional.vhp": (("func", fn_of(total)), ("inputs", lambda: tg.ones(2)), ("v", lambda: tg.ones(2))),
-    "tg.autograd.functional.jvp": (("func", fn_of(total)), ("inputs", lambda: tg.ones(2)), ("v", lambda: tg.ones(2))),
-    "tg.autograd.graph.saved_tensors_hooks": (("pack_hook", fn_of(half)), ("unpack_hook", fn_of(half))),
-    "tg.autograd.graph.register_multi_grad_hook": (("tensors", lambda: [leaf(2)]), ("fn", fn_of(half))),
+    "tg.autograd.functional.hvp": (
+        ("func", fn_of(total)),
+        ("inputs", lambda: tg.ones(2)),
+        ("v", lambda: tg.ones(2)),
+    ),
+    "tg.autograd.functional.vhp": (
+        ("func", fn_of(total)),
+        ("inputs", lambda: tg.ones(2)),
+        ("v", lambda: tg.ones(2)),
+    ),
+    "tg.autograd.functional.jvp": (
+        ("func", fn_of(total)),
+        ("inputs", lambda: tg.ones(2)),
+        ("v", lambda: tg.ones(2)),
+    ),
+    "tg.autograd.graph.saved_tensors_hooks": (
+        ("pack_hook", fn_of(half)),
+        ("unpack_hook", fn_of(half)),
+    ),
+    "tg.autograd.graph.register_multi_grad_hook": (
+        ("tensors", lambda: [leaf(2)]),
+        ("fn", fn_of(half)),
+    ),
     "tg.autograd.profiler.record_function": (("name", lambda: "part"),),
     "tg.utils.checkpoint.checkpoint_sequential": (
         ("functions", lambda: [sine, half]),
@@ -65,7 +117,10 @@ EXAMPLES: dict[str, tuple[tuple[str, Maker], ...]] = {
     ),
     "tg.nn.init.calculate_gain": (("nonlinearity", lambda: "relu"),),
     "tg.nn.init.dirac_": (("tensor", lambda: tg.ones(2, 2, 3)),),
-    "tg.nn.utils.vector_to_parameters": (("vec", lambda: tg.ones(2)), ("parameters", lambda: [leaf(2)])),
+    "tg.nn.utils.vector_to_parameters": (
+        ("vec", lambda: tg.ones(2)),
+        ("parameters", lambda: [leaf(2)]),
+    ),
     "tg.optim.lr_scheduler.LambdaLR": (
         ("optimizer", lambda: tg.optim.SGD([leaf(2)], lr=0.1)),
         ("lr_lambda", fn_of(half)),
@@ -75,9 +130,24 @@ EXAMPLES: dict[str, tuple[tuple[str, Maker], ...]] = {
     "Tensor.backward": (("gradient", lambda: tg.ones(2, 2)),),
 }
 LOOPS = {
-    "tg.odeint": ("NaN", "infinity", "an empty array", "a huge number", "a number beyond int64", "a complex number", "complex numbers"),
+    "tg.odeint": (
+        "NaN",
+        "infinity",
+        "an empty array",
+        "a huge number",
+        "a number beyond int64",
+        "a complex number",
+        "complex numbers",
+    ),
     "tg.fori_loop": ("a huge number", "a number beyond int64"),
-    "tg.while_loop": ("a huge number", "a number beyond int64", "a negative number", "NaN", "infinity", "an empty array"),
+    "tg.while_loop": (
+        "a huge number",
+        "a number beyond int64",
+        "a negative number",
+        "NaN",
+        "infinity",
+        "an empty array",
+    ),
 }
 LOOPS |= {
     f"tg.nn.{name}": ("a huge number", "a number beyond int64")
@@ -97,10 +167,22 @@ MADE: dict[str, tuple[Callable[[], Any], tuple[tuple[str, Maker], ...]]] = {
     "vmap of a function": (lambda: tg.vmap(sine), (("x", vector),)),
     "jit of a function": (lambda: JITTED, (("x", vector),)),
     "pullback of vjp": (lambda: tg.vjp(sine, vector())[1], (("cotangent", vector),)),
-    "grad with argnums": (lambda: lambda argnums: tg.grad(total, argnums)(vector()), (("argnums", lambda: 0),)),
-    "vmap with in_axes": (lambda: lambda in_axes: tg.vmap(sine, in_axes)(square()), (("in_axes", lambda: 0),)),
-    "vmap with out_axes": (lambda: lambda out_axes: tg.vmap(sine, 0, out_axes)(square()), (("out_axes", lambda: 0),)),
-    "grad of a function that gives": (lambda: lambda value: tg.grad(lambda x: value)(vector()), (("value", lambda: 1.0),)),
+    "grad with argnums": (
+        lambda: lambda argnums: tg.grad(total, argnums)(vector()),
+        (("argnums", lambda: 0),),
+    ),
+    "vmap with in_axes": (
+        lambda: lambda in_axes: tg.vmap(sine, in_axes)(square()),
+        (("in_axes", lambda: 0),),
+    ),
+    "vmap with out_axes": (
+        lambda: lambda out_axes: tg.vmap(sine, 0, out_axes)(square()),
+        (("out_axes", lambda: 0),),
+    ),
+    "grad of a function that gives": (
+        lambda: lambda value: tg.grad(lambda x: value)(vector()),
+        (("value", lambda: 1.0),),
+    ),
     "grad with has_aux of a function that gives": (
         lambda: lambda value: tg.grad(lambda x: value, has_aux=True)(vector()),
         (("value", lambda: (1.0, 2.0)),),
@@ -113,8 +195,14 @@ MADE: dict[str, tuple[Callable[[], Any], tuple[tuple[str, Maker], ...]]] = {
         lambda: lambda value: tg.vjp(lambda x: value, vector(), has_aux=True),
         (("value", lambda: (1.0, 2.0)),),
     ),
-    "vmap of a function that gives": (lambda: lambda value: tg.vmap(lambda x: value)(vector()), (("value", lambda: 1.0),)),
-    "jit of a function that gives": (lambda: lambda value: tg.jit(lambda x: value)(vector()), (("value", lambda: 1.0),)),
+    "vmap of a function that gives": (
+        lambda: lambda value: tg.vmap(lambda x: value)(vector()),
+        (("value", lambda: 1.0),),
+    ),
+    "jit of a function that gives": (
+        lambda: lambda value: tg.jit(lambda x: value)(vector()),
+        (("value", lambda: 1.0),),
+    ),
     "custom_vjp whose forward gives": (
         lambda: lambda value: with_rule(lambda x: value, lambda r, ct: (ct,)),
         (("value", lambda: (vector(), None)),),
@@ -123,7 +211,10 @@ MADE: dict[str, tuple[Callable[[], Any], tuple[tuple[str, Maker], ...]]] = {
         lambda: lambda value: with_rule(lambda x: (np.sin(x), x), lambda r, ct: value),
         (("value", lambda: (vector(),)),),
     ),
-    "scan whose step gives": (lambda: lambda value: tg.scan(lambda c, x: value, 0.0, vector()), (("value", lambda: (0.0, 1.0)),)),
+    "scan whose step gives": (
+        lambda: lambda value: tg.scan(lambda c, x: value, 0.0, vector()),
+        (("value", lambda: (0.0, 1.0)),),
+    ),
     "while_loop whose condition gives": (
         lambda: lambda value: tg.while_loop(lambda c: value, grows, 1.0, max_steps=3),
         (("value", lambda: False),),
@@ -132,13 +223,18 @@ MADE: dict[str, tuple[Callable[[], Any], tuple[tuple[str, Maker], ...]]] = {
         lambda: lambda value: tg.while_loop(lambda c: c < 1.2, lambda c: value, 1.0, max_steps=3),
         (("value", lambda: 3.0),),
     ),
-    "fori_loop whose body gives": (lambda: lambda value: tg.fori_loop(0, 2, lambda k, c: value, 1.0), (("value", lambda: 3.0),)),
+    "fori_loop whose body gives": (
+        lambda: lambda value: tg.fori_loop(0, 2, lambda k, c: value, 1.0),
+        (("value", lambda: 3.0),),
+    ),
     "cond whose branch gives": (
         lambda: lambda value: tg.jit(lambda p: tg.cond(p > 0, lambda: value, lambda: 1.0))(1.0),
         (("value", lambda: 3.0),),
     ),
     "odeint of a function that gives": (
-        lambda: lambda value: tg.odeint(lambda y, t: value, 1.0, np.array([0.0, 0.1]), max_steps=20),
+        lambda: (
+            lambda value: tg.odeint(lambda y, t: value, 1.0, np.array([0.0, 0.1]), max_steps=20)
+        ),
         (("value", lambda: 3.0),),
     ),
     "Tensor[key]": (lambda: tg.ones(2, 2).__getitem__, (("key", lambda: 0),)),
@@ -147,12 +243,21 @@ MADE: dict[str, tuple[Callable[[], Any], tuple[tuple[str, Maker], ...]]] = {
 JITTED = tg.jit(half)
 NUMPY: dict[str, tuple[tuple[str, Maker], ...]] = {}
 """Of NumPy's functions."""
-INTEGERS = {f"Tensor.bitwise_{name}{end}" for name in ("and", "left_shift", "not", "or", "right_shift", "xor") for end in ("", "_")}
+INTEGERS = {
+    f"Tensor.bitwise_{name}{end}"
+    for name in ("and", "left_shift", "not", "or", "right_shift", "xor")
+    for end in ("", "_")
+}
 OF: dict[str, Callable[[], Any]] = {
     **dict.fromkeys(INTEGERS | {"Tensor.bincount"}, lambda: tg.tensor([1, 2])),
     **dict.fromkeys(("Tensor.is_nonzero", "Tensor.item"), lambda: tg.ones(1)),
     **dict.fromkeys(
-        ("Tensor.register_hook", "Tensor.register_post_accumulate_grad_hook", "Tensor.requires_grad_", "Tensor.retain_grad"),
+        (
+            "Tensor.register_hook",
+            "Tensor.register_post_accumulate_grad_hook",
+            "Tensor.requires_grad_",
+            "Tensor.retain_grad",
+        ),
         lambda: leaf(2, 2),
     ),
     "Tensor.view_as_real": lambda: tg.ones(2) * 1j,
@@ -162,7 +267,9 @@ OF: dict[str, Callable[[], Any]] = {
 
 def of(*args: Any) -> tuple[tuple[str, Maker], ...]:
     """Arguments for an example: makers by what they are called in messages of the sweep."""
-    return tuple((f"argument {k}", a if callable(a) else (lambda a=a: a)) for k, a in enumerate(args))
+    return tuple(
+        (f"argument {k}", a if callable(a) else (lambda a=a: a)) for k, a in enumerate(args)
+    )
 
 
 def matrix() -> Any:
@@ -201,7 +308,11 @@ EXAMPLES |= {
         **{f"{t}.masked_select": (matrix, lambda: matrix() > 0.3) for t in ("tg", "torch")},
         **{f"{t}.take_along_dim": (matrix, places, 0) for t in ("tg", "torch")},
         **{f"{t}.unflatten": (matrix, 0, lambda: (2, 1)) for t in ("tg", "torch")},
-        **{f"{t}.{kind}with_sizes": (matrix, lambda: [1, 1]) for t in ("torch",) for kind in ("split_", "unsafe_split_")},
+        **{
+            f"{t}.{kind}with_sizes": (matrix, lambda: [1, 1])
+            for t in ("torch",)
+            for kind in ("split_", "unsafe_split_")
+        },
         "tg.slice_array": (square, lambda: (0, 0), lambda: (1, 1)),
         "Tensor.clamp": (0.3, 0.6),
         "Tensor.clamp_": (0.3, 0.6),
@@ -214,14 +325,25 @@ EXAMPLES |= {
         "Tensor.scatter_reduce": (0, places, matrix, "sum"),
         "Tensor.register_hook": (lambda: half,),
         "Tensor.register_post_accumulate_grad_hook": (lambda: half,),
-        **{f"Tensor.bitwise_{n}{e}": (1,) for n in ("and", "left_shift", "or", "right_shift", "xor") for e in ("", "_")},
-        "tg.func.functional_call": (lambda: tg.nn.Linear(2, 2), lambda: dict(tg.nn.Linear(2, 2).named_parameters()), matrix),
+        **{
+            f"Tensor.bitwise_{n}{e}": (1,)
+            for n in ("and", "left_shift", "or", "right_shift", "xor")
+            for e in ("", "_")
+        },
+        "tg.func.functional_call": (
+            lambda: tg.nn.Linear(2, 2),
+            lambda: dict(tg.nn.Linear(2, 2).named_parameters()),
+            matrix,
+        ),
         "tg.func.stack_module_state": (lambda: [tg.nn.Linear(2, 2)],),
         "tg.nn.RNNBase": (lambda: "LSTM", 2, 2),
         "tg.nn.TransformerDecoder": (lambda: layer("Decoder"), 1),
         "tg.nn.TransformerEncoder": (lambda: layer("Encoder"), 1),
         "tg.nn.functional.conv3d": (lambda: tg.ones(1, 2, 3, 3, 3), lambda: tg.ones(2, 2, 1, 1, 1)),
-        "tg.nn.functional.conv_transpose3d": (lambda: tg.ones(1, 2, 3, 3, 3), lambda: tg.ones(2, 2, 1, 1, 1)),
+        "tg.nn.functional.conv_transpose3d": (
+            lambda: tg.ones(1, 2, 3, 3, 3),
+            lambda: tg.ones(2, 2, 1, 1, 1),
+        ),
         "tg.nn.functional.interpolate": (lambda: tg.ones(1, 2, 4), 2),
         "tg.nn.functional.upsample": (lambda: tg.ones(1, 2, 4), 2),
         "tg.nn.functional.pixel_shuffle": (lambda: tg.ones(1, 4, 2, 2), 2),
@@ -309,4 +431,5 @@ LAME = {
 """What is called with wrong arguments alone, each with its reason."""
 NEEDS_A_GPU = ("tg.cuda.", "Tensor.cuda", "Module.cuda")
 NEEDS_A_RUN = ("profile.", "EventList.", "device.", "optim.")
-"""Methods of strings that a device has, files that a profile writes, and the rules of optimizers, which steps call."""
+"""Methods of strings that a device has, files that a profile writes, and the rules of optimizers,
+which steps call."""

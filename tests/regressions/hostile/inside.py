@@ -1,4 +1,5 @@
-"""The sweep of operations inside of `jit`, of derivatives and of `vmap`: what stands beside a traced argument is wrong."""
+"""The sweep of operations inside of `jit`, of derivatives and of `vmap`: what stands beside a
+traced argument is wrong."""
 
 from __future__ import annotations
 

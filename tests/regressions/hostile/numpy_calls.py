@@ -1,4 +1,5 @@
-"""NumPy's functions, ufuncs and their methods, called on Tensors and on ndarrays that are differentiated."""
+"""NumPy's functions, ufuncs and their methods, called on Tensors and on ndarrays that are
+differentiated."""
 
 from __future__ import annotations
 
@@ -25,9 +26,20 @@ def supported() -> Iterator[tuple[str, Callable[..., Any]]]:
     for prefix, module, _ in MODULES:
         for name in sorted(vars(module)):
             function = getattr(module, name)
-            if callable(function) and not isinstance(function, type) and not name.startswith("_") and hasattr(function, "__name__"):
-                known = function in KNOWN if isinstance(function, np.ufunc) else function in FUNCTIONS or counterpart_of(function)[0]
-                if known and (isinstance(function, np.ufunc) or hasattr(function, "_implementation")):
+            if (
+                callable(function)
+                and not isinstance(function, type)
+                and not name.startswith("_")
+                and hasattr(function, "__name__")
+            ):
+                known = (
+                    function in KNOWN
+                    if isinstance(function, np.ufunc)
+                    else function in FUNCTIONS or counterpart_of(function)[0]
+                )
+                if known and (
+                    isinstance(function, np.ufunc) or hasattr(function, "_implementation")
+                ):
                     yield f"{prefix}.{name}", function
 
 
@@ -47,11 +59,27 @@ def with_box(function: Callable[..., Any], of: Callable[[Any], Any]) -> Callable
 def functions() -> Iterator[Target]:
     for name, function in supported():
         if not isinstance(function, np.ufunc):
-            made = target(name, lambda f=function: with_box(f, tg.Tensor)) if name not in NUMPY else given(name, function)
-            yield made._replace(reference=function, options=tuple(o for o in made.options if o not in UNREAD))
+            made = (
+                target(name, lambda f=function: with_box(f, tg.Tensor))
+                if name not in NUMPY
+                else given(name, function)
+            )
+            yield made._replace(
+                reference=function, options=tuple(o for o in made.options if o not in UNREAD)
+            )
 
 
-UNREAD = IGNORED | {"max_work", "optimize", "max_line_width", "precision", "suppress_small", "separator", "prefix", "style", "formatter"}
+UNREAD = IGNORED | {
+    "max_work",
+    "optimize",
+    "max_line_width",
+    "precision",
+    "suppress_small",
+    "separator",
+    "prefix",
+    "style",
+    "formatter",
+}
 UNREAD |= {"threshold", "edgeitems", "sign", "floatmode", "suffix", "legacy"}
 """Options that change nothing about values, which are not looked at."""
 
@@ -60,14 +88,20 @@ def given(name: str, function: Callable[..., Any]) -> Target:
     args, options = NUMPY[name], ()
     parameters = parameters_of(function)
     if parameters is not None:
-        options = tuple(p.name for p in parameters if p.default is not p.empty and p.name not in dict(args))
+        options = tuple(
+            p.name for p in parameters if p.default is not p.empty and p.name not in dict(args)
+        )
     return Target(name, lambda: with_box(function, tg.Tensor), args, options)
 
 
 def ufunc_arguments(name: str, function: Any) -> tuple[tuple[str, Maker], ...]:
     if name in NUMPY:
         return NUMPY[name]
-    one = (lambda: np.array([[0.5, 0.25], [0.25, 0.75]])) if takes_reals(function) else (lambda: np.array([[1, 2], [3, 1]]))
+    one = (
+        (lambda: np.array([[0.5, 0.25], [0.25, 0.75]]))
+        if takes_reals(function)
+        else (lambda: np.array([[1, 2], [3, 1]]))
+    )
     return tuple((f"operand {k}", one) for k in range(function.nin))
 
 
@@ -76,7 +110,14 @@ def ufuncs() -> Iterator[Target]:
         if isinstance(function, np.ufunc):
             args = ufunc_arguments(name, function)
             options = ("out", "where", "dtype", "casting", "signature")
-            yield Target(name, lambda f=function: with_box(f, tg.Tensor), args, options, reference=function, every=6)
+            yield Target(
+                name,
+                lambda f=function: with_box(f, tg.Tensor),
+                args,
+                options,
+                reference=function,
+                every=6,
+            )
             if function.nin == 2 and function.nout == 1 and function.signature is None:
                 for method, more in METHODS.items():
                     yield Target(
@@ -117,10 +158,14 @@ def plain() -> Iterator[Target]:
     """NumPy's functions and ufuncs as they are."""
     for name, function in supported():
         if not isinstance(function, np.ufunc):
-            made = target(name, lambda f=function: f) if name not in NUMPY else given(name, function)
+            made = (
+                target(name, lambda f=function: f) if name not in NUMPY else given(name, function)
+            )
             yield made._replace(make=lambda f=function: f)
         else:
-            yield Target(name, lambda f=function: f, ufunc_arguments(name, function), reference=function)
+            yield Target(
+                name, lambda f=function: f, ufunc_arguments(name, function), reference=function
+            )
 
 
 GROUPS = {"NumPy functions": functions, "ufuncs": ufuncs}

@@ -1,4 +1,5 @@
-"""Methods of what the library makes: compiled functions, modules, optimizers, distributions, generators, nodes, data."""
+"""Methods of what the library makes: compiled functions, modules, optimizers, distributions,
+generators, nodes, data."""
 
 from __future__ import annotations
 
@@ -93,22 +94,42 @@ def methods() -> Iterator[Target]:
         thing = make()
         for method in sorted(m for m in dir(type(thing)) if not m.startswith("_")):
             function = getattr(type(thing), method)
-            if method in NOT_FOR_USERS.get(name, ()) or isinstance(function, type) or (isinstance(thing, str) and hasattr(str, method)):
+            if (
+                method in NOT_FOR_USERS.get(name, ())
+                or isinstance(function, type)
+                or (isinstance(thing, str) and hasattr(str, method))
+            ):
                 continue
-            if not callable(function) or isinstance(function, Op) or (isinstance(thing, tg.Tensor) and hasattr(tg.Tensor, method)):
+            if (
+                not callable(function)
+                or isinstance(function, Op)
+                or (isinstance(thing, tg.Tensor) and hasattr(tg.Tensor, method))
+            ):
                 continue
-            if (hasattr(dict, method) and isinstance(thing, dict)) or (hasattr(list, method) and isinstance(thing, list)):
+            if (hasattr(dict, method) and isinstance(thing, dict)) or (
+                hasattr(list, method) and isinstance(thing, list)
+            ):
                 continue
             # What classes inherit from one base is called once.
             key = (method, id(function))
             if key in inherited:
                 continue
             inherited.add(key)
-            yield target(f"{name}.{method}", lambda make=make, method=method: getattr(make(), method))
+            yield target(
+                f"{name}.{method}", lambda make=make, method=method: getattr(make(), method)
+            )
         for special, args in SPECIAL.items():
-            if hasattr(thing, special) and hasattr(type(thing), special) and not isinstance(thing, (tg.Tensor, type(JITTED))):
+            if (
+                hasattr(thing, special)
+                and hasattr(type(thing), special)
+                and not isinstance(thing, (tg.Tensor, type(JITTED)))
+            ):
                 yield Target(
-                    f"{name}.{special}", lambda make=make, special=special: getattr(make(), special), args, whole=True, words=CONTAINED
+                    f"{name}.{special}",
+                    lambda make=make, special=special: getattr(make(), special),
+                    args,
+                    whole=True,
+                    words=CONTAINED,
                 )
 
 
@@ -128,7 +149,10 @@ def states() -> Iterator[Target]:
         return module.load_state_dict({**module.state_dict(), key: value})
 
     yield Target(
-        "Module.load_state_dict with value", lambda: lambda value: of_module("weight", value), (("value", lambda: tg.ones(2)),), whole=True
+        "Module.load_state_dict with value",
+        lambda: lambda value: of_module("weight", value),
+        (("value", lambda: tg.ones(2)),),
+        whole=True,
     )
     yield Target(
         "Module.load_state_dict with a buffer",
@@ -137,7 +161,10 @@ def states() -> Iterator[Target]:
         whole=True,
     )
     yield Target(
-        "Module.load_state_dict with a key", lambda: lambda key: of_module(key, tg.ones(2)), (("key", lambda: "weight"),), whole=True
+        "Module.load_state_dict with a key",
+        lambda: lambda key: of_module(key, tg.ones(2)),
+        (("key", lambda: "weight"),),
+        whole=True,
     )
     for name in OBJECTS:
         if name.startswith("optim.") or name.endswith(("LR", "Plateau")):
@@ -147,7 +174,11 @@ def states() -> Iterator[Target]:
                 def load(value: Any, name: str = name, key: str = key) -> Any:
                     made = OBJECTS[name]()
                     made.load_state_dict({**made.state_dict(), key: value})
-                    return made.step() if name != "optim.LBFGS" and name != "ReduceLROnPlateau" else None
+                    return (
+                        made.step()
+                        if name != "optim.LBFGS" and name != "ReduceLROnPlateau"
+                        else None
+                    )
 
                 yield Target(
                     f"{name}.load_state_dict with {key}",
@@ -198,13 +229,18 @@ def forwards() -> Iterator[Target]:
     for name, (make, _, call) in cases.CASES.items():
         if call is cases.plain and name.split()[0] not in seen:
             seen.add(name.split()[0])
-            args = tuple((f"input {k}", lambda x=x: tg.tensor(x)) for k, x in enumerate(cases.inputs(name)))
+            args = tuple(
+                (f"input {k}", lambda x=x: tg.tensor(x)) for k, x in enumerate(cases.inputs(name))
+            )
             yield Target(f"nn.{name.split()[0]} called", lambda make=make: make(tg), args)
     for name, (make, shapes) in FURTHER.items():
         yield Target(
             f"nn.{name} called",
             lambda make=make: make(tg),
-            tuple((f"input {k}", lambda shape=shape: tg.full(shape, 0.5)) for k, shape in enumerate(shapes)),
+            tuple(
+                (f"input {k}", lambda shape=shape: tg.full(shape, 0.5))
+                for k, shape in enumerate(shapes)
+            ),
         )
     indices = (("input", lambda: tg.tensor([0, 1])),)
     yield Target("nn.Embedding called", lambda: tg.nn.Embedding(2, 2), indices)
@@ -213,7 +249,11 @@ def forwards() -> Iterator[Target]:
     yield Target("nn.NLLLoss called", tg.nn.NLLLoss, classes)
 
 
-NOT_TO_BE_CALLED: dict[str, type] = {"Array": tg.Array, "Node": tg.autograd.graph.Node, "FunctionEvent": tg.autograd.profiler.FunctionEvent}
+NOT_TO_BE_CALLED: dict[str, type] = {
+    "Array": tg.Array,
+    "Node": tg.autograd.graph.Node,
+    "FunctionEvent": tg.autograd.profiler.FunctionEvent,
+}
 """Classes of which the library makes objects, and which users meet by `isinstance`."""
 
 

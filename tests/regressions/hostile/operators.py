@@ -1,4 +1,5 @@
-"""Operators, subscripts, conversions and attributes of Tensors and of ndarrays that are differentiated."""
+"""Operators, subscripts, conversions and attributes of Tensors and of ndarrays that are
+differentiated."""
 
 from __future__ import annotations
 
@@ -32,7 +33,13 @@ BINARY = {
     "!=": operator.ne,
     "divmod": divmod,
 }
-OF_INTEGERS = {"&": operator.and_, "|": operator.or_, "^": operator.xor, "<<": operator.lshift, ">>": operator.rshift}
+OF_INTEGERS = {
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+}
 IN_PLACE = {
     "+=": operator.iadd,
     "-=": operator.isub,
@@ -42,7 +49,13 @@ IN_PLACE = {
     "%=": operator.imod,
     "**=": operator.ipow,
 }
-IN_PLACE_OF_INTEGERS = {"&=": operator.iand, "|=": operator.ior, "^=": operator.ixor, "<<=": operator.ilshift, ">>=": operator.irshift}
+IN_PLACE_OF_INTEGERS = {
+    "&=": operator.iand,
+    "|=": operator.ior,
+    "^=": operator.ixor,
+    "<<=": operator.ilshift,
+    ">>=": operator.irshift,
+}
 
 
 def reals() -> Any:
@@ -57,12 +70,16 @@ def flags() -> Any:
     return np.array([[True, False], [False, True]])
 
 
-FACES: dict[str, Callable[[Any], Any]] = {"Tensor": lambda f: f(reals()), "Array": lambda f: tg.vjp(f, np.array(reals()))[0]}
+FACES: dict[str, Callable[[Any], Any]] = {
+    "Tensor": lambda f: f(reals()),
+    "Array": lambda f: tg.vjp(f, np.array(reals()))[0],
+}
 """How a function is given a value of each face: as it is, or by a derivative of it."""
 
 
 def applied(face: str, function: Callable[[Any, Any], Any]) -> Callable[[], Callable[..., Any]]:
-    """A function of what stands beside a boxed value. Its results may be no arrays, which the derivative of a function does not give back."""
+    """A function of what stands beside a boxed value. Its results may be no arrays, which the
+    derivative of a function does not give back."""
 
     def call(other: Any) -> Any:
         found = []
@@ -74,22 +91,54 @@ def applied(face: str, function: Callable[[Any, Any], Any]) -> Callable[[], Call
 
 def binary() -> Iterator[Target]:
     for t in _binary():
-        yield t._replace(words=(r"bitwise_\w+", r"\w+_shift", "mod", "floor_divide", "remainder", "index"))
+        yield t._replace(
+            words=(r"bitwise_\w+", r"\w+_shift", "mod", "floor_divide", "remainder", "index")
+        )
 
 
 def _binary() -> Iterator[Target]:
     for face in FACES:
         for sign, function in BINARY.items():
-            yield Target(f"{face} {sign} other", applied(face, function), (("other", square),), whole=True)
-            yield Target(f"other {sign} {face}", applied(face, lambda x, y, f=function: f(y, x)), (("other", square),), whole=True)
+            yield Target(
+                f"{face} {sign} other", applied(face, function), (("other", square),), whole=True
+            )
+            yield Target(
+                f"other {sign} {face}",
+                applied(face, lambda x, y, f=function: f(y, x)),
+                (("other", square),),
+                whole=True,
+            )
         for sign, function in IN_PLACE.items():
-            yield Target(f"{face} {sign} other", applied(face, lambda x, y, f=function: f(+x, y)), (("other", square),), whole=True)
+            yield Target(
+                f"{face} {sign} other",
+                applied(face, lambda x, y, f=function: f(+x, y)),
+                (("other", square),),
+                whole=True,
+            )
     for sign, function in OF_INTEGERS.items():
-        for name, f in ((f"Tensor {sign} other", function), (f"other {sign} Tensor", lambda x, y, f=function: f(y, x))):
-            yield Target(name, lambda f=f: lambda other: f(integers(), other), (("other", lambda: 1),), whole=True)
+        for name, f in (
+            (f"Tensor {sign} other", function),
+            (f"other {sign} Tensor", lambda x, y, f=function: f(y, x)),
+        ):
+            yield Target(
+                name,
+                lambda f=f: lambda other: f(integers(), other),
+                (("other", lambda: 1),),
+                whole=True,
+            )
     for sign, function in IN_PLACE_OF_INTEGERS.items():
-        yield Target(f"Tensor {sign} other", lambda f=function: lambda other: f(integers(), other), (("other", lambda: 1),), whole=True)
-    yield Target("Tensor @= other", lambda: lambda other: operator.imatmul(reals(), other), (("other", square),), whole=True)
+        yield Target(
+            f"Tensor {sign} other",
+            lambda f=function: lambda other: f(integers(), other),
+            (("other", lambda: 1),),
+            whole=True,
+        )
+    yield Target(
+        "Tensor @= other",
+        lambda: lambda other: operator.imatmul(reals(), other),
+        (("other", square),),
+        whole=True,
+    )
 
 
 def assign(x: Any, key: Any, value: Any) -> None:
@@ -122,20 +171,62 @@ def subscripts() -> Iterator[Target]:
 
 def _subscripts() -> Iterator[Target]:
     for face in FACES:
-        yield Target(f"{face}[key]", applied(face, operator.getitem), (("key", lambda: 0),), whole=True)
-        yield Target(f"{face}[0, key]", applied(face, lambda x, k: x[0, k]), (("key", lambda: 0),), whole=True)
-        yield Target(f"{face}[key, 0]", applied(face, lambda x, k: x[k, 0]), (("key", lambda: 0),), whole=True)
-        yield Target(f"{face}[key:]", applied(face, lambda x, k: x[k:]), (("key", lambda: 0),), whole=True)
-        yield Target(f"{face}[:key]", applied(face, lambda x, k: x[:k]), (("key", lambda: 1),), whole=True)
-        yield Target(f"{face}[::key]", applied(face, lambda x, k: x[::k]), (("key", lambda: 1),), whole=True)
-        yield Target(f"{face}[key] = 1", applied(face, lambda x, k: assign(x, k, 1.0)), (("key", lambda: 0),), whole=True)
-        yield Target(f"{face}[key] += 1", applied(face, lambda x, k: update(x, k, 1.0)), (("key", lambda: 0),), whole=True)
+        yield Target(
+            f"{face}[key]", applied(face, operator.getitem), (("key", lambda: 0),), whole=True
+        )
+        yield Target(
+            f"{face}[0, key]",
+            applied(face, lambda x, k: x[0, k]),
+            (("key", lambda: 0),),
+            whole=True,
+        )
+        yield Target(
+            f"{face}[key, 0]",
+            applied(face, lambda x, k: x[k, 0]),
+            (("key", lambda: 0),),
+            whole=True,
+        )
+        yield Target(
+            f"{face}[key:]", applied(face, lambda x, k: x[k:]), (("key", lambda: 0),), whole=True
+        )
+        yield Target(
+            f"{face}[:key]", applied(face, lambda x, k: x[:k]), (("key", lambda: 1),), whole=True
+        )
+        yield Target(
+            f"{face}[::key]", applied(face, lambda x, k: x[::k]), (("key", lambda: 1),), whole=True
+        )
+        yield Target(
+            f"{face}[key] = 1",
+            applied(face, lambda x, k: assign(x, k, 1.0)),
+            (("key", lambda: 0),),
+            whole=True,
+        )
+        yield Target(
+            f"{face}[key] += 1",
+            applied(face, lambda x, k: update(x, k, 1.0)),
+            (("key", lambda: 0),),
+            whole=True,
+        )
         for kind, key in KEYS.items():
             yield Target(
-                f"{face}[{kind}] = value", applied(face, lambda x, v, key=key: assign(x, key(), v)), (("value", lambda: 1.0),), whole=True
+                f"{face}[{kind}] = value",
+                applied(face, lambda x, v, key=key: assign(x, key(), v)),
+                (("value", lambda: 1.0),),
+                whole=True,
             )
-        yield Target(f"{face} has value", applied(face, lambda x, v: v in x), (("value", lambda: 1.0),), whole=True)
-        yield Target(f"del {face}[key]", applied(face, operator.delitem), (("key", lambda: 0),), works=False, whole=True)
+        yield Target(
+            f"{face} has value",
+            applied(face, lambda x, v: v in x),
+            (("value", lambda: 1.0),),
+            whole=True,
+        )
+        yield Target(
+            f"del {face}[key]",
+            applied(face, operator.delitem),
+            (("key", lambda: 0),),
+            works=False,
+            whole=True,
+        )
 
 
 CONVERSIONS: dict[str, Callable[[Any], Any]] = {
@@ -168,7 +259,18 @@ CONVERSIONS: dict[str, Callable[[Any], Any]] = {
     "[0, 1][x]": lambda x: [0, 1][x],
     "unpacked": lambda x: (lambda a, b: None)(*x),
 }
-SPOKEN = ("scalars?", "0-d", "hashed", "index", "transpose", "vjp needs", "dimensions?", "conversion", "Boolean", "bool")
+SPOKEN = (
+    "scalars?",
+    "0-d",
+    "hashed",
+    "index",
+    "transpose",
+    "vjp needs",
+    "dimensions?",
+    "conversion",
+    "Boolean",
+    "bool",
+)
 """What messages say of conversions."""
 VALUES: dict[str, Maker] = {
     "a number": lambda: 1.5,
@@ -190,7 +292,14 @@ def conversions() -> Iterator[Target]:
             for face in ("Tensor", "leaf", "Array"):
                 call = conversion(face, function, value)
                 plainly = partial(of_ndarray, function, value)
-                yield Target(f"{name} of {kind} ({face})", lambda call=call: call, (), whole=True, words=SPOKEN, reference=plainly)
+                yield Target(
+                    f"{name} of {kind} ({face})",
+                    lambda call=call: call,
+                    (),
+                    whole=True,
+                    words=SPOKEN,
+                    reference=plainly,
+                )
 
 
 def of_ndarray(function: Callable[[Any], Any], value: Maker) -> Any:
@@ -222,7 +331,9 @@ def _attributes() -> Iterator[Target]:
         "grad": lambda: tg.ones(2, 2),
         "requires_grad": lambda: True,
     }
-    for name in sorted(n for n in dir(tg.Tensor) if not n.startswith("_") and not callable(getattr(tg.Tensor, n))):
+    for name in sorted(
+        n for n in dir(tg.Tensor) if not n.startswith("_") and not callable(getattr(tg.Tensor, n))
+    ):
         for kind, make in (("Tensor", reals), ("leaf", lambda: reals().requires_grad_())):
             maker = good.get(name, lambda: None)
             yield Target(
@@ -232,13 +343,25 @@ def _attributes() -> Iterator[Target]:
                 works=name in good,
                 whole=True,
             )
-            yield Target(f"del {kind}.{name}", lambda name=name, make=make: lambda: delattr(make(), name), (), works=False, whole=True)
             yield Target(
-                f"{kind}.no_{name}", lambda name=name, make=make: lambda: getattr(make(), "no_" + name), (), works=False, whole=True
+                f"del {kind}.{name}",
+                lambda name=name, make=make: lambda: delattr(make(), name),
+                (),
+                works=False,
+                whole=True,
+            )
+            yield Target(
+                f"{kind}.no_{name}",
+                lambda name=name, make=make: lambda: getattr(make(), "no_" + name),
+                (),
+                works=False,
+                whole=True,
             )
         yield Target(
             f"Array.{name} = value",
-            lambda name=name: lambda value: tg.vjp(lambda x: (setattr(x, name, value), x)[1], square()),
+            lambda name=name: (
+                lambda value: tg.vjp(lambda x: (setattr(x, name, value), x)[1], square())
+            ),
             (("value", maker),),
             works=False,
             whole=True,

@@ -1,4 +1,5 @@
-"""A target of the sweep: something public that can be called, arguments of it that work, and the wrong calls of it."""
+"""A target of the sweep: something public that can be called, arguments of it that work, and the
+wrong calls of it."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from .things import ANY_ARRAY, BY_NAME, WRONG, Maker, square
 
 
 class Target(NamedTuple):
-    """Something public that can be called. `make()` gives it (afresh, where it has state), `args` makers of arguments that work."""
+    """Something public that can be called. `make()` gives it (afresh, where it has state), `args`
+    makers of arguments that work."""
 
     name: str
     make: Callable[[], Callable[..., Any]]
@@ -24,7 +26,8 @@ class Target(NamedTuple):
     reference: Callable[..., Any] | None = None
     """NumPy's function of the same name and arguments, which refuses what ours must refuse."""
     whole: bool = False
-    """Whether all that is given are the arguments themselves: no call with too many, too few or unknown ones is of use."""
+    """Whether all that is given are the arguments themselves: no call with too many, too few or
+    unknown ones is of use."""
     every: int = 0
     """Each how many-th of the wrong things it meets where not all are asked for; 0: by its name."""
     words: tuple[str, ...] = ()
@@ -61,19 +64,42 @@ def target(name: str, make: Callable[[], Any]) -> Target:
             tuple(
                 p.name
                 for p in parameters
-                if p.default is not p.empty and p.kind is not p.POSITIONAL_ONLY and p.name not in (*dict(given), *by_place)
+                if p.default is not p.empty
+                and p.kind is not p.POSITIONAL_ONLY
+                and p.name not in (*dict(given), *by_place)
             ),
             works=runs(make, given),
         )
     ahead = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    options = tuple(p.name for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is not p.empty)
-    choices = [[(p.name, maker) for maker in (*BY_NAME.get(p.name, ()), *ANY_ARRAY)] for p in ahead if p.default is p.empty]
+    options = tuple(
+        p.name
+        for p in parameters
+        if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is not p.empty
+    )
+    choices = [
+        [(p.name, maker) for maker in (*BY_NAME.get(p.name, ()), *ANY_ARRAY)]
+        for p in ahead
+        if p.default is p.empty
+    ]
     if any(p.kind is p.VAR_POSITIONAL for p in parameters):
         trials: Any = itertools.chain(
             itertools.product(*choices),
             *(
                 itertools.product(
-                    *choices, *[[("further argument", m) for m in (lambda: 0, lambda: 2, square, lambda: tg.ones(2, 2), lambda: 1)]] * k
+                    *choices,
+                    *[
+                        [
+                            ("further argument", m)
+                            for m in (
+                                lambda: 0,
+                                lambda: 2,
+                                square,
+                                lambda: tg.ones(2, 2),
+                                lambda: 1,
+                            )
+                        ]
+                    ]
+                    * k,
                 )
                 for k in (1, 2)
             ),
@@ -86,19 +112,35 @@ def target(name: str, make: Callable[[], Any]) -> Target:
         except Exception:
             continue
         return Target(name, make, tuple(trial), options)
-    return Target(name, make, tuple((p.name, square) for p in ahead if p.default is p.empty), options, False)
+    return Target(
+        name, make, tuple((p.name, square) for p in ahead if p.default is p.empty), options, False
+    )
 
 
 def calls(t: Target, full: bool = False) -> Iterator[tuple[str, tuple[Any, ...], dict[str, Any]]]:
     """What the target is called with, and what is wrong with it."""
     good = [maker for _, maker in t.args]
-    # Each target meets a part of the wrong things, and each of these a part of the targets of every family.
+    # Each target meets a part of the wrong things, and each of these a part of the targets of every
+    # family.
     number = sum(map(ord, t.name))
-    every = 1 if full else t.every or (1 if t.name in EXAMPLES or t.whole else 4 if t.name.startswith("Tensor.") else 3)
-    wrong = {kind: make for k, (kind, make) in enumerate(WRONG.items()) if (k + number) % every == 0 and kind not in LOOPS.get(t.name, ())}
+    every = (
+        1
+        if full
+        else t.every
+        or (1 if t.name in EXAMPLES or t.whole else 4 if t.name.startswith("Tensor.") else 3)
+    )
+    wrong = {
+        kind: make
+        for k, (kind, make) in enumerate(WRONG.items())
+        if (k + number) % every == 0 and kind not in LOOPS.get(t.name, ())
+    }
     for k, (argument, _) in enumerate(t.args):
         for kind, make in wrong.items():
-            yield f"{argument} = {kind}", tuple(make() if j == k else g() for j, g in enumerate(good)), {}
+            yield (
+                f"{argument} = {kind}",
+                tuple(make() if j == k else g() for j, g in enumerate(good)),
+                {},
+            )
     for option in t.options:
         for kind, make in wrong.items():
             yield f"{option}={kind}", tuple(g() for g in good), {option: make()}

@@ -70,13 +70,20 @@ def named(prefix: str) -> dict[str, Any]:
         for name, value in found.items()
         if callable(value)
         and not isinstance(value, types.ModuleType)
-        and not (isinstance(value, type) and (issubclass(value, (Exception, np.generic)) or value is np.dtype))
+        and not (
+            isinstance(value, type)
+            and (issubclass(value, (Exception, np.generic)) or value is np.dtype)
+        )
     }
 
 
 def public(prefix: str) -> Iterator[tuple[str, Any]]:
     """The same, but for what torch's namespace has from ours."""
-    ours = {id(value) for p in NAMESPACES if p.startswith("tg") for value in named(p).values()} if prefix.startswith("torch") else set()
+    ours = (
+        {id(value) for p in NAMESPACES if p.startswith("tg") for value in named(p).values()}
+        if prefix.startswith("torch")
+        else set()
+    )
     for name, value in named(prefix).items():
         if id(value) not in ours:
             yield f"{prefix}.{name}", value
@@ -123,7 +130,8 @@ def of_numpy(name: str) -> Callable[..., Any] | None:
 
 
 def targets(group: str) -> Iterator[Target]:
-    """All that is public in a group, with arguments that work. They are found by calls, which may change settings of the process."""
+    """All that is public in a group, with arguments that work. They are found by calls, which may
+    change settings of the process."""
     if group == "what they return":
         yield from made()
     elif group in OTHERS:
@@ -147,7 +155,13 @@ OTHERS: dict[str, Callable[[], Iterator[Target]]] = {
     **operators.GROUPS,
     **numpy_calls.GROUPS,
     **objects.GROUPS,
-    **{f"operations in {transform}": lambda t=transform: inside.inside(t, operations) for transform in inside.TRANSFORMS},
-    **{f"NumPy functions in {transform}": lambda t=transform: inside.inside(t, numpy_calls.plain) for transform in inside.TRANSFORMS},
+    **{
+        f"operations in {transform}": lambda t=transform: inside.inside(t, operations)
+        for transform in inside.TRANSFORMS
+    },
+    **{
+        f"NumPy functions in {transform}": lambda t=transform: inside.inside(t, numpy_calls.plain)
+        for transform in inside.TRANSFORMS
+    },
 }
 GROUPS = (*NAMESPACES, "Tensor", "what they return", *OTHERS)

@@ -14,7 +14,8 @@ Maker = Callable[[], Any]
 
 
 class Nothing(Exception):
-    """The wrong thing has taken the place of the array that was to be traced, so that there is no call."""
+    """The wrong thing has taken the place of the array that was to be traced, so that there is no
+    call."""
 
 
 class Thing:
@@ -150,7 +151,13 @@ BY_NAME: dict[str, tuple[Maker, ...]] = {
     "kernel_size": (lambda: 1,),
     "output_size": (lambda: 1,),
     "num_features": (lambda: 2,),
-    "weight": (lambda: tg.ones(2, 2), lambda: tg.ones(2), lambda: tg.ones(2, 2, 1, 1), lambda: tg.ones(2, 2, 1), lambda: tg.ones(1, 2, 2)),
+    "weight": (
+        lambda: tg.ones(2, 2),
+        lambda: tg.ones(2),
+        lambda: tg.ones(2, 2, 1, 1),
+        lambda: tg.ones(2, 2, 1),
+        lambda: tg.ones(1, 2, 2),
+    ),
     "input": (
         lambda: tg.tensor([[0.5, 0.25], [0.75, 0.5]]),
         lambda: tg.tensor([[1, 0], [0, 1]]),
@@ -165,7 +172,14 @@ BY_NAME: dict[str, tuple[Maker, ...]] = {
     "pad": (lambda: (1, 1),),
     "subgraph": (lambda: 1,),
 }
-ANY_ARRAY: tuple[Maker, ...] = (square, vector, lambda: np.array([[1, 2], [3, 4]]), lambda: 0.5, lambda: 2, lambda: tg.ones(2, 2))
+ANY_ARRAY: tuple[Maker, ...] = (
+    square,
+    vector,
+    lambda: np.array([[1, 2], [3, 4]]),
+    lambda: 0.5,
+    lambda: 2,
+    lambda: tg.ones(2, 2),
+)
 
 
 def step(c: Any, x: Any) -> Any:
@@ -207,7 +221,20 @@ def with_rule(forward: Any, backward: Any) -> Any:
     return tg.grad(lambda x: np.sum(f(x)))(vector())
 
 
-CALLBACKS = {"total", "sine", "gives_none", "gives_text", "gives_pair", "step", "grows", "small", "counted", "decay", "half", "shifted"}
+CALLBACKS = {
+    "total",
+    "sine",
+    "gives_none",
+    "gives_text",
+    "gives_pair",
+    "step",
+    "grows",
+    "small",
+    "counted",
+    "decay",
+    "half",
+    "shifted",
+}
 """The functions of this file that are handed over: what fails in them is the caller's own."""
 
 

@@ -48,27 +48,46 @@ def shown(error: BaseException) -> str:
 
 
 BAD = ("internal", "nameless", "lost", "lenient", "differs")
-NAMES = {*tg.ops.__all__, *dir(tg), *dir(tg.Tensor), *dir(torch), *dir(torch.linalg), *(op.name for op in tg.ops.OPS)}
+NAMES = {
+    *tg.ops.__all__,
+    *dir(tg),
+    *dir(tg.Tensor),
+    *dir(torch),
+    *dir(torch.linalg),
+    *(op.name for op in tg.ops.OPS),
+}
 
 
 def raised(error: BaseException) -> tuple[bool, bool, bool, bool]:
-    """Whether an error went through a function that was handed over; whether the library said it in words of its own; whether it came from
-    the library at all; and whether a line of the traced function is in its traceback."""
+    """Whether an error went through a function that was handed over; whether the library said it in
+    words of its own; whether it came from the library at all; and whether a line of the traced
+    function is in its traceback."""
     through, said, reached, line, trace = False, True, False, False, error.__traceback__
     while trace is not None:
         code = trace.tb_frame.f_code
-        through = through or (code.co_filename == things.__file__ and code.co_name in things.CALLBACKS)
+        through = through or (
+            code.co_filename == things.__file__ and code.co_name in things.CALLBACKS
+        )
         line = line or (code.co_filename == inside.__file__ and code.co_name == "users")
-        # What the sweep's own code says last (an operator that nobody takes, a number that is none) is Python's.
-        reached = code.co_filename.startswith(LIBRARY) or (reached and not code.co_filename.startswith(HERE))
+        # What the sweep's own code says last (an operator that nobody takes, a number that is none)
+        # is Python's.
+        reached = code.co_filename.startswith(LIBRARY) or (
+            reached and not code.co_filename.startswith(HERE)
+        )
         if trace.tb_next is None:
-            said = code.co_filename.startswith(LIBRARY) and code.co_code[trace.tb_lasti] == opmap["RAISE_VARARGS"]
+            said = (
+                code.co_filename.startswith(LIBRARY)
+                and code.co_code[trace.tb_lasti] == opmap["RAISE_VARARGS"]
+            )
         trace = trace.tb_next
     return through, said, reached, line
 
 
 HERE = os.path.dirname(things.__file__)
-LIBRARY = (os.path.dirname(tg.__file__), os.path.join(os.path.dirname(os.path.dirname(tg.__file__)), "codegen"))
+LIBRARY = (
+    os.path.dirname(tg.__file__),
+    os.path.join(os.path.dirname(os.path.dirname(tg.__file__)), "codegen"),
+)
 
 
 INSIDE = tuple(f" in {transform}" for transform in inside.TRANSFORMS)
@@ -81,7 +100,8 @@ def verdict(t: Target, error: BaseException, argument: str = "") -> str:
     users     the function that was handed over failed by itself
     clear     an error that names the function, or what it was made of
     torch's   an error in torch's own words
-    theirs    Python's own words about an operator, or NumPy's about a call that never reached the library
+    theirs    Python's own words about an operator, or NumPy's about a call that never reached the
+              library
     lost      an error in a traced function that shows no line of it
     nameless  an error in the library's words that names neither the function nor the argument
     internal  an error in the words of Python or NumPy about the library's inside
@@ -95,26 +115,43 @@ def verdict(t: Target, error: BaseException, argument: str = "") -> str:
     text = str(error)
     if name.endswith(INSIDE) and not line and "inside.py:" not in text:
         return "lost"
-    if not reached or isinstance(error, MemoryError) or (".__" in name and (isinstance(error, LookupError) or INTERNAL_WORDS.search(text))):
+    if (
+        not reached
+        or isinstance(error, MemoryError)
+        or (".__" in name and (isinstance(error, LookupError) or INTERNAL_WORDS.search(text)))
+    ):
         # Containers answer as Python's do.
         return "theirs"
-    if "do not fit together" in text and isinstance(error.__cause__, (AssertionError, NameError, RecursionError)):
+    if "do not fit together" in text and isinstance(
+        error.__cause__, (AssertionError, NameError, RecursionError)
+    ):
         return "internal"
     last = name.split()[0].split(".")[-1]
     signature = re.match(r"(?:\w+\.)*?(\w+)(?:\.__init__)?\(\) (missing|takes|got)", text)
     if signature is not None and (signature[1] == last or signature[1] in NAMES):
         return "clear"
-    if not said and (isinstance(error, INTERNAL_TYPES) or INTERNAL_WORDS.search(text) or not isinstance(error, Exception)):
+    if not said and (
+        isinstance(error, INTERNAL_TYPES)
+        or INTERNAL_WORDS.search(text)
+        or not isinstance(error, Exception)
+    ):
         return "internal"
     alias = re.match(r"(?:[^\s:]+:\d+: )?(\w+) is not defined for", text)
     if alias is not None and alias[1] in NAMES:
         return "clear"
-    known = re.match(r"(?:[^\s:]+:\d+: )?(?:Tensor\.|tracegrad\.|torch\.|np\.|linalg\.)*(\w+)(?:\(\))?: ", text)
-    if re.search(rf"\b({'|'.join((re.escape(last), *t.words, *([argument] if len(argument) > 3 else [])))})\b", text) or (
-        known is not None and known[1] in NAMES
-    ):
+    known = re.match(
+        r"(?:[^\s:]+:\d+: )?(?:Tensor\.|tracegrad\.|torch\.|np\.|linalg\.)*(\w+)(?:\(\))?: ", text
+    )
+    if re.search(
+        rf"\b({'|'.join((re.escape(last), *t.words, *([argument] if len(argument) > 3 else [])))})\b",
+        text,
+    ) or (known is not None and known[1] in NAMES):
         return "clear"
-    return "torch's" if said and type(error) in (RuntimeError, AssertionError, KeyError) else "nameless"
+    return (
+        "torch's"
+        if said and type(error) in (RuntimeError, AssertionError, KeyError)
+        else "nameless"
+    )
 
 
 def outcome(t: Target, what: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, Any]:
@@ -129,7 +166,11 @@ def outcome(t: Target, what: str, args: tuple[Any, ...], kwargs: dict[str, Any])
     except Exception as error:
         found = verdict(t, error, re.split(r" |=", what)[0])
         # What NumPy says of its own arrays, word by word, is said of ours.
-        if found in BAD and t.reference is not None and said_by(t.reference, args, kwargs) == shown(error):
+        if (
+            found in BAD
+            and t.reference is not None
+            and said_by(t.reference, args, kwargs) == shown(error)
+        ):
             return "theirs", error
         return found, error
     return ("fine", None) if t.reference is None else compared(t.reference, result, args, kwargs)
@@ -143,7 +184,9 @@ def said_by(reference: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> st
     return ""
 
 
-def compared(reference: Any, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, Any]:
+def compared(
+    reference: Any, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[str, Any]:
     try:
         args, kwargs = plain(args), plain(kwargs)
         if signature_of(reference) is not None:
@@ -154,7 +197,9 @@ def compared(reference: Any, result: Any, args: tuple[Any, ...], kwargs: dict[st
         expected = reference(*args, **kwargs)
     except TypeError as error:
         # What NumPy's function has no argument for.
-        return ("fine" if re.search(r"unexpected keyword|positional arg", str(error)) else "lenient"), error
+        return (
+            "fine" if re.search(r"unexpected keyword|positional arg", str(error)) else "lenient"
+        ), error
     except Exception as error:
         return "lenient", error
     try:

@@ -22,13 +22,18 @@ def prepare(workload: Workload, arguments: list[Any], setting: Setting) -> Prepa
     if workload.name == "newton":
         raise NotFittingError("no batched while loop: 100,000 loops in Python")
     if workload.variant == "batch":
-        raise NotFittingError("no batched loop: a loop in Python for each system, half a minute a call")
-    function = with_modules(workload.function, import_module("autograd.numpy"), import_module("autograd.scipy.special"))
+        raise NotFittingError(
+            "no batched loop: a loop in Python for each system, half a minute a call"
+        )
+    function = with_modules(
+        workload.function, import_module("autograd.numpy"), import_module("autograd.scipy.special")
+    )
     derivative: Callable[..., Any]
     inputs = arguments
     match workload.derivative:
         case "value_and_grad":
-            # value_and_grad takes one argument number only; the functional form takes several as a tuple.
+            # value_and_grad takes one argument number only; the functional form takes several as a
+            # tuple.
             derivative = autograd.value_and_grad(lambda chosen, rest: function(*chosen, *rest))
         case "grad":
             derivative = autograd.grad(lambda chosen, rest: function(*chosen, *rest))
@@ -45,7 +50,10 @@ def prepare(workload: Workload, arguments: list[Any], setting: Setting) -> Prepa
             derivative = product if len(arguments) == 1 else reordered
     if workload.derivative in ("value_and_grad", "grad"):
         assert workload.argnums == tuple(range(len(workload.argnums)))
-        inputs = [tuple(arguments[: len(workload.argnums)]), tuple(arguments[len(workload.argnums) :])]
+        inputs = [
+            tuple(arguments[: len(workload.argnums)]),
+            tuple(arguments[len(workload.argnums) :]),
+        ]
     return Prepared(lambda: derivative(*inputs), lambda: function(*arguments), _flat)
 
 

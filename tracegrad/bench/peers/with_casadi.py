@@ -14,7 +14,8 @@ casadi: Any = import_module("casadi")
 
 
 def prepare(workload: Workload, arguments: list[Any], setting: Setting) -> Prepared:
-    """Second derivatives keep CasADi's sparsity while they are timed, and become dense for the check."""
+    """Second derivatives keep CasADi's sparsity while they are timed, and become dense for the
+    check."""
     if workload.casadi is None:
         raise NotFittingError("does not fit CasADi")
     symbols = [casadi.MX.sym(f"a{k}", *a.shape) for k, a in enumerate(arguments)]
@@ -39,6 +40,9 @@ def prepare(workload: Workload, arguments: list[Any], setting: Setting) -> Prepa
 
     def to_numpy(result: Any) -> list[Any]:
         parts = result if isinstance(result, tuple) else (result,)
-        return [np.asarray(part.full()).reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
+        return [
+            np.asarray(part.full()).reshape(shape)
+            for part, shape in zip(parts, shapes, strict=True)
+        ]
 
     return Prepared(lambda: derivative(*extended), lambda: primal(*inputs), to_numpy)

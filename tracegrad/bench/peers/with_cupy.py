@@ -17,9 +17,13 @@ def prepare(workload: Workload, arguments: list[Any], setting: Setting) -> Prepa
     if workload.loops or workload.step is not None:
         raise NotFittingError("a loop in Python")
     special = import_module("cupyx.scipy.special")
-    derivative, primal = (with_modules(f, cupy, special) for f in (workload.reference, workload.function))
+    derivative, primal = (
+        with_modules(f, cupy, special) for f in (workload.reference, workload.function)
+    )
     inputs = [cupy.asarray(a) for a in arguments]
-    extended = [*inputs, cupy.asarray(direction(arguments))] if workload.derivative == "hvp" else inputs
+    extended = (
+        [*inputs, cupy.asarray(direction(arguments))] if workload.derivative == "hvp" else inputs
+    )
 
     def timed(call: Callable[[], Any], number: int) -> float:
         start, end = cupy.cuda.Event(), cupy.cuda.Event()
@@ -31,4 +35,10 @@ def prepare(workload: Workload, arguments: list[Any], setting: Setting) -> Prepa
         return float(cupy.cuda.get_elapsed_time(start, end)) / 1e3
 
     wait = cupy.cuda.get_current_stream().synchronize
-    return Prepared(lambda: derivative(*extended), lambda: primal(*inputs), lambda r: [cupy.asnumpy(a) for a in r], wait=wait, timed=timed)
+    return Prepared(
+        lambda: derivative(*extended),
+        lambda: primal(*inputs),
+        lambda r: [cupy.asnumpy(a) for a in r],
+        wait=wait,
+        timed=timed,
+    )

@@ -23,7 +23,9 @@ def prepare(workload: Workload, arguments: list[Any], setting: Setting) -> Prepa
         device = jax.devices("gpu" if setting.device == "cuda" else "cpu")[0]
     except RuntimeError as error:
         raise NotFittingError("JAX sees no GPU here") from error
-    return _prepared(workload, arguments, lambda a: jax.device_put(a, device), setting.device == "cuda")
+    return _prepared(
+        workload, arguments, lambda a: jax.device_put(a, device), setting.device == "cuda"
+    )
 
 
 def prepare_from_numpy(workload: Workload, arguments: list[Any], setting: Setting) -> Prepared:
@@ -33,11 +35,17 @@ def prepare_from_numpy(workload: Workload, arguments: list[Any], setting: Settin
     return _prepared(workload, arguments, np.asarray)
 
 
-def _prepared(workload: Workload, arguments: list[Any], put: Callable[[Any], Any], on_gpu: bool = False) -> Prepared:
+def _prepared(
+    workload: Workload, arguments: list[Any], put: Callable[[Any], Any], on_gpu: bool = False
+) -> Prepared:
     if workload.step is not None:
         raise NotFittingError("no optimizers")
-    loops = SimpleNamespace(scan=jax.lax.scan, while_loop=jax.lax.while_loop, vmap=jax.vmap, odeint=odeint)
-    function = with_modules(workload.function, import_module("jax.numpy"), import_module("jax.scipy.special"), loops)
+    loops = SimpleNamespace(
+        scan=jax.lax.scan, while_loop=jax.lax.while_loop, vmap=jax.vmap, odeint=odeint
+    )
+    function = with_modules(
+        workload.function, import_module("jax.numpy"), import_module("jax.scipy.special"), loops
+    )
     inputs = [put(a) for a in arguments]
     derivative, primal = jax.jit(_transformed(workload, function)), jax.jit(function)
     extended = [*inputs, put(direction(arguments))] if workload.derivative == "hvp" else inputs
@@ -48,7 +56,9 @@ def _prepared(workload: Workload, arguments: list[Any], put: Callable[[Any], Any
         return [np.asarray(a) for a in jax.tree_util.tree_leaves(result)]
 
     if on_gpu:
-        return Prepared(lambda: derivative(*extended), lambda: primal(*inputs), to_numpy, timed=_by_clock)
+        return Prepared(
+            lambda: derivative(*extended), lambda: primal(*inputs), to_numpy, timed=_by_clock
+        )
     return Prepared(lambda: wait(derivative(*extended)), lambda: wait(primal(*inputs)), to_numpy)
 
 
@@ -62,14 +72,27 @@ def _by_clock(call: Callable[[], Any], number: int) -> float:
 
 
 def odeint(f: Callable[..., Any], y0: Any, times: Any, *args: Any, rtol: float, atol: float) -> Any:
-    """By Diffrax where it is installed: the same method, gradients of the steps taken. Otherwise by JAX's own, which integrates an adjoint equation."""
+    """By Diffrax where it is installed: the same method, gradients of the steps taken. Otherwise by
+    JAX's own, which integrates an adjoint equation."""
     try:
         diffrax = import_module("diffrax")
     except ImportError:
-        return import_module("jax.experimental.ode").odeint(f, y0, times, *args, rtol=rtol, atol=atol)
+        return import_module("jax.experimental.ode").odeint(
+            f, y0, times, *args, rtol=rtol, atol=atol
+        )
     term, saved = diffrax.ODETerm(lambda t, y, args: f(y, t, *args)), diffrax.SaveAt(ts=times)
     control = diffrax.PIDController(rtol=rtol, atol=atol)
-    return diffrax.diffeqsolve(term, diffrax.Dopri5(), times[0], times[-1], None, y0, args, saveat=saved, stepsize_controller=control).ys
+    return diffrax.diffeqsolve(
+        term,
+        diffrax.Dopri5(),
+        times[0],
+        times[-1],
+        None,
+        y0,
+        args,
+        saveat=saved,
+        stepsize_controller=control,
+    ).ys
 
 
 def _transformed(workload: Workload, function: Callable[..., Any]) -> Any:

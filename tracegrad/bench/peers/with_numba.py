@@ -1,6 +1,8 @@
-"""What Numba makes of loops written by hand, on one thread: the derivative as a patient person would write it, and the floors.
+"""What Numba makes of loops written by hand, on one thread: the derivative as a patient person
+would write it, and the floors.
 
-Sums may be split over several accumulators and multiply-adds fused, as tracegrad does; nothing is assumed about NaN and inf.
+Sums may be split over several accumulators and multiply-adds fused, as tracegrad does; nothing is
+assumed about NaN and inf.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ def prepare_floor(workload: Workload, arguments: list[Any], setting: Setting) ->
 
 
 def copied(workload: Workload, arguments: list[Any]) -> Prepared:
-    """Copying the arguments on the GPU, which takes as long as reading them and writing results of their size."""
+    """Copying the arguments on the GPU, which takes as long as reading them and writing results of
+    their size."""
     assert workload.floor is not None
     if workload.floor.name != "copy":
         raise NotFittingError("a floor of the CPU")
@@ -46,12 +49,20 @@ def copied(workload: Workload, arguments: list[Any]) -> Prepared:
             to.copy_to_device(what)
         return [to for to, _ in pairs]
 
-    return Prepared(copy, None, lambda result: [to.copy_to_host() for to in result], wait=cuda.synchronize, timed=by_events(cuda.event))
+    return Prepared(
+        copy,
+        None,
+        lambda result: [to.copy_to_host() for to in result],
+        wait=cuda.synchronize,
+        timed=by_events(cuda.event),
+    )
 
 
 def compiled(function: Function) -> Any:
     """The function and its helpers in native code."""
-    return numba.njit(with_helpers(function, compiled), fastmath={"contract", "reassoc"}, error_model="numpy")
+    return numba.njit(
+        with_helpers(function, compiled), fastmath={"contract", "reassoc"}, error_model="numpy"
+    )
 
 
 def arrays(result: Any) -> list[Any]:

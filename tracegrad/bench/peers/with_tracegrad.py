@@ -46,28 +46,39 @@ def operations(graph: Any) -> int:
     return sum(1 + sum(map(operations, node.subgraphs())) for node in graph.nodes)
 
 
-def training(workload: Workload, arguments: list[Any], compiled: Callable[[Any], Any], setting: Setting) -> Prepared:
+def training(
+    workload: Workload, arguments: list[Any], compiled: Callable[[Any], Any], setting: Setting
+) -> Prepared:
     """A training step on Tensors, which are made once."""
     assert workload.step is not None
     count = len(workload.argnums)
     tensors = [tg.tensor(a, device=setting.device) for a in arguments]
     step, parameters = workload.step(tg, *tensors[:count])
     whole = compiled(step)
-    return on_device(Prepared(lambda: whole(*tensors[count:]), None, lambda value: flat((value, *parameters))), setting)
+    return on_device(
+        Prepared(lambda: whole(*tensors[count:]), None, lambda value: flat((value, *parameters))),
+        setting,
+    )
 
 
 def start_up() -> None:
-    """Load the compiler, so that what it costs once per process is not counted as the first workload's compile time."""
+    """Load the compiler, so that what it costs once per process is not counted as the first
+    workload's compile time."""
     tg.jit(tg.grad(lambda x: (x * x).sum()))(np.ones(3))
 
 
 def own(workload: Workload) -> Workload:
     """The workload with tracegrad's loops, where it has any."""
-    return replace(workload, function=with_modules(workload.function, np, special, tg)) if workload.loops else workload
+    return (
+        replace(workload, function=with_modules(workload.function, np, special, tg))
+        if workload.loops
+        else workload
+    )
 
 
 def transformed(workload: Workload) -> Callable[..., Any]:
-    """The derivative as a function of the workload's arguments (and of the direction, last, for a Hessian-vector product)."""
+    """The derivative as a function of the workload's arguments (and of the direction, last, for a
+    Hessian-vector product)."""
     argnums: Any = workload.argnums if len(workload.argnums) > 1 else workload.argnums[0]
     match workload.derivative:
         case "value_and_grad":
@@ -89,7 +100,11 @@ def transformed(workload: Workload) -> Callable[..., Any]:
 
 
 def prepared(
-    workload: Workload, arguments: list[Any], derivative: Callable[..., Any], primal: Callable[..., Any], setting: Setting
+    workload: Workload,
+    arguments: list[Any],
+    derivative: Callable[..., Any],
+    primal: Callable[..., Any],
+    setting: Setting,
 ) -> Prepared:
     given = inputs(workload, arguments)
     if setting.device != "cpu":
@@ -115,4 +130,8 @@ def flat(result: Any) -> list[Any]:
     """The arrays of nested tuples."""
     if isinstance(result, (tuple, list)):
         return [a for part in result for a in flat(part)]
-    return [result.detach().cpu().numpy().copy() if isinstance(result, tg.Tensor) else np.asarray(result)]
+    return [
+        result.detach().cpu().numpy().copy()
+        if isinstance(result, tg.Tensor)
+        else np.asarray(result)
+    ]

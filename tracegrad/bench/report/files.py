@@ -16,7 +16,8 @@ from . import tables, targets
 
 @dataclass(frozen=True)
 class Findings:
-    """What a run measured. `head` says with which version, machine and settings; `peers` are the contestants beside eager and jit."""
+    """What a run measured. `head` says with which version, machine and settings; `peers` are the
+    contestants beside eager and jit."""
 
     head: dict[str, Any]
     outcomes: Sequence[Outcome]
@@ -26,7 +27,14 @@ class Findings:
 
     def __post_init__(self) -> None:
         object.__setattr__(
-            self, "results", targets.Results(self.outcomes, self.start_up, self.head["settings"]["size"], self.head["settings"]["device"])
+            self,
+            "results",
+            targets.Results(
+                self.outcomes,
+                self.start_up,
+                self.head["settings"]["size"],
+                self.head["settings"]["device"],
+            ),
         )
 
     def write_json(self, path: Path) -> None:
@@ -42,7 +50,8 @@ class Findings:
         path.write_text(json.dumps(everything, indent=2) + "\n", encoding="utf-8")
 
     def write_markdown(self, path: Path) -> None:
-        """Write the tables, or replace the section of this kind of run in a file that has one (see `section`)."""
+        """Write the tables, or replace the section of this kind of run in a file that has one (see
+        `section`)."""
         replace_section(path, self.section, self.markdown())
 
     @property
@@ -59,15 +68,31 @@ class Findings:
         if self.peers:
             parts += [
                 table("Milliseconds per derivative", tables.peer_rows(self.outcomes, self.peers)),
-                table("Milliseconds of the function alone", self._each(everyone, lambda o: tables.milliseconds(o.primal_s))),
-                table("Seconds of the first call", self._each(everyone, lambda o: tables.seconds(o.first_call_s))),
-                table("MB that a call takes above what stays between calls", self._each(everyone, lambda o: tables.megabytes(o.call_mb))),
+                table(
+                    "Milliseconds of the function alone",
+                    self._each(everyone, lambda o: tables.milliseconds(o.primal_s)),
+                ),
+                table(
+                    "Seconds of the first call",
+                    self._each(everyone, lambda o: tables.seconds(o.first_call_s)),
+                ),
+                table(
+                    "MB that a call takes above what stays between calls",
+                    self._each(everyone, lambda o: tables.megabytes(o.call_mb)),
+                ),
             ]
             if separate:
                 each = self._each(everyone, lambda o: tables.megabytes(o.first_call_mb))
-                parts += [table("MB that the first call takes, compilers and what stays included", each)]
+                parts += [
+                    table("MB that the first call takes, compilers and what stays included", each)
+                ]
         if self.start_up is not None:
-            parts += [table(f"Start-up, whole processes, medians of {self.start_up.repeat}", self.start_up.rows())]
+            parts += [
+                table(
+                    f"Start-up, whole processes, medians of {self.start_up.repeat}",
+                    self.start_up.rows(),
+                )
+            ]
             if self.start_up.loops:
                 parts += [table("CPU seconds to compile a loop", self.start_up.loop_rows())]
         if self.peers or self.start_up is not None:
@@ -81,7 +106,8 @@ class Findings:
 
 
 def replace_section(path: Path, section: str, text: str) -> None:
-    """Put the text between the lines that begin and end a section; where there are none, it is all that the file holds."""
+    """Put the text between the lines that begin and end a section; where there are none, it is all
+    that the file holds."""
     begin, end = (f"<!-- {word} {section} -->" for word in ("begin", "end"))
     old = path.read_text(encoding="utf-8") if path.exists() else ""
     if begin in old and end in old:

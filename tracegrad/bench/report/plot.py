@@ -35,20 +35,40 @@ def write(path: Path, outcomes: Sequence[Outcome], contestants: Sequence[str], t
     cases = by_case(outcomes)
     figure, axes = pyplot.subplots(figsize=(10, 2.0 + 0.36 * len(cases)), layout="constrained")
     for contestant in present(outcomes, contestants):
-        points = [(r, row) for row, found in enumerate(cases.values()) if (r := relative(found, contestant)) is not None]
+        points = [
+            (r, row)
+            for row, found in enumerate(cases.values())
+            if (r := relative(found, contestant)) is not None
+        ]
         marker, size, color = LOOKS[contestant]
         # What matters most lies on top.
         order = 4 if contestant == "jit" else 3
-        axes.scatter([r for r, _ in points], [row for _, row in points], s=size, marker=marker, color=color, label=contestant, zorder=order)
+        axes.scatter(
+            [r for r, _ in points],
+            [row for _, row in points],
+            s=size,
+            marker=marker,
+            color=color,
+            label=contestant,
+            zorder=order,
+        )
     axes.axvline(1.0, color="#555555", linewidth=1.0, zorder=1)
-    axes.set_yticks(range(len(cases)), [label(case, found) for case, found in cases.items()], fontsize=8)
+    axes.set_yticks(
+        range(len(cases)), [label(case, found) for case, found in cases.items()], fontsize=8
+    )
     axes.set_ylim(len(cases) - 0.4, -0.6)
     axes.set_xscale("log")
-    ticks = [t for t in (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000) if axes.get_xlim()[0] <= t <= axes.get_xlim()[1]]
+    ticks = [
+        t
+        for t in (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000)
+        if axes.get_xlim()[0] <= t <= axes.get_xlim()[1]
+    ]
     axes.set_xticks(ticks, [f"{t:g}" for t in ticks])
     axes.set_xticks([], minor=True)
     measured_by_peers = any(o.contestant in LIBRARIES and o.good for o in outcomes)
-    axes.set_xlabel(f"time of the derivative over that of {'the best peer' if measured_by_peers else 'jit'} (left is faster)")
+    axes.set_xlabel(
+        f"time of the derivative over that of {'the best peer' if measured_by_peers else 'jit'} (left is faster)"
+    )
     axes.set_title(title, fontsize=9, loc="left")
     axes.grid(axis="both", alpha=0.3)
     axes.set_axisbelow(True)
@@ -68,5 +88,9 @@ def label(case: tuple[str, str, str], found: Mapping[str, Outcome]) -> str:
     """The case and jit's time."""
     title, derivative, size = case
     jit = found.get("jit")
-    time = f", jit {significant(jit.derivative_s * 1e3)} ms" if jit is not None and jit.good and jit.derivative_s else ""
+    time = (
+        f", jit {significant(jit.derivative_s * 1e3)} ms"
+        if jit is not None and jit.good and jit.derivative_s
+        else ""
+    )
     return f"{title} {derivative}\n{size}{time}"

@@ -15,24 +15,57 @@ from ..workload import Workload
 FEW_NODES = 100
 GRADIENTS = ("value_and_grad", "grad")
 FASTER_THAN_PEERS = (
-    *("lse-grad", "lse-short-grad", "llsq-grad", "llsq-short-grad", "kmeans-grad", "kmeans-hvp", "gmm-grad", "gmm-hessian"),
+    *(
+        "lse-grad",
+        "lse-short-grad",
+        "llsq-grad",
+        "llsq-short-grad",
+        "kmeans-grad",
+        "kmeans-hvp",
+        "gmm-grad",
+        "gmm-hessian",
+    ),
     *("logistic-breast-cancer-value_and_grad", "logistic-breast-cancer-hessian"),
 )
-NEAR_LOOPS = ("llsq-grad", "llsq-short-grad", "kmeans-grad", "kmeans-hvp", "lennard_jones-value_and_grad")
+NEAR_LOOPS = (
+    "llsq-grad",
+    "llsq-short-grad",
+    "kmeans-grad",
+    "kmeans-hvp",
+    "lennard_jones-value_and_grad",
+)
 LOOPS = ("lorenz63-grad", "lorenz96-grad", "lstm-grad", "newton-grad", "ode-grad")
 """Against loops written by hand with an adjoint written by hand."""
 TRAINING = ("training-SGD-step", "training-Adam-step")
-NEAR_BLAS = ("mlp-value_and_grad", "gmm-wide-grad", "logistic-random-value_and_grad", "logistic-random-hessian")
+NEAR_BLAS = (
+    "mlp-value_and_grad",
+    "gmm-wide-grad",
+    "logistic-random-value_and_grad",
+    "logistic-random-hessian",
+)
 
 
 class Results:
-    """The right results of a run at the default sizes, or on a GPU at those of the run, by workload and contestant."""
+    """The right results of a run at the default sizes, or on a GPU at those of the run, by workload
+    and contestant."""
 
-    def __init__(self, outcomes: Sequence[Outcome], start_up: StartUp | None = None, size: str = "default", device: str = "cpu") -> None:
+    def __init__(
+        self,
+        outcomes: Sequence[Outcome],
+        start_up: StartUp | None = None,
+        size: str = "default",
+        device: str = "cpu",
+    ) -> None:
         self.device, self.size = device, size if device != "cpu" else "default"
-        wanted: dict[tuple[str, str, str], str] = {(w.title, w.derivative, w.label(self.size)): w.key for w in WORKLOADS}
+        wanted: dict[tuple[str, str, str], str] = {
+            (w.title, w.derivative, w.label(self.size)): w.key for w in WORKLOADS
+        }
         names = [(wanted.get(o.case), o) for o in outcomes]
-        self.found = {(key, o.contestant): o for key, o in names if key is not None and o.good and o.derivative_s}
+        self.found = {
+            (key, o.contestant): o
+            for key, o in names
+            if key is not None and o.good and o.derivative_s
+        }
         self.start_up = start_up
 
     def of(self, contestant: str) -> list[tuple[Workload, Outcome]]:
@@ -42,24 +75,38 @@ class Results:
     def ratio(self, key: str, slow: str, fast: str) -> float | None:
         """Time of one over time of the other."""
         a, b = self.found.get((key, slow)), self.found.get((key, fast))
-        return a.derivative_s / b.derivative_s if a is not None and b is not None and a.derivative_s and b.derivative_s else None
+        return (
+            a.derivative_s / b.derivative_s
+            if a is not None and b is not None and a.derivative_s and b.derivative_s
+            else None
+        )
 
     def ahead(self, key: str) -> tuple[float, str] | None:
         """How many times faster than the best peer jit is, and which peer that is."""
-        ratios = [(r, name) for name in LIBRARIES if (r := self.ratio(key, name, "jit")) is not None]
+        ratios = [
+            (r, name) for name in LIBRARIES if (r := self.ratio(key, name, "jit")) is not None
+        ]
         return min(ratios, default=None)
 
     def geometric_mean(self) -> tuple[float, str] | None:
         """Of how many times faster than the best peer jit is."""
         logarithms = [math.log(a[0]) for w in WORKLOADS if (a := self.ahead(w.key)) is not None]
-        return (math.exp(sum(logarithms) / len(logarithms)), f"{len(logarithms)} cases") if logarithms else None
+        return (
+            (math.exp(sum(logarithms) / len(logarithms)), f"{len(logarithms)} cases")
+            if logarithms
+            else None
+        )
 
     def worst_factor(self, elementwise: bool) -> tuple[float, str] | None:
-        """The largest time of a derivative over that of its function; a dense Hessian has many columns and does not count."""
+        """The largest time of a derivative over that of its function; a dense Hessian has many
+        columns and does not count."""
         factors = [
             (o.derivative_s / o.primal_s, name_of(w))
             for w, o in self.of("jit")
-            if w.elementwise == elementwise and w.derivative != "hessian" and o.derivative_s and o.primal_s
+            if w.elementwise == elementwise
+            and w.derivative != "hessian"
+            and o.derivative_s
+            and o.primal_s
         ]
         return max(factors, default=None)
 
@@ -68,7 +115,10 @@ class Results:
         calls = [
             (o.first_call_s, name_of(w))
             for w, o in self.of("jit")
-            if w.derivative in GRADIENTS and o.first_call_s and o.nodes is not None and o.nodes < nodes
+            if w.derivative in GRADIENTS
+            and o.first_call_s
+            and o.nodes is not None
+            and o.nodes < nodes
         ]
         return max(calls, default=None)
 
@@ -76,7 +126,11 @@ class Results:
         """The memory of a call over that of an array of all pairs of particles."""
         w = find("lennard_jones-value_and_grad")
         found = self.found.get((w.key, "jit"))
-        return None if found is None or found.call_mb is None else found.call_mb / (w.sizes[self.size]["n"] ** 2 * 8e-6)
+        return (
+            None
+            if found is None or found.call_mb is None
+            else found.call_mb / (w.sizes[self.size]["n"] ** 2 * 8e-6)
+        )
 
 
 Measured = float | tuple[float, str] | None
@@ -84,7 +138,8 @@ Measured = float | tuple[float, str] | None
 
 @dataclass(frozen=True)
 class Aim:
-    """A number of a run, and how large or how small it should be; `measure` gives None where the run does not tell."""
+    """A number of a run, and how large or how small it should be; `measure` gives None where the
+    run does not tell."""
 
     what: str
     sign: str
@@ -109,8 +164,14 @@ def name_of(workload: Workload) -> str:
 
 def compared(key: str, slow: str, fast: str, sign: str, limit: float) -> Aim:
     """One contestant's time over another's."""
-    shown = next((w.floor.name for w in WORKLOADS if w.key == key and w.floor is not None), "") if fast == "floor" else fast
-    return Aim(f"{name_of(find(key))}: {slow} / {shown}", sign, limit, lambda r: r.ratio(key, slow, fast))
+    shown = (
+        next((w.floor.name for w in WORKLOADS if w.key == key and w.floor is not None), "")
+        if fast == "floor"
+        else fast
+    )
+    return Aim(
+        f"{name_of(find(key))}: {slow} / {shown}", sign, limit, lambda r: r.ratio(key, slow, fast)
+    )
 
 
 def faster(key: str, limit: float) -> Aim:
@@ -135,14 +196,41 @@ AIMS = (
     *[compared(key, "jit", "hand-written Numba", "<=", 1.5) for key in LOOPS],
     *[compared(key, "jit", "hand-written Numba", "<=", 1.3) for key in NEAR_LOOPS],
     *[compared(key, "eager", "jit", ">=", 3.0) for key in TRAINING],
-    Aim("lennard_jones: MB of a call / MB of all pairs", "<=", 0.5, lambda r: r.against_all_pairs()),
+    Aim(
+        "lennard_jones: MB of a call / MB of all pairs", "<=", 0.5, lambda r: r.against_all_pairs()
+    ),
     *[compared(key, "jit", "floor", "<=", 1.1) for key in NEAR_BLAS],
-    Aim("derivative / function, elementwise workloads, worst", "<=", 2.5, lambda r: r.worst_factor(True)),
-    Aim("derivative / function, other gradients and products, worst", "<=", 4.0, lambda r: r.worst_factor(False)),
+    Aim(
+        "derivative / function, elementwise workloads, worst",
+        "<=",
+        2.5,
+        lambda r: r.worst_factor(True),
+    ),
+    Aim(
+        "derivative / function, other gradients and products, worst",
+        "<=",
+        4.0,
+        lambda r: r.worst_factor(False),
+    ),
     Aim("first call of a gradient, s, slowest", "<=", 1.0, lambda r: r.slowest_start(math.inf)),
-    Aim(f"first call of a gradient below {FEW_NODES} operations, s, slowest", "<=", 0.4, lambda r: r.slowest_start(FEW_NODES)),
-    Aim("second process above Numba's, s", "<=", 0.15, lambda r: None if r.start_up is None else r.start_up.above_numba),
-    Aim("import above NumPy's and scipy.linalg's, s", "<=", 0.1, lambda r: None if r.start_up is None else r.start_up.above_numpy),
+    Aim(
+        f"first call of a gradient below {FEW_NODES} operations, s, slowest",
+        "<=",
+        0.4,
+        lambda r: r.slowest_start(FEW_NODES),
+    ),
+    Aim(
+        "second process above Numba's, s",
+        "<=",
+        0.15,
+        lambda r: None if r.start_up is None else r.start_up.above_numba,
+    ),
+    Aim(
+        "import above NumPy's and scipy.linalg's, s",
+        "<=",
+        0.1,
+        lambda r: None if r.start_up is None else r.start_up.above_numpy,
+    ),
     Aim("geometric mean of best peer / jit", ">=", 3.0, lambda r: r.geometric_mean()),
 )
 
@@ -159,5 +247,7 @@ AIMS_ON_A_GPU = (
 def rows(results: Results) -> tuple[list[str], list[list[str]]]:
     """Headings and rows of the table of aims that the run tells about."""
     return ["aim", "wanted", "measured", "met"], [
-        row for aim in (AIMS if results.device == "cpu" else AIMS_ON_A_GPU) if (row := aim.row(results))
+        row
+        for aim in (AIMS if results.device == "cpu" else AIMS_ON_A_GPU)
+        if (row := aim.row(results))
     ]

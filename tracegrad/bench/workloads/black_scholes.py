@@ -11,7 +11,9 @@ from scipy import special
 from ..workload import Floats, Function, Workload
 
 
-def total_price(spot: Floats, strike: Floats, time: Floats, rate: Floats, volatility: Floats) -> Any:
+def total_price(
+    spot: Floats, strike: Floats, time: Floats, rate: Floats, volatility: Floats
+) -> Any:
     spread = volatility * np.sqrt(time)
     d1 = (np.log(spot / strike) + (rate + 0.5 * volatility**2) * time) / spread
     d2 = d1 - spread
@@ -29,24 +31,37 @@ def data(n: int) -> tuple[Floats, ...]:
     return tuple(rng.uniform(low, high, n) for low, high in ranges)
 
 
-def reference(spot: Floats, strike: Floats, time: Floats, rate: Floats, volatility: Floats) -> list[Any]:
+def reference(
+    spot: Floats, strike: Floats, time: Floats, rate: Floats, volatility: Floats
+) -> list[Any]:
     root = np.sqrt(time)
     d1 = (np.log(spot / strike) + (rate + 0.5 * volatility**2) * time) / (volatility * root)
     n1, n2 = special.ndtr(d1), special.ndtr(d1 - volatility * root)
     density = np.exp(-0.5 * d1 * d1) / math.sqrt(2 * math.pi)
     discounted = strike * np.exp(-rate * time)
     theta = spot * density * volatility / (2 * root) + rate * discounted * n2
-    return [np.sum(spot * n1 - discounted * n2), n1, -discounted / strike * n2, theta, time * discounted * n2, spot * density * root]
+    return [
+        np.sum(spot * n1 - discounted * n2),
+        n1,
+        -discounted / strike * n2,
+        theta,
+        time * discounted * n2,
+        spot * density * root,
+    ]
 
 
-def loop(spot: Floats, strike: Floats, time: Floats, rate: Floats, volatility: Floats) -> tuple[Any, ...]:
+def loop(
+    spot: Floats, strike: Floats, time: Floats, rate: Floats, volatility: Floats
+) -> tuple[Any, ...]:
     n = spot.size
     delta, kappa, theta, rho, vega = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     total = 0.0
     for i in range(n):
         root = math.sqrt(time[i])
         spread = volatility[i] * root
-        d1 = (math.log(spot[i] / strike[i]) + (rate[i] + 0.5 * volatility[i] ** 2) * time[i]) / spread
+        d1 = (
+            math.log(spot[i] / strike[i]) + (rate[i] + 0.5 * volatility[i] ** 2) * time[i]
+        ) / spread
         n1 = 0.5 * (1.0 + math.erf(d1 * 0.7071067811865476))
         n2 = 0.5 * (1.0 + math.erf((d1 - spread) * 0.7071067811865476))
         density = math.exp(-0.5 * d1 * d1) * 0.3989422804014327
@@ -76,7 +91,10 @@ def in_casadi(ca: Any) -> Function:
     def f(spot: Any, strike: Any, time: Any, rate: Any, volatility: Any) -> Any:
         spread = volatility * ca.sqrt(time)
         d1 = (ca.log(spot / strike) + (rate + 0.5 * volatility**2) * time) / spread
-        n1, n2 = 0.5 * (1 + ca.erf(d1 / math.sqrt(2))), 0.5 * (1 + ca.erf((d1 - spread) / math.sqrt(2)))
+        n1, n2 = (
+            0.5 * (1 + ca.erf(d1 / math.sqrt(2))),
+            0.5 * (1 + ca.erf((d1 - spread) / math.sqrt(2))),
+        )
         return ca.sum1(spot * n1 - strike * ca.exp(-rate * time) * n2)
 
     return f

@@ -87,7 +87,11 @@ def in_torch(torch: Any) -> Function:
     return f
 
 
-SIZES = {"small": {"n": 200, "k": 10, "d": 4}, "default": {"n": 10_000, "k": 100, "d": 8}, "large": {"n": 100_000, "k": 100, "d": 8}}
+SIZES = {
+    "small": {"n": 200, "k": 10, "d": 4},
+    "default": {"n": 10_000, "k": 100, "d": 8},
+    "large": {"n": 100_000, "k": 100, "d": 8},
+}
 
 WORKLOADS = (
     Workload(

@@ -12,8 +12,8 @@ from ..workload import Floats, Function, Workload
 def energy(positions: Floats) -> Any:
     difference = positions[:, None, :] - positions[None, :, :]
     squared = np.sum(difference**2, axis=2)
-    # The identity, as "where the distance is zero", so that it need not be stored: a particle's distance to itself becomes 1,
-    # which contributes exactly 1 - 1 = 0.
+    # The identity, as "where the distance is zero", so that it need not be stored: a particle's
+    # distance to itself becomes 1, which contributes exactly 1 - 1 = 0.
     squared = squared + (squared == 0.0)
     inverse6 = 1 / squared**3
     return np.sum(inverse6**2 - inverse6)
@@ -30,15 +30,23 @@ def reference(positions: Floats) -> list[Any]:
         inverse2 = 1 / np.einsum("ij,ij->i", difference, difference)
         inverse6 = inverse2**3
         total += np.sum(inverse6**2 - inverse6)
-        gradient[i] = 2 * np.sum(((6 * inverse6 - 12 * inverse6**2) * inverse2)[:, None] * difference, axis=0)
+        gradient[i] = 2 * np.sum(
+            ((6 * inverse6 - 12 * inverse6**2) * inverse2)[:, None] * difference, axis=0
+        )
     return [total, gradient]
 
 
 def loops(positions: Floats) -> tuple[float, Floats]:
-    """Coordinates apart and all pairs, each twice: what is saved by visiting a pair once is less than what vectors gain."""
+    """Coordinates apart and all pairs, each twice: what is saved by visiting a pair once is less
+    than what vectors gain."""
     n = np.uint64(positions.shape[0])
     xs, ys, zs = positions[:, 0].copy(), positions[:, 1].copy(), positions[:, 2].copy()
-    energies, dx, dy, dz = np.zeros_like(xs), np.zeros_like(xs), np.zeros_like(xs), np.zeros_like(xs)
+    energies, dx, dy, dz = (
+        np.zeros_like(xs),
+        np.zeros_like(xs),
+        np.zeros_like(xs),
+        np.zeros_like(xs),
+    )
     for i in range(n):
         for j in range(n):
             x, y, z = xs[j] - xs[i], ys[j] - ys[i], zs[j] - zs[i]
@@ -56,7 +64,9 @@ def loops(positions: Floats) -> tuple[float, Floats]:
 def in_torch(torch: Any) -> Function:
     def f(positions: Any) -> Any:
         difference = positions[:, None, :] - positions[None, :, :]
-        squared = torch.sum(difference**2, dim=2) + torch.eye(positions.shape[0], dtype=positions.dtype)
+        squared = torch.sum(difference**2, dim=2) + torch.eye(
+            positions.shape[0], dtype=positions.dtype
+        )
         inverse6 = 1 / squared**3
         return torch.sum(inverse6**2 - inverse6)
 

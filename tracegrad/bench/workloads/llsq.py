@@ -28,7 +28,8 @@ LANES = 64
 
 
 def loops(x: Floats, t: Floats) -> tuple[Floats]:
-    """Sixty-four points at a time: the recurrence of the powers is serial for one point, and these run side by side."""
+    """Sixty-four points at a time: the recurrence of the powers is serial for one point, and these
+    run side by side."""
     m, lanes = np.uint64(x.size), np.uint64(LANES)
     result, sums = np.empty_like(x), np.zeros((x.size, LANES))
     part, power, residual = np.zeros(LANES), np.empty(LANES), np.empty(LANES)
@@ -64,7 +65,11 @@ LLSQ = Workload(
     doc="least squares with an implied n x m matrix: fusion of a broadcast into two reductions",
     function=half_squared_residual,
     data=data,
-    sizes={"small": {"n": 16, "m": 128}, "default": {"n": 4_096, "m": 128}, "large": {"n": 65_536, "m": 128}},
+    sizes={
+        "small": {"n": 16, "m": 128},
+        "default": {"n": 4_096, "m": 128},
+        "large": {"n": 65_536, "m": 128},
+    },
     reference=reference,
     numba=loops,
     torch=in_torch,
@@ -75,6 +80,10 @@ WORKLOADS = (
         LLSQ,
         variant="short",
         doc="the same least squares over few points, less work than a call costs elsewhere",
-        sizes={"small": {"n": 5, "m": 7}, "default": {"n": 16, "m": 128}, "large": {"n": 16, "m": 128}},
+        sizes={
+            "small": {"n": 5, "m": 7},
+            "default": {"n": 16, "m": 128},
+            "large": {"n": 16, "m": 128},
+        },
     ),
 )

@@ -22,7 +22,11 @@ def loss(w: Floats, x: Floats, y: Floats) -> Any:
 def random_data(n: int, d: int) -> tuple[Floats, ...]:
     rng = np.random.default_rng(0)
     x, w = rng.standard_normal((n, d)), rng.standard_normal(d) / math.sqrt(d)
-    return rng.standard_normal(d) / math.sqrt(d), x, np.where(x @ w + rng.logistic(size=n) > 0, 1.0, -1.0)
+    return (
+        rng.standard_normal(d) / math.sqrt(d),
+        x,
+        np.where(x @ w + rng.logistic(size=n) > 0, 1.0, -1.0),
+    )
 
 
 def breast_cancer(n: int, d: int) -> tuple[Floats, ...]:
@@ -30,11 +34,17 @@ def breast_cancer(n: int, d: int) -> tuple[Floats, ...]:
     try:
         from sklearn.datasets import load_breast_cancer
     except ImportError:
-        raise ImportError("the breast cancer table comes with scikit-learn: pip install 'tracegrad[bench]'") from None
+        raise ImportError(
+            "the breast cancer table comes with scikit-learn: pip install 'tracegrad[bench]'"
+        ) from None
     x, y = load_breast_cancer(return_X_y=True)
     x, y = x[:n, :d], y[:n]
     x = (x - x.mean(axis=0)) / x.std(axis=0)
-    return 0.1 * np.random.default_rng(0).standard_normal(x.shape[1]), np.ascontiguousarray(x), np.where(y == 1, 1.0, -1.0)
+    return (
+        0.1 * np.random.default_rng(0).standard_normal(x.shape[1]),
+        np.ascontiguousarray(x),
+        np.where(y == 1, 1.0, -1.0),
+    )
 
 
 def gradient(w: Floats, x: Floats, y: Floats) -> list[Any]:
@@ -87,7 +97,9 @@ HESSIAN_FLOOR = Floor("BLAS", hessian_products, symmetric_products, compiled=Fal
 
 def in_torch(torch: Any) -> Function:
     def f(w: Any, x: Any, y: Any) -> Any:
-        return torch.nn.functional.softplus(-y * (x @ w), threshold=1000).mean() + 0.5 * PENALTY * torch.sum(w**2)
+        return torch.nn.functional.softplus(
+            -y * (x @ w), threshold=1000
+        ).mean() + 0.5 * PENALTY * torch.sum(w**2)
 
     return f
 
@@ -95,13 +107,19 @@ def in_torch(torch: Any) -> Function:
 def in_casadi(ca: Any) -> Function:
     def f(w: Any, x: Any, y: Any) -> Any:
         z = -y * (x @ w)
-        return ca.sum1(ca.fmax(z, 0) + ca.log1p(ca.exp(-ca.fabs(z)))) / x.shape[0] + 0.5 * PENALTY * ca.sumsqr(w)
+        return ca.sum1(ca.fmax(z, 0) + ca.log1p(ca.exp(-ca.fabs(z)))) / x.shape[
+            0
+        ] + 0.5 * PENALTY * ca.sumsqr(w)
 
     return f
 
 
 REAL = {"small": {"n": 100, "d": 5}, "default": {"n": 569, "d": 30}, "large": {"n": 569, "d": 30}}
-RANDOM = {"small": {"n": 200, "d": 10}, "default": {"n": 10_000, "d": 100}, "large": {"n": 100_000, "d": 100}}
+RANDOM = {
+    "small": {"n": 200, "d": 10},
+    "default": {"n": 10_000, "d": 100},
+    "large": {"n": 100_000, "d": 100},
+}
 
 WORKLOADS = (
     Workload(

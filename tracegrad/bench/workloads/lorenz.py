@@ -1,4 +1,5 @@
-"""Gradients through long loops: Lorenz's three equations, and his forty (`lorenz96`), by the classical Runge-Kutta method."""
+"""Gradients through long loops: Lorenz's three equations, and his forty (`lorenz96`), by the
+classical Runge-Kutta method."""
 
 from __future__ import annotations
 
@@ -50,17 +51,26 @@ def forty_data(n: int, steps: int) -> tuple[Any, ...]:
 
 
 def many_data(systems: int, n: int, steps: int) -> tuple[Any, ...]:
-    return 8 + np.random.default_rng(0).standard_normal((systems, n)), np.array(8.0), np.zeros(steps)
+    return (
+        8 + np.random.default_rng(0).standard_normal((systems, n)),
+        np.array(8.0),
+        np.zeros(steps),
+    )
 
 
-# --- by hand: the states of all steps are kept, and each step is taken back by the transposed method ---------------------------------
+# --- by hand: the states of all steps are kept, and each step is taken back by the transposed method
 
 
 def taken_back(
-    f: Slope, pulled: Callable[[Any, Any], tuple[Any, Any]], u: Any, steps: int, parameters: Any, start: Any = None
+    f: Slope,
+    pulled: Callable[[Any, Any], tuple[Any, Any]],
+    u: Any,
+    steps: int,
+    parameters: Any,
+    start: Any = None,
 ) -> tuple[Any, Any]:
-    """The gradient of |u|^2 after so many steps, or of another function with the gradient `start` there; `pulled(state, cotangent)` gives J' v
-    with respect to the state and to the parameters."""
+    """The gradient of |u|^2 after so many steps, or of another function with the gradient `start`
+    there; `pulled(state, cotangent)` gives J' v with respect to the state and to the parameters."""
     path = [u]
     for _ in range(steps):
         path.append(runge_kutta(f, path[-1]))
@@ -72,7 +82,9 @@ def taken_back(
         at = (v, v + STEP / 2 * a, v + STEP / 2 * b, v + STEP * c)
         back = np.zeros_like(v)
         result = bar
-        for state, weight, before in zip(reversed(at), (1 / 6, 1 / 3, 1 / 3, 1 / 6), (0.0, 1.0, 0.5, 0.5), strict=True):
+        for state, weight, before in zip(
+            reversed(at), (1 / 6, 1 / 3, 1 / 3, 1 / 6), (0.0, 1.0, 0.5, 0.5), strict=True
+        ):
             back, more = pulled(state, STEP * (weight * bar + before * back))
             result, total = result + back, total + more
         bar = result
@@ -81,7 +93,9 @@ def taken_back(
 
 def three_reference(u: Floats, p: Floats, n: Floats) -> list[Any]:
     def f(v: Any) -> Any:
-        return np.array([p[0] * (v[1] - v[0]), v[0] * (p[1] - v[2]) - v[1], v[0] * v[1] - p[2] * v[2]])
+        return np.array(
+            [p[0] * (v[1] - v[0]), v[0] * (p[1] - v[2]) - v[1], v[0] * v[1] - p[2] * v[2]]
+        )
 
     def pulled(v: Any, ct: Any) -> tuple[Any, Any]:
         x, y, z = v
@@ -102,7 +116,9 @@ def forty_reference(u: Floats, force: Floats, n: Floats) -> list[Any]:
 
     def pulled(v: Any, ct: Any) -> tuple[Any, Any]:
         product = ct * moved(v, 1)
-        return moved(product, 1) - moved(product, -2) + moved(ct * (moved(v, -1) - moved(v, 2)), -1) - ct, np.sum(ct)
+        return moved(product, 1) - moved(product, -2) + moved(
+            ct * (moved(v, -1) - moved(v, 2)), -1
+        ) - ct, np.sum(ct)
 
     return list(taken_back(f, pulled, u, len(n), force))
 
@@ -125,11 +141,21 @@ def three_product(u: Floats, p: Floats, n: Floats, v: Floats) -> list[Any]:
         moved = np.array([[0.0, 0.0, 0.0], [-dz, 0.0, -dx], [dy, dx, 0.0]])
         return ct @ np.block([[jacobian, np.zeros((3, 3))], [moved, jacobian]]), np.zeros(3)
 
-    # The gradient is 2 last . d(last), so its derivative along v has both halves of the last state, crosswise.
+    # The gradient is 2 last . d(last), so its derivative along v has both halves of the last state,
+    # crosswise.
     path = np.concatenate([u, v])
     for _ in range(len(n)):
         path = runge_kutta(f, path)
-    return [taken_back(f, pulled, np.concatenate([u, v]), len(n), np.zeros(3), np.concatenate([path[3:], path[:3]]) * 2)[0][:3]]
+    return [
+        taken_back(
+            f,
+            pulled,
+            np.concatenate([u, v]),
+            len(n),
+            np.zeros(3),
+            np.concatenate([path[3:], path[:3]]) * 2,
+        )[0][:3]
+    ]
 
 
 def three_loops(u: Floats, p: Floats, n: Floats) -> tuple[Floats, Floats]:
@@ -153,9 +179,21 @@ def three_loops(u: Floats, p: Floats, n: Floats) -> tuple[Floats, Floats]:
     for k in range(steps):
         i = steps - 1 - k
         x, y, z = path[i, 0], path[i, 1], path[i, 2]
-        x1, y1, z1 = x + h / 2 * (s * (y - x)), y + h / 2 * (x * (r - z) - y), z + h / 2 * (x * y - q * z)
-        x2, y2, z2 = x + h / 2 * (s * (y1 - x1)), y + h / 2 * (x1 * (r - z1) - y1), z + h / 2 * (x1 * y1 - q * z1)
-        x3, y3, z3 = x + h * (s * (y2 - x2)), y + h * (x2 * (r - z2) - y2), z + h * (x2 * y2 - q * z2)
+        x1, y1, z1 = (
+            x + h / 2 * (s * (y - x)),
+            y + h / 2 * (x * (r - z) - y),
+            z + h / 2 * (x * y - q * z),
+        )
+        x2, y2, z2 = (
+            x + h / 2 * (s * (y1 - x1)),
+            y + h / 2 * (x1 * (r - z1) - y1),
+            z + h / 2 * (x1 * y1 - q * z1),
+        )
+        x3, y3, z3 = (
+            x + h * (s * (y2 - x2)),
+            y + h * (x2 * (r - z2) - y2),
+            z + h * (x2 * y2 - q * z2),
+        )
         vx, vy, vz = h / 6 * bx0, h / 6 * by0, h / 6 * bz0
         ux, uy, uz = -s * vx + (r - z3) * vy + y3 * vz, s * vx - vy + x3 * vz, -x3 * vy - q * vz
         ds, dr, dq = ds + (y3 - x3) * vx, dr + x3 * vy, dq - z3 * vz
@@ -196,7 +234,12 @@ def pulled_of_forty(v: Floats, ct: Floats, out: Floats) -> float:
         m1, m2, p1, p2 = (i + n - one) % n, (i + n - two) % n, i + one, i + two
         out[i] = ct[m1] * v[m2] - ct[p2] * v[p1] + ct[p1] * (v[p2] - v[m1]) - ct[i]
     for i in range(two, n - two):
-        out[i] = ct[i - one] * v[i - two] - ct[i + two] * v[i + one] + ct[i + one] * (v[i + two] - v[i - one]) - ct[i]
+        out[i] = (
+            ct[i - one] * v[i - two]
+            - ct[i + two] * v[i + one]
+            + ct[i + one] * (v[i + two] - v[i - one])
+            - ct[i]
+        )
     for i in range(n - two, n):
         m1, m2, p1, p2 = i - one, i - two, (i + one) % n, (i + two) % n
         out[i] = ct[m1] * v[m2] - ct[p2] * v[p1] + ct[p1] * (v[p2] - v[m1]) - ct[i]
@@ -322,7 +365,11 @@ WORKLOADS = (
         doc="a long loop over forty numbers",
         function=forty,
         data=forty_data,
-        sizes={"small": {"n": 8, "steps": 50}, "default": {"n": 40, "steps": 500}, "large": {"n": 1_000, "steps": 2_000}},
+        sizes={
+            "small": {"n": 8, "steps": 50},
+            "default": {"n": 40, "steps": 500},
+            "large": {"n": 1_000, "steps": 2_000},
+        },
         reference=forty_reference,
         argnums=(0, 1),
         numba=forty_loops,

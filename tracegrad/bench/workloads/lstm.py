@@ -15,8 +15,8 @@ def sigmoid(x: Any) -> Any:
 
 
 def loss(main: Floats, extra: Floats, state: Floats, sequence: Floats) -> Any:
-    """Of shapes (layers, 2, 4, b): weights and biases of the gates forget, in, out, change; (3, b): weights in, weights out, bias out;
-    (2, layers, b): first hidden and cell states; (c, b)."""
+    """Of shapes (layers, 2, 4, b): weights and biases of the gates forget, in, out, change; (3, b):
+    weights in, weights out, bias out; (2, layers, b): first hidden and cell states; (c, b)."""
     layers = main.shape[0]
 
     def step(carry: Any, bits: Any) -> Any:
@@ -25,8 +25,14 @@ def loss(main: Floats, extra: Floats, state: Floats, sequence: Floats) -> Any:
         h, c = [], []
         for k in range(layers):
             weights, biases = main[k, 0], main[k, 1]
-            forget, inwards = sigmoid(x * weights[0] + biases[0]), sigmoid(hidden[k] * weights[1] + biases[1])
-            outwards, change = sigmoid(x * weights[2] + biases[2]), np.tanh(hidden[k] * weights[3] + biases[3])
+            forget, inwards = (
+                sigmoid(x * weights[0] + biases[0]),
+                sigmoid(hidden[k] * weights[1] + biases[1]),
+            )
+            outwards, change = (
+                sigmoid(x * weights[2] + biases[2]),
+                np.tanh(hidden[k] * weights[3] + biases[3]),
+            )
             c.append(cells[k] * forget + inwards * change)
             x = outwards * np.tanh(c[k])
             h.append(x)
@@ -45,7 +51,12 @@ def sum_of(values: Any) -> Any:
 def data(layers: int, length: int, bits: int) -> tuple[Floats, ...]:
     rng = np.random.default_rng(0)
     sequence = (rng.random((length, bits)) > 0.5).astype(float)
-    return rng.random((layers, 2, 4, bits)), rng.random((3, bits)), rng.random((2, layers, bits)), sequence
+    return (
+        rng.random((layers, 2, 4, bits)),
+        rng.random((3, bits)),
+        rng.random((2, layers, bits)),
+        sequence,
+    )
 
 
 def reference(main: Floats, extra: Floats, state: Floats, sequence: Floats) -> list[Any]:
@@ -79,7 +90,14 @@ def reference(main: Floats, extra: Floats, state: Floats, sequence: Floats) -> l
             x, h, c, f, i, o, g, tc = parts[k]
             dh = dx + d_hidden[k]
             dc = d_cells[k] + dh * o * (1 - tc * tc)
-            gates = np.stack([dc * c * f * (1 - f), dc * g * i * (1 - i), dh * tc * o * (1 - o), dc * i * (1 - g * g)])
+            gates = np.stack(
+                [
+                    dc * c * f * (1 - f),
+                    dc * g * i * (1 - i),
+                    dh * tc * o * (1 - o),
+                    dc * i * (1 - g * g),
+                ]
+            )
             d_main[k, 0] += gates * np.stack([x, h, x, h])
             d_main[k, 1] += gates
             d_cells[k] = dc * f
@@ -105,14 +123,23 @@ def loops(main: Floats, extra: Floats, state: Floats, sequence: Floats) -> tuple
                 g = np.tanh(hidden[k, j] * main[k, 0, 3, j] + main[k, 1, 3, j])
                 c = cells[k, j] * f + i * g
                 tc = np.tanh(c)
-                kept[t, k, 0, j], kept[t, k, 1, j], kept[t, k, 2, j], kept[t, k, 3, j] = x[j], hidden[k, j], cells[k, j], f
+                kept[t, k, 0, j], kept[t, k, 1, j], kept[t, k, 2, j], kept[t, k, 3, j] = (
+                    x[j],
+                    hidden[k, j],
+                    cells[k, j],
+                    f,
+                )
                 kept[t, k, 4, j], kept[t, k, 5, j], kept[t, k, 6, j], kept[t, k, 7, j] = i, o, g, tc
                 cells[k, j] = c
                 x[j] = o * tc
                 hidden[k, j] = x[j]
         last[t] = x
     d_main, d_extra = np.zeros_like(main), np.zeros_like(extra)
-    d_hidden, d_cells, dx = np.zeros_like(hidden), np.zeros_like(hidden), np.empty(sequence.shape[1])
+    d_hidden, d_cells, dx = (
+        np.zeros_like(hidden),
+        np.zeros_like(hidden),
+        np.empty(sequence.shape[1]),
+    )
     scale = -1 / (sequence.shape[1] * steps)
     for n in range(steps):
         t = steps - 1 - n
@@ -133,7 +160,12 @@ def loops(main: Floats, extra: Floats, state: Floats, sequence: Floats) -> tuple
                 i, o, g, tc = kept[t, k, 4, j], kept[t, k, 5, j], kept[t, k, 6, j], kept[t, k, 7, j]
                 dh = dx[j] + d_hidden[k, j]
                 dc = d_cells[k, j] + dh * o * (1 - tc * tc)
-                df, di, do, dg = dc * c * f * (1 - f), dc * g * i * (1 - i), dh * tc * o * (1 - o), dc * i * (1 - g * g)
+                df, di, do, dg = (
+                    dc * c * f * (1 - f),
+                    dc * g * i * (1 - i),
+                    dh * tc * o * (1 - o),
+                    dc * i * (1 - g * g),
+                )
                 d_main[k, 0, 0, j] += df * x_
                 d_main[k, 0, 1, j] += di * h
                 d_main[k, 0, 2, j] += do * x_
@@ -159,13 +191,21 @@ def in_torch(torch: Any) -> Function:
             x = sequence[t] * extra[0]
             for k in range(layers):
                 weights, biases = main[k, 0], main[k, 1]
-                forget, inwards = torch.sigmoid(x * weights[0] + biases[0]), torch.sigmoid(hidden[k] * weights[1] + biases[1])
-                outwards, change = torch.sigmoid(x * weights[2] + biases[2]), torch.tanh(hidden[k] * weights[3] + biases[3])
+                forget, inwards = (
+                    torch.sigmoid(x * weights[0] + biases[0]),
+                    torch.sigmoid(hidden[k] * weights[1] + biases[1]),
+                )
+                outwards, change = (
+                    torch.sigmoid(x * weights[2] + biases[2]),
+                    torch.tanh(hidden[k] * weights[3] + biases[3]),
+                )
                 cells[k] = cells[k] * forget + inwards * change
                 x = outwards * torch.tanh(cells[k])
                 hidden[k] = x
             y = x * extra[1] + extra[2]
-            total = total + torch.sum(sequence[t + 1] * (y - torch.log(2 + torch.sum(torch.exp(y)))))
+            total = total + torch.sum(
+                sequence[t + 1] * (y - torch.log(2 + torch.sum(torch.exp(y))))
+            )
         return -total / (sequence.shape[1] * (sequence.shape[0] - 1))
 
     return f

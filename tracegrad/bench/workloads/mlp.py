@@ -29,16 +29,26 @@ def data(batch: int, inputs: int, hidden: int, classes: int) -> tuple[Floats, ..
     )
 
 
-def reference(w1: Floats, b1: Floats, w2: Floats, b2: Floats, x: Floats, labels: Floats) -> list[Any]:
+def reference(
+    w1: Floats, b1: Floats, w2: Floats, b2: Floats, x: Floats, labels: Floats
+) -> list[Any]:
     h = np.tanh(x @ w1 + b1)
     logits = h @ w2 + b2
     log_p = logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
     d_logits = (np.exp(log_p) - labels) / len(x)
     d_h = (d_logits @ w2.T) * (1 - h**2)
-    return [-np.sum(labels * log_p) / len(x), x.T @ d_h, d_h.sum(axis=0), h.T @ d_logits, d_logits.sum(axis=0)]
+    return [
+        -np.sum(labels * log_p) / len(x),
+        x.T @ d_h,
+        d_h.sum(axis=0),
+        h.T @ d_logits,
+        d_logits.sum(axis=0),
+    ]
 
 
-def loops(w1: Floats, b1: Floats, w2: Floats, b2: Floats, x: Floats, labels: Floats) -> tuple[Any, ...]:
+def loops(
+    w1: Floats, b1: Floats, w2: Floats, b2: Floats, x: Floats, labels: Floats
+) -> tuple[Any, ...]:
     n, classes = labels.shape
     h = x @ w1
     for i in range(n):
@@ -67,7 +77,9 @@ def loops(w1: Floats, b1: Floats, w2: Floats, b2: Floats, x: Floats, labels: Flo
     return total / n, x.T @ d_h, d_b1, h.T @ p, d_b2
 
 
-def products(w1: Floats, b1: Floats, w2: Floats, b2: Floats, x: Floats, labels: Floats) -> tuple[Floats, ...]:
+def products(
+    w1: Floats, b1: Floats, w2: Floats, b2: Floats, x: Floats, labels: Floats
+) -> tuple[Floats, ...]:
     """The five products, of matrices of the same shapes and layouts."""
     h = x @ w1
     return h, h @ w2, labels @ w2.T, x.T @ h, h.T @ labels

@@ -1,4 +1,5 @@
-"""Roots of many cubic equations by Newton's iteration: a loop of which each item decides when it ends."""
+"""Roots of many cubic equations by Newton's iteration: a loop of which each item decides when it
+ends."""
 
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ def root(c: Any) -> Any:
     def slope(x: Any) -> Any:
         return (3 * x + 2 * c[0]) * x + c[1]
 
-    return control.while_loop(lambda x: abs(value(x)) > TOLERANCE, lambda x: x - value(x) / slope(x), 1.0 + 0.0 * c[0])
+    return control.while_loop(
+        lambda x: abs(value(x)) > TOLERANCE, lambda x: x - value(x) / slope(x), 1.0 + 0.0 * c[0]
+    )
 
 
 def roots(coefficients: Floats) -> Any:

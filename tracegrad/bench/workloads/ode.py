@@ -1,4 +1,5 @@
-"""The fit of an ordinary differential equation: two preys and two predators, integrated with adaptive steps."""
+"""The fit of an ordinary differential equation: two preys and two predators, integrated with
+adaptive steps."""
 
 from __future__ import annotations
 
@@ -19,34 +20,57 @@ def slope(y: Any, time: Any, rates: Any, meetings: Any) -> Any:
 
 
 def fit(y0: Any, rates: Any, meetings: Any, times: Any, seen: Any) -> Any:
-    return np.sum((control.odeint(slope, y0, times, rates, meetings, rtol=RTOL, atol=ATOL) - seen) ** 2)
+    return np.sum(
+        (control.odeint(slope, y0, times, rates, meetings, rtol=RTOL, atol=ATOL) - seen) ** 2
+    )
 
 
 def data(times: int) -> tuple[Floats, ...]:
     rng = np.random.default_rng(0)
     rates = np.array([1.0, -0.5, 1.2, -0.6])
-    meetings = np.array([[-0.05, -0.8, 0.0, -0.3], [0.6, 0.0, 0.3, 0.0], [0.0, -0.4, -0.05, -0.9], [0.3, 0.0, 0.7, 0.0]])
-    return np.array([0.8, 0.6, 0.5, 0.7]), rates, meetings, np.linspace(0.0, 20.0, times), rng.uniform(0.3, 1.5, (times, 4))
+    meetings = np.array(
+        [
+            [-0.05, -0.8, 0.0, -0.3],
+            [0.6, 0.0, 0.3, 0.0],
+            [0.0, -0.4, -0.05, -0.9],
+            [0.3, 0.0, 0.7, 0.0],
+        ]
+    )
+    return (
+        np.array([0.8, 0.6, 0.5, 0.7]),
+        rates,
+        meetings,
+        np.linspace(0.0, 20.0, times),
+        rng.uniform(0.3, 1.5, (times, 4)),
+    )
 
 
-def reference(y0: Floats, rates: Floats, meetings: Floats, times: Floats, seen: Floats) -> list[Any]:
-    """By the equations for the sensitivities, integrated with the solution by a method of order 8."""
+def reference(
+    y0: Floats, rates: Floats, meetings: Floats, times: Floats, seen: Floats
+) -> list[Any]:
+    """By the equations for the sensitivities, integrated with the solution by a method of order
+    8."""
     n = len(y0)
 
     def both(time: float, state: Floats) -> Floats:
         y, s = state[:n], state[n:].reshape(n, -1)
         jacobian = np.diag(rates + meetings @ y) + y[:, None] * meetings
-        direct = np.concatenate([np.zeros((n, n)), np.diag(y), np.einsum("pi,q->piq", np.diag(y), y).reshape(n, n * n)], 1)
+        direct = np.concatenate(
+            [np.zeros((n, n)), np.diag(y), np.einsum("pi,q->piq", np.diag(y), y).reshape(n, n * n)],
+            1,
+        )
         return np.concatenate([slope(y, time, rates, meetings), (jacobian @ s + direct).ravel()])
 
     start = np.concatenate([y0, np.concatenate([np.eye(n), np.zeros((n, n + n * n))], 1).ravel()])
-    found = control.odeint(lambda state, time: both(time, state), start, times, rtol=1e-12, atol=1e-14)
+    found = control.odeint(
+        lambda state, time: both(time, state), start, times, rtol=1e-12, atol=1e-14
+    )
     y, s = found[:, :n], found[:, n:].reshape(len(times), n, -1)
     gradient = np.einsum("tp,tpk->k", 2 * (y - seen), s)
     return [gradient[:n], gradient[n : 2 * n], gradient[2 * n :].reshape(n, n)]
 
 
-# --- by hand: the method of Dormand and Prince, and each of its steps taken back -----------------------------------------------------
+# --- by hand: the method of Dormand and Prince, and each of its steps taken back ------------------
 
 STAGES = np.array(
     [
@@ -73,8 +97,11 @@ INSIDE = np.array(
 )
 
 
-def stages_of(y: Floats, h: float, rates: Floats, meetings: Floats, first: int, states: Floats, slopes: Floats) -> None:
-    """The states at which slopes are taken, and the slopes, from stage `first` on; the last state is that after the step."""
+def stages_of(
+    y: Floats, h: float, rates: Floats, meetings: Floats, first: int, states: Floats, slopes: Floats
+) -> None:
+    """The states at which slopes are taken, and the slopes, from stage `first` on; the last state
+    is that after the step."""
     n = len(y)
     for k in range(first, 7):
         for p in range(n):
@@ -89,7 +116,9 @@ def stages_of(y: Floats, h: float, rates: Floats, meetings: Floats, first: int, 
             slopes[k, p] = states[k, p] * growth
 
 
-def loops(y0: Floats, rates: Floats, meetings: Floats, times: Floats, seen: Floats) -> tuple[Floats, Floats, Floats]:
+def loops(
+    y0: Floats, rates: Floats, meetings: Floats, times: Floats, seen: Floats
+) -> tuple[Floats, Floats, Floats]:
     n, count = len(y0), len(times)
     path, sizes, starts = np.empty((1024, n)), np.empty(1024), np.empty(1024)
     states, slopes = np.empty((7, n)), np.empty((7, n))
@@ -120,7 +149,10 @@ def loops(y0: Floats, rates: Floats, meetings: Floats, times: Floats, seen: Floa
             moved = error <= 1.0
             if moved:
                 if steps == len(sizes):
-                    path, sizes = np.concatenate((path, np.empty_like(path))), np.concatenate((sizes, np.empty_like(sizes)))
+                    path, sizes = (
+                        np.concatenate((path, np.empty_like(path))),
+                        np.concatenate((sizes, np.empty_like(sizes))),
+                    )
                     starts = np.concatenate((starts, np.empty_like(starts)))
                 sizes[steps], starts[steps] = h, start
                 for p in range(n):
@@ -189,7 +221,14 @@ def in_torch(torch: Any) -> Function:
     odeint: Callable[..., Any] = import_module("torchdiffeq").odeint
 
     def loss(y0: Any, rates: Any, meetings: Any, times: Any, seen: Any) -> Any:
-        found = odeint(lambda time, y: slope(y, time, rates, meetings), y0, times, rtol=RTOL, atol=ATOL, method="dopri5")
+        found = odeint(
+            lambda time, y: slope(y, time, rates, meetings),
+            y0,
+            times,
+            rtol=RTOL,
+            atol=ATOL,
+            method="dopri5",
+        )
         return torch.sum((found - seen) ** 2)
 
     return loss

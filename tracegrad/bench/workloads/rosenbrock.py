@@ -1,4 +1,5 @@
-"""Rosenbrock's valley: memory bandwidth at a million variables, a tridiagonal Hessian at a hundred."""
+"""Rosenbrock's valley: memory bandwidth at a million variables, a tridiagonal Hessian at a
+hundred."""
 
 from __future__ import annotations
 
@@ -50,7 +51,8 @@ def copy(x: Floats) -> tuple[Floats]:
     return (x.copy(),)
 
 
-# Indices of loops are unsigned: the wraparound of negative ones keeps Numba's loops from being vectorised.
+# Indices of loops are unsigned: the wraparound of negative ones keeps Numba's loops from being
+# vectorised.
 
 
 def gradient_loop(x: Floats) -> tuple[float, Floats]:
@@ -84,7 +86,9 @@ def hessian_product_loop(x: Floats, v: Floats) -> tuple[Floats]:
     result[0] = (2.0 - 400.0 * (x[1] - 3.0 * x[0] * x[0])) * v[0] - 400.0 * x[0] * v[1]
     for i in range(one, last):
         before, a = x[i - one], x[i]
-        result[i] = (202.0 - 400.0 * (x[i + one] - 3.0 * a * a)) * v[i] - 400.0 * (a * v[i + one] + before * v[i - one])
+        result[i] = (202.0 - 400.0 * (x[i + one] - 3.0 * a * a)) * v[i] - 400.0 * (
+            a * v[i + one] + before * v[i - one]
+        )
     result[last] = 200.0 * v[last] - 400.0 * x[last - one] * v[last - one]
     return (result,)
 

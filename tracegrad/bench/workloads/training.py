@@ -1,4 +1,5 @@
-"""Training: one whole step of a network with two layers, from zeroed gradients to moved parameters, as torch's users write it."""
+"""Training: one whole step of a network with two layers, from zeroed gradients to moved parameters,
+as torch's users write it."""
 
 from __future__ import annotations
 
@@ -40,7 +41,13 @@ def gradients(w1: Floats, b1: Floats, w2: Floats, b2: Floats, x: Floats, labels:
     d_scores[rows, labels] -= 1.0
     d_scores /= len(x)
     d_h = (d_scores @ w2) * (1 - h**2)
-    return [-np.mean(log_p[rows, labels]), d_h.T @ x, d_h.sum(axis=0), d_scores.T @ h, d_scores.sum(axis=0)]
+    return [
+        -np.mean(log_p[rows, labels]),
+        d_h.T @ x,
+        d_h.sum(axis=0),
+        d_scores.T @ h,
+        d_scores.sum(axis=0),
+    ]
 
 
 def after_sgd(*arguments: Any) -> list[Any]:
@@ -52,7 +59,10 @@ def after_sgd(*arguments: Any) -> list[Any]:
 def after_adam(*arguments: Any) -> list[Any]:
     value, *slopes = gradients(*arguments)
     # At the first step the corrected means are the gradient and its square.
-    return [value, *[p - RATE * g / (np.abs(g) + EPS) for p, g in zip(arguments, slopes, strict=False)]]
+    return [
+        value,
+        *[p - RATE * g / (np.abs(g) + EPS) for p, g in zip(arguments, slopes, strict=False)],
+    ]
 
 
 def sgd(library: Any, parameters: Any) -> Any:
@@ -64,14 +74,19 @@ def adam(library: Any, parameters: Any) -> Any:
 
 
 def step_with(make_optimizer: Function) -> Function:
-    """The step for a library: `build(library, tensors, compiled)` gives a function of images and labels, and the parameters that it moves.
+    """The step for a library: `build(library, tensors, compiled)` gives a function of images and
+    labels, and the parameters that it moves.
 
     The very same text runs on tracegrad and on torch; `compiled` compiles the model alone.
     """
 
-    def build(library: Any, w1: Any, b1: Any, w2: Any, b2: Any, compiled: Function | None = None) -> tuple[Function, list[Any]]:
+    def build(
+        library: Any, w1: Any, b1: Any, w2: Any, b2: Any, compiled: Function | None = None
+    ) -> tuple[Function, list[Any]]:
         nn = library.nn
-        model = nn.Sequential(nn.Linear(w1.shape[1], w1.shape[0]), nn.Tanh(), nn.Linear(w2.shape[1], w2.shape[0])).double()
+        model = nn.Sequential(
+            nn.Linear(w1.shape[1], w1.shape[0]), nn.Tanh(), nn.Linear(w2.shape[1], w2.shape[0])
+        ).double()
         with library.no_grad():
             for parameter, value in zip(model.parameters(), (w1, b1, w2, b2), strict=True):
                 parameter.copy_(value)

@@ -26,17 +26,25 @@ def _method(function: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         return call_numpy(function, (self, *args), kwargs)
 
-    method.__name__, method.__doc__ = function.__name__, f"As np.{function.__name__}, of this array."
+    method.__name__, method.__doc__ = (
+        function.__name__,
+        f"As np.{function.__name__}, of this array.",
+    )
     return method
 
 
 def _shape_arguments(args: tuple[Any, ...]) -> Any:
     """`f(2, 3)` and `f((2, 3))` mean the same."""
-    return args[0] if len(args) == 1 and not isinstance(args[0], (int, np.integer, integers.Integer)) else args
+    return (
+        args[0]
+        if len(args) == 1 and not isinstance(args[0], (int, np.integer, integers.Integer))
+        else args
+    )
 
 
 def _augmented(function: Callable[[Any, Any], Any]) -> Any:
-    """`x += y`: written into an array. What has no axes is a number in NumPy, which is replaced, and stays what it was under other names."""
+    """`x += y`: written into an array. What has no axes is a number in NumPy, which is replaced,
+    and stays what it was under other names."""
     write = getattr(Operators, f"__i{function.__name__.strip('_')}__")
 
     def method(self: Any, other: Any) -> Any:
@@ -53,27 +61,62 @@ class ArrayMethods(Value):
     writes_numbers: ClassVar[bool] = False
     """Whether `+=` writes into one without axes, as into an ndarray that was given."""
 
-    __iadd__, __isub__, __imul__ = _augmented(operator.add), _augmented(operator.sub), _augmented(operator.mul)
+    __iadd__, __isub__, __imul__ = (
+        _augmented(operator.add),
+        _augmented(operator.sub),
+        _augmented(operator.mul),
+    )
     __itruediv__, __ifloordiv__ = _augmented(operator.truediv), _augmented(operator.floordiv)
     __imod__, __ipow__ = _augmented(operator.mod), _augmented(operator.pow)
-    __iand__, __ior__, __ixor__ = _augmented(operator.and_), _augmented(operator.or_), _augmented(operator.xor)
+    __iand__, __ior__, __ixor__ = (
+        _augmented(operator.and_),
+        _augmented(operator.or_),
+        _augmented(operator.xor),
+    )
     __ilshift__, __irshift__ = _augmented(operator.lshift), _augmented(operator.rshift)
 
     # reductions and running sums
-    sum, mean, std, var, prod = _method(np.sum), _method(np.mean), _method(np.std), _method(np.var), _method(np.prod)
-    max, min, argmax, argmin = _method(np.max), _method(np.min), _method(np.argmax), _method(np.argmin)
-    all, any, cumsum, cumprod = _method(np.all), _method(np.any), _method(np.cumsum), _method(np.cumprod)
+    sum, mean, std, var, prod = (
+        _method(np.sum),
+        _method(np.mean),
+        _method(np.std),
+        _method(np.var),
+        _method(np.prod),
+    )
+    max, min, argmax, argmin = (
+        _method(np.max),
+        _method(np.min),
+        _method(np.argmax),
+        _method(np.argmin),
+    )
+    all, any, cumsum, cumprod = (
+        _method(np.all),
+        _method(np.any),
+        _method(np.cumsum),
+        _method(np.cumprod),
+    )
     trace, dot, nonzero = _method(np.trace), _method(np.dot), _method(np.nonzero)
     # order and choice
-    argsort, argpartition, searchsorted = _method(np.argsort), _method(np.argpartition), _method(np.searchsorted)
-    take, choose, compress, repeat = _method(np.take), _method(np.choose), _method(np.compress), _method(np.repeat)
+    argsort, argpartition, searchsorted = (
+        _method(np.argsort),
+        _method(np.argpartition),
+        _method(np.searchsorted),
+    )
+    take, choose, compress, repeat = (
+        _method(np.take),
+        _method(np.choose),
+        _method(np.compress),
+        _method(np.repeat),
+    )
     # shape
     squeeze, swapaxes, diagonal = _method(np.squeeze), _method(np.swapaxes), _method(np.diagonal)
 
     def reshape(self: Any, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
         """The same elements under another shape."""
         if order not in ("C", "A"):
-            raise ValueError(f"reshape with order={order!r} is not supported; use x.T.reshape(shape[::-1]).T for Fortran order")
+            raise ValueError(
+                f"reshape with order={order!r} is not supported; use x.T.reshape(shape[::-1]).T for Fortran order"
+            )
         return results.reshape(self, _shape_arguments(shape))
 
     def ravel(self: Any, order: str = "C") -> Any:
@@ -139,7 +182,9 @@ class ArrayMethods(Value):
     @imag.setter
     def imag(self: Any, value: Any) -> None:
         if self.dtype.kind != "c":
-            raise TypeError(f"an array of {self.dtype} has no imaginary part to set; make it complex first")
+            raise TypeError(
+                f"an array of {self.dtype} has no imaginary part to set; make it complex first"
+            )
         self.imag[...] = value
 
     def conj(self: Any) -> Any:
@@ -148,11 +193,20 @@ class ArrayMethods(Value):
 
     conjugate = conj
 
-    def astype(self: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Any:
+    def astype(
+        self: Any,
+        dtype: Any,
+        order: str = "K",
+        casting: str = "unsafe",
+        subok: bool = True,
+        copy: bool = True,
+    ) -> Any:
         """The numbers in another dtype; gradients come back in this one."""
         target = np.dtype(dtype)
         if not np.can_cast(self.dtype, target, casting):  # type: ignore[arg-type]
-            raise TypeError(f"Cannot cast array data from {self.dtype} to {target} according to the rule {casting!r}")
+            raise TypeError(
+                f"Cannot cast array data from {self.dtype} to {target} according to the rule {casting!r}"
+            )
         if self.dtype.kind == "c" and target.kind not in "cb":
             what = "Casting complex values to real discards the imaginary part"
             warnings.warn(what, np.exceptions.ComplexWarning, stacklevel=2)
@@ -165,7 +219,9 @@ class ArrayMethods(Value):
 
     def clip(self: Any, min: Any = None, max: Any = None, out: Any = None) -> Any:
         """The elements limited to [min, max]."""
-        result = ops.clip(self, None if min is None else operand(min), None if max is None else operand(max))
+        result = ops.clip(
+            self, None if min is None else operand(min), None if max is None else operand(max)
+        )
         return result if out is None else _stored(out, result)
 
     def round(self: Any, decimals: int = 0, out: Any = None) -> Any:
@@ -176,7 +232,9 @@ class ArrayMethods(Value):
     # writes
     def fill(self: Any, value: Any) -> None:
         """Set every element."""
-        self._update(lambda old: ops.broadcast_to(ops.convert(operand(value), old.dtype), old.shape))
+        self._update(
+            lambda old: ops.broadcast_to(ops.convert(operand(value), old.dtype), old.shape)
+        )
 
     def sort(self: Any, axis: int = -1, kind: str | None = None, order: Any = None) -> None:
         """Sort in place."""
@@ -187,20 +245,27 @@ class ArrayMethods(Value):
         self.reshape(-1)[operand(indices)] = operand(values)
 
     def view(self: Any, dtype: Any = None, type: Any = None) -> Any:
-        """This array again; another dtype is refused, since no derivative goes through reinterpreted bits."""
+        """This array again; another dtype is refused, since no derivative goes through
+        reinterpreted bits."""
         for kind in (dtype, type):
             if isinstance(kind, builtins.type) and issubclass(kind, np.ndarray):
                 plain_array(np.empty(0).view(kind), "a traced or differentiated array would become")
                 return self[...]
         if dtype is not None and np.dtype(dtype) != self.dtype:
-            raise TypeError("the bits of a traced or differentiated array cannot be viewed in another dtype; use astype for a conversion")
+            raise TypeError(
+                "the bits of a traced or differentiated array cannot be viewed in another dtype; use astype for a conversion"
+            )
         return self[...]
 
     def resize(self, *shape: Any, **_: Any) -> None:
-        raise TypeError("a traced or differentiated array cannot be resized in place; use np.pad, np.concatenate or reshape")
+        raise TypeError(
+            "a traced or differentiated array cannot be resized in place; use np.pad, np.concatenate or reshape"
+        )
 
     def partition(self, *_: Any, **__: Any) -> None:
-        raise TypeError("partition in place has no counterpart for traced or differentiated arrays; use sort")
+        raise TypeError(
+            "partition in place has no counterpart for traced or differentiated arrays; use sort"
+        )
 
     def __repr__(self) -> str:
         return array_repr(self)

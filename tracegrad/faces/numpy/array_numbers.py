@@ -1,8 +1,8 @@
 """An Array where Python or a library wants a number, or text.
 
-What is asked for a value that a derivative or a trace goes through gets that value itself where it can do
-(`item()`, `tolist()`), and is refused where it cannot (`float()`). Text, truth and whole numbers have no
-derivative: of running code they are those of the value.
+What is asked for a value that a derivative or a trace goes through gets that value itself where it
+can do (`item()`, `tolist()`), and is refused where it cannot (`float()`). Text, truth and whole
+numbers have no derivative: of running code they are those of the value.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ class ArrayNumbers(Value):
         return complex(self._number("complex()"))
 
     def item(self: Any, *args: Any) -> Any:
-        """One element as a Python number; as an array without axes where a trace or a derivative goes through it."""
+        """One element as a Python number; as an array without axes where a trace or a derivative
+        goes through it."""
         if not self._followed():
             return self._concrete("item()", NUMBER).item(*args)
         if not args:
@@ -75,8 +76,8 @@ class ArrayNumbers(Value):
         return ops.reshape(self, (-1,))[index]
 
     def tolist(self: Any) -> Any:
-        """The elements as nested lists of Python numbers; of arrays without axes where a trace or a derivative goes
-        through them."""
+        """The elements as nested lists of Python numbers; of arrays without axes where a trace or a
+        derivative goes through them."""
         if not self._followed():
             return self._concrete("tolist()", NUMBER).tolist()
         return [row.tolist() for row in self] if self.ndim else self
@@ -132,7 +133,9 @@ class ArrayNumbers(Value):
     def __format__(self: Any, spec: str) -> str:
         if not spec:
             return str(self)
-        data = self._concrete(f"the format {spec!r}", "Print the value itself, or return it and format it outside.")
+        data = self._concrete(
+            f"the format {spec!r}", "Print the value itself, or return it and format it outside."
+        )
         if data.ndim:
             raise TypeError(
                 f"{user_line()}: an array of shape {data.shape} has no format {spec!r}; format its elements, or use "

@@ -1,4 +1,5 @@
-"""What the dispatch of NumPy's functions stands on: finding counterparts, refusing by name, and `out=`."""
+"""What the dispatch of NumPy's functions stands on: finding counterparts, refusing by name, and
+`out=`."""
 
 from __future__ import annotations
 
@@ -54,8 +55,9 @@ MODULES: tuple[tuple[str, Any, ModuleType | None], ...] = (
 
 @lru_cache(maxsize=1024)
 def counterpart_of(function: Callable[..., Any]) -> tuple[Callable[..., Any] | None, str]:
-    """The operation that a function is, and what messages call it. It is NumPy's own if it is the one that NumPy has under its name;
-    any other of that name (`np.emath.sqrt`, `np.char.add`) is another function."""
+    """The operation that a function is, and what messages call it. It is NumPy's own if it is the
+    one that NumPy has under its name; any other of that name (`np.emath.sqrt`, `np.char.add`) is
+    another function."""
     name = function.__name__
     for prefix, module, own in MODULES:
         if getattr(module, name, None) is function:
@@ -73,10 +75,13 @@ def shown(function: Callable[..., Any]) -> str:
 
 
 def tracked(x: Any) -> bool:
-    """Whether converting a boxed value to an ndarray would lose a trace, a gradient or a tangent."""
+    """Whether converting a boxed value to an ndarray would lose a trace, a gradient or a
+    tangent."""
     if isinstance(x, Value):
         x._refresh()  # type: ignore[attr-defined]
-    return isinstance(x, Value) and (isinstance(x._data, Var) or bool(x._tangents) or x._requires_grad)  # type: ignore[attr-defined]
+    return isinstance(x, Value) and (
+        isinstance(x._data, Var) or bool(x._tangents) or x._requires_grad  # type: ignore[attr-defined]
+    )
 
 
 def plain(x: Any) -> Any:
@@ -102,8 +107,14 @@ def store_exactly(out: Any, value: Any) -> Any:
     """`store` for functions whose `out=` must have the shape of the result."""
     if isinstance(out, tuple) and len(out) == 1:
         (out,) = out
-    if not isinstance(out, tuple) and hasattr(out, "shape") and tuple(out.shape) != tuple(np.shape(value)):
-        raise ShapeError(f"{user_line()}: out has the shape {tuple(out.shape)}, and the result {tuple(np.shape(value))}")
+    if (
+        not isinstance(out, tuple)
+        and hasattr(out, "shape")
+        and tuple(out.shape) != tuple(np.shape(value))
+    ):
+        raise ShapeError(
+            f"{user_line()}: out has the shape {tuple(out.shape)}, and the result {tuple(np.shape(value))}"
+        )
     return store(out, value)
 
 
@@ -112,7 +123,10 @@ def store(out: Any, value: Any, where: Any = True) -> Any:
     if isinstance(out, tuple):
         if len(out) == 1:
             return store(out[0], value, where)
-        return tuple(value_k if o is None else store(o, value_k, where) for o, value_k in zip(out, value, strict=True))
+        return tuple(
+            value_k if o is None else store(o, value_k, where)
+            for o, value_k in zip(out, value, strict=True)
+        )
     if isinstance(out, Value):
         chosen = value if where is True else ops.where(where, value, out)
         out._update(lambda old: ops.broadcast_to(ops.convert(chosen, old.dtype), old.shape))  # type: ignore[attr-defined]

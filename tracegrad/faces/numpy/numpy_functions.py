@@ -1,4 +1,5 @@
-"""NumPy functions that are no operation: questions about a value, writes into it, and compositions under NumPy's own signatures."""
+"""NumPy functions that are no operation: questions about a value, writes into it, and compositions
+under NumPy's own signatures."""
 
 from __future__ import annotations
 
@@ -50,14 +51,30 @@ def _result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
 
 
 def _like(make: Callable[..., Any]) -> Callable[..., Any]:
-    """zeros_like and its kin: the result is boxed as the prototype is and lies where that does, so that it can take up traced and differentiated
-    values."""
+    """zeros_like and its kin: the result is boxed as the prototype is and lies where that does, so
+    that it can take up traced and differentiated values."""
 
-    def like(a: Any, *args: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, device: Any = None) -> Any:
-        names = ("dtype", "order", "subok", "shape") if make is not ops.full_like else ("fill_value", "dtype", "order", "subok", "shape")
+    def like(
+        a: Any,
+        *args: Any,
+        dtype: Any = None,
+        order: str = "K",
+        subok: bool = True,
+        shape: Any = None,
+        device: Any = None,
+    ) -> Any:
+        names = (
+            ("dtype", "order", "subok", "shape")
+            if make is not ops.full_like
+            else ("fill_value", "dtype", "order", "subok", "shape")
+        )
         given = {"dtype": dtype, "shape": shape, **dict(zip(names, args, strict=False))}
         given = {k: v for k, v in given.items() if k not in ("order", "subok")}
-        return own(type(a), make(a, **given), device=place_of(a)) if isinstance(a, Value) else make(a, **given)
+        return (
+            own(type(a), make(a, **given), device=place_of(a))
+            if isinstance(a, Value)
+            else make(a, **given)
+        )
 
     return like
 
@@ -129,7 +146,9 @@ def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> 
     return results.own_memory(x, ops.convert(x, dtype)) if copy else ops.convert(x, dtype)
 
 
-def _allclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
+def _allclose(
+    a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> Any:
     return ops.all(ops.isclose(operand(a), operand(b), rtol, atol, equal_nan))
 
 
@@ -164,14 +183,18 @@ def _select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0
         raise ValueError(f"condlist has {len(condlist)} entries, and choicelist {len(choicelist)}")
     for k, condition in enumerate(condlist):
         if _result_type(operand(condition)).kind != "b":
-            raise TypeError(f"condlist[{k}] is {describe(condition)}; it must be an array of booleans")
+            raise TypeError(
+                f"condlist[{k}] is {describe(condition)}; it must be an array of booleans"
+            )
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
         result = ops.where(condition, operand(choice), result)
     return result
 
 
 def _piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
-    conditions = [operand(c) for c in (condlist if isinstance(condlist, (list, tuple)) else [condlist])]
+    conditions = [
+        operand(c) for c in (condlist if isinstance(condlist, (list, tuple)) else [condlist])
+    ]
     functions = list(funclist)
     values = [f(x, *args, **kw) if callable(f) else f for f in functions]
     result = values.pop() if len(functions) == len(conditions) + 1 else 0.0
@@ -206,14 +229,28 @@ def _vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
     return ops.stack(columns if increasing else columns[::-1], 1)
 
 
-def _cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None) -> Any:
+def _cov(
+    m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None
+) -> Any:
     rows = array_of(m)
     rows = ops.convert(rows, np.promote_types(rows.dtype, np.float64))
-    rows = ops.reshape(rows, (1, -1)) if ndim_of(rows) <= 1 else rows if rowvar else ops.transpose(rows)
+    rows = (
+        ops.reshape(rows, (1, -1))
+        if ndim_of(rows) <= 1
+        else rows
+        if rowvar
+        else ops.transpose(rows)
+    )
     if y is not None:
         other = array_of(y)
         rows = ops.convert(rows, np.promote_types(rows.dtype, other.dtype))
-        other = ops.reshape(other, (1, -1)) if ndim_of(other) <= 1 else other if rowvar else ops.transpose(other)
+        other = (
+            ops.reshape(other, (1, -1))
+            if ndim_of(other) <= 1
+            else other
+            if rowvar
+            else ops.transpose(other)
+        )
         rows = ops.concatenate([rows, other], 0)
     count = shape_of(rows)[1] - ((0 if bias else 1) if ddof is None else ddof)
     centred = rows - ops.mean(rows, axis=1, keepdims=True)
@@ -230,7 +267,9 @@ def _corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Any:
 
 def _convolve(a: Any, v: Any, mode: str = "full") -> Any:
     if ndim_of(array_of(a)) > 1 or ndim_of(array_of(v)) > 1:
-        raise ShapeError(f"convolve takes vectors, not arrays of shapes {_shape(array_of(a))} and {_shape(array_of(v))}")
+        raise ShapeError(
+            f"convolve takes vectors, not arrays of shapes {_shape(array_of(a))} and {_shape(array_of(v))}"
+        )
     x, kernel = ops.reshape(array_of(a), -1), ops.reshape(array_of(v), -1)
     if shape_of(kernel)[0] > shape_of(x)[0]:
         x, kernel = kernel, x
@@ -238,7 +277,9 @@ def _convolve(a: Any, v: Any, mode: str = "full") -> Any:
     if m == 0:
         raise ValueError("convolve needs arrays that are not empty")
     margin = {"full": m - 1, "same": m - 1, "valid": 0}[mode]
-    padded = ops.concatenate([np.zeros(margin, x.dtype), x, np.zeros(margin, x.dtype)]) if margin else x
+    padded = (
+        ops.concatenate([np.zeros(margin, x.dtype), x, np.zeros(margin, x.dtype)]) if margin else x
+    )
     # Row k holds the window under output k: one product with the reversed kernel.
     windows = np.arange(n + 2 * margin - m + 1)[:, None] + np.arange(m)[None, :]
     full = ops.matmul(padded[windows], kernel[::-1])
@@ -267,7 +308,11 @@ def _block(arrays: Any) -> Any:
     def joined(part: Any, axis: int) -> Any:
         if not isinstance(part, list):
             value = array_of(part)
-            return ops.reshape(value, (1,) * (ndim - ndim_of(value)) + tuple(shape_of(value))) if ndim_of(value) < ndim else value
+            return (
+                ops.reshape(value, (1,) * (ndim - ndim_of(value)) + tuple(shape_of(value)))
+                if ndim_of(value) < ndim
+                else value
+            )
         return ops.concatenate([joined(p, axis + 1) for p in part], axis)
 
     def depth(part: Any) -> int:
@@ -282,7 +327,11 @@ def _block(arrays: Any) -> Any:
 
 
 def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
-    axes = range(f.ndim) if axis is None else [normalize_axis(a, f.ndim) for a in ((axis,) if isinstance(axis, int) else axis)]
+    axes = (
+        range(f.ndim)
+        if axis is None
+        else [normalize_axis(a, f.ndim) for a in ((axis,) if isinstance(axis, int) else axis)]
+    )
     steps = list(varargs) * (len(axes) if len(varargs) == 1 else 1) or [1.0] * len(axes)
     if edge_order != 1 or any(ndim_of(h) for h in steps):
         raise unsupported("np.gradient", " with edge_order=2 or with coordinates")
@@ -295,7 +344,11 @@ def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> A
         h = ops.convert(h, f.dtype) if isinstance(h, (Value, np.ndarray, np.generic)) else h
         x = ops.moveaxis(f, k, 0)
         inner = (x[2:] - x[:-2]) / (2.0 * h)
-        results.append(ops.moveaxis(ops.concatenate([(x[1:2] - x[:1]) / h, inner, (x[-1:] - x[-2:-1]) / h]), 0, k))
+        results.append(
+            ops.moveaxis(
+                ops.concatenate([(x[1:2] - x[:1]) / h, inner, (x[-1:] - x[-2:-1]) / h]), 0, k
+            )
+        )
     return results[0] if len(results) == 1 else tuple(results)
 
 
@@ -343,7 +396,9 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.iscomplexobj: lambda x: _result_type(x).kind == "c",
     np.isrealobj: lambda x: _result_type(x).kind != "c",
     np.result_type: _result_type,
-    np.can_cast: lambda from_, to, casting="safe": np.can_cast(_dtype_of(from_) or from_, _dtype_of(to) or to, casting),
+    np.can_cast: lambda from_, to, casting="safe": np.can_cast(
+        _dtype_of(from_) or from_, _dtype_of(to) or to, casting
+    ),
     np.copyto: _copyto,
     np.array_repr: _array_repr,
     np.array_str: _array_str,
@@ -386,7 +441,9 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.compress: _compress,
     np.extract: _chosen,
     np.putmask: _putmask,
-    np.linalg.trace: lambda x, /, *, offset=0, dtype=None: ops.trace(x if dtype is None else ops.convert(x, dtype), offset, -2, -1),
+    np.linalg.trace: lambda x, /, *, offset=0, dtype=None: ops.trace(
+        x if dtype is None else ops.convert(x, dtype), offset, -2, -1
+    ),
     np.linalg.diagonal: lambda x, /, *, offset=0: ops.diagonal(x, offset, -2, -1),
 }
 """By NumPy's function."""

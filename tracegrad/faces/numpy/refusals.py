@@ -95,7 +95,8 @@ INSTEAD: dict[str, str] = {
 
 
 def unsupported(name: str, detail: str = "", reason: str = "") -> UnsupportedFunctionError:
-    """The refusal of a function, or (`detail`) of one of its arguments; `reason` is told in place of the usual words."""
+    """The refusal of a function, or (`detail`) of one of its arguments; `reason` is told in place
+    of the usual words."""
     if reason:
         return UnsupportedFunctionError(f"{user_line()}: {reason}.")
     if detail:
@@ -112,7 +113,8 @@ def unsupported(name: str, detail: str = "", reason: str = "") -> UnsupportedFun
 
 
 def inside_library() -> str:
-    """Through which function of a library a value was asked for its numbers, and what to write in its place; "" outside of any."""
+    """Through which function of a library a value was asked for its numbers, and what to write in
+    its place; "" outside of any."""
     calls = _library()
     if not calls:
         return ""
@@ -130,14 +132,20 @@ def _through() -> str:
 
 
 def _library() -> tuple[str, str | None] | None:
-    """The function of another library that the user's line has called, and what to write instead where that is known."""
+    """The function of another library that the user's line has called, and what to write instead
+    where that is known."""
     names = []
     for module, qualified in library_calls():
         parts = [p for p in module.split(".") if not p.startswith("_")][:2]
         function = qualified.rpartition(".")[2]
         if parts and not function.startswith("<"):
             place = ".".join(parts).replace("numpy.lib", "np").replace("numpy", "np")
-            names.append((f"{place}.{function}", f"{place}.{qualified}" if "<locals>" not in qualified else ""))
+            names.append(
+                (
+                    f"{place}.{function}",
+                    f"{place}.{qualified}" if "<locals>" not in qualified else "",
+                )
+            )
     for name, shown in names:
         if name in INSTEAD:
             return shown or name, INSTEAD[name]

@@ -1,8 +1,10 @@
-"""Functions whose result may be their argument: as NumPy and torch have them, where users call them.
+"""Functions whose result may be their argument: as NumPy and torch have them, where users call
+them.
 
-What shows its argument gives an array of its own on the same memory, also where it shows all of it as it
-is; what makes new arrays gives one that shares no memory. The functions of these names in `ops` give the
-argument itself where nothing changes, which costs nothing: rules and compositions take those.
+What shows its argument gives an array of its own on the same memory, also where it shows all of it
+as it is; what makes new arrays gives one that shares no memory. The functions of these names in
+`ops` give the argument itself where nothing changes, which costs nothing: rules and compositions
+take those.
 """
 
 from __future__ import annotations
@@ -37,13 +39,18 @@ def own_memory(x: Any, result: Any) -> Any:
         shown: Any = result if result._base is None else result._base  # type: ignore[attr-defined]
         root: Any = x if not isinstance(x, Value) or x._base is None else x._base  # type: ignore[attr-defined]
         return ops.positive(result) if shown is root else result
-    shares = isinstance(x, np.ndarray) and isinstance(result, np.ndarray) and np.may_share_memory(result, x)
+    shares = (
+        isinstance(x, np.ndarray)
+        and isinstance(result, np.ndarray)
+        and np.may_share_memory(result, x)
+    )
     return result.copy() if shares else result
 
 
 def _ended(name: str, ending: str) -> Function:
-    """The function of `ops` with this name, whose `result` of a first argument x is what `ending` says. It
-    is written out with that function's parameters, which costs less than passing any on."""
+    """The function of `ops` with this name, whose `result` of a first argument x is what `ending`
+    says. It is written out with that function's parameters, which costs less than passing any
+    on."""
     function: Function = getattr(ops, name)
     parameters = list(inspect.signature(function).parameters.values())
     space: dict[str, Any] = {f"default_{p.name}": p.default for p in parameters}
@@ -75,9 +82,13 @@ def _making(name: str) -> Function:
 
 
 reshape, ravel, squeeze, expand_dims = map(_showing, ("reshape", "ravel", "squeeze", "expand_dims"))
-transpose, permute, moveaxis, swapaxes = map(_showing, ("transpose", "permute", "moveaxis", "swapaxes"))
+transpose, permute, moveaxis, swapaxes = map(
+    _showing, ("transpose", "permute", "moveaxis", "swapaxes")
+)
 broadcast_to, expand, slice_array = map(_showing, ("broadcast_to", "expand", "slice_array"))
-getitem, flip, fliplr, flipud, rot90 = map(_showing, ("getitem", "flip", "fliplr", "flipud", "rot90"))
+getitem, flip, fliplr, flipud, rot90 = map(
+    _showing, ("getitem", "flip", "fliplr", "flipud", "rot90")
+)
 split, array_split = map(_showing_parts, ("split", "array_split"))
 hsplit, vsplit = map(_showing_parts, ("hsplit", "vsplit"))
 
@@ -112,7 +123,11 @@ class Part(Placed):
         """The part of `x` on its memory; a real array is its own real part."""
         result = self.of(x)
         if not isinstance(x, Value) or x.dtype.kind != "c":  # type: ignore[attr-defined]
-            return getattr(x, self.name) if isinstance(x, np.ndarray) and x.dtype.kind == "c" else result
+            return (
+                getattr(x, self.name)
+                if isinstance(x, np.ndarray) and x.dtype.kind == "c"
+                else result
+            )
         box: Any = result
         if type(x._data) is np.ndarray and isinstance(box, Value):
             box._data = getattr(x._data, self.name)

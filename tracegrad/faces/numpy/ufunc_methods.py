@@ -1,7 +1,8 @@
-"""The methods of ufuncs on boxed values: `reduce`, `accumulate`, `reduceat`, `outer` and `at`, with NumPy's arguments.
+"""The methods of ufuncs on boxed values: `reduce`, `accumulate`, `reduceat`, `outer` and `at`, with
+NumPy's arguments.
 
-Where an operation combines many elements at once (a sum, a maximum), that is taken; any other reduction goes from element to element as
-NumPy's does, over at most `FOLDED` of them.
+Where an operation combines many elements at once (a sum, a maximum), that is taken; any other
+reduction goes from element to element as NumPy's does, over at most `FOLDED` of them.
 """
 
 from __future__ import annotations
@@ -57,13 +58,19 @@ def apply_method(ufunc: Any, method: str, inputs: Sequence[Any], options: dict[s
     if method == "at":
         return _at(ufunc, name, *inputs)
     boxes = boxes_in(inputs) + boxes_in(options)
-    if not STATE.traces and not any(tracked(b) for b in boxes) and all(type(b._data) is np.ndarray for b in boxes):
+    if (
+        not STATE.traces
+        and not any(tracked(b) for b in boxes)
+        and all(type(b._data) is np.ndarray for b in boxes)
+    ):
         return by_numpy(getattr(ufunc, method), lambda: unknown(ufunc, method), inputs, options)
     target = counterpart(ufunc)
     if target is None:
         raise unknown(ufunc, method)
     if ufunc.nin != 2 or ufunc.nout != 1 or ufunc.signature is not None:
-        raise ValueError(f"{user_line()}: {name} is defined only for functions of two numbers with one result")
+        raise ValueError(
+            f"{user_line()}: {name} is defined only for functions of two numbers with one result"
+        )
     if method == "outer":
         x, y = operand(inputs[0]), operand(inputs[1])
         return call(ufunc, [ops.reshape(x, (*shape_of(x), *[1] * ndim_of(y))), y], options)
@@ -99,7 +106,9 @@ def _converted(ufunc: Any, name: str, x: Any, dtype: Any, out: Any) -> tuple[Any
         casting="unsafe",
     )
     if ufunc in ORDERED and found[1].kind == "c":
-        raise DTypeError(f"{user_line()}: {name} of complex numbers is not defined; take it of their absolute value or real part")
+        raise DTypeError(
+            f"{user_line()}: {name} of complex numbers is not defined; take it of their absolute value or real part"
+        )
     return ops.convert(x, found[1]), found[2]
 
 
@@ -122,7 +131,8 @@ class _Combining:
         return count
 
     def fold(self, x: Any, axis: int, start: Any, mask: Any) -> list[Any]:
-        """What the elements up to each one combine to, from `start` on where there is one; `mask` says which of them take part."""
+        """What the elements up to each one combine to, from `start` on where there is one; `mask`
+        says which of them take part."""
         ahead = (slice(None),) * axis
         total, found = start, []
         for k in range(self.size(x, axis)):
@@ -140,22 +150,35 @@ class _Combining:
         return self.ufunc.identity if initial is NO_VALUE else initial
 
 
-def _reduce(self: _Combining, x: Any, axis: Any = 0, keepdims: Any = False, initial: Any = NO_VALUE, where: Any = True) -> Any:
+def _reduce(
+    self: _Combining,
+    x: Any,
+    axis: Any = 0,
+    keepdims: Any = False,
+    initial: Any = NO_VALUE,
+    where: Any = True,
+) -> Any:
     shape, ndim = shape_of(x), ndim_of(x)
     axes = () if ndim == 0 and axis in (0, -1, None) else normalize_axes(axis, ndim)
     if len(axes) > 1 and self.ufunc not in IN_ANY_ORDER:
-        raise ShapeError(f"{user_line()}: {self.name} depends on the order of the elements, so it goes over one axis, not over {axes}")
+        raise ShapeError(
+            f"{user_line()}: {self.name} depends on the order of the elements, so it goes over one axis, not over {axes}"
+        )
     neutral, mask = self.identity(initial), None
     if where is not True and where is not NO_VALUE:
         if neutral is None:
-            raise ShapeError(f"{user_line()}: {self.name} with where= needs initial=, the result where nothing is selected")
+            raise ShapeError(
+                f"{user_line()}: {self.name} with where= needs initial=, the result where nothing is selected"
+            )
         mask = ops.broadcast_to(ops.convert(operand(where), bool), shape)
     given = initial is not NO_VALUE and initial is not None
     if neutral is not None:
         neutral = ops.convert(operand(neutral), x.dtype)
     empty = any(isinstance(shape[a], int) and shape[a] == 0 for a in axes)
     if empty and neutral is None:
-        raise ShapeError(f"{user_line()}: {self.name} of no elements: axes {axes} of an array of shape {show(shape)} are empty")
+        raise ShapeError(
+            f"{user_line()}: {self.name} of no elements: axes {axes} of an array of shape {show(shape)} are empty"
+        )
     if empty:
         left = tuple(n for k, n in enumerate(shape) if k not in axes)
         result = ops.broadcast_to(neutral, left)
@@ -164,20 +187,30 @@ def _reduce(self: _Combining, x: Any, axis: Any = 0, keepdims: Any = False, init
             fill = neutral if self.ufunc in ORDERED else ops.convert(self.ufunc.identity, x.dtype)
             x = ops.where(mask, x, fill)
         result = AT_ONCE[self.ufunc](x, axes)
-        result = self.target(neutral, result) if given or (mask is not None and self.ufunc in ORDERED) else result
+        result = (
+            self.target(neutral, result)
+            if given or (mask is not None and self.ufunc in ORDERED)
+            else result
+        )
     else:
         result = x
         for k, a in enumerate(reversed(axes)):
             start = neutral if k == 0 and (given or mask is not None) else None
             if start is not None:
-                start = ops.broadcast_to(start, tuple(n for b, n in enumerate(shape_of(result)) if b != a))
+                start = ops.broadcast_to(
+                    start, tuple(n for b, n in enumerate(shape_of(result)) if b != a)
+                )
             result = self.fold(result, a, start, mask if k == 0 else None)[-1]
-    return ops.reshape(result, kept(shape, axes)) if keepdims and keepdims is not NO_VALUE else result
+    return (
+        ops.reshape(result, kept(shape, axes)) if keepdims and keepdims is not NO_VALUE else result
+    )
 
 
 def _accumulate(self: _Combining, x: Any, axis: Any = 0) -> Any:
     if ndim_of(x) == 0:
-        raise ShapeError(f"{user_line()}: {self.name} needs an array with an axis, not a single number")
+        raise ShapeError(
+            f"{user_line()}: {self.name} needs an array with an axis, not a single number"
+        )
     axes = normalize_axes(axis, ndim_of(x))
     if len(axes) != 1:
         raise ShapeError(f"{user_line()}: {self.name} goes along one axis, not along {axes}")
@@ -194,30 +227,50 @@ def _reduceat(self: _Combining, x: Any, indices: Any, axis: Any = 0) -> Any:
     place = normalize_axis(int(axis), ndim_of(x))
     count = int(shape_of(x)[place])
     if starts.ndim != 1 or (starts.size and starts.dtype.kind not in "iu"):
-        raise ShapeError(f"{user_line()}: {self.name} takes a vector of integers as indices, not {starts.dtype} of shape {starts.shape}")
+        raise ShapeError(
+            f"{user_line()}: {self.name} takes a vector of integers as indices, not {starts.dtype} of shape {starts.shape}"
+        )
     if starts.size and (starts.min() < 0 or starts.max() >= count):
-        raise IndexError(f"{user_line()}: {self.name}: indices must lie in [0, {count}), got {starts.min()} to {starts.max()}")
+        raise IndexError(
+            f"{user_line()}: {self.name}: indices must lie in [0, {count}), got {starts.min()} to {starts.max()}"
+        )
     starts = starts.astype(np.int64)
     # Where the next start is not larger, the part is a single element.
     ends = np.maximum(np.append(starts[1:], count), starts + 1)
     if self.ufunc is np.add or not starts.size:
-        positions = np.concatenate([np.arange(a, b) for a, b in zip(starts, ends, strict=True)] or [starts])
+        positions = np.concatenate(
+            [np.arange(a, b) for a, b in zip(starts, ends, strict=True)] or [starts]
+        )
         parts = np.repeat(np.arange(len(starts)), ends - starts)
         zeros = ops.zeros((*shape_of(x)[:place], len(starts), *shape_of(x)[place + 1 :]), x.dtype)
         return ops.index_add(zeros, place, parts, ops.take(x, positions, place))
     ahead = (slice(None),) * place
-    return ops.stack([_reduce(self, x[(*ahead, slice(int(a), int(b)))], place) for a, b in zip(starts, ends, strict=True)], place)
+    return ops.stack(
+        [
+            _reduce(self, x[(*ahead, slice(int(a), int(b)))], place)
+            for a, b in zip(starts, ends, strict=True)
+        ],
+        place,
+    )
 
 
 SPELLED: dict[str, Callable[..., Any]] = {
-    "reduce": lambda array, axis=0, dtype=None, out=None, keepdims=False, initial=NO_VALUE, where=True: None,
+    "reduce": lambda array, axis=0, dtype=None, out=None, keepdims=False, initial=NO_VALUE, where=True: (
+        None
+    ),
     "accumulate": lambda array, axis=0, dtype=None, out=None: None,
     "reduceat": lambda array, indices, axis=0, dtype=None, out=None: None,
-    "outer": lambda x1, x2, /, *, out=None, where=True, casting="same_kind", order="K", dtype=None, subok=True: None,
+    "outer": lambda x1, x2, /, *, out=None, where=True, casting="same_kind", order="K", dtype=None, subok=True: (
+        None
+    ),
     "at": lambda a, indices, b=None, /: None,
 }
 """How NumPy spells the methods of every ufunc."""
-_METHODS: dict[str, Callable[..., Any]] = {"reduce": _reduce, "accumulate": _accumulate, "reduceat": _reduceat}
+_METHODS: dict[str, Callable[..., Any]] = {
+    "reduce": _reduce,
+    "accumulate": _accumulate,
+    "reduceat": _reduceat,
+}
 
 
 def _at(ufunc: Any, name: str, array: Any, index: Any, *values: Any) -> None:
@@ -233,13 +286,19 @@ def _at(ufunc: Any, name: str, array: Any, index: Any, *values: Any) -> None:
     if target is None:
         raise unknown(ufunc, "at")
     if ufunc.nout != 1 or ufunc.signature is not None or len(values) != ufunc.nin - 1:
-        raise ValueError(f"{user_line()}: {name} takes {ufunc.nin - 1} operands beside the array and the index, got {len(values)}")
+        raise ValueError(
+            f"{user_line()}: {name} takes {ufunc.nin - 1} operands beside the array and the index, got {len(values)}"
+        )
     box: Any = array
     operands = [operand(v) for v in values]
     if ufunc in (np.add, np.subtract):
-        box._update(ops.index_add_at, index, ops.neg(operands[0]) if ufunc is np.subtract else operands[0])
+        box._update(
+            ops.index_add_at, index, ops.neg(operands[0]) if ufunc is np.subtract else operands[0]
+        )
         return
-    if any(tracked(b) for b in boxes_in(index)) or not all(isinstance(n, int) for n in shape_of(box)):
+    if any(tracked(b) for b in boxes_in(index)) or not all(
+        isinstance(n, int) for n in shape_of(box)
+    ):
         raise unsupported(name, " with traced indices")
     places = np.arange(int(np.prod(shape_of(box)))).reshape(shape_of(box))[plain(index)]
     flat = places.reshape(-1)
@@ -257,7 +316,11 @@ def _at(ufunc: Any, name: str, array: Any, index: Any, *values: Any) -> None:
         for k in range(rounds):
             (chosen,) = np.nonzero(ranks == k)
             at = flat[chosen]
-            new = ops.index_update(new, at, ops.convert(target(new[at], *[ops.take(v, chosen) for v in spread]), old.dtype))
+            new = ops.index_update(
+                new,
+                at,
+                ops.convert(target(new[at], *[ops.take(v, chosen) for v in spread]), old.dtype),
+            )
         return ops.reshape(new, shape_of(old))
 
     box._update(changed)

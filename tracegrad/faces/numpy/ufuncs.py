@@ -1,7 +1,8 @@
 """NumPy's and SciPy's ufuncs on boxed values.
 
-A ufunc is recognised by identity: whoever else makes one (`numba.vectorize`, `np.frompyfunc`) may give it any name. The dtypes of a
-call that asks for some (`dtype=`, `signature=`, `casting=`), and of every reduction, are what NumPy resolves for that ufunc.
+A ufunc is recognised by identity: whoever else makes one (`numba.vectorize`, `np.frompyfunc`) may
+give it any name. The dtypes of a call that asks for some (`dtype=`, `signature=`, `casting=`), and
+of every reduction, are what NumPy resolves for that ufunc.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ from .lookup import boxes_in, find, plain, store, tracked, unsupported
 
 NO_VALUE = np._NoValue
 KNOWN: dict[Any, Callable[..., Any]] = {
-    ufunc: target for ufunc in vars(np).values() if isinstance(ufunc, np.ufunc) and (target := find(ufunc.__name__)) is not None
+    ufunc: target
+    for ufunc in vars(np).values()
+    if isinstance(ufunc, np.ufunc) and (target := find(ufunc.__name__)) is not None
 }
 """The operation that each ufunc of NumPy is; those of SciPy join when one is first met."""
 SCIPY = (
@@ -68,15 +71,25 @@ def unknown(ufunc: Any, method: str) -> UnsupportedFunctionError:
     )
 
 
-def by_numpy(function: Callable[..., Any], refusal: Callable[[], Exception], args: Any, kwargs: dict[str, Any]) -> Any:
-    """NumPy itself for what has no counterpart, where nothing is lost by it: no trace, no gradient."""
+def by_numpy(
+    function: Callable[..., Any],
+    refusal: Callable[[], Exception],
+    args: Any,
+    kwargs: dict[str, Any],
+) -> Any:
+    """NumPy itself for what has no counterpart, where nothing is lost by it: no trace, no
+    gradient."""
     boxes = boxes_in(args) + boxes_in(kwargs)
     if STATE.traces or any(tracked(b) for b in boxes):
         raise refusal()
     out = kwargs.pop("out", None)
     where = kwargs.pop("where", True)
     face: Any = type(boxes[0]) if boxes else type(None)
-    result = function(*plain(args), **plain(kwargs), **({} if where is True or out is not None else {"where": plain(where)}))
+    result = function(
+        *plain(args),
+        **plain(kwargs),
+        **({} if where is True or out is not None else {"where": plain(where)}),
+    )
 
     def boxed(r: Any) -> Any:
         if isinstance(r, (np.ndarray, np.generic)) and boxes:
@@ -87,7 +100,8 @@ def by_numpy(function: Callable[..., Any], refusal: Callable[[], Exception], arg
 
 
 def kind_of(x: Any) -> Any:
-    """An operand as NumPy's resolution of dtypes takes it: a dtype, or the type of a Python number."""
+    """An operand as NumPy's resolution of dtypes takes it: a dtype, or the type of a Python
+    number."""
     if isinstance(x, Value):
         data = x._data
         if isinstance(data, Var) and data.type.weak:
@@ -100,10 +114,14 @@ def kind_of(x: Any) -> Any:
     return type(x) if type(x) in (float, complex) else np.asarray(x).dtype
 
 
-def resolved(ufunc: Any, name: str, kinds: Sequence[Any], **options: Any) -> tuple[np.dtype[Any], ...]:
+def resolved(
+    ufunc: Any, name: str, kinds: Sequence[Any], **options: Any
+) -> tuple[np.dtype[Any], ...]:
     """The dtypes of operands and results with which NumPy would call the ufunc."""
     try:
-        found: tuple[np.dtype[Any], ...] = ufunc.resolve_dtypes(tuple(kinds), **{k: v for k, v in options.items() if v is not None})
+        found: tuple[np.dtype[Any], ...] = ufunc.resolve_dtypes(
+            tuple(kinds), **{k: v for k, v in options.items() if v is not None}
+        )
     except TypeError as error:
         raise DTypeError(f"{user_line()}: {name}: {error}") from None
     return found
@@ -114,7 +132,9 @@ def call(ufunc: Any, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
     name, target = name_of(ufunc), counterpart(ufunc)
     out, where = _destination(options.pop("out", None)), options.pop("where", True)
     if where is not True and out is None:
-        raise unsupported(name, " with where= and without out= (its other elements would be undefined)")
+        raise unsupported(
+            name, " with where= and without out= (its other elements would be undefined)"
+        )
     if target is None:
         given = {"out": out, "where": where} if out is not None else {}
         return by_numpy(ufunc, lambda: unknown(ufunc, "__call__"), inputs, {**options, **given})
@@ -138,7 +158,10 @@ def call(ufunc: Any, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
     result = target(*operands, **options)
     if results is not None:
         single = ufunc.nout == 1
-        parts = [ops.convert(r, kind) for r, kind in zip((result,) if single else result, results, strict=True)]
+        parts = [
+            ops.convert(r, kind)
+            for r, kind in zip((result,) if single else result, results, strict=True)
+        ]
         result = parts[0] if single else tuple(parts)
     return result if out is None else store(out, result, where)
 

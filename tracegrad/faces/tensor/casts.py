@@ -18,7 +18,8 @@ from ...tape.versions import born
 
 
 def titled(result: Any, title: str, *sources: Any) -> Any:
-    """Give the node that ended a composition the name that torch's users know: `MeanBackward0` for a sum and a division."""
+    """Give the node that ended a composition the name that torch's users know: `MeanBackward0` for
+    a sum and a division."""
     node = getattr(result, "_grad_fn", None)
     if node is not None:
         for s in sources:
@@ -31,7 +32,11 @@ def titled(result: Any, title: str, *sources: Any) -> Any:
 def sizes_of(sizes: tuple[Any, ...]) -> tuple[Any, ...]:
     """`f(2, 3)` and `f((2, 3))` mean the same."""
     try:
-        return tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], (int, np.integer, integers.Integer)) else sizes
+        return (
+            tuple(sizes[0])
+            if len(sizes) == 1 and not isinstance(sizes[0], (int, np.integer, integers.Integer))
+            else sizes
+        )
     except REFUSED as error:
         raise explained_here(error) from error.__cause__
 
@@ -51,14 +56,18 @@ def own(face: Any, x: Any, requires_grad: bool = False, device: Any = None) -> A
             STATE.traces[-1].made[id(value)] = value
         if requires_grad:
             if value.dtype.kind not in "fc":
-                raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+                raise RuntimeError(
+                    "Only Tensors of floating point and complex dtype can require gradients"
+                )
             value.requires_grad_()
     except REFUSED as error:
         raise explained_here(error) from error.__cause__
     return value
 
 
-def dtype_and_device(args: tuple[Any, ...], dtype: Any = None, device: Any = None) -> tuple[Any, Any]:
+def dtype_and_device(
+    args: tuple[Any, ...], dtype: Any = None, device: Any = None
+) -> tuple[Any, Any]:
     """What the arguments of `to` mean: a dtype, a device, or a tensor that has both."""
     for a in args:
         if isinstance(a, Value):
@@ -107,11 +116,14 @@ def dtype_named(dtype: Any) -> np.dtype[Any]:
     try:
         return check(np.dtype(kind if isinstance(kind, np.dtype) else dtype))
     except TypeError as error:
-        raise TypeError(f"type(): {dtype!r} is no dtype, and no name of one such as 'torch.FloatTensor'") from error
+        raise TypeError(
+            f"type(): {dtype!r} is no dtype, and no name of one such as 'torch.FloatTensor'"
+        ) from error
 
 
 class TensorCasts(Value):
-    """Methods whose names are those of Python's types stand apart, so that the types keep their names elsewhere."""
+    """Methods whose names are those of Python's types stand apart, so that the types keep their
+    names elsewhere."""
 
     __slots__ = ()
 
@@ -119,9 +131,17 @@ class TensorCasts(Value):
         """A copy, through which gradients flow."""
         return titled(ops.positive(self), "CloneBackward0", self)
 
-    def to(self: Any, *args: Any, dtype: Any = None, device: Any = None, copy: bool = False, non_blocking: bool = False) -> Any:
-        """The tensor in another dtype, on another device, or in both as another tensor; itself where that changes nothing, unless a `copy` is
-        asked for. Raises RuntimeError for a device that is not there."""
+    def to(
+        self: Any,
+        *args: Any,
+        dtype: Any = None,
+        device: Any = None,
+        copy: bool = False,
+        non_blocking: bool = False,
+    ) -> Any:
+        """The tensor in another dtype, on another device, or in both as another tensor; itself
+        where that changes nothing, unless a `copy` is asked for. Raises RuntimeError for a device
+        that is not there."""
         try:
             dtype, device = dtype_and_device(args, dtype, device)
             if len(args) > 2 and isinstance(args[-1], bool):
@@ -134,8 +154,8 @@ class TensorCasts(Value):
             raise explained_here(error) from error.__cause__
 
     def type(self: Any, dtype: Any = None, non_blocking: Any = False) -> Any:
-        """The name of torch's class of such tensors (`tracegrad.FloatTensor`), or the tensor in another dtype:
-        a dtype, such a name, or such a class.
+        """The name of torch's class of such tensors (`tracegrad.FloatTensor`), or the tensor in
+        another dtype: a dtype, such a name, or such a class.
 
         >>> import tracegrad as tg
         >>> x = tg.tensor([1.5])
@@ -160,7 +180,9 @@ class TensorCasts(Value):
 
     def half(self: Any) -> Any:
         """Refused: half precision is no dtype of this library."""
-        raise TypeError("half precision (float16) is not supported; use .float() for float32, the smallest floating dtype here")
+        raise TypeError(
+            "half precision (float16) is not supported; use .float() for float32, the smallest floating dtype here"
+        )
 
     bfloat16 = half
 
@@ -221,8 +243,13 @@ class TensorCasts(Value):
         """Where the elements lie."""
         return place_of(self)
 
-    is_cpu = property(lambda self: place_of(self).type == "cpu", doc="Whether the elements lie in the host's memory.")
-    is_cuda = property(lambda self: place_of(self).type == "cuda", doc="Whether the elements lie on a GPU.")
+    is_cpu = property(
+        lambda self: place_of(self).type == "cpu",
+        doc="Whether the elements lie in the host's memory.",
+    )
+    is_cuda = property(
+        lambda self: place_of(self).type == "cuda", doc="Whether the elements lie on a GPU."
+    )
 
     def get_device(self: Any) -> Any:
         """The number of the GPU that the elements lie on; -1 for the host's memory."""
@@ -231,28 +258,46 @@ class TensorCasts(Value):
 
     is_sparse = property(lambda self: False, doc="False: all elements are stored.")
 
-    def new_tensor(self: Any, data: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Any:
+    def new_tensor(
+        self: Any, data: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False
+    ) -> Any:
         """A tensor of `data` in this one's dtype, on its device."""
         return own(
-            self.face, np.array(data, self.dtype if dtype is None else dtype), requires_grad, place_of(self) if device is None else device
+            self.face,
+            np.array(data, self.dtype if dtype is None else dtype),
+            requires_grad,
+            place_of(self) if device is None else device,
         )
 
-    def new_zeros(self: Any, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Any:
+    def new_zeros(
+        self: Any, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False
+    ) -> Any:
         """Zeros in this tensor's dtype, on its device."""
         made = ops.zeros(sizes_of(size), self.dtype if dtype is None else dtype)
         return own(self.face, made, requires_grad, place_of(self) if device is None else device)
 
-    def new_ones(self: Any, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Any:
+    def new_ones(
+        self: Any, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False
+    ) -> Any:
         """Ones in this tensor's dtype, on its device."""
         made = ops.ones(sizes_of(size), self.dtype if dtype is None else dtype)
         return own(self.face, made, requires_grad, place_of(self) if device is None else device)
 
-    def new_empty(self: Any, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Any:
+    def new_empty(
+        self: Any, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False
+    ) -> Any:
         """A tensor in this one's dtype, on its device, to be filled."""
         made = ops.empty(sizes_of(size), self.dtype if dtype is None else dtype)
         return own(self.face, made, requires_grad, place_of(self) if device is None else device)
 
-    def new_full(self: Any, size: Any, fill_value: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Any:
+    def new_full(
+        self: Any,
+        size: Any,
+        fill_value: Any,
+        dtype: Any = None,
+        device: Any = None,
+        requires_grad: Any = False,
+    ) -> Any:
         """One value everywhere, in this tensor's dtype, on its device."""
         made = ops.full(sizes_of((size,)), fill_value, self.dtype if dtype is None else dtype)
         return own(self.face, made, requires_grad, place_of(self) if device is None else device)

@@ -1,4 +1,5 @@
-"""Indexing of Tensors: torch's functions that read and write at places given by indices or masks."""
+"""Indexing of Tensors: torch's functions that read and write at places given by indices or
+masks."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ from .casts import titled
 
 
 class TensorIndexing(Value):
-    """Reading at places; a function that writes gives a new tensor (see `tensor_updates` for those in place)."""
+    """Reading at places; a function that writes gives a new tensor (see `tensor_updates` for those
+    in place)."""
 
     __slots__ = ()
 
@@ -37,7 +39,9 @@ class TensorIndexing(Value):
         if all(isinstance(n, (int, np.integer)) for n in (start, length, size)):
             start = start + size if start < 0 else start
             if length < 0 or start < 0 or start + length > size:
-                raise IndexError(f"narrow: start ({start}) + length ({length}) exceeds dimension size ({size})")
+                raise IndexError(
+                    f"narrow: start ({start}) + length ({length}) exceeds dimension size ({size})"
+                )
         return self[(slice(None),) * axis + (slice(start, start + length),)]
 
     def index_select(self: Any, dim: int, index: Any) -> Any:
@@ -66,8 +70,13 @@ class TensorIndexing(Value):
         return ops.broadcast_to(self, shape)[ops.broadcast_to(mask, shape)]
 
     def nonzero(self: Any, *, as_tuple: bool = False) -> Any:
-        """The positions of elements other than 0: a matrix with one row for each, or a tuple of index vectors."""
-        found = np.nonzero(self._concrete("nonzero()", "Its size depends on the values; use a mask with tg.where instead."))
+        """The positions of elements other than 0: a matrix with one row for each, or a tuple of
+        index vectors."""
+        found = np.nonzero(
+            self._concrete(
+                "nonzero()", "Its size depends on the values; use a mask with tg.where instead."
+            )
+        )
         if as_tuple:
             return tuple(transfer(self.face(i), place_of(self)) for i in found)
         places = np.stack(found, 1) if found else np.zeros((1 if bool(self) else 0, 0), np.int64)
@@ -85,7 +94,11 @@ class TensorIndexing(Value):
     def index_put(self: Any, indices: Sequence[Any], values: Any, accumulate: bool = False) -> Any:
         """This tensor with `values` at (or added at) `self[indices]`."""
         put = ops.index_add_at if accumulate else ops.index_update
-        return titled(put(self, tuple(slice(None) if i is None else i for i in indices), operand(values)), "IndexPutBackward0", self)
+        return titled(
+            put(self, tuple(slice(None) if i is None else i for i in indices), operand(values)),
+            "IndexPutBackward0",
+            self,
+        )
 
     def masked_scatter(self: Any, mask: Any, source: Any) -> Any:
         """This tensor with the elements of `source`, in their order, where the mask is true."""
@@ -96,7 +109,11 @@ class TensorIndexing(Value):
         if missing:
             return self.clone()
         return titled(
-            ops.where(mask, ops.convert(ops.take(flat, ops.maximum(place, 0), mode="clip"), self.dtype), self),
+            ops.where(
+                mask,
+                ops.convert(ops.take(flat, ops.maximum(place, 0), mode="clip"), self.dtype),
+                self,
+            ),
             "MaskedScatterBackward0",
             self,
         )
@@ -131,7 +148,11 @@ class TensorIndexing(Value):
                 self._count()
                 return
             key = index if isinstance(index, tuple) else (index,)
-            if not STATE.traces and not isinstance(self._data, Var) and all(isinstance(k, BASIC) and not isinstance(k, bool) for k in key):
+            if (
+                not STATE.traces
+                and not isinstance(self._data, Var)
+                and all(isinstance(k, BASIC) and not isinstance(k, bool) for k in key)
+            ):
                 # What is written is a view: so the rest of a large tensor is not touched.
                 view = ops.getitem(self, index)
                 new = as_value(value, view, view.shape)
@@ -139,12 +160,22 @@ class TensorIndexing(Value):
                     view._put(new, "Copy")
                 else:
                     # What lies in the memory that is about to change is copied first.
-                    view._write(new.clone() if getattr(new, "_versions", None) is view._versions else new, kept=False)
+                    view._write(
+                        new.clone() if getattr(new, "_versions", None) is view._versions else new,
+                        kept=False,
+                    )
                 self._refresh()
                 return
-            self._update(lambda x, value: titled(ops.index_update(x, index, value), "IndexPutBackward0", x, value), value)
+            self._update(
+                lambda x, value: titled(
+                    ops.index_update(x, index, value), "IndexPutBackward0", x, value
+                ),
+                value,
+            )
         except REFUSED as error:
-            raise explained(error, "x[index] = value", assigned, (self, index, value), {}) from error.__cause__
+            raise explained(
+                error, "x[index] = value", assigned, (self, index, value), {}
+            ) from error.__cause__
 
 
 def _bare(x: Any) -> Any:

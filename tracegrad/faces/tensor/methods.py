@@ -42,7 +42,10 @@ def _binary(name: str) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
         return function(self, operand(other))
 
-    method.__name__, method.__doc__ = name, f"As tracegrad.{name}, with this tensor as the first operand."
+    method.__name__, method.__doc__ = (
+        name,
+        f"As tracegrad.{name}, with this tensor as the first operand.",
+    )
     return method
 
 
@@ -51,7 +54,12 @@ def _scaled(name: str) -> Callable[..., Any]:
 
     def method(self: Any, other: Any, *, alpha: Any = 1) -> Any:
         try:
-            return getattr(ops, name)(self, operand(other) if isinstance(alpha, int) and alpha == 1 else ops.mul(alpha, operand(other)))
+            return getattr(ops, name)(
+                self,
+                operand(other)
+                if isinstance(alpha, int) and alpha == 1
+                else ops.mul(alpha, operand(other)),
+            )
         except REFUSED as error:
             raise explained_here(error) from error.__cause__
 
@@ -59,45 +67,85 @@ def _scaled(name: str) -> Callable[..., Any]:
     return method
 
 
-class TensorMethods(TensorOrders, TensorPieces, TensorUpdates, TensorProducts, TensorShapes, TensorIndexing, TensorCasts):
+class TensorMethods(
+    TensorOrders,
+    TensorPieces,
+    TensorUpdates,
+    TensorProducts,
+    TensorShapes,
+    TensorIndexing,
+    TensorCasts,
+):
     """torch's names."""
 
     __slots__ = ()
 
     # element by element
-    abs, exp, exp2, expm1, log, log1p, log2, log10 = map(_unary, ("absolute", "exp", "exp2", "expm1", "log", "log1p", "log2", "log10"))
-    sqrt, square, reciprocal, sign, floor, ceil, trunc = map(_unary, ("sqrt", "square", "reciprocal", "sign", "floor", "ceil", "trunc"))
+    abs, exp, exp2, expm1, log, log1p, log2, log10 = map(
+        _unary, ("absolute", "exp", "exp2", "expm1", "log", "log1p", "log2", "log10")
+    )
+    sqrt, square, reciprocal, sign, floor, ceil, trunc = map(
+        _unary, ("sqrt", "square", "reciprocal", "sign", "floor", "ceil", "trunc")
+    )
     sin, cos, tan, sinh, cosh, tanh = map(_unary, ("sin", "cos", "tan", "sinh", "cosh", "tanh"))
-    asin, acos, atan, asinh, acosh, atanh = map(_unary, ("arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh"))
+    asin, acos, atan, asinh, acosh, atanh = map(
+        _unary, ("arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh")
+    )
     arcsin, arccos, arctan, arcsinh, arccosh, arctanh = asin, acos, atan, asinh, acosh, atanh
-    sigmoid, erf, erfc, erfinv, lgamma, digamma, relu = map(_unary, ("sigmoid", "erf", "erfc", "erfinv", "lgamma", "digamma", "relu"))
-    neg, positive, logical_not, isnan, isinf, isfinite = map(_unary, ("neg", "positive", "logical_not", "isnan", "isinf", "isfinite"))
-    sgn, absolute, negative, bitwise_not, sinc, conj, angle = map(_unary, ("sign", "absolute", "neg", "invert", "sinc", "conj", "angle"))
+    sigmoid, erf, erfc, erfinv, lgamma, digamma, relu = map(
+        _unary, ("sigmoid", "erf", "erfc", "erfinv", "lgamma", "digamma", "relu")
+    )
+    neg, positive, logical_not, isnan, isinf, isfinite = map(
+        _unary, ("neg", "positive", "logical_not", "isnan", "isinf", "isfinite")
+    )
+    sgn, absolute, negative, bitwise_not, sinc, conj, angle = map(
+        _unary, ("sign", "absolute", "neg", "invert", "sinc", "conj", "angle")
+    )
     mul, multiply, true_divide = map(_binary, ("mul", "mul", "div"))
     add, sub, subtract = _scaled("add"), _scaled("sub"), _scaled("sub")
-    pow, remainder, fmod, floor_divide, atan2 = map(_binary, ("power", "remainder", "fmod", "floor_divide", "arctan2"))
-    maximum, minimum, fmax, fmin, hypot = map(_binary, ("maximum", "minimum", "fmax", "fmin", "hypot"))
-    eq, ne, lt, le, gt, ge = map(_binary, ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"))
-    logical_and, logical_or, logical_xor = map(_binary, ("logical_and", "logical_or", "logical_xor"))
-    bitwise_and, bitwise_or, bitwise_xor = map(_binary, ("bitwise_and", "bitwise_or", "bitwise_xor"))
+    pow, remainder, fmod, floor_divide, atan2 = map(
+        _binary, ("power", "remainder", "fmod", "floor_divide", "arctan2")
+    )
+    maximum, minimum, fmax, fmin, hypot = map(
+        _binary, ("maximum", "minimum", "fmax", "fmin", "hypot")
+    )
+    eq, ne, lt, le, gt, ge = map(
+        _binary, ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
+    )
+    logical_and, logical_or, logical_xor = map(
+        _binary, ("logical_and", "logical_or", "logical_xor")
+    )
+    bitwise_and, bitwise_or, bitwise_xor = map(
+        _binary, ("bitwise_and", "bitwise_or", "bitwise_xor")
+    )
     greater, greater_equal, less, less_equal, not_equal = gt, ge, lt, le, ne
-    logaddexp, logaddexp2, xlogy, copysign, heaviside = map(_binary, ("logaddexp", "logaddexp2", "xlogy", "copysign", "heaviside"))
-    bitwise_left_shift, bitwise_right_shift, float_power = map(_binary, ("left_shift", "right_shift", "float_power"))
+    logaddexp, logaddexp2, xlogy, copysign, heaviside = map(
+        _binary, ("logaddexp", "logaddexp2", "xlogy", "copysign", "heaviside")
+    )
+    bitwise_left_shift, bitwise_right_shift, float_power = map(
+        _binary, ("left_shift", "right_shift", "float_power")
+    )
     arctan2 = atan2
-    deg2rad, rad2deg, fix, signbit, isposinf, isneginf = map(_unary, ("deg2rad", "rad2deg", "fix", "signbit", "isposinf", "isneginf"))
+    deg2rad, rad2deg, fix, signbit, isposinf, isneginf = map(
+        _unary, ("deg2rad", "rad2deg", "fix", "signbit", "isposinf", "isneginf")
+    )
 
     def div(self: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
-        """The quotient; rounded towards 0 ("trunc") or downwards ("floor") where that is asked for."""
+        """The quotient; rounded towards 0 ("trunc") or downwards ("floor") where that is asked
+        for."""
         if rounding_mode is None:
             return ops.div(self, operand(other))
         if rounding_mode == "floor":
             return ops.floor_divide(self, operand(other))
         if rounding_mode != "trunc":
-            raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
+            raise RuntimeError(
+                f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
+            )
         other = operand(other)
         if np.result_type(self.dtype, getattr(other, "dtype", type(other))).kind in "fc":
             return ops.trunc(ops.div(self, other))
-        # The quotient of integers of opposite signs is one more than downwards, where something remains.
+        # The quotient of integers of opposite signs is one more than downwards, where something
+        # remains.
         down = ops.floor_divide(self, other)
         rest = ops.not_equal(ops.mul(down, other), self)
         return down + ops.convert(ops.logical_and(down < 0, rest), down.dtype)
@@ -114,11 +162,17 @@ class TensorMethods(TensorOrders, TensorPieces, TensorUpdates, TensorProducts, T
 
     def logit(self: Any, eps: float | None = None) -> Any:
         """log(x / (1 - x)), of x limited to [eps, 1 - eps] where eps is given."""
-        return titled(ops.logit(self if eps is None else ops.clip(self, eps, 1 - eps)), "LogitBackward0", self)
+        return titled(
+            ops.logit(self if eps is None else ops.clip(self, eps, 1 - eps)), "LogitBackward0", self
+        )
 
-    def nan_to_num(self: Any, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Any:
+    def nan_to_num(
+        self: Any, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+    ) -> Any:
         """Numbers in place of NaN and infinities."""
-        return titled(ops.nan_to_num(self, nan=nan, posinf=posinf, neginf=neginf), "NanToNumBackward0", self)
+        return titled(
+            ops.nan_to_num(self, nan=nan, posinf=posinf, neginf=neginf), "NanToNumBackward0", self
+        )
 
     def polygamma(self: Any, n: int) -> Any:
         """The n-th derivative of digamma."""
@@ -136,11 +190,15 @@ class TensorMethods(TensorOrders, TensorPieces, TensorUpdates, TensorProducts, T
         """This tensor plus `value * tensor1 / tensor2`."""
         return titled(self + ops.mul(value, ops.div(tensor1, tensor2)), "AddcdivBackward0", self)
 
-    def isclose(self: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
+    def isclose(
+        self: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+    ) -> Any:
         """Whether elements differ by at most `atol + rtol * |other|`."""
         return ops.isclose(self, operand(other), rtol, atol, equal_nan)
 
-    def allclose(self: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+    def allclose(
+        self: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+    ) -> bool:
         """Whether all elements are close."""
         return bool(ops.all(ops.isclose(self, operand(other), rtol, atol, equal_nan)))
 
@@ -184,14 +242,24 @@ class TensorMethods(TensorOrders, TensorPieces, TensorUpdates, TensorProducts, T
         x = self if dtype is None else ops.convert(self, dtype)
         return titled(ops.log_softmax(x, axis=dim), "LogSoftmaxBackward0", x)
 
-    def logsumexp(self: Any, dim: Any, keepdim: bool = False, *, axis: Any = None, keepdims: Any = None) -> Any:
+    def logsumexp(
+        self: Any, dim: Any, keepdim: bool = False, *, axis: Any = None, keepdims: Any = None
+    ) -> Any:
         """log(sum(exp(x)))."""
         if axis is not None or keepdims is not None:
             dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
         return titled(ops.logsumexp(self, axis=dim, keepdims=keepdim), "LogsumexpBackward0", self)
 
     # reductions
-    def sum(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None, keepdims: Any = None) -> Any:
+    def sum(
+        self: Any,
+        dim: Any = None,
+        keepdim: bool = False,
+        *,
+        dtype: Any = None,
+        axis: Any = None,
+        keepdims: Any = None,
+    ) -> Any:
         """Sum over all or some dimensions."""
         if axis is not None or keepdims is not None:
             dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
@@ -201,17 +269,33 @@ class TensorMethods(TensorOrders, TensorPieces, TensorUpdates, TensorProducts, T
                     return sum_op.eager(self, over(dim, len(self._data.shape)))
                 return ops.sum(self, dim)
             x = self if dtype is None else ops.convert(self, dtype)
-            return titled(ops.sum(x, axis=dim, keepdims=keepdim), "SumBackward0" if dim is None else "SumBackward1", x)
+            return titled(
+                ops.sum(x, axis=dim, keepdims=keepdim),
+                "SumBackward0" if dim is None else "SumBackward1",
+                x,
+            )
         except REFUSED as error:
             raise explained_here(error) from error.__cause__
 
-    def mean(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None, keepdims: Any = None) -> Any:
+    def mean(
+        self: Any,
+        dim: Any = None,
+        keepdim: bool = False,
+        *,
+        dtype: Any = None,
+        axis: Any = None,
+        keepdims: Any = None,
+    ) -> Any:
         """Mean over all or some dimensions."""
         if axis is not None or keepdims is not None:
             dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
         try:
             x = self if dtype is None else ops.convert(self, dtype)
-            return titled(ops.mean(x, axis=dim, keepdims=keepdim), "MeanBackward0" if dim is None else "MeanBackward1", x)
+            return titled(
+                ops.mean(x, axis=dim, keepdims=keepdim),
+                "MeanBackward0" if dim is None else "MeanBackward1",
+                x,
+            )
         except REFUSED as error:
             raise explained_here(error) from error.__cause__
 
@@ -225,9 +309,11 @@ class TensorMethods(TensorOrders, TensorPieces, TensorUpdates, TensorProducts, T
         axis: Any = None,
         keepdims: Any = None,
     ) -> Any:
-        """Variance; with Bessel's correction by default, as torch has it: the sum of squares is divided by
-        their number minus `correction`."""
-        return self._spread(ops.var, "VarBackward0", dim, unbiased, keepdim, correction, axis, keepdims)
+        """Variance; with Bessel's correction by default, as torch has it: the sum of squares is
+        divided by their number minus `correction`."""
+        return self._spread(
+            ops.var, "VarBackward0", dim, unbiased, keepdim, correction, axis, keepdims
+        )
 
     def std(
         self: Any,
@@ -240,10 +326,20 @@ class TensorMethods(TensorOrders, TensorPieces, TensorUpdates, TensorProducts, T
         keepdims: Any = None,
     ) -> Any:
         """Standard deviation; with Bessel's correction by default, as torch has it."""
-        return self._spread(ops.std, "StdBackward0", dim, unbiased, keepdim, correction, axis, keepdims)
+        return self._spread(
+            ops.std, "StdBackward0", dim, unbiased, keepdim, correction, axis, keepdims
+        )
 
     def _spread(
-        self: Any, function: Any, title: str, dim: Any, unbiased: bool, keepdim: bool, correction: Any, axis: Any, keepdims: Any
+        self: Any,
+        function: Any,
+        title: str,
+        dim: Any,
+        unbiased: bool,
+        keepdim: bool,
+        correction: Any,
+        axis: Any,
+        keepdims: Any,
     ) -> Any:
         if axis is not None or keepdims is not None:
             dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
@@ -252,43 +348,75 @@ class TensorMethods(TensorOrders, TensorPieces, TensorUpdates, TensorProducts, T
         ddof = int(unbiased) if correction is None else correction
         return titled(function(self, axis=dim, ddof=ddof, keepdims=keepdim), title, self)
 
-    def prod(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None, keepdims: Any = None) -> Any:
+    def prod(
+        self: Any,
+        dim: Any = None,
+        keepdim: bool = False,
+        *,
+        dtype: Any = None,
+        axis: Any = None,
+        keepdims: Any = None,
+    ) -> Any:
         """Product over all dimensions or one."""
         if axis is not None or keepdims is not None:
             dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
-        return ops.prod(self if dtype is None else ops.convert(self, dtype), axis=dim, keepdims=keepdim)
+        return ops.prod(
+            self if dtype is None else ops.convert(self, dtype), axis=dim, keepdims=keepdim
+        )
 
-    def amax(self: Any, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: Any = None) -> Any:
+    def amax(
+        self: Any, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: Any = None
+    ) -> Any:
         """Largest element; ties share the gradient."""
         if axis is not None or keepdims is not None:
             dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
         return titled(ops.max(self, axis=dim, keepdims=keepdim), "AmaxBackward0", self)
 
-    def amin(self: Any, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: Any = None) -> Any:
+    def amin(
+        self: Any, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: Any = None
+    ) -> Any:
         """Smallest element; ties share the gradient."""
         if axis is not None or keepdims is not None:
             dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
         return titled(ops.min(self, axis=dim, keepdims=keepdim), "AminBackward0", self)
 
-    def argmax(self: Any, dim: int | None = None, keepdim: bool = False, *, axis: Any = None, keepdims: Any = None) -> Any:
+    def argmax(
+        self: Any,
+        dim: int | None = None,
+        keepdim: bool = False,
+        *,
+        axis: Any = None,
+        keepdims: Any = None,
+    ) -> Any:
         """Position of the largest element."""
         if axis is not None or keepdims is not None:
             dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
         return ops.argmax(self, axis=dim, keepdims=keepdim)
 
-    def argmin(self: Any, dim: int | None = None, keepdim: bool = False, *, axis: Any = None, keepdims: Any = None) -> Any:
+    def argmin(
+        self: Any,
+        dim: int | None = None,
+        keepdim: bool = False,
+        *,
+        axis: Any = None,
+        keepdims: Any = None,
+    ) -> Any:
         """Position of the smallest element."""
         if axis is not None or keepdims is not None:
             dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
         return ops.argmin(self, axis=dim, keepdims=keepdim)
 
-    def all(self: Any, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: Any = None) -> Any:
+    def all(
+        self: Any, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: Any = None
+    ) -> Any:
         """Whether all elements are true."""
         if axis is not None or keepdims is not None:
             dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
         return ops.all(self, axis=dim, keepdims=keepdim)
 
-    def any(self: Any, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: Any = None) -> Any:
+    def any(
+        self: Any, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: Any = None
+    ) -> Any:
         """Whether some element is true."""
         if axis is not None or keepdims is not None:
             dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
@@ -303,13 +431,25 @@ class TensorMethods(TensorOrders, TensorPieces, TensorUpdates, TensorProducts, T
             result = ops.reshape(result, (1,) * self.ndim)
         return titled(result, "LinalgVectorNormBackward0", self)
 
-    def nansum(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None, keepdims: Any = None) -> Any:
+    def nansum(
+        self: Any,
+        dim: Any = None,
+        keepdim: bool = False,
+        *,
+        dtype: Any = None,
+        axis: Any = None,
+        keepdims: Any = None,
+    ) -> Any:
         """Sum, NaN counting as 0."""
         if axis is not None or keepdims is not None:
             dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
-        return ops.nansum(self if dtype is None else ops.convert(self, dtype), axis=dim, keepdims=keepdim)
+        return ops.nansum(
+            self if dtype is None else ops.convert(self, dtype), axis=dim, keepdims=keepdim
+        )
 
-    def nanmean(self: Any, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: Any = None) -> Any:
+    def nanmean(
+        self: Any, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: Any = None
+    ) -> Any:
         """Mean of what is not NaN."""
         if axis is not None or keepdims is not None:
             dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
@@ -331,29 +471,51 @@ class TensorMethods(TensorOrders, TensorPieces, TensorUpdates, TensorProducts, T
         """The p-norm of the difference."""
         return (self - other).norm(p)
 
-    def unique(self: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False) -> Any:
-        """The different elements in ascending order, where each stands among them, and how often each occurs."""
+    def unique(
+        self: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
+    ) -> Any:
+        """The different elements in ascending order, where each stands among them, and how often
+        each occurs."""
         data = self._concrete("unique()", "Its size depends on the values.")
         found, inverse, counts = np.unique(data, return_inverse=True, return_counts=True)
-        chosen = [found, *([inverse.reshape(data.shape)] if return_inverse else []), *([counts] if return_counts else [])]
+        chosen = [
+            found,
+            *([inverse.reshape(data.shape)] if return_inverse else []),
+            *([counts] if return_counts else []),
+        ]
         boxes = tuple(transfer(self.face(c), place_of(self)) for c in chosen)
         return boxes if len(boxes) > 1 else boxes[0]
 
     def bincount(self: Any, weights: Any = None, minlength: int = 0) -> Any:
         """How often each number occurs in a vector of integers."""
         data = self._concrete("bincount()", "Its size depends on the values.")
-        counts = np.bincount(data, None if weights is None else weights.numpy(force=True), minlength)
+        counts = np.bincount(
+            data, None if weights is None else weights.numpy(force=True), minlength
+        )
         return transfer(self.face(counts), place_of(self))
 
-    def multinomial(self: Any, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Any:
-        """Indices drawn with probabilities in proportion to the elements of a vector or of each row."""
+    def multinomial(
+        self: Any, num_samples: int, replacement: bool = False, *, generator: Any = None
+    ) -> Any:
+        """Indices drawn with probabilities in proportion to the elements of a vector or of each
+        row."""
         source = ops.random.DEFAULT if generator is None else generator
-        weights = self._concrete("multinomial()", "Draw outside of the compiled function.").astype(np.float64)
-        if weights.ndim not in (1, 2) or not np.all(weights >= 0) or not np.all(np.isfinite(weights)):
-            raise RuntimeError("multinomial needs a vector or a matrix of weights that are finite and not negative")
+        weights = self._concrete("multinomial()", "Draw outside of the compiled function.").astype(
+            np.float64
+        )
+        if (
+            weights.ndim not in (1, 2)
+            or not np.all(weights >= 0)
+            or not np.all(np.isfinite(weights))
+        ):
+            raise RuntimeError(
+                "multinomial needs a vector or a matrix of weights that are finite and not negative"
+            )
         few = int(np.count_nonzero(weights, -1).min(initial=weights.shape[-1]))
         if few < (1 if replacement else num_samples):
-            raise RuntimeError(f"{num_samples} different indices cannot be drawn from {few} that have a weight")
+            raise RuntimeError(
+                f"{num_samples} different indices cannot be drawn from {few} that have a weight"
+            )
         if replacement:
             ends = np.cumsum(weights, -1)
             drawn = np.asarray(source.random((*weights.shape[:-1], num_samples))) * ends[..., -1:]
@@ -386,7 +548,11 @@ class TensorMethods(TensorOrders, TensorPieces, TensorUpdates, TensorProducts, T
 
     def diag(self: Any, diagonal: int = 0) -> Any:
         """A copy of a matrix's diagonal, or the matrix with this diagonal."""
-        return titled(self.diagonal(diagonal).clone() if self.ndim == 2 else ops.diag(self, diagonal), "DiagBackward0", self)
+        return titled(
+            self.diagonal(diagonal).clone() if self.ndim == 2 else ops.diag(self, diagonal),
+            "DiagBackward0",
+            self,
+        )
 
     def tril(self: Any, diagonal: int = 0) -> Any:
         """The lower triangle."""

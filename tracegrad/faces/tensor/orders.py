@@ -1,4 +1,5 @@
-"""Order statistics of Tensors, with torch's names and meaning: sorting, medians, quantiles, running extremes, modes."""
+"""Order statistics of Tensors, with torch's names and meaning: sorting, medians, quantiles, running
+extremes, modes."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from .casts import titled
 
 
 class Extremes(NamedTuple):
-    """What `x.max(dim)` returns, and others that pick elements: their values and where they stood."""
+    """What `x.max(dim)` returns, and others that pick elements: their values and where they
+    stood."""
 
     values: Any
     indices: Any
@@ -43,28 +45,55 @@ def _without_dimensions(x: Any, *dims: int) -> bool:
 def _numpys(dim: Any, keepdim: Any, axis: Any, keepdims: Any) -> tuple[Any, Any]:
     """`dim` and `keepdim`, where NumPy's words were said for them, as torch allows."""
     if (dim is not None and axis is not None) or (keepdim and keepdims is not None):
-        raise TypeError("dim and axis mean the same, and so do keepdim and keepdims: give one of them")
+        raise TypeError(
+            "dim and axis mean the same, and so do keepdim and keepdims: give one of them"
+        )
     return dim if axis is None else axis, bool(keepdim) if keepdims is None else keepdims
 
 
 class TensorOrders(Value):
-    """Methods that ask for the order of elements. NaN counts as largest, except where it is said."""
+    """Methods that ask for the order of elements. NaN counts as largest, except where it is
+    said."""
 
     __slots__ = ()
 
-    def max(self: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None, axis: Any = None, keepdims: Any = None) -> Any:
-        """The largest element; with `dim` (values, indices), with another tensor the elementwise maximum."""
+    def max(
+        self: Any,
+        dim: Any = None,
+        keepdim: bool = False,
+        *,
+        other: Any = None,
+        axis: Any = None,
+        keepdims: Any = None,
+    ) -> Any:
+        """The largest element; with `dim` (values, indices), with another tensor the elementwise
+        maximum."""
         if axis is not None or keepdims is not None:
             dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
-        return self._extreme(ops.max, ops.argmax, ops.maximum, other if dim is None else dim, keepdim)
+        return self._extreme(
+            ops.max, ops.argmax, ops.maximum, other if dim is None else dim, keepdim
+        )
 
-    def min(self: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None, axis: Any = None, keepdims: Any = None) -> Any:
-        """The smallest element; with `dim` (values, indices), with another tensor the elementwise minimum."""
+    def min(
+        self: Any,
+        dim: Any = None,
+        keepdim: bool = False,
+        *,
+        other: Any = None,
+        axis: Any = None,
+        keepdims: Any = None,
+    ) -> Any:
+        """The smallest element; with `dim` (values, indices), with another tensor the elementwise
+        minimum."""
         if axis is not None or keepdims is not None:
             dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
-        return self._extreme(ops.min, ops.argmin, ops.minimum, other if dim is None else dim, keepdim)
+        return self._extreme(
+            ops.min, ops.argmin, ops.minimum, other if dim is None else dim, keepdim
+        )
 
-    def _extreme(self: Any, reduce: Any, position: Any, between: Any, dim: Any, keepdim: bool) -> Any:
+    def _extreme(
+        self: Any, reduce: Any, position: Any, between: Any, dim: Any, keepdim: bool
+    ) -> Any:
         if dim is None:
             return reduce(self)
         if isinstance(dim, Value):
@@ -82,16 +111,22 @@ class TensorOrders(Value):
         """Running minima along a dimension, and their positions."""
         return Extremes(*ops.cummin(self, axis=dim))
 
-    def topk(self: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Extremes:
+    def topk(
+        self: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+    ) -> Extremes:
         """(values, indices) of the k largest or smallest along a dimension."""
         return Extremes(*ops.topk(self, k, dim, largest, sorted))
 
     def sort(self: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Extremes:
-        """(values, indices) in ascending or descending order, in which equal elements keep theirs."""
+        """(values, indices) in ascending or descending order, in which equal elements keep
+        theirs."""
         if _without_dimensions(self, dim):
             return Extremes(self.clone(), self.face(np.array(0)))
         indices = ops.argsort(self, dim, descending)
-        return Extremes(titled(ops.take_along_axis(self, indices, dim, unique=True), "SortBackward0", self), indices)
+        return Extremes(
+            titled(ops.take_along_axis(self, indices, dim, unique=True), "SortBackward0", self),
+            indices,
+        )
 
     def argsort(self: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
         """The indices that sort along a dimension."""
@@ -110,13 +145,22 @@ class TensorOrders(Value):
         """
         axis = normalize_axis(dim, self.ndim)
         if not 1 <= k <= self.shape[axis]:
-            raise RuntimeError(f"kthvalue(): selected number k={k} out of range for dimension {dim} of size {self.shape[axis]}")
+            raise RuntimeError(
+                f"kthvalue(): selected number k={k} out of range for dimension {dim} of size {self.shape[axis]}"
+            )
         order = ops.argsort(self, axis)
         return _picked(self, order.narrow(axis, k - 1, 1), axis, keepdim, "KthvalueBackward0")
 
-    def median(self: Any, dim: int | None = None, keepdim: bool = False, *, axis: Any = None, keepdims: Any = None) -> Any:
-        """The middle element, the lower of two, as torch has it; NaN where one element is. With `dim`
-        (values, indices) along it; without, equal elements share the gradient.
+    def median(
+        self: Any,
+        dim: int | None = None,
+        keepdim: bool = False,
+        *,
+        axis: Any = None,
+        keepdims: Any = None,
+    ) -> Any:
+        """The middle element, the lower of two, as torch has it; NaN where one element is. With
+        `dim` (values, indices) along it; without, equal elements share the gradient.
 
         >>> import tracegrad as tg
         >>> tg.tensor([[1.0, 4.0, 2.0, 3.0]]).median(1).values
@@ -126,8 +170,16 @@ class TensorOrders(Value):
             dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
         return self._middle(dim, keepdim, "MedianBackward", skip_nan=False)
 
-    def nanmedian(self: Any, dim: int | None = None, keepdim: bool = False, *, axis: Any = None, keepdims: Any = None) -> Any:
-        """The middle one of the elements that are not NaN, the lower of two; as `median` otherwise."""
+    def nanmedian(
+        self: Any,
+        dim: int | None = None,
+        keepdim: bool = False,
+        *,
+        axis: Any = None,
+        keepdims: Any = None,
+    ) -> Any:
+        """The middle one of the elements that are not NaN, the lower of two; as `median`
+        otherwise."""
         if axis is not None or keepdims is not None:
             dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
         return self._middle(dim, keepdim, "NanmedianBackward", skip_nan=True)
@@ -161,15 +213,19 @@ class TensorOrders(Value):
         return titled(ops.where(ops.isfinite(value), exact, not_finite), title + "0", self)
 
     def mode(self: Any, dim: int = -1, keepdim: bool = False) -> Extremes:
-        """(value, index) of the element that is most frequent along a dimension, the smallest of several, and
-        the last of its places."""
+        """(value, index) of the element that is most frequent along a dimension, the smallest of
+        several, and the last of its places."""
         if _without_dimensions(self, dim):
             return Extremes(self.clone(), self.face(np.array(0)))
         axis = normalize_axis(dim, self.ndim)
-        data = np.moveaxis(self._concrete("mode()", "Count with tg.sum(x == value) instead."), axis, -1)
+        data = np.moveaxis(
+            self._concrete("mode()", "Count with tg.sum(x == value) instead."), axis, -1
+        )
         order = np.argsort(data, -1, kind="stable")
         lanes = np.take_along_axis(data, order, -1)
-        first = np.concatenate([np.ones((*lanes.shape[:-1], 1), bool), lanes[..., 1:] != lanes[..., :-1]], -1)
+        first = np.concatenate(
+            [np.ones((*lanes.shape[:-1], 1), bool), lanes[..., 1:] != lanes[..., :-1]], -1
+        )
         places = np.arange(lanes.shape[-1])
         run = places - np.maximum.accumulate(np.where(first, places, 0), -1)
         # Of the longest run the last element, and of several the one that comes first.
@@ -177,15 +233,35 @@ class TensorOrders(Value):
         chosen = transfer(self.face(np.moveaxis(indices, -1, axis)), place_of(self))
         return _picked(self, chosen, axis, keepdim, "ModeBackward0")
 
-    def quantile(self: Any, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Any:
+    def quantile(
+        self: Any,
+        q: Any,
+        dim: int | None = None,
+        keepdim: bool = False,
+        *,
+        interpolation: str = "linear",
+    ) -> Any:
         """The values below which the fractions `q` of the elements lie."""
         return ops.quantile(self, q, axis=dim, keepdims=keepdim, method=interpolation)
 
-    def nanquantile(self: Any, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Any:
+    def nanquantile(
+        self: Any,
+        q: Any,
+        dim: int | None = None,
+        keepdim: bool = False,
+        *,
+        interpolation: str = "linear",
+    ) -> Any:
         """As `quantile`, of the elements that are not NaN."""
         if interpolation != "linear":
-            raise NotImplementedError(f"nanquantile: interpolation is 'linear', not {interpolation!r}")
-        x, axis = (self, normalize_axis(dim, self.ndim)) if dim is not None else (ops.reshape(self, (-1,)), 0)
+            raise NotImplementedError(
+                f"nanquantile: interpolation is 'linear', not {interpolation!r}"
+            )
+        x, axis = (
+            (self, normalize_axis(dim, self.ndim))
+            if dim is not None
+            else (ops.reshape(self, (-1,)), 0)
+        )
         ordered = x.sort(axis).values
         count = ops.sum(ops.logical_not(ops.isnan(x)), axis=axis, keepdims=True)
         several = getattr(q, "shape", ()) != ()
@@ -201,24 +277,32 @@ class TensorOrders(Value):
             parts.append(part if keepdim or dim is None else ops.squeeze(part, axis))
         return titled(ops.stack(parts) if several else parts[0], "NanquantileBackward0", self)
 
-    def unique_consecutive(self: Any, return_inverse: bool = False, return_counts: bool = False) -> Any:
-        """The elements without repetitions of the one before, where each of all stands among them, and how
-        often each is repeated."""
+    def unique_consecutive(
+        self: Any, return_inverse: bool = False, return_counts: bool = False
+    ) -> Any:
+        """The elements without repetitions of the one before, where each of all stands among them,
+        and how often each is repeated."""
         data = self._concrete("unique_consecutive()", "Its size depends on the values.")
         flat = data.reshape(-1)
         first = np.ones(flat.shape, bool)
         first[1:] = flat[1:] != flat[:-1]
         inverse = (np.cumsum(first) - 1).reshape(data.shape)
         counts = np.diff(np.append(np.flatnonzero(first), flat.size))
-        chosen = [flat[first], *([inverse] if return_inverse else []), *([counts] if return_counts else [])]
+        chosen = [
+            flat[first],
+            *([inverse] if return_inverse else []),
+            *([counts] if return_counts else []),
+        ]
         boxes = tuple(transfer(self.face(c), place_of(self)) for c in chosen)
         return boxes if len(boxes) > 1 else boxes[0]
 
     def histc(self: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
-        """How many elements lie in each of `bins` equal intervals of [min, max] (all elements where both are
-        0); those outside are not counted."""
+        """How many elements lie in each of `bins` equal intervals of [min, max] (all elements where
+        both are 0); those outside are not counted."""
         data = self._concrete("histc()", "Count with tg.sum of comparisons instead.")
-        low, high = (min, max) if (min, max) != (0, 0) or not data.size else (data.min(), data.max())
+        low, high = (
+            (min, max) if (min, max) != (0, 0) or not data.size else (data.min(), data.max())
+        )
         if low == high:
             low, high = low - 1, high + 1
         if not low < high:
@@ -238,11 +322,16 @@ class TensorOrders(Value):
         axis = normalize_axis(dim, self.ndim)
         size = self.shape[axis]
         if not isinstance(size, int):
-            raise RuntimeError(f"logcumsumexp: dimension {dim} of shape {show(self.shape)} must have a known size")
-        # Doubling: each pass joins runs of twice the length, and every sum is relative to its own largest.
+            raise RuntimeError(
+                f"logcumsumexp: dimension {dim} of shape {show(self.shape)} must have a known size"
+            )
+        # Doubling: each pass joins runs of twice the length, and every sum is relative to its own
+        # largest.
         total, width = self, 1
         while width < size:
-            joined = ops.logaddexp(total.narrow(axis, width, size - width), total.narrow(axis, 0, size - width))
+            joined = ops.logaddexp(
+                total.narrow(axis, width, size - width), total.narrow(axis, 0, size - width)
+            )
             total = ops.concatenate([total.narrow(axis, 0, width), joined], axis)
             width *= 2
         return titled(total, "LogcumsumexpBackward0", self)

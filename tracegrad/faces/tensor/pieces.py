@@ -1,4 +1,5 @@
-"""Pieces and windows of Tensors, complex numbers as pairs, and reductions into places, with torch's names."""
+"""Pieces and windows of Tensors, complex numbers as pairs, and reductions into places, with torch's
+names."""
 
 from __future__ import annotations
 
@@ -24,15 +25,23 @@ class TensorPieces(Value):
 
     def unsafe_split(self: Any, split_size: Any, dim: int = 0) -> tuple[Any, ...]:
         """As `split`; the pieces may be written in place here as well as there."""
-        return tuple(self.narrow(dim, a, n) for a, n in _bounds(self.split(split_size, dim), normalize_axis(dim, self.ndim)))
+        return tuple(
+            self.narrow(dim, a, n)
+            for a, n in _bounds(self.split(split_size, dim), normalize_axis(dim, self.ndim))
+        )
 
-    def unsafe_split_with_sizes(self: Any, split_sizes: Sequence[int], dim: int = 0) -> tuple[Any, ...]:
+    def unsafe_split_with_sizes(
+        self: Any, split_sizes: Sequence[int], dim: int = 0
+    ) -> tuple[Any, ...]:
         """As `split_with_sizes`; see `unsafe_split`."""
         return self.unsafe_split(list(split_sizes), dim)  # type: ignore[no-any-return]
 
     def unsafe_chunk(self: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
         """As `chunk`; see `unsafe_split`."""
-        return tuple(self.narrow(dim, a, n) for a, n in _bounds(self.chunk(chunks, dim), normalize_axis(dim, self.ndim)))
+        return tuple(
+            self.narrow(dim, a, n)
+            for a, n in _bounds(self.chunk(chunks, dim), normalize_axis(dim, self.ndim))
+        )
 
     def hsplit(self: Any, sections: Any) -> tuple[Any, ...]:
         """Pieces along the second dimension, of a vector along the first."""
@@ -47,8 +56,8 @@ class TensorPieces(Value):
         return self.tensor_split(sections, 2)  # type: ignore[no-any-return]
 
     def unfold(self: Any, dimension: int, size: int, step: int) -> Any:
-        """All windows of `size` elements along a dimension, every `step`-th; the windows are the last
-        dimension. A copy, where torch has a view.
+        """All windows of `size` elements along a dimension, every `step`-th; the windows are the
+        last dimension. A copy, where torch has a view.
 
         >>> import tracegrad as tg
         >>> tg.arange(4.0).unfold(0, 2, 1)
@@ -58,10 +67,16 @@ class TensorPieces(Value):
         """
         axis = normalize_axis(dimension, self.ndim)
         if size > self.shape[axis]:
-            raise RuntimeError(f"maximum size for tensor at dimension {dimension} is {self.shape[axis]} but size is {size}")
+            raise RuntimeError(
+                f"maximum size for tensor at dimension {dimension} is {self.shape[axis]} but size is {size}"
+            )
         if size < 1 or step < 1:
-            raise RuntimeError(f"unfold: size and step must be at least 1, but they are {size} and {step}")
-        return titled(ops.moveaxis(windows(self, axis, size, step), axis, -1).clone(), "UnfoldBackward0", self)
+            raise RuntimeError(
+                f"unfold: size and step must be at least 1, but they are {size} and {step}"
+            )
+        return titled(
+            ops.moveaxis(windows(self, axis, size, step), axis, -1).clone(), "UnfoldBackward0", self
+        )
 
     def narrow_copy(self: Any, dim: int, start: Any, length: Any) -> Any:
         """As `narrow`, a copy."""
@@ -72,16 +87,23 @@ class TensorPieces(Value):
         key = (slice(None),) * normalize_axis(dim, self.ndim) + (index,)
         return titled(ops.index_update(self, key, operand(src)), "SelectScatterBackward0", self)
 
-    def slice_scatter(self: Any, src: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Any:
+    def slice_scatter(
+        self: Any, src: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
+    ) -> Any:
         """This tensor with `src` in the place of a part along a dimension."""
         key = (slice(None),) * normalize_axis(dim, self.ndim) + (slice(start, end, step),)
         return titled(ops.index_update(self, key, operand(src)), "SliceScatterBackward0", self)
 
-    def scatter_reduce(self: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True) -> Any:
-        """This tensor with the elements of `src` that `index` sends to a place summed or averaged there
-        (`reduce` "sum" or "mean"); without `include_self` the element that was there does not count."""
+    def scatter_reduce(
+        self: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True
+    ) -> Any:
+        """This tensor with the elements of `src` that `index` sends to a place summed or averaged
+        there (`reduce` "sum" or "mean"); without `include_self` the element that was there does not
+        count."""
         if reduce not in ("sum", "mean"):
-            raise NotImplementedError(f"scatter_reduce: reduce is 'sum' or 'mean' here, not {reduce!r}")
+            raise NotImplementedError(
+                f"scatter_reduce: reduce is 'sum' or 'mean' here, not {reduce!r}"
+            )
         src = operand(src)
         named = ops.scatter_add(ops.zeros_like(self.detach()), dim, index, ops.ones_like(src))
         start = self if include_self else ops.where(named > 0, 0, self)
@@ -93,13 +115,19 @@ class TensorPieces(Value):
         return titled(mean, "ScatterReduceBackward0", self)
 
     def addbmm(self: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-        """beta times this matrix plus alpha times the sum of the products of two stacks of matrices."""
+        """beta times this matrix plus alpha times the sum of the products of two stacks of
+        matrices."""
         product = ops.sum(ops.matmul(batch1, batch2), axis=0)
-        kept = product * alpha if isinstance(beta, (int, float)) and beta == 0 else beta * self + alpha * product
+        kept = (
+            product * alpha
+            if isinstance(beta, (int, float)) and beta == 0
+            else beta * self + alpha * product
+        )
         return titled(kept, "AddbmmBackward0", self, product)
 
     def view_as_real(self: Any) -> Any:
-        """Complex numbers as pairs (real part, imaginary part), a new last dimension; a copy, where torch has a view.
+        """Complex numbers as pairs (real part, imaginary part), a new last dimension; a copy, where
+        torch has a view.
 
         >>> import tracegrad as tg
         >>> tg.tensor([1 + 2j]).view_as_real()
@@ -107,10 +135,13 @@ class TensorPieces(Value):
         """
         if self.dtype.kind != "c":
             raise RuntimeError("view_as_real is only supported for complex tensors")
-        return titled(ops.stack([ops.real(self), ops.imag(self)], self.ndim), "ViewAsRealBackward0", self)
+        return titled(
+            ops.stack([ops.real(self), ops.imag(self)], self.ndim), "ViewAsRealBackward0", self
+        )
 
     def view_as_complex(self: Any) -> Any:
-        """Pairs, the last dimension of size 2, as complex numbers; a copy, where torch has a view."""
+        """Pairs, the last dimension of size 2, as complex numbers; a copy, where torch has a
+        view."""
         if self.dtype.kind != "f" or not self.ndim or self.shape[-1] != 2:
             raise RuntimeError(
                 f"view_as_complex needs real numbers whose last dimension has size 2, not {self.dtype} of shape {show(self.shape)}"
@@ -119,7 +150,8 @@ class TensorPieces(Value):
         return titled(self[..., 0] + self[..., 1] * unit, "ViewAsComplexBackward0", self)
 
     def new(self: Any, *args: Any, device: Any = None) -> Any:
-        """A tensor of this one's dtype, of sizes or of data, as the class itself makes one: deprecated in torch."""
+        """A tensor of this one's dtype, of sizes or of data, as the class itself makes one:
+        deprecated in torch."""
         first, rest = (args[0], args[1:]) if args else ((), ())
         made = first if hasattr(first, "dtype") else elements_for(first, rest, self.dtype)
         return own(self.face, ops.convert(made, self.dtype), False, device or place_of(self))

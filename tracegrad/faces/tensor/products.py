@@ -30,10 +30,17 @@ def _added(name: str) -> Callable[..., Any]:
         scaled = product if isinstance(alpha, int) and alpha == 1 else alpha * product
         # Where beta is 0 this tensor is not read, NaN in it included.
         kept = self if isinstance(beta, int) and beta == 1 else beta * self
-        result = ops.broadcast_to(scaled, scaled.shape) if isinstance(beta, (int, float)) and beta == 0 else kept + scaled
+        result = (
+            ops.broadcast_to(scaled, scaled.shape)
+            if isinstance(beta, (int, float)) and beta == 0
+            else kept + scaled
+        )
         return titled(result, f"Add{name}Backward0", self, product)
 
-    method.__name__, method.__doc__ = "add" + name, f"beta times this tensor plus alpha times the product `{name}` of two others."
+    method.__name__, method.__doc__ = (
+        "add" + name,
+        f"beta times this tensor plus alpha times the product `{name}` of two others.",
+    )
     return method
 
 
@@ -47,7 +54,9 @@ class TensorProducts(Value):
     bmm = _product("matmul", "Bmm", "Products of two stacks of matrices.")
     mv = _product("matmul", "Mv", "Matrix times vector.")
     dot = _product("matmul", "Dot", "Inner product of two vectors.")
-    vdot = _product("vdot", "Vdot", "Inner product of two vectors, of which the first is conjugated.")
+    vdot = _product(
+        "vdot", "Vdot", "Inner product of two vectors, of which the first is conjugated."
+    )
     inner = _product("inner", "Inner", "Sums of products over the last dimension.")
     outer = _product("outer", "Outer", "All products of elements of two vectors.")
     ger = outer

@@ -40,8 +40,9 @@ class Size(tuple[Any, ...]):
 
 @lru_cache
 def _in_pieces(count: int) -> Op:
-    """All pieces of a tensor at once, as one node of the tape: with a node for each, a loop over rows would have a gradient whose work
-    grows with the square of their number. Only running code has it; in a trace each piece is a slice."""
+    """All pieces of a tensor at once, as one node of the tape: with a node for each, a loop over
+    rows would have a gradient whose work grows with the square of their number. Only running code
+    has it; in a trace each piece is a slice."""
     names = tuple(f"ct{k}" for k in range(count))
 
     def adjoint(*cts: Any, axis: int, stacked: bool) -> Any:
@@ -83,7 +84,13 @@ diagonal_op: Op = op(
     # A tangent need not be a value yet, and is nothing that is written to.
     jvp=lambda tangents, inputs, outs, *, offset, dims: [ops.diagonal(tangents[0], offset, *dims)],
     batch=lambda values, axes, size, *, offset, dims: (
-        [bind(diagonal_op, [ops.moveaxis(values[0], axes[0], 0)], {"offset": offset, "dims": (dims[0] + 1, dims[1] + 1)})],
+        [
+            bind(
+                diagonal_op,
+                [ops.moveaxis(values[0], axes[0], 0)],
+                {"offset": offset, "dims": (dims[0] + 1, dims[1] + 1)},
+            )
+        ],
         [0],
     ),
     doc="A view of a diagonal, which steps in two axes at once, so that slices of what is not contiguous cannot show it.",
@@ -94,7 +101,9 @@ diagonal_op: Op = op(
 def _scalar(x: Any, *dims: Any) -> Any:
     """A view of a tensor without dimensions, of which 0 and -1 may be named nevertheless."""
     if any(dim not in (0, -1) for dim in dims):
-        raise ShapeError(f"dimensions {dims} are out of range for a tensor without dimensions, which takes 0 and -1")
+        raise ShapeError(
+            f"dimensions {dims} are out of range for a tensor without dimensions, which takes 0 and -1"
+        )
     return results.own_view(x, x)
 
 
@@ -163,7 +172,9 @@ class TensorShapes(Value):
         if self.ndim == 0:
             return ops.reshape(self, (1,))
         a, b = normalize_axis(start_dim, self.ndim), normalize_axis(end_dim, self.ndim)
-        return ops.reshape(self, (*self.shape[:a], integers.product(self.shape[a : b + 1]), *self.shape[b + 1 :]))
+        return ops.reshape(
+            self, (*self.shape[:a], integers.product(self.shape[a : b + 1]), *self.shape[b + 1 :])
+        )
 
     def ravel(self: Any) -> Any:
         """One dimension."""
@@ -172,7 +183,9 @@ class TensorShapes(Value):
     def t(self: Any) -> Any:
         """The transpose of a matrix; a vector as it is."""
         if self.ndim > 2:
-            raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
+            raise RuntimeError(
+                f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D"
+            )
         return titled(results.transpose(self), "TBackward0", self)
 
     @property
@@ -221,7 +234,9 @@ class TensorShapes(Value):
     @imag.setter
     def imag(self: Any, value: Any) -> None:
         if self.dtype.kind != "c":
-            raise TypeError(f"an array of {self.dtype} has no imaginary part to set; make it complex first")
+            raise TypeError(
+                f"an array of {self.dtype} has no imaginary part to set; make it complex first"
+            )
         self.imag[...] = value
 
     @property
@@ -247,7 +262,11 @@ class TensorShapes(Value):
 
     def movedim(self: Any, source: Any, destination: Any) -> Any:
         """Dimensions at other positions."""
-        return results.moveaxis(self, source, destination) if self.ndim else _scalar(self, source, destination)
+        return (
+            results.moveaxis(self, source, destination)
+            if self.ndim
+            else _scalar(self, source, destination)
+        )
 
     moveaxis = movedim
 
@@ -269,7 +288,9 @@ class TensorShapes(Value):
         for k, s in enumerate(target):
             if isinstance(s, int) and s == -1:
                 if k < offset:
-                    raise RuntimeError(f"expand: -1 at dimension {k} stands for no dimension of a tensor of shape {show(self.shape)}")
+                    raise RuntimeError(
+                        f"expand: -1 at dimension {k} stands for no dimension of a tensor of shape {show(self.shape)}"
+                    )
                 target[k] = self.shape[k - offset]
         if not self.shape and target and not STATE.traces:
             # NumPy's function copies a single number.
@@ -317,7 +338,8 @@ class TensorShapes(Value):
         return results.roll(self, shifts, dims)
 
     def _pieces(self: Any, name: str, axis: int, keys: Sequence[Any]) -> tuple[Any, ...]:
-        """Views of all parts, which one node has made; they may not be written where that would be recorded."""
+        """Views of all parts, which one node has made; they may not be written where that would be
+        recorded."""
         before = (slice(None),) * axis
         one = (
             self._requires_grad
@@ -334,7 +356,9 @@ class TensorShapes(Value):
             MODE.enabled = recorded
         if one:
             params = {"axis": axis, "stacked": isinstance(keys[0], int)}
-            node: Any = record(_in_pieces(len(keys)), [self], params, [part._data for part in parts])
+            node: Any = record(
+                _in_pieces(len(keys)), [self], params, [part._data for part in parts]
+            )
             node.title = name + "Backward0"
         for k, part in enumerate(parts):
             if part._base is not None:
@@ -366,7 +390,9 @@ class TensorShapes(Value):
                 )
         starts = [sum(sizes[:k]) for k in range(len(sizes))]
         name = "Split" if isinstance(split_size, (int, np.integer)) else "SplitWithSizes"
-        parts: tuple[Any, ...] = self._pieces(name, axis, [slice(a, a + n) for a, n in zip(starts, sizes, strict=True)])
+        parts: tuple[Any, ...] = self._pieces(
+            name, axis, [slice(a, a + n) for a, n in zip(starts, sizes, strict=True)]
+        )
         return parts
 
     def split_with_sizes(self: Any, split_sizes: Sequence[int], dim: int = 0) -> tuple[Any, ...]:
@@ -382,7 +408,8 @@ class TensorShapes(Value):
         return parts
 
     def tensor_split(self: Any, indices_or_sections: Any, dim: int = 0) -> tuple[Any, ...]:
-        """As many pieces as asked for, the first ones larger by one; or pieces cut at these positions."""
+        """As many pieces as asked for, the first ones larger by one; or pieces cut at these
+        positions."""
         return tuple(results.array_split(self, indices_or_sections, dim))
 
     def __iter__(self: Any) -> Iterator[Any]:

@@ -1,4 +1,5 @@
-"""The functions of `torch.nn.functional` that small models use, with torch's signatures; they take Tensors and plain arrays.
+"""The functions of `torch.nn.functional` that small models use, with torch's signatures; they take
+Tensors and plain arrays.
 
 >>> import tracegrad as tg
 >>> import tracegrad.nn.functional as F
@@ -37,7 +38,17 @@ from .activation import (
 )
 from .attention import scaled_dot_product_attention
 from .convolution import conv1d, conv2d, conv3d, pad, unfold
-from .dense import bilinear, cosine_similarity, dropout, dropout1d, dropout2d, embedding, linear, normalize, one_hot
+from .dense import (
+    bilinear,
+    cosine_similarity,
+    dropout,
+    dropout1d,
+    dropout2d,
+    embedding,
+    linear,
+    normalize,
+    one_hot,
+)
 from .loss import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -60,8 +71,23 @@ from .margins import (
     soft_margin_loss,
     triplet_margin_loss,
 )
-from .normalization import batch_norm, group_norm, instance_norm, layer_norm, local_response_norm, rms_norm
-from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_max_pool2d, avg_pool1d, avg_pool2d, max_pool1d, max_pool2d
+from .normalization import (
+    batch_norm,
+    group_norm,
+    instance_norm,
+    layer_norm,
+    local_response_norm,
+    rms_norm,
+)
+from .pooling import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_max_pool2d,
+    avg_pool1d,
+    avg_pool2d,
+    max_pool1d,
+    max_pool2d,
+)
 from .resampling import channel_shuffle, interpolate, pixel_shuffle, pixel_unshuffle, upsample
 from .transposed import conv_transpose1d, conv_transpose2d, conv_transpose3d, fold
 

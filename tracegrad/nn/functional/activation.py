@@ -34,7 +34,9 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: b
         raise ValueError(f"hardtanh: min_val is {min_val}, which is larger than max_val, {max_val}")
 
     def limited(x: Any) -> Any:
-        return titled(ops.where(x <= min_val, min_val, ops.where(x >= max_val, max_val, x)), "Hardtanh", x)
+        return titled(
+            ops.where(x <= min_val, min_val, ops.where(x >= max_val, max_val, x)), "Hardtanh", x
+        )
 
     return in_place(limited, input, inplace)
 
@@ -46,7 +48,11 @@ def hardsigmoid(input: Any, inplace: bool = False) -> Any:
 
 def hardswish(input: Any, inplace: bool = False) -> Any:
     """`x * relu6(x + 3) / 6`."""
-    return in_place(lambda x: ops.where(x <= -3.0, 0.0, ops.where(x >= 3.0, x, x * (x + 3.0) / 6.0)), input, inplace)
+    return in_place(
+        lambda x: ops.where(x <= -3.0, 0.0, ops.where(x >= 3.0, x, x * (x + 3.0) / 6.0)),
+        input,
+        inplace,
+    )
 
 
 def hardshrink(input: Any, lambd: float = 0.5) -> Any:
@@ -56,11 +62,14 @@ def hardshrink(input: Any, lambd: float = 0.5) -> Any:
 
 def softshrink(input: Any, lambd: float = 0.5) -> Any:
     """x moved towards 0 by `lambd`, and 0 where |x| <= lambd."""
-    return ops.where(input > lambd, input - lambd, ops.where(input < -lambd, input + lambd, input * 0.0))
+    return ops.where(
+        input > lambd, input - lambd, ops.where(input < -lambd, input + lambd, input * 0.0)
+    )
 
 
 def gelu(input: Any, approximate: str = "none") -> Any:
-    """x times the normal distribution function of x, or ("tanh") its approximation by a hyperbolic tangent.
+    """x times the normal distribution function of x, or ("tanh") its approximation by a hyperbolic
+    tangent.
 
     >>> import tracegrad as tg
     >>> tg.nn.functional.gelu(tg.tensor([1.0]))
@@ -116,7 +125,9 @@ def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
 
 def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Any:
     """x above 0, `negative_slope * x` elsewhere."""
-    return in_place(lambda x: titled(ops.where(x > 0, x, negative_slope * x), "LeakyRelu", x), input, inplace)
+    return in_place(
+        lambda x: titled(ops.where(x > 0, x, negative_slope * x), "LeakyRelu", x), input, inplace
+    )
 
 
 def prelu(input: Any, weight: Any) -> Any:
@@ -134,7 +145,9 @@ def prelu(input: Any, weight: Any) -> Any:
 def glu(input: Any, dim: int = -1) -> Any:
     """The first half along `dim` times the sigmoid of the second."""
     if input.shape[dim] % 2:
-        raise RuntimeError(f"glu: the size of dimension {dim} must be even, but it is {input.shape[dim]}")
+        raise RuntimeError(
+            f"glu: the size of dimension {dim} must be even, but it is {input.shape[dim]}"
+        )
     first, second = ops.split(input, 2, dim)
     return first * ops.sigmoid(second)
 
@@ -148,7 +161,11 @@ def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
     """
     scaled = input if beta == 1.0 else input * beta
     smooth = ops.softplus(scaled)
-    return titled(ops.where(scaled > threshold, input, smooth if beta == 1.0 else smooth / beta), "Softplus", input)
+    return titled(
+        ops.where(scaled > threshold, input, smooth if beta == 1.0 else smooth / beta),
+        "Softplus",
+        input,
+    )
 
 
 def softsign(input: Any) -> Any:
@@ -178,7 +195,8 @@ def tanh(input: Any) -> Any:
 
 def _softmax_dim(name: str, ndim: int) -> int:
     warnings.warn(
-        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.", stacklevel=3
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+        stacklevel=3,
     )
     return 0 if ndim in (0, 1, 3) else 1
 
@@ -191,18 +209,28 @@ def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any
     tensor([0.5000, 0.5000])
     """
     x = input if dtype is None else ops.convert(input, dtype)
-    return titled(ops.softmax(x, axis=_softmax_dim("softmax", len(x.shape)) if dim is None else dim), "Softmax", x)
+    return titled(
+        ops.softmax(x, axis=_softmax_dim("softmax", len(x.shape)) if dim is None else dim),
+        "Softmax",
+        x,
+    )
 
 
 def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """`softmax` of -x."""
-    return softmax(-input, _softmax_dim("softmin", len(input.shape)) if dim is None else dim, dtype=dtype)
+    return softmax(
+        -input, _softmax_dim("softmin", len(input.shape)) if dim is None else dim, dtype=dtype
+    )
 
 
 def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """The logarithm of `softmax`, without underflow."""
     x = input if dtype is None else ops.convert(input, dtype)
-    return titled(ops.log_softmax(x, axis=_softmax_dim("log_softmax", len(x.shape)) if dim is None else dim), "LogSoftmax", x)
+    return titled(
+        ops.log_softmax(x, axis=_softmax_dim("log_softmax", len(x.shape)) if dim is None else dim),
+        "LogSoftmax",
+        x,
+    )
 
 
 __all__ = [

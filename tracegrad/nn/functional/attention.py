@@ -21,9 +21,11 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Any:
-    """`softmax(query @ key.T * scale + mask) @ value` for queries (..., L, E), keys (..., S, E) and values (..., S, V): (..., L, V).
+    """`softmax(query @ key.T * scale + mask) @ value` for queries (..., L, E), keys (..., S, E) and
+    values (..., S, V): (..., L, V).
 
-    attn_mask   broadcast to (..., L, S): booleans, true where a query may look, or numbers that are added to the scores
+    attn_mask   broadcast to (..., L, S): booleans, true where a query may look, or numbers that are
+                added to the scores
     is_causal   query i looks at keys up to i
     scale       1 / sqrt(E) by default
     enable_gqa  queries have a multiple of the heads (axis -3) of keys and values
@@ -34,7 +36,9 @@ def scaled_dot_product_attention(
     tensor([1., 0.])
     """
     if is_causal and attn_mask is not None:
-        raise RuntimeError("scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+        raise RuntimeError(
+            "scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
+        )
     if enable_gqa:
         times = query.shape[-3] // key.shape[-3]
         key, value = ops.repeat(key, times, -3), ops.repeat(value, times, -3)

@@ -1,4 +1,5 @@
-"""What the functions of `nn.functional` share: reductions of losses, names of nodes, and looks at values that are there."""
+"""What the functions of `nn.functional` share: reductions of losses, names of nodes, and looks at
+values that are there."""
 
 from __future__ import annotations
 
@@ -28,29 +29,55 @@ def as_integers(name: str, x: Any) -> Any:
     if not hasattr(x, "dtype"):
         x = np.asarray(x)
     if x.dtype.kind not in "iu":
-        raise RuntimeError(f"{name}: expected integers as indices, got {x.dtype}. Convert them with .long().")
+        raise RuntimeError(
+            f"{name}: expected integers as indices, got {x.dtype}. Convert them with .long()."
+        )
     return x
 
 
-def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str, allowed: tuple[str, ...] = REDUCTIONS) -> str:
+def reduction_of(
+    size_average: bool | None,
+    reduce: bool | None,
+    reduction: str,
+    allowed: tuple[str, ...] = REDUCTIONS,
+) -> str:
     """The reduction that is meant, where the two older arguments may be given in its place."""
     if size_average is not None or reduce is not None:
-        chosen = ("mean" if size_average in (None, True) else "sum") if reduce in (None, True) else "none"
-        warnings.warn(f"size_average and reduce args will be deprecated, please use reduction={chosen!r} instead.", stacklevel=3)
+        chosen = (
+            ("mean" if size_average in (None, True) else "sum")
+            if reduce in (None, True)
+            else "none"
+        )
+        warnings.warn(
+            f"size_average and reduce args will be deprecated, please use reduction={chosen!r} instead.",
+            stacklevel=3,
+        )
         return chosen
     if reduction not in allowed:
-        raise ValueError(f"{reduction!r} is not a valid value for reduction; it is one of {', '.join(map(repr, allowed))}")
+        raise ValueError(
+            f"{reduction!r} is not a valid value for reduction; it is one of {', '.join(map(repr, allowed))}"
+        )
     return reduction
 
 
 def reduced(losses: Any, reduction: str) -> Any:
     """Losses by element: as they are, their mean or their sum."""
-    return losses if reduction == "none" else ops.mean(losses) if reduction == "mean" else ops.sum(losses)
+    return (
+        losses
+        if reduction == "none"
+        else ops.mean(losses)
+        if reduction == "mean"
+        else ops.sum(losses)
+    )
 
 
 def alike(name: str, input: Any, target: Any) -> None:
-    """A warning, as torch's, where two operands broadcast that were probably meant to have one shape."""
-    a, b = np.shape(input) if known(input) is None and not isinstance(input, Value) else input.shape, target.shape
+    """A warning, as torch's, where two operands broadcast that were probably meant to have one
+    shape."""
+    a, b = (
+        np.shape(input) if known(input) is None and not isinstance(input, Value) else input.shape,
+        target.shape,
+    )
     if not same_shape(a, b):
         warnings.warn(
             f"{name}: the target's size {show(b)} differs from the input's size {show(a)}. They are broadcast, which is probably not meant; "
@@ -72,4 +99,13 @@ def in_place(function: Callable[[Any], Any], input: Any, inplace: bool) -> Any:
         raise explained_here(error) from error.__cause__
 
 
-__all__ = ["REDUCTIONS", "alike", "as_integers", "in_place", "known", "reduced", "reduction_of", "titled"]
+__all__ = [
+    "REDUCTIONS",
+    "alike",
+    "as_integers",
+    "in_place",
+    "known",
+    "reduced",
+    "reduction_of",
+    "titled",
+]

@@ -1,4 +1,5 @@
-"""Convolutions over one or two axes: the windows of the input as the columns of a matrix, and one matrix product."""
+"""Convolutions over one or two axes: the windows of the input as the columns of a matrix, and one
+matrix product."""
 
 from __future__ import annotations
 
@@ -41,9 +42,13 @@ def check_weight(name: str, axes: int, input: Any, weight: Any, layout: str) -> 
     """An error for an input or a weight of other axes than a convolution's, or of two dtypes."""
     check_axes(name, axes, input)
     if len(weight.shape) != axes + 2:
-        raise RuntimeError(f"{name}: weight must have {axes + 2} axes ({layout}, *kernel), but its shape is {show(weight.shape)}")
+        raise RuntimeError(
+            f"{name}: weight must have {axes + 2} axes ({layout}, *kernel), but its shape is {show(weight.shape)}"
+        )
     if input.dtype != weight.dtype:
-        raise RuntimeError(f"{name}: the input's dtype {input.dtype} and the weight's {weight.dtype} should be the same")
+        raise RuntimeError(
+            f"{name}: the input's dtype {input.dtype} and the weight's {weight.dtype} should be the same"
+        )
 
 
 def with_batch(x: Any, axes: int) -> Any:
@@ -52,16 +57,21 @@ def with_batch(x: Any, axes: int) -> Any:
 
 
 def biased(name: str, result: Any, bias: Any, input: Any) -> Any:
-    """The result plus a number for each of its channels, with a batch axis where the input has one."""
+    """The result plus a number for each of its channels, with a batch axis where the input has
+    one."""
     if bias is not None:
         channels, *places = result.shape[1:]
         if not same_shape(bias.shape, (channels,)):
-            raise RuntimeError(f"{name}: bias must have shape ({channels},), not {show(bias.shape)}")
+            raise RuntimeError(
+                f"{name}: bias must have shape ({channels},), not {show(bias.shape)}"
+            )
         result = result + ops.reshape(bias, (channels, *[1] * len(places)))
     return result if len(result.shape) == len(input.shape) else ops.squeeze(result, 0)
 
 
-def _padding(name: str, padding: Any, kernel: Sequence[Any], stride: Sequence[int], dilation: Sequence[int]) -> list[tuple[int, int]]:
+def _padding(
+    name: str, padding: Any, kernel: Sequence[Any], stride: Sequence[int], dilation: Sequence[int]
+) -> list[tuple[int, int]]:
     """Zeros before and after each axis."""
     if not isinstance(padding, str):
         return [(p, p) for p in per_axis(name, "padding", padding, len(kernel))]
@@ -105,16 +115,33 @@ def out_size(n: Any, kernel: int, stride: int, dilation: int) -> Any:
 
 
 def _convolution(
-    name: str, axes: int, input: Any, weight: Any, bias: Any, stride: Sizes, padding: Sizes | str, dilation: Sizes, groups: int
+    name: str,
+    axes: int,
+    input: Any,
+    weight: Any,
+    bias: Any,
+    stride: Sizes,
+    padding: Sizes | str,
+    dilation: Sizes,
+    groups: int,
 ) -> Any:
     check_weight(name, axes, input, weight, "out, in / groups")
-    steps, holes = per_axis(name, "stride", stride, axes), per_axis(name, "dilation", dilation, axes)
+    steps, holes = (
+        per_axis(name, "stride", stride, axes),
+        per_axis(name, "dilation", dilation, axes),
+    )
     if min(steps) < 1 or min(holes) < 1:
-        raise RuntimeError(f"{name}: stride and dilation must be positive, but they are {steps} and {holes}")
+        raise RuntimeError(
+            f"{name}: stride and dilation must be positive, but they are {steps} and {holes}"
+        )
     x = with_batch(input, axes)
     out_channels, per_group, *kernel = weight.shape
     batch, channels, *_ = x.shape
-    if groups < 1 or not same(channels, per_group * groups) or (isinstance(out_channels, int) and out_channels % groups):
+    if (
+        groups < 1
+        or not same(channels, per_group * groups)
+        or (isinstance(out_channels, int) and out_channels % groups)
+    ):
         raise RuntimeError(
             f"Given groups={groups}, weight of size {show(weight.shape)}, expected input{show(input.shape)} to have "
             f"{per_group * groups} channels, but got {channels} channels instead; groups must divide the channels of both sides"
@@ -127,23 +154,37 @@ def _convolution(
                 f"Calculated padded input size per channel: {show(x.shape[2:])}. Kernel size: {show(reach)}. Kernel size can't be greater than "
                 "actual input size"
             )
-    sizes = [out_size(n, k, s, d) for n, k, s, d in zip(x.shape[2:], kernel, steps, holes, strict=True)]
+    sizes = [
+        out_size(n, k, s, d) for n, k, s, d in zip(x.shape[2:], kernel, steps, holes, strict=True)
+    ]
     inner, places = per_group * integers.product(kernel), integers.product(sizes)
     seen = columns(x, kernel, steps, holes)
     if groups == 1:
-        result = ops.matmul(ops.reshape(weight, (out_channels, inner)), ops.reshape(seen, (batch, inner, places)))
+        result = ops.matmul(
+            ops.reshape(weight, (out_channels, inner)), ops.reshape(seen, (batch, inner, places))
+        )
     else:
-        result = ops.matmul(ops.reshape(weight, (groups, out_channels // groups, inner)), ops.reshape(seen, (batch, groups, inner, places)))
+        result = ops.matmul(
+            ops.reshape(weight, (groups, out_channels // groups, inner)),
+            ops.reshape(seen, (batch, groups, inner, places)),
+        )
     result = ops.reshape(result, (batch, out_channels, *sizes))
     return titled(biased(name, result, bias, input), "Convolution", input, weight)
 
 
 def conv1d(
-    input: Any, weight: Any, bias: Any = None, stride: Sizes = 1, padding: Sizes | str = 0, dilation: Sizes = 1, groups: int = 1
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Sizes = 1,
+    padding: Sizes | str = 0,
+    dilation: Sizes = 1,
+    groups: int = 1,
 ) -> Any:
     """Cross-correlation of (N, C, L) or (C, L) with a weight (out, C / groups, k): (N, out, L').
 
-    `padding` is a number of zeros at both ends, "valid" (none) or "same" (as many as keep the length).
+    `padding` is a number of zeros at both ends, "valid" (none) or "same" (as many as keep the
+    length).
 
     >>> import tracegrad as tg
     >>> tg.nn.functional.conv1d(tg.arange(5.0).reshape(1, 5), tg.ones(1, 1, 3))
@@ -153,9 +194,16 @@ def conv1d(
 
 
 def conv2d(
-    input: Any, weight: Any, bias: Any = None, stride: Sizes = 1, padding: Sizes | str = 0, dilation: Sizes = 1, groups: int = 1
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Sizes = 1,
+    padding: Sizes | str = 0,
+    dilation: Sizes = 1,
+    groups: int = 1,
 ) -> Any:
-    """Cross-correlation of (N, C, H, W) or (C, H, W) with a weight (out, C / groups, k1, k2): (N, out, H', W').
+    """Cross-correlation of (N, C, H, W) or (C, H, W) with a weight (out, C / groups, k1, k2): (N,
+    out, H', W').
 
     >>> import tracegrad as tg
     >>> tg.nn.functional.conv2d(tg.ones(1, 3, 3), tg.ones(1, 1, 2, 2), padding="same").shape
@@ -165,35 +213,60 @@ def conv2d(
 
 
 def conv3d(
-    input: Any, weight: Any, bias: Any = None, stride: Sizes = 1, padding: Sizes | str = 0, dilation: Sizes = 1, groups: int = 1
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Sizes = 1,
+    padding: Sizes | str = 0,
+    dilation: Sizes = 1,
+    groups: int = 1,
 ) -> Any:
-    """Cross-correlation of (N, C, D, H, W) or (C, D, H, W) with a weight (out, C / groups, k1, k2, k3)."""
+    """Cross-correlation of (N, C, D, H, W) or (C, D, H, W) with a weight (out, C / groups, k1, k2,
+    k3)."""
     return _convolution("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
 
 
-def unfold(input: Any, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1) -> Any:
+def unfold(
+    input: Any, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1
+) -> Any:
     """The windows of (N, C, H, W) as columns: (N, C * k1 * k2, number of windows)."""
     check_axes("unfold", 2, input)
-    kernel, holes = per_axis("unfold", "kernel_size", kernel_size, 2), per_axis("unfold", "dilation", dilation, 2)
-    steps, widths = per_axis("unfold", "stride", stride, 2), per_axis("unfold", "padding", padding, 2)
+    kernel, holes = (
+        per_axis("unfold", "kernel_size", kernel_size, 2),
+        per_axis("unfold", "dilation", dilation, 2),
+    )
+    steps, widths = (
+        per_axis("unfold", "stride", stride, 2),
+        per_axis("unfold", "padding", padding, 2),
+    )
     x = padded(with_batch(input, 2), [(w, w) for w in widths])
-    sizes = [out_size(n, k, s, d) for n, k, s, d in zip(x.shape[2:], kernel, steps, holes, strict=True)]
-    seen = ops.reshape(columns(x, kernel, steps, holes), (x.shape[0], x.shape[1] * kernel[0] * kernel[1], integers.product(sizes)))
+    sizes = [
+        out_size(n, k, s, d) for n, k, s, d in zip(x.shape[2:], kernel, steps, holes, strict=True)
+    ]
+    seen = ops.reshape(
+        columns(x, kernel, steps, holes),
+        (x.shape[0], x.shape[1] * kernel[0] * kernel[1], integers.product(sizes)),
+    )
     return titled(seen if len(input.shape) == 4 else ops.squeeze(seen, 0), "Im2Col", input)
 
 
 def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Any:
-    """(before, after) pairs of widths, from the last axis on; negative widths cut. Modes: constant, reflect, replicate, circular.
+    """(before, after) pairs of widths, from the last axis on; negative widths cut. Modes: constant,
+    reflect, replicate, circular.
 
     >>> import tracegrad as tg
     >>> tg.nn.functional.pad(tg.ones(2), (1, 2))
     tensor([0., 1., 1., 0., 0.])
     """
     if len(pad) % 2 or len(pad) > 2 * len(input.shape):
-        raise RuntimeError(f"pad: the widths come in pairs, at most one for each of the {len(input.shape)} axes; got {tuple(pad)}")
+        raise RuntimeError(
+            f"pad: the widths come in pairs, at most one for each of the {len(input.shape)} axes; got {tuple(pad)}"
+        )
     modes = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
     if mode not in modes:
-        raise NotImplementedError(f"Unrecognised padding mode {mode!r}; it is one of {', '.join(modes)}")
+        raise NotImplementedError(
+            f"Unrecognised padding mode {mode!r}; it is one of {', '.join(modes)}"
+        )
     if value is not None and mode != "constant":
         raise ValueError(f"pad: a value is for mode 'constant' only, not for {mode!r}")
     count = len(pad) // 2
@@ -202,9 +275,14 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: float | N
     x = input if any(w for pair in widths for w in pair) else ops.positive(input)
     if any(w < 0 for pair in widths for w in pair):
         start = [0] * rest + [max(-a, 0) for a, _ in widths]
-        size = [*x.shape[:rest], *[n + min(a, 0) + min(b, 0) for n, (a, b) in zip(x.shape[rest:], widths, strict=True)]]
+        size = [
+            *x.shape[:rest],
+            *[n + min(a, 0) + min(b, 0) for n, (a, b) in zip(x.shape[rest:], widths, strict=True)],
+        ]
         if any(isinstance(n, int) and n < 0 for n in size):
-            raise RuntimeError(f"pad: the negative widths {tuple(pad)} cut more than there is of shape {show(x.shape)}")
+            raise RuntimeError(
+                f"pad: the negative widths {tuple(pad)} cut more than there is of shape {show(x.shape)}"
+            )
         x = ops.slice_array(x, start, size, [1] * len(size))
         widths = [(max(a, 0), max(b, 0)) for a, b in widths]
     if mode == "constant":

@@ -19,19 +19,30 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     >>> tg.nn.functional.linear(tg.ones(3), tg.ones(2, 3), tg.tensor([0.0, 1.0]))
     tensor([3., 4.])
     """
-    if len(weight.shape) > 2 or not weight.shape or not input.shape or not same(input.shape[-1], weight.shape[-1]):
+    if (
+        len(weight.shape) > 2
+        or not weight.shape
+        or not input.shape
+        or not same(input.shape[-1], weight.shape[-1])
+    ):
         raise RuntimeError(
             f"linear: an input of shape {show(input.shape)} and a weight of shape {show(weight.shape)} do not fit; the last axis of both "
             "has one entry for each input feature"
         )
     product = ops.matmul(input, ops.transpose(weight))
-    return titled(product, "Linear", input, weight) if bias is None else titled(ops.add(product, bias), "Addmm", product)
+    return (
+        titled(product, "Linear", input, weight)
+        if bias is None
+        else titled(ops.add(product, bias), "Addmm", product)
+    )
 
 
 def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     """`sum_ij input1[..., i] * weight[o, i, j] * input2[..., j] + bias[o]`."""
     if len(weight.shape) != 3:
-        raise RuntimeError(f"bilinear: weight must have shape (out, in1, in2), not {show(weight.shape)}")
+        raise RuntimeError(
+            f"bilinear: weight must have shape (out, in1, in2), not {show(weight.shape)}"
+        )
     result = ops.einsum("...i,oij,...j->...o", input1, weight, input2)
     return result if bias is None else result + bias
 
@@ -45,9 +56,11 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Any:
-    """The rows of `weight` (rows, features) at the integers of `input` (...): (..., features). Row `padding_idx` gets no gradient.
+    """The rows of `weight` (rows, features) at the integers of `input` (...): (..., features). Row
+    `padding_idx` gets no gradient.
 
-    An index that is negative or too large is an IndexError. `max_norm` and the options of sparse gradients are not supported.
+    An index that is negative or too large is an IndexError. `max_norm` and the options of sparse
+    gradients are not supported.
     """
     if max_norm is not None or scale_grad_by_freq or sparse:
         raise NotImplementedError(
@@ -58,20 +71,30 @@ def embedding(
     indices = as_integers("embedding", input)
     rows = weight.shape[0]
     numbers = known(indices)
-    if numbers is not None and isinstance(rows, int) and numbers.size and not (numbers.min() >= 0 and numbers.max() < rows):
+    if (
+        numbers is not None
+        and isinstance(rows, int)
+        and numbers.size
+        and not (numbers.min() >= 0 and numbers.max() < rows)
+    ):
         wrong = numbers[(numbers < 0) | (numbers >= rows)].flat[0]
-        raise IndexError(f"index out of range in embedding: {wrong}, where the weight has {rows} rows")
+        raise IndexError(
+            f"index out of range in embedding: {wrong}, where the weight has {rows} rows"
+        )
     found = ops.take(weight, ops.where(indices < 0, rows, indices), 0)
     if padding_idx is not None:
         if isinstance(rows, int) and not -rows <= padding_idx < rows:
-            raise ValueError(f"Padding_idx must be within num_embeddings: {padding_idx} is not, for {rows} rows")
+            raise ValueError(
+                f"Padding_idx must be within num_embeddings: {padding_idx} is not, for {rows} rows"
+            )
         padding = ops.expand_dims(indices == (padding_idx % rows), len(indices.shape))
         found = ops.where(padding, stop_gradient(found), found)
     return titled(found, "Embedding", weight)
 
 
 def one_hot(tensor: Any, num_classes: int = -1) -> Any:
-    """Integers (...) as rows (..., num_classes) with a 1 at their place; -1 stands for the largest of them plus 1 (known values only).
+    """Integers (...) as rows (..., num_classes) with a 1 at their place; -1 stands for the largest
+    of them plus 1 (known values only).
 
     >>> import tracegrad as tg
     >>> tg.nn.functional.one_hot(tg.tensor([1, 0]), 3)
@@ -82,7 +105,9 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Any:
     numbers = known(indices)
     if numbers is None:
         if num_classes == -1:
-            raise RuntimeError("one_hot: inside jit, num_classes must be given, because the size of the result depends on it")
+            raise RuntimeError(
+                "one_hot: inside jit, num_classes must be given, because the size of the result depends on it"
+            )
     else:
         if numbers.size and numbers.min() < 0:
             raise RuntimeError("Class values must be non-negative.")
@@ -91,7 +116,9 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Any:
                 raise RuntimeError("Can not infer total number of classes from empty tensor.")
             num_classes = int(numbers.max()) + 1
         elif numbers.size and numbers.max() >= num_classes:
-            raise RuntimeError(f"Class values must be smaller than num_classes: {numbers.max()} is not smaller than {num_classes}.")
+            raise RuntimeError(
+                f"Class values must be smaller than num_classes: {numbers.max()} is not smaller than {num_classes}."
+            )
     return ops.one_hot(indices, num_classes, np.int64)
 
 
@@ -107,7 +134,9 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     >>> tg.nn.functional.cosine_similarity(tg.tensor([1.0, 0.0]), tg.tensor([1.0, 1.0]), dim=0)
     tensor(0.7071)
     """
-    first, second = (x / _at_least(ops.vector_norm(x, 2, dim, keepdims=True), eps) for x in (x1, x2))
+    first, second = (
+        x / _at_least(ops.vector_norm(x, 2, dim, keepdims=True), eps) for x in (x1, x2)
+    )
     return ops.sum(first * second, axis=dim)
 
 
@@ -129,9 +158,11 @@ def _dropped(x: Any, p: float, shape: Any) -> Any:
 
 
 def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
-    """While training each element is 0 with probability `p` and else divided by `1 - p`; afterwards x itself.
+    """While training each element is 0 with probability `p` and else divided by `1 - p`; afterwards
+    x itself.
 
-    Numbers come from the library's generator (`tg.manual_seed`), the same ones eagerly and compiled.
+    Numbers come from the library's generator (`tg.manual_seed`), the same ones eagerly and
+    compiled.
     """
     _probability("dropout", p)
     if not training or p == 0.0:

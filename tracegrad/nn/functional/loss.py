@@ -12,7 +12,7 @@ from ... import ops
 from ...types import same, same_shape, show
 from .common import alike, known, reduced, reduction_of, titled
 
-# --- differences --------------------------------------------------------------------------------------------------------------------
+# --- differences ----------------------------------------------------------------------------------
 
 
 def _weighted(losses: Any, weight: Any, reduction: str) -> Any:
@@ -20,11 +20,20 @@ def _weighted(losses: Any, weight: Any, reduction: str) -> Any:
     if weight is None:
         return reduced(losses, reduction)
     total = losses * weight
-    return ops.sum(total) / ops.sum(ops.broadcast_to(weight, losses.shape)) if reduction == "mean" else reduced(total, reduction)
+    return (
+        ops.sum(total) / ops.sum(ops.broadcast_to(weight, losses.shape))
+        if reduction == "mean"
+        else reduced(total, reduction)
+    )
 
 
 def mse_loss(
-    input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean", weight: Any = None
+    input: Any,
+    target: Any,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Any = None,
 ) -> Any:
     """The squares of the differences, their mean or their sum.
 
@@ -38,7 +47,12 @@ def mse_loss(
 
 
 def l1_loss(
-    input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean", weight: Any = None
+    input: Any,
+    target: Any,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Any = None,
 ) -> Any:
     """The absolute differences, their mean or their sum."""
     kind = reduction_of(size_average, reduce, reduction)
@@ -47,32 +61,53 @@ def l1_loss(
 
 
 def smooth_l1_loss(
-    input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean", beta: float = 1.0
+    input: Any,
+    target: Any,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
 ) -> Any:
     """`0.5 * d**2 / beta` where |d| < beta, else `|d| - 0.5 * beta`."""
     kind = reduction_of(size_average, reduce, reduction)
     if beta < 0:
-        raise RuntimeError(f"smooth_l1_loss does not support negative values for beta, which is {beta}")
+        raise RuntimeError(
+            f"smooth_l1_loss does not support negative values for beta, which is {beta}"
+        )
     alike("smooth_l1_loss", input, target)
     if beta == 0:
         return reduced(ops.absolute(input - target), kind)
     d = input - target
     size = ops.absolute(d)
-    return titled(reduced(ops.where(size < beta, d * d * (0.5 / beta), size - 0.5 * beta), kind), "SmoothL1Loss", d)
+    return titled(
+        reduced(ops.where(size < beta, d * d * (0.5 / beta), size - 0.5 * beta), kind),
+        "SmoothL1Loss",
+        d,
+    )
 
 
-def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None) -> Any:
+def huber_loss(
+    input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None
+) -> Any:
     """`0.5 * d**2` where |d| <= delta, else `delta * (|d| - 0.5 * delta)`."""
     kind = reduction_of(None, None, reduction)
     if delta <= 0:
-        raise RuntimeError(f"huber_loss does not support non-positive values for delta, which is {delta}")
+        raise RuntimeError(
+            f"huber_loss does not support non-positive values for delta, which is {delta}"
+        )
     alike("huber_loss", input, target)
     d = input - target
     size = ops.absolute(d)
-    return titled(_weighted(ops.where(size <= delta, 0.5 * d * d, delta * (size - 0.5 * delta)), weight, kind), "HuberLoss", d)
+    return titled(
+        _weighted(
+            ops.where(size <= delta, 0.5 * d * d, delta * (size - 0.5 * delta)), weight, kind
+        ),
+        "HuberLoss",
+        d,
+    )
 
 
-# --- classes ------------------------------------------------------------------------------------------------------------------------
+# --- classes --------------------------------------------------------------------------------------
 
 
 def _class_axis(name: str, input: Any) -> int:
@@ -86,33 +121,46 @@ def _checked_targets(name: str, input: Any, target: Any, axis: int, ignore_index
     shape = input.shape
     expected = (*shape[:axis], *shape[axis + 1 :])
     if len(shape) > 1 and target.shape and not same(shape[0], target.shape[0]):
-        raise ValueError(f"Expected input batch_size ({shape[0]}) to match target batch_size ({target.shape[0]}).")
+        raise ValueError(
+            f"Expected input batch_size ({shape[0]}) to match target batch_size ({target.shape[0]})."
+        )
     if not same_shape(expected, target.shape):
         raise RuntimeError(
             f"{name}: for an input of shape {show(shape)} the class indices must have shape {show(expected)}, not {show(target.shape)}"
         )
     if target.dtype.kind not in "iu":
-        raise RuntimeError(f"{name}: class indices must be integers, but the target's dtype is {target.dtype}. Convert it with .long().")
+        raise RuntimeError(
+            f"{name}: class indices must be integers, but the target's dtype is {target.dtype}. Convert it with .long()."
+        )
     numbers, classes = known(target), shape[axis]
     if numbers is not None and isinstance(classes, int):
         wrong = numbers[((numbers < 0) | (numbers >= classes)) & (numbers != ignore_index)]
         if wrong.size:
-            raise IndexError(f"Target {wrong.flat[0]} is out of bounds: there are {classes} classes.")
+            raise IndexError(
+                f"Target {wrong.flat[0]} is out of bounds: there are {classes} classes."
+            )
 
 
 def _class_weight(name: str, weight: Any, classes: Any) -> None:
     if weight is not None and (len(weight.shape) != 1 or not same(weight.shape[0], classes)):
-        raise RuntimeError(f"{name}: weight must have one number for each of the {classes} classes, but its shape is {show(weight.shape)}")
+        raise RuntimeError(
+            f"{name}: weight must have one number for each of the {classes} classes, but its shape is {show(weight.shape)}"
+        )
 
 
 def _picked(values: Any, target: Any, axis: int, weight: Any, ignore_index: int) -> tuple[Any, Any]:
     """`values` at the target's classes, and the targets' weights: 0 for those that are ignored."""
     classes = values.shape[axis]
     counted = ops.not_equal(target, ignore_index)
-    # A negative target must not count from the end: as a class that does not exist it is refused, in compiled code as well.
+    # A negative target must not count from the end: as a class that does not exist it is refused,
+    # in compiled code as well.
     place = ops.where(counted, ops.where(target < 0, classes, target), 0)
     found = ops.squeeze(ops.take_along_axis(values, ops.expand_dims(place, axis), axis), axis)
-    each = ops.convert(counted, values.dtype) if weight is None else ops.where(counted, ops.take(weight, place, 0), 0.0)
+    each = (
+        ops.convert(counted, values.dtype)
+        if weight is None
+        else ops.where(counted, ops.take(weight, place, 0), 0.0)
+    )
     return ops.where(counted, found, 0.0), each
 
 
@@ -125,7 +173,8 @@ def nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
-    """Minus the log-probability (C), (N, C) or (N, C, d1, ...) of the target class; the mean is over the weights of the targets.
+    """Minus the log-probability (C), (N, C) or (N, C, d1, ...) of the target class; the mean is
+    over the weights of the targets.
 
     Targets equal to `ignore_index` count for nothing; others outside 0..C-1 are an IndexError.
     """
@@ -153,8 +202,9 @@ def cross_entropy(
 ) -> Any:
     """Cross-entropy of unnormalised log-probabilities (C), (N, C) or (N, C, d1, ...).
 
-    Targets are class indices (integers, one axis fewer), or probabilities of the input's shape. `weight` has one number a class;
-    targets equal to `ignore_index` count for nothing; `label_smoothing` mixes the target with the uniform distribution.
+    Targets are class indices (integers, one axis fewer), or probabilities of the input's shape.
+    `weight` has one number a class; targets equal to `ignore_index` count for nothing;
+    `label_smoothing` mixes the target with the uniform distribution.
 
     >>> import tracegrad as tg
     >>> tg.nn.functional.cross_entropy(tg.tensor([[0.0, 0.0]]), tg.tensor([1]))
@@ -166,9 +216,17 @@ def cross_entropy(
     axis = _class_axis("cross_entropy", input)
     classes = input.shape[axis]
     _class_weight("cross_entropy", weight, classes)
-    across = None if weight is None else ops.reshape(weight, (classes, *[1] * (len(input.shape) - axis - 1)))
+    across = (
+        None
+        if weight is None
+        else ops.reshape(weight, (classes, *[1] * (len(input.shape) - axis - 1)))
+    )
     if len(target.shape) == len(input.shape):
-        return titled(_against_probabilities(input, target, across, axis, kind, label_smoothing), "CrossEntropy", input)
+        return titled(
+            _against_probabilities(input, target, across, axis, kind, label_smoothing),
+            "CrossEntropy",
+            input,
+        )
     _checked_targets("cross_entropy", input, target, axis, ignore_index)
     log_p = ops.log_softmax(input, axis=axis)
     found, each = _picked(log_p, target, axis, weight, ignore_index)
@@ -181,13 +239,17 @@ def cross_entropy(
     return titled(loss, "NllLoss", input)
 
 
-def _against_probabilities(input: Any, target: Any, weight: Any, axis: int, reduction: str, smoothing: float) -> Any:
+def _against_probabilities(
+    input: Any, target: Any, weight: Any, axis: int, reduction: str, smoothing: float
+) -> Any:
     if not same_shape(input.shape, target.shape):
         raise RuntimeError(
             f"cross_entropy: probabilities as targets must have the input's shape {show(input.shape)}, not {show(target.shape)}"
         )
     if target.dtype.kind != "f":
-        raise RuntimeError(f"Expected floating point type for target with class probabilities, got {target.dtype}")
+        raise RuntimeError(
+            f"Expected floating point type for target with class probabilities, got {target.dtype}"
+        )
     classes = input.shape[axis]
     if smoothing > 0.0:
         target = target * (1.0 - smoothing) + smoothing / classes
@@ -196,7 +258,7 @@ def _against_probabilities(input: Any, target: Any, weight: Any, axis: int, redu
     return reduced(losses, reduction)
 
 
-# --- probabilities ------------------------------------------------------------------------------------------------------------------
+# --- probabilities --------------------------------------------------------------------------------
 
 _LOWEST_LOG = -100.0
 
@@ -215,7 +277,8 @@ def binary_cross_entropy(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
-    """Cross-entropy of probabilities of a binary choice; logarithms are limited to -100, as in torch."""
+    """Cross-entropy of probabilities of a binary choice; logarithms are limited to -100, as in
+    torch."""
     kind = reduction_of(size_average, reduce, reduction)
     if not same_shape(input.shape, target.shape):
         raise ValueError(
@@ -224,9 +287,13 @@ def binary_cross_entropy(
         )
     p = known(input)
     if p is not None and p.size and not (np.min(p) >= 0 and np.max(p) <= 1):
-        raise RuntimeError("all elements of input should be between 0 and 1; use binary_cross_entropy_with_logits for unbounded numbers")
+        raise RuntimeError(
+            "all elements of input should be between 0 and 1; use binary_cross_entropy_with_logits for unbounded numbers"
+        )
     losses = (target - 1.0) * _log(1.0 - input) - target * _log(input)
-    return titled(reduced(losses if weight is None else losses * weight, kind), "BinaryCrossEntropy", input)
+    return titled(
+        reduced(losses if weight is None else losses * weight, kind), "BinaryCrossEntropy", input
+    )
 
 
 def binary_cross_entropy_with_logits(
@@ -238,7 +305,8 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Any = None,
 ) -> Any:
-    """`binary_cross_entropy(sigmoid(input), target)` without overflow; `pos_weight` multiplies the loss of positive targets.
+    """`binary_cross_entropy(sigmoid(input), target)` without overflow; `pos_weight` multiplies the
+    loss of positive targets.
 
     >>> import tracegrad as tg
     >>> tg.nn.functional.binary_cross_entropy_with_logits(tg.zeros(2), tg.ones(2))
@@ -246,12 +314,18 @@ def binary_cross_entropy_with_logits(
     """
     kind = reduction_of(size_average, reduce, reduction)
     if not same_shape(input.shape, target.shape):
-        raise ValueError(f"Target size ({show(target.shape)}) must be the same as input size ({show(input.shape)})")
+        raise ValueError(
+            f"Target size ({show(target.shape)}) must be the same as input size ({show(input.shape)})"
+        )
     if pos_weight is None:
         losses = ops.softplus(input) - input * target
     else:
         losses = (1.0 - target) * input + ((pos_weight - 1.0) * target + 1.0) * ops.softplus(-input)
-    return titled(reduced(losses if weight is None else losses * weight, kind), "BinaryCrossEntropyWithLogits", input)
+    return titled(
+        reduced(losses if weight is None else losses * weight, kind),
+        "BinaryCrossEntropyWithLogits",
+        input,
+    )
 
 
 def kl_div(
@@ -262,7 +336,8 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Any:
-    """The divergence of `target` (probabilities, or their logarithms) from exp(input); "batchmean" divides the sum by the first size."""
+    """The divergence of `target` (probabilities, or their logarithms) from exp(input); "batchmean"
+    divides the sum by the first size."""
     kind = reduction_of(size_average, reduce, reduction, ("none", "batchmean", "mean", "sum"))
     if kind == "mean":
         warnings.warn(
@@ -271,7 +346,11 @@ def kl_div(
             UserWarning,
             stacklevel=2,
         )
-    losses = ops.exp(target) * (target - input) if log_target else target * (ops.log(ops.where(ops.equal(target, 0), 1.0, target)) - input)
+    losses = (
+        ops.exp(target) * (target - input)
+        if log_target
+        else target * (ops.log(ops.where(ops.equal(target, 0), 1.0, target)) - input)
+    )
     if kind == "batchmean":
         return ops.sum(losses) / input.shape[0] if input.shape else ops.sum(losses)
     return reduced(losses, kind)

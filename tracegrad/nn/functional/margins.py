@@ -10,7 +10,9 @@ from .activation import logsigmoid
 from .common import reduced, reduction_of
 
 
-def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
+def pairwise_distance(
+    x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+) -> Any:
     """The p-norms of `x1 - x2 + eps` along the last axis.
 
     >>> import tracegrad as tg
@@ -35,7 +37,12 @@ def margin_ranking_loss(
 
 
 def hinge_embedding_loss(
-    input: Any, target: Any, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+    input: Any,
+    target: Any,
+    margin: float = 1.0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
 ) -> Any:
     """The input where the target is 1, `max(0, margin - input)` where it is -1."""
     kind = reduction_of(size_average, reduce, reduction)
@@ -43,7 +50,13 @@ def hinge_embedding_loss(
     return reduced(below + ops.where(target == -1, 0.0, input), kind)
 
 
-def soft_margin_loss(input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> Any:
+def soft_margin_loss(
+    input: Any,
+    target: Any,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Any:
     """`log(1 + exp(-target * input))` for targets 1 and -1, without overflow."""
     kind = reduction_of(size_average, reduce, reduction)
     return reduced(-logsigmoid(target * input), kind)
@@ -58,13 +71,16 @@ def cosine_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
-    """1 minus the cosine of the angle between two vectors where the target is 1, `max(0, cosine - margin)` where it is -1."""
+    """1 minus the cosine of the angle between two vectors where the target is 1, `max(0, cosine -
+    margin)` where it is -1."""
     kind = reduction_of(size_average, reduce, reduction)
     tiny = 1e-12
     product = ops.sum(input1 * input2, axis=-1)
     scale = (ops.sum(input1 * input1, axis=-1) + tiny) * (ops.sum(input2 * input2, axis=-1) + tiny)
     cosine = product / ops.sqrt(scale)
-    losses = ops.where(target == 1, 1 - cosine, 0.0) + ops.where(target == -1, ops.relu(cosine - margin), 0.0)
+    losses = ops.where(target == 1, 1 - cosine, 0.0) + ops.where(
+        target == -1, ops.relu(cosine - margin), 0.0
+    )
     return reduced(losses, kind)
 
 
@@ -80,11 +96,15 @@ def triplet_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
-    """`max(0, d(anchor, positive) - d(anchor, negative) + margin)`, with `swap` for the smaller of the negative's two distances."""
+    """`max(0, d(anchor, positive) - d(anchor, negative) + margin)`, with `swap` for the smaller of
+    the negative's two distances."""
     kind = reduction_of(size_average, reduce, reduction)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
-    near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
+    near, far = (
+        pairwise_distance(anchor, positive, p, eps),
+        pairwise_distance(anchor, negative, p, eps),
+    )
     if swap:
         far = ops.minimum(far, pairwise_distance(positive, negative, p, eps))
     return reduced(ops.relu(margin + near - far), kind)
@@ -100,7 +120,8 @@ def poisson_nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
-    """Minus the logarithm of a Poisson probability without constants; `full` adds Stirling's formula for those of targets over 1."""
+    """Minus the logarithm of a Poisson probability without constants; `full` adds Stirling's
+    formula for those of targets over 1."""
     kind = reduction_of(size_average, reduce, reduction)
     losses = ops.exp(input) - target * input if log_input else input - target * ops.log(input + eps)
     if full:
@@ -110,9 +131,16 @@ def poisson_nll_loss(
     return reduced(losses, kind)
 
 
-def gaussian_nll_loss(input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> Any:
-    """`0.5 * (log(var) + (input - target)**2 / var)`, with `full` plus half the logarithm of 2 pi; `var` counts as at least `eps`
-    (which is not differentiated)."""
+def gaussian_nll_loss(
+    input: Any,
+    target: Any,
+    var: Any,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
+) -> Any:
+    """`0.5 * (log(var) + (input - target)**2 / var)`, with `full` plus half the logarithm of 2 pi;
+    `var` counts as at least `eps` (which is not differentiated)."""
     kind = reduction_of(None, None, reduction)
     if not hasattr(var, "shape"):
         var = ops.full_like(input, float(var))

@@ -23,7 +23,9 @@ def _normalized(x: Any, axes: tuple[int, ...], eps: float) -> Any:
     return away / ops.sqrt(variance + eps), mean, variance
 
 
-def _last_axes(input: Any, normalized_shape: Sequence[int] | int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _last_axes(
+    input: Any, normalized_shape: Sequence[int] | int
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The sizes that are normalised together, and the axes of the input that have them."""
     sizes = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
     ndim = len(input.shape)
@@ -38,12 +40,21 @@ def _averaged_over(input: Any, axes: Sequence[int], what: str) -> Any:
     """How many elements a batch's own statistics are over, which must be more than one."""
     count = integers.product([input.shape[k] for k in axes])
     if isinstance(count, int) and count <= 1:
-        raise ValueError(f"Expected more than 1 {what} when training, got input size {show(input.shape)}")
+        raise ValueError(
+            f"Expected more than 1 {what} when training, got input size {show(input.shape)}"
+        )
     return count
 
 
-def layer_norm(input: Any, normalized_shape: Sequence[int] | int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
-    """The last axes, of sizes `normalized_shape`, at mean 0 and variance 1, then times `weight` plus `bias`.
+def layer_norm(
+    input: Any,
+    normalized_shape: Sequence[int] | int,
+    weight: Any = None,
+    bias: Any = None,
+    eps: float = 1e-5,
+) -> Any:
+    """The last axes, of sizes `normalized_shape`, at mean 0 and variance 1, then times `weight`
+    plus `bias`.
 
     >>> import tracegrad as tg
     >>> tg.nn.functional.layer_norm(tg.tensor([1.0, 3.0]), (2,))
@@ -52,17 +63,24 @@ def layer_norm(input: Any, normalized_shape: Sequence[int] | int, weight: Any = 
     sizes, axes = _last_axes(input, normalized_shape)
     for name, value in (("weight", weight), ("bias", bias)):
         if value is not None and tuple(value.shape) != sizes:
-            raise RuntimeError(f"layer_norm: expected {name} to be of the shape {sizes} that is normalised, but got {show(value.shape)}")
+            raise RuntimeError(
+                f"layer_norm: expected {name} to be of the shape {sizes} that is normalised, but got {show(value.shape)}"
+            )
     result, _, _ = _normalized(input, axes, eps)
     result = result if weight is None else result * weight
     return titled(result if bias is None else result + bias, "NativeLayerNorm", input)
 
 
-def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
-    """Groups of channels (axis 1) at mean 0 and variance 1 for each sample, then times `weight` plus `bias` by channel."""
+def group_norm(
+    input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5
+) -> Any:
+    """Groups of channels (axis 1) at mean 0 and variance 1 for each sample, then times `weight`
+    plus `bias` by channel."""
     batch, channels, *rest = input.shape
     if channels % num_groups:
-        raise RuntimeError(f"Expected number of channels in input to be divisible by num_groups, but got {channels} and {num_groups}")
+        raise RuntimeError(
+            f"Expected number of channels in input to be divisible by num_groups, but got {channels} and {num_groups}"
+        )
     apart = ops.reshape(input, (batch, num_groups, -1))
     result = ops.reshape(_normalized(apart, (2,), eps)[0], (batch, channels, *rest))
     return _scaled(result, weight, bias)
@@ -84,24 +102,40 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Any:
-    """Each channel (axis 1) at mean 0 and variance 1 over all other axes, then times `weight` plus `bias`.
+    """Each channel (axis 1) at mean 0 and variance 1 over all other axes, then times `weight` plus
+    `bias`.
 
-    In training by the batch's own statistics, which also move the running ones (unbiased variance) by `momentum`, in place;
-    otherwise by the running ones.
+    In training by the batch's own statistics, which also move the running ones (unbiased variance)
+    by `momentum`, in place; otherwise by the running ones.
     """
     ndim = len(input.shape)
     if ndim < 2:
-        raise ValueError(f"batch_norm: expected an input (N, C, ...), but its shape is {show(input.shape)}")
+        raise ValueError(
+            f"batch_norm: expected an input (N, C, ...), but its shape is {show(input.shape)}"
+        )
     channels = input.shape[1]
-    for name, value in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
+    for name, value in (
+        ("running_mean", running_mean),
+        ("running_var", running_var),
+        ("weight", weight),
+        ("bias", bias),
+    ):
         if value is not None and not (len(value.shape) == 1 and same(value.shape[0], channels)):
-            raise RuntimeError(f"batch_norm: {name} should have one element for each of {channels} channels, not shape {show(value.shape)}")
+            raise RuntimeError(
+                f"batch_norm: {name} should have one element for each of {channels} channels, not shape {show(value.shape)}"
+            )
     if not training:
         if running_mean is None or running_var is None:
-            raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
+            raise RuntimeError(
+                "Expected running_mean and running_var to be defined when training=False"
+            )
         shape = (channels, *[1] * (ndim - 2))
         away = input - ops.reshape(running_mean, shape)
-        return titled(_scaled(away / ops.sqrt(ops.reshape(running_var, shape) + eps), weight, bias), "NativeBatchNorm", input)
+        return titled(
+            _scaled(away / ops.sqrt(ops.reshape(running_var, shape) + eps), weight, bias),
+            "NativeBatchNorm",
+            input,
+        )
     axes = (0, *range(2, ndim))
     count = _averaged_over(input, axes, "value per channel")
     result, mean, variance = _normalized(input, axes, eps)
@@ -124,16 +158,19 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Any:
-    """Each channel of each sample (N, C, ...) at mean 0 and variance 1 over its places, then times `weight` plus `bias`.
+    """Each channel of each sample (N, C, ...) at mean 0 and variance 1 over its places, then times
+    `weight` plus `bias`.
 
-    The running statistics, where they are given, move by `momentum` towards the averages over the batch; they are used in place of
-    the sample's own where `use_input_stats` is False.
+    The running statistics, where they are given, move by `momentum` towards the averages over the
+    batch; they are used in place of the sample's own where `use_input_stats` is False.
     """
     ndim = len(input.shape)
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     if ndim < 3:
-        raise ValueError(f"instance_norm: expected an input (N, C, ...) with places, but its shape is {show(input.shape)}")
+        raise ValueError(
+            f"instance_norm: expected an input (N, C, ...) with places, but its shape is {show(input.shape)}"
+        )
     axes = tuple(range(2, ndim))
     count = _averaged_over(input, axes, "spatial element")
     result, mean, variance = _normalized(input, axes, eps)
@@ -144,8 +181,11 @@ def instance_norm(
     return titled(_scaled(result, weight, bias), "NativeBatchNorm", input)
 
 
-def rms_norm(input: Any, normalized_shape: Sequence[int] | int, weight: Any = None, eps: float | None = None) -> Any:
-    """The last axes, of sizes `normalized_shape`, divided by the root of their mean square, then times `weight`.
+def rms_norm(
+    input: Any, normalized_shape: Sequence[int] | int, weight: Any = None, eps: float | None = None
+) -> Any:
+    """The last axes, of sizes `normalized_shape`, divided by the root of their mean square, then
+    times `weight`.
 
     `eps` is added to the mean square; None stands for the dtype's own.
     """
@@ -156,15 +196,22 @@ def rms_norm(input: Any, normalized_shape: Sequence[int] | int, weight: Any = No
     return titled(result if weight is None else result * weight, "RmsNorm", input)
 
 
-def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
-    """Each element divided by `(k + alpha * mean of squares over `size` neighbouring channels) ** beta`."""
+def local_response_norm(
+    input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+) -> Any:
+    """Each element divided by `(k + alpha * mean of squares over `size` neighbouring channels) **
+    beta`."""
     if len(input.shape) < 3:
-        raise ValueError(f"Expected 3D or higher dimensionality input (got {len(input.shape)} dimensions)")
+        raise ValueError(
+            f"Expected 3D or higher dimensionality input (got {len(input.shape)} dimensions)"
+        )
     square = ops.square(input)
     before = size // 2
     ndim, channels = len(input.shape), input.shape[1]
     around = ops.embed(
-        square, [channels + size - 1 if a == 1 else n for a, n in enumerate(square.shape)], [before if a == 1 else 0 for a in range(ndim)]
+        square,
+        [channels + size - 1 if a == 1 else n for a, n in enumerate(square.shape)],
+        [before if a == 1 else 0 for a in range(ndim)],
     )
     total = ops.sum(windows(around, 1, size), axis=1)
     return titled(input / ops.power(k + alpha * (total / size), beta), "LocalResponseNorm", input)
@@ -172,7 +219,16 @@ def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float 
 
 def _move(running: Any, now: Any, momentum: float) -> None:
     """A running value, moved by `momentum` towards that of the batch."""
-    running.mul_(1.0 - momentum).add_(ops.reshape(stop_gradient(now), running.shape), alpha=momentum)
+    running.mul_(1.0 - momentum).add_(
+        ops.reshape(stop_gradient(now), running.shape), alpha=momentum
+    )
 
 
-__all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "rms_norm"]
+__all__ = [
+    "batch_norm",
+    "group_norm",
+    "instance_norm",
+    "layer_norm",
+    "local_response_norm",
+    "rms_norm",
+]

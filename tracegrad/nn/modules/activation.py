@@ -26,11 +26,15 @@ class _Fixed(Module):
         super().__init__()
         names, name = list(self.options), type(self).__name__
         if len(args) > len(names):
-            raise TypeError(f"{name} takes the arguments {', '.join(names) or 'none'}, but {len(args)} were given")
+            raise TypeError(
+                f"{name} takes the arguments {', '.join(names) or 'none'}, but {len(args)} were given"
+            )
         given = dict(zip(names, args, strict=False))
         for key in kwargs:
             if key not in self.options or key in given:
-                raise TypeError(f"{name} got an unexpected or repeated argument {key!r}; it takes {', '.join(names) or 'none'}")
+                raise TypeError(
+                    f"{name} got an unexpected or repeated argument {key!r}; it takes {', '.join(names) or 'none'}"
+                )
         for key, value in {**self.options, **given, **kwargs}.items():
             if value is ...:
                 raise TypeError(f"{name} needs the argument {key!r}")
@@ -210,7 +214,9 @@ class LogSoftmax(_Fixed):
 class PReLU(Module):
     """`functional.prelu` with `num_parameters` learned slopes that start at `init`."""
 
-    def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None
+    ) -> None:
         super().__init__()
         self.num_parameters, self.init = num_parameters, init
         self.weight = Parameter(tg.full((num_parameters,), init, dtype=dtype, device=device))
@@ -292,7 +298,13 @@ class AvgPool1d(_Pool):
     """`functional.avg_pool1d`."""
 
     function = F.avg_pool1d
-    options: ClassVar[dict[str, Any]] = {"kernel_size": ..., "stride": None, "padding": 0, "ceil_mode": False, "count_include_pad": True}
+    options: ClassVar[dict[str, Any]] = {
+        "kernel_size": ...,
+        "stride": None,
+        "padding": 0,
+        "ceil_mode": False,
+        "count_include_pad": True,
+    }
     shown = "kernel_size=({kernel_size},), stride=({stride},), padding=({padding},)"
 
 
@@ -354,7 +366,11 @@ class Unflatten(Module):
         self.dim, self.unflattened_size = dim, unflattened_size
 
     def forward(self, input: Any) -> Any:
-        sizes = (self.unflattened_size,) if isinstance(self.unflattened_size, int) else tuple(self.unflattened_size)
+        sizes = (
+            (self.unflattened_size,)
+            if isinstance(self.unflattened_size, int)
+            else tuple(self.unflattened_size)
+        )
         at = self.dim % len(input.shape)
         return input.reshape(*input.shape[:at], *sizes, *input.shape[at + 1 :])
 

@@ -1,4 +1,5 @@
-"""What linear maps, convolutions and transposed convolutions share: a weight and a bias, and windows."""
+"""What linear maps, convolutions and transposed convolutions share: a weight and a bias, and
+windows."""
 
 from __future__ import annotations
 
@@ -12,14 +13,19 @@ from .module import Module, Parameter
 
 
 class Affine(Module):
-    """A weight and perhaps a bias, which start uniform within 1 / sqrt(fan_in), all axes of the weight but one."""
+    """A weight and perhaps a bias, which start uniform within 1 / sqrt(fan_in), all axes of the
+    weight but one."""
 
     weight: Parameter
     bias: Parameter | None
 
-    def _make(self, shape: tuple[int, ...], outputs: int, bias: bool, device: Any, dtype: Any) -> None:
+    def _make(
+        self, shape: tuple[int, ...], outputs: int, bias: bool, device: Any, dtype: Any
+    ) -> None:
         self.weight = Parameter(tg.empty(*shape, dtype=dtype, device=device))
-        self.register_parameter("bias", Parameter(tg.empty(outputs, dtype=dtype, device=device)) if bias else None)
+        self.register_parameter(
+            "bias", Parameter(tg.empty(outputs, dtype=dtype, device=device)) if bias else None
+        )
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -31,7 +37,8 @@ class Affine(Module):
 
 
 class Convolution(Affine):
-    """Windows over the last axes: their sizes, steps, padding and holes, channels and groups of channels."""
+    """Windows over the last axes: their sizes, steps, padding and holes, channels and groups of
+    channels."""
 
     axes: ClassVar[int]
     function: ClassVar[Any]
@@ -50,11 +57,15 @@ class Convolution(Affine):
         name, axes = type(self).__name__, self.axes
         if padding_mode not in self.padding_modes:
             modes = ", ".join(self.padding_modes)
-            raise ValueError(f"{name}: padding_mode must be one of {modes}, but got padding_mode='{padding_mode}'")
+            raise ValueError(
+                f"{name}: padding_mode must be one of {modes}, but got padding_mode='{padding_mode}'"
+            )
         self.padding_mode = padding_mode
         self.kernel_size = per_axis(name, "kernel_size", kernel_size, axes)
         self.stride = per_axis(name, "stride", stride, axes)
-        self.padding = padding if isinstance(padding, str) else per_axis(name, "padding", padding, axes)
+        self.padding = (
+            padding if isinstance(padding, str) else per_axis(name, "padding", padding, axes)
+        )
         self.dilation = per_axis(name, "dilation", dilation, axes)
 
     def extra_repr(self) -> str:
@@ -65,7 +76,9 @@ class Convolution(Affine):
             if getattr(self, name, value) != value:
                 text += f", {name}={getattr(self, name)}"
         text = text if self.bias is not None else text + ", bias=False"
-        return text if self.padding_mode == "zeros" else text + f", padding_mode={self.padding_mode}"
+        return (
+            text if self.padding_mode == "zeros" else text + f", padding_mode={self.padding_mode}"
+        )
 
 
 __all__ = ["Affine", "Convolution"]

@@ -31,16 +31,20 @@ def _as_scores(mask: Any, dtype: Any) -> Any:
     if mask.dtype.kind == "b":
         return ops.where(mask, np.array(-math.inf, dtype), np.array(0.0, dtype))
     if mask.dtype.kind != "f":
-        raise RuntimeError(f"attention: a mask holds booleans or floating-point numbers, not {mask.dtype}")
+        raise RuntimeError(
+            f"attention: a mask holds booleans or floating-point numbers, not {mask.dtype}"
+        )
     return mask
 
 
 class MultiheadAttention(Module):
-    """Attention in several heads: `softmax(q @ k.T / sqrt(head_dim) + masks) @ v` of projected queries, keys and values.
+    """Attention in several heads: `softmax(q @ k.T / sqrt(head_dim) + masks) @ v` of projected
+    queries, keys and values.
 
-    Queries (L, N, embed_dim), keys and values (S, N, ...), with `batch_first` (N, L, ...) and (N, S, ...), or without N. Returns the
-    output and, with `need_weights`, the weights (N, L, S), averaged over the heads unless `average_attn_weights` is False. In masks of
-    booleans true means: not looked at.
+    Queries (L, N, embed_dim), keys and values (S, N, ...), with `batch_first` (N, L, ...) and (N,
+    S, ...), or without N. Returns the output and, with `need_weights`, the weights (N, L, S),
+    averaged over the heads unless `average_attn_weights` is False. In masks of booleans true means:
+    not looked at.
 
     >>> import tracegrad as tg
     >>> attention = tg.nn.MultiheadAttention(8, 2, batch_first=True)
@@ -65,11 +69,18 @@ class MultiheadAttention(Module):
     ) -> None:
         super().__init__()
         if embed_dim <= 0 or num_heads <= 0:
-            raise ValueError(f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and num_heads={num_heads} instead")
+            raise ValueError(
+                f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and num_heads={num_heads} instead"
+            )
         if embed_dim % num_heads:
-            raise ValueError(f"embed_dim must be divisible by num_heads, but they are {embed_dim} and {num_heads}")
+            raise ValueError(
+                f"embed_dim must be divisible by num_heads, but they are {embed_dim} and {num_heads}"
+            )
         self.embed_dim, self.num_heads, self.head_dim = embed_dim, num_heads, embed_dim // num_heads
-        self.kdim, self.vdim = embed_dim if kdim is None else kdim, embed_dim if vdim is None else vdim
+        self.kdim, self.vdim = (
+            embed_dim if kdim is None else kdim,
+            embed_dim if vdim is None else vdim,
+        )
         self.dropout, self.batch_first, self.add_zero_attn = dropout, batch_first, add_zero_attn
         self._qkv_same_embed_dim = self.kdim == embed_dim and self.vdim == embed_dim
         options: Any = {"dtype": dtype, "device": device}
@@ -92,7 +103,12 @@ class MultiheadAttention(Module):
         self._reset_parameters()
 
     def _reset_parameters(self) -> None:
-        for weight in (self.in_proj_weight, self.q_proj_weight, self.k_proj_weight, self.v_proj_weight):
+        for weight in (
+            self.in_proj_weight,
+            self.q_proj_weight,
+            self.k_proj_weight,
+            self.v_proj_weight,
+        ):
             if weight is not None:
                 init.xavier_uniform_(weight)
         if self.in_proj_bias is not None:
@@ -108,8 +124,13 @@ class MultiheadAttention(Module):
             weights = [self.in_proj_weight[k * n : (k + 1) * n] for k in range(3)]
         else:
             weights = [self.q_proj_weight, self.k_proj_weight, self.v_proj_weight]
-        biases = [None if self.in_proj_bias is None else self.in_proj_bias[k * n : (k + 1) * n] for k in range(3)]
-        return [F.linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases, strict=True)]
+        biases = [
+            None if self.in_proj_bias is None else self.in_proj_bias[k * n : (k + 1) * n]
+            for k in range(3)
+        ]
+        return [
+            F.linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases, strict=True)
+        ]
 
     def forward(
         self,
@@ -122,12 +143,20 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Any, Any]:
-        if len(query.shape) not in (2, 3) or len(key.shape) != len(query.shape) or len(value.shape) != len(query.shape):
+        if (
+            len(query.shape) not in (2, 3)
+            or len(key.shape) != len(query.shape)
+            or len(value.shape) != len(query.shape)
+        ):
             raise RuntimeError(
                 f"MultiheadAttention: query, key and value are all 3-D (batched) or all 2-D, not {show(query.shape)}, {show(key.shape)} "
                 f"and {show(value.shape)}"
             )
-        for what, x, size in (("query", query, self.embed_dim), ("key", key, self.kdim), ("value", value, self.vdim)):
+        for what, x, size in (
+            ("query", query, self.embed_dim),
+            ("key", key, self.kdim),
+            ("value", value, self.vdim),
+        ):
             if not same(x.shape[-1], size):
                 raise RuntimeError(
                     f"MultiheadAttention: the last axis of the {what} should have size {size}, but its shape is {show(x.shape)}"
@@ -142,11 +171,16 @@ class MultiheadAttention(Module):
             q, k, v = (ops.swapaxes(x, 0, 1) for x in (q, k, v))
         batch, length = q.shape[0], q.shape[1]
         scores_dtype = q.dtype
-        mask, padding = _as_scores(attn_mask, scores_dtype), _as_scores(key_padding_mask, scores_dtype)
+        mask, padding = (
+            _as_scores(attn_mask, scores_dtype),
+            _as_scores(key_padding_mask, scores_dtype),
+        )
         if padding is not None:
             padding = padding if batched else ops.expand_dims(padding, 0)
             if not (same(padding.shape[0], batch) and same(padding.shape[1], k.shape[1])):
-                raise RuntimeError(f"key_padding_mask should have shape ({batch}, {k.shape[1]}), not {show(padding.shape)}")
+                raise RuntimeError(
+                    f"key_padding_mask should have shape ({batch}, {k.shape[1]}), not {show(padding.shape)}"
+                )
         if mask is not None and len(mask.shape) == 3:
             mask = ops.reshape(mask, (batch, self.num_heads, *mask.shape[1:]))
         wide = (batch, 1, self.embed_dim)
@@ -161,17 +195,31 @@ class MultiheadAttention(Module):
             mask, padding = _one_more(mask), _one_more(padding)
 
         def heads(x: Any) -> Any:
-            return ops.swapaxes(ops.reshape(x, (batch, x.shape[1], self.num_heads, self.head_dim)), 1, 2)
+            return ops.swapaxes(
+                ops.reshape(x, (batch, x.shape[1], self.num_heads, self.head_dim)), 1, 2
+            )
 
         scores = ops.matmul(heads(q) / math.sqrt(self.head_dim), ops.swapaxes(heads(k), -1, -2))
         scores = scores if mask is None else scores + mask
-        scores = scores if padding is None else scores + ops.reshape(padding, (batch, 1, 1, padding.shape[1]))
+        scores = (
+            scores
+            if padding is None
+            else scores + ops.reshape(padding, (batch, 1, 1, padding.shape[1]))
+        )
         weights = ops.softmax(scores, axis=-1)
         if self.training and self.dropout:
             weights = F.dropout(weights, self.dropout)
-        found = ops.reshape(ops.swapaxes(ops.matmul(weights, heads(v)), 1, 2), (batch, length, self.embed_dim))
+        found = ops.reshape(
+            ops.swapaxes(ops.matmul(weights, heads(v)), 1, 2), (batch, length, self.embed_dim)
+        )
         output = self.out_proj(found)
-        output = ops.squeeze(output, 0) if not batched else output if self.batch_first else ops.swapaxes(output, 0, 1)
+        output = (
+            ops.squeeze(output, 0)
+            if not batched
+            else output
+            if self.batch_first
+            else ops.swapaxes(output, 0, 1)
+        )
         if not need_weights:
             return output, None
         weights = ops.mean(weights, axis=1) if average_attn_weights else weights
@@ -194,7 +242,8 @@ def _activation(activation: str | Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 class _Layer(Module):
-    """What the layers of encoders and decoders share: two maps with an activation, norms and dropout by number."""
+    """What the layers of encoders and decoders share: two maps with an activation, norms and
+    dropout by number."""
 
     attentions: ClassVar[tuple[str, ...]]
     """The names of the attentions, in the order in which they come; the two maps come last."""
@@ -216,7 +265,13 @@ class _Layer(Module):
         super().__init__()
         options: Any = {"dtype": dtype, "device": device}
         for name in self.attentions:
-            setattr(self, name, MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **options))
+            setattr(
+                self,
+                name,
+                MultiheadAttention(
+                    d_model, nhead, dropout, bias, batch_first=batch_first, **options
+                ),
+            )
         self.linear1 = Linear(d_model, dim_feedforward, bias, **options)
         self.dropout = Dropout(dropout)
         self.linear2 = Linear(dim_feedforward, d_model, bias, **options)
@@ -228,29 +283,38 @@ class _Layer(Module):
             setattr(self, f"dropout{k}", Dropout(dropout))
 
     def _run(self, x: Any, sources: tuple[tuple[Any, Any, Any], ...]) -> Any:
-        """Each attention, to a source (None: to what comes in itself) with its mask and padding, then the two maps:
-        each with dropout, a residual and a norm."""
+        """Each attention, to a source (None: to what comes in itself) with its mask and padding,
+        then the two maps: each with dropout, a residual and a norm."""
 
         def attend(name: str, memory: Any, mask: Any, padding: Any) -> Callable[[Any], Any]:
             def attended(x: Any) -> Any:
                 source = x if memory is None else memory
                 attention = getattr(self, name)
-                return attention(x, source, source, key_padding_mask=padding, need_weights=False, attn_mask=mask)[0]
+                return attention(
+                    x, source, source, key_padding_mask=padding, need_weights=False, attn_mask=mask
+                )[0]
 
             return attended
 
         def feed_forward(x: Any) -> Any:
             return self.linear2(self.dropout(self.activation(self.linear1(x))))
 
-        attends = [attend(name, *source) for name, source in zip(self.attentions, sources, strict=True)]
+        attends = [
+            attend(name, *source) for name, source in zip(self.attentions, sources, strict=True)
+        ]
         for k, sublayer in enumerate([*attends, feed_forward], 1):
             norm, dropout = getattr(self, f"norm{k}"), getattr(self, f"dropout{k}")
-            x = x + dropout(sublayer(norm(x))) if self.norm_first else norm(x + dropout(sublayer(x)))
+            x = (
+                x + dropout(sublayer(norm(x)))
+                if self.norm_first
+                else norm(x + dropout(sublayer(x)))
+            )
         return x
 
 
 class TransformerEncoderLayer(_Layer):
-    """Self-attention and two linear maps, each with a residual, dropout and a layer norm (`norm_first`: before it).
+    """Self-attention and two linear maps, each with a residual, dropout and a layer norm
+    (`norm_first`: before it).
 
     >>> import tracegrad as tg
     >>> tg.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)(tg.ones(3, 5, 8)).shape
@@ -259,12 +323,19 @@ class TransformerEncoderLayer(_Layer):
 
     attentions = ("self_attn",)
 
-    def forward(self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False) -> Any:
+    def forward(
+        self,
+        src: Any,
+        src_mask: Any = None,
+        src_key_padding_mask: Any = None,
+        is_causal: bool = False,
+    ) -> Any:
         return self._run(src, ((None, src_mask, src_key_padding_mask),))
 
 
 class TransformerDecoderLayer(_Layer):
-    """Self-attention, attention to `memory`, and two linear maps, each with a residual, dropout and a layer norm."""
+    """Self-attention, attention to `memory`, and two linear maps, each with a residual, dropout and
+    a layer norm."""
 
     attentions = ("self_attn", "multihead_attn")
 
@@ -299,7 +370,8 @@ class _Stack(Module):
 
 
 class TransformerEncoder(_Stack):
-    """`num_layers` copies of a layer one after the other, and a last norm. All start from the same values, as in torch."""
+    """`num_layers` copies of a layer one after the other, and a last norm. All start from the same
+    values, as in torch."""
 
     def __init__(
         self,
@@ -311,12 +383,19 @@ class TransformerEncoder(_Stack):
     ) -> None:
         super().__init__(encoder_layer, num_layers, norm)
 
-    def forward(self, src: Any, mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool | None = None) -> Any:
+    def forward(
+        self,
+        src: Any,
+        mask: Any = None,
+        src_key_padding_mask: Any = None,
+        is_causal: bool | None = None,
+    ) -> Any:
         return self._run(src, src_mask=mask, src_key_padding_mask=src_key_padding_mask)
 
 
 class TransformerDecoder(_Stack):
-    """`num_layers` copies of a layer one after the other, and a last norm. All start from the same values, as in torch."""
+    """`num_layers` copies of a layer one after the other, and a last norm. All start from the same
+    values, as in torch."""
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__(decoder_layer, num_layers, norm)
@@ -332,7 +411,9 @@ class TransformerDecoder(_Stack):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Any:
-        return self._run(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)
+        return self._run(
+            tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask
+        )
 
 
 class Transformer(Module):
@@ -380,8 +461,12 @@ class Transformer(Module):
         def last() -> LayerNorm:
             return LayerNorm(d_model, layer_norm_eps, bias=bias, device=device, dtype=dtype)
 
-        self.encoder = custom_encoder or TransformerEncoder(TransformerEncoderLayer(*of_layers), num_encoder_layers, last())
-        self.decoder = custom_decoder or TransformerDecoder(TransformerDecoderLayer(*of_layers), num_decoder_layers, last())
+        self.encoder = custom_encoder or TransformerEncoder(
+            TransformerEncoderLayer(*of_layers), num_encoder_layers, last()
+        )
+        self.decoder = custom_decoder or TransformerDecoder(
+            TransformerDecoderLayer(*of_layers), num_decoder_layers, last()
+        )
         self._reset_parameters()
         self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
 
@@ -405,11 +490,14 @@ class Transformer(Module):
         memory_is_causal: bool = False,
     ) -> Any:
         memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask)
-        return self.decoder(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)
+        return self.decoder(
+            tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask
+        )
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Any:
-        """A mask (sz, sz) to be added to scores: minus infinity above the diagonal, where the future is."""
+        """A mask (sz, sz) to be added to scores: minus infinity above the diagonal, where the
+        future is."""
         return tg.full((sz, sz), -math.inf, dtype=dtype, device=device).triu(1)
 
 

@@ -89,7 +89,11 @@ class Sequential(_Indexed):
 
     def __init__(self, *args: Any) -> None:
         super().__init__()
-        named = args[0].items() if len(args) == 1 and isinstance(args[0], Mapping) else ((str(k), m) for k, m in enumerate(args))
+        named = (
+            args[0].items()
+            if len(args) == 1 and isinstance(args[0], Mapping)
+            else ((str(k), m) for k, m in enumerate(args))
+        )
         for name, module in named:
             self.add_module(name, module)
 
@@ -128,7 +132,9 @@ def pairs_of(named: Any, what: str) -> list[tuple[Any, Any]]:
     items = named.items() if hasattr(named, "items") else named
     pairs: list[Any] = list(items) if isinstance(items, Iterable) else [None]
     if not all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in pairs):
-        raise TypeError(f"{what} is {describe(named)}; it must be a dict or a sequence of (name, value) pairs")
+        raise TypeError(
+            f"{what} is {describe(named)}; it must be a dict or a sequence of (name, value) pairs"
+        )
     return [(name, value) for name, value in pairs]
 
 
@@ -215,7 +221,10 @@ class ParameterList(Module):
         return self
 
     def __repr__(self) -> str:
-        lines = [f"  ({k}): Parameter containing: [{p.dtype} of size {'x'.join(map(str, p.shape))}]" for k, p in enumerate(self)]
+        lines = [
+            f"  ({k}): Parameter containing: [{p.dtype} of size {'x'.join(map(str, p.shape))}]"
+            for k, p in enumerate(self)
+        ]
         return "\n".join(["ParameterList(", *lines, ")"])
 
 

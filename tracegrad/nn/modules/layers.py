@@ -31,7 +31,14 @@ class Linear(Affine):
     (4, 2)
     """
 
-    def __init__(self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
         self._make((out_features, in_features), out_features, bias, device, dtype)
@@ -47,12 +54,26 @@ class Bilinear(Module):
     """`x1 @ weight[o] @ x2 + bias[o]` for each output."""
 
     def __init__(
-        self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
+        self,
+        in1_features: int,
+        in2_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__()
-        self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
-        self.weight = Parameter(tg.empty(out_features, in1_features, in2_features, dtype=dtype, device=device))
-        self.register_parameter("bias", Parameter(tg.empty(out_features, dtype=dtype, device=device)) if bias else None)
+        self.in1_features, self.in2_features, self.out_features = (
+            in1_features,
+            in2_features,
+            out_features,
+        )
+        self.weight = Parameter(
+            tg.empty(out_features, in1_features, in2_features, dtype=dtype, device=device)
+        )
+        self.register_parameter(
+            "bias", Parameter(tg.empty(out_features, dtype=dtype, device=device)) if bias else None
+        )
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -73,7 +94,8 @@ class Bilinear(Module):
 
 
 class Embedding(Module):
-    """Rows of a table (num_embeddings, embedding_dim) at integers; the row `padding_idx` starts at 0 and stays."""
+    """Rows of a table (num_embeddings, embedding_dim) at integers; the row `padding_idx` starts at
+    0 and stays."""
 
     def __init__(
         self,
@@ -91,7 +113,9 @@ class Embedding(Module):
     ) -> None:
         super().__init__()
         if max_norm is not None or scale_grad_by_freq or sparse:
-            raise NotImplementedError("Embedding: max_norm, scale_grad_by_freq and sparse are not supported; leave them out")
+            raise NotImplementedError(
+                "Embedding: max_norm, scale_grad_by_freq and sparse are not supported; leave them out"
+            )
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         if padding_idx is not None:
             if not -num_embeddings <= padding_idx < num_embeddings:
@@ -100,10 +124,14 @@ class Embedding(Module):
         self.padding_idx = padding_idx
         if _weight is not None:
             if tuple(_weight.shape) != (num_embeddings, embedding_dim):
-                raise ValueError(f"Shape of weight {tuple(_weight.shape)} does not match num_embeddings and embedding_dim")
+                raise ValueError(
+                    f"Shape of weight {tuple(_weight.shape)} does not match num_embeddings and embedding_dim"
+                )
             self.weight = Parameter(_weight, not _freeze)
             return
-        self.weight = Parameter(tg.empty(num_embeddings, embedding_dim, dtype=dtype, device=device), not _freeze)
+        self.weight = Parameter(
+            tg.empty(num_embeddings, embedding_dim, dtype=dtype, device=device), not _freeze
+        )
         self.reset_parameters()
 
     @classmethod
@@ -124,9 +152,21 @@ class Embedding(Module):
         tensor([[0., 1.]])
         """
         if len(embeddings.shape) != 2:
-            raise ValueError(f"Embeddings parameter is expected to be 2-dimensional, not of shape {tuple(embeddings.shape)}")
+            raise ValueError(
+                f"Embeddings parameter is expected to be 2-dimensional, not of shape {tuple(embeddings.shape)}"
+            )
         rows, columns = embeddings.shape
-        return cls(rows, columns, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, embeddings, freeze)
+        return cls(
+            rows,
+            columns,
+            padding_idx,
+            max_norm,
+            norm_type,
+            scale_grad_by_freq,
+            sparse,
+            embeddings,
+            freeze,
+        )
 
     def reset_parameters(self) -> None:
         """Draw new starting values."""
@@ -160,18 +200,40 @@ class _Convolution(Convolution):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        self._build((in_channels, out_channels, groups), kernel_size, stride, padding, dilation, padding_mode)
+        self._build(
+            (in_channels, out_channels, groups),
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            padding_mode,
+        )
         if self.padding == "same" and any(s != 1 for s in self.stride):
             raise ValueError("padding='same' is not supported for strided convolutions")
-        self._make((out_channels, in_channels // groups, *self.kernel_size), out_channels, bias, device, dtype)
+        self._make(
+            (out_channels, in_channels // groups, *self.kernel_size),
+            out_channels,
+            bias,
+            device,
+            dtype,
+        )
 
     def forward(self, input: Any) -> Any:
         padding: Any = self.padding
         if self.padding_mode != "zeros" and padding != "valid":
             sums = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size, strict=True)]
-            sides = [(n // 2, n - n // 2) for n in sums] if padding == "same" else [(int(n), int(n)) for n in padding]
-            input, padding = F.pad(input, [n for pair in reversed(sides) for n in pair], self.padding_mode), 0
-        return type(self).function(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+            sides = (
+                [(n // 2, n - n // 2) for n in sums]
+                if padding == "same"
+                else [(int(n), int(n)) for n in padding]
+            )
+            input, padding = (
+                F.pad(input, [n for pair in reversed(sides) for n in pair], self.padding_mode),
+                0,
+            )
+        return type(self).function(
+            input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
+        )
 
 
 class Conv1d(_Convolution):
@@ -213,11 +275,25 @@ class _BatchNorm(Module):
         super().__init__()
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
-        self.register_parameter("weight", Parameter(tg.ones(num_features, dtype=dtype, device=device)) if affine else None)
-        self.register_parameter("bias", Parameter(tg.zeros(num_features, dtype=dtype, device=device)) if affine else None)
-        self.register_buffer("running_mean", tg.zeros(num_features, dtype=dtype, device=device) if track_running_stats else None)
-        self.register_buffer("running_var", tg.ones(num_features, dtype=dtype, device=device) if track_running_stats else None)
-        self.register_buffer("num_batches_tracked", tg.tensor(0, device=device) if track_running_stats else None)
+        self.register_parameter(
+            "weight",
+            Parameter(tg.ones(num_features, dtype=dtype, device=device)) if affine else None,
+        )
+        self.register_parameter(
+            "bias",
+            Parameter(tg.zeros(num_features, dtype=dtype, device=device)) if affine else None,
+        )
+        self.register_buffer(
+            "running_mean",
+            tg.zeros(num_features, dtype=dtype, device=device) if track_running_stats else None,
+        )
+        self.register_buffer(
+            "running_var",
+            tg.ones(num_features, dtype=dtype, device=device) if track_running_stats else None,
+        )
+        self.register_buffer(
+            "num_batches_tracked", tg.tensor(0, device=device) if track_running_stats else None
+        )
 
     def reset_running_stats(self) -> None:
         """Forget what was seen."""
@@ -235,7 +311,9 @@ class _BatchNorm(Module):
 
     def forward(self, input: Any) -> Any:
         if len(input.shape) not in self.dimensions:
-            raise ValueError(f"expected {' or '.join(f'{n}D' for n in self.dimensions)} input (got {len(input.shape)}D input)")
+            raise ValueError(
+                f"expected {' or '.join(f'{n}D' for n in self.dimensions)} input (got {len(input.shape)}D input)"
+            )
         average: Any = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats:
             self.num_batches_tracked.add_(1)
@@ -295,10 +373,21 @@ class _InstanceNorm(_BatchNorm):
     def forward(self, input: Any) -> Any:
         unbatched, batched = self.dimensions
         if len(input.shape) not in (unbatched, batched):
-            raise ValueError(f"expected {unbatched}D or {batched}D input (got {len(input.shape)}D input)")
+            raise ValueError(
+                f"expected {unbatched}D or {batched}D input (got {len(input.shape)}D input)"
+            )
         x = input if len(input.shape) == batched else input.unsqueeze(0)
         own = self.training or not self.track_running_stats
-        result = F.instance_norm(x, self.running_mean, self.running_var, self.weight, self.bias, own, self.momentum or 0.0, self.eps)
+        result = F.instance_norm(
+            x,
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            own,
+            self.momentum or 0.0,
+            self.eps,
+        )
         return result if x is input else result.squeeze(0)
 
 
@@ -338,20 +427,30 @@ class LayerNorm(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape = (
+            (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        )
         self.eps, self.elementwise_affine = eps, elementwise_affine
         self.register_parameter(
-            "weight", Parameter(tg.ones(self.normalized_shape, dtype=dtype, device=device)) if elementwise_affine else None
+            "weight",
+            Parameter(tg.ones(self.normalized_shape, dtype=dtype, device=device))
+            if elementwise_affine
+            else None,
         )
         self.register_parameter(
-            "bias", Parameter(tg.zeros(self.normalized_shape, dtype=dtype, device=device)) if elementwise_affine and bias else None
+            "bias",
+            Parameter(tg.zeros(self.normalized_shape, dtype=dtype, device=device))
+            if elementwise_affine and bias
+            else None,
         )
 
     def forward(self, input: Any) -> Any:
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        )
 
 
 class RMSNorm(Module):
@@ -366,17 +465,24 @@ class RMSNorm(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape = (
+            (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        )
         self.eps, self.elementwise_affine = eps, elementwise_affine
         self.register_parameter(
-            "weight", Parameter(tg.ones(self.normalized_shape, dtype=dtype, device=device)) if elementwise_affine else None
+            "weight",
+            Parameter(tg.ones(self.normalized_shape, dtype=dtype, device=device))
+            if elementwise_affine
+            else None,
         )
 
     def forward(self, input: Any) -> Any:
         return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self) -> str:
-        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        )
 
 
 class LocalResponseNorm(Module):
@@ -397,14 +503,33 @@ class GroupNorm(Module):
     """`functional.group_norm` with a weight and a bias for each channel."""
 
     def __init__(
-        self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, device: Any = None, dtype: Any = None
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__()
         if num_channels % num_groups:
-            raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
-        self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
-        self.register_parameter("weight", Parameter(tg.ones(num_channels, dtype=dtype, device=device)) if affine else None)
-        self.register_parameter("bias", Parameter(tg.zeros(num_channels, dtype=dtype, device=device)) if affine else None)
+            raise ValueError(
+                f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})"
+            )
+        self.num_groups, self.num_channels, self.eps, self.affine = (
+            num_groups,
+            num_channels,
+            eps,
+            affine,
+        )
+        self.register_parameter(
+            "weight",
+            Parameter(tg.ones(num_channels, dtype=dtype, device=device)) if affine else None,
+        )
+        self.register_parameter(
+            "bias",
+            Parameter(tg.zeros(num_channels, dtype=dtype, device=device)) if affine else None,
+        )
 
     def forward(self, input: Any) -> Any:
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)

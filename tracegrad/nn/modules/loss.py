@@ -14,10 +14,14 @@ _ALLOWED = (*REDUCTIONS, "batchmean")
 class _Loss(Module):
     """`function(input, target, **options)`; `weight` and `pos_weight` become buffers."""
 
-    def __init__(self, function: Any, reduction: str, buffers: dict[str, Any], **options: Any) -> None:
+    def __init__(
+        self, function: Any, reduction: str, buffers: dict[str, Any], **options: Any
+    ) -> None:
         super().__init__()
         if reduction not in (*REDUCTIONS, "batchmean"):
-            raise ValueError(f"{reduction!r} is not a valid value for reduction; it is one of {', '.join(map(repr, REDUCTIONS))}")
+            raise ValueError(
+                f"{reduction!r} is not a valid value for reduction; it is one of {', '.join(map(repr, REDUCTIONS))}"
+            )
         self.reduction = reduction
         for name, value in options.items():
             setattr(self, name, value)
@@ -37,22 +41,34 @@ class MSELoss(_Loss):
     tensor(1.)
     """
 
-    def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
+    def __init__(
+        self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+    ) -> None:
         super().__init__(F.mse_loss, reduction_of(size_average, reduce, reduction, _ALLOWED), {})
 
 
 class L1Loss(_Loss):
     """`functional.l1_loss`."""
 
-    def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
+    def __init__(
+        self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+    ) -> None:
         super().__init__(F.l1_loss, reduction_of(size_average, reduce, reduction, _ALLOWED), {})
 
 
 class SmoothL1Loss(_Loss):
     """`functional.smooth_l1_loss`."""
 
-    def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean", beta: float = 1.0) -> None:
-        super().__init__(F.smooth_l1_loss, reduction_of(size_average, reduce, reduction, _ALLOWED), {}, beta=beta)
+    def __init__(
+        self,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        beta: float = 1.0,
+    ) -> None:
+        super().__init__(
+            F.smooth_l1_loss, reduction_of(size_average, reduce, reduction, _ALLOWED), {}, beta=beta
+        )
 
 
 class HuberLoss(_Loss):
@@ -73,7 +89,12 @@ class NLLLoss(_Loss):
         reduce: bool | None = None,
         reduction: str = "mean",
     ) -> None:
-        super().__init__(F.nll_loss, reduction_of(size_average, reduce, reduction), {"weight": weight}, ignore_index=ignore_index)
+        super().__init__(
+            F.nll_loss,
+            reduction_of(size_average, reduce, reduction),
+            {"weight": weight},
+            ignore_index=ignore_index,
+        )
 
 
 class CrossEntropyLoss(_Loss):
@@ -100,8 +121,18 @@ class CrossEntropyLoss(_Loss):
 class BCELoss(_Loss):
     """`functional.binary_cross_entropy`."""
 
-    def __init__(self, weight: Any = None, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
-        super().__init__(F.binary_cross_entropy, reduction_of(size_average, reduce, reduction), {"weight": weight})
+    def __init__(
+        self,
+        weight: Any = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(
+            F.binary_cross_entropy,
+            reduction_of(size_average, reduce, reduction),
+            {"weight": weight},
+        )
 
 
 class BCEWithLogitsLoss(_Loss):
@@ -116,7 +147,9 @@ class BCEWithLogitsLoss(_Loss):
         pos_weight: Any = None,
     ) -> None:
         super().__init__(
-            F.binary_cross_entropy_with_logits, reduction_of(size_average, reduce, reduction), {"weight": weight, "pos_weight": pos_weight}
+            F.binary_cross_entropy_with_logits,
+            reduction_of(size_average, reduce, reduction),
+            {"weight": weight, "pos_weight": pos_weight},
         )
 
 
@@ -124,9 +157,18 @@ class KLDivLoss(_Loss):
     """`functional.kl_div`."""
 
     def __init__(
-        self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean", log_target: bool = False
+        self,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        log_target: bool = False,
     ) -> None:
-        super().__init__(F.kl_div, reduction_of(size_average, reduce, reduction, _ALLOWED), {}, log_target=log_target)
+        super().__init__(
+            F.kl_div,
+            reduction_of(size_average, reduce, reduction, _ALLOWED),
+            {},
+            log_target=log_target,
+        )
 
 
 class CosineSimilarity(Module):

@@ -13,22 +13,42 @@ from .module import Module
 class SoftMarginLoss(_Loss):
     """`functional.soft_margin_loss`."""
 
-    def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
+    def __init__(
+        self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+    ) -> None:
         super().__init__(F.soft_margin_loss, reduction_of(size_average, reduce, reduction), {})
 
 
 class HingeEmbeddingLoss(_Loss):
     """`functional.hinge_embedding_loss`."""
 
-    def __init__(self, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
-        super().__init__(F.hinge_embedding_loss, reduction_of(size_average, reduce, reduction), {}, margin=margin)
+    def __init__(
+        self,
+        margin: float = 1.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(
+            F.hinge_embedding_loss, reduction_of(size_average, reduce, reduction), {}, margin=margin
+        )
 
 
 class MultiLabelSoftMarginLoss(_Loss):
     """`functional.multilabel_soft_margin_loss`."""
 
-    def __init__(self, weight: Any = None, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
-        super().__init__(F.multilabel_soft_margin_loss, reduction_of(size_average, reduce, reduction), {"weight": weight})
+    def __init__(
+        self,
+        weight: Any = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(
+            F.multilabel_soft_margin_loss,
+            reduction_of(size_average, reduce, reduction),
+            {"weight": weight},
+        )
 
 
 class PoissonNLLLoss(_Loss):
@@ -51,21 +71,42 @@ class _OfThree(_Loss):
     """A loss of two inputs and a target, or of three inputs."""
 
     def forward(self, input1: Any, input2: Any, target: Any) -> Any:  # type: ignore[override]
-        return self._function(input1, input2, target, **{name: getattr(self, name) for name in self._passed})
+        return self._function(
+            input1, input2, target, **{name: getattr(self, name) for name in self._passed}
+        )
 
 
 class MarginRankingLoss(_OfThree):
     """`functional.margin_ranking_loss`."""
 
-    def __init__(self, margin: float = 0.0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
-        super().__init__(F.margin_ranking_loss, reduction_of(size_average, reduce, reduction), {}, margin=margin)
+    def __init__(
+        self,
+        margin: float = 0.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(
+            F.margin_ranking_loss, reduction_of(size_average, reduce, reduction), {}, margin=margin
+        )
 
 
 class CosineEmbeddingLoss(_OfThree):
     """`functional.cosine_embedding_loss`."""
 
-    def __init__(self, margin: float = 0.0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
-        super().__init__(F.cosine_embedding_loss, reduction_of(size_average, reduce, reduction), {}, margin=margin)
+    def __init__(
+        self,
+        margin: float = 0.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(
+            F.cosine_embedding_loss,
+            reduction_of(size_average, reduce, reduction),
+            {},
+            margin=margin,
+        )
 
 
 class TripletMarginLoss(_OfThree):

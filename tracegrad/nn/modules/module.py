@@ -19,7 +19,8 @@ from ...tensor import Tensor
 
 
 class Parameter(Tensor):
-    """A Tensor that a Module counts among its parameters; it requires grad. It shares the memory of `data`.
+    """A Tensor that a Module counts among its parameters; it requires grad. It shares the memory of
+    `data`.
 
     >>> import tracegrad as tg
     >>> tg.nn.Parameter(tg.ones(2))
@@ -32,9 +33,13 @@ class Parameter(Tensor):
     def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
         array = np.empty(0) if data is None else data._data if isinstance(data, Tensor) else data
         if not isinstance(array, (np.ndarray, DeviceArray)):
-            raise TypeError(f"Parameter: data must be a Tensor or an ndarray, not {type(data).__name__}")
+            raise TypeError(
+                f"Parameter: data must be a Tensor or an ndarray, not {type(data).__name__}"
+            )
         if requires_grad and not is_differentiable(array.dtype):
-            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+            raise RuntimeError(
+                "Only Tensors of floating point and complex dtype can require gradients"
+            )
         super().__init__(array, requires_grad)
 
     def __repr__(self) -> str:
@@ -54,7 +59,8 @@ class Incompatible(NamedTuple):
 
 
 class Module(ModuleHolder):
-    """Base of all layers and models: define `forward`, and assign parameters and other modules in `__init__`.
+    """Base of all layers and models: define `forward`, and assign parameters and other modules in
+    `__init__`.
 
     >>> import tracegrad as tg
     >>> class Line(tg.nn.Module):
@@ -80,11 +86,17 @@ class Module(ModuleHolder):
     _forward_pre_hooks: dict[int, tuple[Callable[..., Any], bool]]
 
     def __init__(self) -> None:
-        found: dict[str, Any] = {"training": True, "_parameters": {}, "_buffers": {}, "_modules": {}, "_non_persistent": set()}
+        found: dict[str, Any] = {
+            "training": True,
+            "_parameters": {},
+            "_buffers": {},
+            "_modules": {},
+            "_non_persistent": set(),
+        }
         for name, value in (found | {"_forward_hooks": {}, "_forward_pre_hooks": {}}).items():
             object.__setattr__(self, name, value)
 
-    # --- attributes --------------------------------------------------------------------------------------------------------------
+    # --- attributes -------------------------------------------------------------------------------
 
     def __getattr__(self, name: str) -> Any:
         # Called only where ordinary look-up failed.
@@ -107,9 +119,15 @@ class Module(ModuleHolder):
             own.pop(name, None)
             own[kind][name] = value
             return
-        for kind, what in (("_parameters", "parameter"), ("_buffers", "buffer"), ("_modules", "child module")):
+        for kind, what in (
+            ("_parameters", "parameter"),
+            ("_buffers", "buffer"),
+            ("_modules", "child module"),
+        ):
             if kind in own and name in own[kind]:
-                wanted: Any = {"_parameters": Parameter, "_buffers": Tensor, "_modules": Module}[kind]
+                wanted: Any = {"_parameters": Parameter, "_buffers": Tensor, "_modules": Module}[
+                    kind
+                ]
                 if value is not None and not isinstance(value, wanted):
                     raise TypeError(
                         f"cannot assign '{type(value).__name__}' object to {what} '{name}' ({wanted.__name__} or None required)"
@@ -137,21 +155,28 @@ class Module(ModuleHolder):
             raise KeyError(f'{what} name can\'t contain "."')
         if not name:
             raise KeyError(f'{what} name can\'t be empty string ""')
-        if hasattr(self, name) and not any(name in self.__dict__[kind] for kind in ("_parameters", "_buffers", "_modules")):
+        if hasattr(self, name) and not any(
+            name in self.__dict__[kind] for kind in ("_parameters", "_buffers", "_modules")
+        ):
             raise KeyError(f"attribute '{name}' already exists")
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Add a parameter; None keeps the name for one that is not there."""
         self._check_name("parameter", name)
         if param is not None and not isinstance(param, Parameter):
-            raise TypeError(f"cannot assign '{type(param).__name__}' object to parameter '{name}' (Parameter or None required)")
+            raise TypeError(
+                f"cannot assign '{type(param).__name__}' object to parameter '{name}' (Parameter or None required)"
+            )
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Add a Tensor that belongs to the state but is not trained; `persistent=False` keeps it out of `state_dict`."""
+        """Add a Tensor that belongs to the state but is not trained; `persistent=False` keeps it
+        out of `state_dict`."""
         self._check_name("buffer", name)
         if tensor is not None and not isinstance(tensor, Tensor):
-            raise TypeError(f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' (Tensor or None required)")
+            raise TypeError(
+                f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' (Tensor or None required)"
+            )
         self._buffers[name] = tensor
         (self._non_persistent.discard if persistent else self._non_persistent.add)(name)
 
@@ -164,7 +189,7 @@ class Module(ModuleHolder):
 
     register_module = add_module
 
-    # --- walks -------------------------------------------------------------------------------------------------------------------
+    # --- walks ------------------------------------------------------------------------------------
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
         """(name, module) of the modules directly below."""
@@ -190,15 +215,23 @@ class Module(ModuleHolder):
         yield prefix, self
         for name, module in self._modules.items():
             if module is not None:
-                yield from module.named_modules(seen, f"{prefix}.{name}" if prefix else name, remove_duplicate)
+                yield from module.named_modules(
+                    seen, f"{prefix}.{name}" if prefix else name, remove_duplicate
+                )
 
     def modules(self) -> Iterator[Module]:
         """This module and all below it."""
         return (module for _, module in self.named_modules())
 
-    def _named(self, kind: str, prefix: str, recurse: bool, remove_duplicate: bool) -> Iterator[tuple[str, Any]]:
+    def _named(
+        self, kind: str, prefix: str, recurse: bool, remove_duplicate: bool
+    ) -> Iterator[tuple[str, Any]]:
         seen: set[int] = set()
-        whole = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
+        whole = (
+            self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
+            if recurse
+            else [(prefix, self)]
+        )
         for path, module in whole:
             for name, value in module.__dict__[kind].items():
                 if value is None or (remove_duplicate and id(value) in seen):
@@ -206,7 +239,9 @@ class Module(ModuleHolder):
                 seen.add(id(value))
                 yield f"{path}.{name}" if path else name, value
 
-    def named_parameters(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Parameter]]:
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
         """(name, parameter) of this module and (`recurse`) of those below."""
         return self._named("_parameters", prefix, recurse, remove_duplicate)
 
@@ -214,7 +249,9 @@ class Module(ModuleHolder):
         """The parameters of this module and (`recurse`) of those below, each once."""
         return (p for _, p in self.named_parameters(recurse=recurse))
 
-    def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
         """(name, buffer) of this module and (`recurse`) of those below."""
         return self._named("_buffers", prefix, recurse, remove_duplicate)
 
@@ -248,18 +285,22 @@ class Module(ModuleHolder):
             raise AttributeError(f"there is no buffer `{target}`")
         return found
 
-    # --- calls -------------------------------------------------------------------------------------------------------------------
+    # --- calls ------------------------------------------------------------------------------------
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the module computes; every subclass defines it."""
-        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+        raise NotImplementedError(
+            f'Module [{type(self).__name__}] is missing the required "forward" function'
+        )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not self._forward_hooks and not self._forward_pre_hooks:
             try:
                 return self.forward(*args, **kwargs)
             except REFUSED as error:
-                raise explained(error, type(self).__name__, type(self).forward, (self, *args), kwargs) from error.__cause__
+                raise explained(
+                    error, type(self).__name__, type(self).forward, (self, *args), kwargs
+                ) from error.__cause__
         for hook, with_kwargs in tuple(self._forward_pre_hooks.values()):
             changed = hook(self, args, kwargs) if with_kwargs else hook(self, args)
             if changed is not None:
@@ -273,18 +314,31 @@ class Module(ModuleHolder):
             result = result if changed is None else changed
         return result
 
-    def register_forward_hook(self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False) -> RemovableHandle:
-        """Call `hook(module, args, result)` after each forward; what it returns, unless None, takes the result's place."""
+    def register_forward_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(module, args, result)` after each forward; what it returns, unless None, takes
+        the result's place."""
         return _register(self, "_forward_hooks", (hook, with_kwargs), prepend)
 
-    def register_forward_pre_hook(self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False) -> RemovableHandle:
-        """Call `hook(module, args)` before each forward; what it returns, unless None, takes the arguments' place."""
+    def register_forward_pre_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(module, args)` before each forward; what it returns, unless None, takes the
+        arguments' place."""
         return _register(self, "_forward_pre_hooks", (hook, with_kwargs), prepend)
 
-    # --- state -------------------------------------------------------------------------------------------------------------------
+    # --- state ------------------------------------------------------------------------------------
 
-    def state_dict(self, *, destination: dict[str, Any] | None = None, prefix: str = "", keep_vars: bool = False) -> dict[str, Any]:
-        """Name -> Tensor of all parameters and persistent buffers, without history (unless `keep_vars`); the memory is shared."""
+    def state_dict(
+        self,
+        *,
+        destination: dict[str, Any] | None = None,
+        prefix: str = "",
+        keep_vars: bool = False,
+    ) -> dict[str, Any]:
+        """Name -> Tensor of all parameters and persistent buffers, without history (unless
+        `keep_vars`); the memory is shared."""
         found: dict[str, Any] = OrderedDict() if destination is None else destination
         for name, value in (*self._parameters.items(), *self._buffers.items()):
             if value is not None and name not in self._non_persistent:
@@ -294,13 +348,19 @@ class Module(ModuleHolder):
                 module.state_dict(destination=found, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
         return found
 
-    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Incompatible:
-        """Copy values into parameters and buffers of these names (or, with `assign`, take the Tensors themselves).
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> Incompatible:
+        """Copy values into parameters and buffers of these names (or, with `assign`, take the
+        Tensors themselves).
 
-        A RuntimeError lists names that are missing or unexpected (if `strict`), and shapes that differ.
+        A RuntimeError lists names that are missing or unexpected (if `strict`), and shapes that
+        differ.
         """
         if not isinstance(state_dict, Mapping):
-            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict).__name__}.")
+            raise TypeError(
+                f"Expected state_dict to be dict-like, got {type(state_dict).__name__}."
+            )
         places = {}
         for path, module in self.named_modules(remove_duplicate=False):
             for kind in (module._parameters, module._buffers):
@@ -321,7 +381,10 @@ class Module(ModuleHolder):
                     f"current model is {tuple(value.shape)}."
                 )
         if errors:
-            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(errors))
+            raise RuntimeError(
+                f"Error(s) in loading state_dict for {type(self).__name__}:\n\t"
+                + "\n\t".join(errors)
+            )
         with no_grad():
             for key, (kind, name, value) in places.items():
                 if key not in state_dict:
@@ -330,7 +393,9 @@ class Module(ModuleHolder):
                 if not assign:
                     value.copy_(new if isinstance(new, Tensor) else np.asarray(new))
                 elif isinstance(value, Parameter):
-                    kind[name] = new if isinstance(new, Parameter) else Parameter(new, value.requires_grad)
+                    kind[name] = (
+                        new if isinstance(new, Parameter) else Parameter(new, value.requires_grad)
+                    )
                 else:
                     kind[name] = new
         return Incompatible(missing, unexpected)
@@ -367,7 +432,8 @@ class Module(ModuleHolder):
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Bring the parameters and buffers to a device, and those of floating-point numbers into a dtype. They stay the same objects."""
+        """Bring the parameters and buffers to a device, and those of floating-point numbers into a
+        dtype. They stay the same objects."""
         dtype, device = dtype_and_device(args, kwargs.get("dtype"), kwargs.get("device"))
         for module in self.modules():
             for kind in (module._parameters, module._buffers):
@@ -396,7 +462,7 @@ class Module(ModuleHolder):
         """`to("cuda")`, or to the GPU of this number."""
         return self.to(device=Device("cuda" if device is None else device))
 
-    # --- text --------------------------------------------------------------------------------------------------------------------
+    # --- text -------------------------------------------------------------------------------------
 
     def extra_repr(self) -> str:
         """What the module's line shows between its parentheses."""
@@ -406,14 +472,19 @@ class Module(ModuleHolder):
         return type(self).__name__
 
     def __repr__(self) -> str:
-        lines = [f"({name}): " + repr(module).replace("\n", "\n  ") for name, module in self._modules.items()]
+        lines = [
+            f"({name}): " + repr(module).replace("\n", "\n  ")
+            for name, module in self._modules.items()
+        ]
         extra = self.extra_repr()
         if not lines:
             return f"{self._get_name()}({extra})"
         return f"{self._get_name()}({extra}\n  " + "\n  ".join(lines) + "\n)"
 
 
-def _register(module: Module, kind: str, entry: tuple[Callable[..., Any], bool], prepend: bool) -> RemovableHandle:
+def _register(
+    module: Module, kind: str, entry: tuple[Callable[..., Any], bool], prepend: bool
+) -> RemovableHandle:
     hooks: dict[int, Any] = module.__dict__[kind]
     others = dict(hooks)
     handle = add_hook(hooks, entry[0])

@@ -1,4 +1,5 @@
-"""Recurrent layers: loops over time, which are one loop of the generated code where they are compiled, and their single steps."""
+"""Recurrent layers: loops over time, which are one loop of the generated code where they are
+compiled, and their single steps."""
 
 from __future__ import annotations
 
@@ -90,17 +91,29 @@ class RNNBase(_Recurrent):
     ) -> None:
         super().__init__()
         name = type(self).__name__
-        if isinstance(dropout, bool) or not isinstance(dropout, (int, float)) or not 0 <= dropout <= 1:
-            raise ValueError("dropout should be a number in range [0, 1] representing the probability of an element being zeroed")
+        if (
+            isinstance(dropout, bool)
+            or not isinstance(dropout, (int, float))
+            or not 0 <= dropout <= 1
+        ):
+            raise ValueError(
+                "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
+            )
         if dropout > 0 and num_layers == 1:
             warnings.warn(
                 f"dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers greater than 1, "
                 f"but got dropout={dropout} and num_layers={num_layers}",
                 stacklevel=3,
             )
-        for what, value in (("input_size", input_size), ("hidden_size", hidden_size), ("num_layers", num_layers)):
+        for what, value in (
+            ("input_size", input_size),
+            ("hidden_size", hidden_size),
+            ("num_layers", num_layers),
+        ):
             if not isinstance(value, (int, np.integer)) or value <= 0:
-                raise ValueError(f"{name}: {what} must be an integer greater than zero, not {value!r}")
+                raise ValueError(
+                    f"{name}: {what} must be an integer greater than zero, not {value!r}"
+                )
         if not 0 <= proj_size < hidden_size:
             raise ValueError(
                 f"proj_size has to be a positive integer, smaller than hidden_size, or zero to disable projections, not {proj_size}"
@@ -113,31 +126,45 @@ class RNNBase(_Recurrent):
             size = input_size if layer == 0 else shown * (2 if bidirectional else 1)
             for suffix in self._suffixes(layer):
                 rows = self.gates * hidden_size
-                shapes: dict[str, tuple[int, ...]] = {"weight_ih": (rows, size), "weight_hh": (rows, shown)}
+                shapes: dict[str, tuple[int, ...]] = {
+                    "weight_ih": (rows, size),
+                    "weight_hh": (rows, shown),
+                }
                 if bias:
                     shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)}
                 if proj_size:
                     shapes["weight_hr"] = (proj_size, hidden_size)
                 for what, shape in shapes.items():
-                    self.register_parameter(what + suffix, Parameter(tg.empty(*shape, dtype=dtype, device=device)))
+                    self.register_parameter(
+                        what + suffix, Parameter(tg.empty(*shape, dtype=dtype, device=device))
+                    )
         self.reset_parameters()
 
     def _suffixes(self, layer: int) -> list[str]:
         return [f"_l{layer}", f"_l{layer}_reverse"] if self.bidirectional else [f"_l{layer}"]
 
     def flatten_parameters(self) -> None:
-        """Nothing: torch gathers the weights in one block of memory for a library that is not used here."""
+        """Nothing: torch gathers the weights in one block of memory for a library that is not used
+        here."""
 
     @property
     def all_weights(self) -> list[list[Parameter]]:
         """The parameters by layer and direction."""
-        kinds = ("weight_ih", "weight_hh", *(("bias_ih", "bias_hh") if self.bias else ()), *(("weight_hr",) if self.proj_size else ()))
+        kinds = (
+            "weight_ih",
+            "weight_hh",
+            *(("bias_ih", "bias_hh") if self.bias else ()),
+            *(("weight_hr",) if self.proj_size else ()),
+        )
         suffixes = [s for layer in range(self.num_layers) for s in self._suffixes(layer)]
         return [[getattr(self, kind + s) for kind in kinds] for s in suffixes]
 
     def _run(self, x: Any, state: Any, suffix: str, reverse: bool) -> tuple[Any, Any]:
         """One layer in one direction: (outputs, last state) of an input (L, N, size)."""
-        weight, given = getattr(self, "weight_hh" + suffix), F.linear(x, getattr(self, "weight_ih" + suffix), self._bias("bias_ih", suffix))
+        weight, given = (
+            getattr(self, "weight_hh" + suffix),
+            F.linear(x, getattr(self, "weight_ih" + suffix), self._bias("bias_ih", suffix)),
+        )
         bias = self._bias("bias_hh", suffix)
         project = getattr(self, "weight_hr" + suffix) if self.proj_size else None
 
@@ -160,11 +187,17 @@ class RNNBase(_Recurrent):
     def _forward(self, input: Any, state: tuple[Any, ...] | None) -> tuple[Any, tuple[Any, ...]]:
         name, batched = type(self).__name__, len(getattr(input, "shape", ())) == 3
         if not hasattr(input, "shape"):
-            raise TypeError(f"{name} takes a Tensor (packed sequences are not supported: mask what pads), not a {type(input).__name__}")
+            raise TypeError(
+                f"{name} takes a Tensor (packed sequences are not supported: mask what pads), not a {type(input).__name__}"
+            )
         if len(input.shape) not in (2, 3):
-            raise ValueError(f"{name}: Expected input to be 2D or 3D, got {len(input.shape)}D instead")
+            raise ValueError(
+                f"{name}: Expected input to be 2D or 3D, got {len(input.shape)}D instead"
+            )
         if not same(input.shape[-1], self.input_size):
-            raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.shape[-1]}")
+            raise RuntimeError(
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.shape[-1]}"
+            )
         if input.dtype != self.weight_ih_l0.dtype:
             raise ValueError(
                 f"RNN input dtype ({input.dtype}) does not match weight dtype ({self.weight_ih_l0.dtype}). Convert one of them."
@@ -174,7 +207,16 @@ class RNNBase(_Recurrent):
         batch, directions = x.shape[1], 2 if self.bidirectional else 1
         sizes = (self.proj_size or self.hidden_size, self.hidden_size)[: self.states]
         if state is None:
-            state = tuple(tg.zeros(self.num_layers * directions, batch, n, dtype=x.dtype, device=self.weight_ih_l0.device) for n in sizes)
+            state = tuple(
+                tg.zeros(
+                    self.num_layers * directions,
+                    batch,
+                    n,
+                    dtype=x.dtype,
+                    device=self.weight_ih_l0.device,
+                )
+                for n in sizes
+            )
         else:
             for k, (s, n) in enumerate(zip(state, sizes, strict=True)):
                 what = "hidden" if self.states == 1 else f"hidden[{k}]"
@@ -208,8 +250,9 @@ class RNNBase(_Recurrent):
 
 
 class RNN(RNNBase):
-    """`h = tanh(W_ih x + b_ih + W_hh h + b_hh)` (or relu) over time: input (L, N, input_size), or (N, L, input_size) with
-    `batch_first`, or (L, input_size); returns the outputs of the last layer at all times and the last h of each layer.
+    """`h = tanh(W_ih x + b_ih + W_hh h + b_hh)` (or relu) over time: input (L, N, input_size), or
+    (N, L, input_size) with `batch_first`, or (L, input_size); returns the outputs of the last layer
+    at all times and the last h of each layer.
 
     >>> import tracegrad as tg
     >>> output, h = tg.nn.RNN(3, 5, num_layers=2)(tg.ones(7, 4, 3))
@@ -233,7 +276,18 @@ class RNN(RNNBase):
         dtype: Any = None,
     ) -> None:
         self.step = _elman(nonlinearity)  # type: ignore[method-assign, assignment]
-        super().__init__(input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, 0, device, dtype)
+        super().__init__(
+            input_size,
+            hidden_size,
+            num_layers,
+            bias,
+            batch_first,
+            dropout,
+            bidirectional,
+            0,
+            device,
+            dtype,
+        )
         self.nonlinearity = nonlinearity
 
 
@@ -260,13 +314,25 @@ class GRU(RNNBase):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        super().__init__(input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, 0, device, dtype)
+        super().__init__(
+            input_size,
+            hidden_size,
+            num_layers,
+            bias,
+            batch_first,
+            dropout,
+            bidirectional,
+            0,
+            device,
+            dtype,
+        )
 
     step = staticmethod(_gru)
 
 
 class LSTM(RNNBase):
-    """Long short-term memory over time; shapes as for `RNN`. The state is (h, c); with `proj_size` h is projected to that size.
+    """Long short-term memory over time; shapes as for `RNN`. The state is (h, c); with `proj_size`
+    h is projected to that size.
 
     >>> import tracegrad as tg
     >>> output, (h, c) = tg.nn.LSTM(3, 5, batch_first=True)(tg.ones(4, 7, 3))
@@ -290,7 +356,18 @@ class LSTM(RNNBase):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        super().__init__(input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, proj_size, device, dtype)
+        super().__init__(
+            input_size,
+            hidden_size,
+            num_layers,
+            bias,
+            batch_first,
+            dropout,
+            bidirectional,
+            proj_size,
+            device,
+            dtype,
+        )
 
     step = staticmethod(_lstm)
 
@@ -304,14 +381,23 @@ class LSTM(RNNBase):
 class _Cell(_Recurrent):
     """One step of a recurrent layer: input (N, input_size) or (input_size)."""
 
-    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__()
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
         rows = self.gates * hidden_size
         self.weight_ih = Parameter(tg.empty(rows, input_size, dtype=dtype, device=device))
         self.weight_hh = Parameter(tg.empty(rows, hidden_size, dtype=dtype, device=device))
         for name in ("bias_ih", "bias_hh"):
-            self.register_parameter(name, Parameter(tg.empty(rows, dtype=dtype, device=device)) if bias else None)
+            self.register_parameter(
+                name, Parameter(tg.empty(rows, dtype=dtype, device=device)) if bias else None
+            )
         self.reset_parameters()
 
     def forward(self, input: Any, hx: Any = None) -> Any:
@@ -320,16 +406,23 @@ class _Cell(_Recurrent):
     def _next(self, input: Any, state: tuple[Any, ...] | None) -> Any:
         name = type(self).__name__
         if len(input.shape) not in (1, 2):
-            raise ValueError(f"{name}: Expected input to be 1D or 2D, got {len(input.shape)}D instead")
+            raise ValueError(
+                f"{name}: Expected input to be 1D or 2D, got {len(input.shape)}D instead"
+            )
         if not same(input.shape[-1], self.input_size):
-            raise RuntimeError(f"{name}: input has {input.shape[-1]} features, expected {self.input_size}")
+            raise RuntimeError(
+                f"{name}: input has {input.shape[-1]} features, expected {self.input_size}"
+            )
         shape = (*input.shape[:-1], self.hidden_size)
         if state is None:
             zeros = tg.zeros(*shape, dtype=input.dtype, device=self.weight_ih.device)
             state = (zeros,) * self.states
         for s in state:
             _fitting("hidden", s, shape)
-        given, fed_back = F.linear(input, self.weight_ih, self.bias_ih), F.linear(state[0], self.weight_hh, self.bias_hh)
+        given, fed_back = (
+            F.linear(input, self.weight_ih, self.bias_ih),
+            F.linear(state[0], self.weight_hh, self.bias_hh),
+        )
         return self.step(given, fed_back, state)
 
     def extra_repr(self) -> str:
@@ -343,14 +436,22 @@ class RNNCell(_Cell):
     gates = 1
 
     def __init__(
-        self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh", device: Any = None, dtype: Any = None
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        nonlinearity: str = "tanh",
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         self.step = _elman(nonlinearity)  # type: ignore[method-assign, assignment]
         super().__init__(input_size, hidden_size, bias, device, dtype)
         self.nonlinearity = nonlinearity
 
     def extra_repr(self) -> str:
-        return super().extra_repr() + (f", nonlinearity={self.nonlinearity}" if self.nonlinearity != "tanh" else "")
+        return super().extra_repr() + (
+            f", nonlinearity={self.nonlinearity}" if self.nonlinearity != "tanh" else ""
+        )
 
 
 class GRUCell(_Cell):

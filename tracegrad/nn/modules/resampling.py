@@ -1,4 +1,5 @@
-"""Layers that change the number of places: transposed convolutions, interpolation, padding, channels made into places."""
+"""Layers that change the number of places: transposed convolutions, interpolation, padding,
+channels made into places."""
 
 from __future__ import annotations
 
@@ -30,9 +31,24 @@ class _Transposed(Convolution):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        self._build((in_channels, out_channels, groups), kernel_size, stride, padding, dilation, padding_mode)
-        self.output_padding = per_axis(type(self).__name__, "output_padding", output_padding, self.axes)
-        self._make((in_channels, out_channels // groups, *self.kernel_size), out_channels, bias, device, dtype)
+        self._build(
+            (in_channels, out_channels, groups),
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            padding_mode,
+        )
+        self.output_padding = per_axis(
+            type(self).__name__, "output_padding", output_padding, self.axes
+        )
+        self._make(
+            (in_channels, out_channels // groups, *self.kernel_size),
+            out_channels,
+            bias,
+            device,
+            dtype,
+        )
 
     def _more(self, input: Any, output_size: Any) -> tuple[int, ...]:
         """The output padding that gives `output_size`."""
@@ -41,7 +57,12 @@ class _Transposed(Convolution):
         wanted = [int(n) for n in output_size][-self.axes :]
         found = []
         for k, n in enumerate(input.shape[-self.axes :]):
-            least = (n - 1) * self.stride[k] - 2 * self.padding[k] + self.dilation[k] * (self.kernel_size[k] - 1) + 1
+            least = (
+                (n - 1) * self.stride[k]
+                - 2 * self.padding[k]
+                + self.dilation[k] * (self.kernel_size[k] - 1)
+                + 1
+            )
             if not least <= wanted[k] < least + self.stride[k]:
                 raise ValueError(
                     f"requested an output size of {wanted}, but valid sizes of axis {k} range from {least} to {least + self.stride[k] - 1} "
@@ -52,7 +73,16 @@ class _Transposed(Convolution):
 
     def forward(self, input: Any, output_size: Any = None) -> Any:
         more = self._more(input, output_size)
-        return type(self).function(input, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation)
+        return type(self).function(
+            input,
+            self.weight,
+            self.bias,
+            self.stride,
+            self.padding,
+            more,
+            self.groups,
+            self.dilation,
+        )
 
 
 class ConvTranspose1d(_Transposed):
@@ -73,7 +103,8 @@ class ConvTranspose2d(_Transposed):
 
 
 class ConvTranspose3d(_Transposed):
-    """`functional.conv_transpose3d` with a weight (in, out / groups, k1, k2, k3) and a bias (out)."""
+    """`functional.conv_transpose3d` with a weight (in, out / groups, k1, k2, k3) and a bias
+    (out)."""
 
     axes, function = 3, F.conv_transpose3d
 
@@ -82,14 +113,25 @@ class Fold(_Fixed):
     """`functional.fold`."""
 
     function = F.fold
-    options: ClassVar[dict[str, Any]] = {"output_size": ..., "kernel_size": ..., "dilation": 1, "padding": 0, "stride": 1}
+    options: ClassVar[dict[str, Any]] = {
+        "output_size": ...,
+        "kernel_size": ...,
+        "dilation": 1,
+        "padding": 0,
+        "stride": 1,
+    }
 
 
 class Unfold(_Fixed):
     """`functional.unfold`."""
 
     function = F.unfold
-    options: ClassVar[dict[str, Any]] = {"kernel_size": ..., "dilation": 1, "padding": 0, "stride": 1}
+    options: ClassVar[dict[str, Any]] = {
+        "kernel_size": ...,
+        "dilation": 1,
+        "padding": 0,
+        "stride": 1,
+    }
 
 
 class Upsample(Module):
@@ -109,15 +151,37 @@ class Upsample(Module):
         recompute_scale_factor: bool | None = None,
     ) -> None:
         super().__init__()
-        self.size, self.mode, self.align_corners, self.recompute_scale_factor = size, mode, align_corners, recompute_scale_factor
+        self.size, self.mode, self.align_corners, self.recompute_scale_factor = (
+            size,
+            mode,
+            align_corners,
+            recompute_scale_factor,
+        )
         several = isinstance(scale_factor, (tuple, list))
-        self.scale_factor = tuple(map(float, scale_factor)) if several else None if scale_factor is None else float(scale_factor)
+        self.scale_factor = (
+            tuple(map(float, scale_factor))
+            if several
+            else None
+            if scale_factor is None
+            else float(scale_factor)
+        )
 
     def forward(self, input: Any) -> Any:
-        return F.interpolate(input, self.size, self.scale_factor, self.mode, self.align_corners, self.recompute_scale_factor)
+        return F.interpolate(
+            input,
+            self.size,
+            self.scale_factor,
+            self.mode,
+            self.align_corners,
+            self.recompute_scale_factor,
+        )
 
     def extra_repr(self) -> str:
-        by = f"scale_factor={self.scale_factor!r}" if self.scale_factor is not None else f"size={self.size!r}"
+        by = (
+            f"scale_factor={self.scale_factor!r}"
+            if self.scale_factor is not None
+            else f"size={self.size!r}"
+        )
         return f"{by}, mode={self.mode!r}"
 
 
@@ -164,7 +228,9 @@ class _Pad(Module):
         super().__init__()
         widths = (padding,) * (2 * self.axes) if isinstance(padding, int) else tuple(padding)
         if len(widths) != 2 * self.axes:
-            raise ValueError(f"{type(self).__name__}: padding is one number or {2 * self.axes}, not {padding}")
+            raise ValueError(
+                f"{type(self).__name__}: padding is one number or {2 * self.axes}, not {padding}"
+            )
         self.padding = widths
 
     def forward(self, input: Any) -> Any:

@@ -14,7 +14,13 @@ from ...tensors import tensor
 
 
 def _listed(parameters: Any) -> list[Any]:
-    found = [parameters] if isinstance(parameters, Tensor) else list(parameters) if isinstance(parameters, Iterable) else None
+    found = (
+        [parameters]
+        if isinstance(parameters, Tensor)
+        else list(parameters)
+        if isinstance(parameters, Iterable)
+        else None
+    )
     if found is None or not all(isinstance(p, Tensor) for p in found):
         raise TypeError(f"a Tensor or an iterable of Tensors is wanted, not {describe(parameters)}")
     return found
@@ -35,9 +41,14 @@ def get_total_norm(tensors: Any, norm_type: float = 2.0, error_if_nonfinite: boo
 
 
 def clip_grad_norm_(
-    parameters: Iterable[Any] | Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
+    parameters: Iterable[Any] | Any,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
 ) -> Any:
-    """Scale all gradients in place so that their joint norm is at most `max_norm`; the norm before is returned.
+    """Scale all gradients in place so that their joint norm is at most `max_norm`; the norm before
+    is returned.
 
     >>> import tracegrad as tg
     >>> w = tg.zeros(2, requires_grad=True)
@@ -57,7 +68,9 @@ def clip_grad_norm_(
     return total
 
 
-def clip_grad_value_(parameters: Iterable[Any] | Any, clip_value: float, foreach: bool | None = None) -> None:
+def clip_grad_value_(
+    parameters: Iterable[Any] | Any, clip_value: float, foreach: bool | None = None
+) -> None:
     """Limit each element of the gradients in place to [-clip_value, clip_value]."""
     with no_grad():
         for p in _listed(parameters):
@@ -82,7 +95,9 @@ def vector_to_parameters(vec: Any, parameters: Sequence[Any] | Iterable[Any]) ->
     at, found = 0, list(parameters)
     total = sum(math.prod(p.shape) for p in found)
     if vec.shape != (total,):
-        raise RuntimeError(f"vector_to_parameters: the parameters have {total} elements, but the vector's shape is {tuple(vec.shape)}")
+        raise RuntimeError(
+            f"vector_to_parameters: the parameters have {total} elements, but the vector's shape is {tuple(vec.shape)}"
+        )
     with no_grad():
         for p in found:
             count = math.prod(p.shape)
@@ -90,4 +105,10 @@ def vector_to_parameters(vec: Any, parameters: Sequence[Any] | Iterable[Any]) ->
             at += count
 
 
-__all__ = ["clip_grad_norm_", "clip_grad_value_", "get_total_norm", "parameters_to_vector", "vector_to_parameters"]
+__all__ = [
+    "clip_grad_norm_",
+    "clip_grad_value_",
+    "get_total_norm",
+    "parameters_to_vector",
+    "vector_to_parameters",
+]

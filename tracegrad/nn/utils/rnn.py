@@ -1,4 +1,5 @@
-"""Sequences of different lengths as one Tensor. Packed sequences are absent: mask what the padding leaves behind."""
+"""Sequences of different lengths as one Tensor. Packed sequences are absent: mask what the padding
+leaves behind."""
 
 from __future__ import annotations
 
@@ -9,7 +10,12 @@ from ... import ops
 from ...types import show
 
 
-def pad_sequence(sequences: Sequence[Any], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right") -> Any:
+def pad_sequence(
+    sequences: Sequence[Any],
+    batch_first: bool = False,
+    padding_value: float = 0.0,
+    padding_side: str = "right",
+) -> Any:
     """Sequences (L_k, ...) padded to the longest: (L, N, ...), or (N, L, ...) with `batch_first`.
 
     >>> import tracegrad as tg
@@ -23,13 +29,19 @@ def pad_sequence(sequences: Sequence[Any], batch_first: bool = False, padding_va
     if padding_side not in ("right", "left"):
         raise ValueError(f"pad_sequence: padding_side is 'right' or 'left', not {padding_side!r}")
     if any(not x.shape or tuple(x.shape[1:]) != tuple(parts[0].shape[1:]) for x in parts):
-        raise RuntimeError(f"pad_sequence: the sequences differ in more than their lengths: {', '.join(show(x.shape) for x in parts)}")
+        raise RuntimeError(
+            f"pad_sequence: the sequences differ in more than their lengths: {', '.join(show(x.shape) for x in parts)}"
+        )
     longest = max(int(x.shape[0]) for x in parts)
     widened = []
     for x in parts:
         missing = longest - int(x.shape[0])
         width = (0, missing) if padding_side == "right" else (missing, 0)
-        widened.append(ops.pad(x, [width] + [(0, 0)] * (len(x.shape) - 1), constant_values=padding_value) if missing else x)
+        widened.append(
+            ops.pad(x, [width] + [(0, 0)] * (len(x.shape) - 1), constant_values=padding_value)
+            if missing
+            else x
+        )
     return ops.stack(widened, 0 if batch_first else 1)
 
 

@@ -23,7 +23,9 @@ def _concatenate_infer(*xs: Any, axis: int) -> Types:
     total: Int = 0
     for x in xs:
         shape = x.type.shape
-        if len(shape) != len(first) or any(not same(a, b) for k, (a, b) in enumerate(zip(shape, first, strict=True)) if k != axis):
+        if len(shape) != len(first) or any(
+            not same(a, b) for k, (a, b) in enumerate(zip(shape, first, strict=True)) if k != axis
+        ):
             raise ShapeError(
                 f"cannot concatenate shapes {' and '.join(show(y.type.shape) for y in xs)} along axis {axis}: all other axes must agree"
             )
@@ -31,12 +33,21 @@ def _concatenate_infer(*xs: Any, axis: int) -> Types:
     return (ArrayType(promote(*operand_kinds(xs)), (*first[:axis], total, *first[axis + 1 :])),)
 
 
-def _concatenate_boxes(in_shapes: Any, out_shape: Shape, params: dict[str, Any]) -> tuple[lower.Box, ...]:
+def _concatenate_boxes(
+    in_shapes: Any, out_shape: Shape, params: dict[str, Any]
+) -> tuple[lower.Box, ...]:
     axis, offset, boxes = params["axis"], 0, []
     for k, shape in enumerate(in_shapes):
         lo = tuple(offset if a == axis else 0 for a in range(len(out_shape)))
         hi = tuple(offset + shape[axis] if a == axis else s for a, s in enumerate(out_shape))
-        boxes.append(lower.Box(lo, hi, k, lambda index, lo=lo: tuple(i - b for i, b in zip(index, lo, strict=True))))  # type: ignore[misc]
+        boxes.append(
+            lower.Box(
+                lo,
+                hi,
+                k,
+                lambda index, lo=lo: tuple(i - b for i, b in zip(index, lo, strict=True)),  # type: ignore[misc]
+            )
+        )
         offset = offset + shape[axis]
     return tuple(boxes)
 
@@ -63,12 +74,18 @@ def convert_like(ct: Any, x: Any) -> Any:
 
 
 def _concatenate_jvp(tangents: Any, inputs: Any, outs: Any, *, axis: int) -> list[Any]:
-    parts = [broadcast_to(outs[0].dtype.type(0), shape_of(x)) if t is None else t for t, x in zip(tangents, inputs, strict=True)]
+    parts = [
+        broadcast_to(outs[0].dtype.type(0), shape_of(x)) if t is None else t
+        for t, x in zip(tangents, inputs, strict=True)
+    ]
     return [bind(concatenate_op, parts, {"axis": axis})]
 
 
 def _concatenate_batch(values: Any, axes: Any, size: Int, *, axis: int) -> Any:
-    parts = [broadcast_to(expand_dims(v, 0), (size, *shape_of(v))) if a is None else front(v, a) for v, a in zip(values, axes, strict=True)]
+    parts = [
+        broadcast_to(expand_dims(v, 0), (size, *shape_of(v))) if a is None else front(v, a)
+        for v, a in zip(values, axes, strict=True)
+    ]
     return [bind(concatenate_op, parts, {"axis": axis + 1})], [0]
 
 
@@ -95,7 +112,9 @@ def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> Any:
     if axis is None:
         parts, axis = [reshape(x, -1) for x in parts], 0
     if any(ndim_of(x) == 0 for x in parts):
-        raise ShapeError("zero-dimensional arrays cannot be concatenated; use stack, or reshape them to (1,)")
+        raise ShapeError(
+            "zero-dimensional arrays cannot be concatenated; use stack, or reshape them to (1,)"
+        )
     return bind(concatenate_op, parts, {"axis": normalize_axis(axis, ndim_of(parts[0]))})
 
 

@@ -1,7 +1,7 @@
 """Arrays from nothing but sizes and numbers.
 
-Outside a trace these are plain new ndarrays. Inside a trace they are recorded, so that a compiled function makes them anew at every
-call, whatever its sizes then are.
+Outside a trace these are plain new ndarrays. Inside a trace they are recorded, so that a compiled
+function makes them anew at every call, whatever its sizes then are.
 """
 
 from __future__ import annotations
@@ -62,12 +62,15 @@ def _shape(shape: Any) -> tuple[Int, ...]:
     """A shape argument: one size or several, none negative."""
     sizes = (
         (shape,)
-        if isinstance(shape, (int, np.integer, integers.Integer)) or (ndim_of(shape) == 0 and hasattr(shape, "__index__"))
+        if isinstance(shape, (int, np.integer, integers.Integer))
+        or (ndim_of(shape) == 0 and hasattr(shape, "__index__"))
         else shape
     )
     try:
         if isinstance(sizes, (set, dict, Iterator)):
-            raise TypeError(f"sizes have an order, and are read more than once: pass a tuple of integers, not {describe(sizes)}")
+            raise TypeError(
+                f"sizes have an order, and are read more than once: pass a tuple of integers, not {describe(sizes)}"
+            )
         result = tuple(_size(s) for s in sizes)
     except REFUSED as error:
         raise explained_here(error) from error.__cause__
@@ -77,11 +80,12 @@ def _shape(shape: Any) -> tuple[Int, ...]:
     return result
 
 
-# --- constant arrays -----------------------------------------------------------------------------------------------------------
+# --- constant arrays ------------------------------------------------------------------------------
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
-    """A new array of this shape, `fill_value` everywhere (it may itself be an array that broadcasts, and be differentiated).
+    """A new array of this shape, `fill_value` everywhere (it may itself be an array that
+    broadcasts, and be differentiated).
 
     >>> import tracegrad as tg
     >>> tg.ops.full((2,), 7.0)
@@ -117,7 +121,8 @@ def ones(shape: Any, dtype: Any = float) -> Any:
 
 
 def empty(shape: Any, dtype: Any = float) -> Any:
-    """A new array to be written to; here it holds zeros, so that results never depend on old memory.
+    """A new array to be written to; here it holds zeros, so that results never depend on old
+    memory.
 
     >>> import tracegrad as tg
     >>> tg.ops.empty((2, 3)).shape
@@ -176,7 +181,7 @@ def empty_like(x: Any, dtype: Any = None, shape: Any = None) -> Any:
     return full_like(x, 0, dtype, shape)
 
 
-# --- ranges --------------------------------------------------------------------------------------------------------------------
+# --- ranges ---------------------------------------------------------------------------------------
 
 
 def _known(value: Any, who: str) -> Any:
@@ -187,13 +192,17 @@ def _known(value: Any, who: str) -> Any:
             f"{who} decides the size of the result, and is a traced array ({value._data.type}), not known while tracing. Make it "
             "a size (x.shape[0]) or a Python number, or mark the argument static with static_argnames."
         )
-    if not isinstance(value, (int, float, np.integer, np.floating, integers.Integer)) and getattr(value, "shape", None) != ():
+    if (
+        not isinstance(value, (int, float, np.integer, np.floating, integers.Integer))
+        and getattr(value, "shape", None) != ()
+    ):
         raise TypeError(f"arange: {who} is {describe(value)}; it must be a real number")
     return value
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Any:
-    """`start`, `start + step`, ... up to but without `stop`; a single argument is `stop`. Bounds may be symbolic sizes.
+    """`start`, `start + step`, ... up to but without `stop`; a single argument is `stop`. Bounds
+    may be symbolic sizes.
 
     >>> import tracegrad as tg
     >>> tg.ops.arange(2, 8, 3)
@@ -202,13 +211,23 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> An
     if stop is None:
         start, stop = 0, start
     if not STATE.traces:
-        return NUMPY.arange(_known(start, "start"), _known(stop, "stop"), _known(step, "step"), dtype)
-    start, stop, step = (_known(v, n) for v, n in ((start, "start"), (stop, "stop"), (step, "step")))
+        return NUMPY.arange(
+            _known(start, "start"), _known(stop, "stop"), _known(step, "step"), dtype
+        )
+    start, stop, step = (
+        _known(v, n) for v, n in ((start, "start"), (stop, "stop"), (step, "step"))
+    )
     whole = all(isinstance(v, (int, np.integer, integers.Integer)) for v in (start, stop, step))
     if dtype is not None:
         kind = check(np.dtype(dtype))
     else:
-        kind = INT64 if whole else np.result_type(*[0 if isinstance(v, integers.Integer) else v for v in (start, stop, step)])
+        kind = (
+            INT64
+            if whole
+            else np.result_type(
+                *[0 if isinstance(v, integers.Integer) else v for v in (start, stop, step)]
+            )
+        )
     if whole:
         step = int(step)
         if step == 0:
@@ -216,10 +235,15 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> An
         size = _ceil_divide(stop - start, step)
         index = iota(size)
         values = index if step == 1 else mul(index, step)
-        return convert(values if isinstance(start, int) and start == 0 else add(values, start), kind)
-    start, stop, step = (float(v) if isinstance(v, (float, np.floating)) else int(v) for v in (start, stop, step))
+        return convert(
+            values if isinstance(start, int) and start == 0 else add(values, start), kind
+        )
+    start, stop, step = (
+        float(v) if isinstance(v, (float, np.floating)) else int(v) for v in (start, stop, step)
+    )
     count = max(0, math.ceil((stop - start) / step))
-    # NumPy's own steps: the difference of the first two elements, both rounded to the result's dtype.
+    # NumPy's own steps: the difference of the first two elements, both rounded to the result's
+    # dtype.
     first, second = kind.type(start), kind.type(start + step)
     return add(first, mul(convert(iota(count), kind), second - first))
 
@@ -229,8 +253,17 @@ def _ceil_divide(length: Int, step: int) -> Int:
     return integers.maximum(0, count)
 
 
-def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0) -> Any:
-    """`num` evenly spaced numbers from `start` to `stop`, both of which may be arrays and be differentiated.
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    """`num` evenly spaced numbers from `start` to `stop`, both of which may be arrays and be
+    differentiated.
 
     >>> import tracegrad as tg
     >>> tg.ops.linspace(0.0, 1.0, 3)
@@ -238,7 +271,10 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retste
     """
     if not STATE.traces and not isinstance(start, Value) and not isinstance(stop, Value):
         return NUMPY.linspace(start, stop, num, endpoint, retstep, dtype, axis)
-    start, stop = (v if isinstance(v, (int, float, complex)) or hasattr(v, "dtype") else as_array(v) for v in (start, stop))
+    start, stop = (
+        v if isinstance(v, (int, float, complex)) or hasattr(v, "dtype") else as_array(v)
+        for v in (start, stop)
+    )
     gaps = num - 1 if endpoint else num
     span = sub(mul(stop, 1.0) if hasattr(stop, "dtype") else stop * 1.0, start)
     step = mul(span, 1.0 / gaps) if isinstance(gaps, int) and gaps > 0 else mul(span, float("nan"))
@@ -246,16 +282,29 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retste
     index = iota(num)
     column = reshape(index, (num, *[1] * ndim)) if ndim else index
     fraction = mul(column, 1.0 / gaps) if isinstance(gaps, int) and gaps > 0 else mul(column, 0.0)
-    real_fraction = convert(fraction, np.result_type(span.dtype, np.float32) if is_differentiable(span.dtype) else np.float64)
+    real_fraction = convert(
+        fraction,
+        np.result_type(span.dtype, np.float32) if is_differentiable(span.dtype) else np.float64,
+    )
     result = add(mul(span, real_fraction), start)
     if endpoint and not (isinstance(num, int) and num <= 1):
         result = where(equal(column, num - 1), stop, result)
-    result = convert(result, promote(kind_of(start), kind_of(stop), float) if dtype is None else dtype)
+    result = convert(
+        result, promote(kind_of(start), kind_of(stop), float) if dtype is None else dtype
+    )
     result = moveaxis(result, 0, axis)
     return (result, step) if retstep else result
 
 
-def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0) -> Any:
+def logspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
     """`base` to the powers of `linspace(start, stop, num)`.
 
     >>> import tracegrad as tg
@@ -266,7 +315,7 @@ def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: 
     return result if dtype is None else convert(result, dtype)
 
 
-# --- matrices ------------------------------------------------------------------------------------------------------------------
+# --- matrices -------------------------------------------------------------------------------------
 
 
 def tri(n: Int, m: Int | None = None, k: int = 0, dtype: Any = float) -> Any:
@@ -315,7 +364,8 @@ def identity(n: Int, dtype: Any = float) -> Any:
 
 
 def tril(x: Any, k: int = 0) -> Any:
-    """The last two axes of `x` with zeros above the k-th diagonal; vectors are refused (ShapeError).
+    """The last two axes of `x` with zeros above the k-th diagonal; vectors are refused
+    (ShapeError).
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -329,7 +379,8 @@ def tril(x: Any, k: int = 0) -> Any:
 
 
 def triu(x: Any, k: int = 0) -> Any:
-    """The last two axes of `x` with zeros below the k-th diagonal; vectors are refused (ShapeError).
+    """The last two axes of `x` with zeros below the k-th diagonal; vectors are refused
+    (ShapeError).
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -345,15 +396,18 @@ def triu(x: Any, k: int = 0) -> Any:
 def _matrix(x: Any, who: str) -> Any:
     x = x if hasattr(x, "shape") else np.asarray(x)
     if ndim_of(x) < 2:
-        raise ShapeError(f"{who} needs a matrix, or a stack of them, but got {ndim_of(x)} axes. Add an axis with x[None, :].")
+        raise ShapeError(
+            f"{who} needs a matrix, or a stack of them, but got {ndim_of(x)} axes. Add an axis with x[None, :]."
+        )
     return x
 
 
-# --- grids ---------------------------------------------------------------------------------------------------------------------
+# --- grids ----------------------------------------------------------------------------------------
 
 
 def meshgrid(*xs: Any, indexing: str = "xy", sparse: bool = False, copy: bool = True) -> list[Any]:
-    """Coordinate arrays of the grid over these vectors: rows by the second one for "xy", by the first for "ij".
+    """Coordinate arrays of the grid over these vectors: rows by the second one for "xy", by the
+    first for "ij".
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -370,7 +424,10 @@ def meshgrid(*xs: Any, indexing: str = "xy", sparse: bool = False, copy: bool = 
     sizes: list[Int] = [1] * count
     for v, place in zip(vectors, places, strict=True):
         sizes[place] = shape_of(v)[0]
-    grids = [reshape(v, tuple(sizes[place] if k == place else 1 for k in range(count))) for v, place in zip(vectors, places, strict=True)]
+    grids = [
+        reshape(v, tuple(sizes[place] if k == place else 1 for k in range(count)))
+        for v, place in zip(vectors, places, strict=True)
+    ]
     if sparse:
         return grids
     wide = [broadcast_to(g, tuple(sizes)) for g in grids]
@@ -387,7 +444,8 @@ def indices(dimensions: Sequence[Int], dtype: Any = int) -> Any:
     """
     sizes = _shape(dimensions)
     count = len(sizes)
-    # One comparison per axis instead of a concatenation: this stays a single elementwise loop in compiled code.
+    # One comparison per axis instead of a concatenation: this stays a single elementwise loop in
+    # compiled code.
     axis = reshape(iota(count), (count, *[1] * count))
     total: Any = full((count, *sizes), 0, INT64)
     for k, size in enumerate(sizes):

@@ -14,7 +14,8 @@ from .shape import embed, moveaxis, reshape, slice_array, sum_axes
 
 
 def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """The diagonal of two axes as a new last axis; `offset` columns to the right of the main one (to the left if negative).
+    """The diagonal of two axes as a new last axis; `offset` columns to the right of the main one
+    (to the left if negative).
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -35,9 +36,12 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     if isinstance(n, int) and isinstance(size, int):
         start = row * n + column if size else 0
         return _part(reshape(x, (*batch, m * n)), batch, start, size, n + 1)
-    # A stride that depends on a size: one more element per row, and the diagonal is the first column.
+    # A stride that depends on a size: one more element per row, and the diagonal is the first
+    # column.
     square = slice_array(x, (*[0] * len(batch), row, column), (*batch, size, size), (1,) * ndim)
-    longer = embed(reshape(square, (*batch, size * size)), (*batch, size * (size + 1)), (0,) * (len(batch) + 1))
+    longer = embed(
+        reshape(square, (*batch, size * size)), (*batch, size * (size + 1)), (0,) * (len(batch) + 1)
+    )
     rows = reshape(longer, (*batch, size, size + 1))
     return reshape(slice_array(rows, (0,) * ndim, (*batch, size, 1), (1,) * ndim), (*batch, size))
 

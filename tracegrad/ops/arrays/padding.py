@@ -24,7 +24,10 @@ def _widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
             found[normalize_axis(axis, ndim)] = (pair[0], pair[1])
         return found
     try:
-        widths = [(operator.index(a), operator.index(b)) for a, b in np.broadcast_to(np.asarray(pad_width), (ndim, 2)).tolist()]
+        widths = [
+            (operator.index(a), operator.index(b))
+            for a, b in np.broadcast_to(np.asarray(pad_width), (ndim, 2)).tolist()
+        ]
     except (TypeError, ValueError) as error:
         raise ShapeError(
             f"pad_width {pad_width!r} must be one integer, a (before, after) pair, or a pair for each of the {ndim} axes"
@@ -37,7 +40,9 @@ def _one_side(x: Any, axis: int, amount: int, mode: str, before: bool) -> Any:
     n: Int = shape_of(x)[axis]
     if mode == "edge":
         shape = shape_of(x)
-        return broadcast_to(cut(x, axis, 0 if before else n - 1, 1), (*shape[:axis], amount, *shape[axis + 1 :]))
+        return broadcast_to(
+            cut(x, axis, 0 if before else n - 1, 1), (*shape[:axis], amount, *shape[axis + 1 :])
+        )
     skip = 1 if mode == "reflect" else 0
     if mode == "wrap":
         return cut(x, axis, n - amount if before else 0, amount)
@@ -47,7 +52,9 @@ def _one_side(x: Any, axis: int, amount: int, mode: str, before: bool) -> Any:
 def _extended(x: Any, axis: int, before: int, after: int, mode: str) -> Any:
     n = shape_of(x)[axis]
     if isinstance(n, int) and n == 0:
-        raise ShapeError(f"cannot pad the empty axis {axis} with mode {mode!r}: it has nothing to repeat")
+        raise ShapeError(
+            f"cannot pad the empty axis {axis} with mode {mode!r}: it has nothing to repeat"
+        )
     known = isinstance(n, int)
     if known and (mode == "wrap" or n == 1 or max(before, after) >= n):
         # Beyond one period the parts would be many: one gather by the positions that NumPy pads.
@@ -61,9 +68,11 @@ def _extended(x: Any, axis: int, before: int, after: int, mode: str) -> Any:
 
 
 def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Any:
-    """x with elements added before and behind each axis: a number, a (before, after) pair, a pair per axis, or a dict by axis.
+    """x with elements added before and behind each axis: a number, a (before, after) pair, a pair
+    per axis, or a dict by axis.
 
-    `mode` is "constant" (`constant_values`, likewise), "edge", "reflect" (without the edge), "symmetric" (with it) or "wrap".
+    `mode` is "constant" (`constant_values`, likewise), "edge", "reflect" (without the edge),
+    "symmetric" (with it) or "wrap".
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -78,7 +87,9 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
     if mode == "constant":
         return _constant(x, widths, constant_values)
     if mode not in ("edge", "reflect", "symmetric", "wrap"):
-        raise ValueError(f'mode must be "constant", "edge", "reflect", "symmetric" or "wrap", not {mode!r}')
+        raise ValueError(
+            f'mode must be "constant", "edge", "reflect", "symmetric" or "wrap", not {mode!r}'
+        )
     for axis, (before, after) in enumerate(widths):
         if before or after:
             x = _extended(x, axis, before, after, mode)
@@ -89,7 +100,11 @@ def _constant(x: Any, widths: list[tuple[int, int]], values: Any) -> Any:
     shape = shape_of(x)
     if isinstance(values, (int, float)) and values == 0:
         return (
-            embed(x, tuple(n + a + b for n, (a, b) in zip(shape, widths, strict=True)), tuple(a for a, _ in widths))
+            embed(
+                x,
+                tuple(n + a + b for n, (a, b) in zip(shape, widths, strict=True)),
+                tuple(a for a, _ in widths),
+            )
             if any(w for pair in widths for w in pair)
             else x
         )
@@ -100,7 +115,11 @@ def _constant(x: Any, widths: list[tuple[int, int]], values: Any) -> Any:
         parts = [x]
         for side, width in ((0, before), (1, after)):
             if width:
-                value = as_value(values if per_side is None else per_side[axis, side], x, (*old[:axis], width, *old[axis + 1 :]))
+                value = as_value(
+                    values if per_side is None else per_side[axis, side],
+                    x,
+                    (*old[:axis], width, *old[axis + 1 :]),
+                )
                 parts.insert(0 if side == 0 else len(parts), value)
         x = concatenate(parts, axis) if len(parts) > 1 else x
     if ndim_of(x) != len(shape):

@@ -1,4 +1,5 @@
-"""Splitting, joining, repeating, padding, rolling and diagonals: compositions of reshapes, slices and concatenations."""
+"""Splitting, joining, repeating, padding, rolling and diagonals: compositions of reshapes, slices
+and concatenations."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from .creation import iota
 from .diagonals import diagonal
 from .shape import broadcast_to, cut, embed, expand_dims, flip, reshape, swapaxes, transpose
 
-# --- diagonals -----------------------------------------------------------------------------------------------------------------
+# --- diagonals ------------------------------------------------------------------------------------
 
 
 def _on_diagonal(x: Any) -> Any:
@@ -74,10 +75,12 @@ def diag_embed(x: Any, offset: int = 0) -> Any:
         return square
     shape = shape_of(x)
     n = shape[-1] + abs(offset)
-    return embed(square, (*shape[:-1], n, n), (*[0] * (len(shape) - 1), max(-offset, 0), max(offset, 0)))
+    return embed(
+        square, (*shape[:-1], n, n), (*[0] * (len(shape) - 1), max(-offset, 0), max(offset, 0))
+    )
 
 
-# --- shapes --------------------------------------------------------------------------------------------------------------------
+# --- shapes ---------------------------------------------------------------------------------------
 
 
 def ravel(x: Any) -> Any:
@@ -106,7 +109,9 @@ def flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
         return reshape(x, (1,))
     a, b = normalize_axis(start_dim, len(shape)), normalize_axis(end_dim, len(shape))
     if a > b:
-        raise ShapeError(f"flatten from axis {a} to axis {b}: the first must not come after the last")
+        raise ShapeError(
+            f"flatten from axis {a} to axis {b}: the first must not come after the last"
+        )
     return reshape(x, (*shape[:a], integers.product(shape[a : b + 1]), *shape[b + 1 :]))
 
 
@@ -134,12 +139,16 @@ def expand(x: Any, shape: Sequence[Int]) -> Any:
         old = shape_of(x)
         extra = len(shape) - len(old)
         if extra < 0:
-            raise ShapeError(f"expand to {show(tuple(shape))} needs at least the {len(old)} axes of the array of shape {show(old)}")
+            raise ShapeError(
+                f"expand to {show(tuple(shape))} needs at least the {len(old)} axes of the array of shape {show(old)}"
+            )
         target = []
         for k, n in enumerate(shape):
             keeps = isinstance(n, int) and n == -1
             if keeps and k < extra:
-                raise ShapeError("expand: -1 keeps the size of an axis, and a new leading axis has none")
+                raise ShapeError(
+                    "expand: -1 keeps the size of an axis, and a new leading axis has none"
+                )
             target.append(old[k - extra] if keeps else n)
         return broadcast_to(x, tuple(target))
     except REFUSED as error:
@@ -208,7 +217,7 @@ def atleast_3d(*arrays: Any) -> Any:
     return _each(_at_least(3), arrays)
 
 
-# --- splitting and joining -----------------------------------------------------------------------------------------------------
+# --- splitting and joining ------------------------------------------------------------------------
 
 
 def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
@@ -230,12 +239,17 @@ def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
         places = [0, *np.cumsum([each + 1] * extra + [each] * (sections - extra)).tolist()]
     else:
         total = int(n)
-        places = [0, *[min(max(int(p) + total if p < 0 else int(p), 0), total) for p in indices_or_sections], total]
+        places = [
+            0,
+            *[min(max(int(p) + total if p < 0 else int(p), 0), total) for p in indices_or_sections],
+            total,
+        ]
     return [cut(x, where_, a, max(b - a, 0)) for a, b in itertools.pairwise(places)]
 
 
 def split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    """Equal parts along an axis (ShapeError where they cannot be equal), or parts cut at the given positions.
+    """Equal parts along an axis (ShapeError where they cannot be equal), or parts cut at the given
+    positions.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -249,7 +263,9 @@ def split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
         where_ = normalize_axis(axis, ndim_of(x))
         n = shape_of(x)[where_]
         if indices_or_sections <= 0 or not same(n % int(indices_or_sections), 0):
-            raise ShapeError(f"an axis of size {n} cannot be split into {indices_or_sections} equal parts; array_split allows unequal ones")
+            raise ShapeError(
+                f"an axis of size {n} cannot be split into {indices_or_sections} equal parts; array_split allows unequal ones"
+            )
     return array_split(x, indices_or_sections, axis)
 
 
@@ -319,7 +335,7 @@ def column_stack(arrays: Sequence[Any]) -> Any:
     return concatenate([expand_dims(x, 1) if ndim_of(x) == 1 else x for x in parts], 1)
 
 
-# --- moving and repeating ------------------------------------------------------------------------------------------------------
+# --- moving and repeating -------------------------------------------------------------------------
 
 
 def roll(x: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Any:
@@ -339,7 +355,15 @@ def roll(x: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = 
         n = shape_of(x)[where_]
         if isinstance(n, int) and n == 0:
             continue
-        by = s % n if isinstance(n, int) else s if 0 <= s < n else s + n if -n <= s < 0 else s % int(n)
+        by = (
+            s % n
+            if isinstance(n, int)
+            else s
+            if 0 <= s < n
+            else s + n
+            if -n <= s < 0
+            else s % int(n)
+        )
         if same(by, 0):
             continue
         x = concatenate([cut(x, where_, n - by, by), cut(x, where_, 0, n - by)], where_)
@@ -409,7 +433,8 @@ def tile(x: Any, reps: int | Sequence[int]) -> Any:
 
 
 def repeat(x: Any, repeats: Any, axis: int | None = None) -> Any:
-    """Each element repeated along an axis (of the flattened array where it is None); one count, or one per element (known values).
+    """Each element repeated along an axis (of the flattened array where it is None); one count, or
+    one per element (known values).
 
     >>> import tracegrad as tg
     >>> tg.repeat([1, 2], 2)
@@ -422,9 +447,15 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Any:
     shape = shape_of(x)
     if isinstance(repeats, (int, np.integer, integers.Integer)):
         times = repeats if isinstance(repeats, integers.Integer) else int(repeats)
-        spread = broadcast_to(expand_dims(x, where_ + 1), (*shape[: where_ + 1], times, *shape[where_ + 1 :]))
+        spread = broadcast_to(
+            expand_dims(x, where_ + 1), (*shape[: where_ + 1], times, *shape[where_ + 1 :])
+        )
         return reshape(spread, (*shape[:where_], shape[where_] * times, *shape[where_ + 1 :]))
-    counts = concrete(repeats, "repeat", "The result's size depends on the counts: mark them static, or give one number.")
+    counts = concrete(
+        repeats,
+        "repeat",
+        "The result's size depends on the counts: mark them static, or give one number.",
+    )
     return take(x, np.repeat(np.arange(int(shape[where_])), counts), where_)
 
 

@@ -1,4 +1,5 @@
-"""Operations that rearrange: reshape, transpose, broadcasting, slices and their adjoints, concatenation."""
+"""Operations that rearrange: reshape, transpose, broadcasting, slices and their adjoints,
+concatenation."""
 
 from __future__ import annotations
 
@@ -16,20 +17,35 @@ from ...dtypes import INT64, UINT64
 from ...errors import ShapeError
 from ...ir.dispatch import bind
 from ...ir.op import Types
-from ...types import SIZES, ArrayType, Int, Shape, axes_of, broadcast_shapes, normalize_axis, same, show
+from ...types import (
+    SIZES,
+    ArrayType,
+    Int,
+    Shape,
+    axes_of,
+    broadcast_shapes,
+    normalize_axis,
+    same,
+    show,
+)
 from ..define import MOVEAXIS, as_array, front, linear, ndim_of, shape_of
 
-# --- reshape -------------------------------------------------------------------------------------------------------------------
+# --- reshape --------------------------------------------------------------------------------------
 
 
 def _reshape_infer(x: Any, *, shape: Shape) -> Types:
     if not same(x.type.size, integers.product(shape)):
-        raise ShapeError(f"cannot reshape an array of shape {show(x.type.shape)} ({x.type.size} elements) into {show(shape)}")
+        raise ShapeError(
+            f"cannot reshape an array of shape {show(x.type.shape)} ({x.type.size} elements) into {show(shape)}"
+        )
     return (ArrayType(x.type.dtype, shape),)
 
 
-def _reshape_index(index: Shape, in_shape: Shape, out_shape: Shape, params: dict[str, Any]) -> Shape:
-    """The input index of an output index: through the flat position, except where both shapes agree up to axes of size 1."""
+def _reshape_index(
+    index: Shape, in_shape: Shape, out_shape: Shape, params: dict[str, Any]
+) -> Shape:
+    """The input index of an output index: through the flat position, except where both shapes agree
+    up to axes of size 1."""
     if [s for s in in_shape if s != 1] == [s for s in out_shape if s != 1]:
         kept = iter([i for i, s in zip(index, out_shape, strict=True) if s != 1])
         return tuple(0 if s == 1 else next(kept) for s in in_shape)
@@ -48,7 +64,10 @@ reshape_op = linear(
     evaluate=lambda x, *, shape: (x if isinstance(x, np.ndarray) else np.asarray(x)).reshape(shape),
     infer=_reshape_infer,
     adjoint=lambda ct, *, like: reshape(ct, like.shape),
-    batch=lambda values, axes, size, *, shape: ([reshape(front(values[0], axes[0]), (size, *shape))], [0]),
+    batch=lambda values, axes, size, *, shape: (
+        [reshape(front(values[0], axes[0]), (size, *shape))],
+        [0],
+    ),
     lowering=lower.View(_reshape_index, reshape=True),
     view=True,
     passes=0,
@@ -73,7 +92,8 @@ def reshape(x: Any, shape: int | Sequence[Int]) -> Any:
 
 def reshaped(old: Shape, given: tuple[Any, ...]) -> dict[str, Any] | None:
     """The parameters for another shape; None where it is the shape that is there."""
-    # Running code asks for the same few again and again; what is found for symbolic sizes holds for one trace.
+    # Running code asks for the same few again and again; what is found for symbolic sizes holds for
+    # one trace.
     return _reshaped(old, given) if SIZES.open else _known_reshaped(old, given)
 
 
@@ -86,7 +106,9 @@ def _reshaped(old: Shape, given: tuple[Any, ...]) -> dict[str, Any] | None:
         known = integers.product([*new[:at], *new[at + 1 :]])
         total = integers.product(old)
         if same(known, 0) or not same(known * (total // known), total):
-            raise ShapeError(f"cannot reshape an array of shape {show(old)} into {show(new)}: {total} elements do not divide by {known}")
+            raise ShapeError(
+                f"cannot reshape an array of shape {show(old)} into {show(new)}: {total} elements do not divide by {known}"
+            )
         new = (*new[:at], total // known, *new[at + 1 :])
         if new == old:
             return None
@@ -120,19 +142,26 @@ def squeeze(x: Any, axis: int | Sequence[int] | None = None) -> Any:
         axes = [normalize_axis(a, len(shape)) for a in axes_of(axis)]
     for a in axes:
         if not same(shape[a], 1):
-            raise ShapeError(f"cannot squeeze axis {a} of an array of shape {show(shape)}: its size is {shape[a]}, not 1")
+            raise ShapeError(
+                f"cannot squeeze axis {a} of an array of shape {show(shape)}: its size is {shape[a]}, not 1"
+            )
     return reshape(x, tuple(s for k, s in enumerate(shape) if k not in axes))
 
 
-# --- transpose -----------------------------------------------------------------------------------------------------------------
+# --- transpose ------------------------------------------------------------------------------------
 
 transpose_op = linear(
     "transpose",
     evaluate=lambda x, *, axes: (x if isinstance(x, np.ndarray) else np.asarray(x)).transpose(axes),
     infer=lambda x, *, axes: (ArrayType(x.type.dtype, tuple(x.type.shape[a] for a in axes)),),
     adjoint=lambda ct, *, axes: transpose(ct, tuple(int(a) for a in np.argsort(axes))),
-    batch=lambda values, ax, size, *, axes: ([transpose(front(values[0], ax[0]), (0, *[a + 1 for a in axes]))], [0]),
-    lowering=lower.View(lambda index, i, o, params: tuple(index[params["axes"].index(k)] for k in range(len(index)))),
+    batch=lambda values, ax, size, *, axes: (
+        [transpose(front(values[0], ax[0]), (0, *[a + 1 for a in axes]))],
+        [0],
+    ),
+    lowering=lower.View(
+        lambda index, i, o, params: tuple(index[params["axes"].index(k)] for k in range(len(index)))
+    ),
     view=True,
     doc="The axes in another order.",
 )
@@ -154,7 +183,9 @@ def transpose(x: Any, axes: Sequence[int] | None = None) -> Any:
         order = tuple([normalize_axis(a, ndim) for a in axes])
         same_order = list(range(ndim))
         if sorted(order) != same_order:
-            raise ShapeError(f"axes {tuple(axes or ())} are no permutation of the {ndim} axes of an array of shape {show(shape_of(x))}")
+            raise ShapeError(
+                f"axes {tuple(axes or ())} are no permutation of the {ndim} axes of an array of shape {show(shape_of(x))}"
+            )
     except REFUSED as error:
         raise explained_here(error) from error.__cause__
     return x if list(order) == same_order else bind(transpose_op, (x,), {"axes": order})
@@ -180,17 +211,24 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Any:
     return transpose(x, order)
 
 
-# --- broadcasting --------------------------------------------------------------------------------------------------------------
+# --- broadcasting ---------------------------------------------------------------------------------
 
 
 def _broadcast_infer(x: Any, *, shape: Shape) -> Types:
     if broadcast_shapes(x.type.shape, shape) != tuple(shape):
-        raise ShapeError(f"an array of shape {show(x.type.shape)} cannot be broadcast to {show(shape)}")
+        raise ShapeError(
+            f"an array of shape {show(x.type.shape)} cannot be broadcast to {show(shape)}"
+        )
     return (ArrayType(x.type.dtype, tuple(shape)),)
 
 
-def _broadcast_index(index: Shape, in_shape: Shape, out_shape: Shape, params: dict[str, Any]) -> Shape:
-    return tuple(0 if s == 1 else i for i, s in zip(index[len(out_shape) - len(in_shape) :], in_shape, strict=True))
+def _broadcast_index(
+    index: Shape, in_shape: Shape, out_shape: Shape, params: dict[str, Any]
+) -> Shape:
+    return tuple(
+        0 if s == 1 else i
+        for i, s in zip(index[len(out_shape) - len(in_shape) :], in_shape, strict=True)
+    )
 
 
 def _broadcast_batch(values: Any, axes: Any, size: Int, *, shape: Shape) -> Any:
@@ -203,7 +241,8 @@ def _broadcast_batch(values: Any, axes: Any, size: Int, *, shape: Shape) -> Any:
 def _broadcast_evaluate(x: Any, *, shape: tuple[int, ...]) -> Any:
     if getattr(x, "shape", ()):
         return np.broadcast_to(x, shape)
-    # One number everywhere, as in the gradient of every sum: NumPy's own function takes 5 us to make this view.
+    # One number everywhere, as in the gradient of every sum: NumPy's own function takes 5 us to
+    # make this view.
     value = np.array(x)
     if value.ndim:
         return np.broadcast_to(value, shape)
@@ -228,18 +267,30 @@ def broadcast_to(x: Any, shape: int | Sequence[Int]) -> Any:
     """`x` with axes of size 1, and new leading axes, repeated (without copying)."""
     try:
         target = (shape,) if isinstance(shape, (int, integers.Integer)) else tuple(shape)
-        return x if getattr(x, "shape", None) == target else bind(broadcast_to_op, (x,), {"shape": target})
+        return (
+            x
+            if getattr(x, "shape", None) == target
+            else bind(broadcast_to_op, (x,), {"shape": target})
+        )
     except REFUSED as error:
         raise explained_here(error) from error.__cause__
 
 
 def sum_to(x: Any, shape: Sequence[Int]) -> Any:
-    """Sum over the axes that broadcasting `shape` to x's shape would repeat: the adjoint of `broadcast_to`."""
+    """Sum over the axes that broadcasting `shape` to x's shape would repeat: the adjoint of
+    `broadcast_to`."""
     old, new = shape_of(x), tuple(shape)
     extra = len(old) - len(new)
     if not extra and old == new:
         return x
-    axes = (*range(extra), *[extra + k for k, s in enumerate(new) if isinstance(s, int) and s == 1 and not same(old[extra + k], 1)])
+    axes = (
+        *range(extra),
+        *[
+            extra + k
+            for k, s in enumerate(new)
+            if isinstance(s, int) and s == 1 and not same(old[extra + k], 1)
+        ],
+    )
     if not axes:
         return reshape(x, new)
     summed = sum_axes(x, axes)
@@ -264,7 +315,10 @@ sum_op = linear(
     evaluate=lambda x, *, axes: np.add.reduce(x, axes),
     infer=_sum_infer,
     adjoint=_sum_adjoint,
-    batch=lambda values, ax, size, *, axes: ([sum_axes(front(values[0], ax[0]), tuple(a + 1 for a in axes))], [0]),
+    batch=lambda values, ax, size, *, axes: (
+        [sum_axes(front(values[0], ax[0]), tuple(a + 1 for a in axes))],
+        [0],
+    ),
     lowering=lower.Reduce("add", 0),
     doc="Sum over axes: the adjoint of broadcasting. Booleans and integers are summed in 64 bits.",
 )
@@ -275,7 +329,7 @@ def sum_axes(x: Any, axes: tuple[int, ...]) -> Any:
     return bind(sum_op, (x,), {"axes": axes})
 
 
-# --- slices --------------------------------------------------------------------------------------------------------------------
+# --- slices ---------------------------------------------------------------------------------------
 
 
 def _slice_evaluate(x: Any, *, start: Shape, size: Shape, step: tuple[int, ...]) -> Any:
@@ -286,8 +340,16 @@ def _slice_evaluate(x: Any, *, start: Shape, size: Shape, step: tuple[int, ...])
     return np.asarray(x)[tuple(parts)]
 
 
-def _slice_batch(values: Any, axes: Any, n: Int, *, start: Shape, size: Shape, step: tuple[int, ...]) -> Any:
-    return [bind(slice_op, [front(values[0], axes[0])], {"start": (0, *start), "size": (n, *size), "step": (1, *step)})], [0]
+def _slice_batch(
+    values: Any, axes: Any, n: Int, *, start: Shape, size: Shape, step: tuple[int, ...]
+) -> Any:
+    return [
+        bind(
+            slice_op,
+            [front(values[0], axes[0])],
+            {"start": (0, *start), "size": (n, *size), "step": (1, *step)},
+        )
+    ], [0]
 
 
 slice_op = linear(
@@ -297,27 +359,44 @@ slice_op = linear(
     adjoint=lambda ct, *, start, step, like: embed(ct, like.shape, start, step, absent=True),
     batch=_slice_batch,
     lowering=lower.View(
-        lambda index, i, o, params: tuple(b + k * s for b, k, s in zip(params["start"], index, params["step"], strict=True))
+        lambda index, i, o, params: tuple(
+            b + k * s for b, k, s in zip(params["start"], index, params["step"], strict=True)
+        )
     ),
     view=True,
     doc="out[i] = x[start + i * step], `size` elements along each axis.",
 )
 
 
-def _select_batch(values: Any, axes: Any, n: Int, *, start: Shape, size: Shape, step: tuple[int, ...], shape: Shape) -> Any:
+def _select_batch(
+    values: Any,
+    axes: Any,
+    n: Int,
+    *,
+    start: Shape,
+    size: Shape,
+    step: tuple[int, ...],
+    shape: Shape,
+) -> Any:
     params = {"start": (0, *start), "size": (n, *size), "step": (1, *step), "shape": (n, *shape)}
     return [bind(select_op, [front(values[0], axes[0])], params)], [0]
 
 
-def _select_composed(x: Any, *, start: Shape, size: Shape, step: tuple[int, ...], shape: Shape) -> Any:
+def _select_composed(
+    x: Any, *, start: Shape, size: Shape, step: tuple[int, ...], shape: Shape
+) -> Any:
     return reshape(slice_array(x, start, size, step), shape)
 
 
 select_op = linear(
     "select",
-    evaluate=lambda x, *, start, size, step, shape: slice_op.evaluate(x, start=start, size=size, step=step).reshape(shape),
+    evaluate=lambda x, *, start, size, step, shape: slice_op.evaluate(
+        x, start=start, size=size, step=step
+    ).reshape(shape),
     infer=lambda x, *, start, size, step, shape: (ArrayType(x.type.dtype, tuple(shape)),),
-    adjoint=lambda ct, *, start, size, step, like: embed(reshape(ct, size), like.shape, start, step, absent=True),
+    adjoint=lambda ct, *, start, size, step, like: embed(
+        reshape(ct, size), like.shape, start, step, absent=True
+    ),
     batch=_select_batch,
     composed=_select_composed,
     view=True,
@@ -327,7 +406,11 @@ select_op = linear(
 
 def slice_array(x: Any, start: Sequence[Int], size: Sequence[Int], step: Sequence[int]) -> Any:
     """`out[i] = x[start + i * step]` along every axis."""
-    if tuple(size) == shape_of(x) and all(isinstance(b, int) and b == 0 for b in start) and all(s == 1 for s in step):
+    if (
+        tuple(size) == shape_of(x)
+        and all(isinstance(b, int) and b == 0 for b in start)
+        and all(s == 1 for s in step)
+    ):
         return x
     return bind(slice_op, (x,), {"start": tuple(start), "size": tuple(size), "step": tuple(step)})
 
@@ -353,11 +436,23 @@ def _embed_evaluate(x: Any, *, shape: Shape, start: Shape, absent: bool) -> Any:
 def _embed_boxes(in_shapes: Any, out_shape: Shape, params: dict[str, Any]) -> tuple[lower.Box, ...]:
     start = params["start"]
     hi = tuple(b + n for b, n in zip(start, in_shapes[0], strict=True))
-    return (lower.Box(start, hi, 0, lambda index: tuple(i - b for i, b in zip(index, start, strict=True))),)
+    return (
+        lower.Box(
+            start, hi, 0, lambda index: tuple(i - b for i, b in zip(index, start, strict=True))
+        ),
+    )
 
 
-def _embed_batch(values: Any, axes: Any, n: Int, *, shape: Shape, start: Shape, absent: bool) -> Any:
-    return [bind(embed_op, [front(values[0], axes[0])], {"shape": (n, *shape), "start": (0, *start), "absent": absent})], [0]
+def _embed_batch(
+    values: Any, axes: Any, n: Int, *, shape: Shape, start: Shape, absent: bool
+) -> Any:
+    return [
+        bind(
+            embed_op,
+            [front(values[0], axes[0])],
+            {"shape": (n, *shape), "start": (0, *start), "absent": absent},
+        )
+    ], [0]
 
 
 embed_op = linear(
@@ -371,14 +466,22 @@ embed_op = linear(
 )
 
 
-def embed(x: Any, shape: Sequence[Int], start: Sequence[Int], step: Sequence[int] | None = None, absent: bool = False) -> Any:
+def embed(
+    x: Any,
+    shape: Sequence[Int],
+    start: Sequence[Int],
+    step: Sequence[int] | None = None,
+    absent: bool = False,
+) -> Any:
     """Zeros of `shape`, with `out[start + i * step] = x[i]`.
 
-    Where the zeros are `absent`, as in adjoints, a compiled sum leaves them out: -0.0 plus one of them stays -0.0.
+    Where the zeros are `absent`, as in adjoints, a compiled sum leaves them out: -0.0 plus one of
+    them stays -0.0.
     """
     if step is None or all(s == 1 for s in step):
         return bind(embed_op, [x], {"shape": tuple(shape), "start": tuple(start), "absent": absent})
-    # Other steps are built from unit ones: reverse for negative steps, spread by padding a new axis behind each element.
+    # Other steps are built from unit ones: reverse for negative steps, spread by padding a new axis
+    # behind each element.
     begin = list(start)
     for axis, s in enumerate(step):
         size = shape_of(x)[axis]
@@ -388,17 +491,36 @@ def embed(x: Any, shape: Sequence[Int], start: Sequence[Int], step: Sequence[int
         if abs(s) > 1 and not same(size, 0):
             old = shape_of(x)
             spread = expand_dims(x, axis + 1)
-            padded = embed(spread, (*old[: axis + 1], abs(s), *old[axis + 1 :]), (0,) * (len(old) + 1), absent=absent)
+            padded = embed(
+                spread,
+                (*old[: axis + 1], abs(s), *old[axis + 1 :]),
+                (0,) * (len(old) + 1),
+                absent=absent,
+            )
             flat = reshape(padded, (*old[:axis], size * abs(s), *old[axis + 1 :]))
-            x = slice_array(flat, (0,) * len(old), (*old[:axis], (size - 1) * abs(s) + 1, *old[axis + 1 :]), (1,) * len(old))
-    return embed(x, shape, [b if n != 0 else 0 for b, n in zip(begin, shape_of(x), strict=True)], absent=absent)
+            x = slice_array(
+                flat,
+                (0,) * len(old),
+                (*old[:axis], (size - 1) * abs(s) + 1, *old[axis + 1 :]),
+                (1,) * len(old),
+            )
+    return embed(
+        x,
+        shape,
+        [b if n != 0 else 0 for b, n in zip(begin, shape_of(x), strict=True)],
+        absent=absent,
+    )
 
 
 def flip(x: Any, axis: int | Sequence[int] | None = None) -> Any:
     """The elements in reverse order along one, several or all axes."""
     x = as_array(x)
     shape = shape_of(x)
-    axes = range(len(shape)) if axis is None else [normalize_axis(a, len(shape)) for a in axes_of(axis)]
+    axes = (
+        range(len(shape))
+        if axis is None
+        else [normalize_axis(a, len(shape)) for a in axes_of(axis)]
+    )
     start = tuple(s - 1 if k in axes else 0 for k, s in enumerate(shape))
     return slice_array(x, start, shape, tuple(-1 if k in axes else 1 for k in range(len(shape))))
 

@@ -21,7 +21,9 @@ def _evaluate(x: Any, *, device: Device, source: Device) -> Any:
     return np.asarray(x) if device == CPU else from_host(device, x)
 
 
-def _vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, *, device: Device, source: Device) -> list[Any]:
+def _vjp(
+    cts: Any, inputs: Any, outs: Any, wanted: Any, *, device: Device, source: Device
+) -> list[Any]:
     return [transfer(cts[0], source)]
 
 
@@ -57,7 +59,8 @@ def place_of(x: Any) -> Device:
 def transfer(x: Any, device: Any) -> Any:
     """`x` on a device: itself where it is there, else a copy, whose gradient is copied back.
 
-    Raises RuntimeError where the device is not there, and for a traced `x` that would have to leave the device of its function.
+    Raises RuntimeError where the device is not there, and for a traced `x` that would have to leave
+    the device of its function.
     """
     x = as_array(x)
     to, source = resolve(device), place_of(x)
@@ -68,7 +71,8 @@ def transfer(x: Any, device: Any) -> Any:
         if trace.device is None and to != CPU:
             trace.choose_device(to)
         if trace.device == to:
-            # What is traced is there. A constant of the host goes there now, since loops are also run outside of what is compiled.
+            # What is traced is there. A constant of the host goes there now, since loops are also
+            # run outside of what is compiled.
             held = x._data if isinstance(x, Value) else x
             return x if isinstance(held, Var) else x.face(from_host(to, held))
         raise RuntimeError(
@@ -79,7 +83,8 @@ def transfer(x: Any, device: Any) -> Any:
 
 
 def fill(memory: Any, new: Any) -> None:
-    """Write what has this shape, or is a number, into the memory of an array, of the host or of a device."""
+    """Write what has this shape, or is a number, into the memory of an array, of the host or of a
+    device."""
     if type(memory) is not DeviceArray:
         np.copyto(memory, to_host(new._data if isinstance(new, Value) else new), casting="unsafe")
         return
@@ -87,7 +92,11 @@ def fill(memory: Any, new: Any) -> None:
     data = found._data if isinstance(found, Value) else np.asarray(found)
     if type(data) is not DeviceArray or data.device != memory.device:
         data = from_host(memory.device, to_host(data))
-    memory.fill_from(data if data.shape == memory.shape else data.showing(np.broadcast_to(data.layout, memory.shape)))
+    memory.fill_from(
+        data
+        if data.shape == memory.shape
+        else data.showing(np.broadcast_to(data.layout, memory.shape))
+    )
 
 
 OPS = (transfer_op,)

@@ -1,4 +1,5 @@
-"""Windows along an axis, for convolutions and pooling: one view, `shear`, whose adjoint is the same view the other way."""
+"""Windows along an axis, for convolutions and pooling: one view, `shear`, whose adjoint is the same
+view the other way."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ def _shear_index(index: Shape, in_shape: Shape, out_shape: Shape, params: dict[s
 
 
 def _shear_adjoint(ct: Any, *, axis: int, along: int, slope: int, start: Int, like: Any) -> Any:
-    """Element (k, m) receives what was read from there: (k, m - start - slope * k), zero outside."""
+    """Element (k, m) receives what was read from there: (k, m - start - slope * k), zero
+    outside."""
     rows, length = like.shape[axis], like.shape[along]
     shape = list(like.shape)
     # With zeros before and after, every place of x has a place in the cotangent.
@@ -42,12 +44,18 @@ def _shear_adjoint(ct: Any, *, axis: int, along: int, slope: int, start: Int, li
     return _shear(padded, axis, along, -slope, before - start, length)
 
 
-def _shear_batch(values: Any, axes: Any, n: Int, *, axis: int, along: int, slope: int, start: Int, size: Int) -> Any:
+def _shear_batch(
+    values: Any, axes: Any, n: Int, *, axis: int, along: int, slope: int, start: Int, size: Int
+) -> Any:
     return [_shear(front(values[0], axes[0]), axis + 1, along + 1, slope, start, size)], [0]
 
 
 def _shear_infer(x: Any, *, axis: int, along: int, slope: int, start: Int, size: Int) -> Any:
-    return (ArrayType(x.type.dtype, tuple(size if k == along else s for k, s in enumerate(x.type.shape))),)
+    return (
+        ArrayType(
+            x.type.dtype, tuple(size if k == along else s for k, s in enumerate(x.type.shape))
+        ),
+    )
 
 
 shear_op = linear(
@@ -62,13 +70,17 @@ shear_op = linear(
 
 
 def _shear(x: Any, axis: int, along: int, slope: int, start: Int, size: Int) -> Any:
-    return bind(shear_op, [x], {"axis": axis, "along": along, "slope": slope, "start": start, "size": size})
+    return bind(
+        shear_op, [x], {"axis": axis, "along": along, "slope": slope, "start": start, "size": size}
+    )
 
 
 def windows(x: Any, axis: int, size: int, step: int = 1, dilation: int = 1) -> Any:
-    """The windows of `size` elements along an axis, as a new axis before it: `out[.., k, o, ..] = x[.., o * step + k * dilation, ..]`.
+    """The windows of `size` elements along an axis, as a new axis before it: `out[.., k, o, ..] =
+    x[.., o * step + k * dilation, ..]`.
 
-    Without a copy where NumPy runs it. Windows that would reach beyond the end are left out; there must be at least one.
+    Without a copy where NumPy runs it. Windows that would reach beyond the end are left out; there
+    must be at least one.
 
     >>> import numpy as np
     >>> from tracegrad.ops.arrays.windows import windows
@@ -85,16 +97,25 @@ def windows(x: Any, axis: int, size: int, step: int = 1, dilation: int = 1) -> A
 
 
 def overlap(x: Any, axis: int, length: Int, step: int = 1, dilation: int = 1) -> Any:
-    """The adjoint of `windows`: an axis of `length` elements, each the sum of what the windows (axes `axis`, `axis + 1`) hold of it."""
+    """The adjoint of `windows`: an axis of `length` elements, each the sum of what the windows
+    (axes `axis`, `axis + 1`) hold of it."""
     shape = shape_of(x)
     size = shape[axis]
     reach = length - dilation * (size - 1)
     whole = (*shape[: axis + 1], reach, *shape[axis + 2 :])
     if step != 1:
-        x = embed(x, whole, [0] * len(shape), [step if k == axis + 1 else 1 for k in range(len(shape))], absent=True)
+        x = embed(
+            x,
+            whole,
+            [0] * len(shape),
+            [step if k == axis + 1 else 1 for k in range(len(shape))],
+            absent=True,
+        )
     before = dilation * (size - 1)
     around = (*shape[: axis + 1], reach + 2 * before, *shape[axis + 2 :])
-    padded = embed(x, around, [before if k == axis + 1 else 0 for k in range(len(shape))], absent=True)
+    padded = embed(
+        x, around, [before if k == axis + 1 else 0 for k in range(len(shape))], absent=True
+    )
     return sum_axes(_shear(padded, axis, axis + 1, -dilation, before, length), (axis,))
 
 

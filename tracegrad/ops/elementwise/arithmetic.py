@@ -157,7 +157,8 @@ def number(x: Any) -> Any:
 
 
 def convert(x: Any, dtype: Any) -> Any:
-    """`x` in another dtype; gradients come back in x's own. A complex x leaves its real part to a real dtype.
+    """`x` in another dtype; gradients come back in x's own. A complex x leaves its real part to a
+    real dtype.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -220,20 +221,64 @@ where_op = elementwise(
     numpy=np.where,
     code="select({condition}, {x}, {y})",
     result="where",
-    partials=(None, lambda d, condition: where(condition, d, 0), lambda d, condition: where(condition, 0, d)),
+    partials=(
+        None,
+        lambda d, condition: where(condition, d, 0),
+        lambda d, condition: where(condition, 0, d),
+    ),
     parity=lambda condition, x, y: x if condition == 1 and x == y else None,
     doc="x where the condition is true, else y.",
 )
 
-less_op = elementwise("less", ("x", "y"), numpy=np.less, code="{x} < {y}", partials=None, result="bool", doc="x < y.")
-less_equal_op = elementwise("less_equal", ("x", "y"), numpy=np.less_equal, code="{x} <= {y}", partials=None, result="bool", doc="x <= y.")
-greater_op = elementwise("greater", ("x", "y"), numpy=np.greater, code="{x} > {y}", partials=None, result="bool", doc="x > y.")
-greater_equal_op = elementwise(
-    "greater_equal", ("x", "y"), numpy=np.greater_equal, code="{x} >= {y}", partials=None, result="bool", doc="x >= y."
+less_op = elementwise(
+    "less", ("x", "y"), numpy=np.less, code="{x} < {y}", partials=None, result="bool", doc="x < y."
 )
-equal_op = elementwise("equal", ("x", "y"), numpy=np.equal, code="{x} == {y}", partials=None, result="bool", commutes=True, doc="x == y.")
+less_equal_op = elementwise(
+    "less_equal",
+    ("x", "y"),
+    numpy=np.less_equal,
+    code="{x} <= {y}",
+    partials=None,
+    result="bool",
+    doc="x <= y.",
+)
+greater_op = elementwise(
+    "greater",
+    ("x", "y"),
+    numpy=np.greater,
+    code="{x} > {y}",
+    partials=None,
+    result="bool",
+    doc="x > y.",
+)
+greater_equal_op = elementwise(
+    "greater_equal",
+    ("x", "y"),
+    numpy=np.greater_equal,
+    code="{x} >= {y}",
+    partials=None,
+    result="bool",
+    doc="x >= y.",
+)
+equal_op = elementwise(
+    "equal",
+    ("x", "y"),
+    numpy=np.equal,
+    code="{x} == {y}",
+    partials=None,
+    result="bool",
+    commutes=True,
+    doc="x == y.",
+)
 not_equal_op = elementwise(
-    "not_equal", ("x", "y"), numpy=np.not_equal, code="{x} != {y}", partials=None, result="bool", commutes=True, doc="x != y."
+    "not_equal",
+    ("x", "y"),
+    numpy=np.not_equal,
+    code="{x} != {y}",
+    partials=None,
+    result="bool",
+    commutes=True,
+    doc="x != y.",
 )
 
 
@@ -271,7 +316,13 @@ def conj(x: Any) -> Any:
     """Complex conjugate; a real array as it is."""
     dtype = getattr(x, "dtype", None)
     if dtype is None:
-        return x.conjugate() if isinstance(x, complex) else x if hasattr(x, "__index__") or isinstance(x, float) else conj(array(x))
+        return (
+            x.conjugate()
+            if isinstance(x, complex)
+            else x
+            if hasattr(x, "__index__") or isinstance(x, float)
+            else conj(array(x))
+        )
     return bind(conj_op, (x,)) if dtype.kind == "c" else x
 
 
@@ -279,7 +330,13 @@ def real(x: Any) -> Any:
     """Real part."""
     dtype = getattr(x, "dtype", None)
     if dtype is None:
-        return x.real if isinstance(x, complex) else x if hasattr(x, "__index__") or isinstance(x, float) else real(array(x))
+        return (
+            x.real
+            if isinstance(x, complex)
+            else x
+            if hasattr(x, "__index__") or isinstance(x, float)
+            else real(array(x))
+        )
     return bind(real_op, (x,)) if dtype.kind == "c" else x
 
 
@@ -289,7 +346,8 @@ def imag(x: Any) -> Any:
 
 
 def where(condition: Any, x: Any, y: Any) -> Any:
-    """x where the condition is true, else y; nothing of the branch not taken reaches the gradient."""
+    """x where the condition is true, else y; nothing of the branch not taken reaches the
+    gradient."""
     return bind(where_op, [condition, x, y])
 
 

@@ -18,7 +18,7 @@ from .pointwise import pointwise
 REAL = "biuf"
 
 
-# --- extremes ------------------------------------------------------------------------------------------------------------------
+# --- extremes -------------------------------------------------------------------------------------
 # Rules read the differential itself, so that an infinite or NaN operand that was not chosen never meets it.
 
 
@@ -87,7 +87,10 @@ clip_min_op = pointwise(
     code="maximum({x}, {low})",
     result="promote",
     kinds=REAL,
-    partials=(lambda d, x, low: where(less(x, low), 0, d), lambda d, x, low: where(less(x, low), d, 0)),
+    partials=(
+        lambda d, x, low: where(less(x, low), 0, d),
+        lambda d, x, low: where(less(x, low), d, 0),
+    ),
     commutes=True,
     doc="x, but not below `low`; at the bound x keeps the derivative.",
 )
@@ -98,7 +101,10 @@ clip_max_op = pointwise(
     code="minimum({x}, {high})",
     result="promote",
     kinds=REAL,
-    partials=(lambda d, x, high: where(less(high, x), 0, d), lambda d, x, high: where(less(high, x), d, 0)),
+    partials=(
+        lambda d, x, high: where(less(high, x), 0, d),
+        lambda d, x, high: where(less(high, x), d, 0),
+    ),
     commutes=True,
     doc="x, but not above `high`; at the bound x keeps the derivative.",
 )
@@ -115,7 +121,8 @@ relu_op = pointwise(
 
 
 def maximum(x: Any, y: Any) -> Any:
-    """The larger of two arrays, element by element; NaN wins. Ties give each half of the derivative.
+    """The larger of two arrays, element by element; NaN wins. Ties give each half of the
+    derivative.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -126,7 +133,8 @@ def maximum(x: Any, y: Any) -> Any:
 
 
 def minimum(x: Any, y: Any) -> Any:
-    """The smaller of two arrays, element by element; NaN wins. Ties give each half of the derivative.
+    """The smaller of two arrays, element by element; NaN wins. Ties give each half of the
+    derivative.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -183,15 +191,48 @@ def relu(x: Any) -> Any:
     return bind(relu_op, [x])
 
 
-# --- rounding ------------------------------------------------------------------------------------------------------------------
+# --- rounding -------------------------------------------------------------------------------------
 
-floor_op = pointwise("floor", ("x",), numpy=np.floor, code="floor({x})", partials=(0,), result="promote", kinds=REAL, doc="Rounded down.")
-ceil_op = pointwise("ceil", ("x",), numpy=np.ceil, code="ceil({x})", partials=(0,), result="promote", kinds=REAL, doc="Rounded up.")
+floor_op = pointwise(
+    "floor",
+    ("x",),
+    numpy=np.floor,
+    code="floor({x})",
+    partials=(0,),
+    result="promote",
+    kinds=REAL,
+    doc="Rounded down.",
+)
+ceil_op = pointwise(
+    "ceil",
+    ("x",),
+    numpy=np.ceil,
+    code="ceil({x})",
+    partials=(0,),
+    result="promote",
+    kinds=REAL,
+    doc="Rounded up.",
+)
 trunc_op = pointwise(
-    "trunc", ("x",), numpy=np.trunc, code="trunc({x})", partials=(0,), result="promote", kinds=REAL, parity=odd, doc="Rounded towards zero."
+    "trunc",
+    ("x",),
+    numpy=np.trunc,
+    code="trunc({x})",
+    partials=(0,),
+    result="promote",
+    kinds=REAL,
+    parity=odd,
+    doc="Rounded towards zero.",
 )
 rint_op = pointwise(
-    "rint", ("x",), numpy=np.rint, code="round_({x})", partials=(0,), kinds=REAL, parity=odd, doc="Rounded to the nearest, halves to even."
+    "rint",
+    ("x",),
+    numpy=np.rint,
+    code="round_({x})",
+    partials=(0,),
+    kinds=REAL,
+    parity=odd,
+    doc="Rounded to the nearest, halves to even.",
 )
 
 
@@ -236,7 +277,8 @@ def rint(x: Any) -> Any:
 
 
 def round_(x: Any, decimals: int = 0) -> Any:
-    """`x` to this many decimals (negative: tens, hundreds...), halves to even, in x's dtype; not differentiable.
+    """`x` to this many decimals (negative: tens, hundreds...), halves to even, in x's dtype; not
+    differentiable.
 
     >>> import tracegrad as tg
     >>> float(tg.round(1.2345, 2))
@@ -252,7 +294,7 @@ def round_(x: Any, decimals: int = 0) -> Any:
     return convert(rounded, dtype) if dtype is not None and dtype.kind in "iu" else rounded
 
 
-# --- quotients and remainders --------------------------------------------------------------------------------------------------
+# --- quotients and remainders ---------------------------------------------------------------------
 
 floor_divide_op = pointwise(
     "floor_divide",

@@ -14,10 +14,39 @@ from .pointwise import pointwise
 
 LN2, LN10 = math.log(2.0), math.log(10.0)
 
-exp_op = pointwise("exp", ("x",), numpy=np.exp, code="exp({x})", partials=(lambda out: out,), doc="e to the power x.")
-expm1_op = pointwise("expm1", ("x",), numpy=np.expm1, code="expm1({x})", partials=(lambda x: exp(x),), doc="exp(x) - 1, accurate near 0.")
-exp2_op = pointwise("exp2", ("x",), numpy=np.exp2, code="exp2({x})", partials=(lambda out: out * LN2,), doc="2 to the power x.")
-log_op = pointwise("log", ("x",), numpy=np.log, code="log({x})", partials=(lambda x: 1 / x,), domain="singular", doc="Natural logarithm.")
+exp_op = pointwise(
+    "exp",
+    ("x",),
+    numpy=np.exp,
+    code="exp({x})",
+    partials=(lambda out: out,),
+    doc="e to the power x.",
+)
+expm1_op = pointwise(
+    "expm1",
+    ("x",),
+    numpy=np.expm1,
+    code="expm1({x})",
+    partials=(lambda x: exp(x),),
+    doc="exp(x) - 1, accurate near 0.",
+)
+exp2_op = pointwise(
+    "exp2",
+    ("x",),
+    numpy=np.exp2,
+    code="exp2({x})",
+    partials=(lambda out: out * LN2,),
+    doc="2 to the power x.",
+)
+log_op = pointwise(
+    "log",
+    ("x",),
+    numpy=np.log,
+    code="log({x})",
+    partials=(lambda x: 1 / x,),
+    domain="singular",
+    doc="Natural logarithm.",
+)
 log1p_op = pointwise(
     "log1p",
     ("x",),
@@ -46,7 +75,13 @@ log10_op = pointwise(
     doc="Logarithm to base 10.",
 )
 sqrt_op = pointwise(
-    "sqrt", ("x",), numpy=np.sqrt, code="sqrt({x})", partials=(lambda out: 0.5 / out,), domain="singular", doc="Square root."
+    "sqrt",
+    ("x",),
+    numpy=np.sqrt,
+    code="sqrt({x})",
+    partials=(lambda out: 0.5 / out,),
+    domain="singular",
+    doc="Square root.",
 )
 cbrt_op = pointwise(
     "cbrt",
@@ -106,7 +141,8 @@ sign_op = pointwise(
 
 
 def _sgn_differential(d: Any, x: Any, out: Any) -> Any:
-    # The part of d that turns x, without the part that stretches it. This map is symmetric, so it is its own adjoint.
+    # The part of d that turns x, without the part that stretches it. This map is symmetric, so it
+    # is its own adjoint.
     zero = equal(x, 0)
     modulus = absolute(where(zero, 1, x))
     return where(zero, 0, (d - out * real(conj(out) * d)) / modulus)
@@ -149,7 +185,8 @@ def reciprocal(x: Any) -> Any:
 
 
 def sqrt(x: Any) -> Any:
-    """Square root; NaN for negative numbers. The derivative at 0 is infinite, but a zero cotangent stays zero.
+    """Square root; NaN for negative numbers. The derivative at 0 is infinite, but a zero cotangent
+    stays zero.
 
     >>> import tracegrad as tg
     >>> float(tg.sqrt(9.0))
@@ -168,7 +205,7 @@ def cbrt(x: Any) -> Any:
     return bind(cbrt_op, [x])
 
 
-# --- exponentials and logarithms -----------------------------------------------------------------------------------------------
+# --- exponentials and logarithms ------------------------------------------------------------------
 
 
 def exp(x: Any) -> Any:
@@ -241,7 +278,7 @@ def log10(x: Any) -> Any:
     return bind(log10_op, [x])
 
 
-# --- absolute value and sign ---------------------------------------------------------------------------------------------------
+# --- absolute value and sign ----------------------------------------------------------------------
 
 
 def absolute(x: Any) -> Any:

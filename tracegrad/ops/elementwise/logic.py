@@ -18,14 +18,37 @@ from .pointwise import pointwise
 INTEGRAL, WHOLE = "biu", "iu"
 
 
-# --- tests of values -----------------------------------------------------------------------------------------------------------
+# --- tests of values ------------------------------------------------------------------------------
 
-isnan_op = pointwise("isnan", ("x",), numpy=np.isnan, code="isnan({x})", partials=None, result="bool", parity=even, doc="Whether x is NaN.")
+isnan_op = pointwise(
+    "isnan",
+    ("x",),
+    numpy=np.isnan,
+    code="isnan({x})",
+    partials=None,
+    result="bool",
+    parity=even,
+    doc="Whether x is NaN.",
+)
 isinf_op = pointwise(
-    "isinf", ("x",), numpy=np.isinf, code="isinf({x})", partials=None, result="bool", parity=even, doc="Whether x is infinite."
+    "isinf",
+    ("x",),
+    numpy=np.isinf,
+    code="isinf({x})",
+    partials=None,
+    result="bool",
+    parity=even,
+    doc="Whether x is infinite.",
 )
 isfinite_op = pointwise(
-    "isfinite", ("x",), numpy=np.isfinite, code="isfinite({x})", partials=None, result="bool", parity=even, doc="Whether x is finite."
+    "isfinite",
+    ("x",),
+    numpy=np.isfinite,
+    code="isfinite({x})",
+    partials=None,
+    result="bool",
+    parity=even,
+    doc="Whether x is finite.",
 )
 
 
@@ -62,7 +85,9 @@ def isfinite(x: Any) -> Any:
 def _ordered(x: Any, name: str) -> Any:
     x = as_array(x)
     if x.dtype.kind == "c":
-        raise DTypeError(f"{name} is not defined for complex numbers, which have no sign; use their real and imaginary parts")
+        raise DTypeError(
+            f"{name} is not defined for complex numbers, which have no sign; use their real and imaginary parts"
+        )
     return x
 
 
@@ -86,21 +111,32 @@ def isneginf(x: Any) -> Any:
     return equal(_ordered(x, "isneginf"), float("-inf"))
 
 
-def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
-    """Where `|a - b| <= atol + rtol * |b|`, or both are equal (infinities included), or both NaN if asked.
+def isclose(
+    a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> Any:
+    """Where `|a - b| <= atol + rtol * |b|`, or both are equal (infinities included), or both NaN if
+    asked.
 
     >>> import tracegrad as tg
     >>> bool(tg.isclose(1.0, 1.0 + 1e-9))
     True
     """
-    a, b = (convert(v, np.float64) if getattr(v, "dtype", np.dtype(type(v))).kind in "biu" else v for v in (a, b))
-    near = logical_and(isfinite(b), less_equal(absolute(sub(a, b)), add(atol, mul(rtol, absolute(b)))))
+    a, b = (
+        convert(v, np.float64) if getattr(v, "dtype", np.dtype(type(v))).kind in "biu" else v
+        for v in (a, b)
+    )
+    near = logical_and(
+        isfinite(b), less_equal(absolute(sub(a, b)), add(atol, mul(rtol, absolute(b))))
+    )
     result = logical_or(near, equal(a, b))
     return logical_or(result, logical_and(isnan(a), isnan(b))) if equal_nan else result
 
 
-def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
-    """`x` with NaN and infinities replaced (infinities by default with the largest finite numbers); replaced elements have no derivative.
+def nan_to_num(
+    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> Any:
+    """`x` with NaN and infinities replaced (infinities by default with the largest finite numbers);
+    replaced elements have no derivative.
 
     >>> import tracegrad as tg
     >>> float(tg.nan_to_num(float("nan")))
@@ -108,18 +144,23 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     """
     dtype = getattr(x, "dtype", np.dtype(type(x)))
     if dtype.kind == "c":
-        parts = [nan_to_num(part(x), nan=nan, posinf=posinf, neginf=neginf) for part in (real, imag)]
+        parts = [
+            nan_to_num(part(x), nan=nan, posinf=posinf, neginf=neginf) for part in (real, imag)
+        ]
         return add(parts[0], mul(parts[1], 1j))
     if dtype.kind in "biu":
         return x
-    nan, posinf, neginf = (None if v is None else as_array(v) if not isinstance(v, (int, float)) else v for v in (nan, posinf, neginf))
+    nan, posinf, neginf = (
+        None if v is None else as_array(v) if not isinstance(v, (int, float)) else v
+        for v in (nan, posinf, neginf)
+    )
     limits = np.finfo(real_of(dtype))
     x = where(isnan(x), nan, x)
     x = where(isposinf(x), float(limits.max) if posinf is None else posinf, x)
     return where(isneginf(x), float(limits.min) if neginf is None else neginf, x)
 
 
-# --- logic and bits ------------------------------------------------------------------------------------------------------------
+# --- logic and bits -------------------------------------------------------------------------------
 
 logical_and_op = pointwise(
     "logical_and",
@@ -152,7 +193,14 @@ logical_xor_op = pointwise(
     doc="Whether exactly one is nonzero.",
 )
 logical_not_op = pointwise(
-    "logical_not", ("x",), numpy=np.logical_not, code="logical_not({x})", partials=None, result="bool", parity=even, doc="Whether x is 0."
+    "logical_not",
+    ("x",),
+    numpy=np.logical_not,
+    code="logical_not({x})",
+    partials=None,
+    result="bool",
+    parity=even,
+    doc="Whether x is 0.",
 )
 bitwise_and_op = pointwise(
     "bitwise_and",

@@ -1,4 +1,5 @@
-"""What the families of elementwise functions share: evaluation in the compute dtype, and refusing dtypes without a meaning."""
+"""What the families of elementwise functions share: evaluation in the compute dtype, and refusing
+dtypes without a meaning."""
 
 from __future__ import annotations
 
@@ -16,15 +17,22 @@ KINDS = {"b": "boolean", "i": "integer", "u": "integer", "f": "real", "c": "comp
 
 
 def floating(function: Callable[..., Any], count: int) -> Callable[..., Any]:
-    """`function` evaluated in the dtype that the type rule promises: NumPy alone would give float16 for 8-bit integers and booleans."""
+    """`function` evaluated in the dtype that the type rule promises: NumPy alone would give float16
+    for 8-bit integers and booleans."""
 
     def evaluate(*values: Any, **params: Any) -> Any:
-        operands = [x if isinstance(x, SCALARS) or hasattr(x, "dtype") else np.asarray(x) for x in values]
+        operands = [
+            x if isinstance(x, SCALARS) or hasattr(x, "dtype") else np.asarray(x) for x in values
+        ]
         dtype = inexact(promote(*[kind_of(x) for x in operands]))
         return function(*[np.asarray(x, dtype) for x in operands], **params)
 
     def evaluate_one(x: Any, **params: Any) -> Any:
-        return function(x, **params) if getattr(x, "dtype", BOOL).kind in "fc" else evaluate(x, **params)
+        return (
+            function(x, **params)
+            if getattr(x, "dtype", BOOL).kind in "fc"
+            else evaluate(x, **params)
+        )
 
     return evaluate_one if count == 1 else evaluate
 
@@ -43,7 +51,8 @@ def pointwise(
     doc: str = "",
     **facts: Any,
 ) -> Op:
-    """`elementwise` for a function of numbers: evaluated in its compute dtype, and refused for dtypes outside `kinds`."""
+    """`elementwise` for a function of numbers: evaluated in its compute dtype, and refused for
+    dtypes outside `kinds`."""
     this = elementwise(
         name,
         inputs,
@@ -65,8 +74,14 @@ def pointwise(
 
     def require(dtype: np.dtype[Any] | None) -> None:
         if dtype is not None and dtype.kind not in kinds:
-            advice = "Use its real, imag or abs part." if dtype.kind == "c" else "Convert it with .astype first."
-            raise DTypeError(f"{name} is not defined for {dtype} arrays, only for {allowed} ones. {advice}")
+            advice = (
+                "Use its real, imag or abs part."
+                if dtype.kind == "c"
+                else "Convert it with .astype first."
+            )
+            raise DTypeError(
+                f"{name} is not defined for {dtype} arrays, only for {allowed} ones. {advice}"
+            )
 
     def infer(*operands: Any, **params: Any) -> Types:
         for o in operands:

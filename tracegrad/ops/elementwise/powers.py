@@ -16,7 +16,8 @@ from .pointwise import pointwise
 
 
 def _power_by_squaring(x: Any, n: int) -> Any:
-    """x to a positive integer power, multiplied as the compiled template does it, so that both round alike."""
+    """x to a positive integer power, multiplied as the compiled template does it, so that both
+    round alike."""
     half = x if n < 4 else _power_by_squaring(x, n // 2)
     if n > 1:
         half = np.square(half)
@@ -81,13 +82,14 @@ def _power_log_evaluate(x: Any, y: Any, p: Any, *, n: int) -> Any:
 def _power_log_by_base(x: Any, y: Any, *, n: int) -> Any:
     lower = power(x, y - 1)
     first = strong_mul(y, power_log(x, y - 1, lower, n))
-    # Where the first term is infinite, the second is less by a logarithm, and may have the other sign.
+    # Where the first term is infinite, the second is less by a logarithm, and may have the other
+    # sign.
     second = mul(n, lower) if n == 1 else mul(n, power_log(x, y - 1, lower, n - 1))
     return where(equal(absolute(first), math.inf), first, add(first, second))
 
 
-# With the power and its logarithm in one operation every derivative in y has its limit at x = 0: as a product of two, the next
-# one would be infinity times 0.
+# With the power and its logarithm in one operation every derivative in y has its limit at x = 0: as
+# a product of two, the next one would be infinity times 0.
 power_log_op: Op = pointwise(
     "power_log",
     ("x", "y", "p"),
@@ -128,7 +130,8 @@ _UNROLLED = 16
 def power(x: Any, y: Any) -> Any:
     """`x ** y` with broadcasting; integer arrays allow no negative integer exponent (ValueError).
 
-    A Python number as exponent is known when the function is traced, and small integers become multiplications.
+    A Python number as exponent is known when the function is traced, and small integers become
+    multiplications.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -142,8 +145,15 @@ def power(x: Any, y: Any) -> Any:
         return bind(pow_op, [x, y])
     if dtype.kind in "biu":
         if type(y) is int and y < 0:
-            raise ValueError(f"integers to the negative integer power {y} are not allowed. Write x ** {y}.0, or use float_power.")
-        x = convert(x, np.int8 if dtype.kind == "b" and type(y) is int else promote(dtype, int if type(y) is int else float))
+            raise ValueError(
+                f"integers to the negative integer power {y} are not allowed. Write x ** {y}.0, or use float_power."
+            )
+        x = convert(
+            x,
+            np.int8
+            if dtype.kind == "b" and type(y) is int
+            else promote(dtype, int if type(y) is int else float),
+        )
     if y == 0.5:
         return sqrt(x)
     if math.isfinite(y) and y == int(y):
@@ -168,7 +178,11 @@ def float_power(x: Any, y: Any) -> Any:
     >>> float(tg.float_power(2, -1))
     0.5
     """
-    wide = np.complex128 if any(getattr(v, "dtype", np.dtype(type(v))).kind == "c" for v in (x, y)) else np.float64
+    wide = (
+        np.complex128
+        if any(getattr(v, "dtype", np.dtype(type(v))).kind == "c" for v in (x, y))
+        else np.float64
+    )
     return power(convert(x, wide), y if isinstance(y, (int, float)) else convert(y, wide))
 
 

@@ -22,11 +22,12 @@ REAL = "biuf"
 
 
 def _scipy(name: str) -> Callable[..., Any]:
-    """A function of `scipy.special`, which is loaded at its first use: that takes a third as long as loading this package."""
+    """A function of `scipy.special`, which is loaded at its first use: that takes a third as long
+    as loading this package."""
     return lambda *arguments: getattr(scipy.special, name)(*arguments)
 
 
-# --- logistic ------------------------------------------------------------------------------------------------------------------
+# --- logistic -------------------------------------------------------------------------------------
 
 
 def _sigmoid_evaluate(x: Any) -> Any:
@@ -53,7 +54,8 @@ softplus_op = pointwise(
 
 
 def _share(x: Any, y: Any) -> Any:
-    """exp(x) / (exp(x) + exp(y)): a logistic function of the difference, one half for equal infinities."""
+    """exp(x) / (exp(x) + exp(y)): a logistic function of the difference, one half for equal
+    infinities."""
     if any(isinstance(v, (int, float)) and math.isfinite(v) for v in (x, y)):
         return sigmoid(sub(x, y))
     return sigmoid(where(logical_and(isinf(x), equal(x, y)), 0, sub(x, y)))
@@ -131,7 +133,7 @@ def logaddexp2(x: Any, y: Any) -> Any:
     return div(logaddexp(mul(x, LN2), mul(y, LN2)), LN2)
 
 
-# --- error function ------------------------------------------------------------------------------------------------------------
+# --- error function -------------------------------------------------------------------------------
 
 _TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
 
@@ -229,7 +231,7 @@ def ndtr(x: Any) -> Any:
     return mul(erfc(mul(x, -math.sqrt(0.5))), 0.5)
 
 
-# --- gamma function ------------------------------------------------------------------------------------------------------------
+# --- gamma function -------------------------------------------------------------------------------
 
 
 def _polygamma_evaluate(x: Any, *, n: int) -> Any:
@@ -340,7 +342,8 @@ def betaln(a: Any, b: Any) -> Any:
     """
     swapped = less(absolute(a), absolute(b))
     large, small = where(swapped, b, a), where(swapped, a, b)
-    # lgamma(large) - lgamma(large + small) would cancel: from a ratio of 10^6 on by its series in 1 / large (DLMF 5.11.13).
+    # lgamma(large) - lgamma(large + small) would cancel: from a ratio of 10^6 on by its series in 1
+    # / large (DLMF 5.11.13).
     far = logical_and(less(1e6, large), less(mul(1e6, absolute(small)), large))
     distant = where(far, large, 1e6)
     term = div(mul(small, sub(1.0, small)), distant)
@@ -366,7 +369,7 @@ def beta(a: Any, b: Any) -> Any:
     return mul(exp(betaln(a, b)), signs)
 
 
-# --- products with logarithms --------------------------------------------------------------------------------------------------
+# --- products with logarithms ---------------------------------------------------------------------
 
 
 def _unless_nan(y: Any, product: Any) -> Any:
@@ -408,7 +411,26 @@ def entr(x: Any) -> Any:
 
 expit, gammaln, psi = sigmoid, lgamma, digamma
 
-PLAIN = {sigmoid: sigmoid_op, erf: erf_op, erfc: erfc_op, erfinv: erfinv_op, lgamma: lgamma_op, digamma: digamma_op}
+PLAIN = {
+    sigmoid: sigmoid_op,
+    erf: erf_op,
+    erfc: erfc_op,
+    erfinv: erfinv_op,
+    lgamma: lgamma_op,
+    digamma: digamma_op,
+}
 """Functions that do nothing but apply their operation."""
 
-OPS = (sigmoid_op, softplus_op, logaddexp_op, erf_op, erfc_op, erfinv_op, ndtri_op, lgamma_op, digamma_op, polygamma_op, gamma_op)
+OPS = (
+    sigmoid_op,
+    softplus_op,
+    logaddexp_op,
+    erf_op,
+    erfc_op,
+    erfinv_op,
+    ndtri_op,
+    lgamma_op,
+    digamma_op,
+    polygamma_op,
+    gamma_op,
+)

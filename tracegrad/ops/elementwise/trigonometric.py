@@ -16,9 +16,33 @@ from .pointwise import pointwise
 
 REAL = "biuf"
 
-sin_op = pointwise("sin", ("x",), numpy=np.sin, code="sin({x})", partials=(lambda x: cos(x),), parity=odd, doc="Sine.")
-cos_op = pointwise("cos", ("x",), numpy=np.cos, code="cos({x})", partials=(lambda x: -sin(x),), parity=even, doc="Cosine.")
-tan_op = pointwise("tan", ("x",), numpy=np.tan, code="tan({x})", partials=(lambda out: 1 + out * out,), parity=odd, doc="Tangent.")
+sin_op = pointwise(
+    "sin",
+    ("x",),
+    numpy=np.sin,
+    code="sin({x})",
+    partials=(lambda x: cos(x),),
+    parity=odd,
+    doc="Sine.",
+)
+cos_op = pointwise(
+    "cos",
+    ("x",),
+    numpy=np.cos,
+    code="cos({x})",
+    partials=(lambda x: -sin(x),),
+    parity=even,
+    doc="Cosine.",
+)
+tan_op = pointwise(
+    "tan",
+    ("x",),
+    numpy=np.tan,
+    code="tan({x})",
+    partials=(lambda out: 1 + out * out,),
+    parity=odd,
+    doc="Tangent.",
+)
 
 
 def _circle(x: Any) -> Any:
@@ -46,7 +70,13 @@ acos_op = pointwise(
     doc="Inverse cosine.",
 )
 atan_op = pointwise(
-    "atan", ("x",), numpy=np.arctan, code="atan({x})", partials=(lambda x: 1 / (1 + x * x),), parity=odd, doc="Inverse tangent."
+    "atan",
+    ("x",),
+    numpy=np.arctan,
+    code="atan({x})",
+    partials=(lambda x: 1 / (1 + x * x),),
+    parity=odd,
+    doc="Inverse tangent.",
 )
 atan2_op = pointwise(
     "atan2",
@@ -58,10 +88,32 @@ atan2_op = pointwise(
     partials=(lambda y, x: x / (x * x + y * y), lambda y, x: -y / (x * x + y * y)),
     doc="Angle of the point (x, y).",
 )
-sinh_op = pointwise("sinh", ("x",), numpy=np.sinh, code="sinh({x})", partials=(lambda x: cosh(x),), parity=odd, doc="Hyperbolic sine.")
-cosh_op = pointwise("cosh", ("x",), numpy=np.cosh, code="cosh({x})", partials=(lambda x: sinh(x),), parity=even, doc="Hyperbolic cosine.")
+sinh_op = pointwise(
+    "sinh",
+    ("x",),
+    numpy=np.sinh,
+    code="sinh({x})",
+    partials=(lambda x: cosh(x),),
+    parity=odd,
+    doc="Hyperbolic sine.",
+)
+cosh_op = pointwise(
+    "cosh",
+    ("x",),
+    numpy=np.cosh,
+    code="cosh({x})",
+    partials=(lambda x: sinh(x),),
+    parity=even,
+    doc="Hyperbolic cosine.",
+)
 tanh_op = pointwise(
-    "tanh", ("x",), numpy=np.tanh, code="tanh({x})", partials=(lambda out: 1 - out * out,), parity=odd, doc="Hyperbolic tangent."
+    "tanh",
+    ("x",),
+    numpy=np.tanh,
+    code="tanh({x})",
+    partials=(lambda out: 1 - out * out,),
+    parity=odd,
+    doc="Hyperbolic tangent.",
 )
 asinh_op = pointwise(
     "asinh",
@@ -139,14 +191,15 @@ half_turn_op = pointwise(
 )
 
 
-# --- sinc ----------------------------------------------------------------------------------------------------------------------
+# --- sinc -----------------------------------------------------------------------------------------
 
 
 def _sinc_derivative(x: Any, n: int) -> Any:
     """The n-th derivative of sin(t)/t at t = pi*x, for real arrays."""
     t = np.pi * np.asarray(x)
     near = np.abs(t) < n + 3
-    # Away from 0 by the recurrence t s(n) + n s(n-1) = sin(t + n pi/2); near 0, where that cancels, by the power series.
+    # Away from 0 by the recurrence t s(n) + n s(n-1) = sin(t + n pi/2); near 0, where that cancels,
+    # by the power series.
     far = np.where(near, 1, t)
     away = np.sin(far) / far
     for k in range(1, n + 1):
@@ -156,7 +209,11 @@ def _sinc_derivative(x: Any, n: int) -> Any:
     term = (close if n % 2 else np.ones_like(close)) * ((-1) ** first / (2 * first + 1))
     series = term
     for m in range(first, first + 2 * n + 20):
-        term = term * (-(close * close) * (2 * m + 1)) / ((2 * m + 3) * (2 * m + 1 - n) * (2 * m + 2 - n))
+        term = (
+            term
+            * (-(close * close) * (2 * m + 1))
+            / ((2 * m + 3) * (2 * m + 1 - n) * (2 * m + 2 - n))
+        )
         series = series + term
     return np.where(near, series, away).astype(t.dtype)
 
@@ -190,7 +247,7 @@ def sinc(x: Any) -> Any:
     return bind(sinc_op, [x], {"n": 0})
 
 
-# --- trigonometric -------------------------------------------------------------------------------------------------------------
+# --- trigonometric --------------------------------------------------------------------------------
 
 
 def sin(x: Any) -> Any:
@@ -323,11 +380,12 @@ def atanh(x: Any) -> Any:
     return bind(atanh_op, [x])
 
 
-# --- vectors in the plane ------------------------------------------------------------------------------------------------------
+# --- vectors in the plane -------------------------------------------------------------------------
 
 
 def hypot(x: Any, y: Any) -> Any:
-    """`sqrt(x**2 + y**2)` without overflow; the derivative at the origin is 0. Real arrays only (DTypeError).
+    """`sqrt(x**2 + y**2)` without overflow; the derivative at the origin is 0. Real arrays only
+    (DTypeError).
 
     >>> import tracegrad as tg
     >>> float(tg.hypot(3.0, 4.0))
@@ -350,7 +408,9 @@ def angle(x: Any, deg: bool = False) -> Any:
 
 def _real(x: Any, name: str) -> Any:
     if isinstance(x, complex) or getattr(getattr(x, "dtype", None), "kind", "") == "c":
-        raise DTypeError(f"{name} is not defined for complex numbers, only for real ones; use their real part or angle")
+        raise DTypeError(
+            f"{name} is not defined for complex numbers, only for real ones; use their real part or angle"
+        )
     return x
 
 

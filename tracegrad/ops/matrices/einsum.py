@@ -1,7 +1,7 @@
 """Einstein summation, as transposes, products and sums: no rules of its own.
 
-The operands are contracted two at a time, cheapest pair first. Inside, an index is a number and an operand is a pair of an array and
-the tuple of its indices, each at most once.
+The operands are contracted two at a time, cheapest pair first. Inside, an index is a number and an
+operand is a pair of an array and the tuple of its indices, each at most once.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ Labelled = tuple[Any, tuple[Label, ...]]
 def einsum(subscripts: Any, *operands: Any, optimize: Any = True, dtype: Any = None) -> Any:
     """Sum of products over named axes, in any form that np.einsum takes.
 
-    subscripts  "ij,jk->ik", or without "->" (then the indices that occur once, sorted), with "..." for further axes that broadcast, with
-                repeated indices for diagonals; or operands and lists of integers in turn: einsum(x, [0, 1], y, [1, 2], [0, 2])
+    subscripts  "ij,jk->ik", or without "->" (then the indices that occur once, sorted), with "..."
+                for further axes that broadcast, with repeated indices for diagonals; or operands
+                and lists of integers in turn: einsum(x, [0, 1], y, [1, 2], [0, 2])
     optimize    False contracts from left to right, anything else the cheapest pair first
 
     Sizes of one index must agree or be 1, otherwise ShapeError.
@@ -41,12 +42,18 @@ def einsum(subscripts: Any, *operands: Any, optimize: Any = True, dtype: Any = N
     >>> tg.einsum("ij,j->i", np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1.0, 10.0]))
     array([21., 43.])
     """
-    text, arrays = (subscripts, list(operands)) if isinstance(subscripts, str) else _from_lists([subscripts, *operands])
+    text, arrays = (
+        (subscripts, list(operands))
+        if isinstance(subscripts, str)
+        else _from_lists([subscripts, *operands])
+    )
     arrays = [operand(x) for x in arrays]
     inputs, output = parse(text, [shape_of(x) for x in arrays])
     arrays = alike(*arrays) if dtype is None else [convert(x, dtype) for x in arrays]
     sizes = _sizes(text, arrays, inputs)
-    parts: list[Labelled] = [_once(x, labels, sizes) for x, labels in zip(arrays, inputs, strict=True)]
+    parts: list[Labelled] = [
+        _once(x, labels, sizes) for x, labels in zip(arrays, inputs, strict=True)
+    ]
     if len(parts) == 1:
         parts = [_reduce(parts[0], set(output))]
     while len(parts) > 1:
@@ -62,39 +69,55 @@ def einsum(subscripts: Any, *operands: Any, optimize: Any = True, dtype: Any = N
     return value
 
 
-# --- subscripts ----------------------------------------------------------------------------------------------------------------
+# --- subscripts -----------------------------------------------------------------------------------
 
 
 def _from_lists(items: list[Any]) -> tuple[str, list[Any]]:
     """The form with lists of integers, as text."""
     arrays, lists = items[: len(items) // 2 * 2 : 2], items[1::2]
     if not lists:
-        raise ShapeError("einsum needs subscripts: a string first, or a list of integers behind each operand")
+        raise ShapeError(
+            "einsum needs subscripts: a string first, or a list of integers behind each operand"
+        )
 
     def word(labels: Sequence[Any]) -> str:
-        if not isinstance(labels, (list, tuple, range)) or not all(c is Ellipsis or isinstance(c, (int, np.integer)) for c in labels):
+        if not isinstance(labels, (list, tuple, range)) or not all(
+            c is Ellipsis or isinstance(c, (int, np.integer)) for c in labels
+        ):
             wants = "a string ahead of the operands, or a list of integers behind each"
             raise TypeError(f"einsum: subscripts are {wants}, not {describe(labels)}")
         for c in labels:
             if c is not Ellipsis and not 0 <= int(c) < 52:
                 raise ShapeError(f"einsum: an index number must be in 0..51, not {c}")
-        return "".join("..." if c is Ellipsis else chr(65 + int(c) + (6 if int(c) >= 26 else 0)) for c in labels)
+        return "".join(
+            "..." if c is Ellipsis else chr(65 + int(c) + (6 if int(c) >= 26 else 0))
+            for c in labels
+        )
 
     text = ",".join(word(labels) for labels in lists)
     return (f"{text}->{word(items[-1])}" if len(items) % 2 else text), arrays
 
 
-def parse(text: str, shapes: Sequence[Sequence[Int]]) -> tuple[list[tuple[Label, ...]], tuple[Label, ...]]:
+def parse(
+    text: str, shapes: Sequence[Sequence[Int]]
+) -> tuple[list[tuple[Label, ...]], tuple[Label, ...]]:
     """The labels of each operand's axes, and those of the result."""
     spoken = text.replace(" ", "")
     left, arrow, right = spoken.partition("->")
     words = left.split(",")
     for c in left.replace("...", "").replace(",", "") + right.replace("...", ""):
         if not (c.isascii() and c.isalpha()):
-            raise ShapeError(f"einsum: the subscripts {text!r} contain {c!r}; an index is one letter, '...' stands for further axes")
+            raise ShapeError(
+                f"einsum: the subscripts {text!r} contain {c!r}; an index is one letter, '...' stands for further axes"
+            )
     if len(words) != len(shapes):
-        raise ShapeError(f"einsum: the subscripts {text!r} name {len(words)} operands, but {len(shapes)} were given")
-    inputs = [_labels(text, word, shape, k) for k, (word, shape) in enumerate(zip(words, shapes, strict=True))]
+        raise ShapeError(
+            f"einsum: the subscripts {text!r} name {len(words)} operands, but {len(shapes)} were given"
+        )
+    inputs = [
+        _labels(text, word, shape, k)
+        for k, (word, shape) in enumerate(zip(words, shapes, strict=True))
+    ]
     further = sorted({c for labels in inputs for c in labels if c < 0})
     named = [c for labels in inputs for c in labels if c >= 0]
     if not arrow:
@@ -103,13 +126,17 @@ def parse(text: str, shapes: Sequence[Sequence[Int]]) -> tuple[list[tuple[Label,
         raise ShapeError(f"einsum: the result of {text!r} has more than one '...'")
     before, dots, after = right.partition("...")
     if further and not dots:
-        raise ShapeError(f"einsum: the '...' of {text!r} stands for {len(further)} axes, so the result needs '...' too")
+        raise ShapeError(
+            f"einsum: the '...' of {text!r} stands for {len(further)} axes, so the result needs '...' too"
+        )
     letters = before + after
     for c in letters:
         if letters.count(c) > 1:
             raise ShapeError(f"einsum: the result of {text!r} has the index {c!r} twice")
         if ord(c) not in named:
-            raise ShapeError(f"einsum: the result of {text!r} has the index {c!r}, which no operand has")
+            raise ShapeError(
+                f"einsum: the result of {text!r} has the index {c!r}, which no operand has"
+            )
     return inputs, (*map(ord, before), *(further if dots else ()), *map(ord, after))
 
 
@@ -117,13 +144,19 @@ def _labels(text: str, word: str, shape: Sequence[Int], k: int) -> tuple[Label, 
     before, dots, after = word.partition("...")
     named = len(before) + len(after)
     if "." in before + after:
-        raise ShapeError(f"einsum: operand {k} of {text!r} has more than one '...', or one that is incomplete")
+        raise ShapeError(
+            f"einsum: operand {k} of {text!r} has more than one '...', or one that is incomplete"
+        )
     if named > len(shape) or (not dots and named < len(shape)):
-        raise ShapeError(f"einsum: operand {k} of shape {show(tuple(shape))} has {len(shape)} axes, but {word!r} names {named}")
+        raise ShapeError(
+            f"einsum: operand {k} of shape {show(tuple(shape))} has {len(shape)} axes, but {word!r} names {named}"
+        )
     return (*map(ord, before), *(range(named - len(shape), 0) if dots else ()), *map(ord, after))
 
 
-def _sizes(text: str, arrays: Sequence[Any], inputs: Sequence[tuple[Label, ...]]) -> dict[Label, Int]:
+def _sizes(
+    text: str, arrays: Sequence[Any], inputs: Sequence[tuple[Label, ...]]
+) -> dict[Label, Int]:
     sizes: dict[Label, Int] = {}
     for x, labels in zip(arrays, inputs, strict=True):
         for c, n in zip(labels, shape_of(x), strict=True):
@@ -143,13 +176,18 @@ def _is_one(n: Int) -> bool:
     return isinstance(n, int) and n == 1
 
 
-# --- contraction ---------------------------------------------------------------------------------------------------------------
+# --- contraction ----------------------------------------------------------------------------------
 
 
 def _once(x: Any, labels: tuple[Label, ...], sizes: dict[Label, Int]) -> Labelled:
-    """Axes of size 1 that others are longer in are dropped; of a repeated index, the diagonal is taken."""
+    """Axes of size 1 that others are longer in are dropped; of a repeated index, the diagonal is
+    taken."""
     shape = shape_of(x)
-    kept = [k for k, c in enumerate(labels) if not (_is_one(shape[k]) and (not _is_one(sizes[c]) or labels.index(c) != k))]
+    kept = [
+        k
+        for k, c in enumerate(labels)
+        if not (_is_one(shape[k]) and (not _is_one(sizes[c]) or labels.index(c) != k))
+    ]
     x, labels = reshape(x, tuple(shape[k] for k in kept)), tuple(labels[k] for k in kept)
     while len(set(labels)) != len(labels):
         second = next(k for k, c in enumerate(labels) if labels.index(c) != k)
@@ -168,8 +206,11 @@ def _reduce(part: Labelled, needed: set[Label]) -> Labelled:
     return convert(sum_axes(x, axes), x.dtype), tuple(c for c in labels if c in needed)
 
 
-def _cheapest(parts: Sequence[Labelled], output: set[Label], sizes: dict[Label, Int]) -> tuple[int, int]:
-    """The pair whose contraction shrinks what is left the most; ties go to the one with the least work."""
+def _cheapest(
+    parts: Sequence[Labelled], output: set[Label], sizes: dict[Label, Int]
+) -> tuple[int, int]:
+    """The pair whose contraction shrinks what is left the most; ties go to the one with the least
+    work."""
     guess = {c: size_hint(n) for c, n in sizes.items()}
 
     def volume(labels: set[Label]) -> int:
@@ -184,8 +225,11 @@ def _cheapest(parts: Sequence[Labelled], output: set[Label], sizes: dict[Label, 
     return min(itertools.combinations(range(len(parts)), 2), key=cost)
 
 
-def _contract(first: Labelled, second: Labelled, needed: set[Label], wanted: tuple[Label, ...] | None) -> Labelled:
-    """Two operands as one: an elementwise product, a sum of products, or a (stacked) matrix product."""
+def _contract(
+    first: Labelled, second: Labelled, needed: set[Label], wanted: tuple[Label, ...] | None
+) -> Labelled:
+    """Two operands as one: an elementwise product, a sum of products, or a (stacked) matrix
+    product."""
     x, a = _reduce(first, needed | set(second[1]))
     y, b = _reduce(second, needed | set(a))
     both = [c for c in a if c in b]
@@ -202,7 +246,10 @@ def _contract(first: Labelled, second: Labelled, needed: set[Label], wanted: tup
         groups_x, groups_y = [shared, left, summed], [shared, summed, right]
     else:
         groups_x, groups_y = [left, summed], [summed, right]
-    value = product(fold(x, [[a.index(c) for c in g] for g in groups_x]), fold(y, [[b.index(c) for c in g] for g in groups_y]))
+    value = product(
+        fold(x, [[a.index(c) for c in g] for g in groups_x]),
+        fold(y, [[b.index(c) for c in g] for g in groups_y]),
+    )
     labels = (*shared, *left, *right)
     return reshape(value, tuple(sizes[c] for c in labels)), labels
 
@@ -212,7 +259,14 @@ def _swapped(wanted: Sequence[Label], left: Sequence[Label], right: Sequence[Lab
     return bool(left) and bool(right) and wanted.index(right[0]) < wanted.index(left[0])
 
 
-def _aligned(x: Any, a: tuple[Label, ...], y: Any, b: tuple[Label, ...], summed: list[Label], wanted: tuple[Label, ...] | None) -> Labelled:
+def _aligned(
+    x: Any,
+    a: tuple[Label, ...],
+    y: Any,
+    b: tuple[Label, ...],
+    summed: list[Label],
+    wanted: tuple[Label, ...] | None,
+) -> Labelled:
     """The elementwise product over all indices of both, and its sum over some."""
     union = [*a, *[c for c in b if c not in a]]
     if wanted is not None:

@@ -28,7 +28,8 @@ class QRResult(NamedTuple):
 
 
 class SVDResult(NamedTuple):
-    """Left singular vectors as columns, singular values in descending order, right singular vectors as rows."""
+    """Left singular vectors as columns, singular values in descending order, right singular vectors
+    as rows."""
 
     U: Any
     S: Any
@@ -36,7 +37,8 @@ class SVDResult(NamedTuple):
 
 
 def cholesky(a: Any, *, upper: bool = False) -> Any:
-    """The triangular factor l of Hermitian positive definite matrices: a = l @ l^H, or u with a = u^H @ u.
+    """The triangular factor l of Hermitian positive definite matrices: a = l @ l^H, or u with a =
+    u^H @ u.
 
     LinAlgError where a matrix is not positive definite.
 
@@ -65,10 +67,16 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     a = as_matrix("qr", a)
     m, n = shape_of(a)[-2:]
     if mode not in ("reduced", "r") and not (mode == "complete" and (same(m, n) or m < n)):
-        raise ValueError(f'qr: mode is "reduced" or "r", not {mode!r}; a complete basis of more rows than columns is not unique')
+        raise ValueError(
+            f'qr: mode is "reduced" or "r", not {mode!r}; a complete basis of more rows than columns is not unique'
+        )
     q, r = qr_stack(as_stack(a))
     batch = shape_of(a)[:-2]
-    return from_stack(r, batch) if mode == "r" else QRResult(from_stack(q, batch), from_stack(r, batch))
+    return (
+        from_stack(r, batch)
+        if mode == "r"
+        else QRResult(from_stack(q, batch), from_stack(r, batch))
+    )
 
 
 def _triangle(name: str, a: Any, UPLO: str) -> Any:
@@ -79,9 +87,11 @@ def _triangle(name: str, a: Any, UPLO: str) -> Any:
 
 
 def eigh(a: Any, UPLO: str = "L") -> EighResult:
-    """Eigenvalues, ascending, and eigenvectors of Hermitian matrices, of which the lower (or upper) triangle is read.
+    """Eigenvalues, ascending, and eigenvectors of Hermitian matrices, of which the lower (or upper)
+    triangle is read.
 
-    Eigenvectors of equal eigenvalues have no derivative: it comes out infinite or NaN. Functions of the eigenvalues alone keep theirs.
+    Eigenvectors of equal eigenvalues have no derivative: it comes out infinite or NaN. Functions of
+    the eigenvalues alone keep theirs.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -103,11 +113,14 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Any:
     return eigh(a, UPLO).eigenvalues
 
 
-def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+def svd(
+    a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+) -> Any:
     """Singular value decomposition u, s, vh with a = (u * s) @ vh.
 
-    Matrices that are not square need full_matrices=False: the vectors that complete a basis are not unique. Singular vectors of equal
-    singular values have no derivative; functions of the singular values alone keep theirs.
+    Matrices that are not square need full_matrices=False: the vectors that complete a basis are not
+    unique. Singular vectors of equal singular values have no derivative; functions of the singular
+    values alone keep theirs.
 
     >>> import numpy as np
     >>> import tracegrad as tg

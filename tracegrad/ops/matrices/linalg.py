@@ -1,7 +1,9 @@
-"""Linear algebra with the names and meanings of numpy.linalg, for matrices (..., n, m) and stacks of them.
+"""Linear algebra with the names and meanings of numpy.linalg, for matrices (..., n, m) and stacks
+of them.
 
-Integers and booleans are computed in float64. Derivatives exist to every order; what a matrix must satisfy for that is said at each
-function. Functions of symmetric matrices read one triangle only, and their derivative is spread evenly over both.
+Integers and booleans are computed in float64. Derivatives exist to every order; what a matrix must
+satisfy for that is said at each function. Functions of symmetric matrices read one triangle only,
+and their derivative is spread evenly over both.
 """
 
 from __future__ import annotations
@@ -51,11 +53,12 @@ class SlogdetResult(NamedTuple):
     logabsdet: Any
 
 
-# --- systems -------------------------------------------------------------------------------------------------------------------------
+# --- systems --------------------------------------------------------------------------------------
 
 
 def _system(name: str, a: Any, b: Any) -> tuple[Any, Any, tuple[Int, ...], bool]:
-    """Matrices and right-hand sides as stacks of the same depth, the shape of the stack, and whether b was one vector."""
+    """Matrices and right-hand sides as stacks of the same depth, the shape of the stack, and
+    whether b was one vector."""
     a, b = in_lapack_dtype(a, b)
     check_matrix(name, a, True)
     vector = ndim_of(b) == 1
@@ -66,14 +69,19 @@ def _system(name: str, a: Any, b: Any) -> tuple[Any, Any, tuple[Int, ...], bool]
     n, m = shape_of(a), shape_of(b)
     if not same(n[-1], m[-2]):
         given = show(m[:-1] if vector else m)
-        raise ShapeError(f"{name}: matrices of shape {show(n)} need right-hand sides of {n[-1]} rows, not shape {given}")
+        raise ShapeError(
+            f"{name}: matrices of shape {show(n)} need right-hand sides of {n[-1]} rows, not shape {given}"
+        )
     batch = broadcast_shapes(n[:-2], m[:-2])
     if all(isinstance(s, int) and s == 1 for s in n[:-2]) and batch:
-        # One matrix for a stack of right-hand sides: they become columns, so that the matrix is factored once.
+        # One matrix for a stack of right-hand sides: they become columns, so that the matrix is
+        # factored once.
         k = m[-1]
         b = broadcast_to(b, (*batch, *m[-2:]))
         depth = len(batch)
-        wide = reshape(transpose(b, (depth, *range(depth), depth + 1)), (1, m[-2], integers.product(batch) * k))
+        wide = reshape(
+            transpose(b, (depth, *range(depth), depth + 1)), (1, m[-2], integers.product(batch) * k)
+        )
         return reshape(a, (1, *n[-2:])), wide, batch, vector
     a, b = broadcast_to(a, (*batch, *n[-2:])), broadcast_to(b, (*batch, *m[-2:]))
     return as_stack(a), as_stack(b), batch, vector
@@ -91,7 +99,8 @@ def _solution(x: Any, b: Any, batch: tuple[Int, ...], vector: bool) -> Any:
 
 
 def solve(a: Any, b: Any) -> Any:
-    """x with a @ x = b, for matrices (..., n, n) and right-hand sides (n,) or (..., n, k). LinAlgError where a is singular.
+    """x with a @ x = b, for matrices (..., n, n) and right-hand sides (n,) or (..., n, k).
+    LinAlgError where a is singular.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -102,7 +111,9 @@ def solve(a: Any, b: Any) -> Any:
     return _solution(solve_stack(left, right), b, batch, vector)
 
 
-def triangular_solve(a: Any, b: Any, lower: bool = True, trans: int | str = 0, unit_diagonal: bool = False) -> Any:
+def triangular_solve(
+    a: Any, b: Any, lower: bool = True, trans: int | str = 0, unit_diagonal: bool = False
+) -> Any:
     """x with op(a) @ x = b for triangular a, of which the other triangle is not read.
 
     trans  0 or "N": op is nothing; 1 or "T": transposition; 2 or "C": the conjugate transpose
@@ -116,11 +127,17 @@ def triangular_solve(a: Any, b: Any, lower: bool = True, trans: int | str = 0, u
     if trans not in codes:
         raise ValueError(f'triangular_solve: trans is 0, 1, 2, "N", "T" or "C", not {trans!r}')
     left, right, batch, vector = _system("triangular_solve", a, b)
-    return _solution(triangular_solve_stack(left, right, bool(lower), codes[trans], bool(unit_diagonal)), b, batch, vector)
+    return _solution(
+        triangular_solve_stack(left, right, bool(lower), codes[trans], bool(unit_diagonal)),
+        b,
+        batch,
+        vector,
+    )
 
 
 def inv(a: Any) -> Any:
-    """Inverse matrices; LinAlgError where one is singular. For a product `inv(a) @ b`, `solve` is faster and more accurate.
+    """Inverse matrices; LinAlgError where one is singular. For a product `inv(a) @ b`, `solve` is
+    faster and more accurate.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -132,8 +149,11 @@ def inv(a: Any) -> Any:
     return from_stack(inv_stack(as_stack(a)), shape_of(a)[:-2])
 
 
-def pinv(a: Any, rcond: float | None = None, hermitian: bool = False, *, rtol: float | None = None) -> Any:
-    """Pseudo-inverses. Singular values up to `rcond` (default 1e-15; `rtol` is its other name) times the largest count as zero.
+def pinv(
+    a: Any, rcond: float | None = None, hermitian: bool = False, *, rtol: float | None = None
+) -> Any:
+    """Pseudo-inverses. Singular values up to `rcond` (default 1e-15; `rtol` is its other name)
+    times the largest count as zero.
 
     The derivative is that among matrices of the same rank; where the rank changes there is none.
 
@@ -149,9 +169,11 @@ def pinv(a: Any, rcond: float | None = None, hermitian: bool = False, *, rtol: f
 
 
 def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Any, Any, Any, Any]:
-    """The x of least norm that minimises |a x - b|, the sums of squared residuals, the rank and the singular values of a.
+    """The x of least norm that minimises |a x - b|, the sums of squared residuals, the rank and the
+    singular values of a.
 
-    The residuals are empty unless a has more rows than columns; full column rank is taken for granted there.
+    The residuals are empty unless a has more rows than columns; full column rank is taken for
+    granted there.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -161,9 +183,13 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Any, Any, Any, An
     a, b = in_lapack_dtype(a, b)
     if ndim_of(a) != 2 or ndim_of(b) not in (1, 2) or not same(shape_of(a)[0], shape_of(b)[0]):
         given = f"{show(shape_of(a))} and {show(shape_of(b))}"
-        raise ShapeError(f"lstsq: needs a matrix and right-hand sides with as many rows, not shapes {given}")
+        raise ShapeError(
+            f"lstsq: needs a matrix and right-hand sides with as many rows, not shapes {given}"
+        )
     m, n = shape_of(a)
-    limit = float(np.finfo(a.dtype).eps) * max(size_hint(m), size_hint(n)) if rcond is None else rcond
+    limit = (
+        float(np.finfo(a.dtype).eps) * max(size_hint(m), size_hint(n)) if rcond is None else rcond
+    )
     x = matmul(pinv(a, limit), b)
     rest = sub(b, matmul(a, x))
     squares = real(sum_(mul(rest, conj(rest)), 0))
@@ -188,7 +214,9 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Any:
     shape = shape_of(a)[ndim_of(b) :]
     n = integers.product(shape)
     if not same(integers.product(shape_of(a)[: ndim_of(b)]), n):
-        raise ShapeError(f"tensorsolve: an array of shape {show(shape_of(a))} is no square map onto shape {show(shape_of(b))}")
+        raise ShapeError(
+            f"tensorsolve: an array of shape {show(shape_of(a))} is no square map onto shape {show(shape_of(b))}"
+        )
     return reshape(solve(reshape(a, (n, n)), reshape(b, (-1,))), shape)
 
 
@@ -206,11 +234,13 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
     shape = shape_of(a)
     n = integers.product(shape[ind:])
     if not same(integers.product(shape[:ind]), n):
-        raise ShapeError(f"tensorinv: an array of shape {show(shape)} is no square map for ind={ind}")
+        raise ShapeError(
+            f"tensorinv: an array of shape {show(shape)} is no square map for ind={ind}"
+        )
     return reshape(inv(reshape(a, (n, n))), (*shape[ind:], *shape[:ind]))
 
 
-# --- determinants ----------------------------------------------------------------------------------------------------------------------
+# --- determinants ---------------------------------------------------------------------------------
 
 
 def det(a: Any) -> Any:
@@ -226,7 +256,8 @@ def det(a: Any) -> Any:
 
 
 def slogdet(a: Any) -> SlogdetResult:
-    """Sign (or phase) and logarithm of the absolute value of determinants; (0, -inf) and no derivative where a is singular.
+    """Sign (or phase) and logarithm of the absolute value of determinants; (0, -inf) and no
+    derivative where a is singular.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -237,11 +268,14 @@ def slogdet(a: Any) -> SlogdetResult:
     return SlogdetResult(*[from_stack(r, shape_of(a)[:-2]) for r in slogdet_stack(as_stack(a))])
 
 
-# --- norms and numbers -------------------------------------------------------------------------------------------------------------------
+# --- norms and numbers ----------------------------------------------------------------------------
 
 
-def matrix_norm(a: Any, ord: Any = "fro", axis: tuple[int, int] = (-2, -1), keepdims: bool = False) -> Any:
-    """A norm of matrices: "fro", "nuc" (the sum of the singular values), 2 and -2 (the largest and smallest), 1, -1, inf, -inf.
+def matrix_norm(
+    a: Any, ord: Any = "fro", axis: tuple[int, int] = (-2, -1), keepdims: bool = False
+) -> Any:
+    """A norm of matrices: "fro", "nuc" (the sum of the singular values), 2 and -2 (the largest and
+    smallest), 1, -1, inf, -inf.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -256,11 +290,18 @@ def matrix_norm(a: Any, ord: Any = "fro", axis: tuple[int, int] = (-2, -1), keep
         raise ShapeError(f"matrix_norm: the axes {axis} are the same one")
     values = svdvals(moveaxis(a, (row, column), (-2, -1)))
     result = {"nuc": sum_, 2: max_, -2: min_}[ord](values, -1)
-    return reshape(result, tuple(1 if k in (row, column) else s for k, s in enumerate(shape_of(a)))) if keepdims else result
+    return (
+        reshape(result, tuple(1 if k in (row, column) else s for k, s in enumerate(shape_of(a))))
+        if keepdims
+        else result
+    )
 
 
-def norm(a: Any, ord: Any = None, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
-    """A norm of vectors (one axis) or matrices (two); of all elements if neither `ord` nor `axis` is given. Its derivative at 0 is 0.
+def norm(
+    a: Any, ord: Any = None, axis: int | Sequence[int] | None = None, keepdims: bool = False
+) -> Any:
+    """A norm of vectors (one axis) or matrices (two); of all elements if neither `ord` nor `axis`
+    is given. Its derivative at 0 is 0.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -274,7 +315,8 @@ def norm(a: Any, ord: Any = None, axis: int | Sequence[int] | None = None, keepd
 
 
 def cond(a: Any, p: Any = None) -> Any:
-    """The condition number: the ratio of the extreme singular values, or norm(a, p) * norm(inv(a), p).
+    """The condition number: the ratio of the extreme singular values, or norm(a, p) * norm(inv(a),
+    p).
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -290,7 +332,8 @@ def cond(a: Any, p: Any = None) -> Any:
 
 
 def matrix_rank(a: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
-    """How many singular values are above `tol` (default: the largest times the larger size times the machine's precision).
+    """How many singular values are above `tol` (default: the largest times the larger size times
+    the machine's precision).
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -303,7 +346,11 @@ def matrix_rank(a: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     a = as_matrix("matrix_rank", a)
     s = svdvals(a)
     if tol is None:
-        relative = float(np.finfo(a.dtype).eps) * max(size_hint(n) for n in shape_of(a)[-2:]) if rtol is None else rtol
+        relative = (
+            float(np.finfo(a.dtype).eps) * max(size_hint(n) for n in shape_of(a)[-2:])
+            if rtol is None
+            else rtol
+        )
         limit = mul(max_(s, -1, keepdims=True, initial=0.0), relative)
     else:
         limit = operand(tol)
@@ -312,7 +359,8 @@ def matrix_rank(a: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
 
 
 def matrix_power(a: Any, n: int) -> Any:
-    """The n-th power of square matrices, by repeated squaring; negative powers are those of the inverse.
+    """The n-th power of square matrices, by repeated squaring; negative powers are those of the
+    inverse.
 
     >>> import numpy as np
     >>> import tracegrad as tg

@@ -35,14 +35,20 @@ def kron(x: Any, y: Any) -> Any:
     """
     x, y = operand(x), operand(y)
     ndim = max(ndim_of(x), ndim_of(y))
-    a, b = (1,) * (ndim - ndim_of(x)) + tuple(shape_of(x)), (1,) * (ndim - ndim_of(y)) + tuple(shape_of(y))
+    a, b = (
+        (1,) * (ndim - ndim_of(x)) + tuple(shape_of(x)),
+        (1,) * (ndim - ndim_of(y)) + tuple(shape_of(y)),
+    )
     spread_x = reshape(x, [s for n in a for s in (n, 1)])
     spread_y = reshape(y, [s for n in b for s in (1, n)])
     return reshape(mul(spread_x, spread_y), tuple(n * m for n, m in zip(a, b, strict=True)))
 
 
-def cross(x: Any, y: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
-    """Cross product of vectors of 3 (or 2) components along one axis of each, with broadcasting of the others.
+def cross(
+    x: Any, y: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Any:
+    """Cross product of vectors of 3 (or 2) components along one axis of each, with broadcasting of
+    the others.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -55,7 +61,9 @@ def cross(x: Any, y: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     x, y = moveaxis(x, axisa, -1), moveaxis(y, axisb, -1)
     n, m = shape_of(x)[-1], shape_of(y)[-1]
     if not (any(same(n, s) for s in (2, 3)) and any(same(m, s) for s in (2, 3))):
-        raise ShapeError(f"cross: vectors must have 2 or 3 components, got shapes {show(shape_of(x))} and {show(shape_of(y))}")
+        raise ShapeError(
+            f"cross: vectors must have 2 or 3 components, got shapes {show(shape_of(x))} and {show(shape_of(y))}"
+        )
     a = [_component(x, k) for k in range(3 if same(n, 3) else 2)]
     b = [_component(y, k) for k in range(3 if same(m, 3) else 2)]
     last = sub(mul(a[0], b[1]), mul(a[1], b[0]))

@@ -1,4 +1,5 @@
-"""Products of vectors, matrices and stacks of matrices. `matmul` is the only primitive that traces record; the rest is built on it."""
+"""Products of vectors, matrices and stacks of matrices. `matmul` is the only primitive that traces
+record; the rest is built on it."""
 
 from __future__ import annotations
 
@@ -37,10 +38,19 @@ def alike(*xs: Any) -> list[Any]:
 
 
 def size_hint(size: Int) -> int:
-    """About how large a size is: for choices that change the speed of a result and not its value, so no guard is recorded."""
+    """About how large a size is: for choices that change the speed of a result and not its value,
+    so no guard is recorded."""
     if isinstance(size, int):
         return size
-    return int(integers.evaluate(size, {**dict.fromkeys(integers.symbols(size), 64), **SIZES.open[-1].hints})) if SIZES.open else 64
+    return (
+        int(
+            integers.evaluate(
+                size, {**dict.fromkeys(integers.symbols(size), 64), **SIZES.open[-1].hints}
+            )
+        )
+        if SIZES.open
+        else 64
+    )
 
 
 def swap(x: Any) -> Any:
@@ -54,35 +64,61 @@ def adjoint(x: Any) -> Any:
     return conj(swap(x))
 
 
-# --- the primitive -------------------------------------------------------------------------------------------------------------
+# --- the primitive --------------------------------------------------------------------------------
 
 
 def _matmul_infer(x: Any, y: Any) -> Types:
     a, b = x.type.shape, y.type.shape
     if not (len(a) == len(b) and len(a) in (2, 3)):
-        raise ShapeError(f"the operation matmul takes two matrices or two stacks of matrices, not shapes {show(a)} and {show(b)}")
+        raise ShapeError(
+            f"the operation matmul takes two matrices or two stacks of matrices, not shapes {show(a)} and {show(b)}"
+        )
     if not same(a[-1], b[-2]):
-        raise ShapeError(_mismatch("matmul", a, b, "the last axis of the first", a[-1], "the second-to-last axis of the second", b[-2]))
+        raise ShapeError(
+            _mismatch(
+                "matmul",
+                a,
+                b,
+                "the last axis of the first",
+                a[-1],
+                "the second-to-last axis of the second",
+                b[-2],
+            )
+        )
     if x.type.dtype != y.type.dtype:
-        raise DTypeError(f"the operation matmul takes operands of one dtype, not {x.type.dtype} and {y.type.dtype}; convert one of them")
+        raise DTypeError(
+            f"the operation matmul takes operands of one dtype, not {x.type.dtype} and {y.type.dtype}; convert one of them"
+        )
     return (ArrayType(x.type.dtype, (*broadcast_shapes(a[:-2], b[:-2]), a[-2], b[-1])),)
 
 
 def _matmul_jvp(tangents: Sequence[Any], inputs: Sequence[Any], outs: Sequence[Any]) -> list[Any]:
-    terms = [product(t, inputs[1]) if k == 0 else product(inputs[0], t) for k, t in enumerate(tangents) if t is not None]
+    terms = [
+        product(t, inputs[1]) if k == 0 else product(inputs[0], t)
+        for k, t in enumerate(tangents)
+        if t is not None
+    ]
     total = terms[0] if len(terms) == 1 else add(*terms)
     return [broadcast_to(total, shape_of(outs[0]))]
 
 
-def _matmul_batch(values: Sequence[Any], axes: Sequence[int | None], size: Int) -> tuple[list[Any], list[int]]:
+def _matmul_batch(
+    values: Sequence[Any], axes: Sequence[int | None], size: Int
+) -> tuple[list[Any], list[int]]:
     x, y = (v if a is None else moveaxis(v, a, 0) for v, a in zip(values, axes, strict=True))
     # One mapped operand of two matrices: one larger product instead of many small ones.
     if axes[1] is None and ndim_of(y) == 2 and ndim_of(x) == 3:
         _, m, k = shape_of(x)
-        return [reshape(bind(matmul_op, [reshape(x, (size * m, k)), y]), (size, m, shape_of(y)[1]))], [0]
+        return [
+            reshape(bind(matmul_op, [reshape(x, (size * m, k)), y]), (size, m, shape_of(y)[1]))
+        ], [0]
     if axes[0] is None and ndim_of(x) == 2 and ndim_of(y) == 3 and same(shape_of(y)[2], 1):
         _, k, _ = shape_of(y)
-        return [reshape(bind(matmul_op, [reshape(y, (size, k)), transpose(x)]), (size, shape_of(x)[0], 1))], [0]
+        return [
+            reshape(
+                bind(matmul_op, [reshape(y, (size, k)), transpose(x)]), (size, shape_of(x)[0], 1)
+            )
+        ], [0]
     # An operand that is not mapped has the lower rank, so broadcasting repeats it.
     return [matmul(x, y)], [0]
 
@@ -122,7 +158,10 @@ matmul_op = op(
     jvp=_matmul_jvp,
     batch=_matmul_batch,
     lowering=lower.Library(
-        lambda inputs, outputs, params: ("matmul" if len(outputs[0].shape) == 2 else "matmul_batched", ()),
+        lambda inputs, outputs, params: (
+            "matmul" if len(outputs[0].shape) == 2 else "matmul_batched",
+            (),
+        ),
         absorbs_transpose=(0, 1),
         absorbs_scale=((0, -1), (1, -2)),
         share=_matmul_share,
@@ -132,14 +171,21 @@ matmul_op = op(
 )
 
 
-# --- vectors -------------------------------------------------------------------------------------------------------------------
+# --- vectors --------------------------------------------------------------------------------------
 
 
 def _vectors_infer(x: Any, y: Any) -> Types:
     a, b = x.type.shape, y.type.shape
-    first, second = "the only axis" if len(a) == 1 else "the last axis", "the only axis" if len(b) == 1 else "the second-to-last axis"
+    first, second = (
+        "the only axis" if len(a) == 1 else "the last axis",
+        "the only axis" if len(b) == 1 else "the second-to-last axis",
+    )
     if not same(a[-1], b[0]):
-        raise ShapeError(_mismatch("matmul", a, b, f"{first} of the first", a[-1], f"{second} of the second", b[0]))
+        raise ShapeError(
+            _mismatch(
+                "matmul", a, b, f"{first} of the first", a[-1], f"{second} of the second", b[0]
+            )
+        )
     return (ArrayType(x.type.dtype, (*a[:-1], *b[1:])),)
 
 
@@ -156,11 +202,17 @@ def _vectors_vjp_y(ct: Any, x: Any, *, like: Any) -> Any:
 
 
 def _vectors_jvp(tangents: Sequence[Any], inputs: Sequence[Any], outs: Sequence[Any]) -> list[Any]:
-    terms = [matmul(t, inputs[1]) if k == 0 else matmul(inputs[0], t) for k, t in enumerate(tangents) if t is not None]
+    terms = [
+        matmul(t, inputs[1]) if k == 0 else matmul(inputs[0], t)
+        for k, t in enumerate(tangents)
+        if t is not None
+    ]
     return [terms[0] if len(terms) == 1 else add(*terms)]
 
 
-def _vectors_batch(values: Sequence[Any], axes: Sequence[int | None], size: Int) -> tuple[list[Any], list[int]]:
+def _vectors_batch(
+    values: Sequence[Any], axes: Sequence[int | None], size: Int
+) -> tuple[list[Any], list[int]]:
     x, y = (v if a is None else moveaxis(v, a, 0) for v, a in zip(values, axes, strict=True))
     rank_x, rank_y = ndim_of(x) - (axes[0] is not None), ndim_of(y) - (axes[1] is not None)
     x, y = expand_dims(x, -2) if rank_x == 1 else x, expand_dims(y, -1) if rank_y == 1 else y
@@ -184,7 +236,9 @@ def _of_vectors(name: str, doc: str) -> Op:
 
 
 dot_op = _of_vectors("dot", "Inner product of two vectors of one dtype.")
-mv_op = _of_vectors("mv", "Product of a matrix and a vector, or of a vector and a matrix, of one dtype.")
+mv_op = _of_vectors(
+    "mv", "Product of a matrix and a vector, or of a vector and a matrix, of one dtype."
+)
 IN_ONE_STEP = {
     (1, 1): dot_op,
     (2, 1): mv_op,
@@ -213,19 +267,26 @@ def _check(name: str, x: Any, y: Any, axis_x: int, axis_y: int) -> None:
         words = {-1: "the last axis", -2: "the second-to-last axis"}
         first = "the only axis" if len(a) == 1 else words.get(axis_x, f"axis {axis_x}")
         second = "the only axis" if len(b) == 1 else words.get(axis_y, f"axis {axis_y}")
-        raise ShapeError(_mismatch(name, a, b, f"{first} of the first", a[axis_x], f"{second} of the second", b[axis_y]))
+        raise ShapeError(
+            _mismatch(
+                name, a, b, f"{first} of the first", a[axis_x], f"{second} of the second", b[axis_y]
+            )
+        )
 
 
 def sum_products(x: Any, y: Any, axes: tuple[int, ...]) -> Any:
-    """`sum(x * y)` over these axes, in the dtype of the operands (integers wrap, booleans mean: any pair true)."""
+    """`sum(x * y)` over these axes, in the dtype of the operands (integers wrap, booleans mean: any
+    pair true)."""
     result = mul(x, y)
     return convert(sum_axes(result, axes), result.dtype)
 
 
 def matmul(x: Any, y: Any) -> Any:
-    """Matrix product of the last two axes, with broadcasting of the others; vectors count as rows on the left and columns on the right.
+    """Matrix product of the last two axes, with broadcasting of the others; vectors count as rows
+    on the left and columns on the right.
 
-    Shapes (..., m, k) and (..., k, n) give (..., m, n). Scalars and sizes that do not fit are refused (ShapeError).
+    Shapes (..., m, k) and (..., k, n) give (..., m, n). Scalars and sizes that do not fit are
+    refused (ShapeError).
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -242,7 +303,9 @@ def matmul(x: Any, y: Any) -> Any:
 def _composed(x: Any, y: Any) -> Any:
     dx, dy = ndim_of(x), ndim_of(y)
     if dx == 0 or dy == 0:
-        raise ShapeError(f"matmul: shapes {show(shape_of(x))} and {show(shape_of(y))}: a scalar has no axis to sum over; use x * y")
+        raise ShapeError(
+            f"matmul: shapes {show(shape_of(x))} and {show(shape_of(y))}: a scalar has no axis to sum over; use x * y"
+        )
     _check("matmul", x, y, -1, -1 if dy == 1 else -2)
     if x.dtype != y.dtype:
         x, y = alike(x, y)
@@ -260,7 +323,8 @@ def _composed(x: Any, y: Any) -> Any:
 
 
 def _stacks(x: Any, y: Any) -> Any:
-    """Stacks of matrices as one product, or as one stack of products along a single leading axis."""
+    """Stacks of matrices as one product, or as one stack of products along a single leading
+    axis."""
     a, b = shape_of(x), shape_of(y)
     batch = broadcast_shapes(a[:-2], b[:-2])
     if _ones(b[:-2]) and len(a) == len(batch) + 2:
@@ -282,11 +346,12 @@ def _ones(shape: Sequence[Int]) -> bool:
     return all(isinstance(s, int) and s == 1 for s in shape)
 
 
-# --- products of vectors -------------------------------------------------------------------------------------------------------
+# --- products of vectors --------------------------------------------------------------------------
 
 
 def dot(x: Any, y: Any) -> Any:
-    """Sum of products over the last axis of x and the second-to-last (or only) axis of y; an ordinary product for scalars.
+    """Sum of products over the last axis of x and the second-to-last (or only) axis of y; an
+    ordinary product for scalars.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -353,7 +418,8 @@ Axes = int | Sequence[int]
 
 
 def tensordot(x: Any, y: Any, axes: int | tuple[Axes, Axes] | Sequence[Axes] = 2) -> Any:
-    """Sum of products over pairs of axes: the last `axes` of x with the first of y, or the listed ones of each.
+    """Sum of products over pairs of axes: the last `axes` of x with the first of y, or the listed
+    ones of each.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -365,18 +431,41 @@ def tensordot(x: Any, y: Any, axes: int | tuple[Axes, Axes] | Sequence[Axes] = 2
     if isinstance(axes, (int, np.integer)):
         count = int(axes)
         if count > min(len(a), len(b)) or count < 0:
-            raise ShapeError(f"tensordot: {count} axes cannot be summed for shapes {show(a)} and {show(b)}")
+            raise ShapeError(
+                f"tensordot: {count} axes cannot be summed for shapes {show(a)} and {show(b)}"
+            )
         of_x, of_y = list(range(len(a) - count, len(a))), list(range(count))
     else:
         first, second = axes
-        of_x = [normalize_axis(k, len(a)) for k in ((first,) if isinstance(first, (int, np.integer)) else first)]
-        of_y = [normalize_axis(k, len(b)) for k in ((second,) if isinstance(second, (int, np.integer)) else second)]
+        of_x = [
+            normalize_axis(k, len(a))
+            for k in ((first,) if isinstance(first, (int, np.integer)) else first)
+        ]
+        of_y = [
+            normalize_axis(k, len(b))
+            for k in ((second,) if isinstance(second, (int, np.integer)) else second)
+        ]
     if len(of_x) != len(of_y):
-        raise ShapeError(f"tensordot: axes name {len(of_x)} axes of the first and {len(of_y)} of the second; they are summed in pairs")
+        raise ShapeError(
+            f"tensordot: axes name {len(of_x)} axes of the first and {len(of_y)} of the second; they are summed in pairs"
+        )
     for k, m in zip(of_x, of_y, strict=True):
         if not same(a[k], b[m]):
-            raise ShapeError(_mismatch("tensordot", a, b, f"axis {k} of the first", a[k], f"axis {m} of the second", b[m]))
-    left, right = [k for k in range(len(a)) if k not in of_x], [k for k in range(len(b)) if k not in of_y]
+            raise ShapeError(
+                _mismatch(
+                    "tensordot",
+                    a,
+                    b,
+                    f"axis {k} of the first",
+                    a[k],
+                    f"axis {m} of the second",
+                    b[m],
+                )
+            )
+    left, right = (
+        [k for k in range(len(a)) if k not in of_x],
+        [k for k in range(len(b)) if k not in of_y],
+    )
     shape = (*[a[k] for k in left], *[b[k] for k in right])
     x, y = alike(x, y)
     x = fold(x, (left, of_x))
@@ -389,7 +478,8 @@ def tensordot(x: Any, y: Any, axes: int | tuple[Axes, Axes] | Sequence[Axes] = 2
 def fold(x: Any, groups: Sequence[Sequence[int]]) -> Any:
     """`x` with each group of its axes merged into one, in this order.
 
-    Where only the last two groups stand in the other order, they are merged first and transposed then: a product takes that as a flag.
+    Where only the last two groups stand in the other order, they are merged first and transposed
+    then: a product takes that as a flag.
     """
     shape = shape_of(x)
     sizes = [integers.product([shape[k] for k in g]) for g in groups]
@@ -400,11 +490,12 @@ def fold(x: Any, groups: Sequence[Sequence[int]]) -> Any:
     return reshape(transpose(x, order), sizes)
 
 
-# --- chains, and torch's names ---------------------------------------------------------------------------------------------------
+# --- chains, and torch's names --------------------------------------------------------------------
 
 
 def multi_dot(arrays: Sequence[Any]) -> Any:
-    """The product of two or more matrices in the order that needs the fewest multiplications; the ends may be vectors.
+    """The product of two or more matrices in the order that needs the fewest multiplications; the
+    ends may be vectors.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -417,7 +508,9 @@ def multi_dot(arrays: Sequence[Any]) -> Any:
     for k, x in enumerate(parts):
         ends = k in (0, len(parts) - 1)
         if ndim_of(x) != 2 and not (ends and ndim_of(x) == 1):
-            raise ShapeError(f"multi_dot: array {k} has shape {show(shape_of(x))}; each must be a matrix, or the first and last vectors")
+            raise ShapeError(
+                f"multi_dot: array {k} has shape {show(shape_of(x))}; each must be a matrix, or the first and last vectors"
+            )
     row, column = ndim_of(parts[0]) == 1, ndim_of(parts[-1]) == 1
     if row:
         parts[0] = expand_dims(parts[0], 0)
@@ -431,21 +524,30 @@ def multi_dot(arrays: Sequence[Any]) -> Any:
     for length in range(1, n):
         for i in range(n - length):
             j = i + length
-            cost[i, j] = min((cost[i, k][0] + cost[k + 1, j][0] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j))
+            cost[i, j] = min(
+                (cost[i, k][0] + cost[k + 1, j][0] + sizes[i] * sizes[k + 1] * sizes[j + 1], k)
+                for k in range(i, j)
+            )
 
     def chain(i: int, j: int) -> Any:
         return parts[i] if i == j else matmul(chain(i, cost[i, j][1]), chain(cost[i, j][1] + 1, j))
 
     result = chain(0, n - 1)
     shape = tuple(shape_of(result))
-    return reshape(result, (*(() if row else shape[:1]), *(() if column else shape[1:]))) if row or column else result
+    return (
+        reshape(result, (*(() if row else shape[:1]), *(() if column else shape[1:])))
+        if row or column
+        else result
+    )
 
 
 def _ranked(name: str, x: Any, y: Any, rank_x: int, rank_y: int) -> Any:
     x, y = operand(x), operand(y)
     if ndim_of(x) != rank_x or ndim_of(y) != rank_y:
         given = f"{show(shape_of(x))} and {show(shape_of(y))}"
-        raise ShapeError(f"{name} takes arrays of {rank_x} and {rank_y} axes, not shapes {given}; matmul takes all ranks")
+        raise ShapeError(
+            f"{name} takes arrays of {rank_x} and {rank_y} axes, not shapes {given}; matmul takes all ranks"
+        )
     return matmul(x, y)
 
 

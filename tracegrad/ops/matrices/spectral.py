@@ -1,7 +1,8 @@
 """Eigenvalues and singular values of stacks of matrices.
 
-Where two eigenvalues (singular values) coincide, their vectors have no derivative: a cotangent that reaches them then gives infinities or
-NaN, as it should. Results that depend on the values alone, whose vectors get a cotangent of exactly zero, stay right.
+Where two eigenvalues (singular values) coincide, their vectors have no derivative: a cotangent that
+reaches them then gives infinities or NaN, as it should. Results that depend on the values alone,
+whose vectors get a cotangent of exactly zero, stay right.
 """
 
 from __future__ import annotations
@@ -19,7 +20,18 @@ from ..arrays.creation import eye
 from ..define import shape_of
 from ..elementwise.arithmetic import add, convert, div, mul, real, strong_mul, sub, where
 from .products import adjoint, product
-from .stacks import NO_CONVERGENCE, Values, batch_stacks, columns, diagonal_of, floating, on_diagonal, routine, rows, square_stack
+from .stacks import (
+    NO_CONVERGENCE,
+    Values,
+    batch_stacks,
+    columns,
+    diagonal_of,
+    floating,
+    on_diagonal,
+    routine,
+    rows,
+    square_stack,
+)
 
 
 def _off_diagonal_inverse(x: Any) -> Any:
@@ -36,7 +48,7 @@ def _skew(x: Any) -> Any:
     return mul(sub(x, adjoint(x)), x.dtype.type(0.5))
 
 
-# --- eigenvalues of Hermitian matrices -------------------------------------------------------------------------------------------------
+# --- eigenvalues of Hermitian matrices ------------------------------------------------------------
 
 
 def _eigh_infer(a: Any) -> Types:
@@ -46,7 +58,9 @@ def _eigh_infer(a: Any) -> Types:
 
 def _eigh_vjp(ct0: Any, ct1: Any, out0: Any, out1: Any) -> Any:
     gaps = _off_diagonal_inverse(sub(columns(out0), rows(out0)))
-    inside = add(on_diagonal(convert(ct0, out1.dtype)), strong_mul(product(adjoint(out1), ct1), gaps))
+    inside = add(
+        on_diagonal(convert(ct0, out1.dtype)), strong_mul(product(adjoint(out1), ct1), gaps)
+    )
     return _hermitian(product(out1, product(inside, adjoint(out1))))
 
 
@@ -76,21 +90,29 @@ def eigh_stack(a: Any) -> Any:
     return bind(eigh_op, [a])
 
 
-# --- singular values -------------------------------------------------------------------------------------------------------------------
+# --- singular values ------------------------------------------------------------------------------
 
 
 def _svd_infer(a: Any) -> Types:
     kind = floating("svd", a.type)
     if kind.ndim != 3:
-        raise ShapeError(f"svd: needs a stack of matrices, not an array of shape {show(kind.shape)}")
+        raise ShapeError(
+            f"svd: needs a stack of matrices, not an array of shape {show(kind.shape)}"
+        )
     b, m, n = kind.shape
     k = m if same(m, n) or m < n else n
-    return ArrayType(kind.dtype, (b, m, k)), ArrayType(real_of(kind.dtype), (b, k)), ArrayType(kind.dtype, (b, k, n))
+    return (
+        ArrayType(kind.dtype, (b, m, k)),
+        ArrayType(real_of(kind.dtype), (b, k)),
+        ArrayType(kind.dtype, (b, k, n)),
+    )
 
 
 def _gaps(s: Any) -> tuple[Any, Any]:
     """1 / (s_j - s_i) off the diagonal, and 1 / (s_j + s_i)."""
-    return _off_diagonal_inverse(sub(columns(s), rows(s))), div(s.dtype.type(1), add(columns(s), rows(s)))
+    return _off_diagonal_inverse(sub(columns(s), rows(s))), div(
+        s.dtype.type(1), add(columns(s), rows(s))
+    )
 
 
 def _svd_vjp(ct0: Any, ct1: Any, ct2: Any, out0: Any, out1: Any, out2: Any) -> Any:
@@ -98,7 +120,8 @@ def _svd_vjp(ct0: Any, ct1: Any, ct2: Any, out0: Any, out1: Any, out2: Any) -> A
     v, ct_v = adjoint(vh), adjoint(ct2)
     less, more = _gaps(s)
     of_u, of_v = product(adjoint(u), ct0), product(vh, ct_v)
-    # A rotation of both sides by x, and of u against v by y; the Hermitian part of u^H a' v drives x, its other part y.
+    # A rotation of both sides by x, and of u against v by y; the Hermitian part of u^H a' v drives
+    # x, its other part y.
     x, y = _hermitian(strong_mul(add(of_u, of_v), less)), _skew(strong_mul(sub(of_u, of_v), more))
     result = product(u, product(add(on_diagonal(convert(ct1, u.dtype)), add(x, y)), vh))
     m, n, k = shape_of(u)[1], shape_of(vh)[2], shape_of(s)[1]
@@ -107,7 +130,9 @@ def _svd_vjp(ct0: Any, ct1: Any, ct2: Any, out0: Any, out1: Any, out2: Any) -> A
         result = add(result, product(strong_mul(beside, div(s.dtype.type(1), columns(s))), vh))
     if not same(n, k):
         beside = sub(ct_v, product(v, of_v))
-        result = add(result, product(u, adjoint(strong_mul(beside, div(s.dtype.type(1), columns(s))))))
+        result = add(
+            result, product(u, adjoint(strong_mul(beside, div(s.dtype.type(1), columns(s)))))
+        )
     return result
 
 
@@ -122,7 +147,9 @@ def _svd_jvp(tangents: Values, inputs: Values, outs: Values) -> list[Any]:
     if not same(shape_of(u)[1], shape_of(s)[1]):
         t_u = add(t_u, strong_mul(sub(tv, product(u, inside)), div(s.dtype.type(1), columns(s))))
     if not same(shape_of(v)[1], shape_of(s)[1]):
-        t_v = add(t_v, strong_mul(sub(tu, product(v, adjoint(inside))), div(s.dtype.type(1), columns(s))))
+        t_v = add(
+            t_v, strong_mul(sub(tu, product(v, adjoint(inside))), div(s.dtype.type(1), columns(s)))
+        )
     return [t_u, real(diagonal_of(inside)), adjoint(t_v)]
 
 

@@ -1,7 +1,8 @@
 """What operations on stacks of matrices share.
 
-The primitives of linear algebra take stacks (b, n, m) with one leading axis; the functions of linalg.py bring other ranks to that form. In
-their rules `adjoint` is the conjugate transpose, and the inner product of matrices is Re tr(X^H Y).
+The primitives of linear algebra take stacks (b, n, m) with one leading axis; the functions of
+linalg.py bring other ranks to that form. In their rules `adjoint` is the conjugate transpose, and
+the inner product of matrices is Re tr(X^H Y).
 """
 
 from __future__ import annotations
@@ -26,19 +27,28 @@ Values = Sequence[Any]
 
 
 SMALL = 8
-"""Stacks of real matrices of at most this size, with at most as many right-hand sides, are worked off many at a time in registers."""
+"""Stacks of real matrices of at most this size, with at most as many right-hand sides, are worked
+off many at a time in registers."""
 IN_REGISTERS = ("cholesky", "det", "inv", "solve", "triangular_solve")
 
 
 def routine(name: str, *parameters: str, failure: str = "") -> lower.Library:
-    """A library routine that receives these parameters behind its inputs and outputs, then where to record its failure."""
+    """A library routine that receives these parameters behind its inputs and outputs, then where to
+    record its failure."""
     status = ("status", f"code:{failure}") if failure else ()
 
     def call(inputs: Any, outputs: Any, params: dict[str, Any]) -> tuple[str, tuple[Any, ...]]:
         given = [params[p] for p in parameters]
         sizes = [s for kind in inputs for s in kind.shape[1:]]
-        small = name in IN_REGISTERS and inputs[0].dtype.kind == "f" and all(isinstance(s, int) and 0 < s <= SMALL for s in sizes)
-        return f"small_{name}" if small else name, (*[kernel.Literal(v, FLOAT64) if isinstance(v, float) else v for v in given], *status)
+        small = (
+            name in IN_REGISTERS
+            and inputs[0].dtype.kind == "f"
+            and all(isinstance(s, int) and 0 < s <= SMALL for s in sizes)
+        )
+        return f"small_{name}" if small else name, (
+            *[kernel.Literal(v, FLOAT64) if isinstance(v, float) else v for v in given],
+            *status,
+        )
 
     return lower.Library(call)
 
@@ -58,25 +68,40 @@ def square_stack(name: str, x: Any) -> ArrayType:
 def floating(name: str, kind: ArrayType) -> ArrayType:
     """The type itself, where LAPACK computes in its dtype."""
     if kind.dtype.kind not in "fc":
-        raise DTypeError(f"{name}: needs real or complex floating point numbers, not {kind.dtype}; convert with .astype(float)")
+        raise DTypeError(
+            f"{name}: needs real or complex floating point numbers, not {kind.dtype}; convert with .astype(float)"
+        )
     return kind
 
 
 def right_hand_sides(name: str, a: Any, b: Any) -> Types:
     """The type of the solution of a system: that of its right-hand sides."""
     kind, right = square_stack(name, a), b.type
-    if right.ndim != 3 or not (same(right.shape[0], kind.shape[0]) and same(right.shape[1], kind.shape[2])) or right.dtype != kind.dtype:
-        raise ShapeError(f"{name}: matrices {kind} and right-hand sides {right} do not fit: sizes, numbers of rows and dtypes must agree")
+    if (
+        right.ndim != 3
+        or not (same(right.shape[0], kind.shape[0]) and same(right.shape[1], kind.shape[2]))
+        or right.dtype != kind.dtype
+    ):
+        raise ShapeError(
+            f"{name}: matrices {kind} and right-hand sides {right} do not fit: sizes, numbers of rows and dtypes must agree"
+        )
     return (right,)
 
 
 def batch_stacks(primitive: Callable[[], Op]) -> Any:
     """The batching rule of an operation on stacks: the new axis is merged with the stack's own."""
 
-    def rule(values: Values, axes: Sequence[int | None], size: Int, **params: Any) -> tuple[list[Any], list[int]]:
-        full = [broadcast_to(v, (size, *shape_of(v))) if a is None else front(v, a) for v, a in zip(values, axes, strict=True)]
+    def rule(
+        values: Values, axes: Sequence[int | None], size: Int, **params: Any
+    ) -> tuple[list[Any], list[int]]:
+        full = [
+            broadcast_to(v, (size, *shape_of(v))) if a is None else front(v, a)
+            for v, a in zip(values, axes, strict=True)
+        ]
         inside = shape_of(full[0])[1]
-        result = bind(primitive(), [reshape(v, (size * inside, *shape_of(v)[2:])) for v in full], params)
+        result = bind(
+            primitive(), [reshape(v, (size * inside, *shape_of(v)[2:])) for v in full], params
+        )
         outs = result if isinstance(result, tuple) else (result,)
         return [reshape(o, (size, inside, *shape_of(o)[1:])) for o in outs], [0] * len(outs)
 
@@ -105,7 +130,7 @@ def diagonal_of(x: Any) -> Any:
     return sum_axes(where(eye(shape_of(x)[-1], dtype=bool), x, 0), (1,))
 
 
-# --- to stacks and back ---------------------------------------------------------------------------------------------------------------
+# --- to stacks and back ---------------------------------------------------------------------------
 
 
 def in_lapack_dtype(*xs: Any) -> list[Any]:
@@ -123,9 +148,13 @@ def as_matrix(name: str, x: Any, square: bool = False) -> Any:
 def check_matrix(name: str, x: Any, square: bool) -> Any:
     shape = shape_of(x)
     if len(shape) < 2:
-        raise ShapeError(f"{name}: needs a matrix or a stack of matrices, not an array of shape {show(shape)}")
+        raise ShapeError(
+            f"{name}: needs a matrix or a stack of matrices, not an array of shape {show(shape)}"
+        )
     if square and not same(shape[-1], shape[-2]):
-        raise ShapeError(f"{name}: needs square matrices, not shape {show(shape)}: the last two sizes must be equal")
+        raise ShapeError(
+            f"{name}: needs square matrices, not shape {show(shape)}: the last two sizes must be equal"
+        )
     return x
 
 

@@ -1,4 +1,5 @@
-"""Linear systems, inverses, pseudo-inverses and determinants of stacks of matrices: the primitives, with their rules."""
+"""Linear systems, inverses, pseudo-inverses and determinants of stacks of matrices: the primitives,
+with their rules."""
 
 from __future__ import annotations
 
@@ -34,12 +35,15 @@ from .stacks import (
     square_stack,
 )
 
-# --- solve ---------------------------------------------------------------------------------------------------------------------
+# --- solve ----------------------------------------------------------------------------------------
 
 
 def _solve_vjp(cts: Values, inputs: Values, outs: Values, wanted: Sequence[bool]) -> list[Any]:
     ct_b = solve_stack(adjoint(inputs[0]), cts[0])
-    return [neg(product(ct_b, adjoint(outs[0]))) if wanted[0] else None, ct_b if wanted[1] else None]
+    return [
+        neg(product(ct_b, adjoint(outs[0]))) if wanted[0] else None,
+        ct_b if wanted[1] else None,
+    ]
 
 
 def _solve_jvp(tangents: Values, inputs: Values, outs: Values) -> list[Any]:
@@ -49,10 +53,13 @@ def _solve_jvp(tangents: Values, inputs: Values, outs: Values) -> list[Any]:
     return [solve_stack(inputs[0], right)]
 
 
-def _solve_batch(values: Values, axes: Sequence[int | None], size: Int) -> tuple[list[Any], list[int]]:
+def _solve_batch(
+    values: Values, axes: Sequence[int | None], size: Int
+) -> tuple[list[Any], list[int]]:
     if axes[0] is not None:
         return batch_stacks(lambda: solve_op)(values, axes, size)  # type: ignore[no-any-return]
-    # One matrix for all: the mapped right-hand sides become further columns, and the matrix is factored once.
+    # One matrix for all: the mapped right-hand sides become further columns, and the matrix is
+    # factored once.
     right = front(values[1], axes[1] or 0)
     _, b, n, k = shape_of(right)
     out = solve_stack(values[0], reshape(transpose(right, (1, 2, 0, 3)), (b, n, size * k)))
@@ -78,7 +85,7 @@ def solve_stack(a: Any, b: Any) -> Any:
     return bind(solve_op, [a, b])
 
 
-# --- inverse ---------------------------------------------------------------------------------------------------------------------
+# --- inverse --------------------------------------------------------------------------------------
 
 inv_op: Op = op(
     "inv",
@@ -98,23 +105,29 @@ def inv_stack(a: Any) -> Any:
     return bind(inv_op, [a])
 
 
-# --- pseudo-inverse ----------------------------------------------------------------------------------------------------------------
+# --- pseudo-inverse -------------------------------------------------------------------------------
 
 
 def _pinv_infer(a: Any, *, rcond: float) -> Types:
     kind = floating("pinv", a.type)
     if kind.ndim != 3:
-        raise ShapeError(f"pinv: needs a stack of matrices, not an array of shape {show(kind.shape)}")
+        raise ShapeError(
+            f"pinv: needs a stack of matrices, not an array of shape {show(kind.shape)}"
+        )
     b, m, n = kind.shape
     return (ArrayType(kind.dtype, (b, n, m)),)
 
 
 def _change_of_pinv(t: Any, a: Any, p: Any) -> Any:
-    """The differential of the pseudo-inverse `p` of `a` along `t`, among matrices of the same rank (Golub and Pereyra)."""
+    """The differential of the pseudo-inverse `p` of `a` along `t`, among matrices of the same rank
+    (Golub and Pereyra)."""
     h = adjoint(t)
     left = sub(h, product(h, product(a, p)))
     right = sub(h, product(p, product(a, h)))
-    return add(sub(product(p, product(adjoint(p), left)), product(p, product(t, p))), product(right, product(adjoint(p), p)))
+    return add(
+        sub(product(p, product(adjoint(p), left)), product(p, product(t, p))),
+        product(right, product(adjoint(p), p)),
+    )
 
 
 def _pinv_vjp(ct: Any, a: Any, out: Any) -> Any:
@@ -145,7 +158,7 @@ def pinv_stack(a: Any, rcond: float) -> Any:
     return bind(pinv_op, [a], {"rcond": float(rcond)})
 
 
-# --- determinants ------------------------------------------------------------------------------------------------------------------
+# --- determinants ---------------------------------------------------------------------------------
 
 
 def _det_infer(a: Any) -> Types:
@@ -215,27 +228,36 @@ def slogdet_stack(a: Any) -> Any:
     return bind(slogdet_op, [a])
 
 
-# --- adjugate: the gradient of a determinant, also where the matrix is singular ------------------------------------------------------
+# --- adjugate: the gradient of a determinant, also where the matrix is singular -------------------
 
 
 def _adjugate_evaluate(a: Any) -> Any:
     u, s, vh = np.linalg.svd(a)
     others = np.where(np.eye(s.shape[-1], dtype=bool), s.dtype.type(1), s[:, None, :]).prod(-1)
     phase = np.linalg.det(u) * np.linalg.det(vh)
-    return (phase[:, None, None] * (vh.conj().swapaxes(1, 2) * others[:, None, :])) @ u.conj().swapaxes(1, 2)
+    return (
+        phase[:, None, None] * (vh.conj().swapaxes(1, 2) * others[:, None, :])
+    ) @ u.conj().swapaxes(1, 2)
 
 
 def _rotated(a: Any) -> tuple[Any, Any, Any, Any]:
-    """u, v, the phase, and the products of all singular values but two: what the differential of the adjugate needs."""
+    """u, v, the phase, and the products of all singular values but two: what the differential of
+    the adjugate needs."""
     u, s, vh = svd_stack(a)
     n = shape_of(s)[-1]
     without_one = where(eye(n, dtype=bool), 1, broadcast_to(columns(s), (shape_of(s)[0], n, n)))
     phase = mul(det_stack(u), det_stack(vh))
-    return u, adjoint(vh), reshape(phase, (*shape_of(phase), 1, 1)), product_of_others(without_one, (2,))
+    return (
+        u,
+        adjoint(vh),
+        reshape(phase, (*shape_of(phase), 1, 1)),
+        product_of_others(without_one, (2,)),
+    )
 
 
 def _adjugate_map(w: Any, without_two: Any) -> Any:
-    """The differential at a diagonal matrix: off the diagonal -w_ij times the other values, on it sums of the other elements."""
+    """The differential at a diagonal matrix: off the diagonal -w_ij times the other values, on it
+    sums of the other elements."""
     on = eye(shape_of(w)[-1], dtype=bool)
     off = where(on, 0, without_two)
     return sub(on_diagonal(sum_axes(mul(off, columns(diagonal_of(w))), (2,))), mul(off, w))
@@ -267,13 +289,17 @@ adjugate_op: Op = op(
 
 
 def adjugate(a: Any) -> Any:
-    """The adjugates of a stack of matrices: polynomials for sizes up to 3, from the singular values beyond."""
+    """The adjugates of a stack of matrices: polynomials for sizes up to 3, from the singular values
+    beyond."""
     b, n, _ = shape_of(a)
     if not isinstance(n, int) or n > 3:
         return bind(adjugate_op, [a])
     if n <= 1:
         return broadcast_to(a.dtype.type(1), (b, n, n))
-    entry = [[reshape(slice_array(a, (0, i, j), (b, 1, 1), (1, 1, 1)), (b,)) for j in range(n)] for i in range(n)]
+    entry = [
+        [reshape(slice_array(a, (0, i, j), (b, 1, 1), (1, 1, 1)), (b,)) for j in range(n)]
+        for i in range(n)
+    ]
     if n == 2:
         flat = [entry[1][1], neg(entry[0][1]), neg(entry[1][0]), entry[0][0]]
     else:

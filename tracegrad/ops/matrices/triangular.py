@@ -18,25 +18,40 @@ from ..arrays.shape import slice_array
 from ..define import shape_of
 from ..elementwise.arithmetic import add, conj, convert, imag, mul, neg, sub, where
 from .products import adjoint, product, swap
-from .stacks import SINGULAR, Values, batch_stacks, floating, right_hand_sides, routine, square_stack
+from .stacks import (
+    SINGULAR,
+    Values,
+    batch_stacks,
+    floating,
+    right_hand_sides,
+    routine,
+    square_stack,
+)
 
-# --- triangular systems ----------------------------------------------------------------------------------------------------------
+# --- triangular systems ---------------------------------------------------------------------------
 
 
 def _triangular_evaluate(a: Any, b: Any, *, lower: bool, trans: int, unit: bool) -> Any:
-    lapack = alone.imported("scipy.linalg.lapack")  # loading it costs more than the rest of the package
+    lapack = alone.imported(
+        "scipy.linalg.lapack"
+    )  # loading it costs more than the rest of the package
     trtrs: Any = lapack.get_lapack_funcs("trtrs", (a, b))
     out = np.empty(np.shape(b), np.result_type(a, b))
     if out.size == 0:
         return out
     for k in range(len(b)):
-        # LAPACK reads columns: the transposed view of a C-ordered matrix is its other triangle, so nothing is copied.
+        # LAPACK reads columns: the transposed view of a C-ordered matrix is its other triangle, so
+        # nothing is copied.
         if trans == 2 and a.dtype.kind == "c":
             out[k], info = trtrs(a[k], b[k], lower=lower, trans=2, unitdiag=unit)
         else:
-            out[k], info = trtrs(a[k].T, b[k], lower=not lower, trans=0 if trans else 1, unitdiag=unit)
+            out[k], info = trtrs(
+                a[k].T, b[k], lower=not lower, trans=0 if trans else 1, unitdiag=unit
+            )
         if info > 0:
-            raise np.linalg.LinAlgError(f"Singular matrix: element {info - 1} of the diagonal is zero")
+            raise np.linalg.LinAlgError(
+                f"Singular matrix: element {info - 1} of the diagonal is zero"
+            )
     return out
 
 
@@ -48,7 +63,16 @@ def _part(x: Any, lower: bool, unit: bool) -> Any:
     return tril(x, -1 if unit else 0) if lower else triu(x, 1 if unit else 0)
 
 
-def _triangular_vjp(cts: Values, inputs: Values, outs: Values, wanted: Sequence[bool], *, lower: bool, trans: int, unit: bool) -> list[Any]:
+def _triangular_vjp(
+    cts: Values,
+    inputs: Values,
+    outs: Values,
+    wanted: Sequence[bool],
+    *,
+    lower: bool,
+    trans: int,
+    unit: bool,
+) -> list[Any]:
     a, x = inputs[0], outs[0]
     if trans == 0:
         ct_b = triangular_solve_stack(a, cts[0], lower, 2, unit)
@@ -56,15 +80,25 @@ def _triangular_vjp(cts: Values, inputs: Values, outs: Values, wanted: Sequence[
         ct_b = triangular_solve_stack(a if trans == 2 else conj(a), cts[0], lower, 0, unit)
     if not wanted[0]:
         return [None, ct_b]
-    outer = product(ct_b, adjoint(x)) if trans == 0 else product(conj(x), swap(ct_b)) if trans == 1 else product(x, adjoint(ct_b))
+    outer = (
+        product(ct_b, adjoint(x))
+        if trans == 0
+        else product(conj(x), swap(ct_b))
+        if trans == 1
+        else product(x, adjoint(ct_b))
+    )
     return [neg(_part(outer, lower, unit)), ct_b if wanted[1] else None]
 
 
-def _triangular_jvp(tangents: Values, inputs: Values, outs: Values, *, lower: bool, trans: int, unit: bool) -> list[Any]:
+def _triangular_jvp(
+    tangents: Values, inputs: Values, outs: Values, *, lower: bool, trans: int, unit: bool
+) -> list[Any]:
     t_a, right = tangents
     if t_a is not None:
         change = _part(t_a, lower, unit)
-        change = product(change if trans == 0 else swap(change) if trans == 1 else adjoint(change), outs[0])
+        change = product(
+            change if trans == 0 else swap(change) if trans == 1 else adjoint(change), outs[0]
+        )
         right = neg(change) if right is None else sub(right, change)
     return [triangular_solve_stack(inputs[0], right, lower, trans, unit)]
 
@@ -84,11 +118,12 @@ triangular_op: Op = op(
 
 
 def triangular_solve_stack(a: Any, b: Any, lower: bool, trans: int = 0, unit: bool = False) -> Any:
-    """x with op(a) @ x = b for stacks of triangular matrices; op is nothing, transposition or the adjoint for trans = 0, 1, 2."""
+    """x with op(a) @ x = b for stacks of triangular matrices; op is nothing, transposition or the
+    adjoint for trans = 0, 1, 2."""
     return bind(triangular_op, [a, b], {"lower": lower, "trans": trans, "unit": unit})
 
 
-# --- Cholesky ----------------------------------------------------------------------------------------------------------------------
+# --- Cholesky -------------------------------------------------------------------------------------
 
 
 def _lower_half(x: Any) -> Any:
@@ -131,7 +166,7 @@ def cholesky_stack(a: Any) -> Any:
     return bind(cholesky_op, [a])
 
 
-# --- QR ----------------------------------------------------------------------------------------------------------------------------
+# --- QR -------------------------------------------------------------------------------------------
 
 
 def _qr_infer(a: Any) -> Types:
@@ -142,7 +177,8 @@ def _qr_infer(a: Any) -> Types:
 
 
 def _turn(x: Any) -> Any:
-    """i times the imaginary part of the diagonal: what keeps the diagonal of r real. Nothing for real matrices."""
+    """i times the imaginary part of the diagonal: what keeps the diagonal of r real. Nothing for
+    real matrices."""
     return mul(where(eye(shape_of(x)[-1], dtype=bool), imag(x), 0), x.dtype.type(1j))
 
 
@@ -188,7 +224,9 @@ def qr_stack(a: Any) -> Any:
         return bind(qr_op, [a])
     # More columns than rows: those of the leading square block decide q, the others only follow.
     q, r = bind(qr_op, [slice_array(a, (0, 0, 0), (b, m, m), (1, 1, 1))])
-    return q, concatenate([r, product(adjoint(q), slice_array(a, (0, 0, m), (b, m, n - m), (1, 1, 1)))], 2)
+    return q, concatenate(
+        [r, product(adjoint(q), slice_array(a, (0, 0, m), (b, m, n - m), (1, 1, 1)))], 2
+    )
 
 
 OPS = (triangular_op, cholesky_op, qr_op)

@@ -1,4 +1,5 @@
-"""Taking and putting along axes: NumPy's take and take_along_axis, torch's gather, scatter and index_* functions."""
+"""Taking and putting along axes: NumPy's take and take_along_axis, torch's gather, scatter and
+index_* functions."""
 
 from __future__ import annotations
 
@@ -21,14 +22,17 @@ def _indices(indices: Any) -> Any:
     if shape_of(indices) == (0,) and isinstance(indices, np.ndarray):
         indices = indices.astype(np.int64)
     if indices.dtype.kind not in "iu":
-        raise IndexError(f"indices must be integers, not {indices.dtype}. Convert with .astype(int).")
+        raise IndexError(
+            f"indices must be integers, not {indices.dtype}. Convert with .astype(int)."
+        )
     return indices
 
 
 def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> Any:
     """Elements at these indices along an axis (of the flattened array where it is None).
 
-    `mode` says what an index out of range means: "raise" (IndexError), "wrap" (modulo), "clip" (the nearest end).
+    `mode` says what an index out of range means: "raise" (IndexError), "wrap" (modulo), "clip" (the
+    nearest end).
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -54,7 +58,8 @@ def _aligned(ndim: int, axis: int) -> tuple[tuple[int, int], ...]:
 
 
 def take_along_axis(x: Any, indices: Any, axis: int | None = -1, *, unique: bool = False) -> Any:
-    """`out[i, j, k] = x[i, indices[i, j, k], k]` (for axis 1): one index per lane, as argsort and argmax give them.
+    """`out[i, j, k] = x[i, indices[i, j, k], k]` (for axis 1): one index per lane, as argsort and
+    argmax give them.
 
     `unique` promises that no lane names an element twice.
 
@@ -69,13 +74,16 @@ def take_along_axis(x: Any, indices: Any, axis: int | None = -1, *, unique: bool
         x, axis = reshape(x, -1), 0
     ndim = ndim_of(x)
     if ndim_of(indices) != ndim:
-        raise ShapeError(f"indices of shape {show(shape_of(indices))} need the rank of the array, whose shape is {show(shape_of(x))}")
+        raise ShapeError(
+            f"indices of shape {show(shape_of(indices))} need the rank of the array, whose shape is {show(shape_of(x))}"
+        )
     where_ = normalize_axis(axis, ndim)
     return gather_at(x, [indices], (where_,), 0, _aligned(ndim, where_), unique)
 
 
 def put_along_axis(x: Any, indices: Any, values: Any, axis: int | None) -> Any:
-    """A new array: x with `out[i, indices[i, j, k], k] = values[i, j, k]` (for axis 1). NumPy's function of this name writes in place.
+    """A new array: x with `out[i, indices[i, j, k], k] = values[i, j, k]` (for axis 1). NumPy's
+    function of this name writes in place.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -88,9 +96,13 @@ def put_along_axis(x: Any, indices: Any, values: Any, axis: int | None) -> Any:
         return reshape(put_along_axis(reshape(x, -1), indices, values, 0), shape_of(x))
     ndim = ndim_of(x)
     if ndim_of(indices) != ndim:
-        raise ShapeError(f"indices of shape {show(shape_of(indices))} need the rank of the array, whose shape is {show(shape_of(x))}")
+        raise ShapeError(
+            f"indices of shape {show(shape_of(indices))} need the rank of the array, whose shape is {show(shape_of(x))}"
+        )
     where_ = normalize_axis(axis, ndim)
-    block = broadcast_shapes(shape_of(indices), tuple(1 if k == where_ else n for k, n in enumerate(shape_of(x))))
+    block = broadcast_shapes(
+        shape_of(indices), tuple(1 if k == where_ else n for k, n in enumerate(shape_of(x)))
+    )
     return put_at(x, as_value(values, x, block), [indices], (where_,), 0, _aligned(ndim, where_))
 
 
@@ -102,15 +114,20 @@ def _lanes(x: Any, dim: int, index: Any) -> tuple[int, Shape]:
     """The axis, and the corner of x that the index's lanes cover."""
     axis = normalize_axis(dim, ndim_of(x))
     shape, wanted = shape_of(x), shape_of(index)
-    if len(wanted) != len(shape) or any(k != axis and n > m for k, (n, m) in enumerate(zip(wanted, shape, strict=True))):
+    if len(wanted) != len(shape) or any(
+        k != axis and n > m for k, (n, m) in enumerate(zip(wanted, shape, strict=True))
+    ):
         raise ShapeError(
             f"index of shape {show(wanted)} must have the rank of the array of shape {show(shape)}, and be no larger apart from axis {axis}"
         )
-    return axis, tuple(m if k == axis else n for k, (n, m) in enumerate(zip(wanted, shape, strict=True)))
+    return axis, tuple(
+        m if k == axis else n for k, (n, m) in enumerate(zip(wanted, shape, strict=True))
+    )
 
 
 def gather(x: Any, dim: int, index: Any) -> Any:
-    """torch's gather: `out[i, j] = x[index[i, j], j]` for dim 0; the index may be smaller than x along the other axes.
+    """torch's gather: `out[i, j] = x[index[i, j], j]` for dim 0; the index may be smaller than x
+    along the other axes.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -129,15 +146,22 @@ def _scatter(x: Any, dim: int, index: Any, src: Any, accumulate: bool) -> Any:
     src = as_array(src)
     size = shape_of(index)
     if ndim_of(src):
-        if ndim_of(src) != len(size) or any(n > m for n, m in zip(size, shape_of(src), strict=True)):
-            raise ShapeError(f"src of shape {show(shape_of(src))} must be at least as large as the index, whose shape is {show(size)}")
+        if ndim_of(src) != len(size) or any(
+            n > m for n, m in zip(size, shape_of(src), strict=True)
+        ):
+            raise ShapeError(
+                f"src of shape {show(shape_of(src))} must be at least as large as the index, whose shape is {show(size)}"
+            )
         src = _corner(src, size)
-    part = (add_at if accumulate else put_at)(_corner(x, corner), as_value(src, x, size), [index], (axis,), 0, _aligned(len(size), axis))
+    part = (add_at if accumulate else put_at)(
+        _corner(x, corner), as_value(src, x, size), [index], (axis,), 0, _aligned(len(size), axis)
+    )
     return slice_put(x, part, (0,) * len(size), (1,) * len(size))
 
 
 def scatter(x: Any, dim: int, index: Any, src: Any) -> Any:
-    """torch's scatter: a new array, x with `out[index[i, j], j] = src[i, j]` for dim 0; `src` may be a number.
+    """torch's scatter: a new array, x with `out[index[i, j], j] = src[i, j]` for dim 0; `src` may
+    be a number.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -171,7 +195,8 @@ def index_select(x: Any, dim: int, index: Any) -> Any:
 
 
 def index_add(x: Any, dim: int, index: Any, src: Any, alpha: Any = 1) -> Any:
-    """torch's index_add: a new array, x with `alpha * src` added to the entries of a 1-d index along an axis.
+    """torch's index_add: a new array, x with `alpha * src` added to the entries of a 1-d index
+    along an axis.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -197,4 +222,10 @@ def index_copy(x: Any, dim: int, index: Any, src: Any) -> Any:
     x, index = as_array(x), _indices(index)
     axis = normalize_axis(dim, ndim_of(x))
     shape = shape_of(x)
-    return put_at(x, as_value(src, x, (*shape[:axis], *shape_of(index), *shape[axis + 1 :])), [index], (axis,), axis)
+    return put_at(
+        x,
+        as_value(src, x, (*shape[:axis], *shape_of(index), *shape[axis + 1 :])),
+        [index],
+        (axis,),
+        axis,
+    )

@@ -1,14 +1,18 @@
-"""The indexing primitives: reading at index arrays, and adding or storing at them. Each is another's adjoint.
+"""The indexing primitives: reading at index arrays, and adding or storing at them. Each is
+another's adjoint.
 
-All three share their parameters. A result of `gather` has the axes of the source that are not indexed, in order, with the *block*
-(the broadcast shape of the index arrays) put in front of axis `at` of those:
+All three share their parameters. A result of `gather` has the axes of the source that are not
+indexed, in order, with the *block* (the broadcast shape of the index arrays) put in front of axis
+`at` of those:
 
     axes     the source axis that each index array indexes
     at       where the block stands among the axes that are not indexed
-    aligned  (source axis, block axis) pairs: the source is read at the block's own index there (take_along_axis, batches)
+    aligned  (source axis, block axis) pairs: the source is read at the block's own index there
+             (take_along_axis, batches)
     unique   whether no place is named twice, so that writes need no order
-    windows  for each index array None, or `(size, step, extent)`: it says where a slice of `size` elements begins, whose axis stays where
-             it is, and of which both ends, `extent` apart, must be inside
+    windows  for each index array None, or `(size, step, extent)`: it says where a slice of `size`
+             elements begins, whose axis stays where it is, and of which both ends, `extent` apart,
+             must be inside
 
 An index counts from the end where it is negative; that of a window where both ends are.
 """
@@ -49,7 +53,9 @@ def _block(shapes: Sequence[Shape], source: Shape, aligned: Aligned) -> Shape:
 
 def _rest(source: Shape, params: Params) -> dict[int, Int]:
     """The axes of the source that the result has, with their sizes there."""
-    left = {k: w[0] for k, w in zip(params["axes"], params["windows"], strict=True) if w is not None}
+    left = {
+        k: w[0] for k, w in zip(params["axes"], params["windows"], strict=True) if w is not None
+    }
     taken = {*params["axes"], *[a for a, _ in params["aligned"]]}
     return {k: left.get(k, n) for k, n in enumerate(source) if k in left or k not in taken}
 
@@ -60,8 +66,8 @@ def result_shape(source: Shape, index_shapes: Sequence[Shape], params: Params) -
 
 
 def ends_of(window: Window | None) -> tuple[Int, Int, Int]:
-    """`(low, high, from_end)` of what one index stands for: `low` and `high` from it are the ends, which must be inside; it counts from the
-    end of the axis where it is below `-from_end`."""
+    """`(low, high, from_end)` of what one index stands for: `low` and `high` from it are the ends,
+    which must be inside; it counts from the end of the axis where it is below `-from_end`."""
     if window is None:
         return 0, 1, 0
     _, step, extent = window
@@ -72,16 +78,28 @@ def ends_of(window: Window | None) -> tuple[Int, Int, Int]:
 def _check_indices(source: Shape, indices: Sequence[Any], params: Params) -> None:
     for i, axis, window in zip(indices, params["axes"], params["windows"], strict=True):
         if i.type.dtype.kind not in "iu":
-            raise IndexError(f"arrays used as indices must be of integer or boolean dtype, not {i.type.dtype}. Convert with .astype(int).")
+            raise IndexError(
+                f"arrays used as indices must be of integer or boolean dtype, not {i.type.dtype}. Convert with .astype(int)."
+            )
         if window is not None:
             low, high, _ = ends_of(window)
             if high - low > source[axis]:
-                raise IndexError(f"a slice whose ends are {high - low} apart is out of bounds for axis {axis} with size {source[axis]}")
+                raise IndexError(
+                    f"a slice whose ends are {high - low} apart is out of bounds for axis {axis} with size {source[axis]}"
+                )
 
 
-def _position(out_index: Shape, in_shapes: Sequence[Shape], first: int, params: dict[str, Any]) -> tuple[Any, ...]:
-    """One entry per source axis, for the index of an element of gather's result; index arrays start at input `first`."""
-    axes, at, aligned, windows = params["axes"], params["at"], dict(params["aligned"]), params["windows"]
+def _position(
+    out_index: Shape, in_shapes: Sequence[Shape], first: int, params: dict[str, Any]
+) -> tuple[Any, ...]:
+    """One entry per source axis, for the index of an element of gather's result; index arrays start
+    at input `first`."""
+    axes, at, aligned, windows = (
+        params["axes"],
+        params["at"],
+        dict(params["aligned"]),
+        params["windows"],
+    )
     source = in_shapes[0]
     rest = _rest(source, params)
     size = len(out_index) - len(rest)
@@ -93,8 +111,12 @@ def _position(out_index: Shape, in_shapes: Sequence[Shape], first: int, params: 
             which = first + axes.index(k)
             shape, window = in_shapes[which], windows[axes.index(k)]
             mine = block[len(block) - len(shape) :]
-            position = tuple(0 if isinstance(s, int) and s == 1 else i for i, s in zip(mine, shape, strict=True))
-            entries.append(lower.Run(which, position, others[k] * window[1] if window else 0, *ends_of(window)))
+            position = tuple(
+                0 if isinstance(s, int) and s == 1 else i for i, s in zip(mine, shape, strict=True)
+            )
+            entries.append(
+                lower.Run(which, position, others[k] * window[1] if window else 0, *ends_of(window))
+            )
         elif k in aligned:
             entries.append(0 if isinstance(n, int) and n == 1 else block[aligned[k]])
         else:
@@ -103,7 +125,11 @@ def _position(out_index: Shape, in_shapes: Sequence[Shape], first: int, params: 
 
 
 def _numpy_key(
-    ndim: int, source: tuple[int, ...], indices: Sequence[Any], axes: Sequence[int], aligned: Aligned
+    ndim: int,
+    source: tuple[int, ...],
+    indices: Sequence[Any],
+    axes: Sequence[int],
+    aligned: Aligned,
 ) -> tuple[tuple[Any, ...], int, int]:
     """An indexing key for NumPy, where NumPy puts the block, and how many axes it has."""
     size = len(_block([np.shape(i) for i in indices], source, aligned))
@@ -123,26 +149,42 @@ def _move_block(x: Any, source: int, size: int, target: int) -> Any:
     return np.moveaxis(x, range(source, source + size), range(target, target + size))
 
 
-def _spread(x: Any, indices: Sequence[Any], params: Params) -> tuple[Any, tuple[Any, ...], list[int]]:
-    """Windows as index arrays: a view of x and a key for it, and in which order the axes of what that gives are those of a result."""
+def _spread(
+    x: Any, indices: Sequence[Any], params: Params
+) -> tuple[Any, tuple[Any, ...], list[int]]:
+    """Windows as index arrays: a view of x and a key for it, and in which order the axes of what
+    that gives are those of a result."""
     source, at, aligned = x.shape, params["at"], params["aligned"]
     lead = len(_block([np.shape(i) for i in indices], source, aligned))
     wide = [k for k, w in zip(params["axes"], params["windows"], strict=True) if w is not None]
     ndim = lead + len(wide)
-    key = {a: np.arange(source[a]).reshape([-1 if k == b else 1 for k in range(ndim)]) for a, b in aligned}
+    key = {
+        a: np.arange(source[a]).reshape([-1 if k == b else 1 for k in range(ndim)])
+        for a, b in aligned
+    }
     for i, k, w in zip(indices, params["axes"], params["windows"], strict=True):
         low, high, from_end = ends_of(w)
         i, n = np.asarray(i).astype(np.int64), source[k]
         i = np.where(i < -from_end, i + n, i)
         wrong = (i + low < 0) | (i + high > n)
         if np.any(wrong):
-            raise IndexError(f"index {i[wrong].flat[0]} is out of bounds for axis {k} with size {n}")
+            raise IndexError(
+                f"index {i[wrong].flat[0]} is out of bounds for axis {k} with size {n}"
+            )
         i = i.reshape((*i.shape, *[1] * len(wide)))
-        key[k] = i if w is None else i + (np.arange(w[0]) * w[1]).reshape([-1 if k == a else 1 for a in wide])
+        key[k] = (
+            i
+            if w is None
+            else i + (np.arange(w[0]) * w[1]).reshape([-1 if k == a else 1 for a in wide])
+        )
     rest = [*_rest(source, params)]
     thin = [k for k in rest if k not in wide]
     places = [lead + wide.index(k) if k in wide else ndim + thin.index(k) for k in rest]
-    return x.transpose([*key, *thin]), tuple(key.values()), [*places[:at], *range(lead), *places[at:]]
+    return (
+        x.transpose([*key, *thin]),
+        tuple(key.values()),
+        [*places[:at], *range(lead), *places[at:]],
+    )
 
 
 def _gather_evaluate(x: Any, *indices: Any, **params: Any) -> Any:
@@ -164,7 +206,9 @@ def _scatter_evaluate(combine: bool) -> Callable[..., Any]:
             updates = np.transpose(updates, np.argsort(order))
         else:
             view = out
-            key, place, size = _numpy_key(out.ndim, out.shape, indices, params["axes"], params["aligned"])
+            key, place, size = _numpy_key(
+                out.ndim, out.shape, indices, params["axes"], params["aligned"]
+            )
             updates = _move_block(np.asarray(updates), params["at"], size, place)
         if not combine:
             view[key] = updates
@@ -179,7 +223,11 @@ def _scatter_evaluate(combine: bool) -> Callable[..., Any]:
 
 def _gather_infer(x: Any, *indices: Any, **params: Any) -> Types:
     _check_indices(x.type.shape, indices, params)
-    return (ArrayType(x.type.dtype, result_shape(x.type.shape, [i.type.shape for i in indices], params)),)
+    return (
+        ArrayType(
+            x.type.dtype, result_shape(x.type.shape, [i.type.shape for i in indices], params)
+        ),
+    )
 
 
 def _scatter_infer(x: Any, updates: Any, *indices: Any, **params: Any) -> Types:
@@ -187,7 +235,9 @@ def _scatter_infer(x: Any, updates: Any, *indices: Any, **params: Any) -> Types:
     needed = result_shape(x.type.shape, [i.type.shape for i in indices], params)
     given = updates.type.shape
     if len(needed) != len(given) or not all(same(m, n) for m, n in zip(needed, given, strict=True)):
-        raise ShapeError(f"values of shape {show(given)} do not fit the indexed places, which have shape {show(needed)}")
+        raise ShapeError(
+            f"values of shape {show(given)} do not fit the indexed places, which have shape {show(needed)}"
+        )
     return (x.type,)
 
 
@@ -208,7 +258,12 @@ def _front_indices(indices: Sequence[Any], axes: Sequence[int | None], block: in
 
 
 def _block_ndim(indices: Sequence[Any], at: Sequence[int | None], aligned: Aligned) -> int:
-    return max([*[ndim_of(i) - (k is not None) for i, k in zip(indices, at, strict=True)], *[b + 1 for _, b in aligned]])
+    return max(
+        [
+            *[ndim_of(i) - (k is not None) for i, k in zip(indices, at, strict=True)],
+            *[b + 1 for _, b in aligned],
+        ]
+    )
 
 
 def _shift(pairs: Aligned, source: int, block: int) -> Aligned:
@@ -224,11 +279,27 @@ def _gather_batch(values: Any, where_: Any, size: Int, **params: Any) -> Any:
     x, *indices = values
     at, aligned = params["at"], params["aligned"]
     if all(k is None for k in where_[1:]):
-        return [_bind("gather", [front(x, where_[0]), *indices], _moved(params, at + 1, _shift(aligned, 1, 0)))], [0]
+        return [
+            _bind(
+                "gather",
+                [front(x, where_[0]), *indices],
+                _moved(params, at + 1, _shift(aligned, 1, 0)),
+            )
+        ], [0]
     moved = _front_indices(indices, where_[1:], _block_ndim(indices, where_[1:], aligned))
     if where_[0] is None:
-        return [_bind("gather", [x, *moved], {**params, "aligned": _shift(aligned, 0, 1), "unique": False})], [at]
-    return [_bind("gather", [front(x, where_[0]), *moved], _moved(params, at, ((0, 0), *_shift(aligned, 1, 1))))], [at]
+        return [
+            _bind(
+                "gather", [x, *moved], {**params, "aligned": _shift(aligned, 0, 1), "unique": False}
+            )
+        ], [at]
+    return [
+        _bind(
+            "gather",
+            [front(x, where_[0]), *moved],
+            _moved(params, at, ((0, 0), *_shift(aligned, 1, 1))),
+        )
+    ], [at]
 
 
 def _scatter_batch(kind: str) -> Callable[..., Any]:
@@ -237,9 +308,17 @@ def _scatter_batch(kind: str) -> Callable[..., Any]:
         at, aligned = params["at"], params["aligned"]
         x, updates = _batched(x, where_[0], size), _batched(updates, where_[1], size)
         if all(k is None for k in where_[2:]):
-            return [_bind(kind, [x, updates, *indices], _moved(params, at + 1, _shift(aligned, 1, 0)))], [0]
+            return [
+                _bind(kind, [x, updates, *indices], _moved(params, at + 1, _shift(aligned, 1, 0)))
+            ], [0]
         moved = _front_indices(indices, where_[2:], _block_ndim(indices, where_[2:], aligned))
-        return [_bind(kind, [x, moveaxis(updates, 0, at), *moved], _moved(params, at, ((0, 0), *_shift(aligned, 1, 1))))], [0]
+        return [
+            _bind(
+                kind,
+                [x, moveaxis(updates, 0, at), *moved],
+                _moved(params, at, ((0, 0), *_shift(aligned, 1, 1))),
+            )
+        ], [0]
 
     return batch
 
@@ -258,10 +337,24 @@ def _make(count: int) -> tuple[Op, Op, Op]:
         return [bind(gathers, [tangents[0], *inputs[1:]], params)]
 
     def add_jvp(tangents: Any, inputs: Any, outs: Any, **params: Any) -> list[Any]:
-        return [bind(adds, [_or_zero(t, x) for t, x in zip(tangents[:2], inputs[:2], strict=True)] + list(inputs[2:]), params)]
+        return [
+            bind(
+                adds,
+                [_or_zero(t, x) for t, x in zip(tangents[:2], inputs[:2], strict=True)]
+                + list(inputs[2:]),
+                params,
+            )
+        ]
 
     def put_jvp(tangents: Any, inputs: Any, outs: Any, **params: Any) -> list[Any]:
-        return [bind(puts, [_or_zero(t, x) for t, x in zip(tangents[:2], inputs[:2], strict=True)] + list(inputs[2:]), params)]
+        return [
+            bind(
+                puts,
+                [_or_zero(t, x) for t, x in zip(tangents[:2], inputs[:2], strict=True)]
+                + list(inputs[2:]),
+                params,
+            )
+        ]
 
     gathers = op(
         f"gather{suffix}",
@@ -282,7 +375,9 @@ def _make(count: int) -> tuple[Op, Op, Op]:
         jvp=add_jvp,
         batch=_scatter_batch("add"),
         vjp=[lambda ct: ct, _rule(_gathered_vjp, ["ct", *names], NAMES), *[None] * count],
-        lowering=lower.Scatter(lambda index, shapes, params: _position(index, shapes, 2, params), "add"),
+        lowering=lower.Scatter(
+            lambda index, shapes, params: _position(index, shapes, 2, params), "add"
+        ),
         doc="x with the updates added at index arrays; a place named twice receives both.",
     )
     puts = op(
@@ -303,7 +398,9 @@ def _make(count: int) -> tuple[Op, Op, Op]:
     return gathers, adds, puts
 
 
-def _rule(function: Callable[..., Any], positional: Sequence[str], keywords: Sequence[str]) -> Rules:
+def _rule(
+    function: Callable[..., Any], positional: Sequence[str], keywords: Sequence[str]
+) -> Rules:
     """A rule whose names depend on how many index arrays there are."""
     return Rules(function, frozenset(positional), tuple(positional), tuple(keywords))
 
@@ -329,10 +426,17 @@ def _put_vjp_updates(ct: Any, *indices: Any, **params: Any) -> Any:
     gathered = _gathered_vjp(ct, *indices, **params)
     if params["unique"]:
         return gathered
-    # Where a place is named twice only the last update stays, and only it has a derivative: number the updates and see which stayed.
+    # Where a place is named twice only the last update stays, and only it has a derivative: number
+    # the updates and see which stayed.
     numbers = _count(gathered)
-    stayed = bind(OPERATIONS["put"][len(indices) - 1], [convert(_zero(ct), np.int64), numbers, *indices], params)
-    return where(equal(_gathered_vjp(stayed, *indices, **params), numbers), gathered, gathered.dtype.type(0))
+    stayed = bind(
+        OPERATIONS["put"][len(indices) - 1],
+        [convert(_zero(ct), np.int64), numbers, *indices],
+        params,
+    )
+    return where(
+        equal(_gathered_vjp(stayed, *indices, **params), numbers), gathered, gathered.dtype.type(0)
+    )
 
 
 def _count(x: Any) -> Any:
@@ -349,7 +453,11 @@ class Family(NamedTuple):
 
 
 _MADE = [Family(*_make(n)) for n in range(1, MOST + 1)]
-OPERATIONS: dict[str, list[Op]] = {"gather": [m.gather for m in _MADE], "add": [m.add for m in _MADE], "put": [m.put for m in _MADE]}
+OPERATIONS: dict[str, list[Op]] = {
+    "gather": [m.gather for m in _MADE],
+    "add": [m.add for m in _MADE],
+    "put": [m.put for m in _MADE],
+}
 FAMILIES: dict[Op, Family] = {o: made for made in _MADE for o in made}
 ADDING = frozenset(OPERATIONS["add"])
 
@@ -366,9 +474,19 @@ def _bind(kind: str, operands: Sequence[Any], params: Params) -> Any:
     wide = [k for k, w in enumerate(params["windows"]) if w is not None][:MOST]
     outer: Params = {"axes": (), "at": 0, "aligned": (), "unique": True, "windows": ()}
     outer |= {name: tuple(params[name][k] for k in wide) for name in ("axes", "windows")}
-    inner = {**params, **{name: tuple(p for k, p in enumerate(params[name]) if k not in wide) for name in ("axes", "windows")}}
+    inner = {
+        **params,
+        **{
+            name: tuple(p for k, p in enumerate(params[name]) if k not in wide)
+            for name in ("axes", "windows")
+        },
+    }
     seen = _bind("gather", [x, *[indices[k] for k in wide]], outer)
-    result = _bind(kind, [seen, *updates, *[i for k, i in enumerate(indices) if k not in wide]], inner) if inner["axes"] else seen
+    result = (
+        _bind(kind, [seen, *updates, *[i for k, i in enumerate(indices) if k not in wide]], inner)
+        if inner["axes"]
+        else seen
+    )
     if kind == "gather":
         return result
     if not inner["axes"]:
@@ -376,8 +494,11 @@ def _bind(kind: str, operands: Sequence[Any], params: Params) -> Any:
     return _bind("put", [x, result, *[indices[k] for k in wide]], outer)
 
 
-def _merged(kind: str, x: Any, updates: Sequence[Any], indices: Sequence[Any], params: Params) -> Any:
-    """Many index arrays as one, into the merged axes (moved to the end). An index out of range stays out of range."""
+def _merged(
+    kind: str, x: Any, updates: Sequence[Any], indices: Sequence[Any], params: Params
+) -> Any:
+    """Many index arrays as one, into the merged axes (moved to the end). An index out of range
+    stays out of range."""
     shape, axes = shape_of(x), params["axes"]
     others = [k for k in range(len(shape)) if k not in axes]
     order = (*others, *axes)
@@ -392,7 +513,11 @@ def _merged(kind: str, x: Any, updates: Sequence[Any], indices: Sequence[Any], p
     flat = where(valid, flat, total)
     pairs = tuple((others.index(a), b) for a, b in params["aligned"])
     moved = reshape(transpose(x, order), (*[shape[k] for k in others], total))
-    result = _bind(kind, [moved, *updates, flat], {**params, "axes": (len(others),), "aligned": pairs, "windows": (None,)})
+    result = _bind(
+        kind,
+        [moved, *updates, flat],
+        {**params, "axes": (len(others),), "aligned": pairs, "windows": (None,)},
+    )
     if kind == "gather":
         return result
     back = tuple(int(a) for a in np.argsort(order))
@@ -410,11 +535,18 @@ class Places(NamedTuple):
 
     def params(self) -> Params:
         axes, at, aligned, unique, windows = self
-        return {"axes": axes, "at": at, "aligned": aligned, "unique": unique, "windows": windows or (None,) * len(axes)}
+        return {
+            "axes": axes,
+            "at": at,
+            "aligned": aligned,
+            "unique": unique,
+            "windows": windows or (None,) * len(axes),
+        }
 
 
 class Placed:
-    """A gather at certain indices as an operation of the source alone: what a view shows that begins at a traced place."""
+    """A gather at certain indices as an operation of the source alone: what a view shows that
+    begins at a traced place."""
 
     __slots__ = ("indices", "op")
     name = "gather"
@@ -425,7 +557,11 @@ class Placed:
         self.op = OPERATIONS["gather"][len(indices) - 1]
 
     def __eq__(self, other: object) -> bool:
-        mine, theirs = ([getattr(i, "_data", i) for i in p.indices] for p in (self, other)) if isinstance(other, Placed) else ([], [0])
+        mine, theirs = (
+            ([getattr(i, "_data", i) for i in p.indices] for p in (self, other))
+            if isinstance(other, Placed)
+            else ([], [0])
+        )
         return len(mine) == len(theirs) and all(a is b for a, b in zip(mine, theirs, strict=True))
 
     __hash__ = object.__hash__

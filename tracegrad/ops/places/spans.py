@@ -1,4 +1,5 @@
-"""Slices between traced ends, `x[i - 1:i + 2]`: where they begin is known only while a program runs, how long they are while it is traced."""
+"""Slices between traced ends, `x[i - 1:i + 2]`: where they begin is known only while a program
+runs, how long they are while it is traced."""
 
 from __future__ import annotations
 
@@ -36,14 +37,19 @@ def has_traced_ends(item: slice) -> bool:
 
 
 def span(item: slice) -> slice | tuple[Any, Window]:
-    """A slice with traced ends as where it begins, and its size, step and extent; as a slice between numbers where these are known."""
+    """A slice with traced ends as where it begins, and its size, step and extent; as a slice
+    between numbers where these are known."""
     for x, name in ((item.start, "start"), (item.stop, "stop"), (item.step, "step")):
         if isinstance(x, Value) and isinstance(x._data, Var) and is_left_over(x._data):
             raise left_over(x._data)
         if hasattr(x, "dtype") and (x.dtype.kind not in "iu" or ndim_of(x)):
-            raise IndexError(f"{user_line()}: the {name} of a slice must be an integer, not {x.dtype} of shape {show(shape_of(x))}")
+            raise IndexError(
+                f"{user_line()}: the {name} of a slice must be an integer, not {x.dtype} of shape {show(shape_of(x))}"
+            )
     if is_traced(item.step):
-        raise ConcretizationError(f"{user_line()}: the step of a slice must be known while the function is traced, not a traced integer")
+        raise ConcretizationError(
+            f"{user_line()}: the step of a slice must be known while the function is traced, not a traced integer"
+        )
     step = 1 if item.step is None else operator.index(item.step)
     if step == 0:
         raise ValueError("slice step cannot be zero")
@@ -69,18 +75,28 @@ def span(item: slice) -> slice | tuple[Any, Window]:
 def _starts(x: Any, start: Any, axis: int | None, who: str) -> tuple[list[int], list[Any]]:
     """The axes, and where along them a slice begins."""
     ndim = ndim_of(x)
-    given = [start] if axis is not None or (not isinstance(start, (tuple, list)) and ndim_of(start) == 0) else list(start)
+    given = (
+        [start]
+        if axis is not None or (not isinstance(start, (tuple, list)) and ndim_of(start) == 0)
+        else list(start)
+    )
     axes = list(range(ndim)) if axis is None else [normalize_axis(axis, ndim)]
     if len(given) != len(axes):
-        raise ShapeError(f"{who}: {len(given)} starts for an array of shape {show(shape_of(x))}; give one for each axis, or axis=")
+        raise ShapeError(
+            f"{who}: {len(given)} starts for an array of shape {show(shape_of(x))}; give one for each axis, or axis="
+        )
     for s in given:
         kind = np.asarray(s).dtype if not hasattr(s, "dtype") else s.dtype
         if not isinstance(s, integers.Integer) and (kind.kind not in "iu" or ndim_of(s)):
-            raise IndexError(f"{who}: a start must be one integer, not {kind} of shape {show(shape_of(s))}")
+            raise IndexError(
+                f"{who}: a start must be one integer, not {kind} of shape {show(shape_of(s))}"
+            )
     return axes, given
 
 
-def _windows(x: Any, axes: Sequence[int], starts: Sequence[Any], sizes: Sequence[Int], who: str) -> tuple[list[Any], list[Window]]:
+def _windows(
+    x: Any, axes: Sequence[int], starts: Sequence[Any], sizes: Sequence[Int], who: str
+) -> tuple[list[Any], list[Window]]:
     """Operands of a gather; an IndexError where a slice is known to leave the array."""
     shape = shape_of(x)
     for k, s, n in zip(axes, starts, sizes, strict=True):
@@ -91,18 +107,21 @@ def _windows(x: Any, axes: Sequence[int], starts: Sequence[Any], sizes: Sequence
         if not is_traced(s) and not isinstance(s, integers.Integer):
             place = operator.index(s)
             if not (0 <= place <= shape[k] - n or 0 <= place + shape[k] < shape[k] - n):
-                raise IndexError(f"{who}: {n} elements from {place} on are out of bounds for axis {k} with size {shape[k]}")
+                raise IndexError(
+                    f"{who}: {n} elements from {place} on are out of bounds for axis {k} with size {shape[k]}"
+                )
     return [s if is_traced(s) else as_array(s) for s in starts], [(n, 1, n) for n in sizes]
 
 
 def dynamic_slice(x: Any, start: Any, size: int | Sequence[int], axis: int | None = None) -> Any:
     """`x[start:start + size]`, where `start` may be traced and `size` may not.
 
-    start   an integer for each axis, or with `axis` one for that axis alone, of which the others are taken whole
+    start   an integer for each axis, or with `axis` one for that axis alone, of which the others
+            are taken whole
     size    as many Python ints
 
-    Raises IndexError where the slice is not inside of x, in compiled code too (a slice of NumPy's would be shorter). As there it counts from
-    the end where both of its ends are negative.
+    Raises IndexError where the slice is not inside of x, in compiled code too (a slice of NumPy's
+    would be shorter). As there it counts from the end where both of its ends are negative.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -113,7 +132,9 @@ def dynamic_slice(x: Any, start: Any, size: int | Sequence[int], axis: int | Non
     axes, starts = _starts(x, start, axis, "dynamic_slice")
     sizes: list[Any] = list(size) if isinstance(size, (tuple, list)) else [size]
     if len(sizes) != len(axes) or any(is_traced(n) for n in sizes):
-        raise ShapeError(f"dynamic_slice: size must be a Python int for each start, it is {size} for {len(axes)}")
+        raise ShapeError(
+            f"dynamic_slice: size must be a Python int for each start, it is {size} for {len(axes)}"
+        )
     sizes = [n if isinstance(n, integers.Integer) else operator.index(n) for n in sizes]
     indices, windows = _windows(x, axes, starts, sizes, "dynamic_slice")
     return gather_at(x, indices, tuple(axes), 0, (), True, tuple(windows)) if axes else x
@@ -135,7 +156,9 @@ def dynamic_update_slice(x: Any, values: Any, start: Any, axis: int | None = Non
     x, values = as_array(x), as_array(values)
     axes, starts = _starts(x, start, axis, "dynamic_update_slice")
     shape, given = shape_of(x), shape_of(values)
-    expected: Shape = tuple(given[k] if k in axes and k < len(given) else n for k, n in enumerate(shape))
+    expected: Shape = tuple(
+        given[k] if k in axes and k < len(given) else n for k, n in enumerate(shape)
+    )
     if len(given) != len(shape) or given != expected:
         raise ShapeError(
             f"dynamic_update_slice: values of shape {show(given)} for an array of shape {show(shape)}, of which {show(expected)}"
@@ -153,4 +176,6 @@ def slice_part(value: Any) -> int:
     try:
         return operator.index(value)
     except TypeError:
-        raise TypeError(f"the ends and the step of a slice index are integers or None, not {describe(value)}") from None
+        raise TypeError(
+            f"the ends and the step of a slice index are integers or None, not {describe(value)}"
+        ) from None

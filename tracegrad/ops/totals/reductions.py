@@ -18,7 +18,15 @@ from ...ir.dispatch import bind
 from ...ir.op import Op, Types, op
 from ...types import ArrayType, Int, axes_of, normalize_axis, show
 from ..arrays.concatenation import concatenate
-from ..arrays.shape import broadcast_to, expand_dims, reshape, slice_array, sum_axes, sum_op, transpose
+from ..arrays.shape import (
+    broadcast_to,
+    expand_dims,
+    reshape,
+    slice_array,
+    sum_axes,
+    sum_op,
+    transpose,
+)
 from ..define import as_array, front, ndim_of, shape_of
 from ..elementwise.arithmetic import add, conj, convert, div, equal, mul, not_equal, sub, where
 from ..elementwise.logic import logical_or
@@ -71,7 +79,9 @@ def keep(result: Any, x: Any, axes: Sequence[int], keepdims: Any) -> Any:
     if keepdims is False:
         return result
     if not (isinstance(keepdims, (int, np.bool_)) or getattr(keepdims, "shape", None) == ()):
-        raise explained_here(TypeError(f"keepdims is {describe(keepdims)}; it must be True or False"))
+        raise explained_here(
+            TypeError(f"keepdims is {describe(keepdims)}; it must be True or False")
+        )
     return reshape(result, kept(shape_of(x), axes)) if keepdims else result
 
 
@@ -85,11 +95,20 @@ def moved_axes(axes: tuple[int, ...], ndim: int) -> tuple[int, ...]:
     return (*[k for k in range(ndim) if k not in axes], *axes)
 
 
-# --- sum -----------------------------------------------------------------------------------------------------------------------
+# --- sum ------------------------------------------------------------------------------------------
 
 
-def sum(x: Any, axis: Axis = None, keepdims: bool = False, dtype: Any = None, *, where: Any = None, initial: Any = None) -> Any:
-    """Sum over axes (all by default). Booleans and integers are summed in 64 bits; `dtype` converts first.
+def sum(
+    x: Any,
+    axis: Axis = None,
+    keepdims: bool = False,
+    dtype: Any = None,
+    *,
+    where: Any = None,
+    initial: Any = None,
+) -> Any:
+    """Sum over axes (all by default). Booleans and integers are summed in 64 bits; `dtype` converts
+    first.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -98,7 +117,14 @@ def sum(x: Any, axis: Axis = None, keepdims: bool = False, dtype: Any = None, *,
     """
     x = as_array(x)
     if keepdims is False and dtype is None and where is None and initial is None:
-        return bind(sum_op, (x,), over(axis if axis is None or type(axis) is int else reduced_axes(axis, ndim_of(x)), ndim_of(x)))
+        return bind(
+            sum_op,
+            (x,),
+            over(
+                axis if axis is None or type(axis) is int else reduced_axes(axis, ndim_of(x)),
+                ndim_of(x),
+            ),
+        )
     if dtype is not None:
         x = convert(x, dtype)
     x = x if where is None else select_or(where, x, 0)
@@ -119,7 +145,9 @@ def flags_of(mask: Any) -> Any:
     """What `where=` selects, as booleans: as in NumPy, no other numbers are taken for them."""
     mask = as_array(mask)
     if mask.dtype.kind != "b":
-        raise explained_here(TypeError(f"where is {describe(mask)}; it must be True, False or an array of them"))
+        raise explained_here(
+            TypeError(f"where is {describe(mask)}; it must be True, False or an array of them")
+        )
     return mask
 
 
@@ -131,7 +159,7 @@ def start_of(initial: Any, dtype: np.dtype[Any]) -> Any:
     return convert(initial, dtype)
 
 
-# --- products ------------------------------------------------------------------------------------------------------------------
+# --- products -------------------------------------------------------------------------------------
 
 
 def _widened(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -144,13 +172,16 @@ def _reduced(x: Any, axes: tuple[int, ...]) -> tuple[Int, ...]:
 
 def _batch_reduction(primitive: Callable[[], Op]) -> Callable[..., Any]:
     def batch(values: Any, at: Any, size: Int, *, axes: tuple[int, ...]) -> Any:
-        return [bind(primitive(), [front(values[0], at[0])], {"axes": tuple(a + 1 for a in axes)})], [0]
+        return [
+            bind(primitive(), [front(values[0], at[0])], {"axes": tuple(a + 1 for a in axes)})
+        ], [0]
 
     return batch
 
 
 def product_of_others(x: Any, axes: tuple[int, ...]) -> Any:
-    """For every element the product of all other elements along `axes`: no division, so zeros are exact at every order."""
+    """For every element the product of all other elements along `axes`: no division, so zeros are
+    exact at every order."""
     shape = shape_of(x)
     order = moved_axes(axes, len(shape))
     moved = transpose(x, order)
@@ -162,7 +193,9 @@ def product_of_others(x: Any, axes: tuple[int, ...]) -> Any:
     one = broadcast_to(flat.dtype.type(1), (*lead, 1))
     start, steps = (0,) * (k + 1), (1,) * (k + 1)
     before = concatenate([one, cumprod(slice_array(flat, start, (*lead, n - 1), steps), k)], k)
-    after = concatenate([cumprod(slice_array(flat, (*[0] * k, 1), (*lead, n - 1), steps), k, reverse=True), one], k)
+    after = concatenate(
+        [cumprod(slice_array(flat, (*[0] * k, 1), (*lead, n - 1), steps), k, reverse=True), one], k
+    )
     others = reshape(mul(before, after), shape_of(moved))
     return transpose(others, tuple(int(a) for a in np.argsort(order)))
 
@@ -189,7 +222,15 @@ prod_op: Op = op(
 )
 
 
-def prod(x: Any, axis: Axis = None, keepdims: bool = False, dtype: Any = None, *, where: Any = None, initial: Any = None) -> Any:
+def prod(
+    x: Any,
+    axis: Axis = None,
+    keepdims: bool = False,
+    dtype: Any = None,
+    *,
+    where: Any = None,
+    initial: Any = None,
+) -> Any:
     """Product over axes (all by default); gradients are exact where elements are zero.
 
     >>> import tracegrad as tg
@@ -206,13 +247,16 @@ def prod(x: Any, axis: Axis = None, keepdims: bool = False, dtype: Any = None, *
     return result if initial is None else mul(result, start_of(initial, result.dtype))
 
 
-# --- extremes ------------------------------------------------------------------------------------------------------------------
+# --- extremes -------------------------------------------------------------------------------------
 
 
 def _check_order(dtype: np.dtype[Any], name: str) -> None:
     if dtype.kind == "c":
-        # NumPy compares complex numbers by their real parts first, which no derivative rule could follow.
-        raise DTypeError(f"{name} of complex numbers is not defined; take it of their absolute value, real or imaginary part")
+        # NumPy compares complex numbers by their real parts first, which no derivative rule could
+        # follow.
+        raise DTypeError(
+            f"{name} of complex numbers is not defined; take it of their absolute value, real or imaginary part"
+        )
 
 
 def _extreme_infer(name: str) -> Callable[..., Types]:
@@ -229,8 +273,8 @@ def _extreme_infer(name: str) -> Callable[..., Types]:
 
 
 def _ties(x: Any, out: Any, axes: tuple[int, ...]) -> tuple[Any, Any]:
-    """Which elements are extreme, and how many there are of them (spread over the reduced axes). Where one
-    is NaN the result is, and it is those that are NaN."""
+    """Which elements are extreme, and how many there are of them (spread over the reduced axes).
+    Where one is NaN the result is, and it is those that are NaN."""
     mask = equal(x, spread(out, shape_of(x), axes))
     known = isinstance(out, (np.ndarray, np.generic)) and not np.isnan(out).any()
     if x.dtype.kind == "f" and not known:
@@ -264,8 +308,18 @@ def _extreme(name: str, numpy: Callable[..., Any], identity: str, doc: str) -> O
     return this
 
 
-max_op = _extreme("max", np.max, "lowest", "Largest element over axes; NaN where there is one. Ties share the gradient evenly.")
-min_op = _extreme("min", np.min, "highest", "Smallest element over axes; NaN where there is one. Ties share the gradient evenly.")
+max_op = _extreme(
+    "max",
+    np.max,
+    "lowest",
+    "Largest element over axes; NaN where there is one. Ties share the gradient evenly.",
+)
+min_op = _extreme(
+    "min",
+    np.min,
+    "highest",
+    "Smallest element over axes; NaN where there is one. Ties share the gradient evenly.",
+)
 
 
 def _extreme_of(primitive: Op, x: Any, axis: Axis, keepdims: bool, initial: Any, mask: Any) -> Any:
@@ -275,7 +329,9 @@ def _extreme_of(primitive: Op, x: Any, axis: Axis, keepdims: bool, initial: Any,
     shape = shape_of(x)
     if mask is not None:
         if initial is None:
-            raise ShapeError(f"{primitive.name} with where= needs initial=, the result where nothing is selected")
+            raise ShapeError(
+                f"{primitive.name} with where= needs initial=, the result where nothing is selected"
+            )
         x = where(flags_of(mask), x, start_of(initial, x.dtype))
     if initial is not None:
         # One more element per result: flattened, because the reduced axes may be several.
@@ -289,7 +345,9 @@ def _extreme_of(primitive: Op, x: Any, axis: Axis, keepdims: bool, initial: Any,
     return keep(bind(primitive, [x], {"axes": axes}), x, axes, keepdims)
 
 
-def max(x: Any, axis: Axis = None, keepdims: bool = False, *, initial: Any = None, where: Any = None) -> Any:
+def max(
+    x: Any, axis: Axis = None, keepdims: bool = False, *, initial: Any = None, where: Any = None
+) -> Any:
     """Largest element over axes; elements that tie share the gradient evenly.
 
     >>> import tracegrad as tg
@@ -299,7 +357,9 @@ def max(x: Any, axis: Axis = None, keepdims: bool = False, *, initial: Any = Non
     return _extreme_of(max_op, x, axis, keepdims, initial, where)
 
 
-def min(x: Any, axis: Axis = None, keepdims: bool = False, *, initial: Any = None, where: Any = None) -> Any:
+def min(
+    x: Any, axis: Axis = None, keepdims: bool = False, *, initial: Any = None, where: Any = None
+) -> Any:
     """Smallest element over axes; elements that tie share the gradient evenly.
 
     >>> import tracegrad as tg
@@ -322,14 +382,16 @@ def ptp(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     return sub(max(x, axis, keepdims), min(x, axis, keepdims))
 
 
-# --- where the extremes are ----------------------------------------------------------------------------------------------------
+# --- where the extremes are -----------------------------------------------------------------------
 
 
 def _arg(name: str, numpy: Callable[..., Any], combine: str, doc: str) -> Op:
     def infer(x: Any, *, axis: int) -> Types:
         shape = x.type.shape
         if isinstance(shape[axis], int) and shape[axis] == 0:
-            raise ShapeError(f"{name} of no elements: axis {axis} of an array of shape {show(shape)} is empty")
+            raise ShapeError(
+                f"{name} of no elements: axis {axis} of an array of shape {show(shape)} is empty"
+            )
         _check_order(x.type.dtype, name)
         return (ArrayType(INT64, (*shape[:axis], *shape[axis + 1 :])),)
 
@@ -338,15 +400,28 @@ def _arg(name: str, numpy: Callable[..., Any], combine: str, doc: str) -> Op:
         ["x"],
         evaluate=lambda x, *, axis: numpy(x, axis=axis),
         infer=infer,
-        batch=lambda values, at, size, *, axis: ([bind(this, [front(values[0], at[0])], {"axis": axis + 1})], [0]),
+        batch=lambda values, at, size, *, axis: (
+            [bind(this, [front(values[0], at[0])], {"axis": axis + 1})],
+            [0],
+        ),
         lowering=lower.ArgReduce(combine),
         doc=doc,
     )
     return this
 
 
-argmax_op = _arg("argmax", np.argmax, "max", "Position of the first largest element along an axis; NaN counts as largest.")
-argmin_op = _arg("argmin", np.argmin, "min", "Position of the first smallest element along an axis; NaN counts as smallest.")
+argmax_op = _arg(
+    "argmax",
+    np.argmax,
+    "max",
+    "Position of the first largest element along an axis; NaN counts as largest.",
+)
+argmin_op = _arg(
+    "argmin",
+    np.argmin,
+    "min",
+    "Position of the first smallest element along an axis; NaN counts as smallest.",
+)
 
 
 def _position(primitive: Op, x: Any, axis: int | None, keepdims: bool) -> Any:
@@ -381,7 +456,7 @@ def argmin(x: Any, axis: int | None = None, keepdims: bool = False) -> Any:
     return _position(argmin_op, x, axis, keepdims)
 
 
-# --- truth ---------------------------------------------------------------------------------------------------------------------
+# --- truth ----------------------------------------------------------------------------------------
 
 
 def _truth(name: str, numpy: Callable[..., Any], combine: str, identity: bool, doc: str) -> Op:

@@ -1,4 +1,5 @@
-"""Running combinations along an axis: cumulative sums, products and extremes, and first-order linear recurrences."""
+"""Running combinations along an axis: cumulative sums, products and extremes, and first-order
+linear recurrences."""
 
 from __future__ import annotations
 
@@ -23,7 +24,11 @@ from ..places.along import take_along_axis
 
 def _running_type(x: Any, *, axis: int, reverse: bool) -> Types:
     kind = x.type.dtype
-    return (ArrayType((UINT64 if kind.kind == "u" else INT64) if kind.kind in "biu" else kind, x.type.shape),)
+    return (
+        ArrayType(
+            (UINT64 if kind.kind == "u" else INT64) if kind.kind in "biu" else kind, x.type.shape
+        ),
+    )
 
 
 def _reversed(x: Any, axis: int) -> Any:
@@ -32,7 +37,11 @@ def _reversed(x: Any, axis: int) -> Any:
 
 def _run(function: Any, x: Any, axis: int, reverse: bool) -> Any:
     x = np.asarray(x)
-    return np.ascontiguousarray(_reversed(function(_reversed(x, axis), axis=axis), axis)) if reverse else function(x, axis=axis)
+    return (
+        np.ascontiguousarray(_reversed(function(_reversed(x, axis), axis=axis), axis))
+        if reverse
+        else function(x, axis=axis)
+    )
 
 
 def shifted(x: Any, axis: int, reverse: bool) -> Any:
@@ -52,7 +61,9 @@ cumsum_op: Op = linear(
     "cumsum",
     evaluate=lambda x, *, axis, reverse: _run(np.cumsum, x, axis, reverse),
     infer=_running_type,
-    adjoint=lambda ct, *, axis, reverse: bind(cumsum_op, [ct], {"axis": axis, "reverse": not reverse}),
+    adjoint=lambda ct, *, axis, reverse: bind(
+        cumsum_op, [ct], {"axis": axis, "reverse": not reverse}
+    ),
     batch=lambda values, at, size, *, axis, reverse: (
         [bind(cumsum_op, [front(values[0], at[0])], {"axis": axis + 1, "reverse": reverse})],
         [0],
@@ -62,8 +73,9 @@ cumsum_op: Op = linear(
 )
 
 
-# y[i] = a[i] * y[i - 1] + b[i] is closed under differentiation: its adjoint is the same recurrence run backwards. The rules of
-# products are built on it, so that zeros among the factors need no division and stay exact at every order.
+# y[i] = a[i] * y[i - 1] + b[i] is closed under differentiation: its adjoint is the same recurrence
+# run backwards. The rules of products are built on it, so that zeros among the factors need no
+# division and stay exact at every order.
 
 
 def _recurrence_evaluate(a: Any, b: Any, *, axis: int, reverse: bool) -> Any:
@@ -82,17 +94,27 @@ def _recurrence_evaluate(a: Any, b: Any, *, axis: int, reverse: bool) -> Any:
 
 
 def _recurrence_infer(a: Any, b: Any, *, axis: int, reverse: bool) -> Types:
-    if len(a.type.shape) != len(b.type.shape) or not all(same(m, n) for m, n in zip(a.type.shape, b.type.shape, strict=True)):
-        raise ShapeError(f"linear_recurrence needs coefficients and terms of one shape, got {show(a.type.shape)} and {show(b.type.shape)}")
+    if len(a.type.shape) != len(b.type.shape) or not all(
+        same(m, n) for m, n in zip(a.type.shape, b.type.shape, strict=True)
+    ):
+        raise ShapeError(
+            f"linear_recurrence needs coefficients and terms of one shape, got {show(a.type.shape)} and {show(b.type.shape)}"
+        )
     return (ArrayType(promote(*operand_kinds([a, b])), b.type.shape),)
 
 
 def _recurrence_backward(ct: Any, a: Any, axis: int, reverse: bool) -> Any:
     """Cotangents of the terms: what reaches y[i] directly, and through y[i + 1]."""
-    return bind(recurrence_op, [conj(shifted(a, axis, not reverse)), ct], {"axis": axis, "reverse": not reverse})
+    return bind(
+        recurrence_op,
+        [conj(shifted(a, axis, not reverse)), ct],
+        {"axis": axis, "reverse": not reverse},
+    )
 
 
-def _recurrence_jvp(tangents: Any, inputs: Any, outs: Any, *, axis: int, reverse: bool) -> list[Any]:
+def _recurrence_jvp(
+    tangents: Any, inputs: Any, outs: Any, *, axis: int, reverse: bool
+) -> list[Any]:
     ta, tb = tangents
     term = tb
     if ta is not None:
@@ -102,11 +124,16 @@ def _recurrence_jvp(tangents: Any, inputs: Any, outs: Any, *, axis: int, reverse
 
 
 def _recurrence_batch(values: Any, at: Any, size: Int, *, axis: int, reverse: bool) -> Any:
-    parts = [broadcast_to(v, (size, *shape_of(v))) if k is None else front(v, k) for v, k in zip(values, at, strict=True)]
+    parts = [
+        broadcast_to(v, (size, *shape_of(v))) if k is None else front(v, k)
+        for v, k in zip(values, at, strict=True)
+    ]
     return [bind(recurrence_op, parts, {"axis": axis + 1, "reverse": reverse})], [0]
 
 
-def _recurrence_call(in_types: Any, out_types: Any, params: dict[str, Any]) -> tuple[str, tuple[Any, ...]]:
+def _recurrence_call(
+    in_types: Any, out_types: Any, params: dict[str, Any]
+) -> tuple[str, tuple[Any, ...]]:
     return "linear_recurrence", (params["axis"], params["reverse"])
 
 
@@ -116,7 +143,9 @@ recurrence_op: Op = op(
     evaluate=_recurrence_evaluate,
     infer=_recurrence_infer,
     vjp=[
-        lambda ct, a, out, *, axis, reverse: mul(_recurrence_backward(ct, a, axis, reverse), conj(shifted(out, axis, reverse))),
+        lambda ct, a, out, *, axis, reverse: mul(
+            _recurrence_backward(ct, a, axis, reverse), conj(shifted(out, axis, reverse))
+        ),
         lambda ct, a, *, axis, reverse: _recurrence_backward(ct, a, axis, reverse),
     ],
     jvp=_recurrence_jvp,
@@ -127,7 +156,8 @@ recurrence_op: Op = op(
 
 
 def linear_recurrence(a: Any, b: Any, axis: int = -1, reverse: bool = False) -> Any:
-    """`y[i] = a[i] * y[i - 1] + b[i]` along an axis, from `y[0] = b[0]`; `a` and `b` have one shape.
+    """`y[i] = a[i] * y[i - 1] + b[i]` along an axis, from `y[0] = b[0]`; `a` and `b` have one
+    shape.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -138,7 +168,9 @@ def linear_recurrence(a: Any, b: Any, axis: int = -1, reverse: bool = False) -> 
         # Beforehand, so that the gradient of each comes back in its own dtype.
         dtype = promote(a.dtype, b.dtype)
         a, b = convert(a, dtype), convert(b, dtype)
-    return bind(recurrence_op, [a, b], {"axis": normalize_axis(axis, ndim_of(b)), "reverse": reverse})
+    return bind(
+        recurrence_op, [a, b], {"axis": normalize_axis(axis, ndim_of(b)), "reverse": reverse}
+    )
 
 
 def _cumprod_vjp(ct: Any, x: Any, out: Any, *, axis: int, reverse: bool) -> Any:
@@ -158,7 +190,13 @@ def _before(out: Any, axis: int, reverse: bool) -> Any:
 
 
 def _cumprod_jvp(tangents: Any, inputs: Any, outs: Any, *, axis: int, reverse: bool) -> list[Any]:
-    return [bind(recurrence_op, [inputs[0], mul(tangents[0], _before(outs[0], axis, reverse))], {"axis": axis, "reverse": reverse})]
+    return [
+        bind(
+            recurrence_op,
+            [inputs[0], mul(tangents[0], _before(outs[0], axis, reverse))],
+            {"axis": axis, "reverse": reverse},
+        )
+    ]
 
 
 cumprod_op: Op = op(
@@ -219,7 +257,8 @@ def cumsum(x: Any, axis: int | None = None, dtype: Any = None, *, reverse: bool 
 
 
 def cumprod(x: Any, axis: int | None = None, dtype: Any = None, *, reverse: bool = False) -> Any:
-    """Running product along an axis (of the flattened array where it is None); gradients are exact at zeros.
+    """Running product along an axis (of the flattened array where it is None); gradients are exact
+    at zeros.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -233,19 +272,25 @@ def cumprod(x: Any, axis: int | None = None, dtype: Any = None, *, reverse: bool
 
 
 def _picked(primitive: Op, x: Any, axis: int | None) -> tuple[Any, Any]:
-    """A running extreme read from the element it is (the last of equal ones), and that element's index."""
+    """A running extreme read from the element it is (the last of equal ones), and that element's
+    index."""
     x, place = _along(x, axis)
     shape = shape_of(x)
     extreme = bind(primitive, [x], {"axis": place, "reverse": False})
     index = reshape(iota(shape[place]), tuple(n if k == place else 1 for k, n in enumerate(shape)))
     # NaN equals nothing: an element that is NaN is the running extreme too.
     here = logical_or(equal(x, extreme), not_equal(x, x))
-    found = bind(running_max_op, [where(here, broadcast_to(index, shape), 0)], {"axis": place, "reverse": False})
+    found = bind(
+        running_max_op,
+        [where(here, broadcast_to(index, shape), 0)],
+        {"axis": place, "reverse": False},
+    )
     return take_along_axis(x, found, place), found
 
 
 def cummax(x: Any, axis: int | None = None) -> tuple[Any, Any]:
-    """Running maximum along an axis and the index of the element it is (the last of equal ones); the gradient goes to that element.
+    """Running maximum along an axis and the index of the element it is (the last of equal ones);
+    the gradient goes to that element.
 
     >>> import tracegrad as tg
     >>> tg.cummax([1.0, 3.0, 2.0])
@@ -255,7 +300,8 @@ def cummax(x: Any, axis: int | None = None) -> tuple[Any, Any]:
 
 
 def cummin(x: Any, axis: int | None = None) -> tuple[Any, Any]:
-    """Running minimum along an axis and the index of the element it is (the last of equal ones); the gradient goes to that element.
+    """Running minimum along an axis and the index of the element it is (the last of equal ones);
+    the gradient goes to that element.
 
     >>> import tracegrad as tg
     >>> tg.cummin([3.0, 1.0, 2.0])
@@ -281,7 +327,10 @@ def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     ends = []
     for end in (prepend, append):
         if end is not None and ndim_of(end) == 0:
-            end = broadcast_to(end if hasattr(end, "dtype") else np.asarray(end), (*shape[:place], 1, *shape[place + 1 :]))
+            end = broadcast_to(
+                end if hasattr(end, "dtype") else np.asarray(end),
+                (*shape[:place], 1, *shape[place + 1 :]),
+            )
         ends.append([] if end is None else [end])
     if ends != [[], []]:
         x = concatenate([*ends[0], x, *ends[1]], place)
@@ -295,7 +344,8 @@ def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 
 
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    """The integral of samples y along an axis by the trapezoidal rule, at places x (a vector, or of y's shape) or `dx` apart.
+    """The integral of samples y along an axis by the trapezoidal rule, at places x (a vector, or of
+    y's shape) or `dx` apart.
 
     >>> import tracegrad as tg
     >>> float(tg.trapezoid([1.0, 2.0, 3.0]))

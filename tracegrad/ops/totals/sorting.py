@@ -1,4 +1,5 @@
-"""Sorting and searching. Sorted values are gathered at the order, so their gradient goes back to where each came from."""
+"""Sorting and searching. Sorted values are gathered at the order, so their gradient goes back to
+where each came from."""
 
 from __future__ import annotations
 
@@ -36,7 +37,9 @@ def _argsort_infer(x: Any, *, axis: int) -> Types:
     return (ArrayType(INT64, x.type.shape),)
 
 
-def _argsort_call(in_types: Any, out_types: Any, params: dict[str, Any]) -> tuple[str, tuple[Any, ...]]:
+def _argsort_call(
+    in_types: Any, out_types: Any, params: dict[str, Any]
+) -> tuple[str, tuple[Any, ...]]:
     return "argsort", (params["axis"],)
 
 
@@ -45,7 +48,10 @@ argsort_op: Op = op(
     ["x"],
     evaluate=lambda x, *, axis: np.argsort(x, axis=axis, kind="stable"),
     infer=_argsort_infer,
-    batch=lambda values, at, size, *, axis: ([bind(argsort_op, [front(values[0], at[0])], {"axis": axis + 1})], [0]),
+    batch=lambda values, at, size, *, axis: (
+        [bind(argsort_op, [front(values[0], at[0])], {"axis": axis + 1})],
+        [0],
+    ),
     lowering=lower.Kernel(_argsort_call),
     doc="The stable order of the elements along an axis; NaN comes last.",
 )
@@ -59,7 +65,8 @@ def _flat(x: Any, axis: int | None) -> tuple[Any, int]:
 
 
 def argsort(x: Any, axis: int | None = -1, descending: bool = False, stable: bool = True) -> Any:
-    """Indices that sort along an axis (the flattened array where it is None). Always stable; NaN counts as largest.
+    """Indices that sort along an axis (the flattened array where it is None). Always stable; NaN
+    counts as largest.
 
     >>> import tracegrad as tg
     >>> tg.argsort([3.0, 1.0, 2.0])
@@ -70,13 +77,15 @@ def argsort(x: Any, axis: int | None = -1, descending: bool = False, stable: boo
     _check_order(x.dtype)
     if not descending:
         return bind(argsort_op, [x], {"axis": place})
-    # Equal elements keep their order when the reversed array is sorted and the result is reversed again.
+    # Equal elements keep their order when the reversed array is sorted and the result is reversed
+    # again.
     order = bind(argsort_op, [flip(x, place)], {"axis": place})
     return sub(shape_of(x)[place] - 1, flip(order, place))
 
 
 def sort(x: Any, axis: int | None = -1, descending: bool = False) -> Any:
-    """The elements in order along an axis (of the flattened array where it is None), NaN last; of equal ones each keeps its gradient.
+    """The elements in order along an axis (of the flattened array where it is None), NaN last; of
+    equal ones each keeps its gradient.
 
     >>> import tracegrad as tg
     >>> tg.sort([3.0, 1.0, 2.0])
@@ -86,7 +95,9 @@ def sort(x: Any, axis: int | None = -1, descending: bool = False) -> Any:
     return take_along_axis(x, argsort(x, place, descending), place, unique=True)
 
 
-def topk(x: Any, k: int, axis: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Any, Any]:
+def topk(
+    x: Any, k: int, axis: int = -1, largest: bool = True, sorted: bool = True
+) -> tuple[Any, Any]:
     """The k largest (or smallest) elements along an axis in order, and their indices.
 
     >>> import tracegrad as tg
@@ -100,16 +111,23 @@ def topk(x: Any, k: int, axis: int = -1, largest: bool = True, sorted: bool = Tr
             f"topk of {k} elements needs an axis of at least that size; axis {place} of an array of shape {show(shape)} has {shape[place]}"
         )
     order = argsort(x, place, largest)
-    first = slice_array(order, (0,) * len(shape), tuple(k if a == place else n for a, n in enumerate(shape)), (1,) * len(shape))
+    first = slice_array(
+        order,
+        (0,) * len(shape),
+        tuple(k if a == place else n for a, n in enumerate(shape)),
+        (1,) * len(shape),
+    )
     return take_along_axis(x, first, place, unique=True), first
 
 
-# --- searching -----------------------------------------------------------------------------------------------------------------
+# --- searching ------------------------------------------------------------------------------------
 
 
 def _search_infer(a: Any, v: Any, *, side: str) -> Types:
     if a.type.ndim != 1:
-        raise ShapeError(f"searchsorted needs a sorted vector, got an array of shape {show(a.type.shape)}")
+        raise ShapeError(
+            f"searchsorted needs a sorted vector, got an array of shape {show(a.type.shape)}"
+        )
     return (ArrayType(INT64, v.type.shape),)
 
 
@@ -130,7 +148,9 @@ def _search_batch(values: Any, at: Any, size: Int, *, side: str) -> Any:
     return [sum_axes(before, (ndim + 1,))], [0]
 
 
-def _search_call(in_types: Any, out_types: Any, params: dict[str, Any]) -> tuple[str, tuple[Any, ...]]:
+def _search_call(
+    in_types: Any, out_types: Any, params: dict[str, Any]
+) -> tuple[str, tuple[Any, ...]]:
     return "searchsorted", (params["side"] == "right",)
 
 
@@ -146,7 +166,8 @@ searchsorted_op: Op = op(
 
 
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
-    """Where each element of v would go in the sorted vector a (or in `a[sorter]`): before its equals (left) or behind them (right).
+    """Where each element of v would go in the sorted vector a (or in `a[sorter]`): before its
+    equals (left) or behind them (right).
 
     >>> import tracegrad as tg
     >>> tg.searchsorted([1.0, 2.0, 3.0], [2.0, 2.5])
@@ -164,7 +185,8 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
 
 
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
-    """Piecewise linear interpolation through the points (xp, fp), xp increasing; beyond them the end values, or `left` and `right`.
+    """Piecewise linear interpolation through the points (xp, fp), xp increasing; beyond them the
+    end values, or `left` and `right`.
 
     Differentiable in x, xp and fp; at a point of xp the slope is that of the piece to its right.
 
@@ -176,10 +198,14 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any
     if "c" in (x.dtype.kind, xp.dtype.kind):
         raise DTypeError("interp needs real places; complex numbers have no order")
     if ndim_of(xp) != 1 or ndim_of(fp) != 1:
-        raise ShapeError(f"interp needs vectors of points and values, got shapes {show(shape_of(xp))} and {show(shape_of(fp))}")
+        raise ShapeError(
+            f"interp needs vectors of points and values, got shapes {show(shape_of(xp))} and {show(shape_of(fp))}"
+        )
     n = shape_of(xp)[0]
     if not same(n, shape_of(fp)[0]):
-        raise ShapeError(f"interp needs as many values as points, got {show(shape_of(xp))} points and {show(shape_of(fp))} values")
+        raise ShapeError(
+            f"interp needs as many values as points, got {show(shape_of(xp))} points and {show(shape_of(fp))} values"
+        )
     if isinstance(n, int) and n == 0:
         raise ShapeError("interp needs at least one point")
     left, right = (end if end is None else as_array(end) for end in (left, right))
@@ -199,18 +225,26 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any
     return where(less(high, x), last if right is None else right, result)
 
 
-# --- order statistics ----------------------------------------------------------------------------------------------------------
+# --- order statistics -----------------------------------------------------------------------------
 
 
 PICKED = frozenset({"lower", "higher", "nearest"})
 """The methods whose result is one of the elements."""
 
 
-def quantile(x: Any, q: Any, axis: int | Sequence[int] | None = None, keepdims: bool = False, method: str = "linear") -> Any:
-    """The q-th quantiles (0 to 1, known numbers) over axes; a list of them gives a leading axis. NaN where there is one.
+def quantile(
+    x: Any,
+    q: Any,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    method: str = "linear",
+) -> Any:
+    """The q-th quantiles (0 to 1, known numbers) over axes; a list of them gives a leading axis.
+    NaN where there is one.
 
-    `method` is "linear", "lower", "higher", "nearest" or "midpoint". As in NumPy the dtype of a q that has one, or of a list of
-    floats, takes part in that of an interpolated result; a Python number does not.
+    `method` is "linear", "lower", "higher", "nearest" or "midpoint". As in NumPy the dtype of a q
+    that has one, or of a list of floats, takes part in that of an interpolated result; a Python
+    number does not.
 
     >>> import tracegrad as tg
     >>> float(tg.quantile([1.0, 2.0, 4.0], 0.25))
@@ -223,7 +257,13 @@ def quantile(x: Any, q: Any, axis: int | Sequence[int] | None = None, keepdims: 
     return _quantile(x, places, _dtype_beside(q, places), axis, keepdims, method)
 
 
-def percentile(x: Any, q: Any, axis: int | Sequence[int] | None = None, keepdims: bool = False, method: str = "linear") -> Any:
+def percentile(
+    x: Any,
+    q: Any,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    method: str = "linear",
+) -> Any:
     """The q-th percentiles (0 to 100) over axes; see `quantile`.
 
     >>> import tracegrad as tg
@@ -240,7 +280,8 @@ def _dtype_beside(q: Any, places: Any) -> Any:
 
 
 def median(x: Any, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
-    """The median over axes: the mean of the two middle elements where their number is even. NaN where there is one.
+    """The median over axes: the mean of the two middle elements where their number is even. NaN
+    where there is one.
 
     >>> import tracegrad as tg
     >>> float(tg.median([5.0, 1.0, 2.0, 3.0]))
@@ -249,14 +290,18 @@ def median(x: Any, axis: int | Sequence[int] | None = None, keepdims: bool = Fal
     return _quantile(x, np.asarray(0.5), None, axis, keepdims, "midpoint")
 
 
-def _quantile(x: Any, q: Any, beside: Any, axis: int | Sequence[int] | None, keepdims: bool, method: str) -> Any:
+def _quantile(
+    x: Any, q: Any, beside: Any, axis: int | Sequence[int] | None, keepdims: bool, method: str
+) -> Any:
     x, q = as_array(x), q.astype(np.float64)
     _check_order(x.dtype)
     if np.any((q < 0) | (q > 1)):
         raise ValueError("quantiles must lie between 0 and 1 (percentiles between 0 and 100)")
     if method not in PICKED:
         if method not in ("linear", "midpoint"):
-            raise ValueError(f'method must be "linear", "lower", "higher", "nearest" or "midpoint", not {method!r}')
+            raise ValueError(
+                f'method must be "linear", "lower", "higher", "nearest" or "midpoint", not {method!r}'
+            )
         x = x if x.dtype.kind == "f" else convert(x, np.float64)
     dtype = x.dtype if method in PICKED or beside is None else np.result_type(x.dtype, beside)
     shape = shape_of(x)
@@ -265,7 +310,9 @@ def _quantile(x: Any, q: Any, beside: Any, axis: int | Sequence[int] | None, kee
     flat = reshape(transpose(x, moved_axes(axes, len(shape))), (*lead, count(shape, axes)))
     last = int(shape_of(flat)[-1]) - 1
     if last < 0:
-        raise ShapeError(f"a quantile of no elements: axes {axes} of an array of shape {show(shape)} are empty")
+        raise ShapeError(
+            f"a quantile of no elements: axes {axes} of an array of shape {show(shape)} are empty"
+        )
     ordered = sort(flat, -1)
     worst = pick(ordered, last)
 
@@ -286,13 +333,19 @@ def _quantile(x: Any, q: Any, beside: Any, axis: int | Sequence[int] | None, kee
 
     if q.ndim == 0:
         return one(float(q) * last)
-    return reshape(stack([one(float(v) * last) for v in q.ravel()]), (*q.shape, *(kept(shape, axes) if keepdims else lead)))
+    return reshape(
+        stack([one(float(v) * last) for v in q.ravel()]),
+        (*q.shape, *(kept(shape, axes) if keepdims else lead)),
+    )
 
 
 def pick(x: Any, index: int) -> Any:
     """`x[..., index]`."""
     shape = shape_of(x)
-    return reshape(slice_array(x, (*[0] * (len(shape) - 1), index), (*shape[:-1], 1), (1,) * len(shape)), shape[:-1])
+    return reshape(
+        slice_array(x, (*[0] * (len(shape) - 1), index), (*shape[:-1], 1), (1,) * len(shape)),
+        shape[:-1],
+    )
 
 
 OPS = (argsort_op, searchsorted_op)

@@ -1,4 +1,5 @@
-"""Means, variances, norms and the log-sum-exp family: compositions that stay stable in their derivatives."""
+"""Means, variances, norms and the log-sum-exp family: compositions that stay stable in their
+derivatives."""
 
 from __future__ import annotations
 
@@ -29,7 +30,15 @@ from .reductions import min as min_
 from .reductions import sum as sum_
 
 stop_gradient_op = elementwise(
-    "stop_gradient", ("x",), numpy=np.array, code="{x}", partials=None, result="promote", parity=odd, passes=0, doc="The value alone."
+    "stop_gradient",
+    ("x",),
+    numpy=np.array,
+    code="{x}",
+    partials=None,
+    result="promote",
+    parity=odd,
+    passes=0,
+    doc="The value alone.",
 )
 
 
@@ -81,35 +90,52 @@ def stop_gradient(x: Any) -> Any:
 def _inexact(x: Any) -> Any:
     """x as floating-point numbers, as NumPy averages them: integers and booleans in float64."""
     x = as_array(x)
-    return x if x.dtype.kind in "fc" else convert(x, np.float64 if x.dtype.kind in "biu" else check(x.dtype))
+    return (
+        x
+        if x.dtype.kind in "fc"
+        else convert(x, np.float64 if x.dtype.kind in "biu" else check(x.dtype))
+    )
 
 
-# --- means ---------------------------------------------------------------------------------------------------------------------
+# --- means ----------------------------------------------------------------------------------------
 
 
 def _mean_evaluate(x: Any, *, axes: tuple[int, ...]) -> Any:
-    return np.add.reduce(x, axes) / (x.size if len(axes) == x.ndim else integers.product([x.shape[a] for a in axes]))
+    return np.add.reduce(x, axes) / (
+        x.size if len(axes) == x.ndim else integers.product([x.shape[a] for a in axes])
+    )
 
 
 def _mean_adjoint(ct: Any, *, axes: tuple[int, ...], like: Any) -> Any:
     n = count(like.shape, axes)
     # 0 elements have no mean, and no place for its gradient either.
     ct = mul(ct, 1 / n if n != 0 else 0)
-    return broadcast_to(ct, like.shape) if len(axes) == len(like.shape) else spread(ct, like.shape, axes)
+    return (
+        broadcast_to(ct, like.shape)
+        if len(axes) == len(like.shape)
+        else spread(ct, like.shape, axes)
+    )
 
 
 mean_op = linear(
     "mean",
     evaluate=_mean_evaluate,
-    infer=lambda x, *, axes: (ArrayType(x.type.dtype, tuple([s for k, s in enumerate(x.type.shape) if k not in axes])),),
+    infer=lambda x, *, axes: (
+        ArrayType(x.type.dtype, tuple([s for k, s in enumerate(x.type.shape) if k not in axes])),
+    ),
     adjoint=_mean_adjoint,
-    batch=lambda values, at, size, *, axes: ([mean(front(values[0], at[0]), tuple(a + 1 for a in axes))], [0]),
+    batch=lambda values, at, size, *, axes: (
+        [mean(front(values[0], at[0]), tuple(a + 1 for a in axes))],
+        [0],
+    ),
     composed=lambda x, *, axes: div(sum_(x, axes), count(shape_of(x), axes)),
     doc="Mean over axes of floating-point numbers.",
 )
 
 
-def mean(x: Any, axis: Axis = None, keepdims: bool = False, dtype: Any = None, *, where: Any = None) -> Any:
+def mean(
+    x: Any, axis: Axis = None, keepdims: bool = False, dtype: Any = None, *, where: Any = None
+) -> Any:
     """Mean over axes (all by default); integers are averaged in float64.
 
     >>> import tracegrad as tg
@@ -122,7 +148,10 @@ def mean(x: Any, axis: Axis = None, keepdims: bool = False, dtype: Any = None, *
     axes = normalize_axes(axis, ndim_of(x))
     if where is not None:
         chosen = broadcast_to(flags_of(where), shape_of(x))
-        return div(sum_(x, axes, keepdims, where=chosen), convert(sum_(chosen, axes, keepdims), _real_dtype(x)))
+        return div(
+            sum_(x, axes, keepdims, where=chosen),
+            convert(sum_(chosen, axes, keepdims), _real_dtype(x)),
+        )
     return keep(bind(mean_op, (x,), {"axes": axes}), x, axes, keepdims)
 
 
@@ -144,7 +173,11 @@ def average(x: Any, axis: Axis = None, weights: Any = None, keepdims: bool = Fal
     shape = shape_of(x)
     axes = normalize_axes(axis, len(shape))
     if ndim_of(weights) != len(shape):
-        if ndim_of(weights) != 1 or len(axes) != 1 or not same(shape_of(weights)[0], shape[axes[0]]):
+        if (
+            ndim_of(weights) != 1
+            or len(axes) != 1
+            or not same(shape_of(weights)[0], shape[axes[0]])
+        ):
             raise ShapeError(
                 f"weights of shape {show(shape_of(weights))} fit neither the array of shape {show(shape)} nor the averaged axis"
             )
@@ -156,16 +189,23 @@ def average(x: Any, axis: Axis = None, weights: Any = None, keepdims: bool = Fal
 def _degrees(total: Int, ddof: Any) -> Any:
     if isinstance(ddof, int):
         return integers.maximum(total - ddof, 0)
-    if (not isinstance(ddof, (float, np.number)) and (ndim_of(ddof) or np.iscomplexobj(ddof))) or isinstance(
-        ddof, (complex, np.complexfloating)
-    ):
+    if (
+        not isinstance(ddof, (float, np.number)) and (ndim_of(ddof) or np.iscomplexobj(ddof))
+    ) or isinstance(ddof, (complex, np.complexfloating)):
         raise explained_here(TypeError(f"ddof is {describe(ddof)}; it must be a real number"))
     # A number without a dtype: it takes no part in that of the result.
-    return max(int(total) - float(ddof), 0.0) if isinstance(ddof, (float, np.number)) else np.maximum(int(total) - ddof, 0)
+    return (
+        max(int(total) - float(ddof), 0.0)
+        if isinstance(ddof, (float, np.number))
+        else np.maximum(int(total) - ddof, 0)
+    )
 
 
-def var(x: Any, axis: Axis = None, ddof: Any = 0, keepdims: bool = False, *, correction: Any = None) -> Any:
-    """Variance over axes: the mean squared distance from the mean, with `n - ddof` as divisor (`correction` is another name for ddof).
+def var(
+    x: Any, axis: Axis = None, ddof: Any = 0, keepdims: bool = False, *, correction: Any = None
+) -> Any:
+    """Variance over axes: the mean squared distance from the mean, with `n - ddof` as divisor
+    (`correction` is another name for ddof).
 
     >>> import tracegrad as tg
     >>> float(tg.var([1.0, 3.0]))
@@ -175,17 +215,27 @@ def var(x: Any, axis: Axis = None, ddof: Any = 0, keepdims: bool = False, *, cor
     shape = shape_of(x)
     axes = normalize_axes(axis, len(shape))
     centered = sub(x, broadcast_to(mean(x, axes, keepdims=True), shape))
-    squares = add(square(real(centered)), square(imag(centered))) if x.dtype.kind == "c" else square(centered)
-    return div(sum_(squares, axes, keepdims), _degrees(count(shape, axes), ddof if correction is None else correction))
+    squares = (
+        add(square(real(centered)), square(imag(centered)))
+        if x.dtype.kind == "c"
+        else square(centered)
+    )
+    return div(
+        sum_(squares, axes, keepdims),
+        _degrees(count(shape, axes), ddof if correction is None else correction),
+    )
 
 
 def _safe_sqrt(x: Any) -> Any:
-    """Square root with derivative 0 at 0, of every order: what a norm or a standard deviation needs."""
+    """Square root with derivative 0 at 0, of every order: what a norm or a standard deviation
+    needs."""
     zero = equal(x, 0)
     return where_(zero, x.dtype.type(0), sqrt(where_(zero, x.dtype.type(1), x)))
 
 
-def std(x: Any, axis: Axis = None, ddof: Any = 0, keepdims: bool = False, *, correction: Any = None) -> Any:
+def std(
+    x: Any, axis: Axis = None, ddof: Any = 0, keepdims: bool = False, *, correction: Any = None
+) -> Any:
     """Standard deviation over axes; its derivative is 0 where all elements are equal. See `var`.
 
     >>> import tracegrad as tg
@@ -195,11 +245,12 @@ def std(x: Any, axis: Axis = None, ddof: Any = 0, keepdims: bool = False, *, cor
     return _safe_sqrt(var(x, axis, ddof, keepdims, correction=correction))
 
 
-# --- norms ---------------------------------------------------------------------------------------------------------------------
+# --- norms ----------------------------------------------------------------------------------------
 
 
 def vector_norm(x: Any, ord: Any = 2, axis: Axis = None, keepdims: bool = False) -> Any:
-    """The p-norm over axes, all elements of them as one vector; `ord` is p, inf, -inf or 0. Its derivative at 0 is 0.
+    """The p-norm over axes, all elements of them as one vector; `ord` is p, inf, -inf or 0. Its
+    derivative at 0 is 0.
 
     >>> import tracegrad as tg
     >>> float(tg.vector_norm([3.0, 4.0]))
@@ -221,7 +272,8 @@ def vector_norm(x: Any, ord: Any = 2, axis: Axis = None, keepdims: bool = False)
         return sum_(size, axes, keepdims)
     p = float(ord)
     zero = equal(size, 0) if p > 0 else np.False_
-    # At a zero element |x|**p has an infinite derivative for p < 1; the direction 0 is torch's choice, and 0 for p > 1.
+    # At a zero element |x|**p has an infinite derivative for p < 1; the direction 0 is torch's
+    # choice, and 0 for p > 1.
     terms = where_(zero, size.dtype.type(0), power(where_(zero, size.dtype.type(1), size), p))
     total = sum_(terms, axes, keepdims)
     if p < 0:
@@ -231,7 +283,8 @@ def vector_norm(x: Any, ord: Any = 2, axis: Axis = None, keepdims: bool = False)
 
 
 def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> Any:
-    """A vector norm (one axis, or no `ord`) or a matrix norm (two axes: "fro", 1, -1, inf, -inf), with `numpy.linalg.norm`'s meaning.
+    """A vector norm (one axis, or no `ord`) or a matrix norm (two axes: "fro", 1, -1, inf, -inf),
+    with `numpy.linalg.norm`'s meaning.
 
     >>> import tracegrad as tg
     >>> float(tg.norm([[3.0, 0.0], [0.0, 4.0]]))
@@ -244,31 +297,41 @@ def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> 
     if len(axes) == 1:
         return vector_norm(x, ord, axes, keepdims)
     if len(axes) != 2:
-        raise ShapeError(f"a norm of order {ord!r} is defined over one axis or two, not {len(axes)}")
+        raise ShapeError(
+            f"a norm of order {ord!r} is defined over one axis or two, not {len(axes)}"
+        )
     if ord == "fro":
         return vector_norm(x, 2, axes, keepdims)
     if ord not in (1, -1, np.inf, -np.inf):
         raise ValueError(
             f'the order of a matrix norm here is "fro", 1, -1, inf or -inf, not {ord!r}; linalg.norm has those by singular values'
         )
-    row, column = (normalize_axis(a, ndim_of(x)) for a in axis) if isinstance(axis, (tuple, list)) else axes
+    row, column = (
+        (normalize_axis(a, ndim_of(x)) for a in axis) if isinstance(axis, (tuple, list)) else axes
+    )
     summed, other = (row, column) if abs(ord) == 1 else (column, row)
     totals = sum_(abs_(x), summed, keepdims=True)
     result = (max_ if ord > 0 else min_)(totals, other, keepdims=True)
-    return result if keepdims else reshape(result, tuple(n for k, n in enumerate(shape_of(x)) if k not in axes))
+    return (
+        result
+        if keepdims
+        else reshape(result, tuple(n for k, n in enumerate(shape_of(x)) if k not in axes))
+    )
 
 
-# --- log-sum-exp ---------------------------------------------------------------------------------------------------------------
+# --- log-sum-exp ----------------------------------------------------------------------------------
 
 
 def _peak(x: Any, axes: tuple[int, ...]) -> Any:
-    """The largest element over axes (kept), as a constant: any shift gives the same result and derivatives. 0 where it is infinite."""
+    """The largest element over axes (kept), as a constant: any shift gives the same result and
+    derivatives. 0 where it is infinite."""
     peak = max_(stop_gradient(x), axes, keepdims=True)
     return where_(isfinite(peak), peak, x.dtype.type(0))
 
 
 def logsumexp(x: Any, axis: Axis = None, keepdims: bool = False, b: Any = None) -> Any:
-    """`log(sum(b * exp(x)))` over axes without overflow; of nothing but -inf it is -inf, with derivative 0.
+    """`log(sum(b * exp(x)))` over axes without overflow; of nothing but -inf it is -inf, with
+    derivative 0.
 
     >>> import tracegrad as tg
     >>> round(float(tg.logsumexp([1000.0, 1000.0])) - 1000.0, 6)
@@ -284,8 +347,14 @@ def logsumexp(x: Any, axis: Axis = None, keepdims: bool = False, b: Any = None) 
     terms = exp(sub(x, peak))
     total = sum_(terms if b is None else mul(b, terms), axes, keepdims=True)
     none = equal(total, 0)
-    result = add(where_(none, x.dtype.type(-np.inf), log(where_(none, x.dtype.type(1), total))), peak)
-    return result if keepdims else reshape(result, tuple(n for k, n in enumerate(shape_of(x)) if k not in axes))
+    result = add(
+        where_(none, x.dtype.type(-np.inf), log(where_(none, x.dtype.type(1), total))), peak
+    )
+    return (
+        result
+        if keepdims
+        else reshape(result, tuple(n for k, n in enumerate(shape_of(x)) if k not in axes))
+    )
 
 
 def _both(x: Any, b: Any) -> tuple[Any, Any]:
@@ -332,7 +401,7 @@ def log_softmax(x: Any, axis: Axis = -1) -> Any:
     return sub(shifted, log(sum_(exp(shifted), axes, keepdims=True)))
 
 
-# --- without NaN ---------------------------------------------------------------------------------------------------------------
+# --- without NaN ----------------------------------------------------------------------------------
 
 
 def nansum(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
@@ -343,7 +412,11 @@ def nansum(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     3.0
     """
     x = as_array(x)
-    return sum_(x, axis, keepdims, where=logical_not(isnan(x))) if x.dtype.kind in "fc" else sum_(x, axis, keepdims)
+    return (
+        sum_(x, axis, keepdims, where=logical_not(isnan(x)))
+        if x.dtype.kind in "fc"
+        else sum_(x, axis, keepdims)
+    )
 
 
 def nanmean(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:

@@ -1,1 +1,2 @@
-"""Program to program: memory, registers, loops that fuse or are cut, items that go in lockstep. `pipeline` has the order."""
+"""Program to program: memory, registers, loops that fuse or are cut, items that go in lockstep.
+`pipeline` has the order."""

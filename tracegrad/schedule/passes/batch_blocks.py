@@ -1,9 +1,12 @@
-"""Loops whose passes touch disjoint memory, cut into blocks that threads share: batches of loops, and loops over items.
+"""Loops whose passes touch disjoint memory, cut into blocks that threads share: batches of loops,
+and loops over items.
 
-A batch of simulations is written as a loop over time around loops over its lanes. Where everything that is written is indexed by the lane, one
-block of lanes can go through all of time before the next one starts: what a block works on stays in the nearest cache, what it keeps for the
-way back (its part of what a derivative reads) needs memory for one block only, and the blocks are a parallel phase. The same holds for a loop
-without carries, whose temporaries are each pass's own. That lanes are disjoint is read off the statements, whoever wrote them: vmap or a person.
+A batch of simulations is written as a loop over time around loops over its lanes. Where everything
+that is written is indexed by the lane, one block of lanes can go through all of time before the
+next one starts: what a block works on stays in the nearest cache, what it keeps for the way back
+(its part of what a derivative reads) needs memory for one block only, and the blocks are a parallel
+phase. The same holds for a loop without carries, whose temporaries are each pass's own. That lanes
+are disjoint is read off the statements, whoever wrote them: vmap or a person.
 """
 
 from __future__ import annotations
@@ -44,8 +47,19 @@ class Use:
     """Whether all accesses are those of a lane to a temporary of its own pass."""
 
     def merged(self, other: Use) -> Use:
-        places = self.places if other.places is None else other.places if self.places is None else self.places & other.places
-        return Use(places, self.written or other.written, self.shared or other.shared, self.own and other.own)
+        places = (
+            self.places
+            if other.places is None
+            else other.places
+            if self.places is None
+            else self.places & other.places
+        )
+        return Use(
+            places,
+            self.written or other.written,
+            self.shared or other.shared,
+            self.own and other.own,
+        )
 
 
 @dataclass
@@ -63,7 +77,12 @@ class Survey:
         self.uses[buffer] = self.uses[buffer].merged(use) if buffer in self.uses else use
 
     def merged(self, other: Survey) -> Survey:
-        both = Survey(dict(self.uses), self.possible and other.possible, self.lanes or other.lanes, self.handed | other.handed)
+        both = Survey(
+            dict(self.uses),
+            self.possible and other.possible,
+            self.lanes or other.lanes,
+            self.handed | other.handed,
+        )
         for name, use in other.uses.items():
             both.add(name, use)
         return both
@@ -72,9 +91,15 @@ class Survey:
 def survey(statement: kernel.Statement, extent: Int, owner: owners.Owners) -> Survey:
     found = Survey()
 
-    def access(buffer: str, at: Sequence[Any] | None, lane: kernel.Loop | None, written: bool) -> None:
+    def access(
+        buffer: str, at: Sequence[Any] | None, lane: kernel.Loop | None, written: bool
+    ) -> None:
         root, place = owner.place(buffer, tuple(at or ()))
-        places = {d for d, i in enumerate(place or ()) if lane is not None and i == integers.symbol(lane.index)}
+        places = {
+            d
+            for d, i in enumerate(place or ())
+            if lane is not None and i == integers.symbol(lane.index)
+        }
         mine = lane is not None and lane.own is not None and root in lane.own
         found.add(root, Use(places, written, written and lane is not None and not mine, mine))
 
@@ -101,7 +126,9 @@ def survey(statement: kernel.Statement, extent: Int, owner: owners.Owners) -> Su
             case kernel.Loop(_, _, hi, _, _) if lane is None and is_lanes(s) and hi == extent:
                 lane, made = s, set()
                 found.lanes = True
-            case kernel.Loop() | kernel.While() if lane is None and next(_lane_loops(s, extent), None) is None and not _is_short(s):
+            case kernel.Loop() | kernel.While() if (
+                lane is None and next(_lane_loops(s, extent), None) is None and not _is_short(s)
+            ):
                 # Each block would do it again.
                 found.possible = False
         for part in traversal.bodies(s):
@@ -135,15 +162,19 @@ def extents(s: kernel.Statement) -> Iterator[Int]:
                 yield from extents(inner)
 
 
-def batch_blocks(phases: Sequence[kernel.Phase], buffers: dict[str, kernel.Buffer], fresh: Callable[[str], str]) -> list[kernel.Phase]:
-    """The phases with such loops as parallel phases over blocks of lanes; changes and adds to `buffers`."""
+def batch_blocks(
+    phases: Sequence[kernel.Phase], buffers: dict[str, kernel.Buffer], fresh: Callable[[str], str]
+) -> list[kernel.Phase]:
+    """The phases with such loops as parallel phases over blocks of lanes; changes and adds to
+    `buffers`."""
     if not any(_is_seed(s) for p in phases if p.kind == "serial" for s in p.body):
         return list(phases)
     return _Cut(phases, buffers, fresh).phases()
 
 
 def _is_seed(s: kernel.Statement) -> bool:
-    """What is worth it: a loop that is gone through in order, with loops over lanes inside, or a loop over items."""
+    """What is worth it: a loop that is gone through in order, with loops over lanes inside, or a
+    loop over items."""
     if isinstance(s, kernel.Loop) and not s.sequential:
         return s.own is not None
     return isinstance(s, (kernel.Loop, kernel.While)) and any(True for _ in extents(s))
@@ -152,7 +183,12 @@ def _is_seed(s: kernel.Statement) -> bool:
 class _Cut:
     """The statements of all phases, cut into serial and parallel ones anew."""
 
-    def __init__(self, phases: Sequence[kernel.Phase], buffers: dict[str, kernel.Buffer], fresh: Callable[[str], str]) -> None:
+    def __init__(
+        self,
+        phases: Sequence[kernel.Phase],
+        buffers: dict[str, kernel.Buffer],
+        fresh: Callable[[str], str],
+    ) -> None:
         self.buffers, self.fresh = buffers, fresh
         self.body = [s for p in phases for s in p.body]
         self.phase = [p for p in phases for _ in p.body]
@@ -167,7 +203,11 @@ class _Cut:
         result: list[kernel.Phase] = []
         done = 0
         while done < len(self.body):
-            seeds = (k for k in range(done, len(self.body)) if self.phase[k].kind == "serial" and _is_seed(self.body[k]))
+            seeds = (
+                k
+                for k in range(done, len(self.body))
+                if self.phase[k].kind == "serial" and _is_seed(self.body[k])
+            )
             found = next((g for k in seeds if (g := self.group(k, done))), None)
             if found is None:
                 break
@@ -191,20 +231,33 @@ class _Cut:
             first = last
         return result
 
-    # --- which statements ----------------------------------------------------------------------------------------------------
+    # --- which statements -------------------------------------------------------------------------
 
     def group(self, seed: int, least: int) -> tuple[int, int, Int] | None:
-        """The widest run of statements around a seed that lanes go through without each other, and how many lanes there are."""
-        for extent in sorted(set(extents(self.body[seed])), key=lambda n: -n if isinstance(n, int) else -(1 << 62)):
-            if integers.symbols(extent) & self.made or (isinstance(extent, int) and extent <= self.width(seed, seed + 1, extent)):
+        """The widest run of statements around a seed that lanes go through without each other, and
+        how many lanes there are."""
+        for extent in sorted(
+            set(extents(self.body[seed])), key=lambda n: -n if isinstance(n, int) else -(1 << 62)
+        ):
+            if integers.symbols(extent) & self.made or (
+                isinstance(extent, int) and extent <= self.width(seed, seed + 1, extent)
+            ):
                 continue
             found = self.least_apart(seed, least, extent)
             if found is None:
                 continue
             first, end = found
-            while first > least and self.joins(first - 1, extent) and self.apart(first - 1, end, extent):
+            while (
+                first > least
+                and self.joins(first - 1, extent)
+                and self.apart(first - 1, end, extent)
+            ):
                 first -= 1
-            while end < len(self.body) and self.joins(end, extent) and self.apart(first, end + 1, extent):
+            while (
+                end < len(self.body)
+                and self.joins(end, extent)
+                and self.apart(first, end + 1, extent)
+            ):
                 end += 1
             while not self.survey(first, extent).lanes and self.apart(first + 1, end, extent):
                 first += 1
@@ -216,7 +269,9 @@ class _Cut:
     def joins(self, k: int, extent: Int) -> bool:
         """Whether a statement can be gone through by lanes at all."""
         s = self.body[k]
-        return self.survey(k, extent).possible and (self.phase[k].kind == "serial" or (is_lanes(s) and s.hi == extent))  # type: ignore[union-attr]
+        return self.survey(k, extent).possible and (
+            self.phase[k].kind == "serial" or (is_lanes(s) and s.hi == extent)  # type: ignore[union-attr]
+        )
 
     def survey(self, k: int, extent: Int) -> Survey:
         if (k, extent) not in self.surveys:
@@ -230,14 +285,23 @@ class _Cut:
         return found
 
     def least_apart(self, seed: int, least: int, extent: Int) -> tuple[int, int] | None:
-        """The fewest statements around a seed that lanes go through without each other: those with all that its temporaries need."""
+        """The fewest statements around a seed that lanes go through without each other: those with
+        all that its temporaries need."""
         first, end = seed, seed + 1
         while (others := self.shared(first, end, extent)) is not None:
             if not others:
                 return first, end
-            users = [k for k in range(len(self.body)) if not first <= k < end and self.mentions[k] & others]
+            users = [
+                k
+                for k in range(len(self.body))
+                if not first <= k < end and self.mentions[k] & others
+            ]
             first, end = min([first, *users]), max([end, *[k + 1 for k in users]])
-            if not users or first < least or not all(self.joins(k, extent) for k in range(first, end)):
+            if (
+                not users
+                or first < least
+                or not all(self.joins(k, extent) for k in range(first, end))
+            ):
                 return None
         return None
 
@@ -246,16 +310,26 @@ class _Cut:
         return self.shared(first, end, extent) == set()
 
     def shared(self, first: int, end: int, extent: Int) -> set[str] | None:
-        """The temporaries that others use as well, which would have to be each block's own; None where that would not help."""
+        """The temporaries that others use as well, which would have to be each block's own; None
+        where that would not help."""
         found = self.whole(first, end, extent)
-        if not found.possible or not found.lanes or self.needed(first, end) is None or self.needed(end, len(self.body)) is None:
+        if (
+            not found.possible
+            or not found.lanes
+            or self.needed(first, end) is None
+            or self.needed(end, len(self.body)) is None
+        ):
             return None
         outside = self.outside(first, end)
         result = set()
         for name, use in found.uses.items():
             if not use.written or use.places:
                 continue
-            if self.buffers[name].role == "in" and name in found.handed and name not in self.written:
+            if (
+                self.buffers[name].role == "in"
+                and name in found.handed
+                and name not in self.written
+            ):
                 continue
             if self.buffers[name].role not in ("temp", "local") or (use.shared and not use.own):
                 return None
@@ -267,9 +341,12 @@ class _Cut:
         return set().union(*self.mentions[:first], *self.mentions[end:])
 
     def needed(self, first: int, end: int) -> Any:
-        """The names that these statements read from statements before them, which can be made again; None where one cannot."""
+        """The names that these statements read from statements before them, which can be made
+        again; None where one cannot."""
         result: list[kernel.Let] = []
-        inside = {s.name for s in self.body[first:end] if isinstance(s, (kernel.Let, kernel.Declare))}
+        inside = {
+            s.name for s in self.body[first:end] if isinstance(s, (kernel.Let, kernel.Declare))
+        }
         pending: list[kernel.Statement] = list(self.body[first:end])
         while pending:
             names, _ = read_by(pending)
@@ -277,7 +354,12 @@ class _Cut:
             for before in self.body[:first]:
                 if isinstance(before, kernel.Declare) and before.name in names:
                     return None
-                if not isinstance(before, kernel.Let) or before.name not in names or before in result or before.name in inside:
+                if (
+                    not isinstance(before, kernel.Let)
+                    or before.name not in names
+                    or before in result
+                    or before.name in inside
+                ):
                     continue
                 if any(self.owners.of(e.buffer) in self.written for e in traversal.loads(before)):
                     return None
@@ -285,16 +367,23 @@ class _Cut:
                 pending.append(before)
         return [s for s in self.body[:first] if s in result]
 
-    # --- the block -----------------------------------------------------------------------------------------------------------
+    # --- the block --------------------------------------------------------------------------------
 
     def width(self, first: int, end: int, extent: Int) -> int:
         """How many lanes a block has."""
         inner = [s for k in range(first, end) for s in _lane_loops(self.body[k], extent)]
-        items = [s for s in inner if s.own is not None and any(isinstance(t, (kernel.Loop, kernel.While, kernel.Call)) for t in s.body)]
+        items = [
+            s
+            for s in inner
+            if s.own is not None
+            and any(isinstance(t, (kernel.Loop, kernel.While, kernel.Call)) for t in s.body)
+        ]
         if items:
             # Of few items one or two blocks would be mostly empty.
             few = isinstance(extent, int) and extent < 2 * LOCKSTEP
-            return LOCKSTEP if not few and all(fits(s, extent, self.buffers) for s in items) else ITEMS
+            return (
+                LOCKSTEP if not few and all(fits(s, extent, self.buffers) for s in items) else ITEMS
+            )
         each = sum(self.kept(first, end, extent).values())
         lanes = BLOCK
         while lanes > FEWEST and lanes * each > CACHE:
@@ -317,7 +406,9 @@ class _Cut:
     def block(self, first: int, end: int, extent: Int) -> kernel.Phase:
         found = self.whole(first, end, extent)
         width = self.width(first, end, extent)
-        narrow = {name: min(found.uses[name].places or {0}) for name in self.kept(first, end, extent)}
+        narrow = {
+            name: min(found.uses[name].places or {0}) for name in self.kept(first, end, extent)
+        }
         index = self.fresh("block")
         lo = integers.mul(integers.symbol(index), width)
         hi = integers.minimum(lo + width, extent)
@@ -327,7 +418,9 @@ class _Cut:
         for name, use in found.uses.items():
             b = self.buffers[name]
             if name in narrow:
-                self.buffers[name] = b = replace(b, shape=(*b.shape[: narrow[name]], width, *b.shape[narrow[name] + 1 :]))
+                self.buffers[name] = b = replace(
+                    b, shape=(*b.shape[: narrow[name]], width, *b.shape[narrow[name] + 1 :])
+                )
             elif not use.written or use.places or b.role == "in":
                 continue
             if b.role == "temp" and name not in variables:
@@ -336,22 +429,41 @@ class _Cut:
                 for view in self.owners.views(name):
                     if view in names:
                         self.buffers[view] = replace(self.buffers[view], role="local")
-                        allocated.append(kernel.Allocate(view, b.dtype, self.buffers[view].shape, name))
+                        allocated.append(
+                            kernel.Allocate(view, b.dtype, self.buffers[view].shape, name)
+                        )
         body = [*self.needed(first, end), *self.body[first:end]]
-        inside = self.side_by_side([_blocked(s, extent, lo, hi, narrow, width) for s in body], lo, extent, width, allocated)
+        inside = self.side_by_side(
+            [_blocked(s, extent, lo, hi, narrow, width) for s in body], lo, extent, width, allocated
+        )
         loop = kernel.Loop(index, 0, integers.floordiv(extent + (width - 1), width), inside)
         return kernel.Phase("parallel", (loop,), local=tuple(allocated))
 
     def side_by_side(
-        self, body: Sequence[kernel.Statement], lo: Int, extent: Int, width: int, allocated: list[kernel.Allocate]
+        self,
+        body: Sequence[kernel.Statement],
+        lo: Int,
+        extent: Int,
+        width: int,
+        allocated: list[kernel.Allocate],
     ) -> tuple[kernel.Statement, ...]:
-        """The statements of a block, those over its items for all of them at once where that fits; changes and adds to what is allocated."""
+        """The statements of a block, those over its items for all of them at once where that fits;
+        changes and adds to what is allocated."""
         result: list[kernel.Statement] = []
         for s in body:
-            items = width == LOCKSTEP and isinstance(s, kernel.Loop) and s.own is not None and s.lo == lo
+            items = (
+                width == LOCKSTEP
+                and isinstance(s, kernel.Loop)
+                and s.own is not None
+                and s.lo == lo
+            )
             found = in_lockstep(s, extent, self.buffers, self.fresh, width) if items else None  # type: ignore[arg-type]
             if found is None:
-                result.append(traversal.with_bodies(s, lambda inner: self.side_by_side(inner, lo, extent, width, allocated)))
+                result.append(
+                    traversal.with_bodies(
+                        s, lambda inner: self.side_by_side(inner, lo, extent, width, allocated)
+                    )
+                )
             else:
                 statements, memory = found
                 result.extend(statements)
@@ -382,7 +494,9 @@ def _lane_loops(s: kernel.Statement, extent: Int) -> Iterator[kernel.Loop]:
                 yield from _lane_loops(inner, extent)
 
 
-def _blocked(s: kernel.Statement, extent: Int, lo: Int, hi: Int, narrow: Mapping[str, int], width: int) -> kernel.Statement:
+def _blocked(
+    s: kernel.Statement, extent: Int, lo: Int, hi: Int, narrow: Mapping[str, int], width: int
+) -> kernel.Statement:
     """The statement for the lanes from `lo` to `hi`."""
 
     def move(buffer: str, at: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
@@ -398,7 +512,9 @@ def _blocked(s: kernel.Statement, extent: Int, lo: Int, hi: Int, narrow: Mapping
             case kernel.Loop() | kernel.While():
                 return replace(s, body=tuple(map(ranged, s.body)))
             case kernel.If():
-                return replace(s, then=tuple(map(ranged, s.then)), otherwise=tuple(map(ranged, s.otherwise)))
+                return replace(
+                    s, then=tuple(map(ranged, s.then)), otherwise=tuple(map(ranged, s.otherwise))
+                )
             case kernel.Allocate(name, _, shape, _) if name in narrow:
                 return replace(s, shape=(*shape[: narrow[name]], width, *shape[narrow[name] + 1 :]))
         return s

@@ -1,7 +1,9 @@
-"""Loops that only copy what the loop before them has made become part of that loop, where the values still are in registers.
+"""Loops that only copy what the loop before them has made become part of that loop, where the
+values still are in registers.
 
-A step of a loop writes its new carries beside the old ones, and copies them when all is computed. Where each element depends on the old carries
-of its own place only, as in a batch, there is nothing to wait for.
+A step of a loop writes its new carries beside the old ones, and copies them when all is computed.
+Where each element depends on the old carries of its own place only, as in a batch, there is nothing
+to wait for.
 """
 
 from __future__ import annotations
@@ -32,9 +34,15 @@ def _joined(body: Sequence[kernel.Statement], buffers: Buffers) -> tuple[kernel.
             case kernel.Loop() | kernel.While():
                 s = replace(s, body=_joined(s.body, buffers))
             case kernel.If():
-                s = replace(s, then=_joined(s.then, buffers), otherwise=_joined(s.otherwise, buffers))
+                s = replace(
+                    s, then=_joined(s.then, buffers), otherwise=_joined(s.otherwise, buffers)
+                )
         before = result[-1] if result else None
-        both = _both(before, s, buffers) if isinstance(before, kernel.Loop) and isinstance(s, kernel.Loop) else None
+        both = (
+            _both(before, s, buffers)
+            if isinstance(before, kernel.Loop) and isinstance(s, kernel.Loop)
+            else None
+        )
         if both is None:
             result.append(s)
         else:
@@ -43,21 +51,36 @@ def _joined(body: Sequence[kernel.Statement], buffers: Buffers) -> tuple[kernel.
 
 
 def _both(first: kernel.Loop, second: kernel.Loop, buffers: Buffers) -> kernel.Loop | None:
-    """One loop for two; None where the second does more than copy, or needs more of the first than its own place."""
-    if first.sequential or second.sequential or first.own is not None or (first.lo, first.hi) != (second.lo, second.hi):
+    """One loop for two; None where the second does more than copy, or needs more of the first than
+    its own place."""
+    if (
+        first.sequential
+        or second.sequential
+        or first.own is not None
+        or (first.lo, first.hi) != (second.lo, second.hi)
+    ):
         return None
     copies = _copies(second, integers.symbol(first.index))
     if copies is None or any(isinstance(s, (kernel.Call, kernel.Allocate)) for s in _inside(first)):
         return None
-    stored = {(s.buffer, s.index) for s in first.body if isinstance(s, kernel.Store) and s.combine is None}
-    if not any((c.value.buffer, c.value.index) in stored for c in copies if isinstance(c.value, kernel.Load)):
+    stored = {
+        (s.buffer, s.index) for s in first.body if isinstance(s, kernel.Store) and s.combine is None
+    }
+    if not any(
+        (c.value.buffer, c.value.index) in stored
+        for c in copies
+        if isinstance(c.value, kernel.Load)
+    ):
         return None
     here, owner = integers.symbol(first.index), owners.Owners(buffers)
     axes: dict[str, list[set[int]]] = {}
     """Of each access to some memory, the axes along which it is in the place of this pass."""
     written: set[str] = set()
     for s in (*_inside(first), *copies):
-        touched: list[kernel.Load | kernel.Store] = [*traversal.loads(s), *([s] if isinstance(s, kernel.Store) else [])]
+        touched: list[kernel.Load | kernel.Store] = [
+            *traversal.loads(s),
+            *([s] if isinstance(s, kernel.Store) else []),
+        ]
         for e in touched:
             name, at = owner.place(e.buffer, e.index)
             axes.setdefault(name, []).append({d for d, i in enumerate(at or ()) if i == here})
@@ -82,10 +105,20 @@ def _held(loop: kernel.Loop) -> dict[tuple[str, Any], kernel.Name | kernel.Liter
         for c in changed:
             match c:
                 case kernel.Store(buffer, at):
-                    held = {p: v for p, v in held.items() if p[0] != buffer or traversal.apart(p[1], at)}
+                    held = {
+                        p: v for p, v in held.items() if p[0] != buffer or traversal.apart(p[1], at)
+                    }
                 case kernel.Update(name):
-                    held = {p: v for p, v in held.items() if not isinstance(v, kernel.Name) or v.name != name}
-        if isinstance(s, kernel.Store) and s.combine is None and isinstance(s.value, (kernel.Name, kernel.Literal)):
+                    held = {
+                        p: v
+                        for p, v in held.items()
+                        if not isinstance(v, kernel.Name) or v.name != name
+                    }
+        if (
+            isinstance(s, kernel.Store)
+            and s.combine is None
+            and isinstance(s.value, (kernel.Name, kernel.Literal))
+        ):
             held[s.buffer, s.index] = s.value
     return held
 

@@ -1,9 +1,12 @@
-"""Items side by side: loops that each item of a batch ends for itself, a register full of items at a time.
+"""Items side by side: loops that each item of a batch ends for itself, a register full of items at
+a time.
 
-A batch of iterative solutions is a loop over items around loops whose number of passes only the item knows. One item after the other leaves the
-processor waiting, since each step needs the result of the one before. Here those loops go outside (`predication.py`): a pass is one for all items of a
-block that still go on, in vector instructions, and what it would change of the others stays as it was. Each item does what it would have done by
-itself, in the same order, so its bits are the same; what is computed besides is thrown away.
+A batch of iterative solutions is a loop over items around loops whose number of passes only the
+item knows. One item after the other leaves the processor waiting, since each step needs the result
+of the one before. Here those loops go outside (`predication.py`): a pass is one for all items of a
+block that still go on, in vector instructions, and what it would change of the others stays as it
+was. Each item does what it would have done by itself, in the same order, so its bits are the same;
+what is computed besides is thrown away.
 """
 
 from __future__ import annotations
@@ -20,7 +23,8 @@ from .memory import mentioned
 from .predication import FALSE, Part, Rounds, Run, Split, UnfitError, flag_at, names_in
 
 WIDTH = 32
-"""The items of a block: some registers full, so that there is work while a step waits for the one before."""
+"""The items of a block: some registers full, so that there is work while a step waits for the one
+before."""
 ALONE = 16
 """Loops of so many passes, which may run in any order, fill the registers by themselves."""
 MOST = 1024
@@ -28,9 +32,14 @@ MOST = 1024
 
 
 def in_lockstep(
-    loop: kernel.Loop, extent: Int, buffers: dict[str, kernel.Buffer], fresh: Callable[[str], str], width: int = WIDTH
+    loop: kernel.Loop,
+    extent: Int,
+    buffers: dict[str, kernel.Buffer],
+    fresh: Callable[[str], str],
+    width: int = WIDTH,
 ) -> tuple[tuple[kernel.Statement, ...], tuple[kernel.Allocate, ...]] | None:
-    """A loop over at most `width` of `extent` items as loops whose passes are for all of them, and the memory that it needs; None where that does not fit.
+    """A loop over at most `width` of `extent` items as loops whose passes are for all of them, and
+    the memory that it needs; None where that does not fit.
 
     Changes and adds to `buffers`.
     """
@@ -47,21 +56,33 @@ def in_lockstep(
 def fits(loop: kernel.Loop, extent: Int, buffers: Mapping[str, kernel.Buffer]) -> bool:
     """Whether the items of a loop can go side by side, and gain by it."""
     number = itertools.count()
-    return in_lockstep(loop, extent, dict(buffers), lambda name: f"{name}'{next(number)}") is not None
+    return (
+        in_lockstep(loop, extent, dict(buffers), lambda name: f"{name}'{next(number)}") is not None
+    )
 
 
-def _check(loop: kernel.Loop, extent: Int, buffers: Mapping[str, kernel.Buffer], width: int) -> None:
+def _check(
+    loop: kernel.Loop, extent: Int, buffers: Mapping[str, kernel.Buffer], width: int
+) -> None:
     own, owner = loop.own or frozenset(), owners.Owners(buffers)
-    if loop.own is None or loop.sequential or any(owner.is_view(b) and owner.of(b) in own for b in mentioned(loop.body)):
+    if (
+        loop.own is None
+        or loop.sequential
+        or any(owner.is_view(b) and owner.of(b) in own for b in mentioned(loop.body))
+    ):
         raise UnfitError
     asked = {s.name for s in traversal.within(loop.body) if isinstance(s, kernel.Allocate)}
-    sizes = [integers.product(buffers[name].shape) * buffers[name].dtype.itemsize for name in own - asked]
+    sizes = [
+        integers.product(buffers[name].shape) * buffers[name].dtype.itemsize for name in own - asked
+    ]
     if sum(s if isinstance(s, int) else MOST + 1 for s in sizes) > MOST:
         raise UnfitError
     made = {s.name for s in traversal.within(loop.body) if isinstance(s, kernel.Let)}
     item = integers.symbol(loop.index)
 
-    def visit(body: Sequence[kernel.Statement], places: list[tuple[Int, Int]], guarded: bool) -> None:
+    def visit(
+        body: Sequence[kernel.Statement], places: list[tuple[Int, Int]], guarded: bool
+    ) -> None:
         """`places`: indices that are inside of any axis of that size."""
         for s in body:
             inside, behind = places, guarded
@@ -70,13 +91,23 @@ def _check(loop: kernel.Loop, extent: Int, buffers: Mapping[str, kernel.Buffer],
                     raise UnfitError
                 case kernel.Allocate() if s.of:
                     raise UnfitError
-                case kernel.Let() | kernel.Declare() | kernel.Update() | kernel.Store() if s.value.dtype.kind not in "biuf":
+                case kernel.Let() | kernel.Declare() | kernel.Update() | kernel.Store() if (
+                    s.value.dtype.kind not in "biuf"
+                ):
                     raise UnfitError
                 case kernel.Loop(index, lo, hi, _, sequential):
-                    if not sequential and not _short(lo, hi) and not (isinstance(hi, integers.Integer) and integers.symbols(hi) & made):
+                    if (
+                        not sequential
+                        and not _short(lo, hi)
+                        and not (isinstance(hi, integers.Integer) and integers.symbols(hi) & made)
+                    ):
                         raise UnfitError
                     if lo == 0:
-                        inside = [*places, (integers.symbol(index), hi), (hi - 1 - integers.symbol(index), hi)]
+                        inside = [
+                            *places,
+                            (integers.symbol(index), hi),
+                            (hi - 1 - integers.symbol(index), hi),
+                        ]
                 case kernel.If():
                     behind = True
             if guarded and not isinstance(s, STRAIGHT):
@@ -88,7 +119,10 @@ def _check(loop: kernel.Loop, extent: Int, buffers: Mapping[str, kernel.Buffer],
                 visit(part, inside, behind)
 
     def certain(e: kernel.Load, places: list[tuple[Int, Int]]) -> bool:
-        return all(isinstance(i, int) or (i, n) in places for i, n in zip(e.index, buffers[e.buffer].shape, strict=False))
+        return all(
+            isinstance(i, int) or (i, n) in places
+            for i, n in zip(e.index, buffers[e.buffer].shape, strict=False)
+        )
 
     visit(loop.body, [(item, extent), (item - loop.lo, width)], False)
 
@@ -105,13 +139,30 @@ def _short(lo: Int, hi: Int) -> bool:
 class _Writer:
     """Runs as loops over items."""
 
-    def __init__(self, loop: kernel.Loop, split: Split, buffers: dict[str, kernel.Buffer], fresh: Callable[[str], str], width: int) -> None:
-        self.loop, self.split, self.buffers, self.fresh, self.width = loop, split, buffers, fresh, width
+    def __init__(
+        self,
+        loop: kernel.Loop,
+        split: Split,
+        buffers: dict[str, kernel.Buffer],
+        fresh: Callable[[str], str],
+        width: int,
+    ) -> None:
+        self.loop, self.split, self.buffers, self.fresh, self.width = (
+            loop,
+            split,
+            buffers,
+            fresh,
+            width,
+        )
         self.lane: Int = integers.symbol(loop.index) - loop.lo
         self.owners = owners.Owners(buffers)
-        self.written = self.owners.all(s.buffer for s in traversal.within(loop.body) if isinstance(s, kernel.Store))
+        self.written = self.owners.all(
+            s.buffer for s in traversal.within(loop.body) if isinstance(s, kernel.Store)
+        )
         self.own = {*(loop.own or ()), *split.flags}
-        self.variables = {s.name for s in traversal.within(loop.body) if isinstance(s, kernel.Declare)}
+        self.variables = {
+            s.name for s in traversal.within(loop.body) if isinstance(s, kernel.Declare)
+        }
         self.free = set(split.flags)
         """The temporaries of which items that take no part need nothing."""
         for name, dtype in split.flags.items():
@@ -149,7 +200,10 @@ class _Writer:
                 self.free.add(place)
                 body = self.runs[k].body
                 # Its value may have been given other names meanwhile.
-                where = next((n for n, t in enumerate(body) if isinstance(t, kernel.Let) and t.name == name), None)
+                where = next(
+                    (n for n, t in enumerate(body) if isinstance(t, kernel.Let) and t.name == name),
+                    None,
+                )
                 if where is None:
                     raise UnfitError
                 body.insert(where + 1, kernel.Store(place, (0,), kernel.Name(name, s.value.dtype)))
@@ -157,7 +211,10 @@ class _Writer:
                     again = self.fresh(name)
                     self.split.varying.add(again)
                     first = kernel.Let(again, flag_at(place, s.value.dtype))
-                    self.runs[other].body[:] = [first, *traversal.renamed(self.runs[other].body, name, again)]
+                    self.runs[other].body[:] = [
+                        first,
+                        *traversal.renamed(self.runs[other].body, name, again),
+                    ]
             else:
                 for other in (k, *others):
                     self.runs[other].body[:] = _in_memory(self.runs[other].body, name, place)
@@ -167,7 +224,11 @@ class _Writer:
         found: set[str] = set()
 
         def visit(s: kernel.Statement, there: set[tuple[str, Any]], certain: bool) -> None:
-            found.update(e.buffer for e in traversal.loads(s) if e.buffer in self.own and (e.buffer, e.index) not in there)
+            found.update(
+                e.buffer
+                for e in traversal.loads(s)
+                if e.buffer in self.own and (e.buffer, e.index) not in there
+            )
             if isinstance(s, kernel.Store) and s.buffer in self.own:
                 place = s.buffer, s.index
                 if (s.combine is not None or not certain) and place not in there:
@@ -194,16 +255,32 @@ class _Writer:
             copy = [kernel.Store(name, (self.lane,), e) for name, e in self.copies.values()]
             body = [replace(self.loop, body=tuple(copy), own=None), *body]
         # A place without an item takes no part in anything.
-        none = [kernel.Store(f, (0, self.lane), kernel.Literal(0, d)) for f, d in self.split.flags.items() if f in self.kept]
+        none = [
+            kernel.Store(f, (0, self.lane), kernel.Literal(0, d))
+            for f, d in self.split.flags.items()
+            if f in self.kept
+        ]
         body = [self.all_places(none), *body]
-        names = [*sorted(self.kept - provided), *[name for name, _ in self.copies.values()], *self.checked]
-        return tuple(body), tuple([kernel.Allocate(name, self.buffers[name].dtype, self.buffers[name].shape) for name in names])
+        names = [
+            *sorted(self.kept - provided),
+            *[name for name, _ in self.copies.values()],
+            *self.checked,
+        ]
+        return tuple(body), tuple(
+            [
+                kernel.Allocate(name, self.buffers[name].dtype, self.buffers[name].shape)
+                for name in names
+            ]
+        )
 
     def all_places(self, body: Sequence[kernel.Statement]) -> kernel.Loop:
-        """A loop over all places of a block, the last of which may be without items: so many passes are whole registers."""
+        """A loop over all places of a block, the last of which may be without items: so many passes
+        are whole registers."""
         name = self.fresh("lane")
         given = {self.loop.index: self.loop.lo + integers.symbol(name)}
-        changed = traversal.mapped(body, lambda e: integers.substitute(e, given) if isinstance(e, integers.Integer) else e)
+        changed = traversal.mapped(
+            body, lambda e: integers.substitute(e, given) if isinstance(e, integers.Integer) else e
+        )
         return kernel.Loop(name, 0, self.width, changed)
 
     def array(self, hint: str, dtype: Any) -> str:
@@ -256,7 +333,9 @@ def _may_meet(p: tuple[str, Any], q: tuple[str, Any]) -> bool:
     return p[0] == q[0] and not traversal.apart(p[1], q[1])
 
 
-def _in_memory(body: Sequence[kernel.Statement], name: str, place: str) -> tuple[kernel.Statement, ...]:
+def _in_memory(
+    body: Sequence[kernel.Statement], name: str, place: str
+) -> tuple[kernel.Statement, ...]:
     """The statements with a temporary in the place of a variable."""
 
     def change(e: Any) -> Any:
@@ -298,15 +377,24 @@ class _Lane:
         if not self.told:
             return [loop]
         # Whether checks hold is asked behind the loop, which vectorises then.
-        return [kernel.Declare(failed.name, FALSE), loop, kernel.If(failed, (replace(some, body=tuple(self.told)),))]
+        return [
+            kernel.Declare(failed.name, FALSE),
+            loop,
+            kernel.If(failed, (replace(some, body=tuple(self.told)),)),
+        ]
 
     def reaches_out(self) -> bool:
         """Whether this reads or writes what only items have, and not all places of a block."""
         for s in self.body:
-            accesses: list[kernel.Load | kernel.Store] = [*traversal.loads(s), *([s] if isinstance(s, kernel.Store) else [])]
+            accesses: list[kernel.Load | kernel.Store] = [
+                *traversal.loads(s),
+                *([s] if isinstance(s, kernel.Store) else []),
+            ]
             for a in accesses:
                 local = a.buffer in self.w.local and a.index[-1] == self.w.lane
-                if any(self.w.loop.index in names_in(i) for i in (a.index[:-1] if local else a.index)):
+                if any(
+                    self.w.loop.index in names_in(i) for i in (a.index[:-1] if local else a.index)
+                ):
                     return True
         return False
 
@@ -317,10 +405,15 @@ class _Lane:
         self.body.append(kernel.Let(name, value))
         return kernel.Name(name, value.dtype)
 
-    def statement(self, s: kernel.Statement, on: kernel.Name | None, certain: bool, failed: kernel.Name) -> None:
-        """A statement for those of which `on` says that they take part; not `certain`: that this branch is theirs."""
+    def statement(
+        self, s: kernel.Statement, on: kernel.Name | None, certain: bool, failed: kernel.Name
+    ) -> None:
+        """A statement for those of which `on` says that they take part; not `certain`: that this
+        branch is theirs."""
         match s:
-            case kernel.Let(name, kernel.Apply("index({x})", ((_, value),)), comment) if on is not None:
+            case kernel.Let(name, kernel.Apply("index({x})", ((_, value),)), comment) if (
+                on is not None
+            ):
                 self.body.append(kernel.Let(name, self.index_or_0(value), comment))
             case kernel.Let() | kernel.Declare():
                 self.body.append(replace(s, value=self.value(s.value)))
@@ -328,14 +421,22 @@ class _Lane:
                 self.body.append(kernel.Update(name, self.value(value), combine, exact))
             case kernel.Update(name, value, combine, _):
                 old = kernel.Name(name, value.dtype)
-                self.body.append(kernel.Update(name, self.chosen(on, combined(old, self.value(value), combine), old), None))
+                self.body.append(
+                    kernel.Update(
+                        name, self.chosen(on, combined(old, self.value(value), combine), old), None
+                    )
+                )
             case kernel.Store():
                 self.store(s, on, certain)
             case kernel.If(condition, then, otherwise):
                 holds = self.let("holds", self.value(condition))
                 for part, text in ((then, "{x}"), (otherwise, "not {x}")):
                     mine = holds if text == "{x}" else kernel.Apply(text, (("x", holds),), BOOL)
-                    both = mine if on is None else kernel.Apply("{x} & {y}", (("x", mine), ("y", on)), BOOL)
+                    both = (
+                        mine
+                        if on is None
+                        else kernel.Apply("{x} & {y}", (("x", mine), ("y", on)), BOOL)
+                    )
                     branch = self.let("holds", both) if part else holds
                     for inner in part:
                         self.statement(inner, branch, False, failed)
@@ -345,7 +446,12 @@ class _Lane:
                 raise UnfitError
 
     def check(
-        self, s: kernel.Check, holds: kernel.Expression, value: kernel.Expression, on: kernel.Name | None, failed: kernel.Name
+        self,
+        s: kernel.Check,
+        holds: kernel.Expression,
+        value: kernel.Expression,
+        on: kernel.Name | None,
+        failed: kernel.Name,
     ) -> None:
         fails: kernel.Expression = kernel.Apply("not {x}", (("x", self.let("holds", holds)),), BOOL)
         if on is not None:
@@ -359,7 +465,9 @@ class _Lane:
             kernel.Update(failed.name, told, "or"),
         ]
         right = kernel.Apply("not {x}", (("x", kernel.Load(wrong, (self.w.lane,), BOOL)),), BOOL)
-        self.told.append(replace(s, condition=right, value=kernel.Load(what, (self.w.lane,), value.dtype)))
+        self.told.append(
+            replace(s, condition=right, value=kernel.Load(what, (self.w.lane,), value.dtype))
+        )
 
     def store(self, s: kernel.Store, on: kernel.Name | None, certain: bool) -> None:
         w, at = self.w, s.index
@@ -368,7 +476,9 @@ class _Lane:
             at = self.inside(at)
             if on is not None:
                 old = self.let(s.buffer, kernel.Load(s.buffer, at, w.buffers[s.buffer].dtype))
-                s = replace(s, value=self.chosen(on, combined(old, value, s.combine), old), combine=None)
+                s = replace(
+                    s, value=self.chosen(on, combined(old, value, s.combine), old), combine=None
+                )
             else:
                 s = replace(s, value=value)
             self.body.append(replace(s, index=at))
@@ -378,7 +488,11 @@ class _Lane:
         value = self.let(s.buffer, converted(value, dtype))
         if s.combine is not None:
             value = self.let(s.buffer, combined(self.element(place, dtype), value, s.combine))
-        alone = s.buffer in w.free or s.buffer not in w.kept or any(w.split.origin(i) & w.split.tapes.get(s.buffer, set()) for i in at)
+        alone = (
+            s.buffer in w.free
+            or s.buffer not in w.kept
+            or any(w.split.origin(i) & w.split.tapes.get(s.buffer, set()) for i in at)
+        )
         if on is not None and not (certain and alone):
             value = self.let(s.buffer, self.chosen(on, value, self.element(place, dtype)))
         self.known = {p: e for p, e in self.known.items() if not _may_meet(p, place)}
@@ -386,21 +500,30 @@ class _Lane:
         if s.buffer in w.kept:
             self.body.append(kernel.Store(s.buffer, (*self.inside(at), w.lane), value))
 
-    def chosen(self, on: kernel.Name | None, new: kernel.Expression, old: kernel.Expression) -> kernel.Expression:
+    def chosen(
+        self, on: kernel.Name | None, new: kernel.Expression, old: kernel.Expression
+    ) -> kernel.Expression:
         assert on is not None
-        return kernel.Apply("{x} if {on} else {y}", (("x", self.let("new", new)), ("on", on), ("y", old)), new.dtype)
+        return kernel.Apply(
+            "{x} if {on} else {y}", (("x", self.let("new", new)), ("on", on), ("y", old)), new.dtype
+        )
 
     def element(self, place: tuple[str, Any], dtype: Any) -> kernel.Expression:
         """What a place of a temporary holds now."""
         if place not in self.known:
             self.in_line(place[1])
-            self.known[place] = self.let(place[0], kernel.Load(place[0], (*self.inside(place[1]), self.w.lane), dtype))
+            self.known[place] = self.let(
+                place[0], kernel.Load(place[0], (*self.inside(place[1]), self.w.lane), dtype)
+            )
         return self.known[place]
 
     def in_line(self, at: tuple[Any, ...]) -> None:
-        """Where passes change memory at another place for each item, LLVM takes the items one by one: nothing would be gained."""
+        """Where passes change memory at another place for each item, LLVM takes the items one by
+        one: nothing would be gained."""
         varying = self.w.split.varying - {self.w.loop.index}
-        if self.run.again and any(integers.symbols(i) & varying for i in at if isinstance(i, integers.Integer)):
+        if self.run.again and any(
+            integers.symbols(i) & varying for i in at if isinstance(i, integers.Integer)
+        ):
             raise UnfitError
 
     def inside(self, at: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -410,10 +533,16 @@ class _Lane:
     def one_inside(self, i: Any) -> Any:
         if not isinstance(i, (int, integers.Integer)):
             raise UnfitError
-        if self.on is None or isinstance(i, int) or not integers.symbols(i) & (self.w.split.varying - {self.w.loop.index}):
+        if (
+            self.on is None
+            or isinstance(i, int)
+            or not integers.symbols(i) & (self.w.split.varying - {self.w.loop.index})
+        ):
             return i
         if i not in self.places:
-            self.places[i] = integers.symbol(self.let("place", self.index_or_0(kernel.Index(i))).name)
+            self.places[i] = integers.symbol(
+                self.let("place", self.index_or_0(kernel.Index(i))).name
+            )
         return self.places[i]
 
     def index_or_0(self, value: kernel.Expression) -> kernel.Expression:
@@ -441,7 +570,13 @@ class _Lane:
         at = self.inside(e.index)
         names = names_in(e)
         along = bool(at) and integers.coefficient(at[-1], item) == 1
-        if not self.run.again or w.owners.of(e.buffer) in w.written or along or item not in names or names & w.inner:
+        if (
+            not self.run.again
+            or w.owners.of(e.buffer) in w.written
+            or along
+            or item not in names
+            or names & w.inner
+        ):
             return replace(e, index=at)
         key = e.buffer, e.index
         if key not in w.copies:
@@ -449,7 +584,9 @@ class _Lane:
         return kernel.Load(w.copies[key][0], (w.lane,), e.dtype)
 
 
-def combined(old: kernel.Expression, value: kernel.Expression, combine: kernel.Combine | None) -> kernel.Expression:
+def combined(
+    old: kernel.Expression, value: kernel.Expression, combine: kernel.Combine | None
+) -> kernel.Expression:
     if combine is None:
         return value
     return kernel.Apply(COMBINING[combine], (("x", old), ("y", value)), value.dtype)

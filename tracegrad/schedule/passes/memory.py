@@ -1,4 +1,5 @@
-"""After the loops are written: drop what nobody reads, and give temporaries their places in the arena."""
+"""After the loops are written: drop what nobody reads, and give temporaries their places in the
+arena."""
 
 from __future__ import annotations
 
@@ -53,11 +54,17 @@ def prune(phases: list[kernel.Phase], buffers: dict[str, kernel.Buffer]) -> list
         names, loaded = read_by([s for p in phases for s in p.body])
         loaded |= owner.all(loaded)
 
-        def keep(s: kernel.Statement, names: set[str] = names, loaded: set[str] = loaded) -> kernel.Statement | None:
+        def keep(
+            s: kernel.Statement, names: set[str] = names, loaded: set[str] = loaded
+        ) -> kernel.Statement | None:
             match s:
-                case kernel.Let(name, _, _) | kernel.Declare(name, _) | kernel.Update(name, _, _, _) if name not in names:
+                case (
+                    kernel.Let(name, _, _) | kernel.Declare(name, _) | kernel.Update(name, _, _, _)
+                ) if name not in names:
                     return None
-                case kernel.Store(buffer, _, _, _) if owner.of(buffer) not in loaded and buffers[owner.of(buffer)].role in (
+                case kernel.Store(buffer, _, _, _) if owner.of(buffer) not in loaded and buffers[
+                    owner.of(buffer)
+                ].role in (
                     "temp",
                     "local",
                 ):
@@ -73,17 +80,23 @@ def prune(phases: list[kernel.Phase], buffers: dict[str, kernel.Buffer]) -> list
                     return replace(s, then=then, otherwise=otherwise) if then or otherwise else None
             return s
 
-        changed = [replace(p, body=tuple(k for k in map(keep, p.body) if k is not None)) for p in phases]
+        changed = [
+            replace(p, body=tuple(k for k in map(keep, p.body) if k is not None)) for p in phases
+        ]
         changed = [p for p in changed if p.body]
         if changed == phases:
             return phases
         phases = changed
 
 
-def resolve_views(phases: Iterable[kernel.Phase], buffers: dict[str, kernel.Buffer], sizes: Iterable[str] = ()) -> list[kernel.Phase]:
-    """The phases with elements that a view shows as those of its owner, where no division is needed to say which.
+def resolve_views(
+    phases: Iterable[kernel.Phase], buffers: dict[str, kernel.Buffer], sizes: Iterable[str] = ()
+) -> list[kernel.Phase]:
+    """The phases with elements that a view shows as those of its owner, where no division is needed
+    to say which.
 
-    Passes then see that they are the same memory at the same place, and elements at known places may live in registers.
+    Passes then see that they are the same memory at the same place, and elements at known places
+    may live in registers.
     """
     known = frozenset(sizes)
     places: dict[Any, tuple[Int, ...]] = {}
@@ -92,7 +105,9 @@ def resolve_views(phases: Iterable[kernel.Phase], buffers: dict[str, kernel.Buff
     def element(name: str, at: tuple[Any, ...], ranges: Ranges) -> tuple[str, tuple[Any, ...]]:
         view = buffers[name]
         if not view.of or not all(
-            isinstance(i, int) or (isinstance(i, integers.Integer) and integers.symbols(i) <= known | ranges.keys()) for i in at
+            isinstance(i, int)
+            or (isinstance(i, integers.Integer) and integers.symbols(i) <= known | ranges.keys())
+            for i in at
         ):
             return name, at
         owner = buffers[view.of]
@@ -121,8 +136,11 @@ def mentioned(body: Iterable[kernel.Statement]) -> set[str]:
     return found
 
 
-def plan(phases: list[kernel.Phase], buffers: dict[str, kernel.Buffer]) -> tuple[list[kernel.Buffer], Int]:
-    """The used buffers, temporaries at offsets that they share over time, and the bytes of the whole arena."""
+def plan(
+    phases: list[kernel.Phase], buffers: dict[str, kernel.Buffer]
+) -> tuple[list[kernel.Buffer], Int]:
+    """The used buffers, temporaries at offsets that they share over time, and the bytes of the
+    whole arena."""
     first: dict[str, int] = {}
     last: dict[str, int] = {}
     owner = owners.Owners(buffers)
@@ -137,7 +155,11 @@ def plan(phases: list[kernel.Phase], buffers: dict[str, kernel.Buffer]) -> tuple
     temps = [b for b in buffers.values() if b.role == "temp" and not b.of and b.name in first]
     for b in sorted(temps, key=lambda b: first[b.name]):
         size = integers.product(b.shape) * b.dtype.itemsize
-        room = -(-size // ALIGNMENT) * ALIGNMENT if isinstance(size, int) else (size + (ALIGNMENT - 1)) // ALIGNMENT * ALIGNMENT
+        room = (
+            -(-size // ALIGNMENT) * ALIGNMENT
+            if isinstance(size, int)
+            else (size + (ALIGNMENT - 1)) // ALIGNMENT * ALIGNMENT
+        )
         for k, (offset, extent, busy) in enumerate(slots):
             if busy < first[b.name] and (room == extent or at_most(room, extent)):
                 slots[k] = (offset, extent, last[b.name])

@@ -31,7 +31,13 @@ class Draft:
         """The program as it is now; temporaries have no places yet."""
         used = set().union(*[mentioned((*p.local, *p.body)) for p in self.phases])
         used |= owners.Owners(self.buffers).all(used)
-        buffers = tuple([b for b in self.buffers.values() if b.role in ("in", "out") or (b.name in used and b.role != "local")])
+        buffers = tuple(
+            [
+                b
+                for b in self.buffers.values()
+                if b.role in ("in", "out") or (b.name in used and b.role != "local")
+            ]
+        )
         return replace(self.program, buffers=buffers, phases=tuple(self.phases), made_by=made_by)
 
 
@@ -40,20 +46,32 @@ PIPELINE: tuple[tuple[str, Callable[[Draft], list[kernel.Phase]]], ...] = (
         "resolve views",
         lambda d: resolve_views(d.phases, d.buffers, [name for name, _ in d.program.sizes]),
     ),  # first, so that later passes see who meets in memory
-    ("transpose short axes", lambda d: transpose_short_axes(d.phases, d.buffers, d.fresh)),  # narrow arrays that long loops cross
-    ("fuse copies", lambda d: fuse_copies(d.phases, d.buffers)),  # before blocks are cut, which take whole loops
+    (
+        "transpose short axes",
+        lambda d: transpose_short_axes(d.phases, d.buffers, d.fresh),
+    ),  # narrow arrays that long loops cross
+    (
+        "fuse copies",
+        lambda d: fuse_copies(d.phases, d.buffers),
+    ),  # before blocks are cut, which take whole loops
     ("prune", lambda d: prune(d.phases, d.buffers)),
     ("batch blocks", lambda d: batch_blocks(d.phases, d.buffers, d.fresh)),
     ("prune", lambda d: prune(d.phases, d.buffers)),
-    ("registers", lambda d: promote(d.phases, d.buffers, d.fresh)),  # when it is known which small arrays are left
+    (
+        "registers",
+        lambda d: promote(d.phases, d.buffers, d.fresh),
+    ),  # when it is known which small arrays are left
     ("tile", lambda d: tile(d.phases, d.fresh)),  # last: it cuts loops that other passes read
 )
 HOST_ONLY = frozenset({"fuse copies", "batch blocks"})
 """What is for few threads with caches of their own."""
 
 
-def run_pipeline(draft: Draft, device: bool, seen: Callable[[kernel.Program], None] | None = None) -> kernel.Program:
-    """The finished program: after the passes, with places in the arena. `seen` is shown the program after each step."""
+def run_pipeline(
+    draft: Draft, device: bool, seen: Callable[[kernel.Program], None] | None = None
+) -> kernel.Program:
+    """The finished program: after the passes, with places in the arena. `seen` is shown the program
+    after each step."""
     watching = seen is not None or EVERY_PASS[0]
 
     def show(program: kernel.Program) -> None:
@@ -74,7 +92,11 @@ def run_pipeline(draft: Draft, device: bool, seen: Callable[[kernel.Program], No
             show(draft.stage(name))
     used, arena = plan(draft.phases, draft.buffers)
     program = replace(
-        draft.program, buffers=tuple(used), phases=tuple(draft.phases), arena=arena, made_by=", ".join([*names, "places in the arena"])
+        draft.program,
+        buffers=tuple(used),
+        phases=tuple(draft.phases),
+        arena=arena,
+        made_by=", ".join([*names, "places in the arena"]),
     )
     if watching:
         show(program)

@@ -1,7 +1,9 @@
-"""The statements of an item of a batch as runs without loops, and rounds: loops that all items of a block go through together.
+"""The statements of an item of a batch as runs without loops, and rounds: loops that all items of a
+block go through together.
 
-What an item decides for itself becomes a question to all of them: a `While` goes on as long as one item does, a loop whose passes only the item
-knows as long as the longest. Which items take part in a run is its mask. Everything else is as it was, still in terms of one item.
+What an item decides for itself becomes a question to all of them: a `While` goes on as long as one
+item does, a loop whose passes only the item knows as long as the longest. Which items take part in
+a run is its mask. Everything else is as it was, still in terms of one item.
 """
 
 from __future__ import annotations
@@ -63,7 +65,9 @@ class Level:
 
     def before(self, s: kernel.Statement) -> None:
         """A statement for all items, which does not depend on the run that is being written."""
-        self.parts.insert(len(self.parts) - (1 if self.parts and isinstance(self.parts[-1], Run) else 0), s)
+        self.parts.insert(
+            len(self.parts) - (1 if self.parts and isinstance(self.parts[-1], Run) else 0), s
+        )
 
 
 class UnfitError(Exception):
@@ -91,13 +95,15 @@ class Split:
         self.common: set[str] = set()
         """The names made here that have one value for all items."""
         self.flags: dict[str, Any] = {}
-        """Temporaries made here, and their dtypes; what is stored there tells by itself which items take part."""
+        """Temporaries made here, and their dtypes; what is stored there tells by itself which items
+        take part."""
         self.totals: set[str] = set()
         """Variables made here to which all items contribute."""
         self.origins: dict[str, set[str]] = {}
         """The names that follow from the number of a pass, and from which."""
         self.tapes: dict[str, set[str]] = {}
-        """What grows, and by the numbers of which passes: at its place for a pass, nothing of an item is lost that takes no part in it."""
+        """What grows, and by the numbers of which passes: at its place for a pass, nothing of an
+        item is lost that takes no part in it."""
         self.parts = self.split(loop.body, Level(None, False))
         if not any(isinstance(p, Rounds) for p in self.parts):
             raise UnfitError
@@ -112,9 +118,13 @@ class Split:
                         self.going(level, s, zeros)
                     else:
                         self.counted(level, s)
-                    zeros = zeros - {t.buffer for t in traversal.within(s.body) if isinstance(t, kernel.Store)}
+                    zeros = zeros - {
+                        t.buffer for t in traversal.within(s.body) if isinstance(t, kernel.Store)
+                    }
                 case kernel.Allocate(name, dtype, shape):
-                    longest = tuple(self.longest(level, n)[0] if self.varies(n) else n for n in shape)
+                    longest = tuple(
+                        self.longest(level, n)[0] if self.varies(n) else n for n in shape
+                    )
                     level.before(kernel.Allocate(name, dtype, longest))
                 case kernel.Grow(name, length):
                     if self.varies(length):
@@ -129,7 +139,11 @@ class Split:
                     if isinstance(s, (kernel.Let, kernel.Declare)):
                         self.varying.add(s.name)
                     if isinstance(s, kernel.Store):
-                        zeros = zeros | {s.buffer} if s.value == ZERO and s.combine is None else zeros - {s.buffer}
+                        zeros = (
+                            zeros | {s.buffer}
+                            if s.value == ZERO and s.combine is None
+                            else zeros - {s.buffer}
+                        )
                     level.run.body.append(s)
         return level.parts
 
@@ -160,21 +174,37 @@ class Split:
         some, passed = self.total(level, "some", FALSE), self.total(level, "passed", ZERO)
 
         def ask(at: Level) -> None:
-            goes = loop.condition if at.mask is None else kernel.Apply("{x} & {y}", (("x", loop.condition), ("y", at.mask)), BOOL)
-            at.run.body += [kernel.Store(alive.buffer, alive.index, goes), kernel.Update(some.name, alive, "or")]
+            goes = (
+                loop.condition
+                if at.mask is None
+                else kernel.Apply("{x} & {y}", (("x", loop.condition), ("y", at.mask)), BOOL)
+            )
+            at.run.body += [
+                kernel.Store(alive.buffer, alive.index, goes),
+                kernel.Update(some.name, alive, "or"),
+            ]
 
         ask(level)
         inner = Level(alive, True)
         self.split(_with_passes(loop.body, passed, zeros), inner)
         ask(inner)
-        parts = [kernel.Update(some.name, FALSE, None), *inner.parts, kernel.Update(passed.name, ONE, "add")]
+        parts = [
+            kernel.Update(some.name, FALSE, None),
+            *inner.parts,
+            kernel.Update(passed.name, ONE, "add"),
+        ]
         level.parts.append(Rounds(kernel.While(some, ()), parts))
 
     def counted(self, level: Level, loop: kernel.Loop) -> None:
         """Passes for the item that has most of them."""
         if not self.varies(loop.hi) and not self.varies(loop.lo):
             self.common.add(loop.index)
-            level.parts.append(Rounds(replace(loop, body=(), sequential=True), self.split(loop.body, Level(level.mask, True))))
+            level.parts.append(
+                Rounds(
+                    replace(loop, body=(), sequential=True),
+                    self.split(loop.body, Level(level.mask, True)),
+                )
+            )
             return
         if loop.lo != 0:
             raise UnfitError
@@ -183,30 +213,53 @@ class Split:
         self.common.add(index)
         upwards = integers.symbol(index)
         downwards = most - 1 - upwards
-        # A loop backwards begins where the longest does, so that all items are at the same place of what they have kept.
-        choices = [(upwards, {loop.index: upwards}), (downwards, {loop.index: loop.hi - 1 - downwards})]
+        # A loop backwards begins where the longest does, so that all items are at the same place of
+        # what they have kept.
+        choices = [
+            (upwards, {loop.index: upwards}),
+            (downwards, {loop.index: loop.hi - 1 - downwards}),
+        ]
         place, given = min(choices, key=lambda c: self.apart(loop.body, c[1]))
         takes_part = kernel.Apply("{x} < {y}", (("x", kernel.Index(place)), ("y", trips)), BOOL)
-        body = traversal.mapped(loop.body, lambda e: integers.substitute(e, given) if isinstance(e, integers.Integer) else e)
-        level.parts.append(Rounds(kernel.Loop(index, 0, most, (), True), self.split(body, Level(takes_part, True))))
+        body = traversal.mapped(
+            loop.body,
+            lambda e: integers.substitute(e, given) if isinstance(e, integers.Integer) else e,
+        )
+        level.parts.append(
+            Rounds(kernel.Loop(index, 0, most, (), True), self.split(body, Level(takes_part, True)))
+        )
 
     def apart(self, body: Sequence[kernel.Statement], given: Mapping[str, Int]) -> int:
         """How many accesses to memory are at places that each item has for itself."""
         count = 0
         for s in traversal.within(body):
-            places = [e.index for e in traversal.loads(s)] + ([s.index] if isinstance(s, kernel.Store) else [])
-            found = [integers.symbols(integers.substitute(i, given)) for at in places for i in at if isinstance(i, integers.Integer)]
+            places = [e.index for e in traversal.loads(s)] + (
+                [s.index] if isinstance(s, kernel.Store) else []
+            )
+            found = [
+                integers.symbols(integers.substitute(i, given))
+                for at in places
+                for i in at
+                if isinstance(i, integers.Integer)
+            ]
             count += sum(bool(names & (self.varying - {self.item})) for names in found)
         return count
 
     def longest(self, level: Level, n: Int) -> tuple[Int, kernel.Load]:
-        """The largest value of an integer among the items that take part, and where the value of each is: 0 for the others."""
+        """The largest value of an integer among the items that take part, and where the value of
+        each is: 0 for the others."""
         if n not in level.longest:
-            mine, trips, most = self.fresh("mine"), self.flag("trips", kernel.INT64), self.total(level, "most", ZERO)
+            mine, trips, most = (
+                self.fresh("mine"),
+                self.flag("trips", kernel.INT64),
+                self.total(level, "most", ZERO),
+            )
             self.varying.add(mine)
             value: kernel.Expression = kernel.Name(mine, kernel.INT64)
             if level.mask is not None:
-                value = kernel.Apply("{x} if {on} else 0", (("x", value), ("on", level.mask)), kernel.INT64)
+                value = kernel.Apply(
+                    "{x} if {on} else 0", (("x", value), ("on", level.mask)), kernel.INT64
+                )
             level.run.body += [
                 kernel.Let(mine, kernel.Index(n)),
                 kernel.Store(trips.buffer, trips.index, value),
@@ -214,17 +267,28 @@ class Split:
             ]
             longest = self.fresh("longest")
             self.common.add(longest)
-            level.parts.append(kernel.Let(longest, kernel.Apply("index({x})", (("x", most),), INTP)))
+            level.parts.append(
+                kernel.Let(longest, kernel.Apply("index({x})", (("x", most),), INTP))
+            )
             level.longest[n] = integers.symbol(longest), trips
         return level.longest[n]
 
 
-def _with_passes(body: Sequence[kernel.Statement], passed: kernel.Name, zeros: set[str]) -> list[kernel.Statement]:
-    """The body of a loop with the number of the pass for what counts them: each item that still goes on has made as many."""
+def _with_passes(
+    body: Sequence[kernel.Statement], passed: kernel.Name, zeros: set[str]
+) -> list[kernel.Statement]:
+    """The body of a loop with the number of the pass for what counts them: each item that still
+    goes on has made as many."""
     result = list(body)
     for k, s in enumerate(body):
         if isinstance(s, kernel.Store) and s.buffer in zeros and _counts(s):
-            if sum(isinstance(t, kernel.Store) and t.buffer == s.buffer for t in traversal.within(body)) == 1:
+            if (
+                sum(
+                    isinstance(t, kernel.Store) and t.buffer == s.buffer
+                    for t in traversal.within(body)
+                )
+                == 1
+            ):
 
                 def change(e: Any, name: str = s.buffer) -> Any:
                     return passed if isinstance(e, kernel.Load) and e.buffer == name else e
@@ -235,7 +299,9 @@ def _with_passes(body: Sequence[kernel.Statement], passed: kernel.Name, zeros: s
 
 def _counts(s: kernel.Store) -> bool:
     """Whether this is `n = n + 1`."""
-    return s.combine is None and s.value == kernel.Apply("{x} + 1", (("x", kernel.Load(s.buffer, s.index, kernel.INT64)),), kernel.INT64)
+    return s.combine is None and s.value == kernel.Apply(
+        "{x} + 1", (("x", kernel.Load(s.buffer, s.index, kernel.INT64)),), kernel.INT64
+    )
 
 
 __all__ = ["FALSE", "Part", "Rounds", "Run", "Split", "UnfitError", "flag_at", "names_in"]

@@ -1,7 +1,9 @@
-"""Small temporaries become local variables, which live in registers: carries of loops, flags, counts.
+"""Small temporaries become local variables, which live in registers: carries of loops, flags,
+counts.
 
-Through memory a value that each step writes and the next one reads costs some nanoseconds a step, and several times that where what is read
-was written in other pieces, or where its address happens to resemble that of another store.
+Through memory a value that each step writes and the next one reads costs some nanoseconds a step,
+and several times that where what is read was written in other pieces, or where its address happens
+to resemble that of another store.
 """
 
 from __future__ import annotations
@@ -21,8 +23,13 @@ Places: TypeAlias = Mapping[str, Mapping[tuple[Any, ...], str]]
 """The local variable for each element of some buffers."""
 
 
-def promote(phases: Sequence[kernel.Phase], buffers: Mapping[str, kernel.Buffer], fresh: Callable[[str], str]) -> list[kernel.Phase]:
-    """The phases with local variables for the temporaries that can be some: small, in one phase, at known places, never handed to a routine."""
+def promote(
+    phases: Sequence[kernel.Phase],
+    buffers: Mapping[str, kernel.Buffer],
+    fresh: Callable[[str], str],
+) -> list[kernel.Phase]:
+    """The phases with local variables for the temporaries that can be some: small, in one phase, at
+    known places, never handed to a routine."""
     seen = [mentioned(p.body) for p in phases]
     fitting = small([s for p in phases for s in p.body], buffers)
     result = []
@@ -32,7 +39,9 @@ def promote(phases: Sequence[kernel.Phase], buffers: Mapping[str, kernel.Buffer]
         if chosen:
             places = {b.name: _places(b, fresh) for b in chosen}
             first = [
-                kernel.Declare(name, kernel.Literal(b.dtype.type(0).item(), b.dtype)) for b in chosen for name in places[b.name].values()
+                kernel.Declare(name, kernel.Literal(b.dtype.type(0).item(), b.dtype))
+                for b in chosen
+                for name in places[b.name].values()
             ]
             body = _rewritten(phase.body, places, {b.name: b.dtype for b in chosen})
             if phase.kind == "parallel":
@@ -49,7 +58,11 @@ def promote(phases: Sequence[kernel.Phase], buffers: Mapping[str, kernel.Buffer]
 def small(body: Sequence[kernel.Statement], buffers: Mapping[str, kernel.Buffer]) -> set[str]:
     """The temporaries that may be local variables as far as their size and these statements go."""
     owner = owners.Owners(buffers)
-    fitting = {b.name for b in buffers.values() if b.role == "temp" and not owner.is_view(b.name) and is_small(b.shape)}
+    fitting = {
+        b.name
+        for b in buffers.values()
+        if b.role == "temp" and not owner.is_view(b.name) and is_small(b.shape)
+    }
     return fitting - owner.all(filter(owner.is_view, mentioned(body))) - _elsewhere(tuple(body))
 
 
@@ -76,7 +89,9 @@ def _elsewhere(body: tuple[kernel.Statement, ...]) -> set[str]:
     return found
 
 
-def _rewritten(body: Sequence[kernel.Statement], places: Places, dtypes: Mapping[str, np.dtype[Any]]) -> tuple[kernel.Statement, ...]:
+def _rewritten(
+    body: Sequence[kernel.Statement], places: Places, dtypes: Mapping[str, np.dtype[Any]]
+) -> tuple[kernel.Statement, ...]:
     def load(e: kernel.Load) -> kernel.Expression:
         return kernel.Name(places[e.buffer][e.index], e.dtype) if e.buffer in places else e
 

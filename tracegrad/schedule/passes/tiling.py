@@ -1,7 +1,8 @@
-"""Loops in tiles: where one array lies along the inner loop and another along the outer one, both are walked in small squares.
+"""Loops in tiles: where one array lies along the inner loop and another along the outer one, both
+are walked in small squares.
 
-`out[i, j] = a[i, j] + a[j, i]` touches a new line of memory at every step of j, and needs the same line again at the next i. Inside a
-square of 32 by 32 these lines stay in the nearest cache.
+`out[i, j] = a[i, j] + a[j, i]` touches a new line of memory at every step of j, and needs the same
+line again at the next i. Inside a square of 32 by 32 these lines stay in the nearest cache.
 """
 
 from __future__ import annotations
@@ -33,22 +34,29 @@ def _statement(s: kernel.Statement, fresh: Callable[[str], str]) -> kernel.State
         case kernel.While():
             return replace(s, body=tuple([_statement(b, fresh) for b in s.body]))
         case kernel.If():
-            then, otherwise = (tuple([_statement(b, fresh) for b in part]) for part in (s.then, s.otherwise))
+            then, otherwise = (
+                tuple([_statement(b, fresh) for b in part]) for part in (s.then, s.otherwise)
+            )
             return kernel.If(s.condition, then, otherwise)
     return s
 
 
 def _crosswise(outer: kernel.Loop, inner: kernel.Loop) -> bool:
-    """Whether the order of the two loops is free, both are long, and memory runs along the one for some accesses, along the other for others."""
+    """Whether the order of the two loops is free, both are long, and memory runs along the one for
+    some accesses, along the other for others."""
     between = outer.body[:-1]
     if len(between) > LONGEST_PROLOGUE or not all(isinstance(s, kernel.Let) for s in between):
         return False
     if not all(
-        isinstance(s, (kernel.Let, kernel.Store)) or (isinstance(s, kernel.Update) and s.combine is not None and not s.exact)
+        isinstance(s, (kernel.Let, kernel.Store))
+        or (isinstance(s, kernel.Update) and s.combine is not None and not s.exact)
         for s in inner.body
     ):
         return False
-    if any(isinstance(e, integers.Integer) and outer.index in integers.symbols(e) for e in (inner.lo, inner.hi)):
+    if any(
+        isinstance(e, integers.Integer) and outer.index in integers.symbols(e)
+        for e in (inner.lo, inner.hi)
+    ):
         return False
     if not all(_long(loop) for loop in (outer, inner)):
         return False
@@ -68,13 +76,19 @@ def _accesses(s: kernel.Statement) -> list[Sequence[Any]]:
 
 
 def _runs_along(at: Sequence[Any], loops: tuple[str, str]) -> str:
-    """Which of the two loops an access follows in memory while the other one moves it by rows; "" where neither."""
+    """Which of the two loops an access follows in memory while the other one moves it by rows; ""
+    where neither."""
     if len(at) < 2 or not all(isinstance(i, (int, integers.Integer)) for i in at):
         return ""
     last: Int = at[-1]
     rest = set().union(*[integers.symbols(i) for i in at[:-1] if isinstance(i, integers.Integer)])
     for mine, other in (loops, loops[::-1]):
-        if isinstance(last, integers.Integer) and integers.coefficient(last, mine) in (1, -1) and other in rest and mine not in rest:
+        if (
+            isinstance(last, integers.Integer)
+            and integers.coefficient(last, mine) in (1, -1)
+            and other in rest
+            and mine not in rest
+        ):
             return mine
     return ""
 

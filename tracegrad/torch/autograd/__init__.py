@@ -36,13 +36,21 @@ class _OfTensors(type):
     def __instancecheck__(cls, x: Any) -> bool:
         return isinstance(x, Tensor)
 
-    def __call__(cls, data: Any = (), requires_grad: bool = False, volatile: bool | None = None) -> Any:
+    def __call__(
+        cls, data: Any = (), requires_grad: bool = False, volatile: bool | None = None
+    ) -> Any:
         if not isinstance(data, Tensor):
-            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}; make one with torch.tensor(...)")
+            raise TypeError(
+                f"Variable data has to be a tensor, but got {type(data).__name__}; make one with torch.tensor(...)"
+            )
         if not isinstance(requires_grad, bool):
-            raise TypeError(f"Variable: requires_grad is {describe(requires_grad)}; it must be True or False")
+            raise TypeError(
+                f"Variable: requires_grad is {describe(requires_grad)}; it must be True or False"
+            )
         if requires_grad and not is_differentiable(data.dtype):
-            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+            raise RuntimeError(
+                "Only Tensors of floating point and complex dtype can require gradients"
+            )
         found = data.detach()
         return found.requires_grad_() if requires_grad else found
 

@@ -1,4 +1,5 @@
-"""torch.utils.data: data sets, samplers, and batches of them. Everything runs in this process, in threads where workers are asked for.
+"""torch.utils.data: data sets, samplers, and batches of them. Everything runs in this process, in
+threads where workers are asked for.
 
 >>> import tracegrad.torch as torch
 >>> from tracegrad.torch.utils.data import DataLoader, TensorDataset
@@ -10,9 +11,25 @@
 from __future__ import annotations
 
 from .collate import default_collate, default_convert
-from .dataset import ChainDataset, ConcatDataset, Dataset, IterableDataset, StackDataset, Subset, TensorDataset, random_split
+from .dataset import (
+    ChainDataset,
+    ConcatDataset,
+    Dataset,
+    IterableDataset,
+    StackDataset,
+    Subset,
+    TensorDataset,
+    random_split,
+)
 from .loader import DataLoader, get_worker_info
-from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, SubsetRandomSampler, WeightedRandomSampler
+from .sampler import (
+    BatchSampler,
+    RandomSampler,
+    Sampler,
+    SequentialSampler,
+    SubsetRandomSampler,
+    WeightedRandomSampler,
+)
 
 __all__ = [
     "BatchSampler",

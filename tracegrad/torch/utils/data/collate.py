@@ -28,8 +28,8 @@ def default_convert(data: Any) -> Any:
 
 
 def default_collate(batch: Sequence[Any]) -> Any:
-    """One batch of many items: Tensors, arrays and numbers are stacked along a new first dimension; dicts, tuples and lists are gone
-    through; texts are listed.
+    """One batch of many items: Tensors, arrays and numbers are stacked along a new first dimension;
+    dicts, tuples and lists are gone through; texts are listed.
 
     >>> import tracegrad.torch as torch
     >>> torch.utils.data.default_collate([(torch.ones(2), 0, "a"), (torch.zeros(2), 1, "b")])
@@ -40,7 +40,9 @@ def default_collate(batch: Sequence[Any]) -> Any:
         return ops.stack(list(batch))
     if isinstance(first, (np.ndarray, np.generic)):
         if first.dtype.kind in "USOV":
-            raise TypeError(f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {first.dtype}")
+            raise TypeError(
+                f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {first.dtype}"
+            )
         return as_tensor(np.stack([np.asarray(item) for item in batch]))
     if isinstance(first, float):
         return tensor(list(batch), dtype=np.float64)
@@ -56,4 +58,6 @@ def default_collate(batch: Sequence[Any]) -> Any:
         parts = [list(column) for column in zip(*batch, strict=True)]
         made = [tuple(p) if isinstance(p[0], (str, bytes)) else default_collate(p) for p in parts]
         return type(first)(*made) if hasattr(first, "_fields") else made
-    raise TypeError(f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {type(first).__name__}")
+    raise TypeError(
+        f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {type(first).__name__}"
+    )

@@ -48,7 +48,8 @@ class IterableDataset(Dataset):
 
 
 class TensorDataset(Dataset):
-    """The slices of tensors along their first dimension, which has one size in all: item k is a tuple.
+    """The slices of tensors along their first dimension, which has one size in all: item k is a
+    tuple.
 
     >>> import tracegrad.torch as torch
     >>> torch.utils.data.TensorDataset(torch.arange(3), torch.ones(3))[1]
@@ -57,7 +58,9 @@ class TensorDataset(Dataset):
 
     def __init__(self, *tensors: Any) -> None:
         if not tensors or any(len(x) != len(tensors[0]) for x in tensors):
-            raise ValueError(f"Size mismatch between tensors: the first dimensions are {[len(x) for x in tensors]}")
+            raise ValueError(
+                f"Size mismatch between tensors: the first dimensions are {[len(x) for x in tensors]}"
+            )
         self.tensors = tensors
 
     def __getitem__(self, index: Any) -> tuple[Any, ...]:
@@ -68,11 +71,14 @@ class TensorDataset(Dataset):
 
 
 class StackDataset(Dataset):
-    """Several data sets of one length side by side: item k is the tuple of their items (or the dict, for keywords)."""
+    """Several data sets of one length side by side: item k is the tuple of their items (or the
+    dict, for keywords)."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if bool(args) == bool(kwargs):
-            raise ValueError("StackDataset takes data sets by position or by keyword, at least one, and not both")
+            raise ValueError(
+                "StackDataset takes data sets by position or by keyword, at least one, and not both"
+            )
         self.datasets: Any = args or kwargs
         lengths = {len(d) for d in (args or kwargs.values())}
         if len(lengths) != 1:
@@ -143,7 +149,9 @@ class Subset(Dataset):
         return len(self.indices)
 
 
-def random_split(dataset: Any, lengths: Sequence[float], generator: Generator | None = None) -> list[Subset]:
+def random_split(
+    dataset: Any, lengths: Sequence[float], generator: Generator | None = None
+) -> list[Subset]:
     """A data set cut at random into parts of these lengths, or fractions that sum to 1.
 
     >>> from tracegrad.torch.utils.data import random_split
@@ -160,11 +168,18 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Generator | 
             sizes[k % len(sizes)] += 1
         for k, size in enumerate(sizes):
             if not size:
-                warnings.warn(f"Length of split at index {k} is 0. This might result in an empty dataset.", stacklevel=2)
+                warnings.warn(
+                    f"Length of split at index {k} is 0. This might result in an empty dataset.",
+                    stacklevel=2,
+                )
     else:
         sizes = [int(n) for n in lengths]
-    if sum(sizes) != total or any(n < 0 or n != m for n, m in zip(sizes, lengths, strict=True) if sum(lengths) > 1):
-        raise ValueError(f"Sum of input lengths {list(lengths)} does not equal the length of the input dataset, {total}")
+    if sum(sizes) != total or any(
+        n < 0 or n != m for n, m in zip(sizes, lengths, strict=True) if sum(lengths) > 1
+    ):
+        raise ValueError(
+            f"Sum of input lengths {list(lengths)} does not equal the length of the input dataset, {total}"
+        )
     order = (DEFAULT if generator is None else generator).permutation(total).tolist()
     ends = list(itertools.accumulate(sizes))
     return [Subset(dataset, order[end - size : end]) for size, end in zip(sizes, ends, strict=True)]

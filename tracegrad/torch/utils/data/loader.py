@@ -19,10 +19,12 @@ def get_worker_info() -> None:
 
 
 class DataLoader:
-    """Batches of a data set: `batch_size` items in the order of `sampler` (or in a random one with `shuffle`), made one by `collate_fn`.
+    """Batches of a data set: `batch_size` items in the order of `sampler` (or in a random one with
+    `shuffle`), made one by `collate_fn`.
 
-    With `num_workers` items are fetched in so many threads ahead of their use, in unchanged order; the data set's `__getitem__`
-    is then called from several threads at once. `pin_memory`, `persistent_workers` and `timeout` mean nothing here.
+    With `num_workers` items are fetched in so many threads ahead of their use, in unchanged order;
+    the data set's `__getitem__` is then called from several threads at once. `pin_memory`,
+    `persistent_workers` and `timeout` mean nothing here.
 
     >>> import tracegrad.torch as torch
     >>> loader = torch.utils.data.DataLoader(range(5), batch_size=2, drop_last=True)
@@ -52,28 +54,49 @@ class DataLoader:
         in_order: bool = True,
     ) -> None:
         if num_workers < 0:
-            raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.")
+            raise ValueError(
+                "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing."
+            )
         if multiprocessing_context is not None:
-            raise ValueError("DataLoader: workers are threads here, so there is no multiprocessing_context; leave it out")
+            raise ValueError(
+                "DataLoader: workers are threads here, so there is no multiprocessing_context; leave it out"
+            )
         if worker_init_fn is not None and num_workers:
-            raise ValueError("DataLoader: workers are threads of one process here, which worker_init_fn cannot seed; leave it out")
+            raise ValueError(
+                "DataLoader: workers are threads of one process here, which worker_init_fn cannot seed; leave it out"
+            )
         streamed = isinstance(dataset, IterableDataset)
         if streamed and (shuffle or sampler is not None or batch_sampler is not None):
-            raise ValueError("DataLoader with IterableDataset: expected no shuffle, sampler or batch_sampler option")
+            raise ValueError(
+                "DataLoader with IterableDataset: expected no shuffle, sampler or batch_sampler option"
+            )
         if sampler is not None and shuffle:
             raise ValueError("sampler option is mutually exclusive with shuffle")
         if batch_sampler is not None:
             if batch_size != 1 or shuffle or sampler is not None or drop_last:
-                raise ValueError("batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last")
+                raise ValueError(
+                    "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
+                )
             batch_size = None
         elif batch_size is None and drop_last:
-            raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
+            raise ValueError(
+                "batch_size=None option disables auto-batching and is mutually exclusive with drop_last"
+            )
         if sampler is None and not streamed:
-            sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
+            sampler = (
+                RandomSampler(dataset, generator=generator)
+                if shuffle
+                else SequentialSampler(dataset)
+            )
         if batch_sampler is None and batch_size is not None and not streamed:
             assert sampler is not None
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
-        self.dataset, self.batch_size, self.drop_last, self.sampler = dataset, batch_size, drop_last, sampler
+        self.dataset, self.batch_size, self.drop_last, self.sampler = (
+            dataset,
+            batch_size,
+            drop_last,
+            sampler,
+        )
         self.batch_sampler, self.num_workers, self.generator = batch_sampler, num_workers, generator
         self.prefetch_factor = prefetch_factor or 2
         batched = batch_sampler is not None or (streamed and batch_size is not None)
@@ -84,7 +107,9 @@ class DataLoader:
         if self.batch_sampler is None:
             return self.collate_fn(self.dataset[index])
         several = getattr(self.dataset, "__getitems__", None)
-        return self.collate_fn(several(index) if several is not None else [self.dataset[k] for k in index])
+        return self.collate_fn(
+            several(index) if several is not None else [self.dataset[k] for k in index]
+        )
 
     def __iter__(self) -> Iterator[Any]:
         if isinstance(self.dataset, IterableDataset):

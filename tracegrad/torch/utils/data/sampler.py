@@ -38,7 +38,8 @@ class SequentialSampler(Sampler):
 
 
 class RandomSampler(Sampler):
-    """All indices in random order, each pass in another one; `num_samples` of them, drawn with replacement if asked.
+    """All indices in random order, each pass in another one; `num_samples` of them, drawn with
+    replacement if asked.
 
     >>> from tracegrad.torch.utils.data import RandomSampler
     >>> sorted(RandomSampler(range(4)))
@@ -46,13 +47,26 @@ class RandomSampler(Sampler):
     """
 
     def __init__(
-        self, data_source: Any, replacement: bool = False, num_samples: int | None = None, generator: Generator | None = None
+        self,
+        data_source: Any,
+        replacement: bool = False,
+        num_samples: int | None = None,
+        generator: Generator | None = None,
     ) -> None:
         if not isinstance(replacement, bool):
-            raise TypeError(f"replacement should be a boolean value, but got replacement={replacement}")
+            raise TypeError(
+                f"replacement should be a boolean value, but got replacement={replacement}"
+            )
         if num_samples is not None and (not isinstance(num_samples, int) or num_samples <= 0):
-            raise ValueError(f"num_samples should be a positive integer value, but got num_samples={num_samples}")
-        self.data_source, self.replacement, self._num_samples, self.generator = data_source, replacement, num_samples, generator
+            raise ValueError(
+                f"num_samples should be a positive integer value, but got num_samples={num_samples}"
+            )
+        self.data_source, self.replacement, self._num_samples, self.generator = (
+            data_source,
+            replacement,
+            num_samples,
+            generator,
+        )
 
     @property
     def num_samples(self) -> int:
@@ -60,7 +74,11 @@ class RandomSampler(Sampler):
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self) -> Iterator[int]:
-        source, n, left = DEFAULT if self.generator is None else self.generator, len(self.data_source), self.num_samples
+        source, n, left = (
+            DEFAULT if self.generator is None else self.generator,
+            len(self.data_source),
+            self.num_samples,
+        )
         if self.replacement:
             yield from np.asarray(source.integers(0, n, (left,))).tolist()
             return
@@ -91,12 +109,22 @@ class SubsetRandomSampler(Sampler):
 class WeightedRandomSampler(Sampler):
     """`num_samples` indices, each drawn with a probability in proportion to its weight."""
 
-    def __init__(self, weights: Any, num_samples: int, replacement: bool = True, generator: Generator | None = None) -> None:
+    def __init__(
+        self,
+        weights: Any,
+        num_samples: int,
+        replacement: bool = True,
+        generator: Generator | None = None,
+    ) -> None:
         if not isinstance(num_samples, int) or isinstance(num_samples, bool) or num_samples <= 0:
-            raise ValueError(f"num_samples should be a positive integer value, but got num_samples={num_samples}")
+            raise ValueError(
+                f"num_samples should be a positive integer value, but got num_samples={num_samples}"
+            )
         self.weights = np.asarray(weights, float)
         if self.weights.ndim != 1:
-            raise ValueError(f"weights should be a 1d sequence but given weights have shape {self.weights.shape}")
+            raise ValueError(
+                f"weights should be a 1d sequence but given weights have shape {self.weights.shape}"
+            )
         if np.any(self.weights < 0) or not np.any(self.weights > 0):
             raise ValueError("weights should not be negative, and not all 0")
         self.num_samples, self.replacement, self.generator = num_samples, replacement, generator
@@ -104,14 +132,19 @@ class WeightedRandomSampler(Sampler):
     def __iter__(self) -> Iterator[int]:
         source = DEFAULT if self.generator is None else self.generator
         chances = self.weights / self.weights.sum()
-        return iter(np.asarray(source.choice(len(chances), self.num_samples, self.replacement, chances)).tolist())
+        return iter(
+            np.asarray(
+                source.choice(len(chances), self.num_samples, self.replacement, chances)
+            ).tolist()
+        )
 
     def __len__(self) -> int:
         return self.num_samples
 
 
 class BatchSampler(Sampler):
-    """The indices of another sampler in lists of `batch_size`; a last list that is shorter is left out if `drop_last`.
+    """The indices of another sampler in lists of `batch_size`; a last list that is shorter is left
+    out if `drop_last`.
 
     >>> from tracegrad.torch.utils.data import BatchSampler, SequentialSampler
     >>> list(BatchSampler(SequentialSampler(range(5)), 2, drop_last=False))
@@ -120,7 +153,9 @@ class BatchSampler(Sampler):
 
     def __init__(self, sampler: Iterable[Any], batch_size: int, drop_last: bool) -> None:
         if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
-            raise ValueError(f"batch_size should be a positive integer value, but got batch_size={batch_size}")
+            raise ValueError(
+                f"batch_size should be a positive integer value, but got batch_size={batch_size}"
+            )
         if not isinstance(drop_last, bool):
             raise ValueError(f"drop_last should be a boolean value, but got drop_last={drop_last}")
         self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
