@@ -24,6 +24,7 @@ def copy(index: int, destination: Layout, source: Layout) -> None:
         return
     words = [x.__array_interface__["data"][0] for x in (destination, source)]
     words += [*destination.shape, *destination.strides, *source.strides]
+    driver.enter(index)
     _kernel(destination.ndim, destination.itemsize, index)(destination.size, words)
 
 

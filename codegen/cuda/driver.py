@@ -15,6 +15,7 @@ import importlib
 import importlib.metadata
 import importlib.util
 import os
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -213,14 +214,51 @@ def move(index: int, destination: Layout, source: Layout) -> None:
         native(index, destination).copy_to_device(native(index, source))
 
 
+def enter(index: int) -> None:
+    """Make the device the one that this thread's launches and `clear` go to."""
+    if not simulated():
+        _entry(index)()
+
+
+@functools.cache
+def _entry(index: int) -> Callable[[], None]:
+    from cuda.bindings import driver
+    from cuda.core import Device
+
+    device = Device(index)
+    device.set_current()
+    wanted = int(driver.cuCtxGetCurrent()[1])
+
+    def entered() -> None:
+        # Another library may have chosen another device in the meantime.
+        if int(driver.cuCtxGetCurrent()[1]) != wanted:
+            device.set_current()
+
+    return entered
+
+
 def clear(index: int, destination: Layout) -> None:
-    """Zero gapless memory."""
-    if destination.size:
-        with target().gpus[index]:
-            raw = native(index, destination.ravel(order="K").view(np.uint8))
-            importlib.import_module("numba.cuda.cudadrv.driver").device_memset(
-                raw, 0, destination.nbytes
-            )
+    """Zero gapless memory, after what the device was told before."""
+    if destination.size and simulated():
+        raw = native(index, destination.ravel(order="K").view(np.uint8))
+        importlib.import_module("numba.cuda.cudadrv.driver").device_memset(
+            raw, 0, destination.nbytes
+        )
+    elif destination.size:
+        enter(index)
+        _zero(destination.__array_interface__["data"][0], destination.nbytes)
+
+
+@functools.cache
+def _zeroing() -> Callable[..., Any]:
+    found: Callable[..., Any] = importlib.import_module("cuda.bindings.driver").cuMemsetD8Async
+    return found
+
+
+def _zero(address: int, nbytes: int) -> None:
+    (code,) = _zeroing()(address, 0, nbytes, 0)
+    if code:
+        raise RuntimeError(f"the device refused to clear memory: {code.name}")
 
 
 def versions() -> dict[str, str]:

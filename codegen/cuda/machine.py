@@ -3,6 +3,7 @@ toolkit's wheels, and no device."""
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import importlib
 import importlib.metadata
@@ -114,28 +115,36 @@ def _number(pattern: str, text: str) -> int:
 
 def starter(
     machine: Machine, index: int, threads: int, waits: bool, most: int
-) -> Callable[[int, list[int]], None]:
+) -> Callable[[int, Sequence[int]], None]:
     """Launches the kernel on a device, on its default stream, with so many blocks and these words
-    as arguments."""
-    from cuda.core import Device, LaunchConfig, launch
+    as arguments, for a thread that has entered the device (`driver.enter`)."""
+    from cuda.bindings import driver as bindings
+    from cuda.core import Device
 
     device: Any = Device(index)
     device.set_current()
-    kernel = ObjectCode.from_cubin(machine.code).get_kernel(machine.entry)
-    resident = (
-        kernel.occupancy.max_active_blocks_per_multiprocessor(threads, 0)
-        * device.properties.multiprocessor_count
-    )
+    made = ObjectCode.from_cubin(machine.code)
+    kernel = made.get_kernel(machine.entry)
+    per_processor = kernel.occupancy.max_active_blocks_per_multiprocessor(threads, 0)
+    resident = per_processor * device.properties.multiprocessor_count
     limit = max(1, min(resident, most) if waits else 4 * resident)
-    configurations: dict[int, Any] = {}
+    function, stream = int(kernel.handle), int(device.default_stream.handle)
 
-    def start(blocks: int, words: list[int]) -> None:
-        blocks = min(blocks, limit)
-        found = configurations.get(blocks)
-        if found is None:
-            found = configurations[blocks] = LaunchConfig(
-                grid=blocks, block=threads, is_cooperative=waits
-            )
-        launch(device.default_stream, found, kernel, *words)
+    def start(blocks: int, words: Sequence[int]) -> None:
+        # The driver is asked directly: what checks and converts arguments of all kinds takes
+        # longer than a small kernel.
+        count = len(words)
+        given = (ctypes.c_uint64 * count)(*words)
+        first = ctypes.addressof(given)
+        places = (ctypes.c_uint64 * count)(*range(first, first + 8 * count, 8))
+        shape = (min(blocks, limit), 1, 1, threads, 1, 1, 0, stream, ctypes.addressof(places))
+        if waits:
+            (code,) = bindings.cuLaunchCooperativeKernel(function, *shape)
+        else:
+            (code,) = bindings.cuLaunchKernel(function, *shape, 0)
+        if code:
+            raise RuntimeError(f"{machine.entry}: the device refused the kernel: {code.name}")
 
+    # What the function is part of lives as long as it.
+    start.made = made  # type: ignore[attr-defined]
     return start

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..native import cache
 from ..printer import dtype_name
+from . import driver
 from .compile import Start, starters
 from .kernels import Kernel
 from .support import SIMULATED
@@ -57,6 +58,7 @@ def product(
         words += [row, column, 0 if x.shape[0] == 1 else x.shape[1] * x.shape[2]]
     words.append(0 if scale is None or scale.size == k else k)
     tiles = -(-m // (SIDE * EACH)) * -(-n // (SIDE * EACH)) * batches
+    driver.enter(index)
     _kernel(out.dtype, scale is not None, index)(tiles, words)
 
 

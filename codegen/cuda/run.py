@@ -40,6 +40,7 @@ class Runner:
     def run(self, arrays: Mapping[str, Layout], sizes: Mapping[str, int]) -> Layout | None:
         """One call over the memory of inputs and outputs, by name; what is returned holds (code,
         value) of the first failure."""
+        driver.enter(self.index)
         call = _Call(self, dict(arrays), dict(sizes))
         call.steps(self.plan.steps)
         return call.found.get("status")

@@ -86,7 +86,8 @@ def step_with(make_optimizer: Function) -> Function:
         nn = library.nn
         model = nn.Sequential(
             nn.Linear(w1.shape[1], w1.shape[0]), nn.Tanh(), nn.Linear(w2.shape[1], w2.shape[0])
-        ).double()
+        )
+        model = model.double().to(w1.device)
         with library.no_grad():
             for parameter, value in zip(model.parameters(), (w1, b1, w2, b2), strict=True):
                 parameter.copy_(value)
