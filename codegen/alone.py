@@ -5,7 +5,9 @@ thread that it does not have. A fork waits for the function that is being compil
 from __future__ import annotations
 
 import importlib
-import logging  # noqa: F401 - what waits at a fork waits in the order opposite to that of registration, and compiling logs
+
+# What waits at a fork waits in the order opposite to that of registration, and compiling logs.
+import logging  # noqa: F401
 import os
 import sys
 import threading

@@ -7,12 +7,14 @@
               "serial", body, memory of each thread
     statement = Let      name = expression                         (assigned once, a local scalar)
               | Declare  name = initial value                      (a mutable local scalar)
-              | Update   name = combine(name, expression)          (combine is None for plain assignment)
-              | Store    buffer[index] = expression, or buffer[index] = combine(buffer[index], expression)
+              | Update   name = combine(name, expression)
+              | Store    buffer[index] = combine(buffer[index], expression)
+                         (in both, combine is None for plain assignment)
               | Loop     for index in range(lo, hi): body          (step +1; unsigned)
               | While    while condition: body
               | If       if condition: then; else: otherwise
-              | Allocate name = memory of a shape that is known only while the kernel runs, or another view of such memory
+              | Allocate name = memory of a shape that is known only while the kernel runs, or
+                         another view of such memory
               | Grow     more room in such memory, as its first axis fills up
               | Call     a library routine or own kernel over whole buffers
               | Check    where the condition is false, record (code, value) in `status` and go on

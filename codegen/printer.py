@@ -189,13 +189,10 @@ class Printer:
     def function(self) -> None:
         program = self.program
         arguments = [b.name for b in program.buffers if b.role in ("in", "out")]
-        self.line(
-            0,
-            f"def {program.name}({', '.join([*arguments, 'arena', 'status', 'phase', 'lo', 'hi'])}):",
-        )
-        doc = program.doc.replace("\\", "\\\\").replace('"""', "'''").strip().splitlines() or [
-            "A compiled graph."
-        ]
+        arguments += ["arena", "status", "phase", "lo", "hi"]
+        self.line(0, f"def {program.name}({', '.join(arguments)}):")
+        text = program.doc.replace("\\", "\\\\").replace('"""', "'''")
+        doc = text.strip().splitlines() or ["A compiled graph."]
         self.line(1, f'"""{doc[0]}')
         for text in doc[1:]:
             self.line(1 if text else 0, text)

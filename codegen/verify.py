@@ -263,7 +263,8 @@ class _Verifier:
                 and not (ends[0] >= 0 and ends[1] < size)
             ):
                 raise self.wrong(
-                    f"{buffer} of shape {known.shape} is read or written at {index}, where {i} is in {list(ends)}"
+                    f"{buffer} of shape {known.shape} is read or written at {index}, "
+                    f"where {i} is in {list(ends)}"
                 )
 
 

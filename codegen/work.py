@@ -50,10 +50,12 @@ def shares(program: kernel.Program) -> tuple[Share, ...]:
             and not _has_threads(phase.body)
         ):
             inner: list[kernel.Statement] = []
-            kernel.walk(
-                loop.body,
-                lambda s, inner=inner: inner.append(s) if isinstance(s, COARSE) else None,  # type: ignore[misc]
-            )
+
+            def note(s: kernel.Statement, inner: list[kernel.Statement] = inner) -> None:
+                if isinstance(s, COARSE):
+                    inner.append(s)
+
+            kernel.walk(loop.body, note)
             work = mul(
                 add(loop.hi, mul(-1, loop.lo)),
                 _body(loop.body, {loop.index: _middle(loop.lo, loop.hi)}, sizes),

@@ -16,7 +16,10 @@ if not (_pathlib.Path(__file__).parent / "codegen").is_dir():
 from . import autograd, cuda, ops, utils
 from . import checks as _checks
 from ._codegen import alone as _alone
-from .autograd.grad_mode import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
+from .autograd.grad_mode import (
+    enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad,
+    set_grad_enabled,
+)
 from .derivatives.checkpoint import checkpoint
 from .config import default_dtype, set_default_dtype, use_deterministic_algorithms
 from .control.associative import associative_scan
@@ -24,12 +27,20 @@ from .control.branch import cond, switch
 from .control.mapping import map
 from .control.repeat import fori_loop, while_loop
 from .control.scan import scan
-from .custom import function as _function  # noqa: F401  (sets what autograd.Function does inside of a trace)
+
+# Sets what autograd.Function does inside of a trace.
+from .custom import function as _function  # noqa: F401
 from .custom.rules import custom_jvp, custom_vjp, stop_gradient
 from .derivatives.reverse import grad, hessian, hvp, jacfwd, jacobian, jacrev, value_and_grad, vjp
-from .dtypes import bool_, complex64, complex128, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64
+from .dtypes import (
+    bool_, complex64, complex128, float32, float64, int8, int16, int32, int64, uint8, uint16,
+    uint32, uint64,
+)
 from .devices import Device as device  # noqa: N813 - used as a function, as in torch
-from .errors import ConcretizationError, DTypeError, EscapedValueError, ShapeError, TracegradError, UnsupportedFunctionError
+from .errors import (
+    ConcretizationError, DTypeError, EscapedValueError, ShapeError, TracegradError,
+    UnsupportedFunctionError,
+)
 from .faces.printing import get_printoptions, printoptions, set_printoptions
 from .derivatives.forward import jvp, linearize
 from .compiled.jitted import jit
@@ -73,7 +84,8 @@ _FUNCTIONS = {
     "root": "solvers.roots",
 }
 
-_checks.publish(globals(), [_name for _name in globals() if not _name.startswith("_")], _checks.OFTEN)
+_public = [_name for _name in globals() if not _name.startswith("_")]
+_checks.publish(globals(), _public, _checks.OFTEN)
 for _module in (ops.linalg, autograd, autograd.forward_ad, autograd.graph, utils.checkpoint, cuda):
     _checks.publish(vars(_module), _module.__all__, _checks.OFTEN)
 _checks.check_methods(Tensor, _checks.OFTEN)

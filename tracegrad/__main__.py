@@ -36,13 +36,14 @@ THREAD_VARIABLES = (
 VECTOR_FEATURES = ("sse4.2", "avx", "avx2", "fma", "avx512f", "avx512vl", "neon", "sve")
 
 DOCTOR = """\
-Shows versions, processor, threads, linear algebra, CUDA and the cache of compiled code, then compiles and checks one gradient.
-Put its output into a bug report. The exit code is 1 where the self-test or an import fails, else 0.
+Shows versions, processor, threads, linear algebra, CUDA and the cache of compiled code, then
+compiles and checks one gradient. Put its output into a bug report. The exit code is 1 where the
+self-test or an import fails, else 0.
 """
 CACHE = """\
 Compiled functions are kept on disk, so that a later process loads them instead of compiling again.
-The folder is $TRACEGRAD_CACHE_DIR, else the one of this platform for caches; TRACEGRAD_CACHE_DIR= (empty) keeps nothing.
-A folder that others may write to is not used. docs/cache.md says more.
+The folder is $TRACEGRAD_CACHE_DIR, else the one of this platform for caches; TRACEGRAD_CACHE_DIR=
+(empty) keeps nothing. A folder that others may write to is not used. docs/cache.md says more.
 """
 
 
@@ -122,7 +123,8 @@ def linear_algebra() -> Rows:
     for pool in importlib.import_module("threadpoolctl").threadpool_info():
         if pool["user_api"] == "blas":
             architecture = f", {pool['architecture']}" if "architecture" in pool else ""
-            text = f"{pool['internal_api']} {pool['version']}, {pool['num_threads']} threads{architecture}"
+            text = f"{pool['internal_api']} {pool['version']}"
+            text += f", {pool['num_threads']} threads{architecture}"
             rows.append((Path(pool["filepath"]).name.partition("-")[0], text))
     return rows
 
@@ -156,7 +158,8 @@ def cuda() -> Rows:
         rows.append(
             (
                 "not there",
-                f"{', '.join(lacking)}: {target.INSTALL} brings them, unless a CUDA toolkit on this machine stands in for them",
+                f"{', '.join(lacking)}: {target.INSTALL} brings them, unless a CUDA toolkit on "
+                "this machine stands in for them",
             )
         )
     rows.append(("simulator", "on (NUMBA_ENABLE_CUDASIM)" if target.simulated() else "off"))
@@ -236,7 +239,8 @@ def self_test(verbose: bool) -> bool:
             print("          (doctor --verbose shows the traceback)")
         return False
     print(
-        f"  ok      a compiled gradient is right: first call {first:.2f} s, later calls {later * 1e6:.1f} us"
+        f"  ok      a compiled gradient is right: first call {first:.2f} s, "
+        f"later calls {later * 1e6:.1f} us"
     )
     for text in native("direct").FALLBACKS:
         print(f"  slow    compiled by Numba's own pipeline, 3 to 10 times as slowly: {text}")

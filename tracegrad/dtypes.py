@@ -110,7 +110,10 @@ def of_another_library(x: Any) -> str:
     if library in ("numpy", "tracegrad") or not hasattr(type(x), "__dlpack__"):
         return ""
     given = "x.detach()" if hasattr(type(x), "detach") else "x"
-    return f"a {type(x).__name__} of {library}: tracegrad.from_dlpack({given}) makes a Tensor on its memory, tracegrad.tensor({given}) a copy"
+    return (
+        f"a {type(x).__name__} of {library}: tracegrad.from_dlpack({given}) makes a Tensor on its "
+        f"memory, tracegrad.tensor({given}) a copy"
+    )
 
 
 @lru_cache(maxsize=64)
@@ -120,11 +123,13 @@ def check(dtype: DType) -> DType:
     them."""
     if not isinstance(dtype, np.dtype):
         raise DTypeError(
-            f"{dtype} is a dtype of another library, as its arrays have; tracegrad.from_dlpack(x) or tracegrad.tensor(x) makes a Tensor of one"
+            f"{dtype} is a dtype of another library, as its arrays have; tracegrad.from_dlpack(x) "
+            "or tracegrad.tensor(x) makes a Tensor of one"
         )
     if dtype.name not in SHORT:
         raise DTypeError(
-            f"dtype {dtype} is not supported; the supported dtypes are {', '.join(SHORT)}. Convert with .astype first."
+            f"dtype {dtype} is not supported; the supported dtypes are {', '.join(SHORT)}. "
+            "Convert with .astype first."
         )
     return np.dtype(dtype.name)
 

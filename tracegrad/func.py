@@ -63,7 +63,8 @@ def jvp(
         for k, o in enumerate(flatten(result[0] if has_aux else result)[0]):
             if not (isinstance(o, Boxed) and STATE.levels[-1] in (o._tangents or {})):
                 raise RuntimeError(
-                    f"jvp(f, primals, tangents, strict=True): output {k} of f does not depend on the primals."
+                    "jvp(f, primals, tangents, strict=True): "
+                    f"output {k} of f does not depend on the primals."
                 )
         return result
 
@@ -105,7 +106,8 @@ def jacfwd(
     _check_randomness(randomness)
     if randomness == "different":
         raise ValueError(
-            "jacfwd: all columns are taken of one run of the function, so that it draws the same numbers for them; use 'same'."
+            "jacfwd: all columns are taken of one run of the function, so that it draws the same "
+            "numbers for them; use 'same'."
         )
     return _jacobian(
         _guarded(func, "jacfwd") if randomness == "error" else func,
@@ -153,7 +155,8 @@ def vmap(
     chunk_size  how many items are computed at once (None: all)
 
     >>> import tracegrad as tg
-    >>> tg.func.vmap(lambda x, y: (x * y).sum(), in_dims=(0, None))(tg.ones(3, 2), tg.tensor([1.0, 2.0]))
+    >>> dots = tg.func.vmap(lambda x, y: (x * y).sum(), in_dims=(0, None))
+    >>> dots(tg.ones(3, 2), tg.tensor([1.0, 2.0]))
     tensor([3., 3., 3.])
     """
     _check_randomness(randomness)
@@ -175,7 +178,8 @@ def vmap(
         }
         if len(sizes) != 1:
             raise ValueError(
-                f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sorted(sizes)}"
+                "vmap: Expected all tensors to have the same size in the mapped dimension, "
+                f"got sizes {sorted(sizes)}"
             )
         parts = []
         for start in range(0, sizes.pop(), step):
@@ -210,7 +214,8 @@ def _part(x: Any, axis: int, start: int, step: int, single: bool) -> Any:
 def _check_randomness(randomness: str) -> None:
     if randomness not in ("error", "different", "same"):
         raise RuntimeError(
-            f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}"
+            "Only allowed values for randomness are 'error', 'different', "
+            f"or 'same'. Got {randomness}"
         )
 
 
@@ -221,8 +226,9 @@ def _guarded(func: Function, who: str) -> Function:
         result = func(*args, **kwargs)
         if STATE.traces and has_drawn(STATE.traces[-1]):
             raise RuntimeError(
-                f"{who}: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness "
-                f"flags on {who} or perform the randomness operation out of {who}."
+                f"{who}: called random operation while in randomness error mode. "
+                f"Please either use the 'same' or 'different' randomness flags on {who} "
+                f"or perform the randomness operation out of {who}."
             )
         return result
 
@@ -257,7 +263,8 @@ def functional_call(
     for d in several:
         if given.keys() & d.keys():
             raise ValueError(
-                f"{sorted(given.keys() & d.keys())} appeared in multiple dictionaries; behavior of functional call is ambiguous"
+                f"{sorted(given.keys() & d.keys())} appeared in multiple dictionaries; "
+                "behavior of functional call is ambiguous"
             )
         given |= d
     places: dict[str, tuple[dict[str, Any], str]] = {}
@@ -272,7 +279,8 @@ def functional_call(
     missing = [name for name in places if name not in given] if strict else []
     if unknown or missing:
         raise RuntimeError(
-            f"functional_call of {type(module).__name__}: unexpected key(s): {unknown}; missing key(s): {missing}"
+            f"functional_call of {type(module).__name__}: unexpected key(s): {unknown}; "
+            f"missing key(s): {missing}"
         )
     before = {name: kind[own] for name, (kind, own) in places.items()}
     # What stands in several places is one value, and gets one.

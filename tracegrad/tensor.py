@@ -83,9 +83,10 @@ class Boxed(Operators, Writes, NumpyDispatch):
             # Placeholders without data are made by the library.
             if data is not None:
                 raise TypeError(
-                    "tracegrad.Array is what an ndarray becomes while a function of it is traced or differentiated. It is there for "
-                    f"isinstance, and is not made of {'nothing' if data is ... else describe(data)}: pass np.asarray(x) to your function, "
-                    "or make a Tensor with tracegrad.tensor(x)."
+                    "tracegrad.Array is what an ndarray becomes while a function of it is traced "
+                    "or differentiated. It is there for isinstance, "
+                    f"and is not made of {'nothing' if data is ... else describe(data)}: pass "
+                    "np.asarray(x) to your function, or make a Tensor with tracegrad.tensor(x)."
                 ) from None
         self._data = data
         self._requires_grad = requires_grad
@@ -259,7 +260,8 @@ class Boxed(Operators, Writes, NumpyDispatch):
         # NumPy's masked arrays take `_data` of whatever they meet for its elements, and then ask
         # for a mask.
         raise TypeError(
-            f"{user_line()}: a masked array meets a traced or differentiated one, which has no mask. {ADVICE['MaskedArray']}."
+            f"{user_line()}: a masked array meets a traced or differentiated one, "
+            f"which has no mask. {ADVICE['MaskedArray']}."
         )
 
     # --- what a traced value cannot do ------------------------------------------------------------
@@ -271,8 +273,8 @@ class Boxed(Operators, Writes, NumpyDispatch):
             if known is not None:
                 return known
             raise ConcretizationError(
-                f"{user_line()}: {asked} needs the value of a traced array ({self._data.type}), which is not known while the function is "
-                f"traced. {instead}"
+                f"{user_line()}: {asked} needs the value of a traced array ({self._data.type}), "
+                f"which is not known while the function is traced. {instead}"
             )
         if type(self._data) is DeviceArray:
             return self._data.copy_to_host()
@@ -282,8 +284,9 @@ class Boxed(Operators, Writes, NumpyDispatch):
     def _condition(self) -> np.ndarray[Any, Any]:
         return self._concrete(
             "a Python condition (if, while, and, or, not, assert)",
-            "Use tg.where(condition, a, b) for a choice by element, tg.cond for a branch, tg.while_loop for a loop to a condition (in which &, | "
-            "and ~ stand for and, or, not), or mark the argument static with static_argnames.",
+            "Use tg.where(condition, a, b) for a choice by element, tg.cond for a branch, "
+            "tg.while_loop for a loop to a condition (in which &, | and ~ stand for and, or, not), "
+            "or mark the argument static with static_argnames.",
         )
 
 

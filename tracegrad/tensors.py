@@ -76,8 +76,8 @@ def _from_data(data: Any, dtype: Any) -> Any:
     array = np.array(data)
     if array.dtype == object:
         raise TypeError(
-            f"a tensor cannot be made of {type(data).__name__} data of mixed or unknown element types; pass numbers, arrays "
-            "or nested lists of them"
+            f"a tensor cannot be made of {type(data).__name__} data of mixed or unknown element "
+            "types; pass numbers, arrays or nested lists of them"
         )
     if not hasattr(data, "dtype") and array.dtype.kind in "fc" and _of_python_numbers(data):
         array = array.astype(

@@ -62,7 +62,8 @@ def _method(name: str) -> Callable[..., Any]:
     def function(input: Tensor, *args: Any, **kwargs: Any) -> Any:
         if not isinstance(input, Tensor):
             raise TypeError(
-                f"tracegrad.{name} takes a Tensor, not a {type(input).__name__}: make one with tracegrad.tensor(...), or use NumPy's functions"
+                f"tracegrad.{name} takes a Tensor, not a {type(input).__name__}: "
+                "make one with tracegrad.tensor(...), or use NumPy's functions"
             )
         return getattr(input, name)(*args, **kwargs)
 
@@ -102,9 +103,16 @@ concat = cat
 
 
 _DIFFERENT = {
-    "max": "`max(x, 1)` is a pair, so that it is unpacked in two or followed by `[1]` for the indices",
-    "min": "`min(x, 1)` is a pair, so that it is unpacked in two or followed by `[1]` for the indices",
-    "median": "it is the lower one of two middle elements, and `median(x, 1)` a pair of values and indices",
+    "max": (
+        "`max(x, 1)` is a pair, so that it is unpacked in two or followed by `[1]` for the indices"
+    ),
+    "min": (
+        "`min(x, 1)` is a pair, so that it is unpacked in two or followed by `[1]` for the indices"
+    ),
+    "median": (
+        "it is the lower one of two middle elements, "
+        "and `median(x, 1)` a pair of values and indices"
+    ),
     "sort": "it is a pair of values and indices",
     "std": "it has Bessel's correction",
     "var": "it has Bessel's correction",
@@ -125,13 +133,19 @@ def _told_dim(name: str) -> Callable[..., Any]:
                 raise explained(error, name, operation, (x, *args), kwargs) from error.__cause__
         if not isinstance(x, Tensor):
             raise TypeError(
-                f"tracegrad.{name}: dim and keepdim are for Tensors; of other arrays (this is of type {type(x).__name__}) say axis and keepdims"
+                f"tracegrad.{name}: dim and keepdim are for Tensors; "
+                f"of other arrays (this is of type {type(x).__name__}) say axis and keepdims"
             )
         return getattr(x, name)(*args, **kwargs)
 
     difference = _DIFFERENT.get(name)
     if difference is not None:
-        function.__doc__ = f"{operation.__doc__}\n    NumPy's meaning, unless `dim` or `keepdim` is given. In torch {difference}: take `tracegrad.torch.{name}`.\n    "
+        function.__doc__ = (
+            f"{operation.__doc__}\n"
+            f"    NumPy's meaning, unless `dim` or `keepdim` is given. In torch {difference}: "
+            f"take `tracegrad.torch.{name}`.\n"
+            "    "
+        )
     return has_failure_path(function)
 
 
@@ -144,8 +158,9 @@ def _extreme(name: str) -> Callable[..., Any]:
     def checked(x: Any, *args: Any, **kwargs: Any) -> Any:
         if args and isinstance(args[0], Value):
             raise TypeError(
-                f"tracegrad.{name}(x, axis) is NumPy's, and an axis is an integer, not a Tensor; of two Tensors, "
-                f"element by element, take tracegrad.{name}imum (or torch's meaning: tracegrad.torch.{name})"
+                f"tracegrad.{name}(x, axis) is NumPy's, and an axis is an integer, not a Tensor; "
+                f"of two Tensors, element by element, take tracegrad.{name}imum (or torch's "
+                f"meaning: tracegrad.torch.{name})"
             )
         return function(x, *args, **kwargs)
 

@@ -40,7 +40,8 @@ class ArrayType:
         return integers.product(self.shape)
 
     def __str__(self) -> str:
-        return f"{SHORT.get(self.dtype.name, self.dtype.name)}[{', '.join(map(str, self.shape))}]{'~' if self.weak else ''}"
+        dtype = SHORT.get(self.dtype.name, self.dtype.name)
+        return f"{dtype}[{', '.join(map(str, self.shape))}]{'~' if self.weak else ''}"
 
     def with_shape(self, shape: Shape) -> ArrayType:
         return ArrayType(self.dtype, shape)
@@ -77,8 +78,9 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
                 size = d
             elif not same(size, d):
                 raise ShapeError(
-                    f"shapes {' and '.join(show(s) for s in shapes)} cannot be broadcast together: axis {axis} has sizes "
-                    f"{size} and {d}, and neither is 1. Reshape one of them, or add an axis with x[:, None]."
+                    f"shapes {' and '.join(show(s) for s in shapes)} cannot be broadcast together: "
+                    f"axis {axis} has sizes {size} and {d}, and neither is 1. Reshape one of them, "
+                    "or add an axis with x[:, None]."
                 )
         result.append(size)
     return tuple(result)

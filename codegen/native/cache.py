@@ -162,8 +162,9 @@ _CLEANED: set[Path] = set()
 _TOLD: set[Path] = set()
 """Folders of which this process has said what is wrong with them."""
 ADVICE = (
-    "Functions are compiled in memory, by each process anew. Set the environment variable TRACEGRAD_CACHE_DIR to a folder of your own "
-    "on a disk with room, or to nothing to do without one."
+    "Functions are compiled in memory, by each process anew. "
+    "Set the environment variable TRACEGRAD_CACHE_DIR to a folder of your own on a disk with room, "
+    "or to nothing to do without one."
 )
 
 

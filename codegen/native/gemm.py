@@ -101,7 +101,9 @@ def _make_tile(vectors: int) -> Callable[..., None]:
     def tile(*args: Any) -> None:
         raise TypeError("compiled code only")
 
-    def typer(k, a, at_a, row_a, step_a, b, at_b, step_b, c, at_c, row_c, rows, used, add):  # type: ignore[no-untyped-def]
+    def typer(  # type: ignore[no-untyped-def]
+        k, a, at_a, row_a, step_a, b, at_b, step_b, c, at_c, row_c, rows, used, add,
+    ):  # fmt: skip
         u = types.uintp
         return signature(types.none, u, a, u, u, u, b, u, u, c, u, u, u, u, types.boolean)
 
@@ -153,9 +155,13 @@ def _make_tile(vectors: int) -> Callable[..., None]:
                 undefined,
                 spread,
             )
-            new.append([
-                builder.fadd(builder.fmul(xs, columns[v], flags=("contract",)), sums[r][v], flags=("contract",)) for v in range(vectors)
-            ])  # fmt: skip
+            fuse = ("contract",)
+            new.append(
+                [
+                    builder.fadd(builder.fmul(xs, column, flags=fuse), total, flags=fuse)
+                    for column, total in zip(columns, sums[r], strict=True)
+                ]
+            )
         following = builder.add(q, number(1))
         steps = [
             (q, number(0), following),
@@ -324,8 +330,8 @@ def entry(dtype: str) -> Callable[..., None]:
     panel_space = make_scratch(DEEP * widest)
 
     def products(  # type: ignore[no-untyped-def]
-        of_m, of_n, of_k, first_a, at_row_a, at_step_a, first_b, at_step_b, at_col_b, first_scale, first_c, at_row_c, at_flags,
-        at_count, next_a, next_b, next_scale, next_c,
+        of_m, of_n, of_k, first_a, at_row_a, at_step_a, first_b, at_step_b, at_col_b, first_scale,
+        first_c, at_row_c, at_flags, at_count, next_a, next_b, next_scale, next_c,
     ):  # fmt: skip
         o, unit, two, three = index(0), index(1), index(2), index(3)
         block, widths, deep, tall = index(ROWS), index(widest), index(DEEP), index(TALL)

@@ -74,8 +74,8 @@ def build(f: Format) -> dict[str, Function]:
         a = fabs(x)
         return copysign(half * log1p((a + a) / (one - a)), x)
 
-    return {"tanh": tanh, "sigmoid": sigmoid, "softplus": softplus, "logaddexp": logaddexp, "sinh": sinh, "cosh": cosh,
-            "asinh": asinh, "acosh": acosh, "atanh": atanh}  # fmt: skip
+    return {"tanh": tanh, "sigmoid": sigmoid, "softplus": softplus, "logaddexp": logaddexp,
+            "sinh": sinh, "cosh": cosh, "asinh": asinh, "acosh": acosh, "atanh": atanh}  # fmt: skip
 
 
 FUNCTIONS: Table = {f.name: build(f) for f in FORMATS}

@@ -192,7 +192,11 @@ def _stacked(function: Body, ranks: tuple[int, ...], make: Callable[..., Body]) 
                 ]
                 + rest
             )
-            text = f"def body({declared}):\n    for k in range({arrays[0]}.shape[0]):\n        core({views})\n"
+            text = (
+                f"def body({declared}):\n"
+                f"    for k in range({arrays[0]}.shape[0]):\n"
+                f"        core({views})\n"
+            )
         return generated(text, "body", scope)
 
     implements(function, inline=False)(eval(f"lambda {declared}: typer({one})", {"typer": typer}))

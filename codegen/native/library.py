@@ -34,8 +34,10 @@ from .support import acc, index, signed
 from .symbols import OWN
 
 __all__ = [
-    "adjugate", "cholesky", "det", "eigh", "inv", "matmul", "matmul_batched", "matmul_batched_scaled", "matmul_scaled", "pinv", "qr", "slogdet",
-    "small_cholesky", "small_det", "small_inv", "small_solve", "small_triangular_solve", "solve", "svd", "triangular_solve",
+    "adjugate", "cholesky", "det", "eigh", "inv", "matmul", "matmul_batched",
+    "matmul_batched_scaled", "matmul_scaled", "pinv", "qr", "slogdet", "small_cholesky",
+    "small_det", "small_inv", "small_solve", "small_triangular_solve", "solve", "svd",
+    "triangular_solve",
 ]  # fmt: skip
 
 NO, YES = ord("N"), ord("T")
@@ -248,16 +250,18 @@ def _type_with_vector(
 
 
 def _with_matrix(
-    a: Any, at_a: int, b: Any, at_b: int, scale: Any, at_scale: int, scaled: int, out: Any, at: int, m: int, n: int, k: int,
-    turned_a: bool, turned_b: bool, part: int, parts: int, total: int, next_a: int, next_b: int, next_scale: int,
+    a: Any, at_a: int, b: Any, at_b: int, scale: Any, at_scale: int, scaled: int, out: Any, at: int,
+    m: int, n: int, k: int, turned_a: bool, turned_b: bool, part: int, parts: int, total: int,
+    next_a: int, next_b: int, next_scale: int,
 ) -> None:  # fmt: skip
     raise TypeError("compiled code only")
 
 
 @implements(_with_matrix, inline=False)
 def _type_with_matrix(
-    a: Any, at_a: Any, b: Any, at_b: Any, scale: Any, at_scale: Any, scaled: Any, out: Any, at: Any, m: Any, n: Any, k: Any,
-    turned_a: Any, turned_b: Any, part: Any, parts: Any, total: Any, next_a: Any, next_b: Any, next_scale: Any,
+    a: Any, at_a: Any, b: Any, at_b: Any, scale: Any, at_scale: Any, scaled: Any, out: Any, at: Any,
+    m: Any, n: Any, k: Any, turned_a: Any, turned_b: Any, part: Any, parts: Any, total: Any,
+    next_a: Any, next_b: Any, next_scale: Any,
 ) -> Any:  # fmt: skip
     """Real products are our own; of a matrix with its own transpose half is computed. Complex ones
     are BLAS's, unscaled and undivided."""
@@ -267,13 +271,15 @@ def _type_with_matrix(
         one, zero = t(1), t(0)
 
         def complex_body(
-            a: Any, at_a: int, b: Any, at_b: int, scale: Any, at_scale: int, scaled: int, out: Any, at: int, m: int, n: int, k: int,
-            turned_a: bool, turned_b: bool, part: int, parts: int, total: int, next_a: int, next_b: int, next_scale: int,
+            a: Any, at_a: int, b: Any, at_b: int, scale: Any, at_scale: int, scaled: int, out: Any,
+            at: int, m: int, n: int, k: int, turned_a: bool, turned_b: bool, part: int, parts: int,
+            total: int, next_a: int, next_b: int, next_scale: int,
         ) -> None:  # fmt: skip
             for q in range(total):
                 call(
-                    YES if turned_b else NO, YES if turned_a else NO, n, m, k, one, b, at_b + q * next_b, k if turned_b else n,
-                    a, at_a + q * next_a, m if turned_a else k, zero, out, at + q * m * n, n,
+                    YES if turned_b else NO, YES if turned_a else NO, n, m, k, one, b,
+                    at_b + q * next_b, k if turned_b else n, a, at_a + q * next_a,
+                    m if turned_a else k, zero, out, at + q * m * n, n,
                 )  # fmt: skip
 
         return complex_body
@@ -281,8 +287,9 @@ def _type_with_matrix(
     half = gemm.SYMMETRIC
 
     def body(
-        a: Any, at_a: int, b: Any, at_b: int, scale: Any, at_scale: int, scaled: int, out: Any, at: int, m: int, n: int, k: int,
-        turned_a: bool, turned_b: bool, part: int, parts: int, total: int, next_a: int, next_b: int, next_scale: int,
+        a: Any, at_a: int, b: Any, at_b: int, scale: Any, at_scale: int, scaled: int, out: Any,
+        at: int, m: int, n: int, k: int, turned_a: bool, turned_b: bool, part: int, parts: int,
+        total: int, next_a: int, next_b: int, next_scale: int,
     ) -> None:  # fmt: skip
         row_a, step_a = (1, m) if turned_a else (k, 1)
         step_b, col_b = (1, k) if turned_b else (n, 1)
@@ -299,14 +306,14 @@ def _type_with_matrix(
             )
             skip = first if symmetric else 0
             own(
-                count, n - skip, k, a, at_a + first * row_a, row_a, step_a, b, at_b + skip * col_b, step_b, col_b,
-                scale, at_scale, out, at + first * n + skip, n, scaled | half if symmetric else scaled,
-                total, next_a, next_b, next_scale, m * n,
+                count, n - skip, k, a, at_a + first * row_a, row_a, step_a, b, at_b + skip * col_b,
+                step_b, col_b, scale, at_scale, out, at + first * n + skip, n,
+                scaled | half if symmetric else scaled, total, next_a, next_b, next_scale, m * n,
             )  # fmt: skip
         elif count > 0:
             own(
-                m, count, k, a, at_a, row_a, step_a, b, at_b + first * col_b, step_b, col_b, scale, at_scale, out, at + first, n, scaled,
-                total, next_a, next_b, next_scale, m * n,
+                m, count, k, a, at_a, row_a, step_a, b, at_b + first * col_b, step_b, col_b, scale,
+                at_scale, out, at + first, n, scaled, total, next_a, next_b, next_scale, m * n,
             )  # fmt: skip
 
     return body
@@ -495,8 +502,8 @@ def _type_batched(
                 )
         else:
             _with_matrix(
-                a, first * step_a, b, first * step_b, a, 0, 0, out, first * m * n, m, n, k, turned_a, turned_b, 0, 1,
-                last - first, step_a, step_b, 0,
+                a, first * step_a, b, first * step_b, a, 0, 0, out, first * m * n, m, n, k,
+                turned_a, turned_b, 0, 1, last - first, step_a, step_b, 0,
             )  # fmt: skip
 
     return body if through_blas else loops
@@ -535,8 +542,8 @@ def _type_batched_scaled(
             (signed(part) + 1) * count // signed(parts),
         )
         _with_matrix(
-            a, first * step_a, b, first * step_b, scale, first * step, weigh, out, first * m * n, m, n, k, turned_a, turned_b, 0, 1,
-            last - first, step_a, step_b, step,
+            a, first * step_a, b, first * step_b, scale, first * step, weigh, out, first * m * n, m,
+            n, k, turned_a, turned_b, 0, 1, last - first, step_a, step_b, step,
         )  # fmt: skip
 
     return body

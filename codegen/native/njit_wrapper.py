@@ -24,13 +24,15 @@ def as_array(value: Any, dtype: Any, ndim: int) -> Any:
     array = np.asarray(value)
     if array.ndim != ndim or (ndim and array.dtype != np.dtype(dtype)):
         raise TypeError(
-            f"expected a {ndim}-d array of {np.dtype(dtype)}, got a {array.ndim}-d array of {array.dtype}"
+            f"expected a {ndim}-d array of {np.dtype(dtype)}, "
+            f"got a {array.ndim}-d array of {array.dtype}"
         )
     return array.astype(dtype) if ndim == 0 else array
 
 
+# Without annotations: Numba compares signatures to the letter.
 @overload(as_array, inline="always")
-def _as_array(value, dtype, ndim):  # type: ignore[no-untyped-def]  # Numba compares signatures to the letter
+def _as_array(value, dtype, ndim):  # type: ignore[no-untyped-def]
     wanted = dtype.dtype
     rank = ndim.literal_value if isinstance(ndim, types.IntegerLiteral) else None
     if isinstance(value, (types.Number, types.Boolean)) and rank in (0, None):
@@ -83,34 +85,22 @@ def make_njit(
             if named.get(str(s)) == (b.name, axis):
                 continue
             lines.append(f"    if {b.name}_.shape[{axis}] != {s}:")
-            lines.append(
-                f'        raise ValueError("{program.name}: axis {axis} of {b.name} must have size {s}")'
-            )
+            text = f"{program.name}: axis {axis} of {b.name} must have size {s}"
+            lines.append(f'        raise ValueError("{text}")')
     for b in outputs:
         shape = "(" + "".join(f"{s}, " for s in b.shape) + ")"
         lines.append(f"    {b.name} = np.empty({shape}, np.{dtype_name(b.dtype)})")
     lines.append(f"    arena = np.empty({printed.arena_code} + 64, np.uint8)")
     lines.append("    status = np.zeros(2, np.int64)")
-    arguments = ", ".join(
-        [
-            *[f"{b.name}_" for b in inputs],
-            *[b.name for b in outputs],
-            "arena",
-            "status",
-            "-1",
-            "0",
-            "0",
-        ]
-    )
-    lines.append(f"    {program.name}({arguments})")
+    arguments = [*[f"{b.name}_" for b in inputs], *[b.name for b in outputs]]
+    lines.append(f"    {program.name}({', '.join([*arguments, 'arena, status, -1, 0, 0'])})")
     lines.append("    if status[0] < 0:")
     lines.append('        raise MemoryError("no memory for what a loop keeps for its derivative")')
     for code, text in enumerate(program.errors):
         lines.append(f"    if status[0] == {code + 1}:")
         kind = "IndexError" if text.startswith("index {value}") else "ValueError"
-        lines.append(
-            f"        raise {kind}({text.replace('index {value}', 'an index').replace('{value}', 'the recorded value')!r})"
-        )
+        text = text.replace("index {value}", "an index").replace("{value}", "the recorded value")
+        lines.append(f"        raise {kind}({text!r})")
     results = [b.name if b.shape else f"{b.name}[()]" for b in outputs]
     whole = (
         f"({', '.join(results)}{',' if len(results) == 1 else ''})"

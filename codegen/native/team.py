@@ -108,7 +108,8 @@ leave:
   ret void
 }}
 
-define void @drive(ptr %c, ptr %table, i64 %rows, i64 %w0, i64 %w1, i64 %w2, i64 %words, ptr %yield) {{
+define void @drive(ptr %c, ptr %table, i64 %rows, i64 %w0, i64 %w1, i64 %w2, \
+i64 %words, ptr %yield) {{
 entry:
   %done = getelementptr i64, ptr %c, i64 {DONE}
   br label %row

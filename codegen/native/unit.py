@@ -111,7 +111,13 @@ class Unit:
             else self.calls.values.type_of(a)
             for a in args
         ]
-        which = (key, *[a.value if k is None else k for a, k in zip(args, kinds, strict=True)])  # type: ignore[union-attr]
+        which = (
+            key,
+            *[
+                a.value if k is None else k  # type: ignore[union-attr]
+                for a, k in zip(args, kinds, strict=True)
+            ],
+        )
         if which in self.refused:
             raise UntranslatableError(f"{function.__qualname__} is not covered")
         if which not in self.made:

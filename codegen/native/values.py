@@ -84,7 +84,8 @@ def type_of_constant(value: Any) -> Any:
 class Values:
     """Types, casts and operators, by Numba's own tables; what was looked up once is remembered."""
 
-    found: dict[tuple[Any, ...], tuple[Any, Any]] = {}  # noqa: RUF012  (shared on purpose: the answers are the same for all)
+    # Shared on purpose: the answers are the same for all.
+    found: dict[tuple[Any, ...], tuple[Any, Any]] = {}  # noqa: RUF012
 
     def __init__(self, typing: Any, context: Any, module: Any) -> None:
         self.typing, self.context, self.module = typing, context, module
@@ -235,10 +236,9 @@ class Values:
 
         shape, strides = (field(f) if x.type.ndim else None for f in ("shape", "strides"))
         axes = range(x.type.ndim)
-        return Array(
-            x.type, x.ir, field("data"),
-            tuple(builder.extract_value(shape, k) for k in axes), tuple(builder.extract_value(strides, k) for k in axes),
-        )  # fmt: skip
+        sizes = tuple(builder.extract_value(shape, k) for k in axes)
+        steps = tuple(builder.extract_value(strides, k) for k in axes)
+        return Array(x.type, x.ir, field("data"), sizes, steps)
 
     def lent(self, builder: Any, x: Value) -> Value:
         """An argument of a kernel."""

@@ -78,7 +78,8 @@ def check(code: str, who: str) -> None:
     for name in _CALLED.findall(code):
         if name not in SCALARS:
             raise ValueError(
-                f"the code of {who} calls {name!r}, which is no scalar function: add it to a family of codegen/scalars first"
+                f"the code of {who} calls {name!r}, which is no scalar function: "
+                "add it to a family of codegen/scalars first"
             )
 
 

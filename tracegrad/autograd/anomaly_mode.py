@@ -22,7 +22,10 @@ from ..ir.dispatch import STATE, Value
 from ..ir.trace import FOREIGN
 from ..tape.mode import OfTask
 
-NOTICE = "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging."
+NOTICE = (
+    "Anomaly Detection has been enabled. This mode will increase the runtime and should only be "
+    "enabled for debugging."
+)
 
 
 class _Anomaly(threading.local):
@@ -183,13 +186,18 @@ def _blame(node: Any, error: Exception) -> None:
     text = f"Error detected in {node.name()}. "
     lines = node.metadata.get("traceback_")
     if lines is None:
-        text += "No forward pass information available. Enable detect anomaly during forward pass for more information."
+        text += (
+            "No forward pass information available. Enable detect anomaly during forward "
+            "pass for more information."
+        )
     else:
         text += "Traceback of forward call that caused the error:\n" + "".join(lines)
         while (node := node.metadata.get("parent_")) is not None:
             text += (
-                f"\nPrevious calculation was induced by {node.name()}. Traceback of forward call that induced the previous "
-                f"calculation:\n{''.join(node.metadata.get('traceback_', []))}"
+                "\n"
+                f"Previous calculation was induced by {node.name()}. "
+                "Traceback of forward call that induced the previous calculation:\n"
+                f"{''.join(node.metadata.get('traceback_', []))}"
             )
     frame: FrameType | None = sys._getframe(1)
     level = 2

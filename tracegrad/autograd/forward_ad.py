@@ -58,7 +58,8 @@ def enter_dual_level() -> int:
     # it is called.
     if _OPEN.levels and _OPEN.levels[-1] in STATE.levels:
         raise RuntimeError(
-            "Nested forward mode AD is not supported at the moment; nest tracegrad.jvp (or tracegrad.func.jvp) instead."
+            "Nested forward mode AD is not supported at the moment; "
+            "nest tracegrad.jvp (or tracegrad.func.jvp) instead."
         )
     _OPEN.levels.append(open_level())
     return len(_OPEN.levels) - 1
@@ -71,7 +72,8 @@ def exit_dual_level(*, level: int | None = None) -> None:
         raise RuntimeError("There is no forward AD level to exit; enter_dual_level() opens one.")
     if level is not None and level != current:
         raise RuntimeError(
-            "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
+            "Trying to exit a forward AD level that was not the last one that was created. "
+            "This is not supported."
         )
     close_level(_OPEN.levels.pop())
 
@@ -109,31 +111,37 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
     number = _number(level, "make_dual")
     if number is None:
         raise RuntimeError(
-            "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
+            "Trying to create a dual Tensor for forward AD but no level exists, "
+            "make sure to enter_dual_level() first."
         )
     primal, direction = _tensor(tensor, "the tensor"), _tensor(tangent, "the tangent")
     for what, x in (("primal", primal), ("tangent", direction)):
         if not is_differentiable(x.dtype):
             raise ValueError(
-                f"Expected {what} to be floating point or complex, but got: tracegrad.{x.dtype.name}"
+                f"Expected {what} to be floating point or complex, but got: "
+                f"tracegrad.{x.dtype.name}"
             )
         x._refresh()
     if not same_shape(primal.shape, direction.shape):
         raise RuntimeError(
-            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
-            f"Tensor is of size {list(primal.shape)} while the given forward gradient is of size {list(direction.shape)}."
+            "Trying to set a forward gradient that has a different size than that of the original "
+            f"Tensor, this is not supported. Tensor is of size {list(primal.shape)} while "
+            f"the given forward gradient is of size {list(direction.shape)}."
         )
     if direction.dtype.kind == "c" and primal.dtype.kind != "c":
         raise RuntimeError(
-            "Expected the tangent of a real Tensor to be real, but got a complex one: take its real part."
+            "Expected the tangent of a real Tensor to be real, "
+            "but got a complex one: take its real part."
         )
     if number in (primal._tangents or {}):
         raise RuntimeError(
-            "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level is not supported."
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at "
+            "the same level is not supported."
         )
     if number in (direction._tangents or {}):
         raise RuntimeError(
-            "Setting a forward grad that itself has a forward gradient at the same level is not supported."
+            "Setting a forward grad that itself has a forward gradient at the same "
+            "level is not supported."
         )
     dual = primal._alias()
     dual._tangents = {**(dual._tangents or {}), number: ops.convert(direction, primal.dtype)}
@@ -162,12 +170,14 @@ def _number(level: int | None, who: str) -> int | None:
         return None
     if level > current:
         raise RuntimeError(
-            f"Invalid level given to {who}: {level}, where {'no level' if current < 0 else current} is open."
+            f"Invalid level given to {who}: "
+            f"{level}, where {'no level' if current < 0 else current} is open."
         )
     number = _OPEN.levels[level]
     if number not in STATE.levels:
         raise RuntimeError(
-            f"{who}: the dual level was opened outside of the function that is traced; open it inside."
+            f"{who}: the dual level was opened outside of the function that "
+            "is traced; open it inside."
         )
     return number
 

@@ -23,8 +23,8 @@ from ..tape.mode import MODE
 from .grad_mode import set_grad_enabled
 
 LEGACY = (
-    "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with static forward "
-    "method, and call it by its `apply`."
+    "Legacy autograd function with non-static forward method is deprecated. "
+    "Please use new-style autograd function with static forward method, and call it by its `apply`."
 )
 TWICE = "trying to differentiate twice a function that was marked with @once_differentiable"
 
@@ -83,8 +83,8 @@ class Function:
 
     def __init__(self, *_: Any, **__: Any) -> None:
         warnings.warn(
-            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke them on the class "
-            "itself: call its `apply`.",
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all "
+            "static, so you should invoke them on the class itself: call its `apply`.",
             DeprecationWarning,
             stacklevel=2,
         )
@@ -111,7 +111,8 @@ class Function:
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         """The gradients of the arguments, from those of the outputs."""
         raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD."
+            "You must implement either the backward or vjp method for your custom "
+            "autograd.Function to use it with backward mode AD."
         )
 
     @staticmethod
@@ -125,7 +126,8 @@ class Function:
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
         """The tangents of the outputs, from those of the arguments."""
         raise NotImplementedError(
-            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+            "You must implement the jvp function for custom autograd.Function to use "
+            "it with forward mode AD."
         )
 
     @staticmethod
@@ -134,7 +136,8 @@ class Function:
         """The results of a batch and the axes at which they have it, from arguments that have it at
         `in_dims`."""
         raise NotImplementedError(
-            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True."
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod "
+            "or set generate_vmap_rule=True."
         )
 
     @classmethod
@@ -150,7 +153,8 @@ class Function:
                 bound.apply_defaults()
             if bound.kwargs:
                 raise TypeError(
-                    f"{cls.__name__}.forward has keyword-only parameters ({', '.join(bound.kwargs)}), which have no place among gradients"
+                    f"{cls.__name__}.forward has keyword-only parameters "
+                    f"({', '.join(bound.kwargs)}), which have no place among gradients"
                 )
             args = bound.args if separate else bound.args[1:]
         if STATE.traces:
@@ -195,13 +199,13 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
     def backward(ctx: Any, *args: Any) -> Any:
         with set_grad_enabled(False):
             found = function(ctx, *args)
-        tracked = MODE.enabled and any(isinstance(a, Value) and a._requires_grad for a in args)  # type: ignore[attr-defined]
+        tracked = MODE.enabled and any(isinstance(a, Value) and a._requires_grad for a in args)
         if not tracked and not STATE.traces:
             return found
         outs = found if isinstance(found, tuple) else (found,)
         barred = tuple(
             [
-                _barred(o, tracked) if isinstance(o, Value) and is_differentiable(o.dtype) else o  # type: ignore[attr-defined]
+                _barred(o, tracked) if isinstance(o, Value) and is_differentiable(o.dtype) else o
                 for o in outs
             ]
         )

@@ -40,7 +40,8 @@ def _as_tuple(x: Any, what: str, who: str) -> tuple[tuple[Tensor, ...], bool]:
                 else f"value at index {k} has type {type(t)}"
             )
             raise TypeError(
-                f"The {what} given to {who} must be either a Tensor or a tuple of Tensors but the {found}."
+                f"The {what} given to {who} must be either a Tensor "
+                f"or a tuple of Tensors but the {found}."
             )
     return items, single
 
@@ -65,8 +66,9 @@ def _call(
     for k, o in enumerate(outs):
         if strict and not o.requires_grad:
             raise RuntimeError(
-                f"Output {k} of the user-provided function does not require gradients. The outputs must be computed in a differentiable "
-                "manner from the input when running in strict mode."
+                f"Output {k} of the user-provided function does not require gradients. "
+                "The outputs must be computed in a differentiable manner from the input when "
+                "running in strict mode."
             )
     return outs, single
 
@@ -133,10 +135,16 @@ def _filled(
     return tuple(made)
 
 
-INDEPENDENT = "The output of the user-provided function is independent of input {k}. This is not allowed in strict mode."
+INDEPENDENT = (
+    "The output of the user-provided function is independent of input {k}. "
+    "This is not allowed in strict mode."
+)
 CONSTANT = "The jacobian of the user-provided function is independent of input {k}."
 CONSTANT_HESSIAN = "The hessian of the user-provided function is independent of input {k}."
-INDEPENDENT_JACOBIAN = "The jacobian of the user-provided function is independent of input {k}. This is not allowed in strict mode."
+INDEPENDENT_JACOBIAN = (
+    "The jacobian of the user-provided function is independent of input {k}. "
+    "This is not allowed in strict mode."
+)
 
 
 def _result(values: Sequence[Any], single: bool, create_graph: bool) -> Any:
@@ -182,28 +190,33 @@ def jacobian(
     """
     if strategy not in STRATEGIES:
         raise AssertionError(
-            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs than inputs, '
-            '"forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".'
+            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your '
+            'function has more outputs than inputs, "forward-mode" tends to be more performant. '
+            'Otherwise, prefer to use "reverse-mode".'
         )
     if strategy == "forward-mode":
         if create_graph:
             raise NotImplementedError(
-                'tracegrad.autograd.functional.jacobian: `create_graph=True` and `strategy="forward-mode"` are not supported together. '
-                'Please either set `create_graph=False` or `strategy="reverse-mode"`; or use tracegrad.jacfwd, which nests.'
+                "tracegrad.autograd.functional.jacobian: "
+                '`create_graph=True` and `strategy="forward-mode"` are not supported together. '
+                'Please either set `create_graph=False` or `strategy="reverse-mode"`; '
+                "or use tracegrad.jacfwd, which nests."
             )
         if strict:
             raise RuntimeError(
-                'tracegrad.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` are not supported together. Please '
-                'either set `strict=False` or `strategy="reverse-mode"`.'
+                "tracegrad.autograd.functional.jacobian: "
+                '`strict=True` and `strategy="forward-mode"` are not supported together. '
+                'Please either set `strict=False` or `strategy="reverse-mode"`.'
             )
         if not vectorize:
             raise NotImplementedError(
-                "Computing Jacobian using forward-AD or forward-over-reverse Hessian is only implemented for `vectorize=True`."
+                "Computing Jacobian using forward-AD or forward-over-reverse Hessian is only "
+                "implemented for `vectorize=True`."
             )
     elif strict and vectorize:
         raise RuntimeError(
-            "tracegrad.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. Please either set "
-            "`strict=False` or `vectorize=False`."
+            "tracegrad.autograd.functional.jacobian: `strict=True` and `vectorized=True` are "
+            "not supported together. Please either set `strict=False` or `vectorize=False`."
         )
     items, single_in = _as_tuple(inputs, "inputs", "jacobian")
     if strategy == "forward-mode":
@@ -216,7 +229,10 @@ def jacobian(
             found = _all_rows(o, leaves, create_graph)
         else:
             found = _row_by_row(o, leaves, create_graph)
-        missing = f"Output {k} of the user-provided function is independent of input {{k}}. This is not allowed in strict mode."
+        missing = (
+            f"Output {k} of the user-provided function is independent of input {{k}}. "
+            "This is not allowed in strict mode."
+        )
         whole = _filled(
             found,
             [_Shape(o, x) for x in leaves],
@@ -280,7 +296,8 @@ def _forward_jacobian(func: Function, items: tuple[Tensor, ...], single_in: bool
     for x in items:
         if not is_differentiable(x.dtype):
             raise TypeError(
-                f"jacobian needs floating-point or complex inputs, but got {x.dtype}; convert them with .double()."
+                f"jacobian needs floating-point or complex inputs, but got {x.dtype}; "
+                "convert them with .double()."
             )
     whole, bases, start = eye(total), [], 0
     for x, count in zip(items, counts, strict=True):
@@ -360,9 +377,11 @@ def _check_jacobian(found: Sequence[Any], strict: bool) -> None:
             raise RuntimeError(INDEPENDENT.format(k=k))
         if strict and not g.requires_grad:
             raise RuntimeError(
-                f"While computing the hessian, found that the jacobian of the user-provided function with respect to input {k} is "
-                "independent of the input. This is not allowed in strict mode. You should ensure that your function is twice "
-                "differentiable and that the jacobian depends on the inputs (this would be violated by a linear function for example)."
+                "While computing the hessian, found that the jacobian of the user-provided "
+                f"function with respect to input {k} is independent of the input. "
+                "This is not allowed in strict mode. You should ensure that your function is twice "
+                "differentiable and that the jacobian depends on the inputs (this would be "
+                "violated by a linear function for example)."
             )
 
 
@@ -398,7 +417,8 @@ def _directions(
         if t.shape != x.shape:
             sizes = [f"tracegrad.Size([{', '.join(map(str, y.shape))}])" for y in (x, t)]
             raise RuntimeError(
-                f"{'' if single else f'Entry {k} in '}v has invalid size: should be {sizes[0]} but got {sizes[1]}."
+                f"{'' if single else f'Entry {k} in '}v has invalid size: "
+                f"should be {sizes[0]} but got {sizes[1]}."
             )
     return tuple([convert(t, x.dtype) for t, x in zip(items, like, strict=True)])
 
@@ -440,7 +460,8 @@ def jvp(
     for k, o in enumerate(outs):
         if not is_differentiable(o.dtype):
             raise RuntimeError(
-                f"Only Tensors of floating point and complex dtype can require gradients, but output {k} holds {o.dtype}."
+                "Only Tensors of floating point and complex dtype can require gradients, "
+                f"but output {k} holds {o.dtype}."
             )
     with enable_grad():
         us = [fresh_leaf(_zeros(o.shape, o.dtype, o)) for o in outs]
@@ -450,12 +471,13 @@ def jvp(
                 raise RuntimeError(INDEPENDENT.format(k=k))
             if strict and not g.requires_grad:
                 raise RuntimeError(
-                    f"The gradient with respect to input {k} is independent of the inputs of the user-provided function. This is not "
-                    "allowed in strict mode."
+                    f"The gradient with respect to input {k} is independent of the inputs of the "
+                    "user-provided function. This is not allowed in strict mode."
                 )
         missing = (
-            "The gradient with respect to the input is independent of entry {k} in the grad_outputs when using the double backward trick "
-            "to compute forward mode gradients. This is not allowed in strict mode."
+            "The gradient with respect to the input is independent of entry {k} in the "
+            "grad_outputs when using the double backward trick to compute forward mode gradients. "
+            "This is not allowed in strict mode."
         )
         found = _filled(
             _pull(pulled, us, directions, create_graph),
@@ -475,7 +497,8 @@ def vhp(
     the inputs.
 
     >>> import tracegrad as tg
-    >>> tg.autograd.functional.vhp(lambda x: x.pow(3).sum(), tg.tensor([1.0, 2.0]), tg.tensor([1.0, 0.0]))[1]
+    >>> x, v = tg.tensor([1.0, 2.0]), tg.tensor([1.0, 0.0])
+    >>> tg.autograd.functional.vhp(lambda x: x.pow(3).sum(), x, v)[1]
     tensor([6., 0.])
     """
     return _hessian_product(func, inputs, v, create_graph, strict, "vhp")
@@ -488,7 +511,8 @@ def hvp(
     `vhp`.
 
     >>> import tracegrad as tg
-    >>> tg.autograd.functional.hvp(lambda x: x.pow(3).sum(), tg.tensor([1.0, 2.0]), tg.tensor([1.0, 0.0]))[1]
+    >>> x, v = tg.tensor([1.0, 2.0]), tg.tensor([1.0, 0.0])
+    >>> tg.autograd.functional.hvp(lambda x: x.pow(3).sum(), x, v)[1]
     tensor([6., 0.])
     """
     return _hessian_product(func, inputs, v, create_graph, strict, "hvp")

@@ -26,20 +26,19 @@ from ..types import same
 from .grad_mode import set_grad_enabled
 
 CYCLE = (
-    "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can cause a "
-    "memory leak. "
-    "We recommend using autograd.grad when creating the graph to avoid this. If you have to use this function, make sure to reset the "
-    ".grad fields of "
-    "your parameters to None after use to break the cycle and avoid the leak."
+    "Using backward() with create_graph=True will create a reference cycle between the parameter "
+    "and its gradient which can cause a memory leak. We recommend using autograd.grad "
+    "when creating the graph to avoid this. If you have to use this function, make sure to reset "
+    "the .grad fields of your parameters to None after use to break the cycle and avoid the leak."
 )
 GIVEN = (Value, np.ndarray, np.generic)
 """What may be given as a cotangent."""
 BATCHED = (
-    "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes of the remaining "
-    "dimensions are "
-    "expected to match the shape of corresponding output, but a mismatch was detected: grad_output[{0}] has a shape of {1} and "
-    "output[{0}] has a "
-    "shape of {2}. If you only want some tensors in `grad_output` to be considered batched, consider using vmap."
+    "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as "
+    "the batch dimension. The sizes of the remaining dimensions are expected to match the shape "
+    "of corresponding output, but a mismatch was detected: grad_output[{0}] has a shape of {1} "
+    "and output[{0}] has a shape of {2}. If you only want some tensors in `grad_output` to be "
+    "considered batched, consider using vmap."
 )
 
 
@@ -77,10 +76,11 @@ def _outputs(given: Any) -> tuple[Any, ...]:
     outputs = _tuple(given)
     for out in outputs:
         if isinstance(out, Value):
-            out._refresh()  # type: ignore[attr-defined]
+            out._refresh()
         elif not isinstance(out, GradientEdge):
             raise TypeError(
-                f"what is differentiated must be a Tensor or a GradientEdge, but got {type(out).__name__}"
+                "what is differentiated must be a Tensor or a GradientEdge, "
+                f"but got {type(out).__name__}"
             )
     return outputs
 
@@ -94,7 +94,8 @@ def _inputs(given: Any, who: str) -> list[Any]:
         wanted = list(given.values())
     elif isinstance(given, Mapping):
         raise TypeError(
-            f"`inputs` argument to `{who}()` must be a dict, not {type(given).__name__}. Other Mapping types are not supported."
+            f"`inputs` argument to `{who}()` must be a dict, not {type(given).__name__}. "
+            "Other Mapping types are not supported."
         )
     else:
         wanted = list(_tuple(given))
@@ -102,7 +103,7 @@ def _inputs(given: Any, who: str) -> list[Any]:
         raise RuntimeError(f"`inputs` argument to `{who}()` cannot be empty.")
     for x in wanted:
         if isinstance(x, Value):
-            x._refresh()  # type: ignore[attr-defined]
+            x._refresh()
         elif not isinstance(x, GradientEdge):
             raise TypeError(
                 f"all inputs have to be Tensors or GradientEdges, but got {type(x).__name__}"
@@ -129,8 +130,8 @@ def _cotangents(outputs: Sequence[Any], given: Sequence[Any], batched: bool = Fa
             raise RuntimeError(BATCHED.format(k, _size(value.shape[1:]), _size(kind.shape)))
         if not batched and not _agree(value.shape, kind.shape):
             raise RuntimeError(
-                f"Mismatch in shape: grad_output[{k}] has a shape of {_size(value.shape)} and output[{k}] has a shape of "
-                f"{_size(kind.shape)}."
+                f"Mismatch in shape: grad_output[{k}] has a shape of {_size(value.shape)} "
+                f"and output[{k}] has a shape of {_size(kind.shape)}."
             )
         if IN_USE and value.shape and not STATE.traces and isinstance(out, Value):
             value = _placed(k, out, value)
@@ -139,8 +140,10 @@ def _cotangents(outputs: Sequence[Any], given: Sequence[Any], batched: bool = Fa
             continue
         if (value.dtype.kind == "c") != (kind.dtype.kind == "c"):
             raise RuntimeError(
-                "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
-                f"grad_output[{k}] has a dtype of tracegrad.{value.dtype.name} and output[{k}] has a dtype of tracegrad.{kind.dtype.name}."
+                "For complex Tensors, "
+                "both grad_output and output are required to have the same dtype. "
+                f"Mismatch in dtype: grad_output[{k}] has a dtype of tracegrad.{value.dtype.name} "
+                f"and output[{k}] has a dtype of tracegrad.{kind.dtype.name}."
             )
         result.append(ops.convert(value, kind.dtype))
     return result
@@ -153,8 +156,8 @@ def _placed(k: int, out: Any, grad: Any) -> Any:
         return grad
     if isinstance(grad, Value):
         raise RuntimeError(
-            f"grad_output[{k}] is on {where} and output[{k}] on {to}: expected all tensors to be on the same device. Move the gradient with "
-            f".to({str(to)!r})"
+            f"grad_output[{k}] is on {where} and output[{k}] on {to}: expected all tensors to be "
+            f"on the same device. Move the gradient with .to({str(to)!r})"
         )
     return out.face(from_host(to, grad))
 
@@ -166,7 +169,8 @@ def _one(out: Any) -> Any:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     if dtype.kind == "c":
         raise RuntimeError(
-            f"grad can be implicitly created only for real scalar outputs but got tracegrad.{dtype.name}"
+            "grad can be implicitly created only for real scalar outputs but got "
+            f"tracegrad.{dtype.name}"
         )
     data = getattr(out, "_data", None)
     if isinstance(data, Var):
@@ -234,7 +238,8 @@ def backward(
         )
         if grad_tensors is not None:
             raise RuntimeError(
-                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use `grad_tensors`."
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed "
+                "to `backward()`. Please only use `grad_tensors`."
             )
         grad_tensors = grad_variables
     if create_graph:
@@ -247,7 +252,8 @@ def backward(
             if isinstance(x, GradientEdge):
                 if not isinstance(x.node, AccumulateGrad):
                     raise RuntimeError(
-                        "backward() adds gradients to tensors: give the tensor itself, or take the edge's gradient with grad()"
+                        "backward() adds gradients to tensors: give the tensor itself, "
+                        "or take the edge's gradient with grad()"
                     )
                 into[k] = x = x.node.variable
             if not x._requires_grad:
@@ -298,15 +304,16 @@ def grad(
     """
     if not only_inputs:
         warnings.warn(
-            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other parts "
-            "of the graph, "
+            "only_inputs argument is deprecated and is ignored now (defaults to True). "
+            "To accumulate gradient for other parts of the graph, "
             "please use tracegrad.autograd.backward.",
             FutureWarning,
             stacklevel=2,
         )
     if materialize_grads and allow_unused is False:
         raise ValueError(
-            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+            "Expected allow_unused to be True or not passed when materialize_grads=True, "
+            "but got: allow_unused=False."
         )
     allow_unused = materialize_grads if allow_unused is None else allow_unused
     wanted = _inputs(inputs, "grad")
@@ -325,9 +332,8 @@ def grad(
         if ct is None:
             if not allow_unused:
                 raise RuntimeError(
-                    f"The differentiated Tensor at index {k} appears to not have been used in the graph. Set "
-                    "allow_unused=True if this is "
-                    "the desired behavior."
+                    f"The differentiated Tensor at index {k} appears to not have been used in the "
+                    "graph. Set allow_unused=True if this is the desired behavior."
                 )
             if materialize_grads:
                 kind = like_of(_edge(x)) if isinstance(x, GradientEdge) else x
@@ -387,10 +393,12 @@ def _check_batch(outs: Sequence[Any], given: Sequence[Any]) -> None:
     for k, ct in enumerate(given):
         if ct is None:
             raise ValueError(
-                f"is_grads_batched=True needs a grad_output with a batch axis for each output, but grad_output[{k}] is None."
+                "is_grads_batched=True needs a grad_output with a batch axis for each output, "
+                f"but grad_output[{k}] is None."
             )
     sizes = [ct.shape[0] for ct in given if getattr(ct, "shape", ())]
     if not all(same(s, sizes[0]) for s in sizes):
         raise ShapeError(
-            f"is_grads_batched=True: the first dimensions of the grad_outputs must agree, but they are {sizes}."
+            "is_grads_batched=True: the first dimensions of the grad_outputs must agree, "
+            f"but they are {sizes}."
         )

@@ -19,8 +19,9 @@ from ..tape.mode import INFERENCE, MODE, RECORDING, RECORDS, not_recording
 F = TypeVar("F", bound=Callable[..., Any])
 
 DECORATED_CLASS = (
-    "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or methods. To preserve "
-    "the current behavior of class decoration, you can directly decorate the `__init__` method and nothing else."
+    "Decorating classes is deprecated and will be disabled in future versions. "
+    "You should only decorate functions or methods. To preserve the current behavior of class "
+    "decoration, you can directly decorate the `__init__` method and nothing else."
 )
 
 

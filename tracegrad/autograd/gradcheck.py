@@ -33,13 +33,14 @@ class GradcheckError(RuntimeError):
 
 
 NOT_REENTRANT = (
-    "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different values, although "
-    "analytical gradient matches numerical gradient. The tolerance for nondeterminism was {}. If the function draws random numbers, give it "
-    "a generator that starts anew at each call; otherwise raise nondet_tol."
+    "Backward is not reentrant, i.e., running backward with same input and grad_output multiple "
+    "times gives different values, although analytical gradient matches numerical gradient. "
+    "The tolerance for nondeterminism was {}. If the function draws random numbers, "
+    "give it a generator that starts anew at each call; otherwise raise nondet_tol."
 )
 UNDEFINED = (
-    "Expected all input grads to be undefined or zero when all output grads are undefined or zero: a rule does not multiply by a gradient "
-    "that it was not given."
+    "Expected all input grads to be undefined or zero when all output grads are undefined or zero: "
+    "a rule does not multiply by a gradient that it was not given."
 )
 
 
@@ -267,14 +268,16 @@ class _Check:
         self.places = [k for k, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
         if not self.places:
             raise ValueError(
-                "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
+                "gradcheck expects at least one input tensor to require gradient, "
+                "but none of them have requires_grad=True."
             )
         for k in self.places:
             x = inputs[k]
             if x.dtype not in (np.float64, np.complex128):
                 warnings.warn(
-                    f"Input #{k} requires gradient and is not a double precision floating point or complex. This check will likely fail if "
-                    "all the inputs are not of double precision floating point or complex.",
+                    f"Input #{k} requires gradient and is not a double precision floating point "
+                    "or complex. This check will likely fail if all the inputs are not of double "
+                    "precision floating point or complex.",
                     UserWarning,
                     stacklevel=4,
                 )
@@ -283,8 +286,10 @@ class _Check:
                 for stride, size in zip(x._data.strides, x.shape, strict=True)
             ):
                 raise RuntimeError(
-                    f"The {k}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to be able to "
-                    "compute the numerical gradients correctly. You should call .contiguous on the input before passing it to gradcheck."
+                    f"The {k}th input has a dimension with stride 0. "
+                    "gradcheck only supports inputs that are non-overlapping to be able to compute "
+                    "the numerical gradients correctly. You should call .contiguous on the input "
+                    "before passing it to gradcheck."
                 )
         self.points = [np.array(to_host(inputs[k]._data), order="K") for k in self.places]
         self.devices = [place_of(inputs[k]) for k in self.places]
@@ -328,7 +333,8 @@ class _Check:
         for a, b in zip(*results, strict=True):
             if a.shape != b.shape or a.dtype != b.dtype:
                 raise GradcheckError(
-                    f"Expected `func` to return outputs with the same shape and dtype when inputs are perturbed by {self.eps}, but got: "
+                    "Expected `func` to return outputs with the same shape "
+                    f"and dtype when inputs are perturbed by {self.eps}, but got: "
                     f"{a.dtype}{list(a.shape)} and {b.dtype}{list(b.shape)}."
                 )
         return [(a - b) / (2 * self.eps) for a, b in zip(*results, strict=True)]
@@ -510,7 +516,8 @@ class _Check:
             ):
                 if not np.allclose(_numbers(a, o), _numbers(b, o), equal_nan=True):
                     raise GradcheckError(
-                        f"Mismatch in tangent values for output {i} where input {j} has no tangent, and where it is zero."
+                        f"Mismatch in tangent values for output {i} where input {j} has no "
+                        "tangent, and where it is zero."
                     )
 
     def random_tangents(self) -> list[Any]:
@@ -576,7 +583,10 @@ class _Check:
     def batches(found: Matrix, expected: Matrix, i: int, j: int, what: str) -> None:
         if not np.allclose(found, expected, equal_nan=True):
             raise GradcheckError(
-                f"For output {i} and input {j}: {what} gives\n{found}\nwhere single passes give\n{expected}"
+                f"For output {i} and input {j}: {what} gives\n"
+                f"{found}\n"
+                "where single passes give\n"
+                f"{expected}"
             )
 
     # --- verdicts ---
@@ -618,7 +628,11 @@ class _Check:
                 parts = [("", *part[1:]) for part in parts]
         prefix, left, right = parts[0]
         kind = "Jacobian computed with forward mode mismatch" if forward else "Jacobian mismatch"
-        text = f"{kind} for output {i} with respect to input {j},\nnumerical:{left}\nanalytical:{right}\n"
+        text = (
+            f"{kind} for output {i} with respect to input {j},\n"
+            f"numerical:{left}\n"
+            f"analytical:{right}\n"
+        )
         raise GradcheckError(prefix + text)
 
 

@@ -38,7 +38,8 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
     box._refresh()
     if not box.requires_grad:
         raise RuntimeError(
-            "It is not possible to get the gradient edge for a Tensor that does not require gradients"
+            "It is not possible to get the gradient edge for a Tensor that "
+            "does not require gradients"
         )
     return GradientEdge(*box._edge())
 
@@ -89,7 +90,9 @@ def register_multi_grad_hook(
     >>> import tracegrad as tg
     >>> a, b = tg.ones(1, requires_grad=True), tg.ones(1, requires_grad=True)
     >>> c = a * b
-    >>> handle = tg.autograd.graph.register_multi_grad_hook((a, b, c), lambda grads: print([g.tolist() for g in grads]))
+    >>> handle = tg.autograd.graph.register_multi_grad_hook(
+    ...     (a, b, c), lambda grads: print([g.tolist() for g in grads])
+    ... )
     >>> c.sum().backward()
     [[1.0], [1.0], [1.0]]
     """
@@ -102,7 +105,8 @@ def register_multi_grad_hook(
     for t in tensors:
         if not t.requires_grad:
             raise RuntimeError(
-                "register_multi_grad_hook waits for gradients, but one of the tensors doesn't require gradient"
+                "register_multi_grad_hook waits for gradients, but one of the tensors "
+                "doesn't require gradient"
             )
     shared = _Together(tuple(tensors), fn, mode == "all")
     return _Handles(

@@ -124,8 +124,9 @@ class FunctionEvent(Timed):
     def __repr__(self) -> str:
         inside = [e.id for e in self.cpu_children]
         return (
-            f"<FunctionEvent id={self.id} name={self.name} cpu_time={self.cpu_time_str} start_us={self.time_range.start:.3f} "
-            f"end_us={self.time_range.end:.3f} cpu_children={inside} thread={self.thread} input_shapes={self.input_shapes}>"
+            f"<FunctionEvent id={self.id} name={self.name} cpu_time={self.cpu_time_str} "
+            f"start_us={self.time_range.start:.3f} end_us={self.time_range.end:.3f} "
+            f"cpu_children={inside} thread={self.thread} input_shapes={self.input_shapes}>"
         )
 
 
@@ -152,8 +153,9 @@ class FunctionEventAvg(Timed):
 
     def __repr__(self) -> str:
         return (
-            f"<FunctionEventAvg key={self.key} self_cpu_time={self.self_cpu_time_total_str} cpu_time={self.cpu_time_str} "
-            f"input_shapes={self.input_shapes} cpu_memory_usage={self.cpu_memory_usage}>"
+            f"<FunctionEventAvg key={self.key} self_cpu_time={self.self_cpu_time_total_str} "
+            f"cpu_time={self.cpu_time_str} input_shapes={self.input_shapes} "
+            f"cpu_memory_usage={self.cpu_memory_usage}>"
         )
 
 

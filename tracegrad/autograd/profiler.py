@@ -13,7 +13,10 @@ from ..ir.dispatch import PROFILES, STATE
 from ..ir.recording import Recorder, span
 from .profile_events import EventList, FunctionEvent, FunctionEventAvg, events_of
 
-UNFINISHED = "the profile is not finished: read it after its `with` block (and it must not be made with enabled=False)"
+UNFINISHED = (
+    "the profile is not finished: read it after its `with` block (and it must not be "
+    "made with enabled=False)"
+)
 
 
 class profile:
@@ -64,7 +67,8 @@ class profile:
     ) -> None:
         if use_cuda or use_device not in (None, "cpu"):
             warnings.warn(
-                f"profile: there is no device {use_device or 'cuda'}; tracegrad runs on the CPU, which is recorded",
+                f"profile: there is no device {use_device or 'cuda'}; "
+                "tracegrad runs on the CPU, which is recorded",
                 UserWarning,
                 stacklevel=2,
             )
@@ -84,7 +88,8 @@ class profile:
     def __enter__(self) -> Self:
         if self._entered:
             raise RuntimeError(
-                "Profiler context manager is not reentrant: make a new profile() for each `with` block"
+                "Profiler context manager is not reentrant: "
+                "make a new profile() for each `with` block"
             )
         self._entered = True
         if self.enabled:
@@ -201,7 +206,8 @@ class record_function(contextlib.ContextDecorator):
     def __init__(self, name: str, args: str | None = None) -> None:
         if not isinstance(name, str):
             raise TypeError(
-                f"record_function: the name is a {type(name).__name__}; write @record_function('name') or record_function('name')"
+                f"record_function: the name is a {type(name).__name__}; "
+                "write @record_function('name') or record_function('name')"
             )
         self.name, self.args = name, args
 

@@ -24,15 +24,16 @@ from .startup import StartUp, measure
 START_UPS = 11
 
 DESCRIPTION = """\
-Times derivatives in eager mode against jit, and checks every entry of every result against a derivative written by hand.
-Each contestant runs in a process of its own, pinned to as many cores as there are threads; a time is the median of
-many calls, and what a first call costs (tracing and compiling, with an empty cache) stands in a column of its own.
+Times derivatives in eager mode against jit, and checks every entry of every result against a
+derivative written by hand. Each contestant runs in a process of its own, pinned to as many cores as
+there are threads; a time is the median of many calls, and what a first call costs (tracing and
+compiling, with an empty cache) stands in a column of its own.
 """
 EPILOG = """\
 examples:
   python -m tracegrad bench                                   everything, on one thread
   python -m tracegrad bench --workload gmm --workload kmeans  two workloads only
-  python -m tracegrad bench --peers --startup --markdown results.md --json results.json --plot results.png
+  python -m tracegrad bench --peers --startup --markdown results.md --plot results.png
   python -m tracegrad bench --peers --threads 0               all cores
   python -m tracegrad bench --device cuda --peers --size large
   python -m tracegrad bench --memory --workload lennard_jones
@@ -94,22 +95,34 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], ve
     parser.add_argument(
         "--peer-python",
         metavar="PATH",
-        help="interpreter of another environment in which to look for the other libraries (implies --peers)",
+        help=(
+            "interpreter of another environment in which to look for the other "
+            "libraries (implies --peers)"
+        ),
     )
     parser.add_argument(
         "--memory",
         action="store_true",
-        help="measure the peak memory of each case in a process of its own, and add lennard_jones with 4,000 particles",
+        help=(
+            "measure the peak memory of each case in a process of its own, "
+            "and add lennard_jones with 4,000 particles"
+        ),
     )
     parser.add_argument(
         "--startup",
         action="store_true",
-        help="also time the start of processes: imports, a function from the cache against Numba's own, and how long loops of 10 to 10^6 steps compile",
+        help=(
+            "also time the start of processes: imports, a function from the cache against Numba's "
+            "own, and how long loops of 10 to 10^6 steps compile"
+        ),
     )
     parser.add_argument(
         "--operations",
         action="store_true",
-        help="time single eager operations and short chains on small tensors instead, with --peers beside torch's",
+        help=(
+            "time single eager operations and short chains on small tensors instead, "
+            "with --peers beside torch's"
+        ),
     )
     parser.add_argument(
         "--json", type=Path, metavar="PATH", help="write everything that was measured"
@@ -118,8 +131,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], ve
         "--markdown",
         type=Path,
         metavar="PATH",
-        help="write the tables as Markdown; in a file with lines "
-        "'<!-- begin 1 thread -->' and '<!-- end 1 thread -->' (or '2 threads', 'memory', 'operations'), what is between them is replaced",
+        help="write the tables as Markdown; in a file with lines '<!-- begin 1 thread -->' and "
+        "'<!-- end 1 thread -->' (or '2 threads', 'memory', 'operations'), "
+        "what is between them is replaced",
     )
     parser.add_argument(
         "--plot",
@@ -215,7 +229,8 @@ def main(options: argparse.Namespace) -> int:
             options.plot,
             outcomes,
             (*OURS, *peers),
-            f"tracegrad {options.version}, {head['machine']['gpu'] or head['machine']['cpu']}, {threads(head)}",
+            f"tracegrad {options.version}, "
+            f"{head['machine']['gpu'] or head['machine']['cpu']}, {threads(head)}",
         )
     return 1 if failures(outcomes) else 0
 

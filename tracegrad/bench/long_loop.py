@@ -114,7 +114,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.write(json.dumps(measured(options.only[0], options.steps)))
         return 0
     sys.stdout.write(
-        "| checkpoint | planned bytes | of None | peak MB | ms | time / None |\n|---|---:|---:|---:|---:|---:|\n"
+        "| checkpoint | planned bytes | of None | peak MB | ms | time / None |\n"
+        "|---|---:|---:|---:|---:|---:|\n"
     )
     results: list[dict[str, Any]] = []
     for way in ways(options.steps):

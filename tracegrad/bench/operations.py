@@ -59,7 +59,8 @@ class Process:
                 found: dict[str, Any] = json.loads(line[len(MARK) :])
                 return found
         raise RuntimeError(
-            f"bench --operations: the process of {self.library} ended with code {self.process.wait()}"
+            f"bench --operations: the process of {self.library} ended with code "
+            f"{self.process.wait()}"
         )
 
 

@@ -38,7 +38,9 @@ KEEP_MEMORY = {"MALLOC_TRIM_THRESHOLD_": str(1 << 32), "MALLOC_MMAP_THRESHOLD_":
 # another environment need not have tracegrad's dependencies.
 STANDALONE = """
 import importlib.util, sys
-spec = importlib.util.spec_from_file_location("tracegrad_bench", sys.argv[1] + "/__init__.py", submodule_search_locations=[sys.argv[1]])
+spec = importlib.util.spec_from_file_location(
+    "tracegrad_bench", sys.argv[1] + "/__init__.py", submodule_search_locations=[sys.argv[1]]
+)
 package = sys.modules["tracegrad_bench"] = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(package)
 importlib.import_module(f"tracegrad_bench.{sys.argv[2]}").main(sys.argv[3])

@@ -195,6 +195,7 @@ def timed(program: Path, environment: Mapping[str, str]) -> tuple[float, str]:
     if done.returncode:
         said = done.stderr.strip().splitlines()
         raise RuntimeError(
-            f"start-up: {program.stem} ended with code {done.returncode}: {said[-1] if said else ''}"
+            f"start-up: {program.stem} ended with code {done.returncode}: "
+            f"{said[-1] if said else ''}"
         )
     return seconds, done.stdout.strip()

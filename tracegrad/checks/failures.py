@@ -226,7 +226,8 @@ def _unfit(
 
 
 _TOO_LARGE = re.compile(
-    "Maximum allowed|array is too big|too large to convert|Unable to allocate|maximum supported dimension"
+    "Maximum allowed|array is too big|too large to convert|Unable "
+    "to allocate|maximum supported dimension"
 )
 
 
@@ -318,7 +319,8 @@ def pair_of(result: Any, who: str) -> tuple[Any, Any]:
     """What a function gives with `has_aux`: its result and something besides."""
     if not isinstance(result, (tuple, list)) or len(result) != 2:
         raise TypeError(
-            f"{who}: with has_aux the function must return a pair (result, aux), not {describe(result)}"
+            f"{who}: with has_aux the function must return a pair (result, aux), "
+            f"not {describe(result)}"
         )
     return result[0], result[1]
 
@@ -344,7 +346,8 @@ def array(x: Any) -> np.ndarray[Any, Any]:
         pass
     wrong, found = (
         TypeError(
-            f"an array, a Tensor or a number is wanted, not {describe(x)}{fault_of_array(x).rstrip()}"
+            "an array, a Tensor or a number is wanted, "
+            f"not {describe(x)}{fault_of_array(x).rstrip()}"
         ),
         called(),
     )

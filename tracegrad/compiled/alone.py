@@ -53,8 +53,10 @@ def nested(function: Any, types: Any, name: str) -> Iterator[None]:
     key = (id(function), types)
     if _OPEN.keys.count(key) >= MOST_NESTED:
         raise TracegradError(
-            f"jit: {name} calls itself again and again with arguments of the same types {', '.join(map(str, types))}, so tracing it does "
-            "not end. A jitted function may call itself on smaller arrays; a number of steps that values decide is a loop: tg.while_loop."
+            f"jit: {name} calls itself again "
+            f"and again with arguments of the same types {', '.join(map(str, types))}, "
+            "so tracing it does not end. A jitted function may call itself on smaller arrays; "
+            "a number of steps that values decide is a loop: tg.while_loop."
         )
     _OPEN.keys.append(key)
     try:
@@ -63,8 +65,9 @@ def nested(function: Any, types: Any, name: str) -> Iterator[None]:
         if _OPEN.keys[0] is not key:
             raise
         raise TracegradError(
-            f"jit: {name} calls itself or others too deeply to be traced: Python allows {sys.getrecursionlimit()} nested calls. Halve the "
-            "array at each step, or write the recursion as a loop: tg.scan, tg.fori_loop."
+            f"jit: {name} calls itself or others too deeply to be traced: "
+            f"Python allows {sys.getrecursionlimit()} nested calls. Halve the array at each step, "
+            "or write the recursion as a loop: tg.scan, tg.fori_loop."
         ) from None
     finally:
         _OPEN.keys.pop()

@@ -184,7 +184,8 @@ class Writer:
                 self.line(2, f"{variable} = kwargs[{place!r}]")
             here = self.name(value)
             self.wrong(
-                f"{variable} is not {here} and (type({variable}) is not {self.name(kind)} or not {variable} == {here})"
+                f"{variable} is not {here} and (type({variable}) is not {self.name(kind)} "
+                f"or not {variable} == {here})"
             )
         for k, part in enumerate(positional):
             self.take_apart(part, f"a{k}")
@@ -281,7 +282,8 @@ class Writer:
                 self.wrong(f"{variable} is not {self.name(value.array)}")
             elif isinstance(value, Content):
                 self.wrong(
-                    f"{variable} is not {self.name(value.array)} or {variable}.tobytes() != {self.name(value.bytes)}"
+                    f"{variable} is not {self.name(value.array)} "
+                    f"or {variable}.tobytes() != {self.name(value.bytes)}"
                 )
             else:
                 here = self.name(value)
@@ -360,7 +362,8 @@ class Writer:
                 if value._borrowed or value._base is not None:
                     raise Unfit("a change of a view")
                 self.wrong(
-                    f"t{j}._base is not None or t{j}._tangents or t{j}._borrowed or not t{j}._data.flags.writeable"
+                    f"t{j}._base is not None or t{j}._tangents or t{j}._borrowed "
+                    f"or not t{j}._data.flags.writeable"
                 )
                 self.wrong(f"t{j}._data.shape != {value.shape}")
 
@@ -383,7 +386,8 @@ class Writer:
             if k not in self.numbers:
                 x, dtype = operands[k], self.name(self.compiled.in_dtypes[k])
                 self.wrong(
-                    f"type({x}) is not {self.name(np.ndarray)} or {x}.dtype != {dtype} or not {x}.flags.aligned"
+                    f"type({x}) is not {self.name(np.ndarray)} or {x}.dtype != {dtype} "
+                    f"or not {x}.flags.aligned"
                 )
                 if layout in flags:
                     self.wrong(f"not {x}{flags[layout]}")
@@ -439,18 +443,14 @@ class Writer:
             elif shape != ():
                 nbytes = integers.product(shape) * dtype.itemsize
                 small = nbytes < LARGE if isinstance(nbytes, int) else None
-                make = (
-                    f"(empty if {nbytes} < {LARGE} else provide)"
-                    if small is None
-                    else "empty"
-                    if small
-                    else "provide"
-                )
+                if small is None:
+                    make = f"(empty if {nbytes} < {LARGE} else provide)"
+                else:
+                    make = "empty" if small else "provide"
                 text = "(" + "".join(f"{s}, " for s in shape) + ")"
-                self.line(
-                    1,
-                    f"o{k} = {make}({text}{'' if small and dtype == np.float64 else ', ' + self.name(dtype)})",
-                )
+                if not (small and dtype == np.float64):
+                    text += f", {self.name(dtype)}"
+                self.line(1, f"o{k} = {make}({text})")
         self.line(1, "try:")
         for k in self.numbers:
             self.line(2, f"z{k}[()] = x{k}")
@@ -554,10 +554,8 @@ class Writer:
                 )
                 self.line(1, f"{stored.place.code.format(it=f'h{j}', key=key)} = {value}")
             else:
-                self.line(
-                    1,
-                    f"{self.name(stored)}.carry_out(iter(({''.join(f'o{k}, ' for k in range(out - stored.results, out))})))",
-                )
+                own = "".join(f"o{k}, " for k in range(out - stored.results, out))
+                self.line(1, f"{self.name(stored)}.carry_out(iter(({own})))")
 
     def together(self, part: Any, leaves: Sequence[str]) -> str:
         """The expression of a tree with these expressions at its leaves."""

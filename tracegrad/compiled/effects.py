@@ -73,7 +73,8 @@ def check_donated(values: Sequence[Any], numbers: Sequence[int], names: Sequence
         x, name = values[k], names[k] or f"number {k}"
         if isinstance(x, Boxed) and x._requires_grad:
             raise ValueError(
-                f"jit: the donated argument {name} requires grad, so that its value is needed later. Donate x.detach()."
+                f"jit: the donated argument {name} requires grad, so that its value is needed "
+                "later. Donate x.detach()."
             )
         if not isinstance(x, np.ndarray):
             continue
@@ -81,13 +82,15 @@ def check_donated(values: Sequence[Any], numbers: Sequence[int], names: Sequence
             raise ValueError(f"jit: the donated argument {name} is read-only. Donate a copy.")
         if not owned(x):
             raise ValueError(
-                f"jit: the donated argument {name} is a view of memory that others may use. Donate a copy."
+                f"jit: the donated argument {name} is a view of memory that others "
+                "may use. Donate a copy."
             )
         for j, other in enumerate(values):
             data = _memory(other)
             if j != k and data is not None and np.may_share_memory(x, data):
                 raise ValueError(
-                    f"jit: the donated argument {name} shares memory with another argument or captured array. Donate a copy of it."
+                    f"jit: the donated argument {name} shares memory with another argument "
+                    "or captured array. Donate a copy of it."
                 )
 
 
@@ -168,8 +171,8 @@ def carry_out(changes: Sequence[tuple[Change, Any]], new: Sequence[Any]) -> None
     for change, box in changes:
         if (id(box), change.what) in done:
             raise ValueError(
-                "jit: the same Tensor was given in two places, and the function sets its gradient through both. Pass it once, or call the "
-                "function without jit."
+                "jit: the same Tensor was given in two places, and the function sets its gradient "
+                "through both. Pass it once, or call the function without jit."
             )
         done.add((id(box), change.what))
         if change.what == "flag":
@@ -195,9 +198,10 @@ def check_found(name: str, changes: Sequence[tuple[Change, Any]]) -> None:
     for change, place in changes:
         if place is None and not isinstance(change.target, int):
             raise TracegradError(
-                f"jit: {name} changes a Tensor ({change.what} of {change.target.array_type}) that is neither an argument nor found through the "
-                "variables around the function, so the compiled function could not find it again. Pass it as an argument, or keep it in an "
-                "attribute or a variable that the function names."
+                f"jit: {name} changes a Tensor ({change.what} of {change.target.array_type}) "
+                "that is neither an argument nor found through the variables around the function, "
+                "so the compiled function could not find it again. Pass it as an argument, "
+                "or keep it in an attribute or a variable that the function names."
             )
 
 
@@ -214,8 +218,8 @@ def check_overlap(values: Sequence[Any], k: int, name: str) -> None:
             shared = True
         if shared:
             raise ValueError(
-                f"jit: the argument {name} is written to and shares memory with another argument or captured array. "
-                "Pass a copy of one of them."
+                f"jit: the argument {name} is written to and shares memory with another argument "
+                "or captured array. Pass a copy of one of them."
             )
 
 

@@ -237,9 +237,11 @@ def warn_of_changes(function: Any, entry: Entry, count: int) -> None:
         "" if code is None else f" ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
     )
     warnings.warn(
-        f"{user_line()}: jit: {getattr(function, '__name__', type(function).__name__)}{defined} was traced anew {count} times for arguments of the "
-        f"same types, since what it finds around it differs at each call: {differs}. A trace and its compilation take milliseconds to seconds. "
-        "Keep what changes in a Tensor or an ndarray, pass it as an argument, or change it outside of the compiled function.",
+        f"{user_line()}: jit: {getattr(function, '__name__', type(function).__name__)}{defined} "
+        f"was traced anew {count} times for arguments of the same types, since what it finds "
+        f"around it differs at each call: {differs}. A trace and its compilation take milliseconds "
+        "to seconds. Keep what changes in a Tensor or an ndarray, pass it as an argument, "
+        "or change it outside of the compiled function.",
         RuntimeWarning,
         stacklevel=2,
     )
@@ -288,8 +290,9 @@ def split_static(
         except TypeError:
             name = positional[place] if isinstance(place, int) else place
             raise TypeError(
-                f"jit: the static argument {name!r} of {who} is a {type(value).__name__}, which cannot be hashed. Static arguments are "
-                "compared between calls, so they must not change: pass a tuple instead of a list, a frozen dataclass instead of a dict."
+                f"jit: the static argument {name!r} of {who} is a {type(value).__name__}, "
+                "which cannot be hashed. Static arguments are compared between calls, so they must "
+                "not change: pass a tuple instead of a list, a frozen dataclass instead of a dict."
             ) from None
         static.append((place, type(value), value))
     kept = tuple([a for k, a in enumerate(args) if k not in places])

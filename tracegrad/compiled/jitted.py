@@ -74,7 +74,8 @@ class Jitted(Shown):
         unknown = [n for n in self.static_argnames if self._signature and n not in names]
         if unknown and not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
             raise TypeError(
-                f"jit: static_argnames names {unknown}, but {getattr(function, '__name__', function)} has the parameters {names}"
+                f"jit: static_argnames names {unknown}, "
+                f"but {getattr(function, '__name__', function)} has the parameters {names}"
             )
         self.static_argnames += tuple(names[k] for k in static_argnums)
         self._positional = [
@@ -84,7 +85,8 @@ class Jitted(Shown):
         ]
         if any(not 0 <= k < len(self._positional) for k in donate_argnums):
             raise TypeError(
-                f"jit: donate_argnums is {tuple(donate_argnums)}, but there are the positional parameters {self._positional}"
+                f"jit: donate_argnums is {tuple(donate_argnums)}, but there are the positional "
+                f"parameters {self._positional}"
             )
         self.donated = tuple(self._positional[k] for k in donate_argnums)
         if fixed := set(self.donated) & set(self.static_argnames):

@@ -58,7 +58,7 @@ def check_places(
         if type(data) is DeviceArray:
             where = data.device
         elif getattr(data, "shape", ()) and (
-            numpy_too or (isinstance(x, Value) and x.boxes_everything)  # type: ignore[attr-defined]
+            numpy_too or (isinstance(x, Value) and x.boxes_everything)
         ):
             where = CPU
         else:

@@ -94,19 +94,17 @@ class _Live(Writer):
             if k not in self.numbers:
                 dtype = self.name(type_.dtype)
                 self.wrong(
-                    f"type({x}) is not {self.name(np.ndarray)} or {x}.dtype is not {dtype} and {x}.dtype != {dtype}"
+                    f"type({x}) is not {self.name(np.ndarray)} or {x}.dtype is not {dtype} "
+                    f"and {x}.dtype != {dtype}"
                 )
         self.line(1, "except WRONG: return MISS")
         self.space["recorded"] = recorder(self.entry, _wanted(values))
-        self.line(
-            1,
-            f"r = recorded(({''.join(f'{x}, ' for x in operands)}), ({''.join(f'{self.boxed.get(x, x)}, ' for x in operands)}))",
-        )
+        raw = "".join(f"{x}, " for x in operands)
+        boxed = "".join(f"{self.boxed.get(x, x)}, " for x in operands)
+        self.line(1, f"r = recorded(({raw}), ({boxed}))")
         count = len(self.entry.traced.out_boxed)
-        self.line(
-            1,
-            f"return {self.together(unflatten(self.entry.traced.out_spec, range(count)), [f'r[{k}]' for k in range(count)])}",
-        )
+        tree = unflatten(self.entry.traced.out_spec, range(count))
+        self.line(1, f"return {self.together(tree, [f'r[{k}]' for k in range(count)])}")
         return self.finish()
 
 

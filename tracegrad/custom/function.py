@@ -41,12 +41,12 @@ from ..tree import flatten, unflatten
 from .rules import batch_of, evaluate_graph, infer_graph, jvp_of, ruled, vjp_of
 
 NO_VMAP = (
-    "You tried to vmap over {0}, but it does not have vmap support. To use autograd.Function with vmap, you must either override the vmap "
-    "staticmethod or set generate_vmap_rule=True."
+    "You tried to vmap over {0}, but it does not have vmap support. To use autograd.Function with "
+    "vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True."
 )
 TWO_VMAPS = (
-    "You tried to vmap over {0}, but it has both generate_vmap_rule=True and an overridden vmap staticmethod. Set generate_vmap_rule=False "
-    "or delete the vmap staticmethod."
+    "You tried to vmap over {0}, but it has both generate_vmap_rule=True and an overridden vmap "
+    "staticmethod. Set generate_vmap_rule=False or delete the vmap staticmethod."
 )
 
 
@@ -278,7 +278,7 @@ def apply_traced(cls: Any, args: Sequence[Any]) -> Any:
         bind(function_op, [*values, *traced.captures], {"graph": traced.graph, "rule": rule})
     )
     node = next(
-        (o._grad_fn for o in found if isinstance(o, Value) and o._grad_fn is not None),  # type: ignore[attr-defined]
+        (o._grad_fn for o in found if isinstance(o, Value) and o._grad_fn is not None),
         None,
     )
     if node is not None:
@@ -293,7 +293,8 @@ def apply_traced(cls: Any, args: Sequence[Any]) -> Any:
         target = values[k]
         if not isinstance(target, Value):
             raise TypeError(
-                f"{cls.__name__} writes to an argument that is no traced array; make it one, or return the new value"
+                f"{cls.__name__} writes to an argument that is no traced array; make it one, "
+                "or return the new value"
             )
         box: Any = target
         j = rule.written.get(k, -1)

@@ -61,6 +61,7 @@ class Custom:
     which is inlined when compiled.
     """
 
+    __name__: str
     op: Op
     of_reverse: Callable[..., list[Any]]
     of_forward: Callable[..., list[Any]]
@@ -79,7 +80,7 @@ class Custom:
         self._check()
         if kwargs:
             raise TypeError(
-                f"{self.__name__}: functions with custom derivatives take positional arguments only"  # type: ignore[attr-defined]
+                f"{self.__name__}: functions with custom derivatives take positional arguments only"
             )
         static = {k: args[k] for k in self.nondiff}
         dynamic = tuple(a for k, a in enumerate(args) if k not in static)
@@ -100,7 +101,7 @@ class Custom:
                 flatten((dynamic, {}))[1],
                 [leaf_type(x) for x in leaves],
                 [face_of(x) for x in leaves],
-                name=self.__name__,  # type: ignore[attr-defined]
+                name=self.__name__,
                 sizes=STATE.traces[-1].sizes,
             )
             graph, captures, call.out_spec = traced.graph, traced.captures, traced.out_spec
@@ -113,7 +114,7 @@ class _Call:
 
     def __init__(
         self,
-        custom: Any,
+        custom: Custom,
         spec: Any,
         join: Callable[[Sequence[Any]], list[Any]],
         static: tuple[Any, ...],
@@ -131,14 +132,14 @@ class _Call:
 
     def vjp(self, cts: Any, inputs: Any, outs: Any, wanted: Any) -> list[Any]:
         with ruled(self.custom):
-            return self.custom.of_reverse(cts, inputs, outs, wanted, self)  # type: ignore[no-any-return]
+            return self.custom.of_reverse(cts, inputs, outs, wanted, self)
 
     def jvp(self, tangents: Any, inputs: Any, outs: Any) -> list[Any]:
         with ruled(self.custom):
-            return self.custom.of_forward(tangents, inputs, outs, self)  # type: ignore[no-any-return]
+            return self.custom.of_forward(tangents, inputs, outs, self)
 
     def __repr__(self) -> str:
-        return self.custom.__name__  # type: ignore[no-any-return]
+        return self.custom.__name__
 
 
 def evaluate_graph(*values: Any, graph: Graph | None, rule: Any) -> tuple[Any, ...]:
@@ -257,7 +258,8 @@ def _fit(g: Any, x: Any, who: str) -> Any:
     shape = getattr(x, "shape", ())
     if getattr(g, "shape", ()) != shape:
         raise ValueError(
-            f"{who}: the rule returned a derivative of shape {getattr(g, 'shape', ())} for a value of shape {shape}"
+            f"{who}: the rule returned a derivative of shape {getattr(g, 'shape', ())} "
+            f"for a value of shape {shape}"
         )
     return convert(
         g if isinstance(g, Boxed) else np.asarray(g), x.dtype if hasattr(x, "dtype") else np.float64
@@ -269,9 +271,9 @@ def vjp_of(cts: Any, inputs: Any, outs: Any, wanted: Any, *, graph: Any, rule: A
     return by_rule(lambda: rule.vjp(cts, inputs, outs, wanted))
 
 
-def jvp_of(tangents: Any, inputs: Any, outs: Any, *, graph: Any, rule: Any) -> list[Any]:
+def jvp_of(tangents: Any, inputs: Any, outs: Any, *, graph: Any, rule: _Call) -> list[Any]:
     """The user's forward rule."""
-    return rule.jvp(tangents, inputs, outs)  # type: ignore[no-any-return]
+    return rule.jvp(tangents, inputs, outs)
 
 
 def _vjp_of_vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, rule: Any) -> list[Any]:
@@ -280,13 +282,15 @@ def _vjp_of_vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, rule: Any) -> lis
     given = rule.custom.forward(*rule.arguments(inputs))
     if not isinstance(given, (tuple, list)) or len(given) != 2:
         raise TypeError(
-            f"{name}: the forward rule must return a pair (result, residuals), it returned {describe(given)}"
+            f"{name}: the forward rule must return a pair (result, residuals), "
+            f"it returned {describe(given)}"
         )
     residuals = given[1]
     found = rule.custom.backward(*rule.static, residuals, unflatten(rule.out_spec, full))
     if not isinstance(found, (tuple, list)):
         raise TypeError(
-            f"{name}: the backward rule must return a tuple with one cotangent per argument, it returned {type(found).__name__}"
+            f"{name}: the backward rule must return a tuple with one cotangent per argument, "
+            f"it returned {type(found).__name__}"
         )
     expected = len(rule.spec.children()) if rule.spec.num_leaves else 0
     if len(found) != expected:
@@ -309,8 +313,9 @@ def type_of_value(x: Any) -> Any:
 
 def _jvp_of_vjp(tangents: Any, inputs: Any, outs: Any, rule: Any) -> list[Any]:
     raise TypeError(
-        f"{rule.custom.__name__} has a custom reverse rule only, so forward mode (jvp, hessian, jacobian forward) cannot go through it. "
-        "Use tg.custom_jvp, from which both modes follow, or tg.jacobian(tg.grad(f), mode='reverse')."
+        f"{rule.custom.__name__} has a custom reverse rule only, so forward mode (jvp, hessian, "
+        "jacobian forward) cannot go through it. Use tg.custom_jvp, from which both modes follow, "
+        "or tg.jacobian(tg.grad(f), mode='reverse')."
     )
 
 
@@ -429,7 +434,8 @@ class custom_vjp(Custom):
     def _check(self) -> None:
         if self.forward is None:
             raise TypeError(
-                f"{self.__name__}: no rule was given; call {self.__name__}.defvjp(forward, backward) first"  # type: ignore[attr-defined]
+                f"{self.__name__}: no rule was given; call "
+                f"{self.__name__}.defvjp(forward, backward) first"
             )
 
 
@@ -462,7 +468,7 @@ class custom_jvp(Custom):
     def _check(self) -> None:
         if self.rule is None:
             raise TypeError(
-                f"{self.__name__}: no rule was given; call {self.__name__}.defjvp(rule) first"  # type: ignore[attr-defined]
+                f"{self.__name__}: no rule was given; call {self.__name__}.defjvp(rule) first"
             )
 
 

@@ -46,7 +46,8 @@ def elements_for(data: Any, rest: tuple[Any, ...], dtype: Any = None) -> Any:
                 check(found.dtype) if found.dtype.kind == "c" and dtype is None else kind
             )
         raise TypeError(
-            f"{who}: expected sizes, a sequence of numbers or an array, not {type(data).__name__}; tracegrad.tensor(...) takes numbers, too"
+            f"{who}: expected sizes, a sequence of numbers or an array, not {type(data).__name__}; "
+            "tracegrad.tensor(...) takes numbers, too"
         )
     except REFUSED as error:
         raise explained(error, "Tensor", elements_for, (data, rest), {}) from error.__cause__

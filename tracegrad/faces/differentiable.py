@@ -33,16 +33,14 @@ from ..tape.versions import Aside, Uncounted
 from ..types import normalize_axis, same_shape
 
 NOT_A_LEAF = (
-    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during "
-    "autograd.backward(). If you "
-    "indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the "
-    "non-leaf Tensor by "
-    "mistake, make sure you access the leaf Tensor instead."
+    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. "
+    "Its .grad attribute won't be populated during autograd.backward(). If you indeed want the "
+    ".grad field to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. "
+    "If you access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead."
 )
 DEEPCOPY = (
-    "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. Call .detach() before "
-    "copying, or copy the "
-    "leaf that it was computed from."
+    "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at "
+    "the moment. Call .detach() before copying, or copy the leaf that it was computed from."
 )
 
 
@@ -89,22 +87,24 @@ class Differentiable(Value):
         if given is not True and given is not False and type(given) is not np.bool_:
             raise explained_here(
                 TypeError(
-                    f"requires_grad must be a bool, but got {type(requires_grad).__name__} ({requires_grad!r:.60})"
+                    f"requires_grad must be a bool, but got {type(requires_grad).__name__} "
+                    f"({requires_grad!r:.60})"
                 )
             )
         if self._base is not None:
             self._refresh()
         if not requires_grad and self._grad_fn is not None:
             raise RuntimeError(
-                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that "
-                "doesn't require "
+                "you can only change requires_grad flags of leaf variables. "
+                "If you want to use a computed variable in a subgraph that doesn't require "
                 "differentiation use var_no_grad = var.detach()."
             )
         if requires_grad and not is_differentiable(self.dtype):
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if requires_grad and self.is_inference() and not MODE.inference:
             raise RuntimeError(
-                "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
+                "Setting requires_grad=True on inference tensor outside "
+                "InferenceMode is not allowed."
             )
         self._touch()
         self._requires_grad = bool(requires_grad)
@@ -140,7 +140,8 @@ class Differentiable(Value):
         """Cut this tensor from its history."""
         if self._base is not None:
             raise RuntimeError(
-                "Can't detach views in-place. Use detach() instead, or detach the tensor that this is a view of."
+                "Can't detach views in-place. Use detach() instead, "
+                "or detach the tensor that this is a view of."
             )
         self._touch()
         if STATE.traces and (self.requires_grad or self._tangents or type(self._data) is Var):
@@ -169,7 +170,8 @@ class Differentiable(Value):
             raise TypeError(f"Variable data has to be a tensor, but got {type(new).__name__}")
         if self.requires_grad and not is_differentiable(new._data.dtype):
             raise RuntimeError(
-                "data set to a tensor that requires gradients must be floating point or complex dtype"
+                "data set to a tensor that requires gradients must be floating "
+                "point or complex dtype"
             )
         if self._past is not None:
             self._keep_past()
@@ -206,26 +208,28 @@ class Differentiable(Value):
             return
         if not isinstance(new, Value):
             raise TypeError(
-                f"assigned grad expected to be a Tensor or None but got grad of type {type(new).__name__}"
+                "assigned grad expected to be a Tensor or None but got grad "
+                f"of type {type(new).__name__}"
             )
         box: Any = new
         if box is self:
             raise RuntimeError("can't assign Variable as its own grad")
         if not same_shape(box.shape, self.shape):
             raise RuntimeError(
-                f"attempting to assign a gradient of size '{list(box.shape)}' to a tensor of size '{list(self.shape)}'. "
-                "Please ensure that the "
-                "gradient and the tensor are the same size"
+                f"attempting to assign a gradient of size '{list(box.shape)}' to a tensor "
+                f"of size '{list(self.shape)}'. Please ensure that the gradient "
+                "and the tensor are the same size"
             )
         if box.dtype != self.dtype:
             raise RuntimeError(
-                f"attempting to assign a gradient with dtype '{box.dtype.name}' to a tensor with grad_dtype "
-                f"'{self.dtype.name}'. The gradient "
-                "must match the tensor's grad_dtype; convert it first."
+                f"attempting to assign a gradient with dtype '{box.dtype.name}' to a tensor "
+                f"with grad_dtype '{self.dtype.name}'. The gradient must match the tensor's "
+                "grad_dtype; convert it first."
             )
         if IN_USE and not STATE.traces and place_of(box) != place_of(self):
             raise RuntimeError(
-                f"assigned grad has data located on a different device: it is on {place_of(box)}, the tensor on {place_of(self)}"
+                f"assigned grad has data located on a different device: it is on {place_of(box)}, "
+                f"the tensor on {place_of(self)}"
             )
         self._grad = box
 
@@ -328,7 +332,8 @@ class Differentiable(Value):
         `force` detaches first."""
         if self.requires_grad and MODE.enabled and not force:
             raise RuntimeError(
-                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+                "Can't call numpy() on Tensor that requires grad. "
+                "Use tensor.detach().numpy() instead."
             )
         self._refresh()
         if type(self._data) is DeviceArray:
@@ -403,7 +408,8 @@ class Differentiable(Value):
             )
         if self.requires_grad:
             raise RuntimeError(
-                "Can't get __cuda_array_interface__ on Variable that requires grad; use .detach() first"
+                "Can't get __cuda_array_interface__ on Variable that requires "
+                "grad; use .detach() first"
             )
         self._refresh()
         return self._data.__cuda_array_interface__
@@ -501,8 +507,9 @@ class Differentiable(Value):
             raise RuntimeError(f"a Tensor with {data.size} elements cannot be converted to Scalar")
         if self.requires_grad:
             warnings.warn(
-                "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using "
-                "tensor.detach() first.",
+                "Converting a tensor with requires_grad=True to a scalar may lead to unexpected "
+                "behavior.\n"
+                "Consider using tensor.detach() first.",
                 UserWarning,
                 stacklevel=2,
             )
@@ -514,7 +521,8 @@ class Differentiable(Value):
     def __index__(self: Any) -> int:
         data = self._concrete(
             "an index or range()",
-            "Use tg.fori_loop for loops, x[i] with the tensor itself for indexing, or mark the argument static with static_argnames.",
+            "Use tg.fori_loop for loops, x[i] with the tensor itself for indexing, "
+            "or mark the argument static with static_argnames.",
         )
         if data.size != 1 or data.dtype.kind not in "biu":
             raise TypeError("only integer tensors of a single element can be converted to an index")

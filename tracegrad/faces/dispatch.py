@@ -215,9 +215,10 @@ def call_numpy(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[s
 
 
 _CONVERTED = (
-    "If it was written into an array made by np.zeros(n) or np.empty(n), make that array with np.zeros_like(x) of such a value x, or with "
-    "tg.zeros(n). If it was passed to np.array or np.asarray, leave that call out, or join several values with np.stack. If it indexes a "
-    "NumPy array, write tg.take(array, index)."
+    "If it was written into an array made by np.zeros(n) "
+    "or np.empty(n), make that array with np.zeros_like(x) of such a value x, or with tg.zeros(n). "
+    "If it was passed to np.array or np.asarray, leave that call out, or join several values with "
+    "np.stack. If it indexes a NumPy array, write tg.take(array, index)."
 )
 
 
@@ -281,11 +282,12 @@ class NumpyDispatch(Value):
                 and not isinstance(self._data, Var)
             ):
                 raise RuntimeError(
-                    "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+                    "Can't call numpy() on Tensor that requires grad. "
+                    "Use tensor.detach().numpy() instead."
                 )
             raise ConcretizationError(
-                f"{user_line()}: a traced or differentiated array ({self.array_type}) cannot become a plain ndarray, which would lose its "
-                f"derivative. {library or _CONVERTED}"
+                f"{user_line()}: a traced or differentiated array ({self.array_type}) cannot "
+                f"become a plain ndarray, which would lose its derivative. {library or _CONVERTED}"
             )
         shared = self.numpy() if self.boxes_everything and not copy else self._data
         return np.array(shared, dtype=dtype, copy=copy)

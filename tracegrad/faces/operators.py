@@ -82,7 +82,9 @@ def _of_list(function: Function, other: Any) -> Any:
         return array_of(other)
     except REFUSED as error:
         raise TypeError(
-            f"{function.__name__}: an operand is {describe(other)}{fault_of_array(other).rstrip()}; it must be an array, a Tensor or a number"
+            f"{function.__name__}: "
+            f"an operand is {describe(other)}{fault_of_array(other).rstrip()}; "
+            "it must be an array, a Tensor or a number"
         ) from error
 
 
@@ -305,7 +307,8 @@ class Operators(Value):
 
     def __setitem__(self: Any, index: Any, value: Any) -> None:
         if isinstance(value, Value) and self._holds(index, value):
-            return  # the second half of `x[index] += y`, whose first half has written through the view already
+            # The second half of `x[index] += y`, whose first half has written through the view.
+            return
         try:
             self._update(
                 ops.index_update,

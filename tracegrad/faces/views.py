@@ -16,8 +16,8 @@ from ..ops.places.indexing import slice_put_op
 from ..tape.tape import record
 
 EXPANDED = (
-    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor "
-    "before performing the operation."
+    "unsupported operation: more than one element of the written-to tensor refers to a single "
+    "memory location. Please clone() the tensor before performing the operation."
 )
 
 

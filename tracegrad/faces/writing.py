@@ -34,27 +34,31 @@ from .views import EXPANDED, copies, insert, note_write, shown
 
 LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
 READ_ONLY = (
-    "the memory of this tensor is read-only, as that of the ndarray it was made from; clone() the tensor, or make it with "
-    "tracegrad.tensor(array), which copies."
+    "the memory of this tensor is read-only, as that of the ndarray it was made from; "
+    "clone() the tensor, or make it with tracegrad.tensor(array), which copies."
 )
 INFERENCE = (
-    "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal tensor before doing "
-    "inplace update."
+    "Inplace update to inference tensor outside InferenceMode is not allowed. "
+    "You can make a clone to get a normal tensor before doing inplace update."
 )
 MADE_IN = (
-    "A view was created in {} and is being modified inplace with grad mode enabled. Given that this use case is ambiguous and "
-    "error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both inside that block "
-    "(if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked)."
+    "A view was created in {} and is being modified inplace with grad mode enabled. "
+    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your "
+    "code by moving both the view and the inplace either both inside that block (if you don't want "
+    "the inplace to be tracked) or both outside (if you want the inplace to be tracked)."
 )
 ONE_OF_MANY = (
-    "Output {} of {} is a view and is being modified inplace. This view is the output of a function that returns multiple views. "
-    "Such functions do not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place "
-    "one, or index the tensor for a view that can be written."
+    "Output {} of {} is a view and is being modified inplace. This view is the output "
+    "of a function that returns multiple views. Such functions do not allow the output views "
+    "to be modified inplace. You should replace the inplace operation by an out-of-place one, "
+    "or index the tensor for a view that can be written."
 )
 OF_FUNCTION = (
-    "Output {nr} of {name} is a view and is being modified inplace. This view was created inside a custom Function (or because an input was "
-    "returned as-is) and the autograd logic to handle view+inplace would override the custom backward associated with the custom Function, "
-    "leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function."
+    "Output {nr} of {name} is a view and is being modified inplace. "
+    "This view was created inside a custom Function (or because an input was returned as-is) "
+    "and the autograd logic to handle view+inplace would override the custom backward associated "
+    "with the custom Function, leading to incorrect gradients. This behavior is forbidden. "
+    "You can fix this by cloning the output of the custom Function."
 )
 
 
@@ -258,7 +262,7 @@ class Writes(Value):
             if root._requires_grad or self._requires_grad:
                 return None
             for x in values:
-                if isinstance(x, Value) and x._requires_grad:  # type: ignore[attr-defined]
+                if isinstance(x, Value) and x._requires_grad:
                     return None
         return data if data.flags.writeable and type(root._versions) is not Uncounted else None
 
@@ -499,8 +503,8 @@ class Writes(Value):
             return new
         if not same_shape(new.shape, self.shape):
             raise ShapeError(
-                f"the result of the in-place operation has shape {show(new.shape)}, which does not fit the written array's "
-                f"{show(self.shape)}. "
+                f"the result of the in-place operation has shape {show(new.shape)}, "
+                f"which does not fit the written array's {show(self.shape)}. "
                 "Use the operation that returns a new array."
             )
         if new.dtype != self.dtype:
@@ -509,9 +513,9 @@ class Writes(Value):
                 or (self.boxes_everything and {new.dtype.kind, self.dtype.kind} <= {"i", "u"})
             ):
                 raise DTypeError(
-                    f"the result of the in-place operation has dtype {new.dtype}, which cannot be cast to the written "
-                    f"array's {self.dtype}. "
-                    "Convert the array with .astype first, or use the operation that returns a new array."
+                    f"the result of the in-place operation has dtype {new.dtype}, "
+                    f"which cannot be cast to the written array's {self.dtype}. Convert the array "
+                    "with .astype first, or use the operation that returns a new array."
                 )
             new = ops.convert(new, self.dtype)
         return new

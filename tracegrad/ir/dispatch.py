@@ -26,10 +26,28 @@ if TYPE_CHECKING:
 
 
 class Value:
-    """A boxed array. `_data` is an ndarray, or a `Var` of an open trace."""
+    """A boxed array. `_data` is an ndarray, or a `Var` of an open trace; what else is declared here,
+    its classes in `faces` have."""
 
     __slots__ = ()
     _data: Any
+    _base: Any
+    _tangents: Any
+    _grad_fn: Any
+    _output_nr: int
+    _requires_grad: bool
+    _versions: Any
+    _refresh: Callable[[], None]
+    _viewed: Callable[..., Any]
+    _update: Callable[..., Any]
+    _end: Callable[[], Any]
+    detach: Callable[[], Any]
+    tolist: Callable[[], Any]
+    dtype: Any
+    shape: Any
+    ndim: Any
+    array_type: Any
+    boxes_everything: ClassVar[bool]
     face: ClassVar[Any]
     """The class of results: of operations on a subclass of Tensor, Tensor."""
 
@@ -49,8 +67,8 @@ def current(*values: Any) -> None:
     """Bring views among these values up to date with what was written into their bases: call it
     before their data, history or tangents are read."""
     for x in values:
-        if isinstance(x, Value) and x._base is not None:  # type: ignore[attr-defined]
-            x._refresh()  # type: ignore[attr-defined]
+        if isinstance(x, Value) and x._base is not None:
+            x._refresh()
 
 
 class State(threading.local):

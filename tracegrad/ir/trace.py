@@ -137,7 +137,7 @@ class Trace:
                 x = data = np.array(data.tolist())
         key: Any = id(data)
         if isinstance(x, Value):
-            key = (key, id(x._grad_fn), x._output_nr, id(x._tangents))  # type: ignore[attr-defined]
+            key = (key, id(x._grad_fn), x._output_nr, id(x._tangents))
         found = self.captures.get(key)
         if found is None:
             kind = data.type if isinstance(data, Var) else type_of(data)

@@ -55,7 +55,8 @@ class Picture:
         suffix = pathlib.Path(path).suffix.lower()
         if suffix not in (".svg", ".dot", ".gv"):
             raise ValueError(
-                f"a picture can be saved as .svg, .dot or .gv, not {suffix or 'without a suffix'}: {os.fspath(path)}"
+                "a picture can be saved as .svg, .dot or .gv, "
+                f"not {suffix or 'without a suffix'}: {os.fspath(path)}"
             )
         pathlib.Path(path).write_text(self.svg if suffix == ".svg" else self.dot, encoding="utf-8")
 
@@ -88,7 +89,8 @@ def graph_picture(
     >>> x = tg.ones(3, requires_grad=True)
     >>> tg.graph_picture((x * x).sum(), names={"x": x})
     <picture of a graph (leaf: 1, operation: 2, result: 1), 4 arrows>
-    >>> print(str(tg.graph_picture(tg.jit(lambda x: x + 1), 2.0, format="dot")).splitlines()[-2].strip())
+    >>> picture = tg.graph_picture(tg.jit(lambda x: x + 1), 2.0, format="dot")
+    >>> print(str(picture).splitlines()[-2].strip())
     n1 -> n2;
     """
     if format not in FORMATS:
@@ -103,7 +105,8 @@ def graph_picture(
         diagram = of_graph(result.graphs(*args, **kwargs)[STAGES.index(stage)])
     elif args or kwargs:
         raise TypeError(
-            f"graph_picture: arguments belong to a jitted function, and this is a {type(result).__name__}; use tg.jit(f)"
+            "graph_picture: arguments belong to a jitted function, "
+            f"and this is a {type(result).__name__}; use tg.jit(f)"
         )
     elif isinstance(result, Graph):
         diagram = of_graph(result)
@@ -111,14 +114,16 @@ def graph_picture(
         results = list(result) if isinstance(result, (list, tuple)) else [result]
         if names is not None and not isinstance(names, (Mapping, Module)):
             raise TypeError(
-                f"graph_picture: names is {describe(names)}; it must be a Module or a dict of Tensors"
+                f"graph_picture: names is {describe(names)}; "
+                "it must be a Module or a dict of Tensors"
             )
         given = dict(names.named_parameters() if isinstance(names, Module) else names or {})
         for x in [*results, *given.values()]:
             if not isinstance(x, Tensor):
                 raise TypeError(
-                    f"graph_picture draws Tensors, jitted functions and graphs; this is a {type(x).__name__}. "
-                    "Of a plain function draw tg.jit(f) with arguments, of an array computation that of Tensors."
+                    "graph_picture draws Tensors, jitted functions and graphs; "
+                    f"this is a {type(x).__name__}. Of a plain function draw tg.jit(f) "
+                    "with arguments, of an array computation that of Tensors."
                 )
         if not results:
             raise ValueError("graph_picture: there is no result to draw")

@@ -32,9 +32,11 @@ def to_svg(diagram: Diagram) -> str:
     head = LINE + 8 if diagram.title else 0.0
     height = head + diagram.height + LEGEND + 2 * MARGIN
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}" {FONT}>',
-        '<defs><marker id="tg-head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
-        '<path d="M0,0.5 L8,4 L0,7.5 z" fill="#4b5563"/></marker></defs>',
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {width:.0f} {height:.0f}" {FONT}>',
+        '<defs><marker id="tg-head" viewBox="0 0 8 8" refX="7" '
+        'refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0,0.5 L8,4 L0,7.5 z" '
+        'fill="#4b5563"/></marker></defs>',
         f'<rect width="{width:.0f}" height="{height:.0f}" fill="#ffffff"/>',
     ]
     if diagram.title:
@@ -45,7 +47,8 @@ def to_svg(diagram: Diagram) -> str:
     for kind in kinds:
         fill, line, meaning = LOOKS[kind]
         parts.append(
-            f'<rect x="{at:.1f}" y="{y - 9:.1f}" width="14" height="10" rx="2" fill="{fill}" stroke="{line}"/>'
+            f'<rect x="{at:.1f}" y="{y - 9:.1f}" width="14" height="10" rx="2" '
+            f'fill="{fill}" stroke="{line}"/>'
         )
         parts.append(_text(at + 20, y, meaning, "start", "#4b5563"))
         at += len(meaning) * CHAR + 2 * GAP_X
@@ -81,8 +84,8 @@ def _box(box: Box, x: float, y: float) -> Iterator[str]:
     dash = ' stroke-dasharray="5 3"' if box.kind in ("region", "rest") else ""
     yield f"<g><title>{escape(box.tip or ' '.join(box.lines))}</title>"
     yield (
-        f'<rect x="{left:.1f}" y="{top:.1f}" width="{box.width:.1f}" height="{box.height:.1f}" rx="{round_}" fill="{fill}" '
-        f'stroke="{line}"{dash}/>'
+        f'<rect x="{left:.1f}" y="{top:.1f}" width="{box.width:.1f}" height="{box.height:.1f}" '
+        f'rx="{round_}" fill="{fill}" stroke="{line}"{dash}/>'
     )
     for k, text in enumerate(box.lines):
         yield _text(
@@ -112,7 +115,10 @@ def _text(
     x: float, y: float, text: str, anchor: str, color: str = "#111827", bold: bool = False
 ) -> str:
     weight = ' font-weight="bold"' if bold else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{color}"{weight}>{escape(text)}</text>'
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" '
+        f'fill="{color}"{weight}>{escape(text)}</text>'
+    )
 
 
 def to_dot(diagram: Diagram) -> str:
@@ -130,7 +136,10 @@ def _dot(diagram: Diagram, lines: list[str], names: dict[Box, str], depth: int) 
     for box in diagram.boxes:
         name = names[box] = f"n{len(names)}"
         fill, line, _ = LOOKS[box.kind]
-        look = f'label={_quoted(*box.lines)}, shape={"box" if box.kind != "operation" else "oval"}, fillcolor="{fill}", color="{line}"'
+        look = (
+            f"label={_quoted(*box.lines)}, shape={'box' if box.kind != 'operation' else 'oval'}, "
+            f'fillcolor="{fill}", color="{line}"'
+        )
         if not box.inside:
             lines.append(f"{pad}{name} [{look}];")
             continue

@@ -126,7 +126,8 @@ def failure(program: Any, code: int, value: int) -> Exception:
     """What a kernel recorded, as an error."""
     if code < 0:
         return MemoryError(
-            f"{program.name}: no memory for {value} bytes that a loop keeps for its derivative; see tg.checkpoint"
+            f"{program.name}: no memory for {value} bytes that a loop keeps for its "
+            "derivative; see tg.checkpoint"
         )
     text = program.errors[code - 1].replace("{value}", str(value))
     if text.startswith("RuntimeError: "):

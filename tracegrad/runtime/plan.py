@@ -38,7 +38,10 @@ class Memory(NamedTuple):
     counted: str = ""
 
     def __str__(self) -> str:
-        text = f"arguments {self.arguments:,} B, results {self.results:,} B, temporaries {self.temporaries:,} B"
+        text = (
+            f"arguments {self.arguments:,} B, results {self.results:,} B, "
+            f"temporaries {self.temporaries:,} B"
+        )
         text += f", and {self.counted} B while it runs" if self.counted else ""
         return text + "".join(f"\n  {name}: {nbytes:,} B" for name, nbytes in self.largest)
 

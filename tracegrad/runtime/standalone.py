@@ -34,7 +34,8 @@ def numba_function(
     if traced.captures and captures is None:
         raise TracegradError(
             f"njit: {graph.name} reads {', '.join(names)} from its surroundings. "
-            "Pass captures='freeze' to build the present values in, or captures='arguments' to make them further arguments."
+            "Pass captures='freeze' to build the present values in, "
+            "or captures='arguments' to make them further arguments."
         )
     if traced.writes:
         raise TracegradError(
@@ -66,7 +67,8 @@ def device_function(graph: Graph, captures: bool) -> Any:
     """A function that kernels of the user's own call on a GPU."""
     if captures:
         raise TypeError(
-            f"{graph.name} reads arrays from its surroundings, which a device function cannot hold: pass captures='arguments'"
+            f"{graph.name} reads arrays from its surroundings, which a device function cannot "
+            "hold: pass captures='arguments'"
         )
     alone.imported("..codegen.cuda.driver", __package__).target()  # says what is missing
     module = alone.imported("..codegen.cuda.device_function", __package__)

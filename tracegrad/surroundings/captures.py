@@ -332,7 +332,7 @@ class Surroundings:
             self._value(given, root("partial", given), 0, ())
             return
         if isinstance(function, Custom):
-            self._value(function, root(function.__name__, function), 0, ())  # type: ignore[attr-defined]
+            self._value(function, root(function.__name__, function), 0, ())
             return
         if id(function) in self._seen:
             return

@@ -42,8 +42,9 @@ def escaped(var: Var, where: str, path: str, name: str) -> EscapedValueError:
         node = next((n for n in reversed(var.trace.nodes) if var in n.outputs), None)
         made = f"made by {node.op.name} at {node.where} in" if node is not None else made
     return EscapedValueError(
-        f"{where}: a traced value ({var.type}), {made} {name!r}, is kept in {path}, where it would stand for the values of all calls. Return it "
-        "from that function, as its result or as part of a loop's carry, and keep it outside."
+        f"{where}: a traced value ({var.type}), {made} {name!r}, is kept in {path}, "
+        "where it would stand for the values of all calls. Return it from that function, "
+        "as its result or as part of a loop's carry, and keep it outside."
     )
 
 

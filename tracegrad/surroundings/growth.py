@@ -89,8 +89,8 @@ _RULES: dict[Op, Callable[[list[int], Node], int | None]] = {
     **dict.fromkeys((add_op, sub_op), lambda s, node: sum(s)),
     **dict.fromkeys(
         (
-            neg_op, abs_op, identity_op, convert_op, where_op, maximum_op, minimum_op, clip_min_op, clip_max_op, no_grad_op,
-            stop_gradient_op,
+            neg_op, abs_op, identity_op, convert_op, where_op, maximum_op, minimum_op, clip_min_op,
+            clip_max_op, no_grad_op, stop_gradient_op,
         ),
         lambda s, node: max(s),
     ),

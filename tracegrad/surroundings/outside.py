@@ -32,7 +32,8 @@ _CLOCK = (
     "the time of the call that was traced",
 )
 _ENTROPY = (
-    "Use tg.Generator, or draw outside and pass the numbers as an argument; a generator that is made inside needs a seed.",
+    "Use tg.Generator, or draw outside and pass the numbers as an argument; "
+    "a generator that is made inside needs a seed.",
     "the numbers drawn while tracing",
 )
 _TIMES = [
@@ -166,8 +167,8 @@ class Outside:
         called = f"{'os' if module == 'posix' else module}.{function.__name__}"
         line = f"{os.path.basename(by.f_code.co_filename)}:{by.f_lineno}"
         self.error = TracegradError(
-            f"{line}: jit: {self.name} calls {called}, which happens once, while the function is traced, so that every call "
-            f"would see {why[1]}. {why[0]}"
+            f"{line}: jit: {self.name} calls {called}, which happens once, "
+            f"while the function is traced, so that every call would see {why[1]}. {why[0]}"
         )
 
     def _rely_on(self, key: Any) -> None:
@@ -240,8 +241,9 @@ def check_drawn(name: str, watch: Any, before: dict[str, Any]) -> None:
     source = next((path for path, state in now.items() if state != before[path]), None)
     if source is not None and (source != "random" or watch.reach.names(random)):
         raise TracegradError(
-            f"{watch.drawn_at()}: jit: {name} draws from a random generator of NumPy or Python ({source}), so every call would repeat the "
-            "numbers drawn while tracing. Use tg.Generator, or draw outside and pass the numbers as an argument."
+            f"{watch.drawn_at()}: jit: {name} draws from a random generator of NumPy "
+            f"or Python ({source}), so every call would repeat the numbers drawn while tracing. "
+            "Use tg.Generator, or draw outside and pass the numbers as an argument."
         )
 
 

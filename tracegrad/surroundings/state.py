@@ -35,14 +35,16 @@ from .reach import CELL, ENTRY, MISSING, Contents, Node, Reach, Variables, libra
 from .stored import ITEM, Log, Number, Output, Stored
 
 _OUT = (
-    "Make it a 0-d Tensor (tracegrad.tensor(0), which a compiled function reads and writes at each call), pass it as an argument and "
-    "return the new value, name it in static_argnames, or change it outside of the compiled function."
+    "Make it a 0-d Tensor (tracegrad.tensor(0), which a compiled function reads and writes "
+    "at each call), pass it as an argument and return the new value, name it in static_argnames, "
+    "or change it outside of the compiled function."
 )
 
 
 _IN_RULE = (
-    "in a derivative that the user gives, which is traced once for the derivative of a compiled function, and not run at each call. "
-    "Compute what is to be kept from the arguments and results of the function, or compile the whole: tg.jit(tg.grad(f))."
+    "in a derivative that the user gives, which is traced once for the derivative of a compiled "
+    "function, and not run at each call. Compute what is to be kept from the arguments "
+    "and results of the function, or compile the whole: tg.jit(tg.grad(f))."
 )
 
 
@@ -360,7 +362,8 @@ class Watch:
                         path,
                         v,
                         key,
-                        f"as a number it is a Python {kind.__name__}, computed as an array a {x.dtype}",
+                        f"as a number it is a Python {kind.__name__}, "
+                        f"computed as an array a {x.dtype}",
                     )
                 return Output(kind)
             return Output(
@@ -400,7 +403,8 @@ class Watch:
             if (var := traced_in(now[len(before) :])) is not None:
                 raise escaped(var, where, held.node.path, self.name)
         raise TracegradError(
-            f"{where}: jit: {self.name} {held.what} {held.node.path}, which happens once, while the function is traced, and not at each call. "
+            f"{where}: jit: {self.name} {held.what} {held.node.path}, which happens once, "
+            "while the function is traced, and not at each call. "
             + (
                 _RANDOM
                 if held.what == "draws from"
@@ -412,7 +416,8 @@ class Watch:
 
     def _refuse(self, path: str, v: Variables, key: Any, why: str) -> NoReturn:
         raise TracegradError(
-            f"{self._written_at(key, v.code)}: jit: {self.name} changes {path}, which cannot be carried out at each call: {why}. {_OUT}"
+            f"{self._written_at(key, v.code)}: jit: {self.name} changes {path}, "
+            f"which cannot be carried out at each call: {why}. {_OUT}"
         )
 
     def _refuse_group(self, v: Variables, key: Any) -> None:
@@ -421,8 +426,8 @@ class Watch:
                 v.place(key).path,
                 v,
                 key,
-                "the options of an optimizer, as a scheduler sets them, are read when a step is traced; "
-                "step the scheduler between the calls",
+                "the options of an optimizer, as a scheduler sets them, are read when a step "
+                "is traced; step the scheduler between the calls",
             )
 
     def refusal(self, error: Exception, tried: Sequence[Slot]) -> TracegradError:
@@ -430,8 +435,8 @@ class Watch:
         paths = [s.variables.place(s.key).path for s in tried]
         where = self._written_at(tried[0].key, "" if tried[0].grows else tried[0].variables.code)
         return TracegradError(
-            f"{where}: jit: {self.name} changes {' and '.join(paths)} at each call, and asks for what it is now: {error} "
-            + (_LIST if tried[0].grows else _OUT)
+            f"{where}: jit: {self.name} changes {' and '.join(paths)} at each call, "
+            f"and asks for what it is now: {error} " + (_LIST if tried[0].grows else _OUT)
         )
 
     def locked(self, error: ValueError) -> TracegradError | None:
@@ -441,8 +446,8 @@ class Watch:
             return None
         paths = " or ".join(node.path for node in self.reach.arrays)
         return TracegradError(
-            f"{self._written_at(None, ITEM)}: jit: {self.name} changes the elements of {paths}, which happens once, while the function is traced, "
-            f"and not at each call. {_ARRAY}"
+            f"{self._written_at(None, ITEM)}: jit: {self.name} changes the elements of {paths}, "
+            f"which happens once, while the function is traced, and not at each call. {_ARRAY}"
         )
 
     def drawn_at(self) -> str:
@@ -453,8 +458,9 @@ class Watch:
         """The error of arithmetic that leaves the integers of arrays, where Python's go on."""
         paths = [s.variables.place(s.key).path for s in self.slots]
         return TracegradError(
-            f"jit: {self.name} computes with the integers {' and '.join(paths)}, which it changes at each call, and {node} may leave 64 bits, "
-            f"where Python's integers go on. Make it a float. {_OUT}"
+            f"jit: {self.name} computes with the integers {' and '.join(paths)}, which it "
+            f"changes at each call, and {node} may leave 64 bits, where Python's integers go on. "
+            f"Make it a float. {_OUT}"
         )
 
     def _written_at(self, key: Any, code: str) -> str:
@@ -526,7 +532,10 @@ _DRAWS = frozenset(
     ]
 )
 _RANDOM = "Use tg.Generator, or draw outside and pass the numbers as an argument."
-_ARRAY = "Make it a Tensor (tracegrad.tensor(x)), which a compiled function writes at each call, or return the new array."
+_ARRAY = (
+    "Make it a Tensor (tracegrad.tensor(x)), which a compiled function writes at each call, "
+    "or return the new array."
+)
 _LIST = "Return what is to be kept, and keep it outside of the compiled function."
 
 

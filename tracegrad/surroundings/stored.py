@@ -184,7 +184,8 @@ class Log:
 
     def _refuse(self, *_: Any) -> NoReturn:
         raise ConcretizationError(
-            f"{user_line()}: {self.path}, to which the function appends at each call, is read; while it is traced, it is not known what it holds."
+            f"{user_line()}: {self.path}, to which the function appends at each call, is read; "
+            "while it is traced, it is not known what it holds."
         )
 
     __len__ = __getitem__ = __setitem__ = __delitem__ = __iter__ = __bool__ = __contains__ = (

@@ -27,10 +27,13 @@ from .tape import Edge, Node, Plan, mark
 
 LEAF = "a leaf Variable that requires grad has been used in an in-place operation."
 NOT_RETURNED = (
-    "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified inplace must all "
-    "be outputs of the Function."
+    "Some elements marked as dirty during the forward method were not returned as output. "
+    "The inputs that are modified inplace must all be outputs of the Function."
 )
-NOT_AN_INPUT = "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be passed to ctx.mark_dirty()."
+NOT_AN_INPUT = (
+    "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been "
+    "mutated should be passed to ctx.mark_dirty()."
+)
 
 
 # --- the context ----------------------------------------------------------------------------------
@@ -53,7 +56,8 @@ class FunctionCtx:
         for k, t in enumerate(tensors):
             if t is not None and not isinstance(t, (Value, np.ndarray, np.generic)):
                 raise TypeError(
-                    f"save_for_backward can only save variables, but argument {k} is of type {type(t).__name__}"
+                    "save_for_backward can only save variables, "
+                    f"but argument {k} is of type {type(t).__name__}"
                 )
         self._left.saved = tensors
 
@@ -62,7 +66,8 @@ class FunctionCtx:
         for t in tensors:
             if t is not None and not isinstance(t, (Value, np.ndarray, np.generic)):
                 raise AssertionError(
-                    "save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes on ctx."
+                    "save_for_forward expects all arguments to be tensors; "
+                    "you should save non-tensors as attributes on ctx."
                 )
         self._left.saved_for_forward = tensors
 
@@ -157,13 +162,14 @@ class Use(NamedTuple):
         current(*found)
         if len(found) < self.arity or any(g is not None for g in found[self.arity :]):
             raise RuntimeError(
-                f"function {self.name} returned an incorrect number of gradients (expected {self.arity}, got {len(found)})"
+                f"function {self.name} returned an incorrect number of gradients (expected "
+                f"{self.arity}, got {len(found)})"
             )
         for k, g in enumerate(found[: self.arity]):
             if g is not None and k not in self.tensors:
                 raise RuntimeError(
-                    f"function {self.name} returned a gradient different than None at position {k + 1}, but the corresponding forward "
-                    "input was not a Variable"
+                    f"function {self.name} returned a gradient different than None at position "
+                    f"{k + 1}, but the corresponding forward input was not a Variable"
                 )
         return [self._fitted(found[k], i) for i, k in enumerate(self.tensors)]
 
@@ -195,13 +201,15 @@ class Use(NamedTuple):
                 same(b, 1) or same(a, b) for a, b in zip(trailing, type.shape, strict=True)
             ):
                 raise RuntimeError(
-                    f"Function {self.name} returned an invalid gradient at index {i} - got [{', '.join(map(str, value.shape))}] but expected "
-                    f"shape compatible with [{', '.join(map(str, type.shape))}]"
+                    f"Function {self.name} returned an invalid gradient at index {i} - "
+                    f"got [{', '.join(map(str, value.shape))}] but expected shape compatible with "
+                    f"[{', '.join(map(str, type.shape))}]"
                 )
             value = sum_to(value, type.shape)
         if value.dtype.kind == "c" and type.dtype.kind == "f":
             raise RuntimeError(
-                f"Function {self.name} returned a complex gradient at index {i} for an input of dtype {type.dtype}. Return its real part."
+                f"Function {self.name} returned a complex gradient at index {i} for an input "
+                f"of dtype {type.dtype}. Return its real part."
             )
         return value if value.dtype == type.dtype else convert(value, type.dtype)
 
@@ -219,7 +227,8 @@ class Use(NamedTuple):
         current(*found)
         if len(found) != len(self.outputs):
             raise RuntimeError(
-                f"{self.cls.__name__}'s jvp returned an invalid number of forward gradients (expected {len(self.outputs)} but got {len(found)})"
+                f"{self.cls.__name__}'s jvp returned an invalid number of forward gradients "
+                f"(expected {len(self.outputs)} but got {len(found)})"
             )
         result: list[Any] = []
         for t, type in zip(found, self.outputs, strict=True):
@@ -227,11 +236,12 @@ class Use(NamedTuple):
                 result.append(None)
                 continue
             t = t if isinstance(t, Value) else np.asarray(t)
-            shape = t.shape  # type: ignore[union-attr]
+            shape = t.shape
             if len(shape) != len(type.shape) or not all(map(same, shape, type.shape)):
                 raise RuntimeError(
-                    "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
-                    f"Tensor is of size {show(type.shape)} while the given forward gradient is of size {show(shape)}."
+                    "Trying to set a forward gradient that has a different size than that of the "
+                    f"original Tensor, this is not supported. Tensor is of size {show(type.shape)} "
+                    f"while the given forward gradient is of size {show(shape)}."
                 )
             result.append(convert(boxed(self.face, t), type.dtype))
         return result
@@ -253,7 +263,8 @@ def reverse_rule(cls: Any) -> Callable[..., Any]:
     own, other = is_given(cls.backward), is_given(cls.vjp)
     if own and other:
         raise RuntimeError(
-            "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them."
+            "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. "
+            "You should only implement one of them."
         )
     found: Callable[..., Any] = cls.vjp if other else cls.backward
     return found
@@ -391,7 +402,7 @@ def _recorded(cls: Any, args: Sequence[Any]) -> tuple[Any, Use | None, Any]:
     node."""
     tensors = tuple(k for k, a in enumerate(args) if isinstance(a, Value))
     given: list[Any] = [args[k] for k in tensors]
-    ctx = FunctionCtx([isinstance(a, Value) and a._requires_grad for a in args])  # type: ignore[attr-defined]
+    ctx = FunctionCtx([isinstance(a, Value) and a._requires_grad for a in args])
     executable = MODE.enabled and any(ctx.needs_input_grad)
     edges = [x._end() if x._requires_grad else None for x in given] if executable else []
     roots = [x if x._base is None else x._base for x in given]
@@ -418,7 +429,7 @@ def _recorded(cls: Any, args: Sequence[Any]) -> tuple[Any, Use | None, Any]:
         len(args),
         tuple(x.array_type for x in given),
         tuple(x.face for x in given),
-        tuple(o.array_type if isinstance(o, Value) else None for o in outs),  # type: ignore[attr-defined]
+        tuple(o.array_type if isinstance(o, Value) else None for o in outs),
         face,
         next((place_of(o) for o in outs if isinstance(o, Value)), CPU),
     )
@@ -459,8 +470,8 @@ def _level(args: Sequence[Any]) -> int:
         (
             k
             for a in args
-            if isinstance(a, Value) and a._tangents  # type: ignore[attr-defined]
-            for k in a._tangents  # type: ignore[attr-defined]
+            if isinstance(a, Value) and a._tangents
+            for k in a._tangents
             if k in STATE.levels
         ),
         default=0,
@@ -474,8 +485,7 @@ def applied(cls: Any, args: Sequence[Any]) -> tuple[Any, Use | None]:
         output, use, _ = _recorded(cls, args)
         return output, use
     tangents = [
-        a._tangents.get(level) if isinstance(a, Value) and a._tangents else None  # type: ignore[attr-defined]
-        for a in args
+        a._tangents.get(level) if isinstance(a, Value) and a._tangents else None for a in args
     ]
     primals = [a if t is None else a._without(level) for a, t in zip(args, tangents, strict=True)]
     output, use = applied(cls, primals)

@@ -29,8 +29,9 @@ def elsewhere(run: Callable[[], T], depth: int) -> T:
     """`run()` in another thread with the modes of this one, which waits."""
     if depth > MOST:
         raise RecursionError(
-            f"backward: more than {MOST:,} backward passes are open, each started inside of the one before. A hook or the backward of an "
-            "autograd.Function calls backward on what leads to itself."
+            f"backward: more than {MOST:,} backward passes are open, "
+            "each started inside of the one before. A hook or the backward of an autograd.Function "
+            "calls backward on what leads to itself."
         )
     modes, context, inference = (
         [dict(vars(local)) for local in MODES],

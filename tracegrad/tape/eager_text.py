@@ -171,7 +171,8 @@ def _text(op: Op, wanted: Sequence[int], swapped: bool) -> list[str]:
         if count > 1:
             put(
                 1,
-                f"elif type({x}) is ndarray and {x}.dtype.char not in STRANGE or type({x}) in NUMBERS:",
+                f"elif type({x}) is ndarray and {x}.dtype.char not in STRANGE "
+                f"or type({x}) in NUMBERS:",
             )
             put(2, f"d{k} = {x}", f"t{k} = False", *(["face = None"] if k == 0 else []))
             put(1, f"else: {away}")
@@ -283,7 +284,8 @@ def _text(op: Op, wanted: Sequence[int], swapped: bool) -> list[str]:
         put(
             1,
             "owner = out.base",
-            "if owner is not None and (owner is d0 or owner is d0.base) and type(x0._view) is tuple and enabled:",
+            "if owner is not None and (owner is d0 or owner is d0.base) "
+            "and type(x0._view) is tuple and enabled:",
         )
         put(
             2,

@@ -133,7 +133,8 @@ def sweep(
         edges: Sequence[Edge | None] = [edge for edge, _ in roots]
         gradients: Sequence[Any] = [ct for _, ct in roots]
         while True:
-            for edge, ct in zip(edges, gradients):  # noqa: B905 - strict costs as much as all else in this loop
+            # Not strict, which costs as much as all else in this loop.
+            for edge, ct in zip(edges, gradients):  # noqa: B905
                 if ct is None or edge is None:
                     continue
                 end, nr = edge
@@ -261,7 +262,8 @@ def arrive(leaf: Any, slots: dict[int, Any], create_graph: bool) -> None:
         if function(leaf) is not None:
             name = getattr(function, "__name__", type(function).__name__)
             raise RuntimeError(
-                f"Tensor post accumulate grad hooks should return None, but {name} returned something else."
+                "Tensor post accumulate grad hooks should return None, "
+                f"but {name} returned something else."
             )
     if hooks.post:
         run_posthooks(hooks, (), 1, slots)
@@ -426,9 +428,9 @@ def gradient(
     """Vector-Jacobian product on the tape; None for an input that the outputs do not depend on.
     `whole` and `follow` as for `sweep`."""
     roots = [
-        (o._end(), ct)  # type: ignore[attr-defined]
+        (o._end(), ct)
         for o, ct in zip(outputs, cotangents, strict=True)
-        if isinstance(o, Value) and o._requires_grad  # type: ignore[attr-defined]
+        if isinstance(o, Value) and o._requires_grad
     ]
     targets = [place(x._end()) for x in inputs]
     with span(f"{STATE.traces[-1].name}: derive") if PROFILES and STATE.traces else OFF:

@@ -176,7 +176,8 @@ def all_checked(function: Callable[..., Any], given: Sequence[Any], result: Any)
         raise TypeError(f"expected tuple, but hook returned {type(result).__name__!r}")
     if len(result) != len(given):
         raise RuntimeError(
-            f"hook {name!r} has returned an incorrect number of values (got {len(result)}, but expected {len(given)})"
+            f"hook {name!r} has returned an incorrect number of values (got {len(result)}, "
+            f"but expected {len(given)})"
         )
     return tuple([checked(name, g, r) for g, r in zip(given, result, strict=True)])
 

@@ -59,7 +59,7 @@ def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) 
     if dual and STATE.traces:
         trace = STATE.traces[-1]
         inputs = [_seen_by(trace, x) for x in inputs]
-        recorded = any(isinstance(x, Value) and x._requires_grad for x in inputs)  # type: ignore[attr-defined]
+        recorded = any(isinstance(x, Value) and x._requires_grad for x in inputs)
     if op.composed is not None and (left or STATE.traces):
         # Before tangents are looked at: what the nodes of the composition save must be dual, too.
         return op.composed(*inputs, **params)
@@ -88,7 +88,7 @@ def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) 
                 and MODE.enabled
                 and not (STATE.special and SAVING.pairs)
             ):
-                wanted = [isinstance(x, Value) and x._requires_grad for x in inputs]  # type: ignore[attr-defined]
+                wanted = [isinstance(x, Value) and x._requires_grad for x in inputs]
                 result, rest = op.staged(data, wanted, **params)
             else:
                 result = op.evaluate(*data, **params)
@@ -118,7 +118,7 @@ def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) 
 def _seen_by(trace: Trace, x: Any) -> Any:
     """An operand as a trace sees it: what is dual at a level around the trace stands there for its
     tangents."""
-    if not isinstance(x, Value) or x._tangents is None or x._requires_grad or not x._on_tape():  # type: ignore[attr-defined]
+    if not isinstance(x, Value) or x._tangents is None or x._requires_grad or not x._on_tape():
         return x
     box: Any = x
     return x if type(box._data) is Var and box._data.trace is trace else box._captured(trace)
@@ -170,7 +170,7 @@ def _boxed(face: Any, data: Any, node: Node | None, nr: int) -> Any:
 def _watch(node: Node, boxes: Sequence[Any]) -> None:
     """Let a node that saved a result see when it is overwritten: a Tensor's write does not replace
     the memory."""
-    if all(isinstance(b, Value) and b.boxes_everything for b in boxes):  # type: ignore[attr-defined]
+    if all(isinstance(b, Value) and b.boxes_everything for b in boxes):
         node.counters = [b._version_counter for b in boxes]
         for counter in node.counters:
             counter[2] = 1
@@ -181,8 +181,8 @@ def _level(inputs: Sequence[Any]) -> int:
     found = [
         k
         for x in inputs
-        if isinstance(x, Value) and x._tangents  # type: ignore[attr-defined]
-        for k in x._tangents  # type: ignore[attr-defined]
+        if isinstance(x, Value) and x._tangents
+        for k in x._tangents
         if k in STATE.levels
     ]
     return max(found, default=0)
@@ -192,8 +192,7 @@ def _dual(op: Op, inputs: Sequence[Any], params: dict[str, Any], level: int) -> 
     """Forward mode at one level: the primal result below it, and its tangent by the operation's JVP
     rule."""
     from_level = [
-        x._tangents.get(level) if isinstance(x, Value) and x._tangents else None  # type: ignore[attr-defined]
-        for x in inputs
+        x._tangents.get(level) if isinstance(x, Value) and x._tangents else None for x in inputs
     ]
     primals = [
         x._without(level) if t is not None else x for x, t in zip(inputs, from_level, strict=True)
@@ -214,7 +213,7 @@ def _dual(op: Op, inputs: Sequence[Any], params: dict[str, Any], level: int) -> 
         o if t is None or o.dtype.kind not in "fc" else face._dual(o, t, level)
         for o, t in zip(outs, tangents, strict=True)
     ]
-    node = next((o._grad_fn for o in outs if isinstance(o, Value) and o._grad_fn is not None), None)  # type: ignore[attr-defined]
+    node = next((o._grad_fn for o in outs if isinstance(o, Value) and o._grad_fn is not None), None)
     if node is not None and node.op is op and node.saved is not None:
         # A reverse sweep at a deeper level must see the tangents too: what the node reads is
         # replaced by the dual values.

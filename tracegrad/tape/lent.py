@@ -42,9 +42,10 @@ class Lent:
         if digest(self.array) == self.digest:
             return self.array
         raise RuntimeError(
-            f"one of the variables needed for gradient computation has been modified by an inplace operation: a NumPy array of shape "
-            f"{show(self.array.shape)} and dtype {self.array.dtype}, used beside a differentiated value, holds something else than it "
-            "did then. Write into another array, or use a copy: `x * buffer.copy()`."
+            "one of the variables needed for gradient computation has been "
+            f"modified by an inplace operation: a NumPy array of shape {show(self.array.shape)} "
+            f"and dtype {self.array.dtype}, used beside a differentiated value, holds something "
+            "else than it did then. Write into another array, or use a copy: `x * buffer.copy()`."
         )
 
 

@@ -275,7 +275,7 @@ def read(node: Any, place: int) -> Any:
         return value
     tensor = boxed(FACE[0], value)
     if isinstance(value, Value):
-        tensor._versions = value._versions  # type: ignore[attr-defined]
+        tensor._versions = value._versions
     return tensor
 
 

@@ -90,9 +90,10 @@ class _Run(Rerun):
             found = _constant(operand)
             if found is not None and found != next(expected, found):
                 raise CheckpointError(
-                    f"{user_line()}: an array of shape {show(operand.shape)} that the function reads here holds something else than when "
-                    "it ran first: it was written to before backward, or is computed in another way each time. What is computed again "
-                    "must be the same: write into another array, or give the function a copy."
+                    f"{user_line()}: an array of shape {show(operand.shape)} that the function "
+                    "reads here holds something else than when it ran first: it was written "
+                    "to before backward, or is computed in another way each time. What is computed "
+                    "again must be the same: write into another array, or give the function a copy."
                 )
 
         now = DEFAULT.key.copy(), DEFAULT.counter.copy()
@@ -114,12 +115,16 @@ class _Run(Rerun):
                 DEFAULT.key[...], DEFAULT.counter[...] = now
         if len(found) != len(self.saved):
             raise CheckpointError(
-                "checkpoint: A different number of tensors was saved during the original forward and recomputation.\n"
-                f"Number of tensors saved during forward: {len(self.saved)}\nNumber of tensors saved during recomputation: {len(found)}.\n"
+                "checkpoint: A different number of tensors was saved during the original forward "
+                "and recomputation.\n"
+                f"Number of tensors saved during forward: {len(self.saved)}\n"
+                f"Number of tensors saved during recomputation: {len(found)}.\n"
                 "The function must do the same whenever it is called with the same arguments."
             )
         lines = [
-            f"tensor at position {k}:\nsaved metadata: shape {show(was[0])}, dtype {was[1]}\nrecomputed metadata: shape {show(t.shape)}, dtype {t.dtype}"
+            f"tensor at position {k}:\n"
+            f"saved metadata: shape {show(was[0])}, dtype {was[1]}\n"
+            f"recomputed metadata: shape {show(t.shape)}, dtype {t.dtype}"
             for k, (t, was) in enumerate(zip(found, self.saved, strict=True))
             if (tuple(t.shape), t.dtype) != was
         ]
@@ -127,9 +132,11 @@ class _Run(Rerun):
             raise CheckpointError(
                 "\n".join(
                     [
-                        "checkpoint: Recomputed values for the following tensors have different metadata than during the forward pass.",
+                        "checkpoint: Recomputed values for the following tensors have different "
+                        "metadata than during the forward pass.",
                         *lines,
-                        "The function must do the same whenever it is called with the same arguments.",
+                        "The function must do the same whenever it is called "
+                        "with the same arguments.",
                     ]
                 )
             )

@@ -51,7 +51,7 @@ def by_rule(run: Callable[[], list[Any]]) -> list[Any]:
             found = run()
     finally:
         READS.asked = True
-    READS.tracked = READS.tracked or any(isinstance(g, Value) and g._requires_grad for g in found)  # type: ignore[attr-defined]
+    READS.tracked = READS.tracked or any(isinstance(g, Value) and g._requires_grad for g in found)
     return found
 
 

@@ -49,12 +49,16 @@ def pull_of(op: Op, plan: Plan) -> Pull:
     for k, s in enumerate(values[1:]):
         if k < len(plan.inputs):
             put(f"if b{s} is not None:", f"    v = b{s}._versions")
-            changed = f"b{s}._data is not {s} or b{s}._base is not None or b{s}._tangents is not None or v is not None and v[0] != n{s}"
+            changed = (
+                f"b{s}._data is not {s} or b{s}._base is not None or b{s}._tangents is not None "
+                f"or v is not None and v[0] != n{s}"
+            )
             put(f"    if {changed}: {s} = unpack(saved[{k}], False)")
         else:
             put(
                 "c = node.counters",
-                f"if b{s} is not None or c is not None and c[n{s}][0]: {s} = unpack_result(node, saved[{k}], False)",
+                f"if b{s} is not None or c is not None and c[n{s}][0]: "
+                f"{s} = unpack_result(node, saved[{k}], False)",
             )
     put(f"{''.join(f'e{k}, ' for k in range(len(op.inputs)))}= node.edges")
     if any(keywords for _, _, _, keywords, _ in plan.rules):
@@ -79,7 +83,8 @@ def pull_of(op: Op, plan: Plan) -> Pull:
             )
             text += [f"d = g{k}.dtype", "other = like.dtype"]
             text.append(
-                f"if d is not other and d != other or g{k}.shape != like.shape or d.kind == 'c': {whole}"
+                f"if d is not other and d != other or g{k}.shape != like.shape "
+                f"or d.kind == 'c': {whole}"
             )
         else:
             text.append(whole)

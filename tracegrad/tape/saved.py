@@ -31,13 +31,15 @@ BOX: list[Callable[..., Any]] = []
 above."""
 
 FREED = (
-    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved "
-    "intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
-    "backward through the graph a second time or if you need to access saved tensors after calling backward."
+    "Trying to backward through the graph a second time (or directly access saved tensors after "
+    "they have already been freed). Saved intermediate values of the graph are freed when you call "
+    ".backward() or autograd.grad(). Specify retain_graph=True if you need to backward through "
+    "the graph a second time or if you need to access saved tensors after calling backward."
 )
 MODIFYING = (
-    "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be modified by in-place "
-    "operations as this can lead to unexpected side-effects. Pack a modified copy of it instead."
+    "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack "
+    "hook cannot be modified by in-place operations as this can lead to unexpected side-effects. "
+    "Pack a modified copy of it instead."
 )
 Pair: TypeAlias = tuple[Callable[[Any], Any], Callable[[Any], Any]]
 """A pack hook and its unpack hook."""
@@ -130,12 +132,13 @@ KINDS = {
 }
 """What torch calls tensors of these dtypes in messages."""
 HINT = (
-    "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
-    "tracegrad.autograd.set_detect_anomaly(True); or use an out-of-place operation, or clone the tensor before it is modified."
+    "Hint: enable anomaly detection to find the operation that failed to compute its gradient, "
+    "with tracegrad.autograd.set_detect_anomaly(True); or use an out-of-place operation, "
+    "or clone the tensor before it is modified."
 )
 HINT_IN_ANOMALY_MODE = (
-    "Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in question was changed in "
-    "there or anywhere later. Good luck!"
+    "Hint: the backtrace further above shows the operation that failed to compute its gradient. "
+    "The variable in question was changed in there or anywhere later. Good luck!"
 )
 
 
@@ -143,9 +146,10 @@ def modified(data: Any, producer: Any, nr: int, version: int, expected: int) -> 
     """The message about a saved value that was overwritten."""
     source = "" if producer is None else f", which is output {nr} of {producer.name()},"
     return (
-        f"one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[tracegrad.{KINDS.get(data.dtype.name, 'Tensor')} {list(data.shape)}]{source} is at version {version}; expected version "
-        f"{expected} instead. {HINT_IN_ANOMALY_MODE if ANOMALY.enabled else HINT}"
+        "one of the variables needed for gradient computation has been modified by an inplace "
+        f"operation: [tracegrad.{KINDS.get(data.dtype.name, 'Tensor')} {list(data.shape)}]{source} "
+        f"is at version {version}; expected version {expected} instead. "
+        f"{HINT_IN_ANOMALY_MODE if ANOMALY.enabled else HINT}"
     )
 
 
@@ -175,12 +179,14 @@ class Packed:
             value = _unhooked(self.hook, self.content)
         if not isinstance(value, Value):
             raise TypeError(
-                f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(value).__name__}"
+                "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+                f"{type(value).__name__}"
             )
         found: Any = value
         if tuple(found.shape) != self.shape:
             raise RuntimeError(
-                f"the saved tensor unpack_hook returned a Tensor of shape {show(found.shape)} in place of one of shape {show(self.shape)}"
+                f"the saved tensor unpack_hook returned a Tensor of shape {show(found.shape)} "
+                f"in place of one of shape {show(self.shape)}"
             )
         data = found._data
         data = (
@@ -256,7 +262,8 @@ class saved_tensors_hooks:
 
     >>> import tracegrad as tg
     >>> x = tg.tensor([1.0, 2.0], requires_grad=True)
-    >>> with tg.autograd.graph.saved_tensors_hooks(lambda t: t.detach().numpy().tolist(), tg.tensor):
+    >>> listed = lambda t: t.detach().numpy().tolist()
+    >>> with tg.autograd.graph.saved_tensors_hooks(listed, tg.tensor):
     ...     y = (x * x).sum()
     >>> y.backward()
     >>> x.grad
@@ -358,7 +365,8 @@ class Mutations:
     def unpack(self, handle: _Handle) -> Any:
         if not self.open:
             raise RuntimeError(
-                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the graph was originally recorded."
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context "
+                "in which the graph was originally recorded."
             )
         return FACE[0](self.cloned[handle] if handle in self.cloned else self.original[handle])
 

@@ -79,7 +79,8 @@ class Producer:
 
     def __init__(self, *_: Any, **__: Any) -> None:
         raise TypeError(
-            "autograd.graph.Node is there for isinstance: nodes are made by the operations that are recorded. A tensor's is x.grad_fn"
+            "autograd.graph.Node is there for isinstance: nodes are made by the operations that "
+            "are recorded. A tensor's is x.grad_fn"
         )
 
     @property
@@ -323,7 +324,7 @@ def record(
     wanted, bit = 0, 1
     for x in inputs:
         edge = None
-        if isinstance(x, Value) and x._requires_grad:  # type: ignore[attr-defined]
+        if isinstance(x, Value) and x._requires_grad:
             box: Any = x
             edge = box._end()
             wanted |= bit
@@ -346,7 +347,7 @@ def record(
     for k in plan.inputs:
         x = inputs[k]
         if known and op.inputs[0 if op.variadic else k] in known:
-            saved.append((None, x.array_type if isinstance(x, Value) else type_of(x), 0))  # type: ignore[attr-defined]
+            saved.append((None, x.array_type if isinstance(x, Value) else type_of(x), 0))
         elif isinstance(x, Value):
             box = x
             if box._past is None:

@@ -17,9 +17,10 @@ from ..ir.dispatch import STATE
 from .mode import MODE
 
 INFERENCE_SAVED = (
-    "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation tracked by "
-    "autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use `tracegrad.no_grad()` "
-    "instead of `tracegrad.inference_mode()`."
+    "Inference tensors cannot be saved for backward. "
+    "Please do not use Tensors created in inference mode in computation tracked by autograd. "
+    "To work around this, you can make a clone to get a normal tensor and use it in autograd, "
+    "or use `tracegrad.no_grad()` instead of `tracegrad.inference_mode()`."
 )
 
 

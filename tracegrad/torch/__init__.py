@@ -100,7 +100,8 @@ def __getattr__(name: str) -> Any:
     if name in _ABSENT:
         raise AttributeError(f"tracegrad.torch has no {name}: {_ABSENT[name]}")
     raise AttributeError(
-        f"tracegrad.torch has no {name}; what it has of torch is listed in docs/torch_compatibility.md"
+        f"tracegrad.torch has no {name}; "
+        "what it has of torch is listed in docs/torch_compatibility.md"
     )
 
 

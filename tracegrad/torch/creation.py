@@ -298,9 +298,11 @@ def _to_out(name: str) -> Any:
         return found if out is None else written(name, out, found)
 
     made.__name__ = made.__qualname__ = name
-    made.__doc__ = f"As `tracegrad.{name}`, with torch's `out=`; `layout` and `pin_memory` mean nothing. {function.__doc__}".partition(
-        "\n"
-    )[0]
+    about = str(function.__doc__).partition("\n")[0]
+    made.__doc__ = (
+        f"As `tracegrad.{name}`, with torch's `out=`; `layout` and `pin_memory` mean nothing. "
+        f"{about}"
+    )
     return made
 
 

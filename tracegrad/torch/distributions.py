@@ -61,7 +61,8 @@ class Distribution:
         data = known(x) if self._validate else None
         if data is not None and not np.all(holds(data)):
             raise ValueError(
-                f"{type(self).__name__}: Expected {name} to satisfy the constraint {wanted}, but found invalid values: {x!r}"
+                f"{type(self).__name__}: Expected {name} to satisfy the constraint {wanted}, "
+                f"but found invalid values: {x!r}"
             )
 
     def _extended(self, sample_shape: Any) -> tuple[Any, ...]:
@@ -72,7 +73,8 @@ class Distribution:
         """Samples (sample_shape, batch_shape, event_shape) that depend on the parameters
         differentiably."""
         raise NotImplementedError(
-            f"{type(self).__name__} has no rsample: its samples do not depend on the parameters differentiably"
+            f"{type(self).__name__} has no rsample: "
+            "its samples do not depend on the parameters differentiably"
         )
 
     def sample(self, sample_shape: Any = ()) -> Any:
@@ -197,7 +199,8 @@ class Categorical(Distribution):
         given = _one_of("Categorical", probs, logits)
         if not given.shape:
             raise ValueError(
-                "Categorical: the parameter must be at least one-dimensional: probabilities of K classes along the last axis"
+                "Categorical: the parameter must be at least one-dimensional: "
+                "probabilities of K classes along the last axis"
             )
         super().__init__(tuple(given.shape[:-1]), (), validate_args)
         self._num_events = given.shape[-1]

@@ -24,7 +24,8 @@ def _all(name: str, tensors: Any) -> list[Any]:
     """The tensors of a sequence."""
     if isinstance(tensors, Value) or not isinstance(tensors, Sequence):
         raise TypeError(
-            f"torch.{name}(): argument 'tensors' must be tuple of Tensors, not {type(tensors).__name__}"
+            f"torch.{name}(): argument 'tensors' must be tuple of Tensors, "
+            f"not {type(tensors).__name__}"
         )
     return [tensor_of(name, x) for x in tensors]
 
@@ -110,7 +111,8 @@ def where(condition: Any, input: Any = None, other: Any = None, *, out: Any = No
         return mask.nonzero(as_tuple=True)
     if mask.dtype.kind != "b":
         raise RuntimeError(
-            f"where expected condition to be a boolean tensor, but got a tensor with dtype {mask.dtype}"
+            "where expected condition to be a boolean tensor, "
+            f"but got a tensor with dtype {mask.dtype}"
         )
     result = ops.where(mask, input, other)
     if builtins.any(isinstance(v, float) for v in (input, other)) and not builtins.any(
@@ -136,7 +138,7 @@ def einsum(equation: str, *operands: Any) -> Any:
 def tensordot(a: Any, b: Any, dims: Any = 2, *, out: Any = None) -> Any:
     """Sums of products over several axes: the last `dims` of one with the first of the other, or
     two lists of axes."""
-    axes = dims.tolist() if isinstance(dims, Value) else dims  # type: ignore[attr-defined]
+    axes = dims.tolist() if isinstance(dims, Value) else dims
     return _to(
         "tensordot", out, ops.tensordot(tensor_of("tensordot", a), tensor_of("tensordot", b), axes)
     )
@@ -247,7 +249,8 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> 
     a, b = tensor_of("cdist", x1), tensor_of("cdist", x2)
     if a.ndim < 2 or b.ndim < 2 or a.shape[-1] != b.shape[-1]:
         raise RuntimeError(
-            f"cdist: X1 and X2 must be matrices (or stacks) of equally long rows, not {tuple(a.shape)} and {tuple(b.shape)}"
+            "cdist: X1 and X2 must be matrices (or stacks) of equally long rows, "
+            f"not {tuple(a.shape)} and {tuple(b.shape)}"
         )
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
@@ -273,7 +276,8 @@ def searchsorted(
     """
     if side is not None and (side not in ("left", "right") or (right and side == "left")):
         raise RuntimeError(
-            f"searchsorted: side is 'left' or 'right' and must agree with right={right}, but it is {side!r}"
+            "searchsorted: side is 'left' or 'right' and must agree with "
+            f"right={right}, but it is {side!r}"
         )
     a, which = (
         tensor_of("searchsorted", sorted_sequence),

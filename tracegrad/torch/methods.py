@@ -21,21 +21,26 @@ from ..ir.dispatch import Value
 from ..tensor import Boxed, Tensor
 
 _NAMES = """
-abs absolute acos acosh add addbmm addcdiv addcmul addmm addmv addr adjoint all allclose amax amin aminmax angle any arccos arccosh
-arcsin arcsinh arctan arctan2 arctanh argmax argmin argsort argwhere asin asinh atan atan2 atanh baddbmm bernoulli bincount
-bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor bmm ceil chunk clamp clamp_max clamp_min clip
-clone conj copysign cos cosh count_nonzero cummax cummin cumprod cumsum deg2rad det detach diag diag_embed diagonal diff digamma dist
-div divide dot eq equal erf erfc erfinv exp exp2 expm1 fix flatten flip fliplr flipud float_power floor floor_divide fmax fmin fmod frac
-gather ge ger greater greater_equal gt heaviside histc hypot index_add index_copy index_fill index_put index_select inner inverse
-is_complex is_floating_point is_inference is_nonzero is_same_size is_signed isclose isfinite isinf isnan isneginf isposinf kron kthvalue
-le lerp less less_equal lgamma log log10 log1p log2 log_softmax logaddexp logaddexp2 logcumsumexp logdet logical_and logical_not
-logical_or logical_xor logit logsumexp lt masked_fill masked_scatter masked_select matmul matrix_power max maximum mean median min
-minimum mm mode moveaxis movedim msort mul multinomial multiply mv nan_to_num nanmean nanmedian nanquantile nansum narrow ne neg
-negative nonzero norm not_equal numel outer permute pinverse positive pow prod put quantile rad2deg ravel reciprocal relu
-remainder repeat_interleave reshape roll rot90 round rsqrt scatter scatter_add select sgn sigmoid sign signbit sin sinc sinh slogdet
-softmax sort split split_with_sizes sqrt square squeeze std sub subtract sum swapaxes swapdims t take take_along_dim tan tanh
-tensor_split tile topk trace transpose tril triu true_divide trunc type_as unbind unflatten unique unique_consecutive unsafe_chunk
-unsafe_split unsafe_split_with_sizes unsqueeze var vdot view_as_complex view_as_real xlogy
+abs absolute acos acosh add addbmm addcdiv addcmul addmm addmv addr adjoint all allclose amax amin
+aminmax angle any arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin argsort
+argwhere asin asinh atan atan2 atanh baddbmm bernoulli bincount bitwise_and bitwise_left_shift
+bitwise_not bitwise_or bitwise_right_shift bitwise_xor bmm ceil chunk clamp clamp_max clamp_min clip
+clone conj copysign cos cosh count_nonzero cummax cummin cumprod cumsum deg2rad det detach diag
+diag_embed diagonal diff digamma dist div divide dot eq equal erf erfc erfinv exp exp2 expm1 fix
+flatten flip fliplr flipud float_power floor floor_divide fmax fmin fmod frac gather ge ger greater
+greater_equal gt heaviside histc hypot index_add index_copy index_fill index_put index_select inner
+inverse is_complex is_floating_point is_inference is_nonzero is_same_size is_signed isclose isfinite
+isinf isnan isneginf isposinf kron kthvalue le lerp less less_equal lgamma log log10 log1p log2
+log_softmax logaddexp logaddexp2 logcumsumexp logdet logical_and logical_not logical_or logical_xor
+logit logsumexp lt masked_fill masked_scatter masked_select matmul matrix_power max maximum mean
+median min minimum mm mode moveaxis movedim msort mul multinomial multiply mv nan_to_num nanmean
+nanmedian nanquantile nansum narrow ne neg negative nonzero norm not_equal numel outer permute
+pinverse positive pow prod put quantile rad2deg ravel reciprocal relu remainder repeat_interleave
+reshape roll rot90 round rsqrt scatter scatter_add select sgn sigmoid sign signbit sin sinc sinh
+slogdet softmax sort split split_with_sizes sqrt square squeeze std sub subtract sum swapaxes
+swapdims t take take_along_dim tan tanh tensor_split tile topk trace transpose tril triu true_divide
+trunc type_as unbind unflatten unique unique_consecutive unsafe_chunk unsafe_split
+unsafe_split_with_sizes unsqueeze var vdot view_as_complex view_as_real xlogy
 """
 
 RENAMED: dict[str, dict[str, str]] = {
@@ -103,7 +108,8 @@ def tensor_of(name: str, x: Any) -> Any:
         raise TypeError(f"torch.{name}(): argument 'input' (position 1) is {foreign}")
     advice = "make a tensor of it with torch.tensor(...) or torch.from_numpy(...)"
     raise TypeError(
-        f"torch.{name}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}; {advice}"
+        f"torch.{name}(): argument 'input' (position 1) must be Tensor, "
+        f"not {type(x).__name__}; {advice}"
     )
 
 
@@ -120,7 +126,8 @@ def written(name: str, out: Any, result: Any) -> Any:
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
     if is_grad_enabled() and (out.requires_grad or result.requires_grad):
         raise RuntimeError(
-            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, "
+            "but one of the arguments requires grad."
         )
     if not np.can_cast(result.dtype, out.dtype, "same_kind"):
         raise RuntimeError(
@@ -129,7 +136,8 @@ def written(name: str, out: Any, result: Any) -> Any:
     if tuple(out.shape) != tuple(result.shape):
         if out.numel():
             raise RuntimeError(
-                f"{name}(): out has shape {tuple(out.shape)}, and the result {tuple(result.shape)}; give one of this shape"
+                f"{name}(): out has shape {tuple(out.shape)}, "
+                f"and the result {tuple(result.shape)}; give one of this shape"
             )
         out.data = ops.convert(result, out.dtype).detach()
         return out

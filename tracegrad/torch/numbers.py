@@ -46,7 +46,8 @@ def complex(real: Any, imag: Any, *, out: Any = None) -> Any:
     a, b = tensor_of("complex", real), tensor_of("complex", imag)
     if a.dtype != b.dtype or a.dtype.kind != "f":
         raise RuntimeError(
-            f"Expected both inputs to be Float or Double tensors of one dtype but got {a.dtype} and {b.dtype}"
+            "Expected both inputs to be Float or Double tensors of one dtype but got "
+            f"{a.dtype} and {b.dtype}"
         )
     unit = np.array(1j, np.result_type(a.dtype, np.complex64))
     found = titled(a + b * unit, "ComplexBackward0", a, b)
@@ -143,13 +144,13 @@ def corrcoef(input: Any) -> Any:
 
 
 def _kind(x: Any) -> Any:
-    return x.dtype if isinstance(x, Value) else type(x)  # type: ignore[attr-defined]
+    return x.dtype if isinstance(x, Value) else type(x)
 
 
 def result_type(tensor1: Any, tensor2: Any) -> np.dtype[Any]:
     """The dtype of an operation on two tensors or numbers, by NumPy's rules (see
     docs/torch_compatibility.md)."""
-    a, b = (x.dtype if isinstance(x, Value) else x for x in (tensor1, tensor2))  # type: ignore[attr-defined]
+    a, b = (x.dtype if isinstance(x, Value) else x for x in (tensor1, tensor2))
     if not any(isinstance(x, np.dtype) for x in (a, b)):
         kinds = np.result_type(a, b)
         return default_dtype() if kinds.kind == "f" else kinds
@@ -189,8 +190,9 @@ class finfo:
 
     def __repr__(self) -> str:
         return (
-            f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, eps={self.eps:g}, "
-            f"smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, dtype={self.dtype})"
+            f"finfo(resolution={self.resolution:g}, min={self.min:g}, "
+            f"max={self.max:g}, eps={self.eps:g}, smallest_normal={self.smallest_normal:g}, "
+            f"tiny={self.tiny:g}, dtype={self.dtype})"
         )
 
 

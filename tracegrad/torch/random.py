@@ -26,7 +26,8 @@ def _set(generator: ops.Generator, new_state: Any) -> None:
     found = np.asarray(new_state)
     if found.dtype != np.uint8 or found.shape != (8 * _WORDS,):
         raise TypeError(
-            f"the state of a generator is a vector of {8 * _WORDS} bytes (uint8), not {found.dtype} of shape {found.shape}"
+            f"the state of a generator is a vector of {8 * _WORDS} bytes (uint8), "
+            f"not {found.dtype} of shape {found.shape}"
         )
     key, counter = np.ascontiguousarray(found).view(np.uint64)
     generator.key[...], generator.counter[...] = key, counter

@@ -39,7 +39,8 @@ class _Writer:
     def array(self, x: np.ndarray[Any, Any]) -> int:
         if x.dtype.kind not in "biufc":
             raise TypeError(
-                f"save: an array of dtype {x.dtype} holds objects or texts; save numbers, or lists of texts"
+                f"save: an array of dtype {x.dtype} holds objects or texts; "
+                "save numbers, or lists of texts"
             )
         self.arrays.append(x)
         return len(self.arrays) - 1
@@ -90,8 +91,9 @@ class _Writer:
             else "save the data in it"
         )
         raise TypeError(
-            f"save: {path} is of type {kind.__name__}, which is no data: files hold tensors, numbers, texts, and dicts, lists, tuples and sets "
-            f"of them, and no code. {advice[0].upper()}{advice[1:]}."
+            f"save: {path} is of type {kind.__name__}, which is no data: "
+            "files hold tensors, numbers, texts, and dicts, lists, tuples and sets of them, "
+            f"and no code. {advice[0].upper()}{advice[1:]}."
         )
 
 
@@ -177,7 +179,8 @@ def load(
     """
     place: Any = map_location
     if map_location is None or isinstance(map_location, dict) or callable(map_location):
-        place = CPU  # everything was saved from the CPU's memory, which is what a map or a function would be asked about
+        # All was saved from the CPU's memory, which is what a map or a function is asked about.
+        place = CPU
         if isinstance(map_location, dict) and "cpu" in map_location:
             place = map_location["cpu"]
     if isinstance(f, (str, os.PathLike)):
@@ -204,8 +207,8 @@ def _read(f: Any, place: Any) -> Any:
 
 def _foreign() -> ValueError:
     return ValueError(
-        "load: this file was not written by tracegrad.torch.save. Files of torch.save hold code, which is not run here; load them in torch and "
-        "write their arrays with numpy.savez"
+        "load: this file was not written by tracegrad.torch.save. Files of torch.save hold code, "
+        "which is not run here; load them in torch and write their arrays with numpy.savez"
     )
 
 

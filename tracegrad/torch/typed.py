@@ -45,7 +45,10 @@ class _OfOneType(type):
 
 
 def _of(name: str, dtype: str) -> Any:
-    about = f"Makes Tensors of {dtype}, of sizes or of data; `isinstance(x, {name})` asks whether x is one."
+    about = (
+        f"Makes Tensors of {dtype}, of sizes or of data; "
+        f"`isinstance(x, {name})` asks whether x is one."
+    )
     return _OfOneType(
         name, (), {"dtype": np.dtype(dtype), "__doc__": about, "__module__": "tracegrad.torch"}
     )

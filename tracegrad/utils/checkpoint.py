@@ -96,14 +96,16 @@ def checkpoint_sequential(
 
     >>> import tracegrad as tg
     >>> x = tg.ones(2, requires_grad=True)
-    >>> tg.utils.checkpoint.checkpoint_sequential([tg.sin, tg.exp, tg.cos, tg.sin], 2, x).sum().backward()
+    >>> functions = [tg.sin, tg.exp, tg.cos, tg.sin]
+    >>> tg.utils.checkpoint.checkpoint_sequential(functions, 2, x).sum().backward()
     >>> x.grad.shape
     (2,)
     """
     functions = list(functions)
     if not 1 <= segments <= max(len(functions), 1):
         raise ValueError(
-            f"segments must be between 1 and the number of functions ({len(functions)}), not {segments}"
+            "segments must be between 1 and the number of functions "
+            f"({len(functions)}), not {segments}"
         )
     size = len(functions) // segments
 

@@ -67,7 +67,8 @@ def write(path: Path, outcomes: Sequence[Outcome], contestants: Sequence[str], t
     axes.set_xticks([], minor=True)
     measured_by_peers = any(o.contestant in LIBRARIES and o.good for o in outcomes)
     axes.set_xlabel(
-        f"time of the derivative over that of {'the best peer' if measured_by_peers else 'jit'} (left is faster)"
+        "time of the derivative over that "
+        f"of {'the best peer' if measured_by_peers else 'jit'} (left is faster)"
     )
     axes.set_title(title, fontsize=9, loc="left")
     axes.grid(axis="both", alpha=0.3)

@@ -229,7 +229,8 @@ def remarks(outcomes: Sequence[Outcome], peers: Sequence[str]) -> list[str]:
         # That a workload does not fit a contestant shows in the table.
         bad = [o for o in mine if not o.good and o.status != "left out"]
         lines += [
-            f"{name}, {o.title} {o.derivative}: {o.check or o.status}{': ' + o.detail if o.detail else ''}"
+            f"{name}, {o.title} {o.derivative}: "
+            f"{o.check or o.status}{': ' + o.detail if o.detail else ''}"
             for o in bad
         ]
     absent = dict.fromkeys(

@@ -104,7 +104,10 @@ WORKLOADS = (
     Workload(
         name="black_scholes",
         derivative="value_and_grad",
-        doc="price of many call options and all five sensitivities: a long elementwise chain with log, exp, erf",
+        doc=(
+            "price of many call options and all five sensitivities: "
+            "a long elementwise chain with log, exp, erf"
+        ),
         function=total_price,
         data=data,
         sizes={"small": {"n": 1_000}, "default": {"n": 1_000_000}, "large": {"n": 4_000_000}},

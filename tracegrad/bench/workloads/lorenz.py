@@ -58,7 +58,7 @@ def many_data(systems: int, n: int, steps: int) -> tuple[Any, ...]:
     )
 
 
-# --- by hand: the states of all steps are kept, and each step is taken back by the transposed method
+# --- by hand: the states of all steps are kept, and each is taken back by the transposed method ---
 
 
 def taken_back(

@@ -154,7 +154,8 @@ def loops(main: Floats, extra: Floats, state: Floats, sequence: Floats) -> tuple
             d_extra[2, j] += dy
             dx[j] = dy * extra[1, j]
         for m in range(layers):
-            k = layers - np.uint64(1) - m  # type: ignore[assignment]  # an unsigned index, as in the loop before
+            # An unsigned index, as in the loop before.
+            k = layers - np.uint64(1) - m  # type: ignore[assignment]
             for j in range(b):
                 x_, h, c, f = kept[t, k, 0, j], kept[t, k, 1, j], kept[t, k, 2, j], kept[t, k, 3, j]
                 i, o, g, tc = kept[t, k, 4, j], kept[t, k, 5, j], kept[t, k, 6, j], kept[t, k, 7, j]

@@ -238,7 +238,10 @@ WORKLOADS = (
     Workload(
         name="ode",
         derivative="grad",
-        doc="a differential equation of four species by adaptive steps of order 5, fitted to what was seen at given times",
+        doc=(
+            "a differential equation of four species by adaptive steps of order 5, "
+            "fitted to what was seen at given times"
+        ),
         function=fit,
         data=data,
         sizes={"small": {"times": 6}, "default": {"times": 41}, "large": {"times": 401}},

@@ -115,7 +115,8 @@ class ArrayMethods(Value):
         """The same elements under another shape."""
         if order not in ("C", "A"):
             raise ValueError(
-                f"reshape with order={order!r} is not supported; use x.T.reshape(shape[::-1]).T for Fortran order"
+                f"reshape with order={order!r} is not supported; "
+                "use x.T.reshape(shape[::-1]).T for Fortran order"
             )
         return results.reshape(self, _shape_arguments(shape))
 
@@ -205,7 +206,8 @@ class ArrayMethods(Value):
         target = np.dtype(dtype)
         if not np.can_cast(self.dtype, target, casting):  # type: ignore[arg-type]
             raise TypeError(
-                f"Cannot cast array data from {self.dtype} to {target} according to the rule {casting!r}"
+                f"Cannot cast array data from {self.dtype} to {target} according "
+                f"to the rule {casting!r}"
             )
         if self.dtype.kind == "c" and target.kind not in "cb":
             what = "Casting complex values to real discards the imaginary part"
@@ -253,13 +255,15 @@ class ArrayMethods(Value):
                 return self[...]
         if dtype is not None and np.dtype(dtype) != self.dtype:
             raise TypeError(
-                "the bits of a traced or differentiated array cannot be viewed in another dtype; use astype for a conversion"
+                "the bits of a traced or differentiated array cannot be viewed in another dtype; "
+                "use astype for a conversion"
             )
         return self[...]
 
     def resize(self, *shape: Any, **_: Any) -> None:
         raise TypeError(
-            "a traced or differentiated array cannot be resized in place; use np.pad, np.concatenate or reshape"
+            "a traced or differentiated array cannot be resized in place; "
+            "use np.pad, np.concatenate or reshape"
         )
 
     def partition(self, *_: Any, **__: Any) -> None:

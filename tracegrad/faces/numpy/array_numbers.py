@@ -21,9 +21,9 @@ from ...ir.trace import of_sizes
 from .refusals import inside_library
 
 NUMBER = (
-    "Leave the value an array: arithmetic and NumPy's functions work on it as on a number (np.sin, not "
-    "math.sin). If it was written into an array made by np.zeros(n) or np.empty(n), make that array with "
-    "np.zeros_like(x) of such a value x, or with tg.zeros(n)."
+    "Leave the value an array: arithmetic and NumPy's functions work on it as on a number (np.sin, "
+    "not math.sin). If it was written into an array made by np.zeros(n) "
+    "or np.empty(n), make that array with np.zeros_like(x) of such a value x, or with tg.zeros(n)."
 )
 STATIC = "or mark the argument static with static_argnames."
 
@@ -45,7 +45,8 @@ class ArrayNumbers(Value):
         data: np.ndarray[Any, Any] = self._concrete(asked, advice)
         if self._followed():
             raise ConcretizationError(
-                f"{user_line()}: {asked} of a differentiated array ({self.array_type}) would lose its derivative. {advice}"
+                f"{user_line()}: {asked} of a differentiated array ({self.array_type}) "
+                f"would lose its derivative. {advice}"
             )
         return data
 
@@ -103,8 +104,8 @@ class ArrayNumbers(Value):
         return int(
             self._concrete(
                 "an index or range()",
-                "Use tg.fori_loop for loops, x[i] with the array itself for indexing (tg.getitem(x, i) where x is "
-                f"a NumPy array), {STATIC}",
+                "Use tg.fori_loop for loops, x[i] with the array itself for indexing "
+                f"(tg.getitem(x, i) where x is a NumPy array), {STATIC}",
             ).__index__()
         )
 
@@ -138,8 +139,8 @@ class ArrayNumbers(Value):
         )
         if data.ndim:
             raise TypeError(
-                f"{user_line()}: an array of shape {data.shape} has no format {spec!r}; format its elements, or use "
-                "np.array2string(x, precision=...)"
+                f"{user_line()}: an array of shape {data.shape} has no format {spec!r}; "
+                "format its elements, or use np.array2string(x, precision=...)"
             )
         return format(data.item(), spec)
 
@@ -147,8 +148,9 @@ class ArrayNumbers(Value):
 
     def __hash__(self) -> int:
         raise TypeError(
-            f"{user_line()}: a traced or differentiated array cannot be hashed: a set, a dict or functools.cache would "
-            "look for this object, where NumPy's numbers are found by their value. Compare with ==, or use another key."
+            f"{user_line()}: a traced or differentiated array cannot be hashed: "
+            "a set, a dict or functools.cache would look for this object, where NumPy's numbers "
+            "are found by their value. Compare with ==, or use another key."
         )
 
     def __copy__(self: Any) -> Any:

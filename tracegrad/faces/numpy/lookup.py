@@ -78,16 +78,16 @@ def tracked(x: Any) -> bool:
     """Whether converting a boxed value to an ndarray would lose a trace, a gradient or a
     tangent."""
     if isinstance(x, Value):
-        x._refresh()  # type: ignore[attr-defined]
+        x._refresh()
     return isinstance(x, Value) and (
-        isinstance(x._data, Var) or bool(x._tangents) or x._requires_grad  # type: ignore[attr-defined]
+        isinstance(x._data, Var) or bool(x._tangents) or x._requires_grad
     )
 
 
 def plain(x: Any) -> Any:
     """`x` with untracked boxed values replaced by their arrays."""
     if isinstance(x, Value):
-        x._refresh()  # type: ignore[attr-defined]
+        x._refresh()
         return x._data
     if isinstance(x, (list, tuple)):
         items = [plain(item) for item in x]
@@ -113,7 +113,8 @@ def store_exactly(out: Any, value: Any) -> Any:
         and tuple(out.shape) != tuple(np.shape(value))
     ):
         raise ShapeError(
-            f"{user_line()}: out has the shape {tuple(out.shape)}, and the result {tuple(np.shape(value))}"
+            f"{user_line()}: out has the shape {tuple(out.shape)}, "
+            f"and the result {tuple(np.shape(value))}"
         )
     return store(out, value)
 
@@ -129,12 +130,12 @@ def store(out: Any, value: Any, where: Any = True) -> Any:
         )
     if isinstance(out, Value):
         chosen = value if where is True else ops.where(where, value, out)
-        out._update(lambda old: ops.broadcast_to(ops.convert(chosen, old.dtype), old.shape))  # type: ignore[attr-defined]
+        out._update(lambda old: ops.broadcast_to(ops.convert(chosen, old.dtype), old.shape))
         return out
     if tracked(value) or tracked(where):
         raise ConcretizationError(
-            f"{user_line()}: out= (or an in-place operator such as `a += x`) would write a traced or differentiated value into a plain "
-            "ndarray. "
+            f"{user_line()}: out= (or an in-place operator such as `a += x`) "
+            "would write a traced or differentiated value into a plain ndarray. "
             "Use the returned value instead: a = a + x."
         )
     if not isinstance(out, np.ndarray):

@@ -37,7 +37,7 @@ def _size(a: Any, axis: Any = None) -> Any:
 
 
 def _dtype_of(x: Any) -> np.dtype[Any] | None:
-    return x.dtype if isinstance(x, (Value, np.ndarray, np.generic)) else None  # type: ignore[union-attr]
+    return x.dtype if isinstance(x, (Value, np.ndarray, np.generic)) else None
 
 
 def _result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
@@ -268,7 +268,8 @@ def _corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Any:
 def _convolve(a: Any, v: Any, mode: str = "full") -> Any:
     if ndim_of(array_of(a)) > 1 or ndim_of(array_of(v)) > 1:
         raise ShapeError(
-            f"convolve takes vectors, not arrays of shapes {_shape(array_of(a))} and {_shape(array_of(v))}"
+            f"convolve takes vectors, not arrays of shapes {_shape(array_of(a))} "
+            f"and {_shape(array_of(v))}"
         )
     x, kernel = ops.reshape(array_of(a), -1), ops.reshape(array_of(v), -1)
     if shape_of(kernel)[0] > shape_of(x)[0]:

@@ -50,7 +50,9 @@ INSTEAD: dict[str, str] = {
     "np.vecmat": "np.conj(x) @ A",
     "scipy.integrate.cumulative_trapezoid": "np.cumsum((y[1:] + y[:-1]) / 2 * dx)",
     "scipy.integrate.odeint": "tg.odeint",
-    "scipy.integrate.quad": "a quadrature rule with fixed points, such as np.polynomial.legendre.leggauss",
+    "scipy.integrate.quad": (
+        "a quadrature rule with fixed points, such as np.polynomial.legendre.leggauss"
+    ),
     "scipy.integrate.simpson": "the weighted sum of Simpson's rule",
     "scipy.integrate.solve_ivp": "tg.odeint",
     "scipy.integrate.trapezoid": "np.trapezoid",
@@ -85,9 +87,13 @@ INSTEAD: dict[str, str] = {
     "scipy.special.rgamma": "1 / scipy.special.gamma(x)",
     "scipy.special.softmax": "tg.softmax(x, axis)",
     "scipy.stats.cdf": "its formula (scipy.special.ndtr for the normal distribution)",
-    "scipy.stats.logpdf": "its formula (of the normal distribution: -0.5 * x**2 - 0.5 * np.log(2 * np.pi))",
+    "scipy.stats.logpdf": (
+        "its formula (of the normal distribution: -0.5 * x**2 - 0.5 * np.log(2 * np.pi))"
+    ),
     "scipy.stats.logpmf": "its formula, with scipy.special.gammaln for factorials",
-    "scipy.stats.pdf": "its formula (of the normal distribution: np.exp(-0.5 * x**2) / np.sqrt(2 * np.pi))",
+    "scipy.stats.pdf": (
+        "its formula (of the normal distribution: np.exp(-0.5 * x**2) / np.sqrt(2 * np.pi))"
+    ),
     "scipy.stats.ppf": "its formula (scipy.special.ndtri for the normal distribution)",
     "scipy.stats.zscore": "(x - np.mean(x)) / np.std(x)",
 }
@@ -101,14 +107,15 @@ def unsupported(name: str, detail: str = "", reason: str = "") -> UnsupportedFun
         return UnsupportedFunctionError(f"{user_line()}: {reason}.")
     if detail:
         return UnsupportedFunctionError(
-            f"{user_line()}: {name}{detail} is not supported for traced or differentiated values. Leave that argument out, or write it "
-            "with other functions."
+            f"{user_line()}: {name}{detail} is not supported for traced or differentiated values. "
+            "Leave that argument out, or write it with other functions."
         )
     hint = INSTEAD.get(name)
     instead = f"Write {hint}" if hint else "Write it with supported functions"
     return UnsupportedFunctionError(
-        f"{user_line()}: {name} has no counterpart for traced or differentiated values{_through()}. {instead}, or apply it to plain arrays "
-        "outside of the traced or differentiated function."
+        f"{user_line()}: "
+        f"{name} has no counterpart for traced or differentiated values{_through()}. {instead}, "
+        "or apply it to plain arrays outside of the traced or differentiated function."
     )
 
 
@@ -121,8 +128,8 @@ def inside_library() -> str:
     name, known = calls
     hint = f"Write {known} in its place" if known else "Write its formula with NumPy's functions"
     return (
-        f"{name} works on plain numbers and ndarrays, and cannot take it. {hint}, or (for running code) give the call a derivative with "
-        "tg.custom_vjp."
+        f"{name} works on plain numbers and ndarrays, and cannot take it. {hint}, "
+        "or (for running code) give the call a derivative with tg.custom_vjp."
     )
 
 

@@ -29,15 +29,15 @@ def own_view(x: Any, result: Any) -> Any:
     if result is not x:
         return result
     if isinstance(x, Value):
-        return x._bind(reshape_op, [x], {"shape": x.shape})  # type: ignore[attr-defined]
+        return x._bind(reshape_op, [x], {"shape": x.shape})
     return x.view() if isinstance(x, np.ndarray) else x
 
 
 def own_memory(x: Any, result: Any) -> Any:
     """What a function gave that makes a new array; where it shows `x` or is `x` itself, a copy."""
     if isinstance(result, Value):
-        shown: Any = result if result._base is None else result._base  # type: ignore[attr-defined]
-        root: Any = x if not isinstance(x, Value) or x._base is None else x._base  # type: ignore[attr-defined]
+        shown: Any = result if result._base is None else result._base
+        root: Any = x if not isinstance(x, Value) or x._base is None else x._base
         return ops.positive(result) if shown is root else result
     shares = (
         isinstance(x, np.ndarray)
@@ -122,7 +122,7 @@ class Part(Placed):
     def view(self, x: Any) -> Any:
         """The part of `x` on its memory; a real array is its own real part."""
         result = self.of(x)
-        if not isinstance(x, Value) or x.dtype.kind != "c":  # type: ignore[attr-defined]
+        if not isinstance(x, Value) or x.dtype.kind != "c":
             return (
                 getattr(x, self.name)
                 if isinstance(x, np.ndarray) and x.dtype.kind == "c"
@@ -131,7 +131,7 @@ class Part(Placed):
         box: Any = result
         if type(x._data) is np.ndarray and isinstance(box, Value):
             box._data = getattr(x._data, self.name)
-        return x._viewed(self, x, {}, result)  # type: ignore[attr-defined]
+        return x._viewed(self, x, {}, result)
 
 
 @functools.wraps(ops.real)
@@ -175,9 +175,9 @@ RESULTS: dict[str, Function] = {
     f.__name__: f
     for f in (
         reshape, ravel, squeeze, expand_dims, transpose, permute, moveaxis, swapaxes, broadcast_to,
-        expand, slice_array, getitem, flip, fliplr, flipud, rot90, split, array_split, hsplit, vsplit,
-        tile, repeat, roll, pad, clip, index_add_at, slice_put, index_update, conjugate, einsum, meshgrid,
-        real, imag,
+        expand, slice_array, getitem, flip, fliplr, flipud, rot90, split, array_split, hsplit,
+        vsplit, tile, repeat, roll, pad, clip, index_add_at, slice_put, index_update, conjugate,
+        einsum, meshgrid, real, imag,
     )
 }  # fmt: skip
 """By name."""

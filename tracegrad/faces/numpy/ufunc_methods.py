@@ -107,7 +107,8 @@ def _converted(ufunc: Any, name: str, x: Any, dtype: Any, out: Any) -> tuple[Any
     )
     if ufunc in ORDERED and found[1].kind == "c":
         raise DTypeError(
-            f"{user_line()}: {name} of complex numbers is not defined; take it of their absolute value or real part"
+            f"{user_line()}: {name} of complex numbers is not defined; "
+            "take it of their absolute value or real part"
         )
     return ops.convert(x, found[1]), found[2]
 
@@ -125,8 +126,9 @@ class _Combining:
             raise unsupported(
                 self.name,
                 "",
-                f"{self.name} over {count} elements would be as many operations (at most {FOLDED} are written out). Use tg.scan, or "
-                "tg.associative_scan, with the function of two elements",
+                f"{self.name} over {count} elements would be as many operations "
+                f"(at most {FOLDED} are written out). Use tg.scan, or tg.associative_scan, "
+                "with the function of two elements",
             )
         return count
 
@@ -162,13 +164,15 @@ def _reduce(
     axes = () if ndim == 0 and axis in (0, -1, None) else normalize_axes(axis, ndim)
     if len(axes) > 1 and self.ufunc not in IN_ANY_ORDER:
         raise ShapeError(
-            f"{user_line()}: {self.name} depends on the order of the elements, so it goes over one axis, not over {axes}"
+            f"{user_line()}: {self.name} depends on the order of the elements, "
+            f"so it goes over one axis, not over {axes}"
         )
     neutral, mask = self.identity(initial), None
     if where is not True and where is not NO_VALUE:
         if neutral is None:
             raise ShapeError(
-                f"{user_line()}: {self.name} with where= needs initial=, the result where nothing is selected"
+                f"{user_line()}: {self.name} with where= needs initial=, "
+                "the result where nothing is selected"
             )
         mask = ops.broadcast_to(ops.convert(operand(where), bool), shape)
     given = initial is not NO_VALUE and initial is not None
@@ -177,7 +181,8 @@ def _reduce(
     empty = any(isinstance(shape[a], int) and shape[a] == 0 for a in axes)
     if empty and neutral is None:
         raise ShapeError(
-            f"{user_line()}: {self.name} of no elements: axes {axes} of an array of shape {show(shape)} are empty"
+            f"{user_line()}: {self.name} of no elements: "
+            f"axes {axes} of an array of shape {show(shape)} are empty"
         )
     if empty:
         left = tuple(n for k, n in enumerate(shape) if k not in axes)
@@ -228,11 +233,13 @@ def _reduceat(self: _Combining, x: Any, indices: Any, axis: Any = 0) -> Any:
     count = int(shape_of(x)[place])
     if starts.ndim != 1 or (starts.size and starts.dtype.kind not in "iu"):
         raise ShapeError(
-            f"{user_line()}: {self.name} takes a vector of integers as indices, not {starts.dtype} of shape {starts.shape}"
+            f"{user_line()}: {self.name} takes a vector of integers as indices, "
+            f"not {starts.dtype} of shape {starts.shape}"
         )
     if starts.size and (starts.min() < 0 or starts.max() >= count):
         raise IndexError(
-            f"{user_line()}: {self.name}: indices must lie in [0, {count}), got {starts.min()} to {starts.max()}"
+            f"{user_line()}: {self.name}: indices must lie in [0, {count}), "
+            f"got {starts.min()} to {starts.max()}"
         )
     starts = starts.astype(np.int64)
     # Where the next start is not larger, the part is a single element.
@@ -255,16 +262,14 @@ def _reduceat(self: _Combining, x: Any, indices: Any, axis: Any = 0) -> Any:
 
 
 SPELLED: dict[str, Callable[..., Any]] = {
-    "reduce": lambda array, axis=0, dtype=None, out=None, keepdims=False, initial=NO_VALUE, where=True: (
-        None
-    ),
+    "reduce": lambda array, axis=0, dtype=None, out=None, keepdims=False, initial=NO_VALUE,
+        where=True: None,
     "accumulate": lambda array, axis=0, dtype=None, out=None: None,
     "reduceat": lambda array, indices, axis=0, dtype=None, out=None: None,
-    "outer": lambda x1, x2, /, *, out=None, where=True, casting="same_kind", order="K", dtype=None, subok=True: (
-        None
-    ),
+    "outer": lambda x1, x2, /, *, out=None, where=True, casting="same_kind", order="K", dtype=None,
+        subok=True: None,
     "at": lambda a, indices, b=None, /: None,
-}
+}  # fmt: skip
 """How NumPy spells the methods of every ufunc."""
 _METHODS: dict[str, Callable[..., Any]] = {
     "reduce": _reduce,
@@ -278,8 +283,8 @@ def _at(ufunc: Any, name: str, array: Any, index: Any, *values: Any) -> None:
     if not isinstance(array, Value):
         if STATE.traces or any(tracked(b) for b in boxes_in([index, *values])):
             raise ConcretizationError(
-                f"{user_line()}: {name} would write traced or differentiated values into a plain ndarray. Make the array with "
-                "np.zeros_like(x) of a traced x, or with tg.zeros."
+                f"{user_line()}: {name} would write traced or differentiated values into a plain "
+                "ndarray. Make the array with np.zeros_like(x) of a traced x, or with tg.zeros."
             )
         ufunc.at(array, *plain((index, *values)))
         return
@@ -287,7 +292,8 @@ def _at(ufunc: Any, name: str, array: Any, index: Any, *values: Any) -> None:
         raise unknown(ufunc, "at")
     if ufunc.nout != 1 or ufunc.signature is not None or len(values) != ufunc.nin - 1:
         raise ValueError(
-            f"{user_line()}: {name} takes {ufunc.nin - 1} operands beside the array and the index, got {len(values)}"
+            f"{user_line()}: {name} takes {ufunc.nin - 1} operands beside the array "
+            f"and the index, got {len(values)}"
         )
     box: Any = array
     operands = [operand(v) for v in values]

@@ -31,8 +31,8 @@ KNOWN: dict[Any, Callable[..., Any]] = {
 }
 """The operation that each ufunc of NumPy is; those of SciPy join when one is first met."""
 SCIPY = (
-    "beta", "betaln", "cbrt", "digamma", "entr", "erf", "erfc", "erfinv", "exp2", "expit", "expm1", "gamma", "gammaln", "log1p", "logit",
-    "ndtr", "ndtri", "psi", "round", "xlog1py", "xlogy",
+    "beta", "betaln", "cbrt", "digamma", "entr", "erf", "erfc", "erfinv", "exp2", "expit", "expm1",
+    "gamma", "gammaln", "log1p", "logit", "ndtr", "ndtri", "psi", "round", "xlog1py", "xlogy",
 )  # fmt: skip
 """The functions of scipy.special that are operations here, under the same name."""
 
@@ -65,9 +65,10 @@ def unknown(ufunc: Any, method: str) -> UnsupportedFunctionError:
     if _home(ufunc):
         return unsupported(name_of(ufunc, method))
     return UnsupportedFunctionError(
-        f"{user_line()}: {name_of(ufunc, method)} is neither NumPy's nor SciPy's (numba.vectorize and np.frompyfunc make such "
-        "functions), so its derivative is not known and it cannot be traced. Write its formula with NumPy's functions; for running "
-        "code, give it a derivative with tg.custom_vjp or tg.custom_jvp."
+        f"{user_line()}: {name_of(ufunc, method)} is neither NumPy's nor SciPy's (numba.vectorize "
+        "and np.frompyfunc make such functions), so its derivative is not known "
+        "and it cannot be traced. Write its formula with NumPy's functions; for running code, "
+        "give it a derivative with tg.custom_vjp or tg.custom_jvp."
     )
 
 

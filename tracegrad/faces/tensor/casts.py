@@ -71,7 +71,7 @@ def dtype_and_device(
     """What the arguments of `to` mean: a dtype, a device, or a tensor that has both."""
     for a in args:
         if isinstance(a, Value):
-            dtype, device = a.dtype, place_of(a)  # type: ignore[attr-defined]
+            dtype, device = a.dtype, place_of(a)
         elif isinstance(a, Device) or (isinstance(a, str) and a.partition(":")[0] in KINDS):
             device = a
         elif isinstance(a, bool):
@@ -163,7 +163,8 @@ class TensorCasts(Value):
         ('tracegrad.DoubleTensor', tensor([1]), dtype('float32'))
         """
         if dtype is None:
-            return f"tracegrad.{'cuda.' if self.is_cuda else ''}{CLASSES.get(self.dtype.name, self.dtype.name)}"
+            name = CLASSES.get(self.dtype.name, self.dtype.name)
+            return f"tracegrad.{'cuda.' if self.is_cuda else ''}{name}"
         return ops.convert(self, dtype_named(dtype))
 
     def type_as(self: Any, other: Any) -> Any:
@@ -181,7 +182,8 @@ class TensorCasts(Value):
     def half(self: Any) -> Any:
         """Refused: half precision is no dtype of this library."""
         raise TypeError(
-            "half precision (float16) is not supported; use .float() for float32, the smallest floating dtype here"
+            "half precision (float16) is not supported; use .float() for float32, "
+            "the smallest floating dtype here"
         )
 
     bfloat16 = half

@@ -138,7 +138,8 @@ class TensorIndexing(Value):
 
     def __setitem__(self: Any, index: Any, value: Any) -> None:
         if isinstance(value, Value) and self._holds(index, value):
-            return  # the second half of `x[index] += y`, whose first half has written through the view already
+            # The second half of `x[index] += y`, whose first half has written through the view.
+            return
         try:
             value = operand(value)
             if type(value) is np.ndarray:
@@ -182,8 +183,8 @@ def _bare(x: Any) -> Any:
     """The array in a box; anything else as it is."""
     if not isinstance(x, Value):
         return x
-    if x._base is not None:  # type: ignore[attr-defined]
-        x._refresh()  # type: ignore[attr-defined]
+    if x._base is not None:
+        x._refresh()
     return x._data
 
 

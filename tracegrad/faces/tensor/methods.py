@@ -139,7 +139,8 @@ class TensorMethods(
             return ops.floor_divide(self, operand(other))
         if rounding_mode != "trunc":
             raise RuntimeError(
-                f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
+                "div expected rounding_mode to be one of None, 'trunc', "
+                f"or 'floor' but found '{rounding_mode}'"
             )
         other = operand(other)
         if np.result_type(self.dtype, getattr(other, "dtype", type(other))).kind in "fc":
@@ -574,6 +575,7 @@ class TensorMethods(
             return format(self.detach().item(), spec)
         if spec:
             raise TypeError(
-                f"a tensor of {self.ndim} dimensions has no format {spec!r}; format its elements, or set_printoptions(precision=...)"
+                f"a tensor of {self.ndim} dimensions has no format {spec!r}; format its elements, "
+                "or set_printoptions(precision=...)"
             )
         return tensor_repr(self)

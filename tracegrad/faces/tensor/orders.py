@@ -146,7 +146,8 @@ class TensorOrders(Value):
         axis = normalize_axis(dim, self.ndim)
         if not 1 <= k <= self.shape[axis]:
             raise RuntimeError(
-                f"kthvalue(): selected number k={k} out of range for dimension {dim} of size {self.shape[axis]}"
+                f"kthvalue(): selected number k={k} out of range for dimension {dim} "
+                f"of size {self.shape[axis]}"
             )
         order = ops.argsort(self, axis)
         return _picked(self, order.narrow(axis, k - 1, 1), axis, keepdim, "KthvalueBackward0")

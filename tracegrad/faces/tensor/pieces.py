@@ -45,7 +45,8 @@ class TensorPieces(Value):
 
     def hsplit(self: Any, sections: Any) -> tuple[Any, ...]:
         """Pieces along the second dimension, of a vector along the first."""
-        return self.tensor_split(sections, 0 if self.ndim == 1 else 1)  # type: ignore[no-any-return]
+        pieces: tuple[Any, ...] = self.tensor_split(sections, 0 if self.ndim == 1 else 1)
+        return pieces
 
     def vsplit(self: Any, sections: Any) -> tuple[Any, ...]:
         """Pieces along the first dimension."""
@@ -68,7 +69,8 @@ class TensorPieces(Value):
         axis = normalize_axis(dimension, self.ndim)
         if size > self.shape[axis]:
             raise RuntimeError(
-                f"maximum size for tensor at dimension {dimension} is {self.shape[axis]} but size is {size}"
+                f"maximum size for tensor at dimension {dimension} "
+                f"is {self.shape[axis]} but size is {size}"
             )
         if size < 1 or step < 1:
             raise RuntimeError(
@@ -144,7 +146,8 @@ class TensorPieces(Value):
         view."""
         if self.dtype.kind != "f" or not self.ndim or self.shape[-1] != 2:
             raise RuntimeError(
-                f"view_as_complex needs real numbers whose last dimension has size 2, not {self.dtype} of shape {show(self.shape)}"
+                "view_as_complex needs real numbers whose last dimension has size 2, "
+                f"not {self.dtype} of shape {show(self.shape)}"
             )
         unit = np.array(1j, np.result_type(self.dtype, np.complex64))
         return titled(self[..., 0] + self[..., 1] * unit, "ViewAsComplexBackward0", self)

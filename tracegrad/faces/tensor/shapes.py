@@ -93,7 +93,10 @@ diagonal_op: Op = op(
         ],
         [0],
     ),
-    doc="A view of a diagonal, which steps in two axes at once, so that slices of what is not contiguous cannot show it.",
+    doc=(
+        "A view of a diagonal, which steps in two axes at once, so that slices of what is not "
+        "contiguous cannot show it."
+    ),
     view=True,
 )
 
@@ -102,7 +105,8 @@ def _scalar(x: Any, *dims: Any) -> Any:
     """A view of a tensor without dimensions, of which 0 and -1 may be named nevertheless."""
     if any(dim not in (0, -1) for dim in dims):
         raise ShapeError(
-            f"dimensions {dims} are out of range for a tensor without dimensions, which takes 0 and -1"
+            f"dimensions {dims} are out of range for a tensor without "
+            "dimensions, which takes 0 and -1"
         )
     return results.own_view(x, x)
 
@@ -136,9 +140,8 @@ class TensorShapes(Value):
             result = results.reshape(self, sizes)
             if not isinstance(data, Var) and data.size and not share_memory(result._data, data):
                 raise RuntimeError(
-                    "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
-                    "contiguous "
-                    "subspaces). Use .reshape(...) instead."
+                    "view size is not compatible with input tensor's size and stride (at least one "
+                    "dimension spans across two contiguous subspaces). Use .reshape(...) instead."
                 )
             return result
         except REFUSED as error:
@@ -289,7 +292,8 @@ class TensorShapes(Value):
             if isinstance(s, int) and s == -1:
                 if k < offset:
                     raise RuntimeError(
-                        f"expand: -1 at dimension {k} stands for no dimension of a tensor of shape {show(self.shape)}"
+                        f"expand: -1 at dimension {k} stands for no dimension of a tensor "
+                        f"of shape {show(self.shape)}"
                     )
                 target[k] = self.shape[k - offset]
         if not self.shape and target and not STATE.traces:
@@ -386,7 +390,8 @@ class TensorShapes(Value):
             sizes = [int(size) for size in split_size]
             if sum(sizes) != total or min(sizes, default=0) < 0:
                 raise RuntimeError(
-                    f"split_with_sizes expects split_sizes to sum exactly to {total}, the size of dimension {dim}, but got {sizes}"
+                    f"split_with_sizes expects split_sizes to sum exactly to {total}, "
+                    f"the size of dimension {dim}, but got {sizes}"
                 )
         starts = [sum(sizes[:k]) for k in range(len(sizes))]
         name = "Split" if isinstance(split_size, (int, np.integer)) else "SplitWithSizes"

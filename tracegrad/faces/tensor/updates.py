@@ -158,9 +158,10 @@ class TensorUpdates(Value):
     def fill_(self: Any, value: Any) -> Any:
         """Set all elements to one value: a number, or a tensor of one element without
         dimensions."""
-        if np.ndim(value) if not isinstance(value, Value) else value.ndim:  # type: ignore[attr-defined]
+        if np.ndim(value) if not isinstance(value, Value) else value.ndim:
             raise RuntimeError(
-                f"fill_ only supports a value without dimensions, but got one of shape {tuple(np.shape(value))}; use copy_"
+                "fill_ only supports a value without dimensions, but got one of shape "
+                f"{tuple(np.shape(value))}; use copy_"
             )
         if isinstance(value, complex) and self.dtype.kind != "c":
             raise DTypeError(
@@ -228,7 +229,7 @@ class TensorUpdates(Value):
 
     def bernoulli_(self: Any, p: Any = 0.5, *, generator: Any = None) -> Any:
         """Fill with 1 with probability `p` (a number, or a tensor of them), else 0."""
-        chance = p.detach() if isinstance(p, Value) else p  # type: ignore[attr-defined]
+        chance = p.detach() if isinstance(p, Value) else p
         return self._put(
             (ops.random.DEFAULT if generator is None else generator).random(self.shape) < chance,
             "Bernoulli",

@@ -94,7 +94,7 @@ def in_place(function: Callable[[Any], Any], input: Any, inplace: bool) -> Any:
             return function(input)
         if not isinstance(input, Value):
             raise TypeError("inplace=True needs a Tensor; leave it out for other arrays")
-        return input._update(function)  # type: ignore[attr-defined]
+        return input._update(function)
     except REFUSED as error:
         raise explained_here(error) from error.__cause__
 

@@ -170,8 +170,8 @@ def concrete(x: Any, asked: str, instead: str) -> np.ndarray[Any, Any]:
             f"{user_line()}: {asked} needs the values of a traced array ({x._data.type}), which are not known while the function "
             f"is traced. {instead}"
         )
-    if x._base is not None:  # type: ignore[attr-defined]
-        x._refresh()  # type: ignore[attr-defined]
+    if x._base is not None:
+        x._refresh()
     return np.asarray(to_host(x._data))
 
 
@@ -506,7 +506,7 @@ def getitem(x: Any, key: Any) -> Any:
     ):
         return found
     # To NumPy this is a basic key, which gives a view.
-    return view._viewed(Placed(plan.indices), view, Places(*plan.places()).params(), found)  # type: ignore[attr-defined]
+    return view._viewed(Placed(plan.indices), view, Places(*plan.places()).params(), found)
 
 
 # --- writing through a key ------------------------------------------------------------------------

@@ -41,7 +41,8 @@ class _OfTensors(type):
     ) -> Any:
         if not isinstance(data, Tensor):
             raise TypeError(
-                f"Variable data has to be a tensor, but got {type(data).__name__}; make one with torch.tensor(...)"
+                f"Variable data has to be a tensor, but got {type(data).__name__}; "
+                "make one with torch.tensor(...)"
             )
         if not isinstance(requires_grad, bool):
             raise TypeError(

@@ -41,7 +41,8 @@ def default_collate(batch: Sequence[Any]) -> Any:
     if isinstance(first, (np.ndarray, np.generic)):
         if first.dtype.kind in "USOV":
             raise TypeError(
-                f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {first.dtype}"
+                "default_collate: batch must contain tensors, numpy arrays, numbers, dicts "
+                f"or lists; found {first.dtype}"
             )
         return as_tensor(np.stack([np.asarray(item) for item in batch]))
     if isinstance(first, float):
@@ -59,5 +60,6 @@ def default_collate(batch: Sequence[Any]) -> Any:
         made = [tuple(p) if isinstance(p[0], (str, bytes)) else default_collate(p) for p in parts]
         return type(first)(*made) if hasattr(first, "_fields") else made
     raise TypeError(
-        f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {type(first).__name__}"
+        "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; "
+        f"found {type(first).__name__}"
     )

@@ -59,7 +59,8 @@ class TensorDataset(Dataset):
     def __init__(self, *tensors: Any) -> None:
         if not tensors or any(len(x) != len(tensors[0]) for x in tensors):
             raise ValueError(
-                f"Size mismatch between tensors: the first dimensions are {[len(x) for x in tensors]}"
+                "Size mismatch between tensors: "
+                f"the first dimensions are {[len(x) for x in tensors]}"
             )
         self.tensors = tensors
 
@@ -178,7 +179,8 @@ def random_split(
         n < 0 or n != m for n, m in zip(sizes, lengths, strict=True) if sum(lengths) > 1
     ):
         raise ValueError(
-            f"Sum of input lengths {list(lengths)} does not equal the length of the input dataset, {total}"
+            f"Sum of input lengths {list(lengths)} does not equal the length of the "
+            f"input dataset, {total}"
         )
     order = (DEFAULT if generator is None else generator).permutation(total).tolist()
     ends = list(itertools.accumulate(sizes))

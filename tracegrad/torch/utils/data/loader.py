@@ -55,32 +55,38 @@ class DataLoader:
     ) -> None:
         if num_workers < 0:
             raise ValueError(
-                "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing."
+                "num_workers option should be non-negative; "
+                "use num_workers=0 to disable multiprocessing."
             )
         if multiprocessing_context is not None:
             raise ValueError(
-                "DataLoader: workers are threads here, so there is no multiprocessing_context; leave it out"
+                "DataLoader: workers are threads here, "
+                "so there is no multiprocessing_context; leave it out"
             )
         if worker_init_fn is not None and num_workers:
             raise ValueError(
-                "DataLoader: workers are threads of one process here, which worker_init_fn cannot seed; leave it out"
+                "DataLoader: workers are threads of one process here, which worker_init_fn "
+                "cannot seed; leave it out"
             )
         streamed = isinstance(dataset, IterableDataset)
         if streamed and (shuffle or sampler is not None or batch_sampler is not None):
             raise ValueError(
-                "DataLoader with IterableDataset: expected no shuffle, sampler or batch_sampler option"
+                "DataLoader with IterableDataset: expected no shuffle, sampler "
+                "or batch_sampler option"
             )
         if sampler is not None and shuffle:
             raise ValueError("sampler option is mutually exclusive with shuffle")
         if batch_sampler is not None:
             if batch_size != 1 or shuffle or sampler is not None or drop_last:
                 raise ValueError(
-                    "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
+                    "batch_sampler option is mutually exclusive with batch_size, shuffle, "
+                    "sampler, and drop_last"
                 )
             batch_size = None
         elif batch_size is None and drop_last:
             raise ValueError(
-                "batch_size=None option disables auto-batching and is mutually exclusive with drop_last"
+                "batch_size=None option disables auto-batching "
+                "and is mutually exclusive with drop_last"
             )
         if sampler is None and not streamed:
             sampler = (
@@ -147,4 +153,5 @@ class DataLoader:
             if self.batch_size is None:
                 return count
             return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
-        return len(self.sampler if self.batch_sampler is None else self.batch_sampler)  # type: ignore[arg-type]
+        drawn: Any = self.sampler if self.batch_sampler is None else self.batch_sampler
+        return len(drawn)
