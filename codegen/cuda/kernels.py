@@ -30,7 +30,7 @@ OWN = (
         "own",
         "shared",
     ),
-    *("tile", "first", "last", "size", "before", "found", "all", "lane"),
+    *("tile", "first", "last", "size", "before", "found", "all", "lane", "total"),
 )
 """What kernels call the things of their own."""
 FEW = 4

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from .. import kernel, traversal
 from ..integers import Binary, Int, Integer, add, mul, product, symbols
 from ..owners import Owners
 from ..printer import Printer, dtype_name, integer, literal
+from .accumulators import in_registers
 from .dependence import (
     Accumulator,
     Parallel,
@@ -40,6 +41,10 @@ from .vectors import write as write_vectors
 MOST_THREADS = 256
 """Threads of a block, and the elements of the shared arrays that reductions use."""
 WARP = 32
+FEW_OF_BLOCK, FEW_OF_GRID = 16, 4
+"""Iterations that a team rather goes through in order, if there are long loops inside."""
+FEW_THREADS = 1 << 13
+"""Fewer iterations than this leave most of a GPU idle, if a thread takes each."""
 PARTS = 1024
 """The most blocks of a grid whose members wait for each other."""
 
@@ -67,6 +72,12 @@ class Memory:
     def clear(self) -> None:
         self.read.clear()
         self.written.clear()
+
+
+def extent_of(chain: Sequence[kernel.Loop]) -> int:
+    """The passes of loops inside one another; very many where that is not known."""
+    found = product([add(c.hi, mul(-1, c.lo)) for c in chain])
+    return found if isinstance(found, int) else 1 << 30
 
 
 class Body(Printer):
@@ -208,6 +219,10 @@ class Body(Printer):
 
     def loop(self, depth: int, s: kernel.Loop) -> None:
         how = parallel(s, self.owners, self.deterministic)
+        if how is not None and self.thin(s, how):
+            s = replace(s, body=self.in_registers(s.body, how))
+            self.in_order(depth, s)
+            return
         if how is None:
             turned = interchanged(s, self.owners, self.fresh())
             if turned is not None:
@@ -224,7 +239,12 @@ class Body(Printer):
             # Its blocks have waited in between, and touched all this after that.
             self.memory.note(read, written)
             return
-        # In order. What the body meets of earlier statements it meets before its first iteration.
+        self.in_order(depth, s)
+
+    def in_order(self, depth: int, s: kernel.Loop) -> None:
+        """A loop that the whole team runs. What its body meets of earlier statements it meets
+        before its first iteration."""
+        read, written = touched([s], self.owners)
         if self.memory.meets(read, written):
             self.wait(depth)
         self.line(depth, f"for {s.index} in range({integer(s.lo)}, {integer(s.hi)}):")
@@ -243,7 +263,9 @@ class Body(Printer):
         """A shared loop: its iterations, and those of loops that are alone in it, go to the
         members."""
         chain = self.collapsed(s, how)
-        body = chain[-1].body
+        body = self.in_registers(chain[-1].body, how)
+        chain[-1] = replace(chain[-1], body=body)
+        s = chain[0] if len(chain) == 1 else s
         outer_team, outer_atomics = self.team, self.atomics
         by_block = (
             self.team is Team.GRID
@@ -331,6 +353,24 @@ class Body(Printer):
                 self.line(depth + 1, f"{following} = {rest} // {atom(extents[k])}")
                 rest = following
 
+    def in_registers(
+        self, body: Sequence[kernel.Statement], how: Parallel
+    ) -> tuple[kernel.Statement, ...]:
+        shared = self.atomics | how.atomics
+        return in_registers(body, self.buffers, self.owners, self.fresh, shared)
+
+    def thin(self, s: kernel.Loop, how: Parallel) -> bool:
+        """Whether a loop has too few iterations for the team, and loops inside it have plenty: then
+        the team goes through it in order."""
+        if how.accumulators or how.atomics or self.team is Team.THREAD:
+            return False
+        few, plenty = (FEW_OF_BLOCK, WARP) if self.team is Team.BLOCK else (FEW_OF_GRID, 1 << 16)
+        return extent_of(self.collapsed(s, how)) <= few and any(
+            trips(x) >= plenty and parallel(x, self.owners, self.deterministic)
+            for x in statements(self.in_registers(s.body, how))
+            if isinstance(x, kernel.Loop) and box(x)
+        )
+
     def suits_block(self, chain: Sequence[kernel.Loop], body: Sequence[kernel.Statement]) -> bool:
         """Whether a block should share one iteration: where long loops inside it can be shared and
         follow memory at least as well."""
@@ -352,7 +392,8 @@ class Body(Printer):
             for place in last_places([x]):
                 along_inner += x.index in place
                 along_own += bool(own & place) and x.index not in place
-        return along_inner >= along_own
+        few = extent_of(chain) < FEW_THREADS and max(map(trips, long)) >= MOST_THREADS
+        return few or along_inner >= along_own
 
     # --- reductions -------------------------------------------------------------------------------
 

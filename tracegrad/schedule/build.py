@@ -29,6 +29,14 @@ BLOCK_OF_THREADS = 2048
 LONG = 64
 """A serial phase of more statements is ended."""
 
+FEW_ROWS = 1024
+"""Fewer rows than this leave most of a GPU idle, if a block of threads takes each."""
+
+LONG_ROW = 4096
+"""Work that the threads of many blocks should share."""
+FEWEST_ROWS, MANY_BLOCKS = 32, 1024
+"""What a block of threads combines at least, and about how many blocks combine it all."""
+
 NOWHERE: Mapping[Var, Storage] = {}
 
 
@@ -85,6 +93,13 @@ def in_memory_order(graph: Graph, layouts: tuple[str, ...]) -> Graph:
     return graph.replace(inputs=tuple(inputs), nodes=(*turned, *graph.nodes)) if turned else graph
 
 
+def _differ(t: Task, other: Task) -> bool:
+    """Whether two tasks have inner loops over different ranges, one of them long."""
+    mine, theirs = ([a.extent for a in (*x.axes[1:], *x.lanes)] for x in (t, other))
+    length = _largest([integers.product(mine), integers.product(theirs)])
+    return mine != theirs and not (isinstance(length, int) and length < LONG_ROW)
+
+
 class Builder:
     def __init__(
         self,
@@ -101,7 +116,7 @@ class Builder:
         self.sizes = sizes
         self.names = Names(graph, templates(graph), {*self.sizes, *counted(graph)})
         self.emitter = Emitter(self.names, graph.checked)
-        self.nests = Nests(self.emitter)
+        self.nests = Nests(self.emitter, device)
         self.whole = Whole(self.emitter, self.nests, self)
         self.phases: list[kernel.Phase] = []
         self.name = self.names.fresh(graph.name if graph.name.isidentifier() else "kernel")
@@ -191,6 +206,11 @@ class Builder:
                 self.flush()
             return
         reducing = [t for t in bundle if t.axes[0].reduced]
+        if self.device:
+            self.rows(stages([t for t in bundle if t not in reducing], 0, ()))
+            bundle = reducing
+            if not bundle:
+                return
         rowwise = self.rowwise(bundle, [t for t in tasks if t not in bundle], outputs)
         groups = stages(bundle, 0, rowwise)
         if not reducing and not rowwise and len(groups) == 1 and len(parts(bundle, 0) or ()) == 1:
@@ -202,14 +222,12 @@ class Builder:
         inner = _largest(
             [integers.product([a.extent for a in (*t.axes[1:], *t.lanes)]) for t in bundle]
         )
-        rows = (
-            self.block
-            if inner == 0
-            else integers.maximum(
-                64 if any(t.in_buffer for t in reducing) else 16,
-                integers.floordiv(self.block, inner),
-            )
-        )
+        rows = self.block if inner == 0 else integers.floordiv(self.block, inner)
+        if self.device and inner != 0:
+            # A few blocks per processor, so that there is little to combine.
+            rows = integers.maximum(FEWEST_ROWS, integers.floordiv(extent, MANY_BLOCKS))
+        elif inner != 0:
+            rows = integers.maximum(64 if any(t.in_buffer for t in reducing) else 16, rows)
         blocks = integers.floordiv(extent + rows - 1, rows)
         if blocks == 1:
             self.nests.loop(bundle, 0)
@@ -233,6 +251,26 @@ class Builder:
         self.flush_parallel(body.statements)
         for t in reducing:
             self.nests.combine(t, blocks)
+
+    def rows(self, groups: Sequence[list[Task]]) -> None:
+        """Loops over rows for a GPU, whose threads want all of them at once: blocks of rows are for
+        caches of one's own. Where there are few rows, inner loops over different ranges are divided
+        among all threads one after the other."""
+        for group in groups:
+            extent = group[0].axes[0].extent if group else 0
+            runs: list[list[Task]] = []
+            for t in group:
+                few = isinstance(extent, int) and extent < FEW_ROWS
+                if runs and not (few and _differ(runs[-1][-1], t)):
+                    runs[-1].append(t)
+                else:
+                    runs.append([t])
+            for run in runs:
+                with self.emitter.scope() as body:
+                    self.nests.loop(run, 0, barrier=True)
+                # What is joined from parts has a loop for each.
+                for loop in body.statements:
+                    self.flush_parallel([loop])
 
     def rowwise(
         self, bundle: list[Task], others: list[Task], outputs: Sequence[Storage]

@@ -19,8 +19,8 @@ from .tasks import Task, bundles, loops, parts
 class Nests:
     """The loops of one program."""
 
-    def __init__(self, emitter: Emitter) -> None:
-        self.emitter = emitter
+    def __init__(self, emitter: Emitter, device: bool) -> None:
+        self.emitter, self.device = emitter, device
 
     # --- stores -----------------------------------------------------------------------------------
 
@@ -225,7 +225,8 @@ class Nests:
         dtype = _var(task).type.dtype
         partial, task.partial = task.partial, ""
         self.open(task)
-        with e.loop(0, blocks, sequential=True) as b:
+        # The threads of a device combine in a fixed order of their own.
+        with e.loop(0, blocks, sequential=not self.device) as b:
             if task.in_buffer:
                 self.inner(
                     task,

@@ -341,7 +341,9 @@ WORKLOADS = (
         doc="a long loop over three numbers",
         function=three,
         data=three_data,
-        sizes={"small": {"steps": 50}, "default": {"steps": 1_000}, "large": {"steps": 100_000}},
+        # The system is chaotic: after a few thousand steps more, derivatives have no right digit
+        # whoever computes them.
+        sizes={"small": {"steps": 50}, "default": {"steps": 1_000}, "large": {"steps": 2_000}},
         reference=three_reference,
         argnums=(0, 1),
         numba=three_loops,
@@ -368,7 +370,7 @@ WORKLOADS = (
         sizes={
             "small": {"n": 8, "steps": 50},
             "default": {"n": 40, "steps": 500},
-            "large": {"n": 1_000, "steps": 2_000},
+            "large": {"n": 1_000, "steps": 500},
         },
         reference=forty_reference,
         argnums=(0, 1),
