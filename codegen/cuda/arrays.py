@@ -9,8 +9,8 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.util
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,8 +30,9 @@ class Arrays:
 
     module: Any
     solve_triangular: Callable[..., Any]
-    checked: Callable[[], AbstractContextManager[Any]]
-    """In which a failed factorization raises LinAlgError."""
+    within: Callable[[int], AbstractContextManager[Any]]
+    """In which it works on the device of this number, and a failed factorization raises
+    LinAlgError."""
     on: Callable[[int, Layout], Any]
     """An array of the module on a layout's memory, on the device of this number."""
 
@@ -44,11 +45,20 @@ def arrays() -> Arrays | None:
     cupy, beside = importlib.import_module("cupy"), importlib.import_module("cupyx")
     solve_triangular = importlib.import_module("cupyx.scipy.linalg").solve_triangular
 
-    def on(index: int, layout: Layout) -> Any:
-        with cupy.cuda.Device(index):
-            return cupy.asarray(driver.native(index, layout))
+    memory, pointer = cupy.cuda.UnownedMemory, cupy.cuda.MemoryPointer
 
-    return Arrays(cupy, solve_triangular, lambda: beside.errstate(linalg="raise"), on)
+    def on(index: int, layout: Layout) -> Any:
+        # A layout is the owner of its memory. (`asarray` takes ten times as long.)
+        address = layout.__array_interface__["data"][0] if layout.size else 0
+        place = pointer(memory(address, layout.nbytes, layout, index), 0)
+        return cupy.ndarray(layout.shape, layout.dtype, place, strides=layout.strides)
+
+    @contextmanager
+    def within(index: int) -> Iterator[None]:
+        with cupy.cuda.Device(index), beside.errstate(linalg="raise"):
+            yield
+
+    return Arrays(cupy, solve_triangular, within, on)
 
 
 def by_library(index: int, name: str, operands: list[Any]) -> bool:
@@ -62,7 +72,7 @@ def by_library(index: int, name: str, operands: list[Any]) -> bool:
         return False
     given = [found.on(index, x) if isinstance(x, np.ndarray) else x for x in operands]
     try:
-        with found.checked():
+        with found.within(index):
             routine(found, *given)
     except np.linalg.LinAlgError:
         # The routines that can fail end in (status, code).
@@ -83,17 +93,17 @@ def _turned(x: Any, turned: bool) -> Any:
 
 
 def _matmul(
-    _: Arrays, a: Any, b: Any, out: Any, turned_a: bool, turned_b: bool, *parts: int
+    x: Arrays, a: Any, b: Any, out: Any, turned_a: bool, turned_b: bool, *parts: int
 ) -> None:
-    out[...] = _turned(a, turned_a) @ _turned(b, turned_b)
+    x.module.matmul(_turned(a, turned_a), _turned(b, turned_b), out=out)
 
 
 def _matmul_scaled(
-    _: Arrays, a: Any, b: Any, scale: Any, out: Any, turned_a: bool, turned_b: bool, *parts: int
+    x: Arrays, a: Any, b: Any, scale: Any, out: Any, turned_a: bool, turned_b: bool, *parts: int
 ) -> None:
     first = _turned(a, turned_a)
     weights = scale.reshape(-1) if a.ndim == 2 else scale.reshape(-1, 1, first.shape[-1])
-    out[...] = (first * weights) @ _turned(b, turned_b)
+    x.module.matmul(first * weights, _turned(b, turned_b), out=out)
 
 
 def _solve(x: Arrays, a: Any, b: Any, out: Any, status: Any, code: int) -> None:

@@ -370,7 +370,7 @@ WORKLOADS = (
         sizes={
             "small": {"n": 8, "steps": 50},
             "default": {"n": 40, "steps": 500},
-            "large": {"n": 1_000, "steps": 500},
+            "large": {"n": 1_000, "steps": 400},
         },
         reference=forty_reference,
         argnums=(0, 1),
