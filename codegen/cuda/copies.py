@@ -9,7 +9,7 @@ from . import driver
 from .compile import Start, starters
 from .driver import Layout
 from .kernels import Kernel
-from .teams import MOST_THREADS
+from .team import MOST_THREADS
 
 ELEMENTS = {1: "uint8", 2: "uint16", 4: "uint32", 8: "uint64", 16: "complex128"}
 """What elements of so many bytes are copied as."""

@@ -14,7 +14,8 @@ from ..printer import dtype_name, literal
 from .compile import prepare
 from .dependence import statements
 from .kernels import header
-from .teams import Body, Team
+from .team import Team
+from .teams import Body
 
 THREAD_ROUTINES = frozenset({"library.matmul"})
 """Routines that a thread can run by itself."""

@@ -15,7 +15,8 @@ from .dependence import names_in, statements, touched, used
 from .linear import linear
 from .private import private
 from .steps import Choose, Fetch, Group, Repeat, Reserve, Routine, Split, Step, Until, int_names
-from .teams import MOST_THREADS, PARTS, WARP, Body, Team
+from .team import MOST_THREADS, PARTS, WARP, Team
+from .teams import Body
 
 OWN = (
     *(

@@ -9,22 +9,15 @@ touched that other members touched differently, the team waits for all its membe
 
 from __future__ import annotations
 
-import enum
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-import numpy as np
-
-from .. import kernel, traversal
+from .. import kernel
 from ..integers import Binary, Int, Integer, add, mul, product, symbols
-from ..owners import Owners
-from ..printer import Printer, dtype_name, integer, literal
+from ..printer import integer, literal
 from .accumulators import in_registers
 from .dependence import (
-    Accumulator,
     Parallel,
-    Running,
     accesses,
     interchanged,
     names_in,
@@ -35,43 +28,15 @@ from .dependence import (
     touched,
     trips,
 )
+from .team import MOST_THREADS, WARP, Memory, Team, plus
+from .totals import Totals, start
 from .vectors import vectors
 from .vectors import write as write_vectors
 
-MOST_THREADS = 256
-"""Threads of a block, and the elements of the shared arrays that reductions use."""
-WARP = 32
 FEW_OF_BLOCK, FEW_OF_GRID = 16, 4
 """Iterations that a team rather goes through in order, if there are long loops inside."""
 FEW_THREADS = 1 << 13
 """Fewer iterations than this leave most of a GPU idle, if a thread takes each."""
-PARTS = 1024
-"""The most blocks of a grid whose members wait for each other."""
-
-
-class Team(enum.Enum):
-    THREAD = "thread"
-    BLOCK = "block"
-    GRID = "grid"
-
-
-@dataclass
-class Memory:
-    """What a team's members have read and written since they last waited for each other."""
-
-    read: set[str] = field(default_factory=set)
-    written: set[str] = field(default_factory=set)
-
-    def meets(self, read: set[str], written: set[str]) -> bool:
-        return bool(written & (self.read | self.written) or read & self.written)
-
-    def note(self, read: set[str], written: set[str]) -> None:
-        self.read |= read
-        self.written |= written
-
-    def clear(self) -> None:
-        self.read.clear()
-        self.written.clear()
 
 
 def extent_of(chain: Sequence[kernel.Loop]) -> int:
@@ -80,37 +45,8 @@ def extent_of(chain: Sequence[kernel.Loop]) -> int:
     return found if isinstance(found, int) else 1 << 30
 
 
-class Body(Printer):
+class Body(Totals):
     """The lines of one kernel."""
-
-    defers = False
-
-    def __init__(
-        self,
-        program: kernel.Program,
-        names: Mapping[str, str],
-        owners: Owners,
-        team: Team,
-        deterministic: bool,
-    ) -> None:
-        super().__init__(program)
-        self.names = names
-        self.buffers = {b.name: b for b in program.buffers}
-        self.owners = owners
-        self.team = team
-        self.deterministic = deterministic
-        self.memory = Memory()
-        self.atomics: frozenset[str] = frozenset()
-        self.shared: dict[str, str] = {}
-        """Shared arrays by dtype."""
-        self.used["cuda"] = set()
-        self.waits = False
-        self.count = 0
-        self.work: Int = 1
-        self.widest = 1
-        """The longest loop that a block shares."""
-        self.per_block = False
-        self.outermost: bool = True
 
     # --- statements -------------------------------------------------------------------------------
 
@@ -169,52 +105,6 @@ class Body(Printer):
             case _:
                 super().statement(depth, s)
 
-    def rank(self) -> str:
-        return self.names["member"] if self.team is Team.GRID else self.names["thread"]
-
-    def size(self) -> str:
-        return self.names["members"] if self.team is Team.GRID else self.names["threads"]
-
-    # --- waiting ----------------------------------------------------------------------------------
-
-    def before(self, depth: int, read: set[str], written: set[str]) -> None:
-        """Wait where what comes next meets what members may still be doing; then it counts as done
-        by them."""
-        if self.memory.meets(read, written):
-            self.wait(depth)
-        self.memory.note(read, written)
-
-    def wait(self, depth: int) -> None:
-        if self.team is Team.GRID:
-            self.used["cuda"].add("wait_for_grid")
-            self.waits = True
-            round_ = self.names["round"]
-            self.line(depth, f"{round_} += {self.names['blocks']}")
-            self.line(depth, f"wait_for_grid(arrivals, {round_})")
-        else:
-            self.line(depth, "cuda.syncthreads()")
-        self.memory.clear()
-
-    def iteration(
-        self,
-        depth: int,
-        body: Sequence[kernel.Statement],
-        read: set[str],
-        written: set[str],
-        first: Iterable[str] = (),
-    ) -> None:
-        """The body of a loop that the whole team runs in order; its end meets its beginning, where
-        `first` is read. What members may still be doing of earlier statements meets nothing in it,
-        and they may go on with that: there may be no iteration in which they wait."""
-        earlier, self.memory = self.memory, Memory(set(first))
-        self.outermost = False
-        self.body(depth, body)
-        if written:
-            self.wait(depth)
-        else:
-            self.memory.note(read, written)
-        self.memory.note(earlier.read, earlier.written)
-
     # --- loops ------------------------------------------------------------------------------------
 
     def loop(self, depth: int, s: kernel.Loop) -> None:
@@ -255,9 +145,25 @@ class Body(Printer):
         self.memory.note(*touched([s], self.owners))
         self.deal(depth, s, parallel(s, self.owners, self.deterministic) or Parallel())
 
-    def fresh(self, word: str = "flat") -> str:
-        self.count += 1
-        return f"{self.names[word]}{self.count}"
+    def iteration(
+        self,
+        depth: int,
+        body: Sequence[kernel.Statement],
+        read: set[str],
+        written: set[str],
+        first: Iterable[str] = (),
+    ) -> None:
+        """The body of a loop that the whole team runs in order; its end meets its beginning, where
+        `first` is read. What members may still be doing of earlier statements meets nothing in it,
+        and they may go on with that: there may be no iteration in which they wait."""
+        earlier, self.memory = self.memory, Memory(set(first))
+        self.outermost = False
+        self.body(depth, body)
+        if written:
+            self.wait(depth)
+        else:
+            self.memory.note(read, written)
+        self.memory.note(earlier.read, earlier.written)
 
     def deal(self, depth: int, s: kernel.Loop, how: Parallel) -> None:
         """A shared loop: its iterations, and those of loops that are alone in it, go to the
@@ -309,15 +215,6 @@ class Body(Printer):
         )
         for a in how.accumulators:
             self.total(depth, a)
-
-    def measure(self, chain: Sequence[kernel.Loop], by_block: bool) -> None:
-        """What the launch must know of a loop that is dealt out."""
-        extent = product([add(c.hi, mul(-1, c.lo)) for c in chain])
-        if self.team is Team.BLOCK or not by_block:
-            self.widest = max(self.widest, extent if isinstance(extent, int) else MOST_THREADS)
-        if self.team is Team.GRID:
-            self.per_block = by_block
-            self.work = extent if self.outermost else larger(self.work, extent)
 
     def collapsed(self, s: kernel.Loop, how: Parallel) -> list[kernel.Loop]:
         """The loop and those alone in it that are shared the same way and whose ranges are
@@ -395,160 +292,6 @@ class Body(Printer):
         few = extent_of(chain) < FEW_THREADS and max(map(trips, long)) >= MOST_THREADS
         return few or along_inner >= along_own
 
-    # --- reductions -------------------------------------------------------------------------------
-
-    def partial(self, a: Accumulator) -> str:
-        return f"{self.names['own']}_{a.name}"
-
-    def own(
-        self, body: Sequence[kernel.Statement], accumulators: Sequence[Accumulator]
-    ) -> Sequence[kernel.Statement]:
-        """Statements that combine into this thread's own accumulators."""
-        for a in accumulators:
-            body = traversal.renamed(body, a.name, self.partial(a))
-        return body
-
-    def total(self, depth: int, a: Accumulator) -> None:
-        """What all members have found, combined into the accumulator of each."""
-        own, shared = self.partial(a), self.shared_array(a)
-        function = f"total_{a.combine}"
-        self.used["cuda"].add(function)
-        self.line(depth, f"{own} = {function}({own}, {shared})")
-        if self.team is Team.GRID:
-            self.gathered(depth, a, own, self.published(depth, a), self.names["blocks"])
-        super().statement(depth, kernel.Update(a.name, kernel.Name(own, a.dtype), a.combine))
-
-    def published(self, depth: int, a: Accumulator) -> str:
-        """The name of an array with what the threads of each block have found together, as all
-        blocks see it."""
-        own = self.partial(a)
-        if self.memory.meets(set(), {"parts"}):
-            self.wait(depth)
-        name = self.fresh("found")
-        self.line(
-            depth, f"{name} = view(parts, index(0), (index({PARTS}),), np.{dtype_name(a.dtype)})"
-        )
-        self.line(depth, f"if {self.names['thread']} == 0:")
-        self.line(depth + 1, f"{name}[{self.names['block']}] = {own}")
-        self.memory.note(set(), {"parts"})
-        self.wait(depth)
-        return name
-
-    def gathered(self, depth: int, a: Accumulator, own: str, parts: str, blocks: str) -> None:
-        """Set `own` to what the first blocks have found."""
-        self.line(depth, f"{own} = {literal(start(a), a.dtype)}")
-        k = self.fresh()
-        self.line(
-            depth, f"for {k} in range({self.names['thread']}, {blocks}, {self.names['threads']}):"
-        )
-        update = kernel.Update(
-            own, kernel.Load(parts, (kernel.Name(k, kernel.INT64),), a.dtype), a.combine
-        )
-        super().statement(depth + 1, update)
-        self.line(depth, f"{own} = total_{a.combine}({own}, {self.shared_array(a)})")
-        self.memory.note({"parts"}, set())
-
-    # --- running totals ---------------------------------------------------------------------------
-
-    def deal_running(self, depth: int, s: kernel.Loop, how: Running) -> None:
-        """A loop whose iterations read what has been accumulated so far.
-
-        A block goes through its range a tile of one iteration per thread at a time: what the
-        threads contribute is combined by doubling distances (Hillis and Steele 1986), and the body
-        runs on top of that. Blocks of a grid have first found what their ranges contribute in
-        total, and start from what is before them.
-        """
-        self.measure([s], False)
-        first, last = integer(s.lo), integer(s.hi)
-        carries = {a.name: a.name for a in how.accumulators}
-        if self.team is Team.GRID:
-            each, first, last, carries = self.ranges(depth, s, how)
-        tile, i = self.fresh("tile"), s.index
-        self.line(depth, f"for {tile} in range({first}, {last}, {self.names['threads']}):")
-        self.line(depth + 1, f"{i} = {tile} + {self.names['thread']}")
-        self.contributions(depth + 1, how, f"if {i} < {last}:")
-        before = {a.name: self.fresh("before") for a in how.accumulators}
-        for a in how.accumulators:
-            function = f"running_{a.combine}"
-            self.used["cuda"].add(function)
-            carry = carries[a.name]
-            self.line(
-                depth + 1,
-                f"{before[a.name]}, {carry} = {function}({self.partial(a)}, {carry}, {self.shared_array(a)})",
-            )
-        self.line(depth + 1, f"if {i} < {last}:")
-        body: Sequence[kernel.Statement] = s.body
-        for old, new in before.items():
-            body = traversal.renamed(body, old, new)
-        self.by_thread(depth + 2, body)
-        if self.team is Team.GRID:
-            for a in how.accumulators:
-                super().statement(
-                    depth, kernel.Update(a.name, kernel.Name(each[a.name], a.dtype), a.combine)
-                )
-
-    def contributions(self, depth: int, how: Running, line: str) -> None:
-        """This thread's own accumulators after what `line` heads."""
-        for a in how.accumulators:
-            self.line(depth, f"{self.partial(a)} = {literal(start(a), a.dtype)}")
-        self.line(depth, line)
-        self.by_thread(depth + 1, self.own(how.contribution, how.accumulators))
-
-    def by_thread(self, depth: int, body: Sequence[kernel.Statement]) -> None:
-        memory, team, outermost = self.memory, self.team, self.outermost
-        self.memory, self.team, self.outermost = Memory(), Team.THREAD, False
-        self.body(depth, body)
-        self.memory, self.team, self.outermost = memory, team, outermost
-
-    def ranges(
-        self, depth: int, s: kernel.Loop, how: Running
-    ) -> tuple[dict[str, str], str, str, dict[str, str]]:
-        """The range of each block, and the accumulators at its start. (What all blocks contribute;
-        the bounds; the accumulators.)"""
-        block, blocks, size = self.names["block"], self.names["blocks"], self.fresh("size")
-        first, last = self.fresh("first"), self.fresh("last")
-        self.line(
-            depth, f"{size} = ({integer(add(s.hi, mul(-1, s.lo)))} + {blocks} - 1) // {blocks}"
-        )
-        self.line(depth, f"{first} = {plus(s.lo, f'{block} * {size}')}")
-        self.line(depth, f"{last} = min({first} + {size}, {integer(s.hi)})")
-        self.contributions(
-            depth,
-            how,
-            f"for {s.index} in range({first} + {self.names['thread']}, {last}, {self.names['threads']}):",
-        )
-        each, carries = {}, {}
-        for a in how.accumulators:
-            self.used["cuda"].add(f"total_{a.combine}")
-            own = self.partial(a)
-            self.line(depth, f"{own} = total_{a.combine}({own}, {self.shared_array(a)})")
-            parts = self.published(depth, a)
-            each[a.name], carries[a.name] = self.fresh("all"), self.fresh("before")
-            self.gathered(depth, a, each[a.name], parts, blocks)
-            self.gathered(depth, a, own, parts, block)
-            self.line(depth, f"{carries[a.name]} = {a.name}")
-            super().statement(
-                depth, kernel.Update(carries[a.name], kernel.Name(own, a.dtype), a.combine)
-            )
-        return each, first, last, carries
-
-    def shared_array(self, a: Accumulator) -> str:
-        return self.shared.setdefault(a.dtype.name, f"{self.names['shared']}_{a.dtype.name}")
-
-
-def start(a: Accumulator) -> Any:
-    """What changes nothing when it is combined."""
-    if a.combine in ("add", "mul"):
-        return 0 if a.combine == "add" else 1
-    if a.combine in ("and", "or"):
-        return a.combine == "and" if a.dtype.kind == "b" else -1 if a.combine == "and" else 0
-    if a.dtype.kind == "b":
-        return a.combine == "min"
-    if a.dtype.kind == "f":
-        return -np.inf if a.combine == "max" else np.inf
-    info = np.iinfo(a.dtype)
-    return info.min if a.combine == "max" else info.max
-
 
 def box(s: kernel.Loop) -> bool:
     """Whether a loop has as many iterations as its bounds differ: it is not the intersection of
@@ -562,12 +305,6 @@ def box(s: kernel.Loop) -> bool:
     ) and (s.lo == 0 or (isinstance(s.lo, int) and isinstance(s.hi, int) and s.lo <= s.hi))
 
 
-def larger(a: Int, b: Int) -> Int:
-    if isinstance(a, int) and isinstance(b, int):
-        return max(a, b)
-    return a if not isinstance(a, int) else b
-
-
 def last_places(body: Iterable[kernel.Statement]) -> list[set[str]]:
     """The names on which the last axis of each access depends."""
     return [names_in(a.index[-1]) for a in accesses(body) if a.index]
@@ -578,8 +315,4 @@ def atom(value: Int) -> str:
     return text if isinstance(value, int) else f"({text})"
 
 
-def plus(lo: Int, rank: str) -> str:
-    return rank if lo == 0 else f"{integer(lo)} + {rank}"
-
-
-__all__ = ["MOST_THREADS", "PARTS", "Body", "Team"]
+__all__ = ["Body"]
