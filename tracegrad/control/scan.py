@@ -128,7 +128,8 @@ def spans_of(checkpoint: Checkpoint, length: Int, who: str) -> tuple[Int, ...]:
         isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1 for k in spans
     ):
         raise ValueError(
-            f"{who}: checkpoint is 'sqrt', the steps of a segment (at least 1), or a tuple of such numbers, not {checkpoint!r}"
+            f"{who}: checkpoint is 'sqrt', the steps of a segment (at least 1), "
+            f"or a tuple of such numbers, not {checkpoint!r}"
         )
     return tuple(map(int, spans))
 
@@ -431,7 +432,8 @@ def scan(
     sizes = [leaf_type(x).shape[0] if leaf_type(x).shape else None for x in x_leaves]
     if any(s is None for s in sizes):
         raise ShapeError(
-            f"{user_line()}: scan: every leaf of xs needs a leading axis to loop over; pass scalars through the carry or a closure"
+            f"{user_line()}: scan: every leaf of xs needs a leading axis to loop over; "
+            "pass scalars through the carry or a closure"
         )
     if length is None and not sizes:
         raise ValueError(f"{user_line()}: scan: give xs or length")
@@ -479,8 +481,9 @@ def _length(length: Any) -> Int:
         isinstance(length, Boxed) and isinstance(length._data, Var)
     ):
         raise TypeError(
-            f"{user_line()}: scan: length must be an integer that is known when the function is traced, not a {type(length).__name__} "
-            f"({length!r:.60}); fori_loop takes computed numbers of steps"
+            f"{user_line()}: scan: length must be an integer that is known when the "
+            f"function is traced, not a {type(length).__name__} ({length!r:.60}); "
+            "fori_loop takes computed numbers of steps"
         )
     number = operator.index(length)
     if number < 0:

@@ -59,7 +59,8 @@ class _Inputs:
         for n in numbers:
             if not -len(args) <= n < len(args):
                 raise TypeError(
-                    f"{what}: argnums names argument {n}, but the function was called with {len(args)} positional arguments"
+                    f"{what}: argnums names argument {n}, but the function was called with "
+                    f"{len(args)} positional arguments"
                 )
         self.numbers = [n % len(args) for n in numbers]
         chosen = tuple(args[n] for n in self.numbers)
@@ -69,8 +70,9 @@ class _Inputs:
             dtype = x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
             if not is_differentiable(dtype):
                 raise DTypeError(
-                    f"{user_line()}: {what} needs floating-point or complex inputs, argument {self.numbers[0] if self.single else self.numbers} holds "
-                    f"{dtype}. Convert it with .astype(float) (or write 1.0 for 1)."
+                    f"{user_line()}: {what} needs floating-point or complex inputs, "
+                    f"argument {self.numbers[0] if self.single else self.numbers} holds {dtype}. "
+                    "Convert it with .astype(float) (or write 1.0 for 1)."
                 )
         self.leaves: list[Any] = [fresh_leaf(x) for x in self.originals]
         self.args = list(args)
@@ -170,15 +172,17 @@ def _scalar(out: Any, what: str) -> Any:
     shape = getattr(out, "shape", ())
     if shape != ():
         raise ShapeError(
-            f"{what} needs a function with one scalar result, this one returned an array of shape {shape}. Reduce it (np.sum, np.mean), or use "
-            "tg.jacobian for all derivatives, or tg.vjp with a cotangent."
+            f"{what} needs a function with one scalar result, this one returned an array of "
+            f"shape {shape}. Reduce it (np.sum, np.mean), or use tg.jacobian for all derivatives, "
+            "or tg.vjp with a cotangent."
         )
     dtype = getattr(out, "dtype", np.dtype(type(out)) if not isinstance(out, Boxed) else None)
     if dtype is not None and not is_differentiable(dtype):
         raise DTypeError(f"{what} needs a real result, this function returned {dtype}")
     if dtype is not None and dtype.kind == "c":
         raise DTypeError(
-            f"{what} needs a real result, this function returned {dtype}: take np.real or np.abs of it"
+            f"{what} needs a real result, this function returned {dtype}: "
+            "take np.real or np.abs of it"
         )
     return out
 
@@ -331,7 +335,8 @@ def vjp(function: Function, *primals: Any, has_aux: bool = False) -> Any:
             check_leaf(ct, "vjp: a cotangent is")
             if getattr(ct, "shape", ()) != getattr(o, "shape", ()):
                 raise ShapeError(
-                    f"a cotangent of shape {getattr(ct, 'shape', ())} was given for a result of shape {getattr(o, 'shape', ())}"
+                    f"a cotangent of shape {getattr(ct, 'shape', ())} was given for a result of "
+                    f"shape {getattr(o, 'shape', ())}"
                 )
         cts = [
             convert(ct, o.dtype) if hasattr(o, "dtype") else ct

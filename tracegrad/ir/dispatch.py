@@ -180,7 +180,8 @@ def no_operand(op: Op, inputs: Sequence[Any]) -> TypeError | None:
             known = called()
             kind = DTypeError if isinstance(getattr(x, "dtype", None), np.dtype) else TypeError
             return kind(
-                f"{known[0] if known else op.name}: {name} is {describe(x)}{why.rstrip()}; it must be an array, a Tensor or a number"
+                f"{known[0] if known else op.name}: {name} is {describe(x)}{why.rstrip()}; "
+                "it must be an array, a Tensor or a number"
             )
     return None
 

@@ -86,7 +86,8 @@ def _float_dtype(dtype: Any) -> np.dtype[Any]:
     kind = check(np.dtype(dtype))
     if kind not in (FLOAT32, FLOAT64):
         raise DTypeError(
-            f"random numbers are drawn as float32 or float64, not {kind}. Convert the result with .astype."
+            f"random numbers are drawn as float32 or float64, not {kind}. "
+            "Convert the result with .astype."
         )
     return kind
 

@@ -507,7 +507,8 @@ class Emitter:
                     nonnegative(n, self.ranges) for n in (raw.value + low, size - raw.value - high)
                 ):
                     return raw.value
-                what = f"index {{value}}{'' if high - low == 1 else f' of a slice with ends {high - low} apart'}"
+                apart = "" if high - low == 1 else f" of a slice with ends {high - low} apart"
+                what = f"index {{value}}{apart}"
                 message = (
                     f"{what} is out of bounds for axis {axis} with size {size}{place_of(node)}"
                 )

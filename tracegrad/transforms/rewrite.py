@@ -349,15 +349,16 @@ def _rule_fold(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None
     ):
         return None
     with np.errstate(all="ignore"):
-        value: Any = np.asarray(node.op.evaluate(*[a.value for a in inputs], **node.params))  # type: ignore[union-attr]
+        values = [a.value for a in inputs if isinstance(a, Literal)]
+        value: Any = np.asarray(node.op.evaluate(*values, **node.params))
     kind = node.outputs[0].type
     return Literal(value.item() if kind.weak else value.astype(kind.dtype)[()])
 
 
 RULES = (
-    _rule_fold, _rule_identity, _rule_constant, _rule_double, _rule_repeated, add_in_place, put_once, factor_out_of_sum, power_of_count,
-    merge_factors, divided_reciprocal, position_of_extreme, product_with_identity, sum_of_product, gather_factors,
-    symmetric_sum,
+    _rule_fold, _rule_identity, _rule_constant, _rule_double, _rule_repeated, add_in_place,
+    put_once, factor_out_of_sum, power_of_count, merge_factors, divided_reciprocal,
+    position_of_extreme, product_with_identity, sum_of_product, gather_factors, symmetric_sum,
 )  # fmt: skip
 
 

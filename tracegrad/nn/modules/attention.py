@@ -70,11 +70,13 @@ class MultiheadAttention(Module):
         super().__init__()
         if embed_dim <= 0 or num_heads <= 0:
             raise ValueError(
-                f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and num_heads={num_heads} instead"
+                f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and "
+                f"num_heads={num_heads} instead"
             )
         if embed_dim % num_heads:
             raise ValueError(
-                f"embed_dim must be divisible by num_heads, but they are {embed_dim} and {num_heads}"
+                "embed_dim must be divisible by num_heads, but they are "
+                f"{embed_dim} and {num_heads}"
             )
         self.embed_dim, self.num_heads, self.head_dim = embed_dim, num_heads, embed_dim // num_heads
         self.kdim, self.vdim = (
@@ -149,8 +151,8 @@ class MultiheadAttention(Module):
             or len(value.shape) != len(query.shape)
         ):
             raise RuntimeError(
-                f"MultiheadAttention: query, key and value are all 3-D (batched) or all 2-D, not {show(query.shape)}, {show(key.shape)} "
-                f"and {show(value.shape)}"
+                "MultiheadAttention: query, key and value are all 3-D (batched) or all 2-D, "
+                f"not {show(query.shape)}, {show(key.shape)} and {show(value.shape)}"
             )
         for what, x, size in (
             ("query", query, self.embed_dim),
@@ -159,7 +161,8 @@ class MultiheadAttention(Module):
         ):
             if not same(x.shape[-1], size):
                 raise RuntimeError(
-                    f"MultiheadAttention: the last axis of the {what} should have size {size}, but its shape is {show(x.shape)}"
+                    f"MultiheadAttention: the last axis of the {what} should have size {size}, "
+                    f"but its shape is {show(x.shape)}"
                 )
         if is_causal and attn_mask is None:
             raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
@@ -179,7 +182,8 @@ class MultiheadAttention(Module):
             padding = padding if batched else ops.expand_dims(padding, 0)
             if not (same(padding.shape[0], batch) and same(padding.shape[1], k.shape[1])):
                 raise RuntimeError(
-                    f"key_padding_mask should have shape ({batch}, {k.shape[1]}), not {show(padding.shape)}"
+                    f"key_padding_mask should have shape ({batch}, {k.shape[1]}), "
+                    f"not {show(padding.shape)}"
                 )
         if mask is not None and len(mask.shape) == 3:
             mask = ops.reshape(mask, (batch, self.num_heads, *mask.shape[1:]))

@@ -47,7 +47,10 @@ class Linear(Affine):
         return F.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
-        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+        return (
+            f"in_features={self.in_features}, out_features={self.out_features}, "
+            f"bias={self.bias is not None}"
+        )
 
 
 class Bilinear(Module):
@@ -88,8 +91,8 @@ class Bilinear(Module):
 
     def extra_repr(self) -> str:
         return (
-            f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}, "
-            f"bias={self.bias is not None}"
+            f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
+            f"out_features={self.out_features}, bias={self.bias is not None}"
         )
 
 
@@ -114,7 +117,8 @@ class Embedding(Module):
         super().__init__()
         if max_norm is not None or scale_grad_by_freq or sparse:
             raise NotImplementedError(
-                "Embedding: max_norm, scale_grad_by_freq and sparse are not supported; leave them out"
+                "Embedding: max_norm, scale_grad_by_freq and sparse are not "
+                "supported; leave them out"
             )
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         if padding_idx is not None:
@@ -125,7 +129,8 @@ class Embedding(Module):
         if _weight is not None:
             if tuple(_weight.shape) != (num_embeddings, embedding_dim):
                 raise ValueError(
-                    f"Shape of weight {tuple(_weight.shape)} does not match num_embeddings and embedding_dim"
+                    f"Shape of weight {tuple(_weight.shape)} does not match "
+                    "num_embeddings and embedding_dim"
                 )
             self.weight = Parameter(_weight, not _freeze)
             return
@@ -153,7 +158,8 @@ class Embedding(Module):
         """
         if len(embeddings.shape) != 2:
             raise ValueError(
-                f"Embeddings parameter is expected to be 2-dimensional, not of shape {tuple(embeddings.shape)}"
+                "Embeddings parameter is expected to be 2-dimensional, "
+                f"not of shape {tuple(embeddings.shape)}"
             )
         rows, columns = embeddings.shape
         return cls(
@@ -312,7 +318,8 @@ class _BatchNorm(Module):
     def forward(self, input: Any) -> Any:
         if len(input.shape) not in self.dimensions:
             raise ValueError(
-                f"expected {' or '.join(f'{n}D' for n in self.dimensions)} input (got {len(input.shape)}D input)"
+                f"expected {' or '.join(f'{n}D' for n in self.dimensions)} input (got "
+                f"{len(input.shape)}D input)"
             )
         average: Any = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats:

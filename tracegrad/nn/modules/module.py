@@ -55,7 +55,10 @@ class Incompatible(NamedTuple):
     def __repr__(self) -> str:
         if not self.missing_keys and not self.unexpected_keys:
             return "<All keys matched successfully>"
-        return f"_IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
+        return (
+            f"_IncompatibleKeys(missing_keys={self.missing_keys}, "
+            f"unexpected_keys={self.unexpected_keys})"
+        )
 
 
 class Module(ModuleHolder):
@@ -130,7 +133,8 @@ class Module(ModuleHolder):
                 ]
                 if value is not None and not isinstance(value, wanted):
                     raise TypeError(
-                        f"cannot assign '{type(value).__name__}' object to {what} '{name}' ({wanted.__name__} or None required)"
+                        f"cannot assign '{type(value).__name__}' object to {what} '{name}' "
+                        f"({wanted.__name__} or None required)"
                     )
                 own[kind][name] = value
                 return
@@ -165,7 +169,8 @@ class Module(ModuleHolder):
         self._check_name("parameter", name)
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
-                f"cannot assign '{type(param).__name__}' object to parameter '{name}' (Parameter or None required)"
+                f"cannot assign '{type(param).__name__}' object to parameter '{name}' "
+                "(Parameter or None required)"
             )
         self._parameters[name] = param
 
@@ -175,7 +180,8 @@ class Module(ModuleHolder):
         self._check_name("buffer", name)
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
-                f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' (Tensor or None required)"
+                f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' "
+                "(Tensor or None required)"
             )
         self._buffers[name] = tensor
         (self._non_persistent.discard if persistent else self._non_persistent.add)(name)
@@ -377,8 +383,9 @@ class Module(ModuleHolder):
         for key, (_, _, value) in places.items():
             if key in state_dict and tuple(np.shape(state_dict[key])) != tuple(value.shape):
                 errors.append(
-                    f"size mismatch for {key}: copying a param with shape {tuple(np.shape(state_dict[key]))} from checkpoint, the shape in "
-                    f"current model is {tuple(value.shape)}."
+                    f"size mismatch for {key}: copying a param with shape "
+                    f"{tuple(np.shape(state_dict[key]))} from checkpoint, the shape in current "
+                    f"model is {tuple(value.shape)}."
                 )
         if errors:
             raise RuntimeError(

@@ -36,7 +36,8 @@ from ..define import MOVEAXIS, as_array, front, linear, ndim_of, shape_of
 def _reshape_infer(x: Any, *, shape: Shape) -> Types:
     if not same(x.type.size, integers.product(shape)):
         raise ShapeError(
-            f"cannot reshape an array of shape {show(x.type.shape)} ({x.type.size} elements) into {show(shape)}"
+            f"cannot reshape an array of shape {show(x.type.shape)} ({x.type.size} "
+            f"elements) into {show(shape)}"
         )
     return (ArrayType(x.type.dtype, shape),)
 
@@ -107,7 +108,8 @@ def _reshaped(old: Shape, given: tuple[Any, ...]) -> dict[str, Any] | None:
         total = integers.product(old)
         if same(known, 0) or not same(known * (total // known), total):
             raise ShapeError(
-                f"cannot reshape an array of shape {show(old)} into {show(new)}: {total} elements do not divide by {known}"
+                f"cannot reshape an array of shape {show(old)} into {show(new)}: "
+                f"{total} elements do not divide by {known}"
             )
         new = (*new[:at], total // known, *new[at + 1 :])
         if new == old:
@@ -143,7 +145,8 @@ def squeeze(x: Any, axis: int | Sequence[int] | None = None) -> Any:
     for a in axes:
         if not same(shape[a], 1):
             raise ShapeError(
-                f"cannot squeeze axis {a} of an array of shape {show(shape)}: its size is {shape[a]}, not 1"
+                f"cannot squeeze axis {a} of an array of shape {show(shape)}: "
+                f"its size is {shape[a]}, not 1"
             )
     return reshape(x, tuple(s for k, s in enumerate(shape) if k not in axes))
 
@@ -184,7 +187,8 @@ def transpose(x: Any, axes: Sequence[int] | None = None) -> Any:
         same_order = list(range(ndim))
         if sorted(order) != same_order:
             raise ShapeError(
-                f"axes {tuple(axes or ())} are no permutation of the {ndim} axes of an array of shape {show(shape_of(x))}"
+                f"axes {tuple(axes or ())} are no permutation of the {ndim} axes of an array of "
+                f"shape {show(shape_of(x))}"
             )
     except REFUSED as error:
         raise explained_here(error) from error.__cause__
@@ -462,7 +466,10 @@ embed_op = linear(
     adjoint=lambda ct, *, start, like: slice_array(ct, start, like.shape, (1,) * len(start)),
     batch=_embed_batch,
     lowering=lower.Piecewise(_embed_boxes, absent=lambda params: bool(params["absent"])),
-    doc="Zeros of `shape` with x from `start` on. Where they are `absent`, as in the adjoint of a slice, adding one adds nothing.",
+    doc=(
+        "Zeros of `shape` with x from `start` on. Where they are `absent`, "
+        "as in the adjoint of a slice, adding one adds nothing."
+    ),
 )
 
 

@@ -65,7 +65,10 @@ shear_op = linear(
     adjoint=_shear_adjoint,
     batch=_shear_batch,
     lowering=lower.View(_shear_index),
-    doc="out[.., k, .., i, ..] = x[.., k, .., start + i + slope * k, ..]: row k of `axis` moved along another axis.",
+    doc=(
+        "out[.., k, .., i, ..] = x[.., k, .., start + i + slope * k, ..]: "
+        "row k of `axis` moved along another axis."
+    ),
 )
 
 

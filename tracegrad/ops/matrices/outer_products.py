@@ -62,7 +62,8 @@ def cross(
     n, m = shape_of(x)[-1], shape_of(y)[-1]
     if not (any(same(n, s) for s in (2, 3)) and any(same(m, s) for s in (2, 3))):
         raise ShapeError(
-            f"cross: vectors must have 2 or 3 components, got shapes {show(shape_of(x))} and {show(shape_of(y))}"
+            f"cross: vectors must have 2 or 3 components, got shapes {show(shape_of(x))} "
+            f"and {show(shape_of(y))}"
         )
     a = [_component(x, k) for k in range(3 if same(n, 3) else 2)]
     b = [_component(y, k) for k in range(3 if same(m, 3) else 2)]

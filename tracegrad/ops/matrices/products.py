@@ -71,7 +71,8 @@ def _matmul_infer(x: Any, y: Any) -> Types:
     a, b = x.type.shape, y.type.shape
     if not (len(a) == len(b) and len(a) in (2, 3)):
         raise ShapeError(
-            f"the operation matmul takes two matrices or two stacks of matrices, not shapes {show(a)} and {show(b)}"
+            "the operation matmul takes two matrices or two stacks of matrices, "
+            f"not shapes {show(a)} and {show(b)}"
         )
     if not same(a[-1], b[-2]):
         raise ShapeError(
@@ -87,7 +88,8 @@ def _matmul_infer(x: Any, y: Any) -> Types:
         )
     if x.type.dtype != y.type.dtype:
         raise DTypeError(
-            f"the operation matmul takes operands of one dtype, not {x.type.dtype} and {y.type.dtype}; convert one of them"
+            f"the operation matmul takes operands of one dtype, not {x.type.dtype} and "
+            f"{y.type.dtype}; convert one of them"
         )
     return (ArrayType(x.type.dtype, (*broadcast_shapes(a[:-2], b[:-2]), a[-2], b[-1])),)
 
@@ -167,7 +169,10 @@ matmul_op = op(
         share=_matmul_share,
     ),
     flops=_flops,
-    doc="Product of two matrices, or of two stacks of matrices of which one may hold a single matrix.",
+    doc=(
+        "Product of two matrices, or of two stacks of matrices of which one may "
+        "hold a single matrix."
+    ),
 )
 
 
@@ -258,7 +263,10 @@ def product(x: Any, y: Any) -> Any:
 
 
 def _mismatch(name: str, a: Any, b: Any, first: str, n: Int, second: str, m: Int) -> str:
-    return f"{name}: shapes {show(a)} and {show(b)} do not fit: {first} ({n}) must equal {second} ({m})"
+    return (
+        f"{name}: shapes {show(a)} and {show(b)} do not fit: "
+        f"{first} ({n}) must equal {second} ({m})"
+    )
 
 
 def _check(name: str, x: Any, y: Any, axis_x: int, axis_y: int) -> None:
@@ -304,7 +312,8 @@ def _composed(x: Any, y: Any) -> Any:
     dx, dy = ndim_of(x), ndim_of(y)
     if dx == 0 or dy == 0:
         raise ShapeError(
-            f"matmul: shapes {show(shape_of(x))} and {show(shape_of(y))}: a scalar has no axis to sum over; use x * y"
+            f"matmul: shapes {show(shape_of(x))} and {show(shape_of(y))}: "
+            "a scalar has no axis to sum over; use x * y"
         )
     _check("matmul", x, y, -1, -1 if dy == 1 else -2)
     if x.dtype != y.dtype:
@@ -447,7 +456,8 @@ def tensordot(x: Any, y: Any, axes: int | tuple[Axes, Axes] | Sequence[Axes] = 2
         ]
     if len(of_x) != len(of_y):
         raise ShapeError(
-            f"tensordot: axes name {len(of_x)} axes of the first and {len(of_y)} of the second; they are summed in pairs"
+            f"tensordot: axes name {len(of_x)} axes of the first and {len(of_y)} of the second; "
+            "they are summed in pairs"
         )
     for k, m in zip(of_x, of_y, strict=True):
         if not same(a[k], b[m]):
@@ -509,7 +519,8 @@ def multi_dot(arrays: Sequence[Any]) -> Any:
         ends = k in (0, len(parts) - 1)
         if ndim_of(x) != 2 and not (ends and ndim_of(x) == 1):
             raise ShapeError(
-                f"multi_dot: array {k} has shape {show(shape_of(x))}; each must be a matrix, or the first and last vectors"
+                f"multi_dot: array {k} has shape {show(shape_of(x))}; each must be a matrix, "
+                "or the first and last vectors"
             )
     row, column = ndim_of(parts[0]) == 1, ndim_of(parts[-1]) == 1
     if row:
@@ -546,7 +557,8 @@ def _ranked(name: str, x: Any, y: Any, rank_x: int, rank_y: int) -> Any:
     if ndim_of(x) != rank_x or ndim_of(y) != rank_y:
         given = f"{show(shape_of(x))} and {show(shape_of(y))}"
         raise ShapeError(
-            f"{name} takes arrays of {rank_x} and {rank_y} axes, not shapes {given}; matmul takes all ranks"
+            f"{name} takes arrays of {rank_x} and {rank_y} axes, not shapes {given}; "
+            "matmul takes all ranks"
         )
     return matmul(x, y)
 

@@ -149,7 +149,10 @@ pinv_op: Op = op(
     jvp=lambda tangents, inputs, outs, *, rcond: [_change_of_pinv(tangents[0], inputs[0], outs[0])],
     batch=batch_stacks(lambda: pinv_op),
     lowering=routine("pinv", "rcond", failure=NO_CONVERGENCE),
-    doc="Pseudo-inverse: singular values up to rcond times the largest count as zero. Differentiated among matrices of the same rank.",
+    doc=(
+        "Pseudo-inverse: singular values up to rcond times the largest count as zero. "
+        "Differentiated among matrices of the same rank."
+    ),
 )
 
 

@@ -79,13 +79,15 @@ def _check_indices(source: Shape, indices: Sequence[Any], params: Params) -> Non
     for i, axis, window in zip(indices, params["axes"], params["windows"], strict=True):
         if i.type.dtype.kind not in "iu":
             raise IndexError(
-                f"arrays used as indices must be of integer or boolean dtype, not {i.type.dtype}. Convert with .astype(int)."
+                f"arrays used as indices must be of integer or boolean dtype, not {i.type.dtype}. "
+                "Convert with .astype(int)."
             )
         if window is not None:
             low, high, _ = ends_of(window)
             if high - low > source[axis]:
                 raise IndexError(
-                    f"a slice whose ends are {high - low} apart is out of bounds for axis {axis} with size {source[axis]}"
+                    f"a slice whose ends are {high - low} apart is out of bounds for axis {axis} "
+                    f"with size {source[axis]}"
                 )
 
 
@@ -236,7 +238,8 @@ def _scatter_infer(x: Any, updates: Any, *indices: Any, **params: Any) -> Types:
     given = updates.type.shape
     if len(needed) != len(given) or not all(same(m, n) for m, n in zip(needed, given, strict=True)):
         raise ShapeError(
-            f"values of shape {show(given)} do not fit the indexed places, which have shape {show(needed)}"
+            f"values of shape {show(given)} do not fit the indexed places, "
+            f"which have shape {show(needed)}"
         )
     return (x.type,)
 

@@ -167,8 +167,8 @@ def concrete(x: Any, asked: str, instead: str) -> np.ndarray[Any, Any]:
         if is_left_over(x._data):
             raise left_over(x._data)
         raise ConcretizationError(
-            f"{user_line()}: {asked} needs the values of a traced array ({x._data.type}), which are not known while the function "
-            f"is traced. {instead}"
+            f"{user_line()}: {asked} needs the values of a traced array ({x._data.type}), "
+            f"which are not known while the function is traced. {instead}"
         )
     if x._base is not None:
         x._refresh()
@@ -177,8 +177,8 @@ def concrete(x: Any, asked: str, instead: str) -> np.ndarray[Any, Any]:
 
 def _nonzero(mask: Any) -> tuple[np.ndarray[Any, Any], ...]:
     instead = (
-        "The result's size would depend on the data: use tg.where(mask, x, 0), or a reduction's where= argument, or compute the "
-        "mask from static values."
+        "The result's size would depend on the data: use tg.where(mask, x, 0), "
+        "or a reduction's where= argument, or compute the mask from static values."
     )
     return np.nonzero(concrete(mask, "indexing with a boolean mask", instead))
 
@@ -192,7 +192,8 @@ def _entry(item: Any) -> Any:
     if isinstance(item, (list, tuple, range)):
         if any(part is None or part is Ellipsis or isinstance(part, slice) for part in item):
             raise IndexError(
-                "an index must be an integer, a slice, None, ..., or an array. Several indices are a tuple, not a list."
+                "an index must be an integer, a slice, None, ..., or an array. "
+                "Several indices are a tuple, not a list."
             )
         # An empty list means no elements, of integer kind; boxed entries are joined by the caller's
         # own stack.
@@ -202,11 +203,13 @@ def _entry(item: Any) -> Any:
         if hasattr(item, "__index__"):
             return operator.index(item)
         raise IndexError(
-            f"an index must be an integer, a slice, None, ..., or an array of integers or booleans, not {type(item).__name__}"
+            "an index must be an integer, a slice, None, ..., or an array of integers or "
+            f"booleans, not {type(item).__name__}"
         )
     if item.dtype.kind not in "biu":
         raise IndexError(
-            f"arrays used as indices must be of integer or boolean dtype, not {item.dtype}. Convert with .astype(int)."
+            f"arrays used as indices must be of integer or boolean dtype, not {item.dtype}. "
+            "Convert with .astype(int)."
         )
     if (
         ndim_of(item) == 0
@@ -259,7 +262,8 @@ def _check_mask(mask: Any, shape: Shape, axis: int) -> None:
     for k, n in enumerate(shape_of(mask)):
         if axis + k < len(shape) and not same(shape[axis + k], n):
             raise IndexError(
-                f"boolean index did not match the indexed array along axis {axis + k}: its size is {shape[axis + k]}, the mask's is {n}"
+                f"boolean index did not match the indexed array along axis {axis + k}: "
+                f"its size is {shape[axis + k]}, the mask's is {n}"
             )
 
 
@@ -278,7 +282,8 @@ def make_plan(shape: Shape, key: Any) -> Plan:
         raise IndexError("an index can only have a single ellipsis ('...')")
     if used > len(shape):
         raise IndexError(
-            f"too many indices for array: array is {len(shape)}-dimensional, but {used} were indexed"
+            f"too many indices for array: array is {len(shape)}-dimensional, "
+            f"but {used} were indexed"
         )
     if not any(e is Ellipsis for e in entries):
         entries.append(Ellipsis)
@@ -288,9 +293,9 @@ def make_plan(shape: Shape, key: Any) -> Plan:
     result: list[Int] = []
     indices: list[Any] = []
     axes: list[int] = []
-    runs: list[
-        int
-    ] = []  # positions in the key of integers and index arrays: where the block goes depends on their neighbourhood
+    # Positions in the key of integers and index arrays: where the block goes depends on their
+    # neighbourhood.
+    runs: list[int] = []
     windows: list[Window | None] = []
     at = -1
     masks = 0
@@ -516,14 +521,16 @@ def as_value(value: Any, like: Any, shape: Shape) -> Any:
     """What is to be written, in the dtype of the target and broadcast to the written places."""
     if type(value) is complex and like.dtype.kind != "c":
         raise DTypeError(
-            f"the complex number {value} cannot be written into an array of {like.dtype}; write its real part"
+            f"the complex number {value} cannot be written into an array of "
+            f"{like.dtype}; write its real part"
         )
     value = convert(as_array(value), like.dtype)
     while ndim_of(value) > len(shape) and same(shape_of(value)[0], 1):
         value = reshape(value, shape_of(value)[1:])
     if broadcast_or_none(shape_of(value), shape) is None:
         raise ShapeError(
-            f"values of shape {show(shape_of(value))} cannot be written to indexed places of shape {show(shape)}"
+            f"values of shape {show(shape_of(value))} cannot be written to indexed places "
+            f"of shape {show(shape)}"
         )
     return broadcast_to(value, shape)
 
@@ -556,7 +563,8 @@ def _masked(x: Any, mask: Any, value: Any) -> Any:
     shape, depth = shape_of(x), ndim_of(mask)
     if depth > len(shape):
         raise IndexError(
-            f"too many indices for array: array is {len(shape)}-dimensional, but the mask has {depth} dimensions"
+            f"too many indices for array: array is {len(shape)}-dimensional, "
+            f"but the mask has {depth} dimensions"
         )
     _check_mask(mask, shape, 0)
     value = as_array(value)

@@ -255,7 +255,8 @@ def _check_order(dtype: np.dtype[Any], name: str) -> None:
         # NumPy compares complex numbers by their real parts first, which no derivative rule could
         # follow.
         raise DTypeError(
-            f"{name} of complex numbers is not defined; take it of their absolute value, real or imaginary part"
+            f"{name} of complex numbers is not defined; take it of their absolute value, "
+            "real or imaginary part"
         )
 
 
@@ -264,8 +265,8 @@ def _extreme_infer(name: str) -> Callable[..., Types]:
         _check_order(x.type.dtype, name)
         if builtins.any(isinstance(x.type.shape[a], int) and x.type.shape[a] == 0 for a in axes):
             raise ShapeError(
-                f"{name} of no elements: axes {axes} of an array of shape {show(x.type.shape)} are empty. "
-                "Give initial=..., or check the size first."
+                f"{name} of no elements: axes {axes} of an array of shape {show(x.type.shape)} "
+                "are empty. Give initial=..., or check the size first."
             )
         return (ArrayType(x.type.dtype, _reduced(x, axes)),)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 from ..._codegen import integers, kernel, owners, traversal, work
 from ...types import Int
@@ -147,14 +147,13 @@ def _is_short(s: kernel.Statement) -> bool:
     return not isinstance(s, (kernel.While, kernel.Call))
 
 
-def is_lanes(s: kernel.Statement) -> bool:
+def is_lanes(s: kernel.Statement) -> TypeGuard[kernel.Loop]:
     return isinstance(s, kernel.Loop) and not s.sequential and isinstance(s.lo, int) and s.lo == 0
 
 
 def extents(s: kernel.Statement) -> Iterator[Int]:
     """The sizes of the outermost loops in a statement whose passes may run in any order."""
     if is_lanes(s):
-        assert isinstance(s, kernel.Loop)
         yield s.hi
     else:
         for part in traversal.bodies(s):
@@ -270,7 +269,7 @@ class _Cut:
         """Whether a statement can be gone through by lanes at all."""
         s = self.body[k]
         return self.survey(k, extent).possible and (
-            self.phase[k].kind == "serial" or (is_lanes(s) and s.hi == extent)  # type: ignore[union-attr]
+            self.phase[k].kind == "serial" or (is_lanes(s) and s.hi == extent)
         )
 
     def survey(self, k: int, extent: Int) -> Survey:
@@ -451,24 +450,22 @@ class _Cut:
         changes and adds to what is allocated."""
         result: list[kernel.Statement] = []
         for s in body:
-            items = (
+            if (
                 width == LOCKSTEP
                 and isinstance(s, kernel.Loop)
                 and s.own is not None
                 and s.lo == lo
-            )
-            found = in_lockstep(s, extent, self.buffers, self.fresh, width) if items else None  # type: ignore[arg-type]
-            if found is None:
+                and (found := in_lockstep(s, extent, self.buffers, self.fresh, width)) is not None
+            ):
+                statements, memory = found
+                result.extend(statements)
+                allocated[:] = [*[a for a in allocated if a.name not in s.own], *memory]
+            else:
                 result.append(
                     traversal.with_bodies(
                         s, lambda inner: self.side_by_side(inner, lo, extent, width, allocated)
                     )
                 )
-            else:
-                statements, memory = found
-                result.extend(statements)
-                own = s.own or frozenset()  # type: ignore[union-attr]
-                allocated[:] = [*[a for a in allocated if a.name not in own], *memory]
         return tuple(result)
 
 
@@ -486,7 +483,7 @@ def _written(body: Sequence[kernel.Statement]) -> set[str]:
 
 
 def _lane_loops(s: kernel.Statement, extent: Int) -> Iterator[kernel.Loop]:
-    if is_lanes(s) and isinstance(s, kernel.Loop) and s.hi == extent:
+    if is_lanes(s) and s.hi == extent:
         yield s
     else:
         for part in traversal.bodies(s):
