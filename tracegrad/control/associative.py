@@ -8,7 +8,8 @@ from typing import Any
 from ..errors import ShapeError
 from ..ir.trace import user_line
 from ..ops import concatenate, moveaxis
-from ..ops.arrays.shape import cut, reshape
+from ..ops.arrays.shape import reshape
+from ..ops.arrays.slices import cut
 from ..transforms.tracing import check_leaf, leaf_type, plain
 from ..tree import flatten, unflatten
 from ..types import same

@@ -37,7 +37,7 @@ from .region import (
     region,
     strong,
 )
-from .scan import scan_op
+from .scan_rules import scan_op
 
 # Inputs of the operation: the number of the branch (an integer, or a bool of two branches), then
 # the inputs of every branch.

@@ -40,7 +40,8 @@ from .region import (
     zero,
 )
 from .running import natively, work, worth
-from .scan import NUMBER, Checkpoint, in_segments, loop, scan_op, segmented, spans_of
+from .scan import Checkpoint, in_segments, spans_of
+from .scan_rules import NUMBER, loop, scan_op, segmented
 from .sized import sized_op, unused_symbol
 
 # The order of operands and results, outside, in the test and in the body, is that of `ir/loops.py`.

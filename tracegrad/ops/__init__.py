@@ -10,7 +10,7 @@ from typing import Any
 
 from ..ir.op import Op, compose
 from . import random
-from .arrays import concatenation, creation, shape, windows
+from .arrays import concatenation, creation, shape, slices, windows
 from .elementwise import arithmetic, comparison, elementary, logic, powers, special, trigonometric
 from .matrices import linalg, products, spectral, systems, triangular
 from .places import gathering, indexing
@@ -58,9 +58,8 @@ from .arrays.padding import (
 from .elementwise.powers import (
     float_power, pow, power,
 )
-from .matrices.products import (
-    bmm, dot, inner, matmul, matrix_transpose, mm, multi_dot, mv, tensordot, vdot, vecdot,
-)
+from .matrices.products import matmul, matrix_transpose
+from .matrices.contractions import bmm, dot, inner, mm, multi_dot, mv, tensordot, vdot, vecdot
 from .random import (
     Generator, default_rng, manual_seed,
 )
@@ -77,9 +76,9 @@ from .totals.scans import (
 )
 from .arrays.concatenation import concatenate, stack
 from .arrays.shape import (
-    broadcast_to, embed, expand_dims, flip, moveaxis, reshape, slice_array, squeeze, sum_axes,
-    sum_to, swapaxes, transpose,
+    broadcast_to, expand_dims, moveaxis, reshape, squeeze, sum_axes, sum_to, swapaxes, transpose,
 )
+from .arrays.slices import embed, flip, slice_array
 from .totals.sorting import (
     argsort, interp, median, percentile, quantile, searchsorted, sort, topk,
 )
@@ -115,7 +114,7 @@ PLAIN: dict[Callable[..., Any], Op] = {
 them."""
 
 OPS: tuple[Op, ...] = (
-    *arithmetic.OPS, *shape.OPS, *concatenation.OPS, *elementary.OPS, *powers.OPS,
+    *arithmetic.OPS, *shape.OPS, *slices.OPS, *concatenation.OPS, *elementary.OPS, *powers.OPS,
     *trigonometric.OPS, *comparison.OPS, *special.OPS, *creation.OPS, *random.OPS, *gathering.OPS,
     *reductions.OPS, *scans.OPS, *indexing.OPS, *products.OPS, *logic.OPS, *statistics.OPS,
     *sorting.OPS, *triangular.OPS, *spectral.OPS, *systems.OPS, *windows.OPS,

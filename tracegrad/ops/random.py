@@ -27,7 +27,8 @@ from ..ir.dispatch import STATE, Value, bind
 from ..ir.trace import Trace
 from ..types import Int, Shape, broadcast_shapes
 from .arrays.creation import iota
-from .arrays.shape import reshape, slice_array
+from .arrays.shape import reshape
+from .arrays.slices import slice_array
 from .define import ndim_of, shape_of
 from .elementwise.arithmetic import add, convert, div, less, mul, neg, sub
 from .elementwise.comparison import minimum, mod

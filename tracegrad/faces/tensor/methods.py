@@ -12,7 +12,7 @@ from ...checks import REFUSED, explained_here
 from ...ir.graph import Var
 from ...ops.arrays.shape import sum_op
 from ...ops.arrays.transfer import place_of, transfer
-from ...ops.totals.reductions import over
+from ...ops.totals.axes import over
 from ..numpy import results
 from ..operators import operand
 from ..printing import tensor_repr

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 from ... import tensors as tg
 from .. import functional as F
 from ..functional.convolution import Sizes
-from .module import Module, Parameter
+from .module import Module
+from .parameter import Parameter
 
 
 class _Fixed(Module):

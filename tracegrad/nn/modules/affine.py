@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 from ... import tensors as tg
 from .. import init
 from ..functional.convolution import Sizes, per_axis
-from .module import Module, Parameter
+from .module import Module
+from .parameter import Parameter
 
 
 class Affine(Module):

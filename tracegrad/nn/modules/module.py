@@ -10,40 +10,12 @@ import numpy as np
 
 from ...autograd.grad_mode import no_grad
 from ...checks import REFUSED, explained
-from ...devices import Device, DeviceArray
-from ...dtypes import is_differentiable
+from ...devices import Device
 from ...faces.tensor.casts import dtype_and_device
 from ...holders import ModuleHolder
 from ...tape.hooks import RemovableHandle, add_hook
 from ...tensor import Tensor
-
-
-class Parameter(Tensor):
-    """A Tensor that a Module counts among its parameters; it requires grad. It shares the memory of
-    `data`.
-
-    >>> import tracegrad as tg
-    >>> tg.nn.Parameter(tg.ones(2))
-    Parameter containing:
-    tensor([1., 1.], requires_grad=True)
-    """
-
-    __slots__ = ()
-
-    def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
-        array = np.empty(0) if data is None else data._data if isinstance(data, Tensor) else data
-        if not isinstance(array, (np.ndarray, DeviceArray)):
-            raise TypeError(
-                f"Parameter: data must be a Tensor or an ndarray, not {type(data).__name__}"
-            )
-        if requires_grad and not is_differentiable(array.dtype):
-            raise RuntimeError(
-                "Only Tensors of floating point and complex dtype can require gradients"
-            )
-        super().__init__(array, requires_grad)
-
-    def __repr__(self) -> str:
-        return "Parameter containing:\n" + super().__repr__()
+from .parameter import Parameter, clear
 
 
 class Incompatible(NamedTuple):
@@ -503,16 +475,4 @@ def _register(
     return handle
 
 
-def clear(p: Any, set_to_none: bool) -> None:
-    """Forget a gradient, or set it to zeros without its history."""
-    if set_to_none:
-        p.grad = None
-    elif p.grad is not None:
-        if p.grad.grad_fn is not None:
-            p.grad.detach_()
-        else:
-            p.grad.requires_grad_(False)
-        p.grad.zero_()
-
-
-__all__ = ["Incompatible", "Module", "Parameter"]
+__all__ = ["Incompatible", "Module"]

@@ -16,7 +16,8 @@ from ...control.scan import scan
 from ...types import same, same_shape, show
 from .. import functional as F
 from .. import init
-from .module import Module, Parameter
+from .module import Module
+from .parameter import Parameter
 
 Step = Callable[[Any, Any, Any], Any]
 

@@ -16,7 +16,8 @@ from ...ir.op import Types, op, operand_kinds
 from ...types import ArrayType, Int, Shape, normalize_axis, same, show
 from ..define import front, in_order, ndim_of, shape_of
 from ..elementwise.arithmetic import convert
-from .shape import broadcast_to, expand_dims, reshape, slice_array
+from .shape import broadcast_to, expand_dims, reshape
+from .slices import slice_array
 
 
 def _concatenate_infer(*xs: Any, axis: int) -> Types:

@@ -13,7 +13,8 @@ from ..define import as_array, ndim_of, shape_of
 from ..places.along import take
 from ..places.indexing import as_value
 from .concatenation import concatenate
-from .shape import broadcast_to, cut, embed, flip
+from .shape import broadcast_to
+from .slices import cut, embed, flip
 
 
 def _widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:

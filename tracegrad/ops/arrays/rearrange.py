@@ -16,11 +16,12 @@ from ...types import Int, axes_of, normalize_axis, same, show
 from ..define import as_array, in_order, ndim_of, shape_of
 from ..elementwise.arithmetic import convert, equal, where
 from ..places.along import take
-from ..places.indexing import concrete
+from ..places.keys import concrete
 from .concatenation import concatenate
 from .creation import iota
 from .diagonals import diagonal
-from .shape import broadcast_to, cut, embed, expand_dims, flip, reshape, swapaxes, transpose
+from .shape import broadcast_to, expand_dims, reshape, swapaxes, transpose
+from .slices import cut, embed, flip
 
 # --- diagonals ------------------------------------------------------------------------------------
 

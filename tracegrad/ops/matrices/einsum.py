@@ -20,7 +20,8 @@ from ..arrays.diagonals import diagonal
 from ..arrays.shape import moveaxis, reshape, sum_axes, transpose
 from ..define import shape_of
 from ..elementwise.arithmetic import convert, mul
-from .products import alike, fold, operand, product, size_hint, sum_products
+from .contractions import fold
+from .products import alike, operand, product, size_hint, sum_products
 
 Label = int
 """Letters are their code points; axes of an ellipsis are negative, -1 for the last one."""

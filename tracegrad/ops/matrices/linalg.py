@@ -24,21 +24,14 @@ from ..arrays.shape import broadcast_to, moveaxis, reshape, transpose
 from ..define import ndim_of, shape_of
 from ..elementwise.arithmetic import conj, convert, div, greater, mul, real, sub
 from ..totals import statistics
+from ..totals.axes import normalize_axes
 from ..totals.reductions import max as max_
 from ..totals.reductions import min as min_
-from ..totals.reductions import normalize_axes
 from ..totals.reductions import sum as sum_
+from .contractions import multi_dot, tensordot, vecdot
 from .factorizations import cholesky, eigh, eigvalsh, qr, svd, svdvals
 from .outer_products import cross, outer
-from .products import (
-    matmul,
-    matrix_transpose,
-    multi_dot,
-    operand,
-    size_hint,
-    tensordot,
-    vecdot,
-)
+from .products import matmul, matrix_transpose, operand, size_hint
 from .stacks import as_matrix, as_stack, check_matrix, from_stack, in_lapack_dtype
 from .systems import det_stack, inv_stack, pinv_stack, slogdet_stack, solve_stack
 from .triangular import triangular_solve_stack

@@ -7,7 +7,8 @@ from typing import Any
 from ...errors import ShapeError
 from ...types import same, show
 from ..arrays.concatenation import stack
-from ..arrays.shape import moveaxis, reshape, slice_array
+from ..arrays.shape import moveaxis, reshape
+from ..arrays.slices import slice_array
 from ..define import ndim_of, shape_of
 from ..elementwise.arithmetic import mul, neg, sub
 from .products import operand

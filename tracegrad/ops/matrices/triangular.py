@@ -14,7 +14,7 @@ from ...ir.op import Op, Types, op
 from ...types import ArrayType, same, show
 from ..arrays.concatenation import concatenate
 from ..arrays.creation import eye, tril, triu
-from ..arrays.shape import slice_array
+from ..arrays.slices import slice_array
 from ..define import shape_of
 from ..elementwise.arithmetic import add, conj, convert, imag, mul, neg, sub, where
 from .products import adjoint, product, swap

@@ -9,7 +9,8 @@ import numpy as np
 
 from ...errors import ShapeError
 from ...types import Shape, broadcast_shapes, normalize_axis, show
-from ..arrays.shape import reshape, slice_array
+from ..arrays.shape import reshape
+from ..arrays.slices import slice_array
 from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import mul
 from ..elementwise.comparison import clip, mod

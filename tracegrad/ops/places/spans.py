@@ -19,7 +19,8 @@ from ...ir.trace import is_left_over, left_over, user_line
 from ...types import Int, Shape, normalize_axis, show
 from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import convert
-from .gathering import Window, gather_at, put_at
+from .gathering import gather_at, put_at
+from .positions import Window
 
 DYNAMIC = (
     "Write both ends as the same integer plus constants (x[i - 1:i + 2]), "

@@ -15,14 +15,15 @@ from ...ir.dispatch import bind
 from ...ir.op import Op, Types, op
 from ...types import ArrayType, Int, normalize_axis, same, show
 from ..arrays.concatenation import stack
-from ..arrays.shape import expand_dims, flip, reshape, slice_array, sum_axes, transpose
+from ..arrays.shape import expand_dims, reshape, sum_axes, transpose
+from ..arrays.slices import flip, slice_array
 from ..define import as_array, front, ndim_of, shape_of
 from ..elementwise.arithmetic import add, convert, div, equal, less, less_equal, mul, sub, where
 from ..elementwise.comparison import clip
 from ..elementwise.logic import isnan, logical_and, logical_not, logical_or
 from ..places.along import take_along_axis
 from ..places.gathering import gather_at
-from .reductions import count, kept, moved_axes, normalize_axes
+from .axes import count, kept, moved_axes, normalize_axes
 
 
 def _check_order(dtype: np.dtype[Any]) -> None:

@@ -23,8 +23,9 @@ from ..elementwise.elementary import abs as abs_
 from ..elementwise.elementary import exp, log, sqrt, square
 from ..elementwise.logic import isfinite, isnan, logical_not
 from ..elementwise.powers import power
-from .reductions import Axis, count, flags_of, keep, normalize_axes, reduced_axes, spread
+from .axes import Axis, count, keep, normalize_axes, reduced_axes, spread
 from .reductions import all as all_
+from .reductions import flags_of
 from .reductions import max as max_
 from .reductions import min as min_
 from .reductions import sum as sum_
