@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 
 class Value:
-    """A boxed array. `_data` is an ndarray, or a `Var` of an open trace; what else is declared here,
-    its classes in `faces` have."""
+    """A boxed array. `_data` is an ndarray, or a `Var` of an open trace; what else is declared
+    here, its classes in `faces` have."""
 
     __slots__ = ()
     _data: Any
