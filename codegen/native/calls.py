@@ -12,19 +12,10 @@ from llvmlite import ir
 from numba.core import types
 
 from . import bridge
+from .operands import NUMBERS, SCALARS, Array, Operand, Static, Tuple, UntranslatableError, Value
 from .support import view
-from .values import (
-    NUMBERS,
-    SCALARS,
-    Array,
-    Operand,
-    Static,
-    Tuple,
-    UntranslatableError,
-    Value,
-    Values,
-    times,
-)
+from .values import Values
+from .words import times
 
 PLAIN = (
     "float32",

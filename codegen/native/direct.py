@@ -23,9 +23,9 @@ from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.lowering import Environment
 
 from .borrowed import BorrowedArray
+from .operands import UntranslatableError
 from .sources import complete
 from .unit import Unit
-from .values import UntranslatableError
 
 LOG = logging.getLogger("tracegrad")
 FALLBACKS: list[str] = []

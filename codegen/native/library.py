@@ -9,13 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba.core import types
-from numba.core.typing import signature
-from numba.np import numpy_support
 
 from . import gemm
-from .bridge import implements, primitive
-from .foreign import LARGEST, LETTERS, blas, routine
+from .bridge import implements
+from .foreign import LARGEST
 from .lapack import (
     adjugate,
     cholesky,
@@ -29,9 +26,15 @@ from .lapack import (
     svd,
     triangular_solve,
 )
+from .products import (
+    by_loops,
+    has_blas,
+    in_loops,
+    with_matrix,
+    with_vector,
+)
 from .stacks import small_cholesky, small_det, small_inv, small_solve, small_triangular_solve
-from .support import acc, index, signed
-from .symbols import OWN
+from .support import signed
 
 __all__ = [
     "adjugate", "cholesky", "det", "eigh", "inv", "matmul", "matmul_batched",
@@ -39,20 +42,6 @@ __all__ = [
     "small_det", "small_inv", "small_solve", "small_triangular_solve", "solve", "svd",
     "triangular_solve",
 ]  # fmt: skip
-
-NO, YES = ord("N"), ord("T")
-KINDS = "lllallallaalllllll"
-"""The arguments of the routine of `gemm`."""
-
-
-def by_loops(m: int, n: int, k: int, turned_a: bool, turned_b: bool) -> bool:
-    """Whether plain loops take less time than a call: the one rule, from the table in
-    docs/decisions/products.md.
-
-    Where both operands are read along their rows, each element of the result is a vectorised sum of
-    its own: that holds on for a few rows.
-    """
-    return m * n * k <= 64 or (turned_b and not turned_a and (m <= 8 or m * n * k <= 512))
 
 
 def matmul(
@@ -126,206 +115,6 @@ def matmul_batched_scaled(
     )
 
 
-def _by_loops(a: Any, b: Any, out: Any, turned_a: bool, turned_b: bool) -> None:
-    raise TypeError("compiled code only")
-
-
-@implements(_by_loops, inline=False)
-def _type_loops(a: Any, b: Any, out: Any, turned_a: Any, turned_b: Any) -> Any:
-    t = np.bool_ if isinstance(out.dtype, types.Boolean) else numpy_support.as_dtype(out.dtype).type
-    zero, start = t(0), index(0)
-    boolean = t is np.bool_
-
-    def of_bool(a: Any, b: Any, out: Any, turned_a: bool, turned_b: bool) -> None:
-        inner = index(a.shape[0]) if turned_a else index(a.shape[1])
-        for i in range(index(0), index(out.shape[0])):
-            for j in range(index(0), index(out.shape[1])):
-                found = False
-                for k in range(index(0), inner):
-                    x = a[k, i] if turned_a else a[i, k]
-                    y = b[j, k] if turned_b else b[k, j]
-                    found = found or (x and y)
-                out[i, j] = found
-
-    def body(a: Any, b: Any, out: Any, turned_a: bool, turned_b: bool) -> None:
-        inner = index(a.shape[0]) if turned_a else index(a.shape[1])
-        rows, columns = index(out.shape[0]), index(out.shape[1])
-        if turned_b:
-            for i in range(index(0), rows):
-                for j in range(index(0), columns):
-                    s = zero
-                    for k in range(index(0), inner):
-                        s = acc(s, t((a[k, i] if turned_a else a[i, k]) * b[j, k]))
-                    out[i, j] = s
-        else:
-            # Rows of the result as sums of rows of b: the innermost loop runs along memory.
-            for i in range(index(0), rows):
-                for j in range(index(0), columns):
-                    out[i, j] = zero
-                for k in range(index(0), inner):
-                    x = a[k, i] if turned_a else a[i, k]
-                    for j in range(index(0), columns):
-                        out[i, j] = acc(out[i, j], t(x * b[k, j]))
-
-    assert start == 0
-    return of_bool if boolean else body
-
-
-def _same_place(a: Any, at_a: int, b: Any, at_b: int) -> bool:
-    raise TypeError("compiled code only")
-
-
-def _type_same_place(a: Any, at_a: Any, b: Any, at_b: Any) -> Any:
-    return signature(types.boolean, a, types.intp, b, types.intp)
-
-
-@primitive(_same_place, _type_same_place)
-def _lower_same_place(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    places = []
-    for k in (0, 2):
-        array = context.make_array(sig.args[k])(context, builder, args[k])
-        places.append(builder.ptrtoint(builder.gep(array.data, [args[k + 1]]), args[1].type))
-    return builder.icmp_unsigned("==", *places)
-
-
-def _with_vector(
-    a: Any,
-    at_a: int,
-    b: Any,
-    at_b: int,
-    out: Any,
-    at: int,
-    m: int,
-    n: int,
-    k: int,
-    turned_a: bool,
-    turned_b: bool,
-) -> None:
-    raise TypeError("compiled code only")
-
-
-@implements(_with_vector, inline=False)
-def _type_with_vector(
-    a: Any,
-    at_a: Any,
-    b: Any,
-    at_b: Any,
-    out: Any,
-    at: Any,
-    m: Any,
-    n: Any,
-    k: Any,
-    turned_a: Any,
-    turned_b: Any,
-) -> Any:
-    """Products of a matrix and a vector, by BLAS, which counts columns first: it is asked for the
-    transposed product C' = B' A'."""
-    gemv = blas(out.dtype, "gemv", "ciisaiaisai")
-    t = numpy_support.as_dtype(out.dtype).type
-    one, zero = t(1), t(0)
-
-    def body(
-        a: Any,
-        at_a: int,
-        b: Any,
-        at_b: int,
-        out: Any,
-        at: int,
-        m: int,
-        n: int,
-        k: int,
-        turned_a: bool,
-        turned_b: bool,
-    ) -> None:
-        if n == 1 and turned_a:
-            gemv(NO, m, k, one, a, at_a, m, b, at_b, 1, zero, out, at, 1)
-        elif n == 1:
-            gemv(YES, k, m, one, a, at_a, k, b, at_b, 1, zero, out, at, 1)
-        elif turned_b:
-            gemv(YES, k, n, one, b, at_b, k, a, at_a, 1, zero, out, at, 1)
-        else:
-            gemv(NO, n, k, one, b, at_b, n, a, at_a, 1, zero, out, at, 1)
-
-    return body
-
-
-def _with_matrix(
-    a: Any, at_a: int, b: Any, at_b: int, scale: Any, at_scale: int, scaled: int, out: Any, at: int,
-    m: int, n: int, k: int, turned_a: bool, turned_b: bool, part: int, parts: int, total: int,
-    next_a: int, next_b: int, next_scale: int,
-) -> None:  # fmt: skip
-    raise TypeError("compiled code only")
-
-
-@implements(_with_matrix, inline=False)
-def _type_with_matrix(
-    a: Any, at_a: Any, b: Any, at_b: Any, scale: Any, at_scale: Any, scaled: Any, out: Any, at: Any,
-    m: Any, n: Any, k: Any, turned_a: Any, turned_b: Any, part: Any, parts: Any, total: Any,
-    next_a: Any, next_b: Any, next_scale: Any,
-) -> Any:  # fmt: skip
-    """Real products are our own; of a matrix with its own transpose half is computed. Complex ones
-    are BLAS's, unscaled and undivided."""
-    if str(out.dtype) not in gemm.DTYPES:
-        call = blas(out.dtype, "gemm", "cciiisaiaisai")
-        t = numpy_support.as_dtype(out.dtype).type
-        one, zero = t(1), t(0)
-
-        def complex_body(
-            a: Any, at_a: int, b: Any, at_b: int, scale: Any, at_scale: int, scaled: int, out: Any,
-            at: int, m: int, n: int, k: int, turned_a: bool, turned_b: bool, part: int, parts: int,
-            total: int, next_a: int, next_b: int, next_scale: int,
-        ) -> None:  # fmt: skip
-            for q in range(total):
-                call(
-                    YES if turned_b else NO, YES if turned_a else NO, n, m, k, one, b,
-                    at_b + q * next_b, k if turned_b else n, a, at_a + q * next_a,
-                    m if turned_a else k, zero, out, at + q * m * n, n,
-                )  # fmt: skip
-
-        return complex_body
-    own = routine(OWN, f"gemm_{out.dtype}", KINDS)
-    half = gemm.SYMMETRIC
-
-    def body(
-        a: Any, at_a: int, b: Any, at_b: int, scale: Any, at_scale: int, scaled: int, out: Any,
-        at: int, m: int, n: int, k: int, turned_a: bool, turned_b: bool, part: int, parts: int,
-        total: int, next_a: int, next_b: int, next_scale: int,
-    ) -> None:  # fmt: skip
-        row_a, step_a = (1, m) if turned_a else (k, 1)
-        step_b, col_b = (1, k) if turned_b else (n, 1)
-        # Parts end where blocks and vectors do.
-        width = ((max(m, n) + parts - 1) // parts + 47) // 48 * 48
-        first = min(part * width, max(m, n))
-        count = min(width, max(m, n) - first)
-        if count > 0 and m >= n:
-            symmetric = (
-                turned_a != turned_b
-                and m == n
-                and next_a == next_b
-                and _same_place(a, at_a, b, at_b)
-            )
-            skip = first if symmetric else 0
-            own(
-                count, n - skip, k, a, at_a + first * row_a, row_a, step_a, b, at_b + skip * col_b,
-                step_b, col_b, scale, at_scale, out, at + first * n + skip, n,
-                scaled | half if symmetric else scaled, total, next_a, next_b, next_scale, m * n,
-            )  # fmt: skip
-        elif count > 0:
-            own(
-                m, count, k, a, at_a, row_a, step_a, b, at_b + first * col_b, step_b, col_b, scale,
-                at_scale, out, at + first, n, scaled, total, next_a, next_b, next_scale, m * n,
-            )  # fmt: skip
-
-    return body
-
-
-implements(by_loops)(lambda m, n, k, turned_a, turned_b: by_loops)
-
-
-def _has_blas(*arrays: Any) -> bool:
-    return len({a.dtype for a in arrays}) == 1 and str(arrays[0].dtype) in LETTERS
-
-
 @implements(matmul, inline=False)
 def _type_matmul(
     a: Any,
@@ -336,8 +125,8 @@ def _type_matmul(
     part: Any = 0,
     parts: Any = 1,
 ) -> Any:
-    if not _has_blas(a, b, out):
-        return lambda a, b, out, turned_a=False, turned_b=False, part=0, parts=1: _by_loops(
+    if not has_blas(a, b, out):
+        return lambda a, b, out, turned_a=False, turned_b=False, part=0, parts=1: in_loops(
             a, b, out, turned_a, turned_b
         )
 
@@ -355,12 +144,12 @@ def _type_matmul(
         p = signed(part)
         if by_loops(m, n, k, turned_a, turned_b) or max(m, n, k) > LARGEST:
             if p == 0:
-                _by_loops(a, b, out, turned_a, turned_b)
+                in_loops(a, b, out, turned_a, turned_b)
         elif m == 1 or n == 1:
             if p == 0:
-                _with_vector(a, 0, b, 0, out, 0, m, n, k, turned_a, turned_b)
+                with_vector(a, 0, b, 0, out, 0, m, n, k, turned_a, turned_b)
         else:
-            _with_matrix(
+            with_matrix(
                 a,
                 0,
                 b,
@@ -410,7 +199,7 @@ def _type_matmul_scaled(
         parts: int = 1,
     ) -> None:
         m, n = out.shape
-        _with_matrix(
+        with_matrix(
             a,
             0,
             b,
@@ -446,7 +235,7 @@ def _type_batched(
     part: Any = 0,
     parts: Any = 1,
 ) -> Any:
-    through_blas = _has_blas(a, b, out)
+    through_blas = has_blas(a, b, out)
 
     def loops(
         a: Any,
@@ -461,7 +250,7 @@ def _type_batched(
         for q in range(
             signed(part) * count // signed(parts), (signed(part) + 1) * count // signed(parts)
         ):
-            _by_loops(
+            in_loops(
                 a[q if a.shape[0] > 1 else 0],
                 b[q if b.shape[0] > 1 else 0],
                 out[q],
@@ -488,7 +277,7 @@ def _type_batched(
         step_b = k * n if b.shape[0] > 1 else 0
         if by_loops(m, n, k, turned_a, turned_b) or max(m, n, k) > LARGEST:
             for q in range(first, last):
-                _by_loops(
+                in_loops(
                     a[q if a.shape[0] > 1 else 0],
                     b[q if b.shape[0] > 1 else 0],
                     out[q],
@@ -497,11 +286,11 @@ def _type_batched(
                 )
         elif m == 1 or n == 1:
             for q in range(first, last):
-                _with_vector(
+                with_vector(
                     a, q * step_a, b, q * step_b, out, q * m * n, m, n, k, turned_a, turned_b
                 )
         else:
-            _with_matrix(
+            with_matrix(
                 a, first * step_a, b, first * step_b, a, 0, 0, out, first * m * n, m, n, k,
                 turned_a, turned_b, 0, 1, last - first, step_a, step_b, 0,
             )  # fmt: skip
@@ -541,7 +330,7 @@ def _type_batched_scaled(
             signed(part) * count // signed(parts),
             (signed(part) + 1) * count // signed(parts),
         )
-        _with_matrix(
+        with_matrix(
             a, first * step_a, b, first * step_b, scale, first * step, weigh, out, first * m * n, m,
             n, k, turned_a, turned_b, 0, 1, last - first, step_a, step_b, step,
         )  # fmt: skip

@@ -12,9 +12,9 @@ from llvmlite import ir
 from numba.core import types
 
 from .calls import Calls
+from .operands import NUMBERS, Operand, Static, UntranslatableError, Value
 from .sources import tree_of
 from .translate import Function
-from .values import NUMBERS, Operand, Static, UntranslatableError, Value
 
 LINES = 1500
 """Longer kernels become several functions."""

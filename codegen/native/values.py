@@ -1,84 +1,32 @@
-"""What expressions are while a function is translated to LLVM code: values at run time, or things
-known beforehand."""
+"""Types, casts, operators and memory of operands, by Numba's own tables."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import BuiltinFunctionType
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils, errors, funcdesc, types
+from numba.core import cgutils, funcdesc, types
 from numba.np import numpy_support
 
-
-class UntranslatableError(errors.NumbaError):  # type: ignore[misc]
-    """The one pass does not cover this; Numba's own pipeline compiles the function instead."""
-
-
-@dataclass(frozen=True, eq=False)
-class Value:
-    """A number, array or tuple at run time, in the form in which Numba passes values."""
-
-    type: Any
-    ir: Any
-
-
-@dataclass(frozen=True, eq=False)
-class Array(Value):
-    """An array whose fields were taken apart where it was bound."""
-
-    data: Any
-    shape: tuple[Any, ...]
-    strides: tuple[Any, ...]
-    memory: Room | None = None
-    """Where it lies, if that is known: in memory that this function was given, or (`LENT`) in what
-    the kernel's caller lends."""
-
-
-@dataclass(frozen=True, eq=False)
-class Static:
-    """Something known while translating: a number, function, module, dtype."""
-
-    value: Any
-
-
-@dataclass(frozen=True, eq=False)
-class Tuple:
-    items: tuple[Any, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Room:
-    """Where a function keeps the address of memory that it was given, and how many bytes that
-    has."""
-
-    address: Any
-    size: Any
-
-
-LENT = Room(None, None)
-
-
-Operand = Value | Static | Tuple
-NUMBERS = (bool, int, float, complex, np.generic)
-SCALARS = (types.Boolean, types.Integer, types.Float, types.Complex)
-PLACED = (*SCALARS, types.CPointer)
-"""The types of variables that may live in memory."""
-
-
-def type_of_constant(value: Any) -> Any:
-    """Numba's type of a number that stands in the code."""
-    if isinstance(value, np.generic):
-        return numpy_support.from_dtype(value.dtype)
-    if isinstance(value, bool):
-        return types.boolean
-    if isinstance(value, int):
-        return types.int64 if -(2**63) <= value < 2**63 else types.uint64
-    return types.float64 if isinstance(value, float) else types.complex128
+from .operands import (
+    LENT,
+    NUMBERS,
+    SCALARS,
+    Array,
+    Operand,
+    Room,
+    Static,
+    Tuple,
+    UntranslatableError,
+    Value,
+    type_of_constant,
+)
+from .words import plus, taken_apart, times
 
 
 class Values:
@@ -507,76 +455,3 @@ class Values:
                     )
                 if others:
                     instruction.set_metadata("noalias", self.module.add_metadata(others))
-
-
-def taken_apart(quotient: Any, rest: Any, size: Any) -> bool:
-    """Whether two indices are one place along two axes, divided by the size of the latter."""
-    if getattr(quotient, "opname", "") != "udiv" or getattr(rest, "opname", "") != "urem":
-        return False
-    (whole, by), (other, also) = ([a, divisor(b)] for a, b in (quotient.operands, rest.operands))
-    return alike(whole, other) and alike(by, also) and alike(by, size)
-
-
-def divisor(by: Any) -> Any:
-    """What `Values.divided` divides by."""
-    return by.operands[2] if getattr(by, "opname", "") == "select" else by
-
-
-def alike(a: Any, b: Any) -> bool:
-    """Whether two machine words are computed in the same way."""
-    if a is b:
-        return True
-    if isinstance(a, ir.Constant) or isinstance(b, ir.Constant):
-        return (
-            isinstance(a, ir.Constant) and isinstance(b, ir.Constant) and a.constant == b.constant
-        )
-    opname = getattr(a, "opname", "")
-    return (
-        opname in ("add", "sub", "mul", "udiv", "urem")
-        and opname == getattr(b, "opname", "")
-        and all(alike(p, q) for p, q in zip(a.operands, b.operands, strict=True))
-    )
-
-
-def plus(builder: Any, a: Any, b: Any) -> Any:
-    """a + b of machine words, folded where it is known."""
-    if a is None or _is(a, 0):
-        return b
-    if _is(b, 0):
-        return a
-    if isinstance(a, ir.Constant) and isinstance(b, ir.Constant):
-        return ir.Constant(a.type, a.constant + b.constant)
-    return builder.add(a, b)
-
-
-def times(builder: Any, a: Any, b: Any) -> Any:
-    """a * b of machine words, folded where it is known."""
-    if _is(a, 1) or _is(b, 0):
-        return b
-    if _is(b, 1) or _is(a, 0):
-        return a
-    if isinstance(a, ir.Constant) and isinstance(b, ir.Constant):
-        return ir.Constant(a.type, a.constant * b.constant)
-    return builder.mul(a, b)
-
-
-def side_by_side(latch: Any) -> None:
-    """Ask the vectoriser for two vectors at a time in the loop that this branch closes, where it
-    would not by itself.
-
-    Of a long body the processor sees no two iterations at once, and waits for each result:
-    black_scholes' gradient takes 5.6 ns an element instead of 7.5. Short bodies need it less than
-    the registers.
-    """
-    module = latch.module
-    count = module.add_metadata(
-        [ir.MetaDataString(module, "llvm.loop.interleave.count"), ir.Constant(ir.IntType(32), 2)]
-    )
-    loop = module.add_metadata([count, ir.Constant(ir.IntType(32), len(module.metadata))])
-    # What tells loops apart is that each refers to itself.
-    loop.operands = (loop, count)
-    latch.set_metadata("llvm.loop", loop)
-
-
-def _is(a: Any, number: int) -> bool:
-    return isinstance(a, ir.Constant) and a.constant == number

@@ -9,7 +9,7 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from tracegrad.codegen.native import cache, foreign, gemm, library, prebuilt, symbols
+from tracegrad.codegen.native import cache, foreign, gemm, library, prebuilt, products, symbols
 
 import tracegrad as tg
 
@@ -17,7 +17,7 @@ TOLERANCE = {"float32": 2e-4, "float64": 1e-12}
 
 
 def caller(dtype: str) -> Any:
-    routine = foreign.routine(symbols.OWN, f"gemm_{dtype}", library.KINDS)
+    routine = foreign.routine(symbols.OWN, f"gemm_{dtype}", products.KINDS)
 
     @numba.njit(error_model="numpy")
     def call(m, n, k, a, row_a, step_a, b, step_b, col_b, scale, c, row_c, flags):  # type: ignore[no-untyped-def]
@@ -248,7 +248,7 @@ def test_narrower_registers(register: int, rows: int, monkeypatch: pytest.Monkey
     pointers = [ctypes.c_void_p(x.ctypes.data) for x in (a, b, a, c)]
     i, p = iter(integers), iter(pointers)
     ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 18)(address)(
-        *[next(p) if k == "a" else next(i) for k in library.KINDS]
+        *[next(p) if k == "a" else next(i) for k in products.KINDS]
     )
     close(c, a @ b)
 

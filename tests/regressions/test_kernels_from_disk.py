@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numba.core.bytecode import FunctionIdentity
-from tracegrad.codegen.native import direct, unit, values
+from tracegrad.codegen.native import direct, operands, unit
 from tracegrad.codegen.native.compile import Executable, compile_source
 
 import tracegrad
@@ -50,7 +50,7 @@ def pipeline(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     if request.param == "numba":
 
         def refuse(*_: Any) -> None:
-            raise values.UntranslatableError("not today")
+            raise operands.UntranslatableError("not today")
 
         monkeypatch.setattr(unit.Unit, "entry", refuse)
     return str(request.param)

@@ -18,7 +18,8 @@ from ..dtypes import is_differentiable
 from ..ir.dispatch import PROFILES, STATE, Value, bind
 from ..ir.op import elementwise, odd
 from ..ir.recording import OFF, span
-from ..tape.application import FunctionCtx, FunctionNode, applied, is_given, missing
+from ..tape.application import FunctionNode, applied, is_given, missing
+from ..tape.context import FunctionCtx
 from ..tape.mode import MODE
 from .grad_mode import set_grad_enabled
 

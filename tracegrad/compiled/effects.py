@@ -15,12 +15,12 @@ from ..errors import TracegradError
 from ..ir.dispatch import STATE
 from ..ir.graph import Var
 from ..runtime.memory import POOL
-from ..surroundings.captures import Entry
 from ..tape.mode import MODE
 from ..tape.saved import before_write
 from ..tensor import Boxed, Tensor
 from ..transforms.tracing import Change
 from ..tree import flatten, unflatten
+from .entry import Entry
 
 CHANGING = locks.lock()
 """Held by calls that read and change Tensors around their functions: several threads may train the

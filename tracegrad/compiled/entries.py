@@ -15,25 +15,17 @@ from ..errors import EscapedValueError
 from ..ir.graph import Literal
 from ..ir.lines import user_line
 from ..ir.recording import span
-from ..surroundings.captures import (
-    STATEFUL,
-    UNREADABLE,
-    Content,
-    Entry,
-    Fact,
-    Place,
-    Surroundings,
-    content,
-    unchanged,
-)
+from ..surroundings.captures import STATEFUL, Surroundings
 from ..surroundings.growth import Outgrown, bound_of, grown
 from ..surroundings.outside import check_drawn, states, watching
+from ..surroundings.places import UNREADABLE, Content, Fact, Place, content, unchanged
 from ..surroundings.state import Watch
 from ..surroundings.stored import Number
 from ..tape.mode import MODE
 from ..transforms.tracing import Standing, Traced, standing_of, trace_function
 from ..types import ArrayType, Sizes
 from .effects import check_found, undisturbed
+from .entry import Entry
 from .kept import RETRACED
 
 SMALL = 8192

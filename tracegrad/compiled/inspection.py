@@ -11,8 +11,8 @@ from ..ir.graph import Graph
 from ..runtime.execute import Executable, executable_for
 from ..runtime.plan import Memory
 from ..runtime.standalone import numba_function
-from ..surroundings.captures import Entry
 from ..transforms.rewrite import optimize
+from .entry import Entry
 from .on_device import Placed, placed
 from .signatures import Signatures
 

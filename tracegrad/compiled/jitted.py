@@ -19,14 +19,13 @@ from ..ir.dispatch import PROFILES, SPECIAL, STATE, bind
 from ..ir.graph import Var
 from ..ir.recording import span
 from ..runtime.execute import executable_for
-from ..surroundings.captures import Entry
 from ..tape.mode import MODE
 from ..tensor import Boxed, Tensor
 from ..transforms.tracing import check_leaf, device_of, face_of, leaf_type, standing_of
 from ..tree import flatten, unflatten
 from ..types import ArrayType, Sizes
 from .alone import alone, nested
-from .callers import MISS, Caller, Unfit
+from .callers import Caller
 from .effects import (
     CHANGING,
     Waited,
@@ -41,6 +40,8 @@ from .effects import (
     write_back,
 )
 from .entries import input_names, make_entry, split_static
+from .entry import Entry
+from .guards import MISS, Unfit
 from .inspection import Shown
 from .kept import MOST_CALLERS, MOST_DERIVED, Kept
 from .on_device import operands, run

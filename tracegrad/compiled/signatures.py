@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 from .._codegen import integers
 from ..devices import Device
 from ..ir.dispatch import STATE
-from ..surroundings.captures import Entry
 from ..transforms.tracing import Standing
 from ..types import ArrayType, Sizes
 from .entries import warn_of_changes
+from .entry import Entry
 from .kept import MOST_ENTRIES, MOST_FORMER, MOST_GENERIC, Kept
 from .symbolic_sizes import fits, generalize
 

@@ -16,13 +16,14 @@ import numpy as np
 from ..control.call import call_op, forward_of, staged_for
 from ..ir.dispatch import SPECIAL, STATE
 from ..runtime.execute import Compiled, executable_for
-from ..surroundings.captures import Entry
 from ..tape.interpret import results_of
 from ..tape.tape import record
 from ..tensor import Boxed, Tensor, unbox
 from ..transforms.tracing import standing_of
 from ..tree import unflatten
-from .callers import Caller, Unfit, Writer, make_caller
+from .callers import Caller, Writer, make_caller
+from .entry import Entry
+from .guards import Unfit
 
 
 def _wanted(values: Sequence[Any]) -> list[bool]:

@@ -21,16 +21,8 @@ from ..dtypes import is_differentiable
 from ..ir.dispatch import STATE, Value, bind
 from ..ir.graph import Graph
 from ..ir.op import op
-from ..tape.application import (
-    LEAF,
-    FunctionCtx,
-    Left,
-    Use,
-    among,
-    check_dirty,
-    is_given,
-    run_forward,
-)
+from ..tape.application import LEAF, Use, is_given, run_forward
+from ..tape.context import FunctionCtx, Left, among, check_dirty
 from ..tape.hooks import boxed
 from ..tape.mode import MODE
 from ..tape.rule_reads import ASK_THE_USER

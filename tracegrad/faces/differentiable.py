@@ -1,5 +1,5 @@
-"""What makes a Tensor part of a recorded graph: requires_grad, grad, backward, hooks, detach, and
-its memory."""
+"""What makes a Tensor part of a recorded graph: requires_grad, grad, backward, hooks, detach; and
+copies of it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 
 from .. import ops
 from ..autograd.functions import backward
-from ..checks import REFUSED, explained_here
-from ..devices import IN_USE, DeviceArray, exchange
+from ..checks import explained_here
+from ..devices import IN_USE, DeviceArray
 from ..dtypes import is_differentiable, native
 from ..ir.dispatch import SPECIAL, STATE, Value, bind
 from ..ir.graph import Var
@@ -30,7 +30,8 @@ from ..tape.hooks import (
 from ..tape.mode import MODE
 from ..tape.saved import before_write
 from ..tape.versions import Aside, Uncounted
-from ..types import normalize_axis, same_shape
+from ..types import same_shape
+from .interchange import Interchange
 
 NOT_A_LEAF = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. "
@@ -38,6 +39,8 @@ NOT_A_LEAF = (
     ".grad field to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. "
     "If you access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead."
 )
+
+
 DEEPCOPY = (
     "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at "
     "the moment. Call .detach() before copying, or copy the leaf that it was computed from."
@@ -54,7 +57,7 @@ def remade(face: Any, data: Any, requires_grad: bool) -> Any:
     return face(native(data) if type(data) is np.ndarray else data, requires_grad)
 
 
-class Differentiable(Value):
+class Differentiable(Interchange):
     """Autograd's side of a Tensor."""
 
     __slots__ = ()
@@ -325,137 +328,7 @@ class Differentiable(Value):
         node_hooks(self)
         return add_hook(leaf_hooks(self).accumulated, hook)
 
-    # --- memory ---
-
-    def numpy(self: Any, *, force: bool = False) -> np.ndarray[Any, Any]:
-        """An ndarray on the same memory; writes go both ways, and count as writes into the tensor.
-        `force` detaches first."""
-        if self.requires_grad and MODE.enabled and not force:
-            raise RuntimeError(
-                "Can't call numpy() on Tensor that requires grad. "
-                "Use tensor.detach().numpy() instead."
-            )
-        self._refresh()
-        if type(self._data) is DeviceArray:
-            if not force:
-                self._data.__array__()
-            return self._data.copy_to_host()
-        data = self._concrete("numpy()", "Use NumPy's functions on the traced value itself.")
-        lent: np.ndarray[Any, Any] = self._version_counter.lend(data)
-        return lent
-
-    def item(self: Any) -> Any:
-        """The one element as a Python number."""
-        self._refresh()
-        data = self._concrete(
-            "item()", "Leave the value an array: arithmetic works on it as on a number."
-        )
-        if data.size != 1:
-            raise RuntimeError(f"a Tensor with {data.size} elements cannot be converted to Scalar")
-        return data.item()
-
-    def tolist(self: Any) -> Any:
-        """The elements as nested lists of Python numbers."""
-        self._refresh()
-        return self._concrete("tolist()", "Leave the value an array.").tolist()
-
-    def data_ptr(self: Any) -> int:
-        """The address of the first element."""
-        self._refresh()
-        if type(self._data) is DeviceArray:
-            return self._data.pointer
-        return int(self._concrete("data_ptr()", "A traced value has no memory.").ctypes.data)
-
-    def __dlpack_device__(self: Any) -> tuple[int, int]:
-        """The device, as DLPack numbers it."""
-        self._refresh()
-        if type(self._data) is DeviceArray:
-            return exchange.place(self._data)
-        found: tuple[int, int] = self._concrete(
-            "DLPack", "A traced value has no memory."
-        ).__dlpack_device__()
-        return found
-
-    def __dlpack__(
-        self: Any,
-        *,
-        stream: Any = None,
-        max_version: Any = None,
-        dl_device: Any = None,
-        copy: bool | None = None,
-    ) -> Any:
-        """The memory for another library (`torch.from_dlpack(x)`), shared. Raises BufferError for a
-        tensor that requires grad."""
-        if self.requires_grad:
-            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-        self._refresh()
-        if type(self._data) is DeviceArray:
-            return exchange.capsule(self._data, stream, dl_device, copy)
-        data = self._concrete("DLPack", "A traced value has no memory.")
-        if not copy:
-            # The other library writes as a holder of a NumPy array does: it is looked for before a
-            # saved value is read.
-            data = self._version_counter.lend(data)
-        return data.__dlpack__(max_version=max_version, dl_device=dl_device, copy=copy)
-
-    @property
-    def __cuda_array_interface__(self: Any) -> dict[str, Any]:
-        """The memory for another library (`cupy.asarray(x)`), shared; only tensors on a GPU that do
-        not require grad have it."""
-        if type(self._data) is not DeviceArray:
-            raise AttributeError(
-                "Can't get __cuda_array_interface__ on non-CUDA tensor; use .cuda() first"
-            )
-        if self.requires_grad:
-            raise RuntimeError(
-                "Can't get __cuda_array_interface__ on Variable that requires "
-                "grad; use .detach() first"
-            )
-        self._refresh()
-        return self._data.__cuda_array_interface__
-
-    def is_contiguous(self: Any) -> bool:
-        """Whether the elements lie in C order without gaps."""
-        return isinstance(self._data, Var) or bool(self._data.flags.c_contiguous)
-
-    def contiguous(self: Any) -> Any:
-        """This tensor, or a copy of it in C order."""
-        if self.is_contiguous():
-            return self
-        value = self.clone()
-        value._data = (
-            value._data.copy()
-            if type(value._data) is DeviceArray
-            else np.ascontiguousarray(value._data)
-        )
-        return value
-
-    def stride(self: Any, dim: int | None = None) -> Any:
-        """Steps in elements along each axis."""
-        try:
-            data = self._layout("stride()")
-            strides = tuple(s // data.itemsize for s in data.strides)
-            return strides if dim is None else strides[normalize_axis(dim, len(strides))]
-        except REFUSED as error:
-            raise explained_here(error) from error.__cause__
-
-    def storage_offset(self: Any) -> int:
-        """How many elements of the base's memory lie before the first."""
-        data = self._layout("storage_offset()")
-        base = data if self._base is None else self._base._layout("storage_offset()")
-        return int(data.ctypes.data - base.ctypes.data) // int(data.itemsize)
-
-    def _layout(self: Any, asked: str) -> np.ndarray[Any, Any]:
-        """Where the elements lie, not to be read."""
-        if type(self._data) is DeviceArray:
-            return self._data.layout
-        found: np.ndarray[Any, Any] = self._concrete(asked, "A traced value has no memory.")
-        return found
-
-    def element_size(self: Any) -> int:
-        """Bytes of one element."""
-        size: int = self.dtype.itemsize
-        return size
+    # --- copies ---
 
     def __deepcopy__(self: Any, memo: dict[int, Any]) -> Any:
         if self.grad_fn is not None:
@@ -488,51 +361,3 @@ class Differentiable(Value):
             else self._concrete("pickling", "Return the value instead.")
         )
         return remade, (type(self), data, self.requires_grad)
-
-    def __bool__(self: Any) -> bool:
-        data = self._condition()
-        if data.size != 1:
-            raise RuntimeError(
-                "Boolean value of Tensor with more than one value is ambiguous"
-                if data.size
-                else "Boolean value of Tensor with no values is ambiguous"
-            )
-        return bool(data.reshape(())[()])
-
-    def __float__(self: Any) -> float:
-        data = self._concrete(
-            "float()", "Leave the value an array: arithmetic works on it as on a float."
-        )
-        if data.size != 1:
-            raise RuntimeError(f"a Tensor with {data.size} elements cannot be converted to Scalar")
-        if self.requires_grad:
-            warnings.warn(
-                "Converting a tensor with requires_grad=True to a scalar may lead to unexpected "
-                "behavior.\n"
-                "Consider using tensor.detach() first.",
-                UserWarning,
-                stacklevel=2,
-            )
-        return float(data.item())
-
-    def __complex__(self: Any) -> complex:
-        return complex(self.item())
-
-    def __index__(self: Any) -> int:
-        data = self._concrete(
-            "an index or range()",
-            "Use tg.fori_loop for loops, x[i] with the tensor itself for indexing, "
-            "or mark the argument static with static_argnames.",
-        )
-        if data.size != 1 or data.dtype.kind not in "biu":
-            raise TypeError("only integer tensors of a single element can be converted to an index")
-        return int(data.item())
-
-    def __int__(self: Any) -> int:
-        data = self._concrete(
-            "int()",
-            "Use .long() for a conversion, or mark the argument static with static_argnames.",
-        )
-        if data.size != 1:
-            raise RuntimeError(f"a Tensor with {data.size} elements cannot be converted to Scalar")
-        return int(data.item())

@@ -41,8 +41,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
         return math.sqrt(2.0 / (1 + slope**2))
     if nonlinearity not in _GAINS:
         raise ValueError(
-            f"Unsupported nonlinearity {nonlinearity}; "
-            f"known are {', '.join(sorted(_PLAIN | {*_GAINS, 'leaky_relu'}))}"
+            f"Unsupported nonlinearity {nonlinearity}; known are {', '.join(sorted(_PLAIN | {*_GAINS, 'leaky_relu'}))}"
         )
     return _GAINS[nonlinearity]
 
@@ -51,8 +50,7 @@ def _fans(tensor: Any) -> tuple[int, int]:
     """How many inputs and outputs a unit of a weight (out, in, *kernel) has."""
     if len(tensor.shape) < 2:
         raise ValueError(
-            "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions, "
-            f"but its shape is {show(tensor.shape)}"
+            f"Fan in and fan out can not be computed for tensor with fewer than 2 dimensions, but its shape is {show(tensor.shape)}"
         )
     field = math.prod(tensor.shape[2:])
     return tensor.shape[1] * field, tensor.shape[0] * field

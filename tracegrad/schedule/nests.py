@@ -12,9 +12,8 @@ from ..ir.graph import Var
 from ..types import Int
 from .bounds import at_most
 from .indices import Index
-from .lower import Emitter, Storage
+from .lower import BOOL, INT64, Emitter, Storage, converted, identity
 from .tasks import Task, bundles, loops, parts
-from .values import BOOL, INT64, converted, identity
 
 
 class Nests:

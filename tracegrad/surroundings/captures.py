@@ -9,8 +9,7 @@ import functools
 import inspect
 import random
 import types
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,15 +17,16 @@ import numpy as np
 from ..autograd.function import Function
 from ..custom.rules import Custom
 from ..holders import GroupHolder, ModuleHolder, OptimizerHolder
-from ..ir.graph import Graph
 from ..ops.random import Generator
-from ..runtime.execute import Executable
 from ..tensor import Boxed
-from ..transforms.tracing import Change, Standing, Traced, leaf_type, standing_of
+from .places import (
+    ATTRIBUTE,
+    Fact,
+    Place,
+    root,
+)
 
-Fact = tuple["Place", Any]
 _SCALARS = (bool, int, float, complex, str, type(None), np.generic)
-_NUMBERS = (int, float, complex, np.generic)
 _LIMIT = 5000
 _DEEPEST = 20
 _DYNAMIC = {"__dict__", "__getattribute__", "attrgetter", "getattr", "vars"}
@@ -39,219 +39,6 @@ _CONSTRUCTORS = frozenset(
 _LIBRARIES = ("numpy", "scipy", "tracegrad")
 STATEFUL = (ModuleHolder, OptimizerHolder)
 """Arguments that are passed as they are, and whose arrays are read and written by reference."""
-
-
-@dataclass(frozen=True, eq=False)
-class Place:
-    """Where something was found, and how it is read again.
-
-    `code` is a Python expression of `{it}` (what is read at the place before) and of `{key}`;
-    `path` is what a person calls it.
-    """
-
-    path: str
-    code: str
-    key: Any
-    before: Place | None = None
-
-    def __call__(self) -> Any:
-        return READERS[self.code](self.before() if self.before is not None else None, self.key)
-
-    def then(self, path: str, code: str, key: Any = None) -> Place:
-        return Place(self.path + path, code, key, self)
-
-
-ATTRIBUTE = "getattr({it}, {key})"
-READERS: dict[str, Callable[[Any, Any], Any]] = {
-    "{key}": lambda it, key: key,
-    "{key}.cell_contents": lambda it, key: key.cell_contents,
-    "{it}[{key}]": lambda it, key: it[key],
-    "{it}.__dict__[{key}]": lambda it, key: it.__dict__[key],
-    ATTRIBUTE: lambda it, key: getattr(it, key),
-    "type({it})": lambda it, key: type(it),
-    "len({it})": lambda it, key: len(it),
-    "frozenset({it})": lambda it, key: frozenset(it),
-    "{it}._grad is None": lambda it, key: it._grad is None,
-}
-"""The ways to read, as code for the callers that are compiled (compiled/callers.py) and as
-functions."""
-
-
-def root(path: str, value: Any) -> Place:
-    """A place that is always the same object."""
-    return Place(path, "{key}", value)
-
-
-@dataclass(eq=False)
-class Entry:
-    """One traced signature: its graph, what it captured, and what must still be true of the
-    surroundings."""
-
-    traced: Traced
-    graph: Graph
-    places: list[Place | None]
-    """Per capture where it is read again (None: found nowhere, the object itself is kept)."""
-    facts: list[Fact]
-    pattern: tuple[tuple[Any, ...], ...]
-    again: Callable[[], Entry]
-    """Trace the same signature once more."""
-    contents: dict[int, bytes] = field(default_factory=dict)
-    """Captured ndarrays as they were: NumPy may have computed with them while tracing, and the
-    results shaped the graph."""
-    views: bool = False
-    """Whether a constant is a view of one of them."""
-    harmless: dict[int, int] = field(default_factory=dict)
-    """How often a change of such an array left the graph as it was; see `trust`."""
-    executable: Executable | None = None
-    mode: bool | None = None
-    """The grad mode while tracing, which decides what happens to Tensors that the function makes;
-    None where it does not matter."""
-    given_up: tuple[int, ...] = ()
-    """The leaves whose memory results may take."""
-    standing: tuple[Standing, ...] = ()
-    """Where the captured values stood on the tape."""
-    changes: tuple[tuple[Change, Place | None], ...] = ()
-    """What a call changes besides its arguments' elements, and where the changed boxes are
-    found."""
-    stored: tuple[Any, ...] = ()
-    """What a call stores in Python's variables (`state.Stored`); the values are outputs behind the
-    changes."""
-    holder: list[Any] = field(default_factory=list)
-    """Where what is stored finds the arguments of the call."""
-    bounds: dict[int, int] = field(default_factory=dict)
-    """Of captured Python integers up to what they may grow before the function is traced again."""
-
-    def store(self, outs: Sequence[Any], given: Sequence[Any]) -> None:
-        """Store in Python's variables what a call computed, whose arguments are `given` as (args,
-        kwargs)."""
-        self.holder[:] = given
-        end = len(self.traced.history)
-        results = iter(outs[end - sum(s.results for s in self.stored) : end])
-        for stored in self.stored:
-            stored.carry_out(results)
-        self.holder.clear()
-
-    def holds(self) -> bool:
-        """Whether the scalars and functions around the traced function are what they were."""
-        return all(unchanged(place, value) for place, value in self.facts)
-
-    def captured(self) -> list[Any] | None:
-        """The captured values as they are now; None where one is gone or changed its type."""
-        values: list[Any] = []
-        for place, old, standing in zip(
-            self.places, self.traced.captures, self.standing, strict=True
-        ):
-            try:
-                new = old if place is None else place()
-            except UNREADABLE:
-                return None
-            if new is not old:
-                # In an enclosing trace a traced number may stand for a number.
-                kinds = type(new) is type(old) or (
-                    isinstance(new, Boxed) and isinstance(old, _NUMBERS)
-                )
-                if not kinds or leaf_type(new) != leaf_type(old):
-                    return None
-                if (
-                    len(values) in self.bounds
-                    and isinstance(new, int)
-                    and abs(new) > self.bounds[len(values)]
-                ):
-                    return None
-            if isinstance(new, Boxed):
-                now = standing_of(new)
-                if now[:2] != standing[:2] or (self.traced.swept and now.hooks != standing.hooks):
-                    return None
-            values.append(new)
-        return values
-
-    def changed(self, leaves: Sequence[Any]) -> list[tuple[Change, Any]]:
-        """What a call changes, and the boxes of now; a gradient that is written to is the box of
-        now."""
-        found = []
-        for change, place in self.changes:
-            box = (
-                leaves[change.target]
-                if isinstance(change.target, int)
-                else change.target
-                if place is None
-                else place()
-            )
-            found.append((change, box._grad if change.what == "grad data" else box))
-        return found
-
-    def outdated(self, captured: Sequence[Any]) -> list[int]:
-        """The captured arrays that changed in a way that may change the graph."""
-        rebound = {
-            k
-            for k, (x, old) in enumerate(zip(captured, self.traced.captures, strict=True))
-            if self.views and x is not old
-        }
-        return sorted(
-            rebound | {k for k, old in self.contents.items() if content(captured[k]) != old}
-        )
-
-    def trust(self, changed: Sequence[int]) -> None:
-        """Note that changed arrays gave the same graph: such an array is operand only, and is no
-        longer compared.
-
-        One change settles it for real numbers, as for the weights of a training loop; of integers
-        and masks, which often decide sizes and positions, several changes may give the same graph
-        by chance.
-        """
-        for k in changed:
-            self.harmless[k] = self.harmless.get(k, 0) + 1
-            if self.harmless[k] >= (1 if self.traced.captures[k].dtype.kind in "fc" else 4):
-                self.contents.pop(k, None)
-
-    def same_graph(self, other: Entry) -> bool:
-        """Whether a second trace gave the same operations on the same constants."""
-
-        def constants(entry: Entry) -> list[Any]:
-            return [
-                (x.dtype, content(x))
-                for place, x in zip(entry.places, entry.traced.captures, strict=True)
-                if place is None
-            ]
-
-        return str(self.graph) == str(other.graph) and constants(self) == constants(other)
-
-
-def unchanged(place: Place, value: Any) -> bool:
-    """Whether what is read around the function is what it was."""
-    try:
-        now = place()
-    except UNREADABLE:
-        return False
-    if isinstance(value, Content):
-        return now is value.array and content(now) == value.bytes
-    return now is value or same(now, value)
-
-
-UNREADABLE = (AttributeError, KeyError, IndexError, ValueError, TypeError)
-"""What reading a variable that is gone may raise."""
-
-
-def same(now: Any, value: Any) -> bool:
-    """Whether another object is the same number, text or set."""
-    # By their text, so that nan is nan and -0.0 is not 0.0.
-    return (
-        type(now) is type(value)
-        and isinstance(now, (bool, int, float, complex, str, np.generic, frozenset))
-        and (
-            repr(now) == repr(value)
-            if isinstance(now, (float, complex, np.generic))
-            else now == value
-        )
-    )
-
-
-class Content:
-    """An array that only NumPy read while tracing: the graph holds what was computed from these
-    elements."""
-
-    def __init__(self, array: Any) -> None:
-        self.array, self.bytes = array, content(array)
 
 
 class Surroundings:
@@ -494,12 +281,6 @@ def _wrapped(x: Any) -> Any:
     """What a decorator was put around; asked of the object's own attributes, since some objects
     answer to any name."""
     return inspect.getattr_static(x, "__wrapped__", None)
-
-
-def content(x: Any) -> bytes | None:
-    """The bytes of an array that is there now; None for a traced one."""
-    data = x._data if isinstance(x, Boxed) else x
-    return data.tobytes() if isinstance(data, np.ndarray) else None
 
 
 def _foreign(module: Any) -> bool:

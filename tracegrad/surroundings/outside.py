@@ -24,8 +24,8 @@ import numpy as np
 
 from ..errors import TracegradError
 from ..ir.lines import OURS
-from .captures import Fact, root
-from .reach import ITEM, Reach, library
+from .places import ITEM, Fact, root
+from .reach import Reach, library
 
 _CLOCK = (
     "Measure time around the call of the compiled function, or pass the time as an argument.",

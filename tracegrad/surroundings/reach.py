@@ -12,8 +12,6 @@ from __future__ import annotations
 import collections
 import functools
 import gc
-import itertools
-import operator
 import random
 import sys
 import threading
@@ -24,13 +22,24 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..custom.rules import Custom
-from ..holders import GroupHolder, ModuleHolder, OptimizerHolder, ScheduleHolder
+from ..holders import ModuleHolder, OptimizerHolder, ScheduleHolder
 from ..tensor import Boxed
-from .captures import ATTRIBUTE, Place, root
+from .places import ATTRIBUTE, CELL, ENTRY, ITEM
+from .variables import (
+    Contents,
+    Node,
+    Variables,
+    attributes,
+    cell_of,
+    class_attributes,
+    copied,
+    dict_of,
+    named,
+    slots_of,
+    slotted,
+    standing,
+)
 
-MISSING: Any = type("Missing", (), {"__repr__": lambda self: "nothing"})()
-"""What stands for the value of a variable that does not exist."""
-ITEM, ENTRY, CELL = "{it}[{key}]", "{it}.__dict__[{key}]", "{key}.cell_contents"
 _ATOMS = frozenset(
     (
         int,
@@ -89,129 +98,6 @@ def library(module: Any) -> bool:
     return isinstance(module, str) and module.split(".")[0] in _LIBRARIES
 
 
-class Node:
-    """An object that was found, and the way to it; written down as a Place only where that is asked
-    for."""
-
-    __slots__ = ("before", "code", "key", "made", "path", "value")
-
-    def __init__(
-        self, value: Any, before: Node | None, path: str, code: str = "{key}", key: Any = None
-    ) -> None:
-        self.value, self.before, self.path, self.code, self.key = value, before, path, code, key
-        self.made: Place | None = None
-
-    def place(self) -> Place:
-        """Where the object is found again."""
-        if self.made is None:
-            if self.code == CELL or self.before is None:
-                self.made = (
-                    Place(self.path, self.code, self.key)
-                    if self.code == CELL
-                    else root(self.path, self.value)
-                )
-            else:
-                self.made = self.before.place().then(self.path, self.code, self.key)
-        return self.made
-
-    def then(self, value: Any, path: str, code: str, key: Any) -> Node:
-        return Node(value, self, path, code, key)
-
-
-class Variables:
-    """Named values that a function may bind anew: the items of a dict, attributes, globals, a
-    closure's variable, elements of a list."""
-
-    __slots__ = ("before", "code", "node", "read")
-
-    def __init__(self, node: Node, code: str, read: Callable[[], Mapping[Any, Any]]) -> None:
-        self.node, self.code, self.read = node, code, read
-        self.before = read()
-
-    def place(self, key: Any) -> Place:
-        """Where one of them is found again."""
-        return self.child(key, None).place()
-
-    def child(self, key: Any, value: Any) -> Node:
-        """The value that one of them has, as what is visited next."""
-        if self.code == CELL:
-            return Node(value, None, self.node.path, CELL, self.node.value)
-        shown = (
-            f".{key}"
-            if self.code in (ENTRY, ATTRIBUTE)
-            else f"[{key!r:.40}]"
-            if self.node.path
-            else str(key)
-        )
-        return self.node.then(value, shown, self.code, key)
-
-    def put(self, key: Any, value: Any) -> None:
-        """Bind one of them, past methods of the user's that would do more."""
-        holder = self.node.value
-        if isinstance(holder, GroupHolder):
-            holder[key] = value  # which keeps its rate, too
-        elif self.code == ITEM:
-            base = (
-                dict
-                if isinstance(holder, dict)
-                else list
-                if isinstance(holder, list)
-                else collections.deque
-            )
-            if value is MISSING:
-                base.__delitem__(holder, key)
-            else:
-                base.__setitem__(holder, key, value)
-        elif self.code == ENTRY:
-            if value is MISSING:
-                del holder.__dict__[key]
-            else:
-                holder.__dict__[key] = value
-        elif self.code == CELL:
-            if value is MISSING:
-                del holder.cell_contents
-            else:
-                holder.cell_contents = value
-        elif value is MISSING:
-            (type.__delattr__ if isinstance(holder, type) else object.__delattr__)(holder, key)
-        else:
-            (type.__setattr__ if isinstance(holder, type) else object.__setattr__)(
-                holder, key, value
-            )
-
-    def changes(self) -> Iterator[tuple[Any, Any, Any]]:
-        """(key, what it was, what it is) of each that is bound anew."""
-        now, before = self.read(), self.before
-        for key, value in now.items():
-            if (old := before.get(key, MISSING)) is not value:
-                yield key, old, value
-        if len(now) < len(before) or any(key not in now for key in before):
-            for key, old in before.items():
-                if key not in now:
-                    yield key, old, MISSING
-
-
-class Contents:
-    """What an object holds that is changed as a whole: the length of a list, a set, an array's
-    elements, where an iterator stands."""
-
-    __slots__ = ("before", "node", "read", "reset", "what")
-
-    def __init__(
-        self, node: Node, what: str, read: Callable[[], Any], reset: Callable[[Any], None] | None
-    ) -> None:
-        self.node, self.what, self.read, self.reset = node, what, read, reset
-        self.before = read()
-
-    def changed(self) -> bool:
-        now, before = self.read(), self.before
-        if isinstance(now, list):
-            # The elements of a list are variables.
-            same = isinstance(self.node.value, list) or all(map(operator.is_, now, before))
-            return len(now) != len(before) or not same
-        return bool(now != before)
-
-
 class Reach:
     """The walk. `variables` and `contents` are what the function may change, `codes` the code that
     it may run."""
@@ -247,7 +133,7 @@ class Reach:
             for node, taken in self._modules:
                 if names := self.mentioned - taken:
                     taken |= names
-                    self._variables(node, ENTRY, _named(vars(node.value), tuple(names)))
+                    self._variables(node, ENTRY, named(vars(node.value), tuple(names)))
 
     def holding(self, node: Node) -> tuple[Variables, Any] | None:
         """The variable that an object was found in; None where that cannot be bound anew."""
@@ -312,7 +198,7 @@ class Reach:
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             if id(cell) not in self.seen:
                 self.seen[id(cell)] = cell
-                self._variables(Node(cell, None, name), CELL, _cell(cell))
+                self._variables(Node(cell, None, name), CELL, cell_of(cell))
         if library(module):
             return
         self._code(code)
@@ -320,7 +206,7 @@ class Reach:
             if defaults:
                 self._push(Node(defaults, None, "default"))
         if function.__dict__:
-            self._variables(node, ENTRY, _copy(function.__dict__))
+            self._variables(node, ENTRY, copied(function.__dict__))
         names = tuple(dict.fromkeys(_names(code)))
         self.mentioned.update(names)
         for name in names:
@@ -329,7 +215,7 @@ class Reach:
                 if name not in function.__globals__ and full in sys.modules and not library(full):
                     self._push(Node(sys.modules[full], None, full))
         self._variables(
-            Node(function.__globals__, None, ""), ITEM, _named(function.__globals__, names)
+            Node(function.__globals__, None, ""), ITEM, named(function.__globals__, names)
         )
 
     def _code(self, code: types.CodeType) -> None:
@@ -385,7 +271,7 @@ class Reach:
                 ):
                     if isinstance(function, types.FunctionType):
                         self._todo.append(Node(function, None, function.__name__))
-            self._variables(here, ATTRIBUTE, _class_attributes(cls))
+            self._variables(here, ATTRIBUTE, class_attributes(cls))
 
     # --- objects ----------------------------------------------------------------------------------
 
@@ -405,7 +291,7 @@ class Reach:
             self.generators.append(node)
             return
         if isinstance(value, dict):
-            self._variables(node, ITEM, _copy(value))
+            self._variables(node, ITEM, copied(value))
         elif isinstance(value, (list, collections.deque)):
             self._elements(node)
         elif isinstance(value, (set, frozenset)):
@@ -423,29 +309,29 @@ class Reach:
             )
         if not library(kind.__module__):
             self._push(node.then(kind, "", "type({it})", None))
-        own = _dict_of(value)
+        own = dict_of(value)
         if own is not None:
             hidden = (
                 "state"
                 if isinstance(value, OptimizerHolder) and library(type(value).step.__module__)
                 else None
             )
-            self._variables(node, ENTRY, _attributes(own, hidden))
-        slots = [n for c in kind.__mro__ if not library(c.__module__) for n in _slots(c)]
+            self._variables(node, ENTRY, attributes(own, hidden))
+        slots = [n for c in kind.__mro__ if not library(c.__module__) for n in slots_of(c)]
         if slots:
-            self._variables(node, ATTRIBUTE, _slotted(value, tuple(slots)))
+            self._variables(node, ATTRIBUTE, slotted(value, tuple(slots)))
         if own is None and not slots and hasattr(kind, "__next__"):
             self._iterator(node)
 
     def _iterator(self, node: Node) -> None:
         value = node.value
-        self.contents.append(Contents(node, "advances", _standing(value), None))
+        self.contents.append(Contents(node, "advances", standing(value), None))
         for k, child in enumerate(gc.get_referents(value)):
             if not isinstance(child, (type, types.ModuleType, types.FrameType)):
                 self._push(Node(child, None, f"{node.path} ({k})"))
 
     def _dict(self, node: Node) -> None:
-        self._variables(node, ITEM, _copy(node.value))
+        self._variables(node, ITEM, copied(node.value))
 
     def _elements(self, node: Node) -> None:
         value = node.value
@@ -518,92 +404,4 @@ def _names(code: types.CodeType) -> Iterator[str]:
             yield from _names(constant)
 
 
-def _copy(own: dict[Any, Any]) -> Callable[[], dict[Any, Any]]:
-    return lambda: dict(own)
-
-
-def _attributes(own: dict[str, Any], hidden: str | None) -> Callable[[], dict[str, Any]]:
-    return lambda: {key: x for key, x in own.items() if key != hidden and key[:8] != "_jitted_"}
-
-
-def _named(space: Mapping[str, Any], names: Sequence[str]) -> Callable[[], dict[str, Any]]:
-    return lambda: {name: space[name] for name in names if name in space}
-
-
-def _cell(cell: Any) -> Callable[[], dict[str, Any]]:
-    def read() -> dict[str, Any]:
-        try:
-            return {"": cell.cell_contents}
-        except ValueError:
-            return {}
-
-    return read
-
-
-def _class_attributes(cls: type) -> Callable[[], dict[str, Any]]:
-    return lambda: {
-        name: x
-        for name, x in vars(cls).items()
-        if name[:2] != "__"
-        and name[:4] != "_abc"
-        and not isinstance(x, (types.FunctionType, *_DESCRIPTORS))
-    }
-
-
-_DESCRIPTORS = (
-    property,
-    classmethod,
-    staticmethod,
-    functools.cached_property,
-    types.MemberDescriptorType,
-    types.GetSetDescriptorType,
-)
-
-
-def _slots(cls: type) -> Sequence[str]:
-    names = cls.__dict__.get("__slots__", ())
-    return [n for n in ((names,) if isinstance(names, str) else names) if not n.startswith("__")]
-
-
-def _slotted(value: Any, names: Sequence[str]) -> Callable[[], dict[str, Any]]:
-    return lambda: {n: x for n in names if (x := getattr(value, n, MISSING)) is not MISSING}
-
-
-def _dict_of(value: Any) -> dict[str, Any] | None:
-    try:
-        own = object.__getattribute__(value, "__dict__")
-    except AttributeError:
-        return None
-    return own if isinstance(own, dict) else None
-
-
-def _standing(value: Any) -> Callable[[], Any]:
-    """Where an iterator stands, as far as it tells."""
-    if isinstance(value, types.GeneratorType):
-
-        def frame() -> Any:
-            now = value.gi_frame
-            return (
-                None
-                if now is None
-                else (now.f_lasti, {name: id(x) for name, x in dict(now.f_locals).items()})
-            )
-
-        return frame
-    if isinstance(value, (itertools.count, itertools.repeat)):
-        return lambda: repr(value)
-    return lambda: operator.length_hint(value, -1)
-
-
-__all__ = [
-    "ATTRIBUTE",
-    "CELL",
-    "ENTRY",
-    "ITEM",
-    "MISSING",
-    "Contents",
-    "Node",
-    "Reach",
-    "Variables",
-    "library",
-]
+__all__ = ["Reach", "library"]

@@ -11,8 +11,6 @@ with the line that does it.
 from __future__ import annotations
 
 import dataclasses
-import dis
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, NoReturn
@@ -25,14 +23,16 @@ from ..errors import TracegradError
 from ..holders import GroupHolder
 from ..ir.dispatch import STATE
 from ..ir.graph import Var
-from ..ir.trace import Trace, is_left_over, user_line
+from ..ir.trace import Trace, is_left_over
 from ..tensor import Array, Boxed, Tensor, inside
 from ..transforms.tracing import leaf_type
 from ..tree import flatten
-from .captures import ATTRIBUTE, Fact, Place
 from .escapes import escaped, traced_in
-from .reach import CELL, ENTRY, MISSING, Contents, Node, Reach, Variables, library
-from .stored import ITEM, Log, Number, Output, Stored
+from .mutators import written_at
+from .places import ABSENT, ATTRIBUTE, CELL, ITEM, Fact, Place, leads_to
+from .reach import Reach, library
+from .stored import Log, Number, Output, Stored
+from .variables import MISSING, Contents, Node, Variables
 
 _OUT = (
     "Make it a 0-d Tensor (tracegrad.tensor(0), which a compiled function reads and writes "
@@ -284,7 +284,7 @@ class Watch:
         for s in self.slots:
             s.variables.put(s.key, mark)
         try:
-            return [(place, x) for place, x in facts if not _leads_to(place, mark)]
+            return [(place, x) for place, x in facts if not leads_to(place, mark)]
         finally:
             for s in self.slots:
                 s.variables.put(s.key, s.old)
@@ -466,113 +466,16 @@ class Watch:
     def _written_at(self, key: Any, code: str) -> str:
         """The line that writes: the first in the code that may run which binds this name, or calls
         a method that changes a container."""
-        # Constructors bind what others change.
-        for function in sorted(
-            self.reach.codes, key=lambda c: c.co_name[:2] == "__" and c.co_name != "__call__"
-        ):
-            line, before = function.co_firstlineno, None
-            for i in dis.get_instructions(function):
-                if i.starts_line is not None:
-                    line = (
-                        i.positions.lineno
-                        if i.positions is not None and i.positions.lineno
-                        else line
-                    )
-                if _writes(i, before, key, code):
-                    return f"{os.path.basename(function.co_filename)}:{line}"
-                before = i
-        first = next(iter(self.reach.codes), None)
-        return (
-            user_line()
-            if first is None
-            else f"{os.path.basename(first.co_filename)}:{first.co_firstlineno}"
-        )
+        return written_at(self.reach.codes, key, code)
 
 
 _PYTHON = {"b": bool, "i": int, "f": float, "c": complex}
-ABSENT = {ITEM: "{key} in {it}", ENTRY: "{key} in {it}.__dict__", ATTRIBUTE: "hasattr({it}, {key})"}
-_MUTATORS = frozenset(
-    [
-        "append",
-        "extend",
-        "insert",
-        "pop",
-        "remove",
-        "clear",
-        "add",
-        "update",
-        "discard",
-        "popleft",
-        "appendleft",
-        "setdefault",
-        "sort",
-        "reverse",
-        "popitem",
-        "fill",
-        "put",
-        "next",
-        "__next__",
-        "send",
-    ]
-)
-_DRAWS = frozenset(
-    [
-        "random",
-        "gauss",
-        "uniform",
-        "randint",
-        "randrange",
-        "choice",
-        "choices",
-        "sample",
-        "shuffle",
-        "normalvariate",
-        "betavariate",
-        "expovariate",
-    ]
-)
 _RANDOM = "Use tg.Generator, or draw outside and pass the numbers as an argument."
 _ARRAY = (
     "Make it a Tensor (tracegrad.tensor(x)), which a compiled function writes at each call, "
     "or return the new array."
 )
 _LIST = "Return what is to be kept, and keep it outside of the compiled function."
-
-
-def _writes(i: dis.Instruction, before: dis.Instruction | None, key: Any, code: str) -> bool:
-    if code == ITEM:
-        if i.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
-            return bool(i.argval == key)
-        return (
-            i.opname in ("STORE_SUBSCR", "DELETE_SUBSCR")
-            and before is not None
-            and (before.argval == key or not isinstance(key, str))
-        )
-    if code in (ENTRY, ATTRIBUTE):
-        return i.opname in ("STORE_ATTR", "DELETE_ATTR") and i.argval == key
-    if code == CELL:
-        return i.opname == "STORE_DEREF"
-    return (
-        i.opname.startswith("LOAD_")
-        and isinstance(i.argval, str)
-        and i.argval in (_DRAWS if code == "draws" else _MUTATORS)
-    )
-
-
-def _leads_to(place: Place | None, mark: Any) -> bool:
-    """Whether what is at a place is found through an object."""
-    while place is not None:
-        if _read(place) is mark:
-            return True
-        place = place.before
-    return False
-
-
-def _read(place: Place) -> Any:
-    try:
-        return place()
-    except (AttributeError, KeyError, IndexError, ValueError, TypeError):
-        return None
 
 
 def _replaceable(x: Any) -> bool:

@@ -17,8 +17,8 @@ from ..ir.operands import NUMBERS
 from ..ir.trace import inside_of
 from ..tensor import Array, Boxed, Tensor
 from ..tree import unflatten
-from .captures import Place
-from .reach import CELL, ENTRY, ITEM, MISSING
+from .places import CELL, ENTRY, ITEM, Place
+from .variables import MISSING
 
 
 class Stored(NamedTuple):

@@ -21,7 +21,7 @@ from ...tape.mode import MODE
 from ...tape.tape import record
 from ...types import axes_of, normalize_axis, same, same_shape, show, type_of
 from ..numpy import results
-from ..writing import ONE_OF_MANY, untracked
+from ..write_checks import ONE_OF_MANY, untracked
 from .casts import sizes_of, titled
 
 

@@ -8,8 +8,7 @@ from typing import Any, Self
 
 from ...checks import describe
 from ...tensor import Tensor
-from .module import Module
-from .parameter import Parameter
+from .module import Module, Parameter
 
 
 class _Indexed(Module):

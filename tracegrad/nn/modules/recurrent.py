@@ -16,8 +16,7 @@ from ...control.scan import scan
 from ...types import same, same_shape, show
 from .. import functional as F
 from .. import init
-from .module import Module
-from .parameter import Parameter
+from .module import Module, Parameter
 
 Step = Callable[[Any, Any, Any], Any]
 
@@ -98,13 +97,11 @@ class RNNBase(_Recurrent):
             or not 0 <= dropout <= 1
         ):
             raise ValueError(
-                "dropout should be a number in range [0, 1] representing the probability of an "
-                "element being zeroed"
+                "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
             )
         if dropout > 0 and num_layers == 1:
             warnings.warn(
-                "dropout option adds dropout after all but last recurrent layer, "
-                "so non-zero dropout expects num_layers greater than 1, "
+                f"dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers greater than 1, "
                 f"but got dropout={dropout} and num_layers={num_layers}",
                 stacklevel=3,
             )
@@ -119,8 +116,7 @@ class RNNBase(_Recurrent):
                 )
         if not 0 <= proj_size < hidden_size:
             raise ValueError(
-                "proj_size has to be a positive integer, smaller than hidden_size, "
-                f"or zero to disable projections, not {proj_size}"
+                f"proj_size has to be a positive integer, smaller than hidden_size, or zero to disable projections, not {proj_size}"
             )
         self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
         self.bias, self.batch_first, self.dropout = bias, batch_first, float(dropout)
@@ -192,8 +188,7 @@ class RNNBase(_Recurrent):
         name, batched = type(self).__name__, len(getattr(input, "shape", ())) == 3
         if not hasattr(input, "shape"):
             raise TypeError(
-                f"{name} takes a Tensor (packed sequences are not supported: "
-                f"mask what pads), not a {type(input).__name__}"
+                f"{name} takes a Tensor (packed sequences are not supported: mask what pads), not a {type(input).__name__}"
             )
         if len(input.shape) not in (2, 3):
             raise ValueError(
@@ -201,13 +196,11 @@ class RNNBase(_Recurrent):
             )
         if not same(input.shape[-1], self.input_size):
             raise RuntimeError(
-                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, "
-                f"got {input.shape[-1]}"
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.shape[-1]}"
             )
         if input.dtype != self.weight_ih_l0.dtype:
             raise ValueError(
-                f"RNN input dtype ({input.dtype}) does not match weight dtype "
-                f"({self.weight_ih_l0.dtype}). Convert one of them."
+                f"RNN input dtype ({input.dtype}) does not match weight dtype ({self.weight_ih_l0.dtype}). Convert one of them."
             )
         x = input if batched else ops.expand_dims(input, 1)
         x = ops.swapaxes(x, 0, 1) if self.batch_first and batched else x

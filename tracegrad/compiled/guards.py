@@ -1,0 +1,331 @@
+"""The guards of a caller: the text that takes the arguments of a call apart, reads what lies around
+the function, and gives MISS at the first thing that is not as it was."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._codegen import integers
+from ..ir.dispatch import SPECIAL, STATE
+from ..runtime.execute import Compiled
+from ..runtime.memory import POOL
+from ..surroundings.places import ATTRIBUTE, UNREADABLE, Content, Place, same
+from ..tape.mode import OFF, RECORDS
+from ..tensor import Boxed
+from ..transforms.tracing import NOWHERE, Standing, hooks_of_leaf
+from .effects import owned
+from .entry import Entry
+
+MISS = object()
+"""What a caller gives where it does not fit."""
+
+
+class Unfit(Exception):
+    """A signature for which no caller is written."""
+
+
+class Guards:
+    """Writes the first part of a caller's text: the arguments and the surroundings, compared."""
+
+    def __init__(self, entry: Entry, compiled: Compiled, leaves: Sequence[Any]) -> None:
+        self.entry, self.compiled = entry, compiled
+        self.boxes = {k: type(x) for k, x in enumerate(leaves) if isinstance(x, Boxed)}
+        self.tensors = bool(
+            self.boxes
+            or any(isinstance(x, Boxed) for x in entry.traced.captures)
+            or any(entry.traced.out_boxed)
+        )
+        if self.tensors:
+            self.check_tape(leaves)
+        self.numbers = {
+            k: type(x)
+            for k, x in enumerate(leaves)
+            if type(x) is not np.ndarray and k not in self.boxes
+        }
+        for kind in self.numbers.values():
+            if kind not in (bool, int, float, complex) and not issubclass(kind, np.generic):
+                raise Unfit(f"an argument is a {kind.__name__}")
+        self.count = len(leaves)
+        self.lines: list[str] = []
+        self.space: dict[str, Any] = {
+            "MISS": MISS,
+            "WRONG": (*UNREADABLE, OverflowError),
+            "same": same,
+            "empty": np.empty,
+            "provide": POOL.empty,
+        }
+        self.known: dict[int, str] = {}
+        self.made = 0
+
+    def check_tape(self, leaves: Sequence[Any]) -> None:
+        """Unfit where the call has to be recorded, or changes what is not simply stored."""
+        traced = self.entry.traced
+        if "live" in traced.history or any(
+            isinstance(x, Boxed) and x._requires_grad for x in leaves
+        ):
+            raise Unfit("results that a backward pass goes through, or arguments that it reaches")
+        if traced.grads or any(c.what == "flag" for c in traced.changes):
+            raise Unfit("gradients of arguments, or a changed flag")
+
+    def line(self, depth: int, text: str) -> None:
+        self.lines.append("    " * depth + text)
+
+    def wrong(self, condition: str) -> None:
+        self.line(2, f"if {condition}: return MISS")
+
+    def fresh(self) -> str:
+        self.made += 1
+        return f"v{self.made}"
+
+    def name(self, value: Any) -> str:
+        """A name for an object of now."""
+        if id(value) not in self.known:
+            self.known[id(value)] = f"c{len(self.known)}"
+            self.space[self.known[id(value)]] = value
+        return self.known[id(value)]
+
+    def begin(self, tree: Any, static: Sequence[tuple[Any, type, Any]]) -> None:
+        """The modes compared, and the arguments taken apart."""
+        self.line(0, "def call(args, kwargs):")
+        self.line(1, "try:")
+        if self.entry.mode is not None:
+            self.space.update(records=RECORDS, off=OFF)
+            self.wrong("off and not records()" if self.entry.mode else "not off or records()")
+        if self.tensors:
+            self.space.update(state=STATE, special=SPECIAL)
+            self.wrong("special and state.special")
+        self.arguments(tree, static)
+
+    # --- what is given ----------------------------------------------------------------------------
+
+    def arguments(self, tree: Any, static: Sequence[tuple[Any, type, Any]]) -> None:
+        """Each leaf under its name, x0 and so on; the static arguments compared."""
+        positional, keywords = tree
+        fixed = {place for place, _, _ in static}
+        rest = iter(range(len(positional)))
+        count = len(positional) + sum(isinstance(place, int) for place in fixed)
+        given = [f"s{k}" if k in fixed else f"a{next(rest)}" for k in range(count)]
+        self.wrong(
+            f"len(kwargs) != {len(keywords) + sum(isinstance(place, str) for place in fixed)}"
+            if keywords or fixed
+            else "kwargs"
+        )
+        self.line(2, f"{', '.join(given)}, = args" if given else "if args: return MISS")
+        for place, kind, value in static:
+            variable = f"s{place}"
+            if isinstance(place, str):
+                variable = self.fresh()
+                self.line(2, f"{variable} = kwargs[{place!r}]")
+            here = self.name(value)
+            self.wrong(
+                f"{variable} is not {here} and (type({variable}) is not {self.name(kind)} "
+                f"or not {variable} == {here})"
+            )
+        for k, part in enumerate(positional):
+            self.take_apart(part, f"a{k}")
+        for key, part in keywords.items():
+            self.take_apart(part, f"kwargs[{key!r}]")
+        for k, number in self.numbers.items():
+            self.wrong(f"type(x{k}) is not {self.name(number)}")
+        for k, kind in self.boxes.items():
+            self.line(2, f"b{k} = x{k}")
+            self.open(f"b{k}", f"x{k}", kind, NOWHERE)
+
+    def open(self, box: str, data: str, kind: type[Boxed], standing: Standing) -> None:
+        """The array in a box that stands on the tape as one did while tracing, outside of forward
+        mode."""
+        self.wrong(f"type({box}) is not {self.name(kind)} or {box}._tangents")
+        self.line(2, f"if {box}._base is not None: {box}._refresh()")
+        self.wrong(f"{box}._requires_grad is not {standing.tracked}")
+        if standing.tracked:
+            self.wrong(f"({box}._grad_fn is None) is not {standing.leaf}")
+            if self.entry.traced.swept and standing.leaf:
+                self.wrong(f"{self.name(hooks_of_leaf)}({box}) != {self.name(standing.hooks)}")
+        self.line(2, f"{data} = {box}._data")
+
+    def take_apart(self, part: Any, code: str) -> None:
+        if type(part) is int:
+            self.line(2, f"x{part} = {code}")
+            return
+        variable = self.fresh()
+        self.line(2, f"{variable} = {code}")
+        if part is None:
+            self.wrong(f"{variable} is not None")
+            return
+        kind = type(part)
+        self.wrong(f"type({variable}) is not {self.name(kind)}")
+        if kind is dict:
+            self.wrong(f"len({variable}) != {len(part)}")
+            for key, child in part.items():
+                self.take_apart(
+                    child, f"{variable}[{repr(key) if type(key) in (str, int) else self.name(key)}]"
+                )
+        elif dataclasses.is_dataclass(kind):
+            for field in dataclasses.fields(kind):
+                self.take_apart(getattr(part, field.name), f"{variable}.{field.name}")
+        elif kind in (tuple, list) or (issubclass(kind, tuple) and hasattr(kind, "_fields")):
+            children = [self.fresh() for _ in part]
+            self.line(
+                2,
+                f"{', '.join(children)}, = {variable}"
+                if children
+                else f"if {variable}: return MISS",
+            )
+            for name, child in zip(children, part, strict=True):
+                self.take_apart(child, name)
+        else:
+            raise Unfit(f"an argument has a {kind.__name__}")
+
+    def shapes(self) -> list[str]:
+        """The shapes compared; the variables that hold the symbolic sizes, in the kernel's
+        order."""
+        found: set[str] = set()
+        for k, pattern in enumerate(self.entry.pattern):
+            if k in self.numbers:
+                continue
+            if all(isinstance(s, int) for s in pattern):
+                self.wrong(f"x{k}.shape != {tuple(pattern)}")
+                continue
+            parts, checks = [], []
+            for size in pattern:
+                name = str(size)
+                if isinstance(size, integers.Integer) and name not in found:
+                    found.add(name)
+                    parts.append(name)
+                    checks.append(f"{name} < 2")
+                else:
+                    parts.append(self.fresh())
+                    checks.append(f"{parts[-1]} != {name}")
+            self.line(2, f"{', '.join(parts)}, = x{k}.shape")
+            self.wrong(" or ".join(checks))
+        if found != set(self.compiled.symbols):
+            raise Unfit("a size is no axis of an argument")
+        for (relation, difference), fact in self.entry.graph.sizes.guards.items():
+            self.wrong(f"({difference} {relation} 0) is not {fact}")
+        return list(self.compiled.symbols)
+
+    # --- what is read around the function ---------------------------------------------------------
+
+    def surroundings(self) -> list[str]:
+        """The facts checked; the variables that hold what was captured."""
+        read: dict[Place, str] = {}
+        for place, value in self.entry.facts:
+            variable = self.at(place, read)
+            if isinstance(value, Content) and value.bytes is None:
+                # A value that some trace left behind has no elements to compare.
+                self.wrong(f"{variable} is not {self.name(value.array)}")
+            elif isinstance(value, Content):
+                self.wrong(
+                    f"{variable} is not {self.name(value.array)} "
+                    f"or {variable}.tobytes() != {self.name(value.bytes)}"
+                )
+            else:
+                here = self.name(value)
+                self.wrong(f"{variable} is not {here} and not same({variable}, {here})")
+        captured = []
+        for k, (where, old) in enumerate(
+            zip(self.entry.places, self.entry.traced.captures, strict=True)
+        ):
+            boxed = isinstance(old, Boxed)
+            if where is not None and (
+                type(old) in (int, float, complex) or isinstance(old, np.generic)
+            ):
+                captured.append(self.number(k, self.at(where, read), type(old)))
+                continue
+            if type(old) is not np.ndarray and not boxed:
+                raise Unfit(f"a captured value is a {type(old).__name__}")
+            if where is None and not boxed:
+                captured.append(self.name(old))
+                continue
+            variable = self.name(old) if where is None else self.at(where, read)
+            if boxed:
+                box, variable = variable, self.fresh()
+                self.open(box, variable, type(old), self.entry.standing[k])
+            captured.append(variable)
+            self.wrong(f"{variable}.shape != {old.shape}")
+            if self.entry.views:
+                self.wrong(f"{variable} is not {self.name(old)}")
+            if k in self.entry.contents:
+                self.wrong(f"{variable}.tobytes() != {self.name(self.entry.contents[k])}")
+        return captured
+
+    def number(self, k: int, variable: str, kind: type) -> str:
+        """A captured Python number that calls change, which goes in as an argument would."""
+        operand = self.count + k
+        self.numbers[operand] = kind
+        self.line(2, f"x{operand} = {variable}")
+        self.wrong(f"type(x{operand}) is not {self.name(kind)}")
+        if (bound := self.entry.bounds.get(k)) is not None:
+            self.wrong(f"not -{bound} <= x{operand} <= {bound}")
+        return f"z{operand}"
+
+    def at(self, place: Place, read: dict[Place, str]) -> str:
+        """The variable that holds what is at a place; each place is read once."""
+        if place.code == "{key}":
+            return self.name(place.key)
+        if place not in read:
+            before = self.at(place.before, read) if place.before else ""
+            if place.code == ATTRIBUTE and place.key.isidentifier():
+                code = f"{before}.{place.key}"
+            else:
+                code = place.code.format(
+                    it=before,
+                    key=repr(place.key) if type(place.key) in (str, int) else self.name(place.key),
+                )
+            read[place] = self.fresh()
+            self.line(2, f"{read[place]} = {code}")
+        return read[place]
+
+    def changed(self) -> None:
+        """The boxes that the call changes, each under its name t0 and so on, found to be fit for
+        being stored into."""
+        read: dict[Place, str] = {}
+        for j, (change, place) in enumerate(self.entry.changes):
+            if isinstance(change.target, int):
+                raise Unfit("a change of an argument")
+            box = self.name(change.target) if place is None else self.at(place, read)
+            if change.what == "grad data":
+                box = f"{box}._grad"
+            self.line(2, f"t{j} = {box}")
+            kind = type(change.target._grad) if change.what == "grad data" else type(change.target)
+            self.wrong(f"type(t{j}) is not {self.name(kind)}")
+            if change.what == "grad":
+                self.wrong(f"t{j}._grad_fn is not None")
+            else:
+                value = change.target._grad if change.what == "grad data" else change.target
+                if value._borrowed or value._base is not None:
+                    raise Unfit("a change of a view")
+                self.wrong(
+                    f"t{j}._base is not None or t{j}._tangents or t{j}._borrowed "
+                    f"or not t{j}._data.flags.writeable"
+                )
+                self.wrong(f"t{j}._data.shape != {value.shape}")
+
+    def overlaps(self, operands: Sequence[str]) -> None:
+        """Whether what is written or given up may share memory with another operand is decided on
+        the long way."""
+        for k in self.entry.given_up:
+            self.space["owned"] = owned
+            self.wrong(f"not owned(x{k})")
+        for k in (*self.entry.traced.writes, *self.entry.given_up):
+            for j, other in enumerate(operands):
+                if j != k and j not in self.numbers:
+                    self.space["may_share_memory"] = np.may_share_memory
+                    self.wrong(f"may_share_memory(x{k}, {other})")
+
+    def types(self, operands: Sequence[str]) -> None:
+        """What the kernel's entry sees by itself where it is native and reads array objects."""
+        flags = {"C": ".flags.c_contiguous", "F": ".flags.f_contiguous"}
+        for k, layout in enumerate(self.compiled.layouts):
+            if k not in self.numbers:
+                x, dtype = operands[k], self.name(self.compiled.in_dtypes[k])
+                self.wrong(
+                    f"type({x}) is not {self.name(np.ndarray)} or {x}.dtype != {dtype} "
+                    f"or not {x}.flags.aligned"
+                )
+                if layout in flags:
+                    self.wrong(f"not {x}{flags[layout]}")

@@ -1,0 +1,116 @@
+"""Where something was found, how it is read again, and whether it is what it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..tensor import Boxed
+
+Fact = tuple["Place", Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Where something was found, and how it is read again.
+
+    `code` is a Python expression of `{it}` (what is read at the place before) and of `{key}`;
+    `path` is what a person calls it.
+    """
+
+    path: str
+    code: str
+    key: Any
+    before: Place | None = None
+
+    def __call__(self) -> Any:
+        return READERS[self.code](self.before() if self.before is not None else None, self.key)
+
+    def then(self, path: str, code: str, key: Any = None) -> Place:
+        return Place(self.path + path, code, key, self)
+
+
+ATTRIBUTE = "getattr({it}, {key})"
+ITEM, ENTRY, CELL = "{it}[{key}]", "{it}.__dict__[{key}]", "{key}.cell_contents"
+READERS: dict[str, Callable[[Any, Any], Any]] = {
+    "{key}": lambda it, key: key,
+    CELL: lambda it, key: key.cell_contents,
+    ITEM: lambda it, key: it[key],
+    ENTRY: lambda it, key: it.__dict__[key],
+    ATTRIBUTE: lambda it, key: getattr(it, key),
+    "type({it})": lambda it, key: type(it),
+    "len({it})": lambda it, key: len(it),
+    "frozenset({it})": lambda it, key: frozenset(it),
+    "{it}._grad is None": lambda it, key: it._grad is None,
+}
+"""The ways to read, as code for the callers that are compiled (compiled/callers.py) and as
+functions."""
+ABSENT = {ITEM: "{key} in {it}", ENTRY: "{key} in {it}.__dict__", ATTRIBUTE: "hasattr({it}, {key})"}
+"""How it is asked whether there is anything at such a place."""
+
+
+def root(path: str, value: Any) -> Place:
+    """A place that is always the same object."""
+    return Place(path, "{key}", value)
+
+
+def unchanged(place: Place, value: Any) -> bool:
+    """Whether what is read around the function is what it was."""
+    try:
+        now = place()
+    except UNREADABLE:
+        return False
+    if isinstance(value, Content):
+        return now is value.array and content(now) == value.bytes
+    return now is value or same(now, value)
+
+
+UNREADABLE = (AttributeError, KeyError, IndexError, ValueError, TypeError)
+"""What reading a variable that is gone may raise."""
+
+
+def same(now: Any, value: Any) -> bool:
+    """Whether another object is the same number, text or set."""
+    # By their text, so that nan is nan and -0.0 is not 0.0.
+    return (
+        type(now) is type(value)
+        and isinstance(now, (bool, int, float, complex, str, np.generic, frozenset))
+        and (
+            repr(now) == repr(value)
+            if isinstance(now, (float, complex, np.generic))
+            else now == value
+        )
+    )
+
+
+class Content:
+    """An array that only NumPy read while tracing: the graph holds what was computed from these
+    elements."""
+
+    def __init__(self, array: Any) -> None:
+        self.array, self.bytes = array, content(array)
+
+
+def content(x: Any) -> bytes | None:
+    """The bytes of an array that is there now; None for a traced one."""
+    data = x._data if isinstance(x, Boxed) else x
+    return data.tobytes() if isinstance(data, np.ndarray) else None
+
+
+def leads_to(place: Place | None, mark: Any) -> bool:
+    """Whether what is at a place is found through an object."""
+    while place is not None:
+        if _now(place) is mark:
+            return True
+        place = place.before
+    return False
+
+
+def _now(place: Place) -> Any:
+    try:
+        return place()
+    except UNREADABLE:
+        return None
