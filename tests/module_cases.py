@@ -87,46 +87,109 @@ CASES: dict[str, Case] = {
     "RNN state": case(lambda t: t.nn.RNN(3, 5, bidirectional=True, num_layers=2), X, real(4, 2, 5)),
     "RNN no bias": case(lambda t: t.nn.RNN(3, 5, bias=False), X),
     "GRU": case(lambda t: t.nn.GRU(3, 5), X),
-    "GRU batch_first": case(lambda t: t.nn.GRU(3, 5, num_layers=2, batch_first=True, bidirectional=True), real(2, 4, 3)),
+    "GRU batch_first": case(
+        lambda t: t.nn.GRU(3, 5, num_layers=2, batch_first=True, bidirectional=True), real(2, 4, 3)
+    ),
     "GRU unbatched": case(lambda t: t.nn.GRU(3, 5), real(4, 3), real(1, 5)),
     "LSTM": case(lambda t: t.nn.LSTM(3, 5), X),
-    "LSTM layers": case(lambda t: t.nn.LSTM(3, 5, num_layers=2, bidirectional=True, dropout=0.5).eval(), X),
-    "LSTM batch_first state": case(lambda t: t.nn.LSTM(3, 5, batch_first=True), real(2, 4, 3), real(1, 2, 5), real(1, 2, 5), call=with_state),
-    "LSTM projected": case(lambda t: t.nn.LSTM(3, 5, 2, proj_size=2), X, real(2, 2, 2), real(2, 2, 5), call=with_state),
-    "LSTM projected both ways": case(lambda t: t.nn.LSTM(3, 5, 2, proj_size=2, bidirectional=True), X),
-    "LSTM unbatched": case(lambda t: t.nn.LSTM(3, 5, bias=False), real(4, 3), real(1, 5), real(1, 5), call=with_state),
+    "LSTM layers": case(
+        lambda t: t.nn.LSTM(3, 5, num_layers=2, bidirectional=True, dropout=0.5).eval(), X
+    ),
+    "LSTM batch_first state": case(
+        lambda t: t.nn.LSTM(3, 5, batch_first=True),
+        real(2, 4, 3),
+        real(1, 2, 5),
+        real(1, 2, 5),
+        call=with_state,
+    ),
+    "LSTM projected": case(
+        lambda t: t.nn.LSTM(3, 5, 2, proj_size=2), X, real(2, 2, 2), real(2, 2, 5), call=with_state
+    ),
+    "LSTM projected both ways": case(
+        lambda t: t.nn.LSTM(3, 5, 2, proj_size=2, bidirectional=True), X
+    ),
+    "LSTM unbatched": case(
+        lambda t: t.nn.LSTM(3, 5, bias=False), real(4, 3), real(1, 5), real(1, 5), call=with_state
+    ),
     "RNNCell": case(lambda t: t.nn.RNNCell(3, 5, nonlinearity="relu"), real(2, 3), real(2, 5)),
     "GRUCell": case(lambda t: t.nn.GRUCell(3, 5), real(2, 3), real(2, 5)),
     "GRUCell alone": case(lambda t: t.nn.GRUCell(3, 5, bias=False), real(3)),
-    "LSTMCell": case(lambda t: t.nn.LSTMCell(3, 5), real(2, 3), real(2, 5), real(2, 5), call=with_state),
+    "LSTMCell": case(
+        lambda t: t.nn.LSTMCell(3, 5), real(2, 3), real(2, 5), real(2, 5), call=with_state
+    ),
     "LSTMCell alone": case(lambda t: t.nn.LSTMCell(3, 5), real(2, 3)),
     # --- convolutions, places
-    "ConvTranspose1d": case(lambda t: t.nn.ConvTranspose1d(2, 3, 3, stride=2, padding=1, output_padding=1), real(2, 2, 4)),
+    "ConvTranspose1d": case(
+        lambda t: t.nn.ConvTranspose1d(2, 3, 3, stride=2, padding=1, output_padding=1),
+        real(2, 2, 4),
+    ),
     "ConvTranspose2d": case(lambda t: t.nn.ConvTranspose2d(2, 3, 2), real(2, 2, 3, 4)),
     "ConvTranspose2d everything": case(
-        lambda t: t.nn.ConvTranspose2d(4, 6, (3, 2), stride=(2, 3), padding=(1, 0), output_padding=(1, 2), groups=2, dilation=(2, 1)),
+        lambda t: t.nn.ConvTranspose2d(
+            4,
+            6,
+            (3, 2),
+            stride=(2, 3),
+            padding=(1, 0),
+            output_padding=(1, 2),
+            groups=2,
+            dilation=(2, 1),
+        ),
         real(2, 4, 3, 2),
     ),
-    "ConvTranspose2d unbatched": case(lambda t: t.nn.ConvTranspose2d(2, 3, 3, stride=2, bias=False), real(2, 3, 3)),
-    "ConvTranspose2d size": case(lambda t: t.nn.ConvTranspose2d(2, 1, 3, stride=2, padding=1), real(1, 2, 3, 3), call=to_size),
+    "ConvTranspose2d unbatched": case(
+        lambda t: t.nn.ConvTranspose2d(2, 3, 3, stride=2, bias=False), real(2, 3, 3)
+    ),
+    "ConvTranspose2d size": case(
+        lambda t: t.nn.ConvTranspose2d(2, 1, 3, stride=2, padding=1), real(1, 2, 3, 3), call=to_size
+    ),
     "ConvTranspose3d": case(lambda t: t.nn.ConvTranspose3d(2, 1, 2, stride=2), real(1, 2, 2, 2, 2)),
-    "Conv3d": case(lambda t: t.nn.Conv3d(2, 3, 2, padding=1, stride=(1, 2, 1)), real(1, 2, 3, 3, 3)),
-    "Conv1d reflect": case(lambda t: t.nn.Conv1d(2, 3, 3, padding=2, padding_mode="reflect"), real(1, 2, 5)),
-    "Conv2d circular": case(lambda t: t.nn.Conv2d(2, 3, (3, 2), padding=(2, 1), stride=2, padding_mode="circular", bias=False), real(1, 2, 4, 5)),
-    "Conv2d replicate same": case(lambda t: t.nn.Conv2d(2, 2, (2, 3), padding="same", padding_mode="replicate"), real(1, 2, 4, 5)),
+    "Conv3d": case(
+        lambda t: t.nn.Conv3d(2, 3, 2, padding=1, stride=(1, 2, 1)), real(1, 2, 3, 3, 3)
+    ),
+    "Conv1d reflect": case(
+        lambda t: t.nn.Conv1d(2, 3, 3, padding=2, padding_mode="reflect"), real(1, 2, 5)
+    ),
+    "Conv2d circular": case(
+        lambda t: t.nn.Conv2d(
+            2, 3, (3, 2), padding=(2, 1), stride=2, padding_mode="circular", bias=False
+        ),
+        real(1, 2, 4, 5),
+    ),
+    "Conv2d replicate same": case(
+        lambda t: t.nn.Conv2d(2, 2, (2, 3), padding="same", padding_mode="replicate"),
+        real(1, 2, 4, 5),
+    ),
     "Fold": case(lambda t: t.nn.Fold((4, 5), (2, 3), padding=1, stride=(2, 1)), real(2, 12, 15)),
     "Unfold": case(lambda t: t.nn.Unfold((2, 3), padding=1, stride=(2, 1)), real(2, 2, 4, 5)),
     "Upsample nearest": case(lambda t: t.nn.Upsample(scale_factor=2), real(1, 2, 3, 2)),
     "Upsample nearest size": case(lambda t: t.nn.Upsample(size=(5, 7)), real(1, 2, 3, 4)),
     "Upsample factors": case(lambda t: t.nn.Upsample(scale_factor=(1.7, 0.6)), real(1, 2, 3, 5)),
-    "Upsample linear": case(lambda t: t.nn.Upsample(scale_factor=2.5, mode="linear"), real(1, 2, 4)),
-    "Upsample bilinear": case(lambda t: t.nn.Upsample(scale_factor=2, mode="bilinear"), real(1, 2, 3, 2)),
-    "Upsample bilinear factor": case(lambda t: t.nn.Upsample(scale_factor=1.7, mode="bilinear", recompute_scale_factor=True), real(1, 2, 3, 5)),
-    "Upsample bilinear corners": case(lambda t: t.nn.Upsample(size=(5, 1), mode="bilinear", align_corners=True), real(1, 2, 3, 2)),
-    "Upsample bicubic": case(lambda t: t.nn.Upsample(scale_factor=2, mode="bicubic"), real(1, 1, 3, 4)),
-    "Upsample trilinear": case(lambda t: t.nn.Upsample(size=3, mode="trilinear"), real(1, 1, 2, 2, 4)),
-    "UpsamplingNearest2d": case(lambda t: t.nn.UpsamplingNearest2d(scale_factor=2), real(1, 2, 3, 2)),
-    "UpsamplingBilinear2d": case(lambda t: t.nn.UpsamplingBilinear2d(size=(4, 4)), real(1, 2, 3, 2)),
+    "Upsample linear": case(
+        lambda t: t.nn.Upsample(scale_factor=2.5, mode="linear"), real(1, 2, 4)
+    ),
+    "Upsample bilinear": case(
+        lambda t: t.nn.Upsample(scale_factor=2, mode="bilinear"), real(1, 2, 3, 2)
+    ),
+    "Upsample bilinear factor": case(
+        lambda t: t.nn.Upsample(scale_factor=1.7, mode="bilinear", recompute_scale_factor=True),
+        real(1, 2, 3, 5),
+    ),
+    "Upsample bilinear corners": case(
+        lambda t: t.nn.Upsample(size=(5, 1), mode="bilinear", align_corners=True), real(1, 2, 3, 2)
+    ),
+    "Upsample bicubic": case(
+        lambda t: t.nn.Upsample(scale_factor=2, mode="bicubic"), real(1, 1, 3, 4)
+    ),
+    "Upsample trilinear": case(
+        lambda t: t.nn.Upsample(size=3, mode="trilinear"), real(1, 1, 2, 2, 4)
+    ),
+    "UpsamplingNearest2d": case(
+        lambda t: t.nn.UpsamplingNearest2d(scale_factor=2), real(1, 2, 3, 2)
+    ),
+    "UpsamplingBilinear2d": case(
+        lambda t: t.nn.UpsamplingBilinear2d(size=(4, 4)), real(1, 2, 3, 2)
+    ),
     "PixelShuffle": case(lambda t: t.nn.PixelShuffle(2), real(1, 8, 2, 3)),
     "PixelUnshuffle": case(lambda t: t.nn.PixelUnshuffle(2), real(1, 2, 4, 6)),
     "ChannelShuffle": case(lambda t: t.nn.ChannelShuffle(2), real(1, 6, 2, 2)),
@@ -141,54 +204,135 @@ CASES: dict[str, Case] = {
     # --- normalisation
     "InstanceNorm1d": case(lambda t: t.nn.InstanceNorm1d(2), real(2, 2, 5)),
     "InstanceNorm1d unbatched": case(lambda t: t.nn.InstanceNorm1d(2, affine=True), real(2, 5)),
-    "InstanceNorm2d": case(lambda t: t.nn.InstanceNorm2d(3, affine=True, track_running_stats=True), real(2, 3, 2, 2)),
-    "InstanceNorm2d eval": case(lambda t: t.nn.InstanceNorm2d(3, affine=True, track_running_stats=True).eval(), real(2, 3, 2, 2)),
+    "InstanceNorm2d": case(
+        lambda t: t.nn.InstanceNorm2d(3, affine=True, track_running_stats=True), real(2, 3, 2, 2)
+    ),
+    "InstanceNorm2d eval": case(
+        lambda t: t.nn.InstanceNorm2d(3, affine=True, track_running_stats=True).eval(),
+        real(2, 3, 2, 2),
+    ),
     "InstanceNorm3d": case(lambda t: t.nn.InstanceNorm3d(2, eps=1e-3), real(1, 2, 2, 2, 2)),
     "BatchNorm3d": case(lambda t: t.nn.BatchNorm3d(2), real(2, 2, 2, 1, 2)),
     "RMSNorm": case(lambda t: t.nn.RMSNorm((2, 3)), real(4, 2, 3)),
     "LocalResponseNorm": case(lambda t: t.nn.LocalResponseNorm(3, alpha=0.1), real(2, 5, 2)),
-    "LocalResponseNorm even": case(lambda t: t.nn.LocalResponseNorm(2, alpha=0.1, k=2.0), real(2, 5, 2)),
+    "LocalResponseNorm even": case(
+        lambda t: t.nn.LocalResponseNorm(2, alpha=0.1, k=2.0), real(2, 5, 2)
+    ),
     # --- losses
-    "SoftMarginLoss": case(lambda t: t.nn.SoftMarginLoss(), real(3, 2), signs(3, 2), call=to_target),
-    "HingeEmbeddingLoss": case(lambda t: t.nn.HingeEmbeddingLoss(margin=0.7), real(6), signs(6), call=to_target),
-    "MultiLabelSoftMarginLoss": case(lambda t: t.nn.MultiLabelSoftMarginLoss(), real(3, 2), positive(3, 2), call=to_target),
-    "PoissonNLLLoss": case(lambda t: t.nn.PoissonNLLLoss(full=True), real(6), positive(6), call=to_target),
-    "PoissonNLLLoss rates": case(lambda t: t.nn.PoissonNLLLoss(log_input=False, reduction="sum"), positive(6), positive(6), call=to_target),
-    "MarginRankingLoss": case(lambda t: t.nn.MarginRankingLoss(0.5), real(6), real(6), signs(6), call=to_target),
-    "CosineEmbeddingLoss": case(lambda t: t.nn.CosineEmbeddingLoss(0.1, reduction="none"), real(6, 3), real(6, 3), signs(6), call=to_target),
-    "TripletMarginLoss": case(lambda t: t.nn.TripletMarginLoss(0.8, swap=True), real(6, 3), real(6, 3), real(6, 3)),
-    "GaussianNLLLoss": case(lambda t: t.nn.GaussianNLLLoss(full=True), real(6), real(6), positive(6)),
-    "PairwiseDistance": case(lambda t: t.nn.PairwiseDistance(3, keepdim=True), real(6, 3), real(6, 3)),
+    "SoftMarginLoss": case(
+        lambda t: t.nn.SoftMarginLoss(), real(3, 2), signs(3, 2), call=to_target
+    ),
+    "HingeEmbeddingLoss": case(
+        lambda t: t.nn.HingeEmbeddingLoss(margin=0.7), real(6), signs(6), call=to_target
+    ),
+    "MultiLabelSoftMarginLoss": case(
+        lambda t: t.nn.MultiLabelSoftMarginLoss(), real(3, 2), positive(3, 2), call=to_target
+    ),
+    "PoissonNLLLoss": case(
+        lambda t: t.nn.PoissonNLLLoss(full=True), real(6), positive(6), call=to_target
+    ),
+    "PoissonNLLLoss rates": case(
+        lambda t: t.nn.PoissonNLLLoss(log_input=False, reduction="sum"),
+        positive(6),
+        positive(6),
+        call=to_target,
+    ),
+    "MarginRankingLoss": case(
+        lambda t: t.nn.MarginRankingLoss(0.5), real(6), real(6), signs(6), call=to_target
+    ),
+    "CosineEmbeddingLoss": case(
+        lambda t: t.nn.CosineEmbeddingLoss(0.1, reduction="none"),
+        real(6, 3),
+        real(6, 3),
+        signs(6),
+        call=to_target,
+    ),
+    "TripletMarginLoss": case(
+        lambda t: t.nn.TripletMarginLoss(0.8, swap=True), real(6, 3), real(6, 3), real(6, 3)
+    ),
+    "GaussianNLLLoss": case(
+        lambda t: t.nn.GaussianNLLLoss(full=True), real(6), real(6), positive(6)
+    ),
+    "PairwiseDistance": case(
+        lambda t: t.nn.PairwiseDistance(3, keepdim=True), real(6, 3), real(6, 3)
+    ),
     "MSELoss size_average": case(lambda t: t.nn.MSELoss(size_average=False), real(6), real(6)),
-    "CrossEntropyLoss positional": case(lambda t: t.nn.CrossEntropyLoss(None, None, 1), real(6, 3), whole(0, 3, 6)),
+    "CrossEntropyLoss positional": case(
+        lambda t: t.nn.CrossEntropyLoss(None, None, 1), real(6, 3), whole(0, 3, 6)
+    ),
     # --- attention
-    "MultiheadAttention": case(lambda t: t.nn.MultiheadAttention(6, 2), real(4, 2, 6), real(3, 2, 6), real(3, 2, 6)),
-    "MultiheadAttention batch_first": case(lambda t: t.nn.MultiheadAttention(6, 3, bias=False, batch_first=True), *[real(2, 3, 6)] * 3),
-    "MultiheadAttention sizes": case(lambda t: t.nn.MultiheadAttention(6, 2, kdim=4, vdim=5), real(4, 2, 6), real(3, 2, 4), real(3, 2, 5)),
-    "MultiheadAttention unbatched": case(lambda t: t.nn.MultiheadAttention(6, 2), real(4, 6), real(3, 6), real(3, 6)),
+    "MultiheadAttention": case(
+        lambda t: t.nn.MultiheadAttention(6, 2), real(4, 2, 6), real(3, 2, 6), real(3, 2, 6)
+    ),
+    "MultiheadAttention batch_first": case(
+        lambda t: t.nn.MultiheadAttention(6, 3, bias=False, batch_first=True), *[real(2, 3, 6)] * 3
+    ),
+    "MultiheadAttention sizes": case(
+        lambda t: t.nn.MultiheadAttention(6, 2, kdim=4, vdim=5),
+        real(4, 2, 6),
+        real(3, 2, 4),
+        real(3, 2, 5),
+    ),
+    "MultiheadAttention unbatched": case(
+        lambda t: t.nn.MultiheadAttention(6, 2), real(4, 6), real(3, 6), real(3, 6)
+    ),
     "MultiheadAttention additions": case(
-        lambda t: t.nn.MultiheadAttention(6, 2, add_bias_kv=True, add_zero_attn=True), real(4, 2, 6), real(3, 2, 6), real(3, 2, 6),
-        flags([False, False, True], [False, True, False]), call=padded,
+        lambda t: t.nn.MultiheadAttention(6, 2, add_bias_kv=True, add_zero_attn=True),
+        real(4, 2, 6),
+        real(3, 2, 6),
+        real(3, 2, 6),
+        flags([False, False, True], [False, True, False]),
+        call=padded,
     ),
     "MultiheadAttention masks": case(
-        lambda t: t.nn.MultiheadAttention(6, 2), real(3, 2, 6), real(3, 2, 6), real(3, 2, 6),
-        flags([False, True, True], [False, False, True], [False, False, False]), call=masked,
+        lambda t: t.nn.MultiheadAttention(6, 2),
+        real(3, 2, 6),
+        real(3, 2, 6),
+        real(3, 2, 6),
+        flags([False, True, True], [False, False, True], [False, False, False]),
+        call=masked,
     ),
     "MultiheadAttention heads": case(
-        lambda t: t.nn.MultiheadAttention(4, 2), real(3, 2, 4), real(3, 2, 4), real(3, 2, 4), real(4, 3, 3), call=by_head
+        lambda t: t.nn.MultiheadAttention(4, 2),
+        real(3, 2, 4),
+        real(3, 2, 4),
+        real(3, 2, 4),
+        real(4, 3, 3),
+        call=by_head,
     ),
-    "TransformerEncoderLayer": case(lambda t: t.nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0), real(3, 2, 4)),
+    "TransformerEncoderLayer": case(
+        lambda t: t.nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0), real(3, 2, 4)
+    ),
     "TransformerEncoderLayer options": case(
-        lambda t: t.nn.TransformerEncoderLayer(4, 2, 8, 0.0, "gelu", batch_first=True, norm_first=True, bias=False), real(3, 2, 4)
-    ),
-    "TransformerDecoderLayer": case(lambda t: t.nn.TransformerDecoderLayer(4, 2, 8, dropout=0.0), real(3, 2, 4), real(5, 2, 4)),
-    "TransformerEncoder": case(
-        lambda t: t.nn.TransformerEncoder(t.nn.TransformerEncoderLayer(4, 2, 8, 0.0), 2, t.nn.LayerNorm(4), enable_nested_tensor=False),
+        lambda t: t.nn.TransformerEncoderLayer(
+            4, 2, 8, 0.0, "gelu", batch_first=True, norm_first=True, bias=False
+        ),
         real(3, 2, 4),
     ),
-    "TransformerDecoder": case(lambda t: t.nn.TransformerDecoder(t.nn.TransformerDecoderLayer(4, 1, 8, 0.0), 2), real(3, 2, 4), real(2, 2, 4)),
-    "Transformer": case(lambda t: t.nn.Transformer(4, 2, 1, 1, 8, 0.0, batch_first=True), real(2, 3, 4), real(2, 2, 4), call=causal),
-}  # fmt: skip
+    "TransformerDecoderLayer": case(
+        lambda t: t.nn.TransformerDecoderLayer(4, 2, 8, dropout=0.0), real(3, 2, 4), real(5, 2, 4)
+    ),
+    "TransformerEncoder": case(
+        lambda t: t.nn.TransformerEncoder(
+            t.nn.TransformerEncoderLayer(4, 2, 8, 0.0),
+            2,
+            t.nn.LayerNorm(4),
+            enable_nested_tensor=False,
+        ),
+        real(3, 2, 4),
+    ),
+    "TransformerDecoder": case(
+        lambda t: t.nn.TransformerDecoder(t.nn.TransformerDecoderLayer(4, 1, 8, 0.0), 2),
+        real(3, 2, 4),
+        real(2, 2, 4),
+    ),
+    "Transformer": case(
+        lambda t: t.nn.Transformer(4, 2, 1, 1, 8, 0.0, batch_first=True),
+        real(2, 3, 4),
+        real(2, 2, 4),
+        call=causal,
+    ),
+}
 
 
 def inputs(name: str) -> list[Any]:

@@ -79,51 +79,108 @@ CASES: dict[str, Case] = {
     # --- losses
     "mse_loss": (lambda F, x, y: F.mse_loss(x, y), (real(3, 2), real(3, 2))),
     "mse_loss none": (lambda F, x, y: F.mse_loss(x, y, reduction="none"), (real(3), real(3))),
-    "l1_loss sum": (lambda F, x, y: F.l1_loss(x, y, reduction="sum"), (exactly(1.0, 2.0, 3.0), exactly(1.0, 0.5, 4.0))),
+    "l1_loss sum": (
+        lambda F, x, y: F.l1_loss(x, y, reduction="sum"),
+        (exactly(1.0, 2.0, 3.0), exactly(1.0, 0.5, 4.0)),
+    ),
     "smooth_l1_loss": (lambda F, x, y: F.smooth_l1_loss(x, y, beta=0.6), (real(3, 3), real(3, 3))),
     "smooth_l1_loss sharp": (lambda F, x, y: F.smooth_l1_loss(x, y, beta=0.0), (real(3), real(3))),
     "huber_loss": (lambda F, x, y: F.huber_loss(x, y, delta=0.8), (real(3, 3), real(3, 3))),
     "nll_loss": (lambda F, x, t: F.nll_loss(x, t), (real(4, 3), classes(3, 4))),
-    "nll_loss weight": (lambda F, x, t, w: F.nll_loss(x, t, weight=w.detach(), ignore_index=1), (real(5, 3), exactly(0, 1, 2, 2, 0), probability(3))),
-    "nll_loss images": (lambda F, x, t: F.nll_loss(x, t, reduction="sum"), (real(2, 3, 2, 2), classes(3, 2, 2, 2))),
+    "nll_loss weight": (
+        lambda F, x, t, w: F.nll_loss(x, t, weight=w.detach(), ignore_index=1),
+        (real(5, 3), exactly(0, 1, 2, 2, 0), probability(3)),
+    ),
+    "nll_loss images": (
+        lambda F, x, t: F.nll_loss(x, t, reduction="sum"),
+        (real(2, 3, 2, 2), classes(3, 2, 2, 2)),
+    ),
     "nll_loss one": (lambda F, x, t: F.nll_loss(x, t), (real(3), lambda rng: np.array(2))),
     "cross_entropy": (lambda F, x, t: F.cross_entropy(x, t), (real(4, 3), classes(3, 4))),
-    "cross_entropy ignored": (lambda F, x, t: F.cross_entropy(x, t), (real(4, 3), exactly(0, -100, 2, -100))),
-    "cross_entropy none": (lambda F, x, t: F.cross_entropy(x, t, reduction="none", ignore_index=2), (real(4, 3), classes(3, 4))),
-    "cross_entropy weight": (lambda F, x, t, w: F.cross_entropy(x, t, weight=w.detach()), (real(4, 3), classes(3, 4), probability(3))),
+    "cross_entropy ignored": (
+        lambda F, x, t: F.cross_entropy(x, t),
+        (real(4, 3), exactly(0, -100, 2, -100)),
+    ),
+    "cross_entropy none": (
+        lambda F, x, t: F.cross_entropy(x, t, reduction="none", ignore_index=2),
+        (real(4, 3), classes(3, 4)),
+    ),
+    "cross_entropy weight": (
+        lambda F, x, t, w: F.cross_entropy(x, t, weight=w.detach()),
+        (real(4, 3), classes(3, 4), probability(3)),
+    ),
     "cross_entropy smooth": (
-        lambda F, x, t, w: F.cross_entropy(x, t, weight=w.detach(), label_smoothing=0.2, ignore_index=0),
+        lambda F, x, t, w: F.cross_entropy(
+            x, t, weight=w.detach(), label_smoothing=0.2, ignore_index=0
+        ),
         (real(5, 3), exactly(0, 1, 2, 2, 1), probability(3)),
     ),
-    "cross_entropy smooth sum": (lambda F, x, t: F.cross_entropy(x, t, label_smoothing=0.2, reduction="sum"), (real(4, 3), classes(3, 4))),
-    "cross_entropy images": (lambda F, x, t: F.cross_entropy(x, t, label_smoothing=0.1), (real(2, 3, 2, 2), classes(3, 2, 2, 2))),
-    "cross_entropy probabilities": (lambda F, x, t: F.cross_entropy(x, t), (real(4, 3), distribution(4, 3))),
+    "cross_entropy smooth sum": (
+        lambda F, x, t: F.cross_entropy(x, t, label_smoothing=0.2, reduction="sum"),
+        (real(4, 3), classes(3, 4)),
+    ),
+    "cross_entropy images": (
+        lambda F, x, t: F.cross_entropy(x, t, label_smoothing=0.1),
+        (real(2, 3, 2, 2), classes(3, 2, 2, 2)),
+    ),
+    "cross_entropy probabilities": (
+        lambda F, x, t: F.cross_entropy(x, t),
+        (real(4, 3), distribution(4, 3)),
+    ),
     "cross_entropy probabilities smooth": (
         lambda F, x, t, w: F.cross_entropy(x, t, weight=w.detach(), label_smoothing=0.3),
         (real(2, 3, 2), distribution(2, 3, 2), probability(3)),
     ),
-    "cross_entropy one": (lambda F, x, t: F.cross_entropy(x, t), (real(3), lambda rng: np.array(1))),
-    "binary_cross_entropy": (lambda F, x, t: F.binary_cross_entropy(x, t), (probability(3, 2), probability(3, 2))),
+    "cross_entropy one": (
+        lambda F, x, t: F.cross_entropy(x, t),
+        (real(3), lambda rng: np.array(1)),
+    ),
+    "binary_cross_entropy": (
+        lambda F, x, t: F.binary_cross_entropy(x, t),
+        (probability(3, 2), probability(3, 2)),
+    ),
     "binary_cross_entropy weight": (
-        lambda F, x, t, w: F.binary_cross_entropy(x, t.detach(), weight=w.detach(), reduction="sum"),
+        lambda F, x, t, w: F.binary_cross_entropy(
+            x, t.detach(), weight=w.detach(), reduction="sum"
+        ),
         (probability(4), exactly(0.0, 1.0, 0.5, 1.0), probability(4)),
     ),
-    "binary_cross_entropy_with_logits": (lambda F, x, t: F.binary_cross_entropy_with_logits(x, t), (POINTS, probability(11))),
+    "binary_cross_entropy_with_logits": (
+        lambda F, x, t: F.binary_cross_entropy_with_logits(x, t),
+        (POINTS, probability(11)),
+    ),
     "binary_cross_entropy_with_logits weights": (
-        lambda F, x, t, w, p: F.binary_cross_entropy_with_logits(x, t.detach(), weight=w.detach(), pos_weight=p.detach()),
+        lambda F, x, t, w, p: F.binary_cross_entropy_with_logits(
+            x, t.detach(), weight=w.detach(), pos_weight=p.detach()
+        ),
         (real(3, 2, scale=20.0), probability(3, 2), probability(3, 2), probability(2)),
     ),
-    "kl_div": (lambda F, x, t: F.kl_div(x, t, reduction="batchmean"), (real(3, 4), distribution(3, 4))),
-    "kl_div zero": (lambda F, x, t: F.kl_div(x, t.detach(), reduction="sum"), (real(3), exactly(0.0, 0.3, 0.7))),
-    "kl_div log": (lambda F, x, t: F.kl_div(x, t, reduction="none", log_target=True), (real(3, 2), real(3, 2))),
+    "kl_div": (
+        lambda F, x, t: F.kl_div(x, t, reduction="batchmean"),
+        (real(3, 4), distribution(3, 4)),
+    ),
+    "kl_div zero": (
+        lambda F, x, t: F.kl_div(x, t.detach(), reduction="sum"),
+        (real(3), exactly(0.0, 0.3, 0.7)),
+    ),
+    "kl_div log": (
+        lambda F, x, t: F.kl_div(x, t, reduction="none", log_target=True),
+        (real(3, 2), real(3, 2)),
+    ),
     # --- linear maps, lookups, distances
     "linear": (lambda F, x, w, b: F.linear(x, w, b), (real(2, 3), real(4, 3), real(4))),
     "linear vector": (lambda F, x, w: F.linear(x, w), (real(3), real(4, 3))),
     "linear stack": (lambda F, x, w, b: F.linear(x, w, b), (real(2, 2, 3), real(4, 3), real(4))),
     "linear empty": (lambda F, x, w, b: F.linear(x, w, b), (real(0, 3), real(4, 3), real(4))),
-    "bilinear": (lambda F, x, y, w, b: F.bilinear(x, y, w, b), (real(2, 3), real(2, 2), real(4, 3, 2), real(4))),
+    "bilinear": (
+        lambda F, x, y, w, b: F.bilinear(x, y, w, b),
+        (real(2, 3), real(2, 2), real(4, 3, 2), real(4)),
+    ),
     "embedding": (lambda F, t, w: F.embedding(t, w), (classes(4, 2, 3), real(4, 3))),
-    "embedding padding": (lambda F, t, w: F.embedding(t, w, padding_idx=-3), (exactly(0, 1, 1, 3), real(4, 2))),
+    "embedding padding": (
+        lambda F, t, w: F.embedding(t, w, padding_idx=-3),
+        (exactly(0, 1, 1, 3), real(4, 2)),
+    ),
     "normalize": (lambda F, x: F.normalize(x, dim=0), (real(3, 2),)),
     "normalize p": (lambda F, x: F.normalize(x, p=3.0), (real(3, 2),)),
     "cosine_similarity": (lambda F, x, y: F.cosine_similarity(x, y), (real(3, 4), real(3, 4))),
@@ -131,20 +188,40 @@ CASES: dict[str, Case] = {
     "layer_norm": (lambda F, x, w, b: F.layer_norm(x, (3,), w, b), (real(2, 3), real(3), real(3))),
     "layer_norm two axes": (lambda F, x: F.layer_norm(x, (3, 2), eps=0.1), (real(2, 3, 2),)),
     "group_norm": (lambda F, x, w, b: F.group_norm(x, 2, w, b), (real(2, 4, 3), real(4), real(4))),
-    "batch_norm": (lambda F, x, m, v, w, b: F.batch_norm(x, m.detach(), v.detach(), w, b), (real(3, 2), real(2), probability(2), real(2), real(2))),
-    "batch_norm training": (lambda F, x, w, b: F.batch_norm(x, None, None, w, b, training=True), (real(3, 2, 2, 2), real(2), real(2))),
+    "batch_norm": (
+        lambda F, x, m, v, w, b: F.batch_norm(x, m.detach(), v.detach(), w, b),
+        (real(3, 2), real(2), probability(2), real(2), real(2)),
+    ),
+    "batch_norm training": (
+        lambda F, x, w, b: F.batch_norm(x, None, None, w, b, training=True),
+        (real(3, 2, 2, 2), real(2), real(2)),
+    ),
     # --- convolutions
     "conv1d": (lambda F, x, w, b: F.conv1d(x, w, b), (real(2, 3, 7), real(4, 3, 3), real(4))),
-    "conv1d same": (lambda F, x, w: F.conv1d(x, w, padding="same", dilation=2), (real(2, 1, 7), real(2, 1, 4))),
+    "conv1d same": (
+        lambda F, x, w: F.conv1d(x, w, padding="same", dilation=2),
+        (real(2, 1, 7), real(2, 1, 4)),
+    ),
     "conv1d single": (lambda F, x, w: F.conv1d(x, w, stride=2), (real(2, 6), real(3, 2, 2))),
-    "conv1d empty batch": (lambda F, x, w, b: F.conv1d(x, w, b), (real(0, 2, 5), real(3, 2, 2), real(3))),
+    "conv1d empty batch": (
+        lambda F, x, w, b: F.conv1d(x, w, b),
+        (real(0, 2, 5), real(3, 2, 2), real(3)),
+    ),
     "conv2d": (lambda F, x, w, b: F.conv2d(x, w, b), (real(2, 2, 5, 4), real(3, 2, 3, 2), real(3))),
     "conv2d everything": (
-        lambda F, x, w, b: F.conv2d(x, w, b, stride=(2, 1), padding=(1, 2), dilation=(1, 2), groups=2),
+        lambda F, x, w, b: F.conv2d(
+            x, w, b, stride=(2, 1), padding=(1, 2), dilation=(1, 2), groups=2
+        ),
         (real(1, 4, 5, 6), real(2, 2, 2, 3), real(2)),
     ),
-    "conv2d valid": (lambda F, x, w: F.conv2d(x, w, padding="valid"), (real(1, 4, 4), real(2, 1, 4, 4))),
-    "conv2d depthwise": (lambda F, x, w: F.conv2d(x, w, padding="same", groups=3), (real(1, 3, 3, 3), real(6, 1, 2, 2))),
+    "conv2d valid": (
+        lambda F, x, w: F.conv2d(x, w, padding="valid"),
+        (real(1, 4, 4), real(2, 1, 4, 4)),
+    ),
+    "conv2d depthwise": (
+        lambda F, x, w: F.conv2d(x, w, padding="same", groups=3),
+        (real(1, 3, 3, 3), real(6, 1, 2, 2)),
+    ),
     "unfold": (lambda F, x: F.unfold(x, (2, 3), padding=1, stride=2), (real(1, 2, 4, 5),)),
     "pad": (lambda F, x: F.pad(x, (1, 2, 0, 1), value=0.5), (real(2, 3),)),
     "pad negative": (lambda F, x: F.pad(x, (-1, 2)), (real(2, 3),)),
@@ -154,17 +231,29 @@ CASES: dict[str, Case] = {
     # --- pooling, with ties
     "max_pool1d": (lambda F, x: F.max_pool1d(x, 3, 2, 1), (real(2, 2, 8),)),
     "max_pool2d": (lambda F, x: F.max_pool2d(x, 2), (real(2, 1, 5, 4),)),
-    "max_pool2d ties": (lambda F, x: F.max_pool2d(F.relu(x), 3, 1), (lambda rng: np.round(rng.standard_normal((1, 2, 4, 5))),)),
-    "max_pool2d everything": (lambda F, x: F.max_pool2d(x, (3, 2), (2, 3), (1, 1), (1, 2), ceil_mode=True), (real(2, 7, 8),)),
+    "max_pool2d ties": (
+        lambda F, x: F.max_pool2d(F.relu(x), 3, 1),
+        (lambda rng: np.round(rng.standard_normal((1, 2, 4, 5))),),
+    ),
+    "max_pool2d everything": (
+        lambda F, x: F.max_pool2d(x, (3, 2), (2, 3), (1, 1), (1, 2), ceil_mode=True),
+        (real(2, 7, 8),),
+    ),
     "avg_pool1d": (lambda F, x: F.avg_pool1d(x, 2), (real(2, 2, 5),)),
     "avg_pool2d": (lambda F, x: F.avg_pool2d(x, 3, 2, 1), (real(1, 2, 5, 5),)),
-    "avg_pool2d ceil": (lambda F, x: F.avg_pool2d(x, (3, 2), 2, 1, True, False), (real(1, 2, 6, 6),)),
-    "avg_pool2d ceil counted": (lambda F, x: F.avg_pool2d(x, (3, 2), 2, 1, True), (real(1, 2, 6, 6),)),
+    "avg_pool2d ceil": (
+        lambda F, x: F.avg_pool2d(x, (3, 2), 2, 1, True, False),
+        (real(1, 2, 6, 6),),
+    ),
+    "avg_pool2d ceil counted": (
+        lambda F, x: F.avg_pool2d(x, (3, 2), 2, 1, True),
+        (real(1, 2, 6, 6),),
+    ),
     "avg_pool2d divisor": (lambda F, x: F.avg_pool2d(x, 2, divisor_override=3), (real(2, 4, 4),)),
     "adaptive_avg_pool1d": (lambda F, x: F.adaptive_avg_pool1d(x, 3), (real(2, 2, 7),)),
     "adaptive_avg_pool2d": (lambda F, x: F.adaptive_avg_pool2d(x, (2, None)), (real(1, 2, 5, 4),)),
     "adaptive_max_pool2d": (lambda F, x: F.adaptive_max_pool2d(x, 2), (real(1, 2, 5, 4),)),
-}  # fmt: skip
+}
 
 
 def inputs(name: str) -> list[Any]:

@@ -87,10 +87,16 @@ CASES: dict[str, Case] = {
     "median ties": (lambda t, x: t.median(x), (floats(1.0, 2.0, 2.0, 0.0, 2.0, 5.0),)),
     "median nan": (lambda t, x: t.median(x), (floats(1.0, NAN, 2.0),)),
     "median dim": (lambda t, x: t.median(x, 1), (real(3, 6),)),
-    "median dim nan": (lambda t, x: t.median(x, dim=1)[0], (lambda rng: np.array([[1.0, NAN, 3.0], [4.0, 2.0, 5.0]]),)),
+    "median dim nan": (
+        lambda t, x: t.median(x, dim=1)[0],
+        (lambda rng: np.array([[1.0, NAN, 3.0], [4.0, 2.0, 5.0]]),),
+    ),
     "median keepdim": (lambda t, x: t.median(x, 0, keepdim=True), (real(5, 2),)),
     "nanmedian": (lambda t, x: t.nanmedian(x), (floats(3.0, NAN, 1.0, 2.0, NAN, 5.0),)),
-    "nanmedian dim": (lambda t, x: t.nanmedian(x, 1), (lambda rng: np.array([[1.0, NAN, 3.0, 7.0], [4.0, 2.0, 5.0, 0.0]]),)),
+    "nanmedian dim": (
+        lambda t, x: t.nanmedian(x, 1),
+        (lambda rng: np.array([[1.0, NAN, 3.0, 7.0], [4.0, 2.0, 5.0, 0.0]]),),
+    ),
     "kthvalue": (lambda t, x: t.kthvalue(x, 2, 1), (real(3, 5),)),
     "mode": (lambda t, x: t.mode(x, 1), (whole(0, 3, 3, 7),)),
     "sort": (lambda t, x: t.sort(x), (M,)),
@@ -106,7 +112,10 @@ CASES: dict[str, Case] = {
     "cumprod": (lambda t, x: t.cumprod(x, dim=0), (M,)),
     "logcumsumexp": (lambda t, x: t.logcumsumexp(x, 1), (real(2, 7),)),
     "quantile": (lambda t, x: t.quantile(x, 0.3, dim=1, keepdim=True), (real(3, 6),)),
-    "nanquantile": (lambda t, x: t.nanquantile(x, t.tensor([0.25, 0.6])), (floats(3.0, NAN, 1.0, 2.0, NAN, 5.0),)),
+    "nanquantile": (
+        lambda t, x: t.nanquantile(x, t.tensor([0.25, 0.6])),
+        (floats(3.0, NAN, 1.0, 2.0, NAN, 5.0),),
+    ),
     "norm": (lambda t, x: t.norm(x), (M,)),
     "norm p dim": (lambda t, x: t.norm(x, p=1, dim=1), (M,)),
     "norm keepdim": (lambda t, x: t.norm(x, 3, 0, True), (M,)),
@@ -119,7 +128,10 @@ CASES: dict[str, Case] = {
     "count_nonzero": (lambda t, x: t.count_nonzero(x, dim=0), (whole(0, 2, 3, 4),)),
     "nansum": (lambda t, x: t.nansum(x), (floats(1.0, NAN, 2.0),)),
     "nanmean": (lambda t, x: t.nanmean(x, 0), (floats(1.0, NAN, 2.0),)),
-    "unique": (lambda t, x: t.unique(x, return_inverse=True, return_counts=True), (whole(0, 5, 9),)),
+    "unique": (
+        lambda t, x: t.unique(x, return_inverse=True, return_counts=True),
+        (whole(0, 5, 9),),
+    ),
     "unique_consecutive": (lambda t, x: t.unique_consecutive(x, True, True), (whole(0, 2, 9),)),
     "histc": (lambda t, x: t.histc(x, bins=4, min=-1, max=1), (real(20),)),
     "bincount": (lambda t, x: t.bincount(x, minlength=6), (whole(0, 4, 9),)),
@@ -163,7 +175,10 @@ CASES: dict[str, Case] = {
     "rot90": (lambda t, x: t.rot90(x, 1, [0, 1]), (M,)),
     "tile": (lambda t, x: t.tile(x, (2, 1)), (M,)),
     "repeat_interleave": (lambda t, x: t.repeat_interleave(x, 2, dim=1), (M,)),
-    "repeat_interleave counts": (lambda t, x: t.repeat_interleave(x, t.tensor([1, 0, 2]), dim=0), (M,)),
+    "repeat_interleave counts": (
+        lambda t, x: t.repeat_interleave(x, t.tensor([1, 0, 2]), dim=0),
+        (M,),
+    ),
     "repeat": (lambda t, x: x.repeat(2, 2), (M,)),
     "broadcast_tensors": (lambda t, x, y: t.broadcast_tensors(x, y), (real(3, 1), real(4))),
     "meshgrid": (lambda t, x, y: t.meshgrid(x, y, indexing="ij"), (real(2), real(3))),
@@ -193,20 +208,38 @@ CASES: dict[str, Case] = {
     "gather": (lambda t, x, i: t.gather(x, 1, i), (M, whole(0, 4, 3, 2))),
     "scatter": (lambda t, x, i, y: t.scatter(x, 1, i, y), (M, exactly([0, 2], [1, 3]), real(2, 2))),
     "scatter number": (lambda t, x, i: x.scatter(1, i, 1.0), (M, whole(0, 4, 3, 1))),
-    "scatter_add": (lambda t, x, i, y: t.scatter_add(x, 0, i, y), (M, whole(0, 3, 2, 4), real(2, 4))),
-    "scatter_reduce": (lambda t, x, i, y: x.scatter_reduce(0, i, y, "mean"), (real(3), whole(0, 3, 5), real(5))),
-    "scatter_reduce alone": (lambda t, x, i, y: x.scatter_reduce(0, i, y, "mean", include_self=False), (real(3), whole(0, 2, 5), real(5))),
+    "scatter_add": (
+        lambda t, x, i, y: t.scatter_add(x, 0, i, y),
+        (M, whole(0, 3, 2, 4), real(2, 4)),
+    ),
+    "scatter_reduce": (
+        lambda t, x, i, y: x.scatter_reduce(0, i, y, "mean"),
+        (real(3), whole(0, 3, 5), real(5)),
+    ),
+    "scatter_reduce alone": (
+        lambda t, x, i, y: x.scatter_reduce(0, i, y, "mean", include_self=False),
+        (real(3), whole(0, 2, 5), real(5)),
+    ),
     "index_select": (lambda t, x, i: t.index_select(x, 1, i), (M, whole(0, 4, 3))),
-    "index_add": (lambda t, x, i, y: t.index_add(x, 0, i, y, alpha=2), (M, whole(0, 3, 2), real(2, 4))),
+    "index_add": (
+        lambda t, x, i, y: t.index_add(x, 0, i, y, alpha=2),
+        (M, whole(0, 3, 2), real(2, 4)),
+    ),
     "masked_fill": (lambda t, x, c: t.masked_fill(x, c, 2.5), (M, flags(3, 4))),
-    "masked_select": (lambda t, x, c: t.masked_select(x, c), (M, exactly([True, False, True, True]))),
+    "masked_select": (
+        lambda t, x, c: t.masked_select(x, c),
+        (M, exactly([True, False, True, True])),
+    ),
     "take": (lambda t, x, i: t.take(x, i), (M, whole(0, 12, 5))),
     "take_along_dim": (lambda t, x, i: t.take_along_dim(x, i, dim=1), (M, whole(0, 4, 3, 2))),
     "nonzero": (lambda t, x: t.nonzero(x), (flags(3, 4),)),
     "nonzero tuple": (lambda t, x: t.nonzero(x, as_tuple=True), (flags(3, 4),)),
     "argwhere": (lambda t, x: t.argwhere(x), (flags(3, 4),)),
     "searchsorted": (lambda t, x: t.searchsorted(t.tensor([-1.0, 0.0, 1.0]), x), (M,)),
-    "searchsorted rows": (lambda t, x: t.searchsorted(t.tensor([[-1.0, 0.0], [0.5, 1.0]]), x, right=True), (real(2, 5),)),
+    "searchsorted rows": (
+        lambda t, x: t.searchsorted(t.tensor([[-1.0, 0.0], [0.5, 1.0]]), x, right=True),
+        (real(2, 5),),
+    ),
     "bucketize": (lambda t, x: t.bucketize(x, t.tensor([-1.0, 0.0, 1.0]), right=True), (M,)),
     "isin": (lambda t, x: t.isin(x, t.tensor([1, 3])), (whole(0, 5, 8),)),
     "select_scatter": (lambda t, x, y: x.select_scatter(y, 1, 2), (M, real(3))),
@@ -217,8 +250,14 @@ CASES: dict[str, Case] = {
     "div": (lambda t, x, y: t.div(x, y), (M, positive(3, 4))),
     "div floor": (lambda t, x, y: t.div(x, y, rounding_mode="floor"), (M, positive(3, 4))),
     "div trunc": (lambda t, x, y: t.div(x, y, rounding_mode="trunc"), (M, positive(3, 4))),
-    "div integers floor": (lambda t, x, y: t.div(x, y, rounding_mode="floor"), (whole(-9, 9, 12), exactly(4))),
-    "div integers trunc": (lambda t, x, y: t.div(x, y, rounding_mode="trunc"), (whole(-9, 9, 12), exactly(4))),
+    "div integers floor": (
+        lambda t, x, y: t.div(x, y, rounding_mode="floor"),
+        (whole(-9, 9, 12), exactly(4)),
+    ),
+    "div integers trunc": (
+        lambda t, x, y: t.div(x, y, rounding_mode="trunc"),
+        (whole(-9, 9, 12), exactly(4)),
+    ),
     "div integers": (lambda t, x: x.div(4), (whole(-9, 9, 12),)),
     "pow number base": (lambda t, x: t.pow(2.0, x), (M,)),
     "pow exponent": (lambda t, x: t.pow(x, exponent=3), (M,)),
@@ -240,7 +279,10 @@ CASES: dict[str, Case] = {
     "nan_to_num": (lambda t, x: t.nan_to_num(x, nan=2.0), (floats(1.0, NAN, 3.0),)),
     "hypot": (lambda t, x, y: t.hypot(x, y), (M, M)),
     "atan2": (lambda t, x, y: t.atan2(x, y), (M, M)),
-    "heaviside": (lambda t, x: t.heaviside(x.detach(), t.tensor(0.5, dtype=t.float64)), (exactly(-1.0, 0.0, 2.0),)),
+    "heaviside": (
+        lambda t, x: t.heaviside(x.detach(), t.tensor(0.5, dtype=t.float64)),
+        (exactly(-1.0, 0.0, 2.0),),
+    ),
     "logaddexp": (lambda t, x, y: t.logaddexp(x, y), (M, M)),
     "allclose": (lambda t, x: t.tensor(t.allclose(x, x + 1e-9)), (M,)),
     "equal": (lambda t, x: t.tensor(t.equal(x, x)), (M,)),
@@ -254,12 +296,27 @@ CASES: dict[str, Case] = {
     "dot": (lambda t, x, y: t.dot(x, y), (real(4), real(4))),
     "outer": (lambda t, x, y: t.outer(x, y), (real(2), real(3))),
     "matmul": (lambda t, x, y: t.matmul(x, y), (real(2, 3, 4), real(4, 2))),
-    "addmm": (lambda t, x, y, z: t.addmm(x, y, z, beta=0.5, alpha=2), (real(2), real(2, 3), real(3, 2))),
-    "addmm keywords": (lambda t, x, y, z: t.addmm(input=x, mat1=y, mat2=z), (real(2, 2), real(2, 3), real(3, 2))),
+    "addmm": (
+        lambda t, x, y, z: t.addmm(x, y, z, beta=0.5, alpha=2),
+        (real(2), real(2, 3), real(3, 2)),
+    ),
+    "addmm keywords": (
+        lambda t, x, y, z: t.addmm(input=x, mat1=y, mat2=z),
+        (real(2, 2), real(2, 3), real(3, 2)),
+    ),
     "addmv": (lambda t, x, y, z: t.addmv(x, y, z), (real(2), real(2, 3), real(3))),
-    "addbmm": (lambda t, x, y, z: t.addbmm(x, y, z, beta=2), (real(2, 2), real(3, 2, 3), real(3, 3, 2))),
-    "baddbmm": (lambda t, x, y, z: t.baddbmm(x, y, z, alpha=2), (real(3, 2, 2), real(3, 2, 3), real(3, 3, 2))),
-    "chain_matmul": (lambda t, x, y, z: t.chain_matmul(x, y, z), (real(2, 3), real(3, 4), real(4, 2))),
+    "addbmm": (
+        lambda t, x, y, z: t.addbmm(x, y, z, beta=2),
+        (real(2, 2), real(3, 2, 3), real(3, 3, 2)),
+    ),
+    "baddbmm": (
+        lambda t, x, y, z: t.baddbmm(x, y, z, alpha=2),
+        (real(3, 2, 2), real(3, 2, 3), real(3, 3, 2)),
+    ),
+    "chain_matmul": (
+        lambda t, x, y, z: t.chain_matmul(x, y, z),
+        (real(2, 3), real(3, 4), real(4, 2)),
+    ),
     "einsum": (lambda t, x, y: t.einsum("ij,kj->ik", x, y), (M, real(2, 4))),
     "einsum list": (lambda t, x, y: t.einsum("ij,kj->ik", [x, y]), (M, real(2, 4))),
     "tensordot": (lambda t, x, y: t.tensordot(x, y, dims=([1], [0])), (M, real(4, 2))),
@@ -273,9 +330,18 @@ CASES: dict[str, Case] = {
     "logdet": (lambda t, x: t.logdet(x), (definite(3),)),
     "slogdet": (lambda t, x: t.slogdet(x), (real(3, 3),)),
     "linalg.solve": (lambda t, x, y: t.linalg.solve(x, y), (definite(3), real(3, 2))),
-    "linalg.solve right": (lambda t, x, y: t.linalg.solve(x, y, left=False), (definite(3), real(2, 3))),
-    "linalg.solve_triangular": (lambda t, x, y: t.linalg.solve_triangular(x, y, upper=True), (definite(3), real(3, 2))),
-    "linalg.solve_triangular right": (lambda t, x, y: t.linalg.solve_triangular(x, y, upper=False, left=False), (definite(3), real(2, 3))),
+    "linalg.solve right": (
+        lambda t, x, y: t.linalg.solve(x, y, left=False),
+        (definite(3), real(2, 3)),
+    ),
+    "linalg.solve_triangular": (
+        lambda t, x, y: t.linalg.solve_triangular(x, y, upper=True),
+        (definite(3), real(3, 2)),
+    ),
+    "linalg.solve_triangular right": (
+        lambda t, x, y: t.linalg.solve_triangular(x, y, upper=False, left=False),
+        (definite(3), real(2, 3)),
+    ),
     "linalg.cholesky": (lambda t, x: t.linalg.cholesky(x), (definite(3),)),
     "linalg.svd": (lambda t, x: t.linalg.svd(x, full_matrices=False).S, (M,)),
     "linalg.eigh": (lambda t, x: t.linalg.eigh(x).eigenvalues, (definite(3),)),
@@ -290,44 +356,106 @@ CASES: dict[str, Case] = {
     "linalg.vecdot": (lambda t, x, y: t.linalg.vecdot(x, y, dim=0), (M, M)),
     "linalg.multi_dot": (lambda t, x, y: t.linalg.multi_dot([x, y]), (M, real(4, 2))),
     # --- attention
-    "sdpa": (lambda t, q, k, v: t.nn.functional.scaled_dot_product_attention(q, k, v), (real(2, 3, 4), real(2, 5, 4), real(2, 5, 2))),
-    "sdpa causal": (lambda t, q, k: t.nn.functional.scaled_dot_product_attention(q, k, k, is_causal=True), (real(2, 3, 4), real(2, 5, 4))),
+    "sdpa": (
+        lambda t, q, k, v: t.nn.functional.scaled_dot_product_attention(q, k, v),
+        (real(2, 3, 4), real(2, 5, 4), real(2, 5, 2)),
+    ),
+    "sdpa causal": (
+        lambda t, q, k: t.nn.functional.scaled_dot_product_attention(q, k, k, is_causal=True),
+        (real(2, 3, 4), real(2, 5, 4)),
+    ),
     "sdpa flags": (
-        lambda t, q, m: t.nn.functional.scaled_dot_product_attention(q, q, q, attn_mask=m, scale=0.3),
+        lambda t, q, m: t.nn.functional.scaled_dot_product_attention(
+            q, q, q, attn_mask=m, scale=0.3
+        ),
         (real(2, 3, 4), exactly([True, False, True], [False, False, False], [True, True, True])),
     ),
-    "sdpa numbers": (lambda t, q, m: t.nn.functional.scaled_dot_product_attention(q, q, q, m), (real(2, 3, 4), real(3, 3))),
+    "sdpa numbers": (
+        lambda t, q, m: t.nn.functional.scaled_dot_product_attention(q, q, q, m),
+        (real(2, 3, 4), real(3, 3)),
+    ),
     "sdpa grouped": (
-        lambda t, q, k: t.nn.functional.scaled_dot_product_attention(q, k, k, enable_gqa=True), (real(1, 4, 3, 2), real(1, 2, 3, 2))
+        lambda t, q, k: t.nn.functional.scaled_dot_product_attention(q, k, k, enable_gqa=True),
+        (real(1, 4, 3, 2), real(1, 2, 3, 2)),
     ),
     "tril of flags": (lambda t, c: t.tril(c), (flags(3, 4),)),
     "triu of flags": (lambda t, c: ~c.triu(1), (flags(3, 4),)),
     # --- distributions
-    "Normal": (lambda t, m, s, x: t.distributions.Normal(m, s).log_prob(x), (real(3), positive(3), real(2, 3))),
-    "Normal entropy": (lambda t, m, s: t.distributions.Normal(m, s).entropy(), (real(3), positive(3))),
-    "Normal cdf": (lambda t, m, s, x: t.distributions.Normal(m, s).cdf(x), (real(3), positive(3), real(3))),
-    "Normal icdf": (lambda t, m, s: t.distributions.Normal(m, s).icdf(t.tensor([0.1, 0.5, 0.8])), (real(3), positive(3))),
+    "Normal": (
+        lambda t, m, s, x: t.distributions.Normal(m, s).log_prob(x),
+        (real(3), positive(3), real(2, 3)),
+    ),
+    "Normal entropy": (
+        lambda t, m, s: t.distributions.Normal(m, s).entropy(),
+        (real(3), positive(3)),
+    ),
+    "Normal cdf": (
+        lambda t, m, s, x: t.distributions.Normal(m, s).cdf(x),
+        (real(3), positive(3), real(3)),
+    ),
+    "Normal icdf": (
+        lambda t, m, s: t.distributions.Normal(m, s).icdf(t.tensor([0.1, 0.5, 0.8])),
+        (real(3), positive(3)),
+    ),
     "Normal kl": (
-        lambda t, m, s, n, u: t.distributions.kl_divergence(t.distributions.Normal(m, s), t.distributions.Normal(n, u)),
+        lambda t, m, s, n, u: t.distributions.kl_divergence(
+            t.distributions.Normal(m, s), t.distributions.Normal(n, u)
+        ),
         (real(3), positive(3), real(3), positive(3)),
     ),
-    "Uniform": (lambda t, a, d: t.distributions.Uniform(a, a + d).log_prob(a + d / 2), (real(3), positive(3))),
-    "Uniform outside": (lambda t, a, d: t.distributions.Uniform(a, a + d, validate_args=False).log_prob(a - 1).detach(), (real(3), positive(3))),
-    "Categorical probs": (lambda t, p, k: t.distributions.Categorical(p).log_prob(k), (positive(2, 4), whole(0, 4, 2))),
-    "Categorical logits": (lambda t, x, k: t.distributions.Categorical(logits=x).log_prob(k), (real(4), whole(0, 4, 5))),
-    "Categorical broadcast": (lambda t, x, k: t.distributions.Categorical(logits=x).log_prob(k), (real(3, 4), whole(0, 4, 2, 1))),
-    "Categorical entropy": (lambda t, x: t.distributions.Categorical(logits=x).entropy(), (real(2, 4),)),
-    "Categorical entropy probs": (lambda t, p: t.distributions.Categorical(probs=p).entropy(), (positive(2, 4),)),
+    "Uniform": (
+        lambda t, a, d: t.distributions.Uniform(a, a + d).log_prob(a + d / 2),
+        (real(3), positive(3)),
+    ),
+    "Uniform outside": (
+        lambda t, a, d: (
+            t.distributions.Uniform(a, a + d, validate_args=False).log_prob(a - 1).detach()
+        ),
+        (real(3), positive(3)),
+    ),
+    "Categorical probs": (
+        lambda t, p, k: t.distributions.Categorical(p).log_prob(k),
+        (positive(2, 4), whole(0, 4, 2)),
+    ),
+    "Categorical logits": (
+        lambda t, x, k: t.distributions.Categorical(logits=x).log_prob(k),
+        (real(4), whole(0, 4, 5)),
+    ),
+    "Categorical broadcast": (
+        lambda t, x, k: t.distributions.Categorical(logits=x).log_prob(k),
+        (real(3, 4), whole(0, 4, 2, 1)),
+    ),
+    "Categorical entropy": (
+        lambda t, x: t.distributions.Categorical(logits=x).entropy(),
+        (real(2, 4),),
+    ),
+    "Categorical entropy probs": (
+        lambda t, p: t.distributions.Categorical(probs=p).entropy(),
+        (positive(2, 4),),
+    ),
     "Categorical kl": (
-        lambda t, x, y: t.distributions.kl_divergence(t.distributions.Categorical(logits=x), t.distributions.Categorical(logits=y)),
+        lambda t, x, y: t.distributions.kl_divergence(
+            t.distributions.Categorical(logits=x), t.distributions.Categorical(logits=y)
+        ),
         (real(2, 4), real(2, 4)),
     ),
-    "Categorical probabilities": (lambda t, p: t.distributions.Categorical(p).probs, (positive(2, 4),)),
-    "Bernoulli": (lambda t, p: t.distributions.Bernoulli(p).log_prob(t.tensor([0.0, 1.0, 1.0])), (lambda rng: rng.uniform(0.1, 0.9, 3),)),
-    "Bernoulli logits": (lambda t, x: t.distributions.Bernoulli(logits=x).log_prob(t.tensor([0.0, 1.0, 1.0])), (real(3),)),
+    "Categorical probabilities": (
+        lambda t, p: t.distributions.Categorical(p).probs,
+        (positive(2, 4),),
+    ),
+    "Bernoulli": (
+        lambda t, p: t.distributions.Bernoulli(p).log_prob(t.tensor([0.0, 1.0, 1.0])),
+        (lambda rng: rng.uniform(0.1, 0.9, 3),),
+    ),
+    "Bernoulli logits": (
+        lambda t, x: t.distributions.Bernoulli(logits=x).log_prob(t.tensor([0.0, 1.0, 1.0])),
+        (real(3),),
+    ),
     "Bernoulli entropy": (lambda t, x: t.distributions.Bernoulli(logits=x).entropy(), (real(3),)),
     "Bernoulli kl": (
-        lambda t, x, y: t.distributions.kl_divergence(t.distributions.Bernoulli(logits=x), t.distributions.Bernoulli(logits=y)),
+        lambda t, x, y: t.distributions.kl_divergence(
+            t.distributions.Bernoulli(logits=x), t.distributions.Bernoulli(logits=y)
+        ),
         (real(3), real(3)),
     ),
     # --- made
@@ -344,15 +472,26 @@ CASES: dict[str, Case] = {
     "zeros size": (lambda t: t.zeros(size=(2, 3)), ()),
     # --- statistics, integrals, complex numbers
     "cov": (lambda t, x: t.cov(x), (M,)),
-    "cov weights": (lambda t, x: t.cov(x, fweights=t.tensor([1, 2, 1, 3]), aweights=t.tensor([0.5, 1.0, 1.5, 1.0])), (M,)),
+    "cov weights": (
+        lambda t, x: t.cov(
+            x, fweights=t.tensor([1, 2, 1, 3]), aweights=t.tensor([0.5, 1.0, 1.5, 1.0])
+        ),
+        (M,),
+    ),
     "corrcoef": (lambda t, x: t.corrcoef(x), (M,)),
     "trapezoid": (lambda t, x: t.trapezoid(x, dx=0.5), (M,)),
-    "trapezoid x": (lambda t, x, y: t.trapezoid(y, x), (lambda rng: np.sort(rng.uniform(size=4)), M)),
-    "cumulative_trapezoid": (lambda t, x, y: t.cumulative_trapezoid(y, x), (lambda rng: np.sort(rng.uniform(size=4)), M)),
+    "trapezoid x": (
+        lambda t, x, y: t.trapezoid(y, x),
+        (lambda rng: np.sort(rng.uniform(size=4)), M),
+    ),
+    "cumulative_trapezoid": (
+        lambda t, x, y: t.cumulative_trapezoid(y, x),
+        (lambda rng: np.sort(rng.uniform(size=4)), M),
+    ),
     "complex": (lambda t, x, y: t.view_as_real(t.complex(x, y) ** 2), (M, M)),
     "polar": (lambda t, x, y: t.view_as_real(t.polar(x, y)), (positive(3), real(3))),
     "view_as_complex": (lambda t, x: t.view_as_complex(x).abs(), (real(3, 2),)),
-}  # fmt: skip
+}
 
 
 def inputs(name: str) -> list[Any]:

@@ -41,7 +41,13 @@ SPECIAL: tuple[tuple[Any, ...], ...] = (
 )
 
 
-def binary(name: str, function: Callable[..., Any], numpy: Callable[..., Any], order: int = 2, special: Any = SPECIAL) -> tuple[Case, ...]:
+def binary(
+    name: str,
+    function: Callable[..., Any],
+    numpy: Callable[..., Any],
+    order: int = 2,
+    special: Any = SPECIAL,
+) -> tuple[Case, ...]:
     found = (
         Case(
             f"{name} broadcast",
@@ -77,11 +83,24 @@ CASES: tuple[Case, ...] = (
         for name in ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
         for c in binary(name, getattr(ops, name), getattr(np, name), 0, (*SPECIAL, *BOOLS))
     ),
-    Case("neg", ops.neg, reals, np.negative, ("neg",), special=((np.array([1, -128], np.int8),), (np.array([0.0, np.nan]),))),
+    Case(
+        "neg",
+        ops.neg,
+        reals,
+        np.negative,
+        ("neg",),
+        special=((np.array([1, -128], np.int8),), (np.array([0.0, np.nan]),)),
+    ),
     Case("conj", ops.conj, complexes, np.conj, ("conj",), special=((np.array([1.0, 2.0]),),)),
     Case("real", ops.real, complexes, np.real, ("real",), special=((np.array([1.0, 2.0]),),)),
     Case("imag", ops.imag, complexes, np.imag, ("imag",), special=((np.array([1.0, 2.0]),),)),
-    Case("convert to complex", lambda x: ops.convert(x, np.complex128), reals, lambda x: x.astype(complex), ("convert",)),
+    Case(
+        "convert to complex",
+        lambda x: ops.convert(x, np.complex128),
+        reals,
+        lambda x: x.astype(complex),
+        ("convert",),
+    ),
     Case(
         "convert to int",
         lambda x: ops.convert(x, np.int32),
@@ -101,5 +120,12 @@ CASES: tuple[Case, ...] = (
         special=((np.array([np.nan, 0.0, -0.0]),),),
     ),
     Case("number", lambda x: x * number(ops.sum(x)), reals, lambda x: x * np.sum(x), ("number",)),
-    Case("convert ints", lambda x: ops.convert(x, np.float64), lambda rng: (np.arange(3),), lambda x: x.astype(float), ("convert",), 0),
+    Case(
+        "convert ints",
+        lambda x: ops.convert(x, np.float64),
+        lambda rng: (np.arange(3),),
+        lambda x: x.astype(float),
+        ("convert",),
+        0,
+    ),
 )

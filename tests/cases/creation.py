@@ -20,10 +20,18 @@ def one(rng: np.random.Generator) -> tuple[Any, ...]:
     return (rng.normal(size=(3, 4)),)
 
 
-def made(name: str, function: Callable[[], Any], numpy: Callable[[], Any], *covers: str, errors: Any = ()) -> Case:
+def made(
+    name: str, function: Callable[[], Any], numpy: Callable[[], Any], *covers: str, errors: Any = ()
+) -> Case:
     """Something made from nothing, added to an argument so that there is something to trace."""
     return Case(
-        name, lambda x: (function(), x * 2), lambda rng: (rng.normal(size=2),), lambda x: (numpy(), x * 2), covers, 0, errors=errors
+        name,
+        lambda x: (function(), x * 2),
+        lambda rng: (rng.normal(size=2),),
+        lambda x: (numpy(), x * 2),
+        covers,
+        0,
+        errors=errors,
     )
 
 
@@ -44,19 +52,40 @@ def philox_uniform(key: int, counter: int, count: int) -> Any:
 KEY = int(np.random.SeedSequence(5).generate_state(1, np.uint64)[0])
 
 CASES: tuple[Case, ...] = (
-    made("zeros", lambda: ops.zeros((2, 3)) + ops.zeros(3, np.float32), lambda: np.zeros((2, 3)), "broadcast_to"),
+    made(
+        "zeros",
+        lambda: ops.zeros((2, 3)) + ops.zeros(3, np.float32),
+        lambda: np.zeros((2, 3)),
+        "broadcast_to",
+    ),
     made("zeros int", lambda: ops.zeros((), np.int32) + 0, lambda: np.zeros((), np.int32) + 0),
     made("ones", lambda: ops.ones(3, dtype=np.float32), lambda: np.ones(3, np.float32)),
     made("full", lambda: ops.full((2, 2), 7), lambda: np.full((2, 2), 7)),
-    made("full dtype", lambda: ops.full((2, 2), 7, np.float32), lambda: np.full((2, 2), 7, np.float32)),
+    made(
+        "full dtype",
+        lambda: ops.full((2, 2), 7, np.float32),
+        lambda: np.full((2, 2), 7, np.float32),
+    ),
     made("arange", lambda: ops.arange(5), lambda: np.arange(5), "iota"),
     made("arange start", lambda: ops.arange(2, 9, 3), lambda: np.arange(2, 9, 3), "iota"),
     made("arange down", lambda: ops.arange(9, 2, -3), lambda: np.arange(9, 2, -3), "iota"),
     made("arange empty", lambda: ops.arange(3, 1), lambda: np.arange(3, 1), "iota"),
-    made("arange float", lambda: ops.arange(0.0, 1.0, 0.3), lambda: np.arange(0.0, 1.0, 0.3), "iota"),
-    made("arange dtype", lambda: ops.arange(1, 5, dtype=np.float32), lambda: np.arange(1, 5, dtype=np.float32), "iota"),
+    made(
+        "arange float", lambda: ops.arange(0.0, 1.0, 0.3), lambda: np.arange(0.0, 1.0, 0.3), "iota"
+    ),
+    made(
+        "arange dtype",
+        lambda: ops.arange(1, 5, dtype=np.float32),
+        lambda: np.arange(1, 5, dtype=np.float32),
+        "iota",
+    ),
     made("linspace", lambda: ops.linspace(0, 2, 7), lambda: np.linspace(0, 2, 7), "iota"),
-    made("linspace open", lambda: ops.linspace(0, 2, 7, endpoint=False), lambda: np.linspace(0, 2, 7, endpoint=False), "iota"),
+    made(
+        "linspace open",
+        lambda: ops.linspace(0, 2, 7, endpoint=False),
+        lambda: np.linspace(0, 2, 7, endpoint=False),
+        "iota",
+    ),
     made("linspace one", lambda: ops.linspace(3.0, 2, 1), lambda: np.linspace(3.0, 2, 1), "iota"),
     made("logspace", lambda: ops.logspace(0, 2, 4), lambda: np.logspace(0, 2, 4), "iota"),
     made("eye", lambda: ops.eye(3), lambda: np.eye(3), "iota", "equal"),
@@ -76,7 +105,13 @@ CASES: tuple[Case, ...] = (
     ),
     Case("triu", lambda x: ops.triu(x, -1), one, lambda x: np.triu(x, -1), ("where", "iota"), 2),
     Case(
-        "zeros_like", lambda x: ops.zeros_like(x) + x, one, lambda x: np.zeros_like(x) + x, (), 2, special=((np.array([1, 2], np.int16),),)
+        "zeros_like",
+        lambda x: ops.zeros_like(x) + x,
+        one,
+        lambda x: np.zeros_like(x) + x,
+        (),
+        2,
+        special=((np.array([1, 2], np.int16),),),
     ),
     Case("ones_like", lambda x: ops.ones_like(x) * x, one, lambda x: np.ones_like(x) * x, (), 2),
     Case(
@@ -96,7 +131,14 @@ CASES: tuple[Case, ...] = (
         ("broadcast_to",),
         2,
     ),
-    Case("linspace between arrays", lambda a, b: ops.linspace(a, b, 5), pair, lambda a, b: np.linspace(a, b, 5), ("iota", "where"), 2),
+    Case(
+        "linspace between arrays",
+        lambda a, b: ops.linspace(a, b, 5),
+        pair,
+        lambda a, b: np.linspace(a, b, 5),
+        ("iota", "where"),
+        2,
+    ),
     Case(
         "linspace along an axis",
         lambda a, b: ops.linspace(a, b, 4, axis=-1),
@@ -105,7 +147,14 @@ CASES: tuple[Case, ...] = (
         ("iota",),
         2,
     ),
-    Case("meshgrid", lambda a, b: tuple(ops.meshgrid(a, b)), pair, lambda a, b: tuple(np.meshgrid(a, b)), ("broadcast_to", "reshape"), 2),
+    Case(
+        "meshgrid",
+        lambda a, b: tuple(ops.meshgrid(a, b)),
+        pair,
+        lambda a, b: tuple(np.meshgrid(a, b)),
+        ("broadcast_to", "reshape"),
+        2,
+    ),
     Case(
         "meshgrid ij",
         lambda a, b: tuple(ops.meshgrid(a, b, a, indexing="ij")),
@@ -174,7 +223,9 @@ CASES: tuple[Case, ...] = (
         "random integers",
         lambda low: ops.default_rng(5).integers(low, 7, size=9, endpoint=True),
         lambda rng: (-6,),
-        lambda low: (np.asarray(ops.default_rng(5).bits(9)) % np.uint64(8 - low)).astype(np.int64) + low,
+        lambda low: (
+            (np.asarray(ops.default_rng(5).bits(9)) % np.uint64(8 - low)).astype(np.int64) + low
+        ),
         ("random_bits", "mod"),
         0,
         vmap=False,

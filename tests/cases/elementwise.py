@@ -27,7 +27,9 @@ SPECIAL: tuple[tuple[Any, ...], ...] = (
 )
 
 
-def spread(low: float, high: float, shape: tuple[int, ...] = (2, 3)) -> Callable[[np.random.Generator], tuple[Any, ...]]:
+def spread(
+    low: float, high: float, shape: tuple[int, ...] = (2, 3)
+) -> Callable[[np.random.Generator], tuple[Any, ...]]:
     """Random arrays inside an interval, some away from 0 by design of the caller."""
     return lambda rng: (rng.uniform(low, high, shape),)
 
@@ -64,10 +66,24 @@ def unary(
     op: str | None = None,
     **more: Any,
 ) -> Case:
-    return Case(name, function or getattr(ops, name), spread(low, high), numpy, (op or name,), order, special=special, **more)
+    return Case(
+        name,
+        function or getattr(ops, name),
+        spread(low, high),
+        numpy,
+        (op or name,),
+        order,
+        special=special,
+        **more,
+    )
 
 
-def holomorphic(name: str, numpy: Callable[..., Any], function: Callable[..., Any] | None = None, ops_: tuple[str, ...] = ()) -> Case:
+def holomorphic(
+    name: str,
+    numpy: Callable[..., Any],
+    function: Callable[..., Any] | None = None,
+    ops_: tuple[str, ...] = (),
+) -> Case:
     return Case(
         f"{name} complex",
         function or getattr(ops, name),
@@ -109,7 +125,13 @@ UNARY = (
     unary("atanh", np.arctanh, -0.8, 0.8),
     unary("sinc", np.sinc, -2, 2, special=(*SPECIAL[1:4], (np.array([0.0, 1e-8, 1.0, -3.0]),))),
     unary("sigmoid", sp.expit, -3, 3, special=SPECIAL[:4]),
-    unary("softplus", lambda x: np.logaddexp(x, np.asarray(x, np.result_type(x, np.float32)).dtype.type(0)), -3, 3, special=SPECIAL[:3]),
+    unary(
+        "softplus",
+        lambda x: np.logaddexp(x, np.asarray(x, np.result_type(x, np.float32)).dtype.type(0)),
+        -3,
+        3,
+        special=SPECIAL[:3],
+    ),
     unary("erf", sp.erf, -2, 2, special=SPECIAL[:4]),
     unary("erfc", sp.erfc, -2, 2, special=SPECIAL[:4], errors=(NO_COMPLEX,)),
     unary("erfinv", sp.erfinv, -0.8, 0.8, special=SPECIAL[1:3]),
@@ -133,7 +155,14 @@ UNARY = (
     unary("logit", sp.logit, 0.2, 0.8, special=SPECIAL[1:3], op="log"),
     unary("ndtri", sp.ndtri, 0.1, 0.9, special=SPECIAL[1:3]),
     unary("ndtr", sp.ndtr, -2, 2, special=SPECIAL[:3], op="erfc"),
-    unary("entr", sp.entr, 0.2, 2, special=((np.array([0.0, 1.0, -1.0, NAN]),), *SPECIAL[1:3]), op="strong_mul"),
+    unary(
+        "entr",
+        sp.entr,
+        0.2,
+        2,
+        special=((np.array([0.0, 1.0, -1.0, NAN]),), *SPECIAL[1:3]),
+        op="strong_mul",
+    ),
 )
 
 POWERS = (
@@ -207,8 +236,23 @@ POWERS = (
         )
         for n in (1, 2, 3)
     ],
-    Case("power complex", lambda x, y: ops.power(x, y), lambda rng: (*complexes(rng), *complexes(rng)), np.power, ("pow",), 2),
-    Case("float_power", ops.float_power, pair(0.5, 2), np.float_power, ("pow",), 2, special=((np.array([2, 4]), -1),)),
+    Case(
+        "power complex",
+        lambda x, y: ops.power(x, y),
+        lambda rng: (*complexes(rng), *complexes(rng)),
+        np.power,
+        ("pow",),
+        2,
+    ),
+    Case(
+        "float_power",
+        ops.float_power,
+        pair(0.5, 2),
+        np.float_power,
+        ("pow",),
+        2,
+        special=((np.array([2, 4]), -1),),
+    ),
 )
 
 COMPLEX = (
@@ -267,7 +311,15 @@ BINARY = (
         special=((np.array([0.0, -0.0, 1.0]), np.array([-1.0, -1.0, 0.0])), (1, F32)),
         errors=(((np.array([1j]), 1.0), DTypeError, "atan2 is not defined"),),
     ),
-    Case("hypot", ops.hypot, pair(0.3, 2), np.hypot, ("hypot",), 2, special=((AWKWARD, 1e300), (F32, 2))),
+    Case(
+        "hypot",
+        ops.hypot,
+        pair(0.3, 2),
+        np.hypot,
+        ("hypot",),
+        2,
+        special=((AWKWARD, 1e300), (F32, 2)),
+    ),
     Case(
         "logaddexp",
         ops.logaddexp,
@@ -298,10 +350,30 @@ BINARY = (
         np.minimum,
         ("minimum",),
         2,
-        special=((AWKWARD, 0.5), (F32, 1), (np.array([1, 5], np.uint8), np.array([2, 3], np.uint8))),
+        special=(
+            (AWKWARD, 0.5),
+            (F32, 1),
+            (np.array([1, 5], np.uint8), np.array([2, 3], np.uint8)),
+        ),
     ),
-    Case("fmax", ops.fmax, separated, np.fmax, ("fmax",), 2, special=((AWKWARD, AWKWARD[::-1]), (F32, NAN))),
-    Case("fmin", ops.fmin, separated, np.fmin, ("fmin",), 2, special=((AWKWARD, AWKWARD[::-1]), (F32, NAN))),
+    Case(
+        "fmax",
+        ops.fmax,
+        separated,
+        np.fmax,
+        ("fmax",),
+        2,
+        special=((AWKWARD, AWKWARD[::-1]), (F32, NAN)),
+    ),
+    Case(
+        "fmin",
+        ops.fmin,
+        separated,
+        np.fmin,
+        ("fmin",),
+        2,
+        special=((AWKWARD, AWKWARD[::-1]), (F32, NAN)),
+    ),
     Case(
         "mod",
         ops.mod,
@@ -330,7 +402,15 @@ BINARY = (
         (0,),
         special=((AWKWARD, AWKWARD[::-1]), (3, -0.0)),
     ),
-    Case("heaviside", ops.heaviside, separated, np.heaviside, ("heaviside",), 0, special=((np.array([-1.0, 0.0, 2.0, NAN]), 0.5),)),
+    Case(
+        "heaviside",
+        ops.heaviside,
+        separated,
+        np.heaviside,
+        ("heaviside",),
+        0,
+        special=((np.array([-1.0, 0.0, 2.0, NAN]), 0.5),),
+    ),
     Case(
         "heaviside at 0",
         lambda h: ops.heaviside(np.zeros(3), h),
@@ -362,7 +442,11 @@ BINARY = (
     Case(
         "clip between arrays",
         lambda x, a, b: ops.clip(x, a, b),
-        lambda rng: (np.array([0.1, 0.5, 2.0]), np.array([0.3, 0.2, 0.1]), np.array([1.0, 0.9, 1.5])),
+        lambda rng: (
+            np.array([0.1, 0.5, 2.0]),
+            np.array([0.3, 0.2, 0.1]),
+            np.array([1.0, 0.9, 1.5]),
+        ),
         np.clip,
         ("clip_min", "clip_max"),
         2,
@@ -370,104 +454,4 @@ BINARY = (
     ),
 )
 
-FLAT = (
-    unary("sign", np.sign, -2, 2, special=SPECIAL, order=0, errors=(((np.array([True]),), DTypeError, "not defined for bool"),)),
-    unary("angle of real", np.angle, -2, 2, special=((AWKWARD,), (F32,)), order=0, function=ops.angle, op="half_turn"),
-    unary("floor", np.floor, -3, 3, order=0),
-    unary("ceil", np.ceil, -3, 3, order=0),
-    unary("trunc", np.trunc, -3, 3, order=0),
-    unary("rint", np.rint, -3, 3, order=0),
-    *[
-        unary(
-            f"round {d}",
-            lambda x, d=d: np.round(x, d),
-            -300,
-            300,
-            order=0,
-            function=lambda x, d=d: ops.round(x, d),
-            op="rint",
-            special=((np.array([0.5, 1.5, -2.5, NAN, INF]),), (np.array([123, 456]),), (F32,)),
-        )
-        for d in (0, 2, -2)
-    ],
-    Case(
-        "floor_divide",
-        ops.floor_divide,
-        divisors,
-        np.floor_divide,
-        ("floor_divide",),
-        0,
-        special=((np.array([-7, 7]), np.array([3, -3])), (np.array([5.0, -5.0]), 2.0)),
-    ),
-    Case(
-        "mod of booleans",
-        lambda x, y: (ops.mod(x, y), ops.floor_divide(x, y), ops.fmod(x, y), ops.square(x)),
-        lambda rng: (np.array([True, False]), np.array([True, True])),
-        lambda x, y: (np.mod(x, y), np.floor_divide(x, y), np.fmod(x, y), np.square(x)),
-        ("mod", "fmod"),
-        0,
-    ),
-    Case("divmod", ops.divmod, divisors, np.divmod, ("floor_divide", "mod"), 0),
-    unary("isnan", np.isnan, -3, 3, order=0),
-    unary("isinf", np.isinf, -3, 3, order=0),
-    unary("isfinite", np.isfinite, -3, 3, order=0),
-    unary("signbit", np.signbit, -3, 3, order=0, op="copysign"),
-    unary("logical_not", np.logical_not, -3, 3, order=0),
-    Case(
-        "isclose",
-        ops.isclose,
-        lambda rng: (np.array([1.0, 2.0, NAN, INF, INF]), np.array([1.0 + 1e-9, 2.1, NAN, INF, -INF])),
-        np.isclose,
-        ("isfinite", "logical_or"),
-        0,
-    ),
-    *[
-        Case(
-            n,
-            getattr(ops, n),
-            lambda rng: (rng.integers(0, 2, (2, 3)) == 1, rng.integers(0, 2, 3) == 1),
-            getattr(np, n),
-            (n,),
-            0,
-            special=((AWKWARD, 0.0),),
-        )
-        for n in ("logical_and", "logical_or", "logical_xor")
-    ],
-    *[
-        Case(
-            n,
-            getattr(ops, n),
-            lambda rng: (rng.integers(-9, 9, (2, 3)), rng.integers(0, 9, 3)),
-            getattr(np, n),
-            (n,),
-            0,
-            special=((np.array([True, False]), np.array([True, True])), (np.array([1, 2, 3], np.uint8), 3)),
-            errors=(((np.array([1.0]), 1), DTypeError, "only for boolean, integer"),),
-        )
-        for n in ("bitwise_and", "bitwise_or", "bitwise_xor")
-    ],
-    *[
-        Case(
-            n,
-            getattr(ops, n),
-            lambda rng: (rng.integers(-9, 9, (2, 3)), rng.integers(0, 9, 3)),
-            getattr(np, n),
-            (n,),
-            0,
-            special=((np.array([1, 200], np.uint8), 3),),
-            errors=(((np.array([1.0]), 1), DTypeError, "only for integer"),),
-        )
-        for n in ("left_shift", "right_shift")
-    ],
-    Case(
-        "invert",
-        ops.invert,
-        lambda rng: (rng.integers(-9, 9, (2, 3)),),
-        np.invert,
-        ("invert",),
-        0,
-        special=((np.array([True, False]),), (np.array([1], np.uint8),)),
-    ),
-)
-
-CASES: tuple[Case, ...] = (*UNARY, *POWERS, *COMPLEX, *BINARY, *FLAT)
+CASES: tuple[Case, ...] = (*UNARY, *POWERS, *COMPLEX, *BINARY)

@@ -72,11 +72,19 @@ def lanes(rng: np.random.Generator) -> tuple[Any, ...]:
 
 
 def lanes_and_values(rng: np.random.Generator) -> tuple[Any, ...]:
-    return rng.normal(size=(2, 3, 4)), np.argsort(rng.normal(size=(2, 3, 4)), 1)[:, :2], rng.normal(size=(2, 2, 4))
+    return (
+        rng.normal(size=(2, 3, 4)),
+        np.argsort(rng.normal(size=(2, 3, 4)), 1)[:, :2],
+        rng.normal(size=(2, 2, 4)),
+    )
 
 
 def repeated_lanes(rng: np.random.Generator) -> tuple[Any, ...]:
-    return rng.normal(size=(2, 3, 4)), rng.integers(0, 3, size=(2, 5, 4)), rng.normal(size=(2, 5, 4))
+    return (
+        rng.normal(size=(2, 3, 4)),
+        rng.integers(0, 3, size=(2, 5, 4)),
+        rng.normal(size=(2, 5, 4)),
+    )
 
 
 def key_and_index(rng: np.random.Generator) -> tuple[Any, ...]:
@@ -116,7 +124,11 @@ def target_and_values(key: Any) -> Callable[[np.random.Generator], tuple[Any, ..
 
 def covers(kind: str, key: Any) -> tuple[str, ...]:
     arrays = [k for k in (key if isinstance(key, tuple) else (key,)) if isinstance(k, np.ndarray)]
-    return (f"{kind}{len(arrays) if len(arrays) > 1 else ''}",) if arrays and all(a.dtype != bool for a in arrays) else ()
+    return (
+        (f"{kind}{len(arrays) if len(arrays) > 1 else ''}",)
+        if arrays and all(a.dtype != bool for a in arrays)
+        else ()
+    )
 
 
 CASES: tuple[Case, ...] = (
@@ -131,9 +143,27 @@ CASES: tuple[Case, ...] = (
         )
         for name, k in KEYS.items()
     ),
-    Case("getitem traced", lambda x, i, j: ops.getitem(x, (i, j)), key_and_index, lambda x, i, j: x[i, j], ("gather2",)),
-    Case("getitem traced scalar", lambda x, i, j: ops.getitem(x, (slice(1, 3), j)), key_and_index, lambda x, i, j: x[1:3, j], ("gather",)),
-    Case("getitem four", lambda x: ops.getitem(x, (I, [0], I, [0, 1, 1])), wide, lambda x: x[I, [0], I, [0, 1, 1]], ("gather4",)),
+    Case(
+        "getitem traced",
+        lambda x, i, j: ops.getitem(x, (i, j)),
+        key_and_index,
+        lambda x, i, j: x[i, j],
+        ("gather2",),
+    ),
+    Case(
+        "getitem traced scalar",
+        lambda x, i, j: ops.getitem(x, (slice(1, 3), j)),
+        key_and_index,
+        lambda x, i, j: x[1:3, j],
+        ("gather",),
+    ),
+    Case(
+        "getitem four",
+        lambda x: ops.getitem(x, (I, [0], I, [0, 1, 1])),
+        wide,
+        lambda x: x[I, [0], I, [0, 1, 1]],
+        ("gather4",),
+    ),
     Case(
         "getitem five",
         lambda x: ops.getitem(x, (I, [0], I, [0, 1, 1], [-1, 0, 2])),
@@ -143,13 +173,27 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "select",
-        lambda x: bind(select_op, (x,), {"start": (1, 2, 0), "size": (1, 1, 2), "step": (1, -1, 2), "shape": (1, 2)}),
+        lambda x: bind(
+            select_op,
+            (x,),
+            {"start": (1, 2, 0), "size": (1, 1, 2), "step": (1, -1, 2), "shape": (1, 2)},
+        ),
         cube,
         lambda x: x[1, 2, None, 0:4:2],
         ("select",),
     ),
-    Case("getitem zero-dim", lambda x: ops.getitem(x, (..., None)), lambda rng: (np.asarray(rng.normal()),), lambda x: x[..., None]),
-    Case("getitem bool", lambda x: ops.getitem(x, True) + ops.sum(ops.getitem(x, (False, 0))), three, lambda x: x[True]),
+    Case(
+        "getitem zero-dim",
+        lambda x: ops.getitem(x, (..., None)),
+        lambda rng: (np.asarray(rng.normal()),),
+        lambda x: x[..., None],
+    ),
+    Case(
+        "getitem bool",
+        lambda x: ops.getitem(x, True) + ops.sum(ops.getitem(x, (False, 0))),
+        three,
+        lambda x: x[True],
+    ),
     Case(
         "getitem errors",
         lambda x, k: ops.getitem(x, k),
@@ -209,7 +253,12 @@ CASES: tuple[Case, ...] = (
         lambda x, v: set_at(x, (I, [0], I, [0, 1, 1], [-1, 0, 2]), v),
         ("index_put",),
     ),
-    Case("index_update number", lambda x: ops.index_update(x, (0, I), 7), cube, lambda x: set_at(x, (0, I), 7)),
+    Case(
+        "index_update number",
+        lambda x: ops.index_update(x, (0, I), 7),
+        cube,
+        lambda x: set_at(x, (0, I), 7),
+    ),
     Case(
         "index_update broadcast",
         lambda x, v: ops.index_update(x, (..., slice(0, 2)), v),
@@ -255,8 +304,18 @@ CASES: tuple[Case, ...] = (
     ),
     Case("take", lambda x: ops.take(x, J, 1), cube, lambda x: np.take(x, J, 1), ("gather",)),
     Case("take flat", lambda x: ops.take(x, 5), cube, lambda x: np.take(x, 5)),
-    Case("take wrap", lambda x, i: ops.take(x, i * 3, 1, "wrap"), lanes, lambda x, i: np.take(x, i * 3, 1, mode="wrap")),
-    Case("take clip", lambda x, i: ops.take(x, i * 3, 0, "clip"), lanes, lambda x, i: np.take(x, i * 3, 0, mode="clip")),
+    Case(
+        "take wrap",
+        lambda x, i: ops.take(x, i * 3, 1, "wrap"),
+        lanes,
+        lambda x, i: np.take(x, i * 3, 1, mode="wrap"),
+    ),
+    Case(
+        "take clip",
+        lambda x, i: ops.take(x, i * 3, 0, "clip"),
+        lanes,
+        lambda x, i: np.take(x, i * 3, 0, mode="clip"),
+    ),
     Case(
         "take_along_axis",
         lambda x, i: ops.take_along_axis(x, i, 1),
@@ -272,10 +331,16 @@ CASES: tuple[Case, ...] = (
         lambda x, i: np.take_along_axis(x, i[:1, :, :1], 1),
     ),
     Case(
-        "take_along_axis narrow source", lambda x, i: ops.take_along_axis(x[:1], i, 1), lanes, lambda x, i: np.take_along_axis(x[:1], i, 1)
+        "take_along_axis narrow source",
+        lambda x, i: ops.take_along_axis(x[:1], i, 1),
+        lanes,
+        lambda x, i: np.take_along_axis(x[:1], i, 1),
     ),
     Case(
-        "take_along_axis flat", lambda x, i: ops.take_along_axis(x, i[0, 0], None), lanes, lambda x, i: np.take_along_axis(x, i[0, 0], None)
+        "take_along_axis flat",
+        lambda x, i: ops.take_along_axis(x, i[0, 0], None),
+        lanes,
+        lambda x, i: np.take_along_axis(x, i[0, 0], None),
     ),
     Case(
         "put_along_axis",
@@ -303,11 +368,25 @@ CASES: tuple[Case, ...] = (
         "scatter",
         lambda x, i, v: ops.scatter(x, 1, i[:, :, :3], v),
         lanes_and_values,
-        lambda x, i, v: np.concatenate([put_lanes(x[:, :, :3], i[:, :, :3], v[:, :, :3], 1), x[:, :, 3:]], 2),
+        lambda x, i, v: np.concatenate(
+            [put_lanes(x[:, :, :3], i[:, :, :3], v[:, :, :3], 1), x[:, :, 3:]], 2
+        ),
         ("index_put", "slice_put"),
     ),
-    Case("scatter number", lambda x, i, v: ops.scatter(x, 1, i, 2.5), lanes_and_values, lambda x, i, v: put_lanes(x, i, 2.5, 1), wrt=(0,)),
-    Case("scatter_add", lambda x, i, v: ops.scatter_add(x, 1, i, v), repeated_lanes, add_lanes, ("index_add",)),
+    Case(
+        "scatter number",
+        lambda x, i, v: ops.scatter(x, 1, i, 2.5),
+        lanes_and_values,
+        lambda x, i, v: put_lanes(x, i, 2.5, 1),
+        wrt=(0,),
+    ),
+    Case(
+        "scatter_add",
+        lambda x, i, v: ops.scatter_add(x, 1, i, v),
+        repeated_lanes,
+        add_lanes,
+        ("index_add",),
+    ),
     Case("index_select", lambda x: ops.index_select(x, 1, I), cube, lambda x: np.take(x, I, 1)),
     Case(
         "index_add",
@@ -333,7 +412,14 @@ CASES: tuple[Case, ...] = (
         special=((np.array([1.0, np.nan, -np.inf, 1.0]),), (np.array([2, 1, 2, 1]),)),
         errors=(((X * 1j,), DTypeError, "complex"),),
     ),
-    Case("argsort axis", lambda x: ops.argsort(x, 0), cube, lambda x: np.argsort(x, 0), ("argsort",), 0),
+    Case(
+        "argsort axis",
+        lambda x: ops.argsort(x, 0),
+        cube,
+        lambda x: np.argsort(x, 0),
+        ("argsort",),
+        0,
+    ),
     Case(
         "argsort descending",
         lambda x: ops.argsort(x, 1, descending=True),
@@ -349,10 +435,20 @@ CASES: tuple[Case, ...] = (
         cube,
         np.sort,
         ("argsort",),
-        special=((np.array([1.0, np.nan, -np.inf]),), (np.array([], np.float32),), (np.array([True, False]),)),
+        special=(
+            (np.array([1.0, np.nan, -np.inf]),),
+            (np.array([], np.float32),),
+            (np.array([True, False]),),
+        ),
     ),
     Case("sort axis", lambda x: ops.sort(x, 0), cube, lambda x: np.sort(x, 0), ("argsort",)),
-    Case("sort flat", lambda x: ops.sort(x, None, descending=True), cube, lambda x: np.sort(x, None)[::-1], ("argsort",)),
+    Case(
+        "sort flat",
+        lambda x: ops.sort(x, None, descending=True),
+        cube,
+        lambda x: np.sort(x, None)[::-1],
+        ("argsort",),
+    ),
     Case(
         "topk",
         lambda x: ops.topk(x, 2, 1)[0],
@@ -360,7 +456,14 @@ CASES: tuple[Case, ...] = (
         lambda x: np.sort(x, 1)[:, :0:-1],
         errors=(((np.ones((1, 1, 1)),), ShapeError, "topk"),),
     ),
-    Case("topk smallest", lambda x: ops.topk(x, 2, largest=False)[1], cube, lambda x: np.argsort(x, -1)[..., :2], (), 0),
+    Case(
+        "topk smallest",
+        lambda x: ops.topk(x, 2, largest=False)[1],
+        cube,
+        lambda x: np.argsort(x, -1)[..., :2],
+        (),
+        0,
+    ),
     Case(
         "searchsorted",
         lambda a, v: ops.searchsorted(np.sort(a) if isinstance(a, np.ndarray) else ops.sort(a), v),

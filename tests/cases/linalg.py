@@ -41,7 +41,11 @@ def positive(shape: Shape, dtype: type = float) -> Inputs:
 
 def low_rank(m: int, n: int, rank: int) -> Inputs:
     def inputs(rng: np.random.Generator) -> tuple[Any, ...]:
-        return rng.normal(size=(m, rank)) @ rng.normal(size=(rank, n)), rng.normal(size=(m, rank)), rng.normal(size=(rank, n))
+        return (
+            rng.normal(size=(m, rank)) @ rng.normal(size=(rank, n)),
+            rng.normal(size=(m, rank)),
+            rng.normal(size=(rank, n)),
+        )
 
     return inputs
 
@@ -55,9 +59,14 @@ def adjoint(x: Any) -> Any:
     return x.conj().swapaxes(-1, -2)
 
 
-def both(function: Callable[[Any, Callable[[Any, Any], Any]], Any], ours: Any, numpy: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
+def both(
+    function: Callable[[Any, Callable[[Any, Any], Any]], Any], ours: Any, numpy: Any
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """The same formula with our factorization and with NumPy's."""
-    return (lambda *xs: function(ours, *xs)), (lambda *xs: function(numpy, *xs))  # type: ignore[call-arg]
+    return (
+        lambda *xs: function(ours, *xs),  # type: ignore[call-arg]
+        lambda *xs: function(numpy, *xs),  # type: ignore[call-arg]
+    )
 
 
 def spectral(eigh: Any, a: Any) -> Any:
@@ -78,7 +87,9 @@ def sized_qr(qr: Any, a: Any) -> Any:
 EIGH, EIGH_NUMPY = both(spectral, linalg.eigh, np.linalg.eigh)
 SVD, SVD_NUMPY = both(singular, linalg.svd, np.linalg.svd)
 QR, QR_NUMPY = both(sized_qr, linalg.qr, np.linalg.qr)
-SINGULAR = np.array([[1.0, 2.0, 0.0, 1.0], [2.0, 4.0, 0.0, 2.0], [0.5, 1.0, 3.0, 1.0], [1.0, 0.0, 2.0, 5.0]])
+SINGULAR = np.array(
+    [[1.0, 2.0, 0.0, 1.0], [2.0, 4.0, 0.0, 2.0], [0.5, 1.0, 3.0, 1.0], [1.0, 0.0, 2.0, 5.0]]
+)
 WIDE, VECTOR = np.ones((2, 3)), np.ones(2)
 NOT_SQUARE = ((WIDE,), ShapeError, "square matrices, not shape")
 NO_MATRIX = ((VECTOR,), ShapeError, "needs a matrix")
@@ -86,13 +97,18 @@ NO_INVERSE = ((np.zeros((2, 2)),), np.linalg.LinAlgError, "Singular")
 
 
 def triangular(lower: bool, trans: int, unit: bool, dtype: type = float) -> Case:
+    kind = f"{'lower' if lower else 'upper'} {trans} {'unit' if unit else ''}"
     return Case(
-        f"triangular_solve {'lower' if lower else 'upper'} {trans} {'unit' if unit else ''} {dtype.__name__}",
+        f"triangular_solve {kind} {dtype.__name__}",
         lambda a, b: linalg.triangular_solve(a, b, lower, trans, unit),
         regular((3, 3), dtype=dtype, vectors=((3, 2),)),
-        lambda a, b: scipy.linalg.solve_triangular(a, b, lower=lower, trans=trans, unit_diagonal=unit),
+        lambda a, b: scipy.linalg.solve_triangular(
+            a, b, lower=lower, trans=trans, unit_diagonal=unit
+        ),
         ("triangular_solve",),
-        errors=((((np.zeros((2, 2)), VECTOR), np.linalg.LinAlgError, "Singular"),) if not unit else ()),
+        errors=(
+            (((np.zeros((2, 2)), VECTOR), np.linalg.LinAlgError, "Singular"),) if not unit else ()
+        ),
     )
 
 
@@ -116,11 +132,36 @@ SOLVE = (
             ((np.eye(3), 1.0), ShapeError, "scalar"),
         ),
     ),
-    Case("solve vector", linalg.solve, regular((3, 3), vectors=((3,),)), np.linalg.solve, ("solve",)),
-    Case("solve stacks", linalg.solve, regular((2, 1, 3, 3), vectors=((2, 3, 2),)), np.linalg.solve, ("solve",)),
-    Case("solve one matrix", linalg.solve, regular((3, 3), vectors=((2, 2, 3, 1),)), np.linalg.solve, ("solve",)),
-    Case("solve complex", linalg.solve, regular((3, 3), dtype=complex, vectors=((3, 2),)), np.linalg.solve, ("solve",)),
-    *[triangular(lower, trans, unit) for lower in (True, False) for trans in (0, 1, 2) for unit in (True, False)],
+    Case(
+        "solve vector", linalg.solve, regular((3, 3), vectors=((3,),)), np.linalg.solve, ("solve",)
+    ),
+    Case(
+        "solve stacks",
+        linalg.solve,
+        regular((2, 1, 3, 3), vectors=((2, 3, 2),)),
+        np.linalg.solve,
+        ("solve",),
+    ),
+    Case(
+        "solve one matrix",
+        linalg.solve,
+        regular((3, 3), vectors=((2, 2, 3, 1),)),
+        np.linalg.solve,
+        ("solve",),
+    ),
+    Case(
+        "solve complex",
+        linalg.solve,
+        regular((3, 3), dtype=complex, vectors=((3, 2),)),
+        np.linalg.solve,
+        ("solve",),
+    ),
+    *[
+        triangular(lower, trans, unit)
+        for lower in (True, False)
+        for trans in (0, 1, 2)
+        for unit in (True, False)
+    ],
     *[triangular(True, trans, False, complex) for trans in (0, 1, 2)],
     Case(
         "inv",
@@ -162,14 +203,25 @@ SOLVE = (
     Case(
         "tensorsolve",
         linalg.tensorsolve,
-        lambda rng: (rng.normal(size=(2, 3, 6)) + np.eye(6).reshape(2, 3, 6) * 4, rng.normal(size=(2, 3))),
+        lambda rng: (
+            rng.normal(size=(2, 3, 6)) + np.eye(6).reshape(2, 3, 6) * 4,
+            rng.normal(size=(2, 3)),
+        ),
         np.linalg.tensorsolve,
     ),
-    Case("tensorinv", linalg.tensorinv, lambda rng: (rng.normal(size=(2, 3, 6)) + np.eye(6).reshape(2, 3, 6) * 4,), np.linalg.tensorinv),
+    Case(
+        "tensorinv",
+        linalg.tensorinv,
+        lambda rng: (rng.normal(size=(2, 3, 6)) + np.eye(6).reshape(2, 3, 6) * 4,),
+        np.linalg.tensorinv,
+    ),
 )
 
 DETERMINANTS = (
-    *[Case(f"det {n}", linalg.det, normal((2, n, n)), np.linalg.det, ("det",)) for n in (1, 2, 3, 4)],
+    *[
+        Case(f"det {n}", linalg.det, normal((2, n, n)), np.linalg.det, ("det",))
+        for n in (1, 2, 3, 4)
+    ],
     Case(
         "det",
         linalg.det,
@@ -179,9 +231,21 @@ DETERMINANTS = (
         special=((np.zeros((0, 0)),), (np.ones((2, 2), int),)),
         errors=(NOT_SQUARE, NO_MATRIX),
     ),
-    Case("det complex", linalg.det, normal((4, 4), dtype=complex), np.linalg.det, ("det", "adjugate")),
-    Case("det singular", linalg.det, lambda rng: (SINGULAR.copy(),), np.linalg.det, ("det", "adjugate"), tolerance=1e-5, vmap=False),
-    Case("det zero", linalg.det, lambda rng: (np.zeros((2, 2)),), np.linalg.det, ("det",), vmap=False),
+    Case(
+        "det complex", linalg.det, normal((4, 4), dtype=complex), np.linalg.det, ("det", "adjugate")
+    ),
+    Case(
+        "det singular",
+        linalg.det,
+        lambda rng: (SINGULAR.copy(),),
+        np.linalg.det,
+        ("det", "adjugate"),
+        tolerance=1e-5,
+        vmap=False,
+    ),
+    Case(
+        "det zero", linalg.det, lambda rng: (np.zeros((2, 2)),), np.linalg.det, ("det",), vmap=False
+    ),
     Case(
         "slogdet",
         lambda a: tuple(linalg.slogdet(a)),
@@ -209,7 +273,13 @@ FACTORIZATIONS = (
         ("cholesky",),
         errors=(((-np.eye(2),), np.linalg.LinAlgError, "positive definite"),),
     ),
-    Case("cholesky complex", symmetric(linalg.cholesky), positive((2, 3, 3), complex), symmetric(np.linalg.cholesky), ("cholesky",)),
+    Case(
+        "cholesky complex",
+        symmetric(linalg.cholesky),
+        positive((2, 3, 3), complex),
+        symmetric(np.linalg.cholesky),
+        ("cholesky",),
+    ),
     Case(
         "cholesky upper",
         symmetric(lambda a: linalg.cholesky(a, upper=True)),
@@ -217,12 +287,28 @@ FACTORIZATIONS = (
         symmetric(lambda a: np.linalg.cholesky(a, upper=True)),
         ("cholesky",),
     ),
-    *[Case(f"qr {m} {n}", QR, regular((m, n)), QR_NUMPY, ("qr",)) for m, n in ((3, 3), (5, 2), (2, 4))],
+    *[
+        Case(f"qr {m} {n}", QR, regular((m, n)), QR_NUMPY, ("qr",))
+        for m, n in ((3, 3), (5, 2), (2, 4))
+    ],
     Case("qr complex", QR, regular((2, 4, 3), dtype=complex), QR_NUMPY, ("qr",)),
-    Case("qr r", lambda a: linalg.qr(a, "r"), regular((3, 2)), lambda a: np.linalg.qr(a, "r"), ("qr",), errors=(NO_MATRIX,)),
+    Case(
+        "qr r",
+        lambda a: linalg.qr(a, "r"),
+        regular((3, 2)),
+        lambda a: np.linalg.qr(a, "r"),
+        ("qr",),
+        errors=(NO_MATRIX,),
+    ),
     Case("eigh", EIGH, positive((3, 3)), EIGH_NUMPY, ("eigh",)),
     Case("eigh complex", EIGH, positive((2, 3, 3), complex), EIGH_NUMPY, ("eigh",)),
-    Case("eigvalsh", symmetric(linalg.eigvalsh), positive((4, 4)), symmetric(np.linalg.eigvalsh), ("eigh",)),
+    Case(
+        "eigvalsh",
+        symmetric(linalg.eigvalsh),
+        positive((4, 4)),
+        symmetric(np.linalg.eigvalsh),
+        ("eigh",),
+    ),
     Case(
         "eigvalsh upper",
         lambda a: linalg.eigvalsh(a, "U"),
@@ -232,9 +318,14 @@ FACTORIZATIONS = (
         order=0,
         errors=(NOT_SQUARE,),
     ),
-    *[Case(f"svd {m} {n}", SVD, regular((m, n)), SVD_NUMPY, ("svd",)) for m, n in ((3, 3), (4, 2), (2, 4))],
+    *[
+        Case(f"svd {m} {n}", SVD, regular((m, n)), SVD_NUMPY, ("svd",))
+        for m, n in ((3, 3), (4, 2), (2, 4))
+    ],
     Case("svd complex", SVD, regular((2, 3, 2), dtype=complex), SVD_NUMPY, ("svd",)),
-    Case("svdvals", linalg.svdvals, normal((2, 3)), np.linalg.svdvals, ("svd",), errors=(NO_MATRIX,)),
+    Case(
+        "svdvals", linalg.svdvals, normal((2, 3)), np.linalg.svdvals, ("svd",), errors=(NO_MATRIX,)
+    ),
     Case(
         "svd square",
         lambda a: linalg.svd(a)[1],
@@ -264,7 +355,13 @@ NUMBERS = (
         )
         for order in (None, 1, 2, 3, 0.5, -1, np.inf, -np.inf)
     ],
-    Case("norm", linalg.norm, normal((2, 3, 2), dtype=complex), np.linalg.norm, special=((np.zeros(3),), (np.arange(3),))),
+    Case(
+        "norm",
+        linalg.norm,
+        normal((2, 3, 2), dtype=complex),
+        np.linalg.norm,
+        special=((np.zeros(3),), (np.arange(3),)),
+    ),
     Case(
         "matrix_norm keepdims",
         lambda a: linalg.matrix_norm(a, "nuc", keepdims=True),
@@ -292,9 +389,20 @@ NUMBERS = (
         )
         for n in (1, 2, 5, -3)
     ],
-    Case("matrix_power 0", lambda a: linalg.matrix_power(a, 0), regular((2, 3, 3)), lambda a: np.linalg.matrix_power(a, 0), order=0),
+    Case(
+        "matrix_power 0",
+        lambda a: linalg.matrix_power(a, 0),
+        regular((2, 3, 3)),
+        lambda a: np.linalg.matrix_power(a, 0),
+        order=0,
+    ),
     Case("linalg trace", linalg.trace, normal((2, 3, 3)), np.linalg.trace),
-    Case("linalg diagonal", lambda a: linalg.diagonal(a, -1), normal((2, 3, 3)), lambda a: np.linalg.diagonal(a, offset=-1)),
+    Case(
+        "linalg diagonal",
+        lambda a: linalg.diagonal(a, -1),
+        normal((2, 3, 3)),
+        lambda a: np.linalg.diagonal(a, offset=-1),
+    ),
 )
 
 CASES = (*SOLVE, *DETERMINANTS, *FACTORIZATIONS, *NUMBERS)

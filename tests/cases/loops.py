@@ -23,11 +23,21 @@ def rows(rng: np.random.Generator) -> tuple[Any, ...]:
 
 def none_and_one(*more: Any) -> tuple[tuple[Any, ...], ...]:
     """No slice, one slice, and three in float32."""
-    start, factor, xs = np.array([0.3, -0.2]), np.array([0.7, 1.1]), np.array([[0.1, -0.4], [0.9, 0.2], [-0.3, 0.5]])
-    return (start, factor, xs[:0], *more), (start, factor, xs[:1], *more), (start.astype(F32), factor.astype(F32), xs.astype(F32), *more)
+    start, factor, xs = (
+        np.array([0.3, -0.2]),
+        np.array([0.7, 1.1]),
+        np.array([[0.1, -0.4], [0.9, 0.2], [-0.3, 0.5]]),
+    )
+    return (
+        (start, factor, xs[:0], *more),
+        (start, factor, xs[:1], *more),
+        (start.astype(F32), factor.astype(F32), xs.astype(F32), *more),
+    )
 
 
-def python_scan(f: Callable[..., Any], init: Any, xs: Any, reverse: bool = False) -> tuple[Any, Any]:
+def python_scan(
+    f: Callable[..., Any], init: Any, xs: Any, reverse: bool = False
+) -> tuple[Any, Any]:
     carry, ys = init, np.zeros_like(xs)
     for i in range(len(xs))[:: -1 if reverse else 1]:
         carry, ys[i] = f(carry, xs[i])
@@ -54,7 +64,11 @@ def scan_row(name: str, *ops: str, **params: Any) -> Case:
         special=none_and_one(),
         errors=(
             ((np.ones(2), np.ones(2), np.ones(())), ShapeError, "needs a leading axis"),
-            ((np.ones(()), np.ones(()), np.ones((2, 2))), TypeError, r"the carry itself changes from f64\[\] to f64\[2\]"),
+            (
+                (np.ones(()), np.ones(()), np.ones((2, 2))),
+                TypeError,
+                r"the carry itself changes from f64\[\] to f64\[2\]",
+            ),
         ),
     )
 
@@ -65,15 +79,30 @@ def mixed_carry(s: Any, w: Any, xs: Any) -> Any:
 
     def step(c: Any, x: Any) -> Any:
         k = c["k"] + np.sum(x > 0)
-        new = {"a": np.where(c["p"], np.sin(c["b"]), c["a"] * x), "b": c["a"], "k": k, "p": k % 2 == 0, "w": c["w"]}
+        new = {
+            "a": np.where(c["p"], np.sin(c["b"]), c["a"] * x),
+            "b": c["a"],
+            "k": k,
+            "p": k % 2 == 0,
+            "w": c["w"],
+        }
         return new, (c["a"] * c["w"], c["k"])
 
-    last, (ys, counts) = tg.scan(step, {"a": s, "b": s * w, "k": np.int64(1), "p": np.True_, "w": w}, xs)
+    last, (ys, counts) = tg.scan(
+        step, {"a": s, "b": s * w, "k": np.int64(1), "p": np.True_, "w": w}, xs
+    )
     return last["a"], last["b"], ys, counts, last["k"]
 
 
 def mixed_carry_python(s: Any, w: Any, xs: Any) -> Any:
-    a, b, k, p, ys, counts = s, s * w, np.int64(1), True, np.zeros((len(xs), 2), s.dtype), np.zeros(len(xs), np.int64)
+    a, b, k, p, ys, counts = (
+        s,
+        s * w,
+        np.int64(1),
+        True,
+        np.zeros((len(xs), 2), s.dtype),
+        np.zeros(len(xs), np.int64),
+    )
     for i, x in enumerate(xs):
         ys[i], counts[i] = a * w, k
         k = k + np.sum(x > 0)
@@ -86,7 +115,9 @@ def counted(rng: np.random.Generator) -> tuple[Any, ...]:
     return np.int64(1 + rng.integers(4)), rng.uniform(0.5, 1.5, size=3)
 
 
-COUNTS = tuple((np.int64(n), np.array([0.5, -0.8, 1.2], t)) for n, t in ((0, float), (1, float), (3, F32)))
+COUNTS = tuple(
+    (np.int64(n), np.array([0.5, -0.8, 1.2], t)) for n, t in ((0, float), (1, float), (3, F32))
+)
 
 
 def filled(n: Any, x: Any) -> Any:
@@ -114,18 +145,28 @@ def fori_python(lower: int, upper: int, x: Any) -> Any:
 
 
 def below(limit: float, x: Any) -> Any:
-    return tg.while_loop(lambda c: np.sum(c[1]) < limit, lambda c: (c[0] + 1, c[1] * (1.1 + x * x)), (0, x * x))
+    return tg.while_loop(
+        lambda c: np.sum(c[1]) < limit, lambda c: (c[0] + 1, c[1] * (1.1 + x * x)), (0, x * x)
+    )
 
 
 def below_python(limit: float, x: Any) -> Any:
-    return python_while(lambda c: np.sum(c[1]) < limit, lambda c: (c[0] + 1, c[1] * (1.1 + x * x)), (np.int64(0), x * x))
+    return python_while(
+        lambda c: np.sum(c[1]) < limit,
+        lambda c: (c[0] + 1, c[1] * (1.1 + x * x)),
+        (np.int64(0), x * x),
+    )
 
 
 def nested(n: Any, x: Any) -> Any:
     """A loop to a condition inside of a loop to a count, with a branch in it."""
 
     def inner(c: Any) -> Any:
-        return tg.while_loop(lambda y: np.sum(y * y) > 1.0, lambda y: y * tg.cond(y[0] > 0, lambda: 0.7 * x, lambda: np.cos(x)), c)
+        return tg.while_loop(
+            lambda y: np.sum(y * y) > 1.0,
+            lambda y: y * tg.cond(y[0] > 0, lambda: 0.7 * x, lambda: np.cos(x)),
+            c,
+        )
 
     return tg.fori_loop(0, n, lambda i, c: inner(c + x * 2.0), x)
 
@@ -160,7 +201,11 @@ def matrix(rng: np.random.Generator) -> tuple[Any, ...]:
     return (rng.normal(size=(3, 2)),)
 
 
-BRANCHES: list[Callable[[Any], Any]] = [lambda v: (np.sin(v), np.sum(v)), lambda v: (v * v[0], v[1]), lambda v: (np.ones_like(v), np.max(v))]
+BRANCHES: list[Callable[[Any], Any]] = [
+    lambda v: (np.sin(v), np.sum(v)),
+    lambda v: (v * v[0], v[1]),
+    lambda v: (np.ones_like(v), np.max(v)),
+]
 EACH = tuple((np.int64(k), np.array([0.5, 1.5, 1.0], t)) for k in range(3) for t in (float, F32))
 
 
@@ -184,7 +229,14 @@ CASES: tuple[Case, ...] = (
     scan_row("scan"),
     scan_row("scan in reverse", reverse=True),
     scan_row("scan in segments", "checkpoint", "recompute", checkpoint=2),
-    Case("scan with carries of all kinds", mixed_carry, rows, mixed_carry_python, ("scan",), special=none_and_one()),
+    Case(
+        "scan with carries of all kinds",
+        mixed_carry,
+        rows,
+        mixed_carry_python,
+        ("scan",),
+        special=none_and_one(),
+    ),
     Case(
         "scan without slices",
         lambda s, w, xs: tg.scan(lambda c, _: (c * w, c), s, None, length=4),
@@ -201,7 +253,12 @@ CASES: tuple[Case, ...] = (
         ("scan",),
         special=((np.ones(0),), (np.float64(0.3),)),
     ),
-    Case("fori_loop without steps", lambda x: tg.fori_loop(2, 1, lambda i, y: y / 0.0, x * 2.0), vector, lambda x: x * 2.0),
+    Case(
+        "fori_loop without steps",
+        lambda x: tg.fori_loop(2, 1, lambda i, y: y / 0.0, x * 2.0),
+        vector,
+        lambda x: x * 2.0,
+    ),
     Case(
         "fori_loop to a computed end",
         lambda n, x: tg.fori_loop(n - 1, 2 * n, lambda i, y: np.sin(y) * x + i.astype(x.dtype), x),
@@ -209,7 +266,10 @@ CASES: tuple[Case, ...] = (
         lambda n, x: fori_python(n - 1, 2 * n, x),
         ("sized",),
         special=COUNTS,
-        errors=(((1.5, np.ones(2)), TypeError, "a bound must be one integer"), ((np.arange(2), np.ones(2)), TypeError, "a bound must be one integer")),
+        errors=(
+            ((1.5, np.ones(2)), TypeError, "a bound must be one integer"),
+            ((np.arange(2), np.ones(2)), TypeError, "a bound must be one integer"),
+        ),
     ),
     Case("fori_loop that writes", filled, counted, filled_python, ("sized",), special=COUNTS[:2]),
     Case(
@@ -222,15 +282,37 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "while_loop to a count",
-        lambda n, x: tg.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, np.cos(c[1]) * x), (0, x), max_steps=5)[1],
+        lambda n, x: tg.while_loop(
+            lambda c: c[0] < n, lambda c: (c[0] + 1, np.cos(c[1]) * x), (0, x), max_steps=5
+        )[1],
         counted,
-        lambda n, x: python_while(lambda c: c[0] < n, lambda c: (c[0] + 1, np.cos(c[1]) * x), (0, x))[1],
+        lambda n, x: python_while(
+            lambda c: c[0] < n, lambda c: (c[0] + 1, np.cos(c[1]) * x), (0, x)
+        )[1],
         ("while_loop",),
         special=COUNTS,
         errors=(((6, np.ones(2)), RuntimeError, "still going after max_steps=5"),),
     ),
-    Case("while_loop in segments", lambda n, x: tg.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, np.cos(c[1]) * x), (0, x), checkpoint=2)[1], counted, lambda n, x: python_while(lambda c: c[0] < n, lambda c: (c[0] + 1, np.cos(c[1]) * x), (0, x))[1], ("while_loop",), special=COUNTS),
-    Case("while_loop in fori_loop", nested, small, nested_python, ("while_loop", "switch"), special=((np.int64(0), np.full(3, 0.4)), (np.int64(2), np.full(3, 0.4)))),
+    Case(
+        "while_loop in segments",
+        lambda n, x: tg.while_loop(
+            lambda c: c[0] < n, lambda c: (c[0] + 1, np.cos(c[1]) * x), (0, x), checkpoint=2
+        )[1],
+        counted,
+        lambda n, x: python_while(
+            lambda c: c[0] < n, lambda c: (c[0] + 1, np.cos(c[1]) * x), (0, x)
+        )[1],
+        ("while_loop",),
+        special=COUNTS,
+    ),
+    Case(
+        "while_loop in fori_loop",
+        nested,
+        small,
+        nested_python,
+        ("while_loop", "switch"),
+        special=((np.int64(0), np.full(3, 0.4)), (np.int64(2), np.full(3, 0.4))),
+    ),
     Case(
         "cond of a flag",
         lambda p, x: tg.cond(p, lambda v: (np.sqrt(v), v[0]), lambda v: (v * v, 2.0), x),
@@ -238,7 +320,10 @@ CASES: tuple[Case, ...] = (
         lambda p, x: (np.sqrt(x), x[0]) if p else (x * x, x.dtype.type(2)),
         ("switch",),
         special=tuple((np.bool_(p), np.array([1.0, 4.0])) for p in (False, True)),
-        errors=(((np.array([True, False]), np.ones(2)), ShapeError, "must be one value"), ((1j, np.ones(2)), TypeError, "must be a bool or a number")),
+        errors=(
+            ((np.array([True, False]), np.ones(2)), ShapeError, "must be one value"),
+            ((1j, np.ones(2)), TypeError, "must be a bool or a number"),
+        ),
     ),
     Case(
         "cond by the data",
@@ -262,8 +347,37 @@ CASES: tuple[Case, ...] = (
             ((np.arange(2), np.ones(2)), ShapeError, "must be one value"),
         ),
     ),
-    Case("map", lambda x: tg.map(lambda r: (tg.cond(r[0] > 0, np.sin, np.square, r), np.sum(r)), x), matrix, lambda x: (np.where(x[:, :1] > 0, np.sin(x), x * x), x.sum(1)), ("switch",), special=((np.ones((0, 2)),), (np.ones((1, 2), F32),))),
-    Case("associative_scan", lambda a, b: tg.associative_scan(affine, (a, b)), decays, affine_python, special=((np.ones((0, 2)), np.ones((0, 2))), (np.ones((1, 2)), np.ones((1, 2))), (np.full((3, 1), 0.5, F32), np.ones((3, 1), F32)))),
-    Case("associative_scan in reverse", lambda a, b: tg.associative_scan(affine, (a, b), reverse=True), decays, lambda a, b: affine_python(a, b, True), errors=(((np.ones((3, 2)), np.ones((2, 2))), ShapeError, "size"),)),
-    Case("checkpoint", lambda x: tg.checkpoint(lambda v: np.sin(v) * v[0])(x) * x, vector, lambda x: np.sin(x) * x[0] * x, ("checkpoint", "recompute")),
+    Case(
+        "map",
+        lambda x: tg.map(lambda r: (tg.cond(r[0] > 0, np.sin, np.square, r), np.sum(r)), x),
+        matrix,
+        lambda x: (np.where(x[:, :1] > 0, np.sin(x), x * x), x.sum(1)),
+        ("switch",),
+        special=((np.ones((0, 2)),), (np.ones((1, 2), F32),)),
+    ),
+    Case(
+        "associative_scan",
+        lambda a, b: tg.associative_scan(affine, (a, b)),
+        decays,
+        affine_python,
+        special=(
+            (np.ones((0, 2)), np.ones((0, 2))),
+            (np.ones((1, 2)), np.ones((1, 2))),
+            (np.full((3, 1), 0.5, F32), np.ones((3, 1), F32)),
+        ),
+    ),
+    Case(
+        "associative_scan in reverse",
+        lambda a, b: tg.associative_scan(affine, (a, b), reverse=True),
+        decays,
+        lambda a, b: affine_python(a, b, True),
+        errors=(((np.ones((3, 2)), np.ones((2, 2))), ShapeError, "size"),),
+    ),
+    Case(
+        "checkpoint",
+        lambda x: tg.checkpoint(lambda v: np.sin(v) * v[0])(x) * x,
+        vector,
+        lambda x: np.sin(x) * x[0] * x,
+        ("checkpoint", "recompute"),
+    ),
 )

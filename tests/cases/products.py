@@ -18,7 +18,10 @@ def normal(*shapes: Shape, dtype: type = float) -> Callable[[np.random.Generator
     """Random arrays of these shapes."""
 
     def inputs(rng: np.random.Generator) -> tuple[Any, ...]:
-        return tuple(rng.normal(size=s) + (1j * rng.normal(size=s) if dtype is complex else 0) for s in shapes)
+        return tuple(
+            rng.normal(size=s) + (1j * rng.normal(size=s) if dtype is complex else 0)
+            for s in shapes
+        )
 
     return inputs
 
@@ -61,7 +64,14 @@ SPECIAL: dict[str, tuple[tuple[Any, ...], ...]] = {
     "vectors": (whole((4,), (4,)), whole((4,), (4,), dtype=bool), (np.zeros(0), np.zeros(0))),
 }
 MATMUL = tuple(
-    Case(f"matmul {name}".strip(), ops.matmul, normal(*shapes), np.matmul, ("matmul", "dot", "mv"), special=SPECIAL.get(name, ()))
+    Case(
+        f"matmul {name}".strip(),
+        ops.matmul,
+        normal(*shapes),
+        np.matmul,
+        ("matmul", "dot", "mv"),
+        special=SPECIAL.get(name, ()),
+    )
     for name, shapes in SHAPES.items()
 )
 EINSUM: dict[str, tuple[Shape, ...]] = {
@@ -90,13 +100,20 @@ EINSUM: dict[str, tuple[Shape, ...]] = {
 def einsum_row(text: str, shapes: tuple[Shape, ...]) -> Case:
     special = tuple(tuple(np.ones(s, d) for s in shapes) for d in (bool, np.int8, np.float32))
     return Case(
-        f"einsum {text}", lambda *xs: ops.einsum(text, *xs), normal(*shapes), lambda *xs: np.einsum(text, *xs), ("matmul",), special=special
+        f"einsum {text}",
+        lambda *xs: ops.einsum(text, *xs),
+        normal(*shapes),
+        lambda *xs: np.einsum(text, *xs),
+        ("matmul",),
+        special=special,
     )
 
 
 CASES = (
     *MATMUL,
-    Case("matmul complex", ops.matmul, normal((2, 3), (3, 2), dtype=complex), np.matmul, ("matmul",)),
+    Case(
+        "matmul complex", ops.matmul, normal((2, 3), (3, 2), dtype=complex), np.matmul, ("matmul",)
+    ),
     Case(
         "matmul complex real",
         lambda a, b: ops.matmul(a, b.real),
@@ -122,7 +139,8 @@ CASES = (
             (
                 (A, B),
                 ShapeError,
-                r"shapes \(3, 4\) and \(5,\) do not fit: the last axis of the first \(4\) must equal the only axis of the second \(5\)",
+                r"shapes \(3, 4\) and \(5,\) do not fit: the last axis of the first \(4\) must "
+                r"equal the only axis of the second \(5\)",
             ),
             ((A, A), ShapeError, "the second-to-last axis of the second"),
             ((A, np.float64(2)), ShapeError, r"use x \* y"),
@@ -138,10 +156,34 @@ CASES = (
         errors=(((A, A), ShapeError, "dot: shapes"),),
     ),
     Case("dot vectors", ops.dot, normal((3,), (3,)), np.dot),
-    Case("dot of a vector with itself", lambda x: ops.dot(x, x), normal((3,)), lambda x: np.dot(x, x), ("dot",)),
-    Case("matmul of a matrix with its row", lambda x: (ops.matmul(x, x[0]), ops.matmul(x[1], x)), normal((3, 3)), lambda x: (x @ x[0], x[1] @ x), ("mv",)),
-    Case("vdot", ops.vdot, normal((2, 2), (4,), dtype=complex), np.vdot, errors=(((A, B), ShapeError, "do not fit"),)),
-    Case("vecdot", ops.vecdot, normal((2, 3), (3,), dtype=complex), np.vecdot, errors=(((A, B), ShapeError, "vecdot"),)),
+    Case(
+        "dot of a vector with itself",
+        lambda x: ops.dot(x, x),
+        normal((3,)),
+        lambda x: np.dot(x, x),
+        ("dot",),
+    ),
+    Case(
+        "matmul of a matrix with its row",
+        lambda x: (ops.matmul(x, x[0]), ops.matmul(x[1], x)),
+        normal((3, 3)),
+        lambda x: (x @ x[0], x[1] @ x),
+        ("mv",),
+    ),
+    Case(
+        "vdot",
+        ops.vdot,
+        normal((2, 2), (4,), dtype=complex),
+        np.vdot,
+        errors=(((A, B), ShapeError, "do not fit"),),
+    ),
+    Case(
+        "vecdot",
+        ops.vecdot,
+        normal((2, 3), (3,), dtype=complex),
+        np.vecdot,
+        errors=(((A, B), ShapeError, "vecdot"),),
+    ),
     Case(
         "inner",
         ops.inner,
@@ -150,7 +192,13 @@ CASES = (
         special=((np.ones((2, 3, 2)), np.ones((4, 2))), (np.ones(2), 3.0)),
         errors=(((A, B), ShapeError, "inner"),),
     ),
-    Case("outer", ops.outer, normal((2, 2), (3,)), np.outer, special=((np.zeros(0), np.ones(2)), (2.0, 3.0))),
+    Case(
+        "outer",
+        ops.outer,
+        normal((2, 2), (3,)),
+        np.outer,
+        special=((np.zeros(0), np.ones(2)), (2.0, 3.0)),
+    ),
     Case(
         "tensordot",
         lambda x, y: ops.tensordot(x, y, ((1, 2), (1, 0))),
@@ -158,11 +206,33 @@ CASES = (
         lambda x, y: np.tensordot(x, y, ((1, 2), (1, 0))),
         errors=(((A, np.ones((2, 2, 2))), ShapeError, "axis|axes"),),
     ),
-    Case("tensordot 0", lambda x, y: ops.tensordot(x, y, 0), normal((2,), (3, 2)), lambda x, y: np.tensordot(x, y, 0)),
+    Case(
+        "tensordot 0",
+        lambda x, y: ops.tensordot(x, y, 0),
+        normal((2,), (3, 2)),
+        lambda x, y: np.tensordot(x, y, 0),
+    ),
     Case("tensordot all", ops.tensordot, normal((2, 3), (2, 3)), np.tensordot),
-    Case("kron", ops.kron, normal((2, 3), (3, 2)), np.kron, special=((np.ones(2), np.ones((2, 2))), (2.0, np.ones(3)))),
-    Case("cross", ops.cross, normal((2, 3), (3,)), np.cross, errors=(((A, A), ShapeError, "2 or 3 components"),)),
-    Case("cross axis", lambda x, y: ops.cross(x, y, axis=0), normal((3, 2), (3, 2)), lambda x, y: np.cross(x, y, axis=0)),
+    Case(
+        "kron",
+        ops.kron,
+        normal((2, 3), (3, 2)),
+        np.kron,
+        special=((np.ones(2), np.ones((2, 2))), (2.0, np.ones(3))),
+    ),
+    Case(
+        "cross",
+        ops.cross,
+        normal((2, 3), (3,)),
+        np.cross,
+        errors=(((A, A), ShapeError, "2 or 3 components"),),
+    ),
+    Case(
+        "cross axis",
+        lambda x, y: ops.cross(x, y, axis=0),
+        normal((3, 2), (3, 2)),
+        lambda x, y: np.cross(x, y, axis=0),
+    ),
     Case(
         "multi_dot",
         lambda *xs: ops.multi_dot(xs),
@@ -176,8 +246,20 @@ CASES = (
     Case("mv", ops.mv, normal((2, 3), (3,)), np.matmul, errors=(((A, A), ShapeError, "mv takes"),)),
     Case("mm", ops.mm, normal((2, 3), (3, 2)), np.matmul),
     Case("bmm", ops.bmm, normal((2, 2, 3), (2, 3, 2)), np.matmul),
-    Case("matrix_transpose", ops.matrix_transpose, normal((2, 3, 4)), np.matrix_transpose, errors=(((B,), ShapeError, "two axes"),)),
-    Case("diagonal", ops.diagonal, normal((3, 3)), np.diagonal, errors=(((B,), ShapeError, "two axes"),)),
+    Case(
+        "matrix_transpose",
+        ops.matrix_transpose,
+        normal((2, 3, 4)),
+        np.matrix_transpose,
+        errors=(((B,), ShapeError, "two axes"),),
+    ),
+    Case(
+        "diagonal",
+        ops.diagonal,
+        normal((3, 3)),
+        np.diagonal,
+        errors=(((B,), ShapeError, "two axes"),),
+    ),
     Case(
         "diagonal offset",
         lambda x: ops.diagonal(x, 1, -1, 0),
@@ -185,7 +267,13 @@ CASES = (
         lambda x: np.diagonal(x, 1, -1, 0),
         special=((np.ones((1, 2, 1)),), (np.zeros((0, 2, 3)),)),
     ),
-    Case("trace", ops.trace, normal((3, 4)), np.trace, special=(whole((3, 3)), whole((2, 2), dtype=bool))),
+    Case(
+        "trace",
+        ops.trace,
+        normal((3, 4)),
+        np.trace,
+        special=(whole((3, 3)), whole((2, 2), dtype=bool)),
+    ),
     *[einsum_row(text, shapes) for text, shapes in EINSUM.items()],
     Case(
         "einsum lists",

@@ -40,7 +40,15 @@ def matrices(rng: np.random.Generator) -> tuple[Any, ...]:
     return rng.normal(size=(2, 3)), rng.normal(size=(2, 3))
 
 
-def same(name: str, function: str, inputs: Callable[..., Any], *args: Any, special: Any = (), errors: Any = (), **params: Any) -> Case:
+def same(
+    name: str,
+    function: str,
+    inputs: Callable[..., Any],
+    *args: Any,
+    special: Any = (),
+    errors: Any = (),
+    **params: Any,
+) -> Case:
     """One function under its NumPy name with these further arguments."""
     return Case(
         name,
@@ -53,7 +61,12 @@ def same(name: str, function: str, inputs: Callable[..., Any], *args: Any, speci
 
 
 def joined(name: str, inputs: Callable[..., Any]) -> Case:
-    return Case(f"{name} {inputs.__name__}", lambda x, y: getattr(ops, name)([x, y]), inputs, lambda x, y: getattr(np, name)([x, y]))
+    return Case(
+        f"{name} {inputs.__name__}",
+        lambda x, y: getattr(ops, name)([x, y]),
+        inputs,
+        lambda x, y: getattr(np, name)([x, y]),
+    )
 
 
 def embedded(x: Any) -> Any:
@@ -87,10 +100,26 @@ CASES: tuple[Case, ...] = (
         ("transpose",),
         errors=(((np.ones(3),), ShapeError, "axis"),),
     ),
-    Case("moveaxis", lambda x: ops.moveaxis(x, (0, 2), (1, 0)), cube, lambda x: np.moveaxis(x, (0, 2), (1, 0)), ("transpose",)),
+    Case(
+        "moveaxis",
+        lambda x: ops.moveaxis(x, (0, 2), (1, 0)),
+        cube,
+        lambda x: np.moveaxis(x, (0, 2), (1, 0)),
+        ("transpose",),
+    ),
     Case("swapaxes", lambda x: ops.swapaxes(x, 0, -1), cube, lambda x: np.swapaxes(x, 0, -1)),
-    Case("expand_dims", lambda x: ops.expand_dims(x, (0, -1)), matrix, lambda x: np.expand_dims(x, (0, -1))),
-    Case("squeeze", lambda x: ops.squeeze(x[:, :1, None]), matrix, lambda x: np.squeeze(x[:, :1, None])),
+    Case(
+        "expand_dims",
+        lambda x: ops.expand_dims(x, (0, -1)),
+        matrix,
+        lambda x: np.expand_dims(x, (0, -1)),
+    ),
+    Case(
+        "squeeze",
+        lambda x: ops.squeeze(x[:, :1, None]),
+        matrix,
+        lambda x: np.squeeze(x[:, :1, None]),
+    ),
     Case(
         "broadcast_to",
         lambda x: ops.broadcast_to(x, (2, 3, 4)),
@@ -100,7 +129,9 @@ CASES: tuple[Case, ...] = (
         errors=(((np.ones(3),), ShapeError, "broadcast"),),
     ),
     Case("flip", ops.flip, cube, np.flip, ("slice",)),
-    Case("flip axes", lambda x: ops.flip(x, (0, -1)), cube, lambda x: np.flip(x, (0, -1)), ("slice",)),
+    Case(
+        "flip axes", lambda x: ops.flip(x, (0, -1)), cube, lambda x: np.flip(x, (0, -1)), ("slice",)
+    ),
     Case(
         "slice_array",
         lambda x: ops.slice_array(x, (1, 3, 2), (1, 2, 2), (1, -2, -1)),
@@ -108,7 +139,13 @@ CASES: tuple[Case, ...] = (
         lambda x: x[1:2, 3:0:-2, 2:0:-1],
         ("slice",),
     ),
-    Case("embed", lambda x: ops.embed(x, (9, 8), (8, 1), (-3, 2)), matrix, lambda x: embedded(x), ("embed",)),
+    Case(
+        "embed",
+        lambda x: ops.embed(x, (9, 8), (8, 1), (-3, 2)),
+        matrix,
+        lambda x: embedded(x),
+        ("embed",),
+    ),
     Case(
         "concatenate",
         lambda x, y: ops.concatenate([x, y[:1], x], 0),
@@ -133,18 +170,48 @@ CASES: tuple[Case, ...] = (
         ("concatenate",),
         errors=(((np.ones(2), np.ones(3)), ShapeError, "one shape"),),
     ),
-    *(same(f"diag {name} {k}", "diag", inputs, k) for name, inputs in (("vector", vector), ("matrix", matrix)) for k in (0, 1, -2)),
-    Case("diag errors", ops.diag, vector, np.diag, (), 2, errors=(((np.ones((1, 1, 1)),), ShapeError, "vector or a matrix"),)),
+    *(
+        same(f"diag {name} {k}", "diag", inputs, k)
+        for name, inputs in (("vector", vector), ("matrix", matrix))
+        for k in (0, 1, -2)
+    ),
+    Case(
+        "diag errors",
+        ops.diag,
+        vector,
+        np.diag,
+        (),
+        2,
+        errors=(((np.ones((1, 1, 1)),), ShapeError, "vector or a matrix"),),
+    ),
     same("diagflat", "diagflat", matrix, 1),
-    Case("diag_embed", lambda x: ops.diag_embed(x, -1), matrix, lambda x: np.stack([np.diag(row, -1) for row in x])),
+    Case(
+        "diag_embed",
+        lambda x: ops.diag_embed(x, -1),
+        matrix,
+        lambda x: np.stack([np.diag(row, -1) for row in x]),
+    ),
     same("ravel", "ravel", cube, special=((EMPTY,), (np.float64(3),))),
     Case("flatten", lambda x: ops.flatten(x, 1), cube, lambda x: x.reshape(2, 12)),
     Case("flatten number", ops.flatten, number, lambda x: x.reshape(1)),
     Case("permute", lambda x: ops.permute(x, (2, 0, 1)), cube, lambda x: x.transpose(2, 0, 1)),
-    Case("expand", lambda x: ops.expand(x, (2, -1, 5)), lambda rng: (rng.normal(size=(3, 1)),), lambda x: np.broadcast_to(x, (2, 3, 5))),
+    Case(
+        "expand",
+        lambda x: ops.expand(x, (2, -1, 5)),
+        lambda rng: (rng.normal(size=(3, 1)),),
+        lambda x: np.broadcast_to(x, (2, 3, 5)),
+    ),
     Case("unbind", lambda x: ops.unbind(x, 1), cube, lambda x: tuple(x[:, k] for k in range(3))),
-    *(same(f"atleast_{n}d {x.__name__}", f"atleast_{n}d", x) for n in (1, 2, 3) for x in (number, vector, matrix, cube)),
-    *(same(f"split {n} {axis}", "array_split", cube, n, axis) for n in (2, 3, [1, 3], [-1], []) for axis in (1, -1)),
+    *(
+        same(f"atleast_{n}d {x.__name__}", f"atleast_{n}d", x)
+        for n in (1, 2, 3)
+        for x in (number, vector, matrix, cube)
+    ),
+    *(
+        same(f"split {n} {axis}", "array_split", cube, n, axis)
+        for n in (2, 3, [1, 3], [-1], [])
+        for axis in (1, -1)
+    ),
     Case("split equal", lambda x: ops.split(x, 2, 2), cube, lambda x: np.split(x, 2, 2)),
     Case("split at", lambda x: ops.split(x, [1, 2]), matrix, lambda x: np.split(x, [1, 2])),
     Case(
@@ -159,7 +226,11 @@ CASES: tuple[Case, ...] = (
     same("hsplit", "hsplit", matrix, 2),
     same("hsplit vector", "hsplit", vector, 2),
     same("vsplit", "vsplit", matrix, 3),
-    *(joined(name, inputs) for name in ("hstack", "vstack", "dstack", "column_stack") for inputs in (vectors, matrices)),
+    *(
+        joined(name, inputs)
+        for name in ("hstack", "vstack", "dstack", "column_stack")
+        for inputs in (vectors, matrices)
+    ),
     *(
         same(f"roll {s} {axis}", "roll", cube, s, axis, special=((EMPTY[:, :, None],),))
         for s, axis in ((1, None), (-5, 1), ((1, -2), (0, 2)), (3, 1), (2, (0, 1)))
@@ -174,14 +245,35 @@ CASES: tuple[Case, ...] = (
         same(f"repeat {reps} {axis}", "repeat", matrix, reps, axis)
         for reps, axis in ((2, None), (3, 1), (0, 0), ([1, 0, 2], 0), ([2, 1, 0, 3], -1))
     ),
-    Case("one_hot", lambda i: ops.one_hot(i, 4), lambda rng: (rng.integers(0, 4, size=(2, 3)),), lambda i: np.eye(4)[i], (), 0),
+    Case(
+        "one_hot",
+        lambda i: ops.one_hot(i, 4),
+        lambda rng: (rng.integers(0, 4, size=(2, 3)),),
+        lambda i: np.eye(4)[i],
+        (),
+        0,
+    ),
     *(
         same(f"pad {mode} {name}", "pad", matrix, width, mode)
         for mode in ("constant", "edge", "reflect", "symmetric", "wrap")
         for name, width in PADS
     ),
-    same("pad values", "pad", matrix, ((1, 2), (0, 1)), "constant", constant_values=((1.5, 2.0), (3.0, 4.0))),
-    same("pad value ints", "pad", lambda rng: (np.arange(3.0),), 2, constant_values=7, special=((np.arange(3),),)),
+    same(
+        "pad values",
+        "pad",
+        matrix,
+        ((1, 2), (0, 1)),
+        "constant",
+        constant_values=((1.5, 2.0), (3.0, 4.0)),
+    ),
+    same(
+        "pad value ints",
+        "pad",
+        lambda rng: (np.arange(3.0),),
+        2,
+        constant_values=7,
+        special=((np.arange(3),),),
+    ),
     same("pad reflect single", "pad", lambda rng: (rng.normal(size=(1, 2)),), 3, "reflect"),
     Case(
         "pad errors",
@@ -199,7 +291,26 @@ CASES: tuple[Case, ...] = (
         lambda x: np.pad(x, [(0, 1)] * 2),
         errors=(((np.ones(3),), ShapeError, "pad_width"),),
     ),
-    Case("windows", lambda x: windows(x, 1, 3), matrix, lambda x: np.moveaxis(np.lib.stride_tricks.sliding_window_view(x, 3, axis=1), 2, 1), ("shear",), special=((EMPTY,), (np.arange(8).reshape(2, 4),))),
-    Case("windows steps and holes", lambda x: windows(x, 0, 2, 2, 3), lambda rng: (rng.normal(size=(9, 2)),), lambda x: np.stack([x[0:6:2], x[3:9:2]]), ("shear",)),
-    Case("overlap", lambda x: overlap(x, 0, 5, 2, 2), lambda rng: (rng.normal(size=(2, 2, 3)),), lambda x: np.stack([x[0, 0], 0 * x[0, 0], x[0, 1] + x[1, 0], 0 * x[0, 0], x[1, 1]]), ("shear",)),
+    Case(
+        "windows",
+        lambda x: windows(x, 1, 3),
+        matrix,
+        lambda x: np.moveaxis(np.lib.stride_tricks.sliding_window_view(x, 3, axis=1), 2, 1),
+        ("shear",),
+        special=((EMPTY,), (np.arange(8).reshape(2, 4),)),
+    ),
+    Case(
+        "windows steps and holes",
+        lambda x: windows(x, 0, 2, 2, 3),
+        lambda rng: (rng.normal(size=(9, 2)),),
+        lambda x: np.stack([x[0:6:2], x[3:9:2]]),
+        ("shear",),
+    ),
+    Case(
+        "overlap",
+        lambda x: overlap(x, 0, 5, 2, 2),
+        lambda rng: (rng.normal(size=(2, 2, 3)),),
+        lambda x: np.stack([x[0, 0], 0 * x[0, 0], x[0, 1] + x[1, 0], 0 * x[0, 0], x[1, 1]]),
+        ("shear",),
+    ),
 )

@@ -21,28 +21,56 @@ BOUNDS = {s.name: s.ulp for s in SCALARS.values() if s.ulp is not None}
 NAMES = sorted(BOUNDS)
 OF_TWO = {"pow", "atan2", "hypot", "logaddexp"}
 NUMPY = {
-    "acos": np.arccos, "acosh": np.arccosh, "asin": np.arcsin, "asinh": np.arcsinh, "atan": np.arctan, "atan2": np.arctan2,
-    "atanh": np.arctanh, "pow": np.power, "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "acos": np.arccos,
+    "acosh": np.arccosh,
+    "asin": np.arcsin,
+    "asinh": np.arcsinh,
+    "atan": np.arctan,
+    "atan2": np.arctan2,
+    "atanh": np.arctanh,
+    "pow": np.power,
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "softplus": lambda x: np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))),
-}  # fmt: skip
+}
 MPMATH: dict[str, Callable[..., Any]] = {
-    "atan2": mpmath.atan2, "erfc": lambda x: mpmath.erfc(min(max(x, -40), 40)), "cbrt": lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)),
+    "atan2": mpmath.atan2,
+    "erfc": lambda x: mpmath.erfc(min(max(x, -40), 40)),
+    "cbrt": lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)),
     "exp2": lambda x: mpmath.mpf(2) ** x,
-    "log2": lambda x: mpmath.log(x, 2), "pow": mpmath.power, "trigamma": lambda x: exact_trigamma(x),
+    "log2": lambda x: mpmath.log(x, 2),
+    "pow": mpmath.power,
+    "trigamma": lambda x: exact_trigamma(x),
     "sigmoid": lambda x: 1 / (1 + mpmath.exp(-x)),
     "softplus": lambda x: mpmath.log1p(mpmath.exp(x)),
-    "log10": mpmath.log10, "logaddexp": lambda x, y: mpmath.log(mpmath.exp(x) + mpmath.exp(y)),
-}  # fmt: skip
+    "log10": mpmath.log10,
+    "logaddexp": lambda x, y: mpmath.log(mpmath.exp(x) + mpmath.exp(y)),
+}
 RANGES: dict[str, list[tuple[float, float]]] = {
-    "acos": [(-1, 1), (0.99, 1)], "acosh": [(1, 1.01), (1, 100)], "asin": [(-1, 1), (0.99, 1)], "asinh": [(-10, 10), (-0.1, 0.1)],
-    "atan": [(-10, 10), (0.9, 1.1)], "atanh": [(-1, 1), (-0.1, 0.1)], "cbrt": [(-10, 10)], "cosh": [(-715, 715), (-3, 3)],
-    "erf": [(-1, 1), (0.9, 1.5), (-7, 7)], "erfc": [(-1, 2), (-7, 10), (9, 28)], "exp": [(-750, 712), (-105, 90), (-1, 1)],
-    "exp2": [(-1080, 1026), (-152, 129), (-1, 1)], "expm1": [(-50, 712), (-1, 1), (-1e-3, 1e-3)], "log": [(0.5, 2), (0.99, 1.01)],
-    "log10": [(0.5, 2), (0.99, 1.01)], "log1p": [(-1, 1), (-1e-2, 1e-2), (0, 1e5)], "log2": [(0.5, 2), (0.99, 1.01)],
-    "sigmoid": [(-750, 40), (-5, 5)], "sinh": [(-715, 715), (-3, 3), (-0.1, 0.1)], "softplus": [(-750, 750), (-5, 5)],
-    "sqrt": [(0, 10)], "trigamma": [(0, 3), (0, 30), (-10, 0)], "tanh": [(-20, 20), (-1, 1), (-1e-2, 1e-2)],
+    "acos": [(-1, 1), (0.99, 1)],
+    "acosh": [(1, 1.01), (1, 100)],
+    "asin": [(-1, 1), (0.99, 1)],
+    "asinh": [(-10, 10), (-0.1, 0.1)],
+    "atan": [(-10, 10), (0.9, 1.1)],
+    "atanh": [(-1, 1), (-0.1, 0.1)],
+    "cbrt": [(-10, 10)],
+    "cosh": [(-715, 715), (-3, 3)],
+    "erf": [(-1, 1), (0.9, 1.5), (-7, 7)],
+    "erfc": [(-1, 2), (-7, 10), (9, 28)],
+    "exp": [(-750, 712), (-105, 90), (-1, 1)],
+    "exp2": [(-1080, 1026), (-152, 129), (-1, 1)],
+    "expm1": [(-50, 712), (-1, 1), (-1e-3, 1e-3)],
+    "log": [(0.5, 2), (0.99, 1.01)],
+    "log10": [(0.5, 2), (0.99, 1.01)],
+    "log1p": [(-1, 1), (-1e-2, 1e-2), (0, 1e5)],
+    "log2": [(0.5, 2), (0.99, 1.01)],
+    "sigmoid": [(-750, 40), (-5, 5)],
+    "sinh": [(-715, 715), (-3, 3), (-0.1, 0.1)],
+    "softplus": [(-750, 750), (-5, 5)],
+    "sqrt": [(0, 10)],
+    "trigamma": [(0, 3), (0, 30), (-10, 0)],
+    "tanh": [(-20, 20), (-1, 1), (-1e-2, 1e-2)],
     **{name: [(-10, 10), (-1e5, 1e5), (-2e9, 2e9)] for name in ("cos", "sin", "tan")},
-}  # fmt: skip
+}
 
 
 def exact_trigamma(x: Any) -> Any:
@@ -91,10 +119,12 @@ def samples(name: str, count: int, dtype: Any) -> list[tuple[Any, ...]]:
         most = np.log(float(np.finfo(dtype).max))
         base = np.exp(rng.uniform(-most, most, count))
         pairs = [
-            (rng.uniform(0, 3, count), rng.uniform(-20, 20, count)), (rng.uniform(0.5, 2, count), rng.uniform(-most, most, count) * 1.5),
-            (base, rng.uniform(-1.1, 1.1, count)), (-rng.uniform(0, 30, count), np.rint(rng.uniform(-30, 30, count))),
+            (rng.uniform(0, 3, count), rng.uniform(-20, 20, count)),
+            (rng.uniform(0.5, 2, count), rng.uniform(-most, most, count) * 1.5),
+            (base, rng.uniform(-1.1, 1.1, count)),
+            (-rng.uniform(0, 30, count), np.rint(rng.uniform(-30, 30, count))),
             (1 + rng.normal(0, 1e-3, count), rng.uniform(-1e3, 1e3, count) * most),
-        ]  # fmt: skip
+        ]
     elif name in OF_TWO:
         pairs = [
             (rng.uniform(-10, 10, count), rng.uniform(-10, 10, count)),

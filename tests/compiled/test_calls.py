@@ -164,8 +164,18 @@ def test_other_arguments_of_the_same_shape() -> None:
 def test_structures_are_told_apart() -> None:
     f = tg.jit(lambda p: sum(tg.tree.flatten(p)[0], 0.0))
     trees: list[Any] = [
-        (X, X), [X, X], {"a": X, "b": X}, {"a": X}, {"a": X, "c": X + 1}, Pair(X, X), Weights(X, X), (X, (X, X)), (X, None), OrderedDict(a=X, b=X), X,
-    ]  # fmt: skip
+        (X, X),
+        [X, X],
+        {"a": X, "b": X},
+        {"a": X},
+        {"a": X, "c": X + 1},
+        Pair(X, X),
+        Weights(X, X),
+        (X, (X, X)),
+        (X, None),
+        OrderedDict(a=X, b=X),
+        X,
+    ]
     for _ in range(2):
         for tree in trees:
             np.testing.assert_array_equal(f(tree), sum(tg.tree.flatten(tree)[0], 0.0))

@@ -54,20 +54,40 @@ def test_signatures() -> None:
         if p.kind is p.KEYWORD_ONLY
     }
     assert found == {
-        "eps": 1e-6, "atol": 1e-5, "rtol": 1e-3, "raise_exception": True, "nondet_tol": 0.0, "check_undefined_grad": True,
-        "check_grad_dtypes": False, "check_batched_grad": False, "check_batched_forward_grad": False, "check_forward_ad": False,
-        "check_backward_ad": True, "fast_mode": False, "masked": None,
-    }  # fmt: skip
+        "eps": 1e-6,
+        "atol": 1e-5,
+        "rtol": 1e-3,
+        "raise_exception": True,
+        "nondet_tol": 0.0,
+        "check_undefined_grad": True,
+        "check_grad_dtypes": False,
+        "check_batched_grad": False,
+        "check_batched_forward_grad": False,
+        "check_forward_ad": False,
+        "check_backward_ad": True,
+        "fast_mode": False,
+        "masked": None,
+    }
     found = {
         name: p.default
         for name, p in inspect.signature(gradgradcheck).parameters.items()
         if p.kind is p.KEYWORD_ONLY
     }
     assert found == {
-        "eps": 1e-6, "atol": 1e-5, "rtol": 1e-3, "gen_non_contig_grad_outputs": False, "raise_exception": True, "nondet_tol": 0.0,
-        "check_undefined_grad": True, "check_grad_dtypes": False, "check_batched_grad": False, "check_fwd_over_rev": False,
-        "check_rev_over_rev": True, "fast_mode": False, "masked": False,
-    }  # fmt: skip
+        "eps": 1e-6,
+        "atol": 1e-5,
+        "rtol": 1e-3,
+        "gen_non_contig_grad_outputs": False,
+        "raise_exception": True,
+        "nondet_tol": 0.0,
+        "check_undefined_grad": True,
+        "check_grad_dtypes": False,
+        "check_batched_grad": False,
+        "check_fwd_over_rev": False,
+        "check_rev_over_rev": True,
+        "fast_mode": False,
+        "masked": False,
+    }
     assert issubclass(GradcheckError, RuntimeError)
     assert tg.autograd.gradcheck.GradcheckError is GradcheckError
 

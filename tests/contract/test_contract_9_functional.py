@@ -138,15 +138,36 @@ def test_strict() -> None:
         (lambda: F.jacobian(lambda x: tg.ones(3), X, strict=True), no_grad),
         (lambda: F.vjp(lambda x: x.long(), X, tg.ones(2), strict=True), no_grad),
         (lambda: F.hessian(lambda x: tg.tensor(1.0), X, strict=True), no_grad),
-        (lambda: F.jacobian(lambda x, y: x * 2, (X, Y), strict=True), "Output 0 of the user-provided function is independent of input 1"),
-        (lambda: F.vjp(lambda x, y: x * 2, (X, Y), X, strict=True), "output of the user-provided function is independent of input 1"),
-        (lambda: F.jacobian(lambda x: x * 2, X, strict=True, create_graph=True), "jacobian of .* is independent of input 0.*create_graph=True"),
-        (lambda: F.vjp(lambda x: x * 2, X, X, strict=True, create_graph=True), "jacobian of .* is independent of input 0.*create_graph=True"),
-        (lambda: F.hessian(lambda x: (2 * x).sum(), X, strict=True), "While computing the hessian.*with respect to input 0 is independent"),
-        (lambda: F.hessian(lambda x, y: cube(x), (X, Y), strict=True), "While computing the hessian.*with respect to input 1 is independent"),
+        (
+            lambda: F.jacobian(lambda x, y: x * 2, (X, Y), strict=True),
+            "Output 0 of the user-provided function is independent of input 1",
+        ),
+        (
+            lambda: F.vjp(lambda x, y: x * 2, (X, Y), X, strict=True),
+            "output of the user-provided function is independent of input 1",
+        ),
+        (
+            lambda: F.jacobian(lambda x: x * 2, X, strict=True, create_graph=True),
+            "jacobian of .* is independent of input 0.*create_graph=True",
+        ),
+        (
+            lambda: F.vjp(lambda x: x * 2, X, X, strict=True, create_graph=True),
+            "jacobian of .* is independent of input 0.*create_graph=True",
+        ),
+        (
+            lambda: F.hessian(lambda x: (2 * x).sum(), X, strict=True),
+            "While computing the hessian.*with respect to input 0 is independent",
+        ),
+        (
+            lambda: F.hessian(lambda x, y: cube(x), (X, Y), strict=True),
+            "While computing the hessian.*with respect to input 1 is independent",
+        ),
         (lambda: F.vhp(lambda x: (2 * x).sum(), X, X, strict=True), "While computing the hessian"),
-        (lambda: F.hvp(lambda x: (x * x).sum(), X, X, strict=True, create_graph=True), "hessian of .* is independent of input 0.*create_graph"),
-    ]  # fmt: skip
+        (
+            lambda: F.hvp(lambda x: (x * x).sum(), X, X, strict=True, create_graph=True),
+            "hessian of .* is independent of input 0.*create_graph",
+        ),
+    ]
     for call, pattern in refused:
         with pytest.raises(RuntimeError, match=pattern):
             call()

@@ -36,11 +36,31 @@ def test_values_and_derivatives_are_torchs(name: str) -> None:
 
 
 COMPILED = (
-    "gelu", "elu", "mish", "softplus beta", "hardswish", "nll_loss weight", "cross_entropy", "cross_entropy smooth", "cross_entropy images",
-    "binary_cross_entropy", "binary_cross_entropy_with_logits weights", "kl_div", "linear stack", "embedding padding", "cosine_similarity",
-    "layer_norm", "batch_norm training", "conv1d same", "conv2d everything", "max_pool2d ties", "max_pool2d everything", "avg_pool2d ceil",
-    "adaptive_avg_pool2d", "pad reflect",
-)  # fmt: skip
+    "gelu",
+    "elu",
+    "mish",
+    "softplus beta",
+    "hardswish",
+    "nll_loss weight",
+    "cross_entropy",
+    "cross_entropy smooth",
+    "cross_entropy images",
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits weights",
+    "kl_div",
+    "linear stack",
+    "embedding padding",
+    "cosine_similarity",
+    "layer_norm",
+    "batch_norm training",
+    "conv1d same",
+    "conv2d everything",
+    "max_pool2d ties",
+    "max_pool2d everything",
+    "avg_pool2d ceil",
+    "adaptive_avg_pool2d",
+    "pad reflect",
+)
 
 
 @pytest.mark.parametrize("name", COMPILED)

@@ -31,9 +31,16 @@ def test_modules_are_torchs(name: str) -> None:
 
 
 COMPILED = ("RNN state", "GRU batch_first", "LSTM layers", "LSTM projected", "LSTMCell") + (
-    "ConvTranspose2d everything", "Fold", "Upsample bicubic", "InstanceNorm2d eval", "LocalResponseNorm", "PixelShuffle",
-    "MultiheadAttention masks", "Transformer", "TripletMarginLoss",
-)  # fmt: skip
+    "ConvTranspose2d everything",
+    "Fold",
+    "Upsample bicubic",
+    "InstanceNorm2d eval",
+    "LocalResponseNorm",
+    "PixelShuffle",
+    "MultiheadAttention masks",
+    "Transformer",
+    "TripletMarginLoss",
+)
 
 
 @pytest.mark.parametrize("name", COMPILED)

@@ -68,8 +68,19 @@ def chosen(x: Any) -> Any:
 
 
 FUNCTIONS: list[Function] = [
-    quantiles, ordered, median, along, positions, places, flat, added_at, stepped, picked, running, chosen,
-]  # fmt: skip
+    quantiles,
+    ordered,
+    median,
+    along,
+    positions,
+    places,
+    flat,
+    added_at,
+    stepped,
+    picked,
+    running,
+    chosen,
+]
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

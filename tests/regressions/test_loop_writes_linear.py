@@ -178,9 +178,22 @@ def inner_constants(x: Any) -> Any:
 
 
 LINEAR: list[Function] = [
-    one_back, two_back, backwards, rows, slices, added, read_again, each_other, exchanged, counted, stacked, inner,
-    inner_constants, chosen, perhaps,
-]  # fmt: skip
+    one_back,
+    two_back,
+    backwards,
+    rows,
+    slices,
+    added,
+    read_again,
+    each_other,
+    exchanged,
+    counted,
+    stacked,
+    inner,
+    inner_constants,
+    chosen,
+    perhaps,
+]
 
 
 def all_of_it(x: Any) -> Any:
@@ -289,9 +302,17 @@ def changed_places(x: Any) -> Any:
 
 
 ANY: list[Function] = [
-    *LINEAR, all_of_it, rolled, whole_and_part, places, two_carries_one_array,
-    changed_places, kept_between, kept_before, as_far_as,
-]  # fmt: skip
+    *LINEAR,
+    all_of_it,
+    rolled,
+    whole_and_part,
+    places,
+    two_carries_one_array,
+    changed_places,
+    kept_between,
+    kept_before,
+    as_far_as,
+]
 X = np.random.default_rng(0).normal(size=16)
 V = np.cos(np.arange(16.0))
 

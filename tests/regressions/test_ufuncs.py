@@ -141,9 +141,22 @@ compared with the definition."""
 COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 SINGLE_AXIS = [name for name in BINARY if name not in (*COMPARISONS, *WRONG_IN_NUMPY)]
 ANY_ORDER = [
-    "add", "multiply", "maximum", "minimum", "fmax", "fmin", "logical_and", "logical_or", "logical_xor", "logaddexp", "logaddexp2",
-    "hypot", "bitwise_and", "bitwise_or", "bitwise_xor",
-]  # fmt: skip
+    "add",
+    "multiply",
+    "maximum",
+    "minimum",
+    "fmax",
+    "fmin",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "logaddexp",
+    "logaddexp2",
+    "hypot",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+]
 
 
 @pytest.mark.parametrize("name", SINGLE_AXIS)

@@ -72,10 +72,15 @@ def test_what_numpy_refuses_is_refused(name: str) -> None:
 @pytest.mark.parametrize(
     "function",
     [
-        lambda x: np.argsort(x), lambda x: x.argsort(), lambda x: np.take(x, 0, axis=0), lambda x: np.repeat(x, 3, axis=0),
-        lambda x: np.argmax(x, axis=0, keepdims=True), lambda x: np.sum(x, axis=-1, keepdims=True), lambda x: np.cov(np.stack([x, x])),
+        lambda x: np.argsort(x),
+        lambda x: x.argsort(),
+        lambda x: np.take(x, 0, axis=0),
+        lambda x: np.repeat(x, 3, axis=0),
+        lambda x: np.argmax(x, axis=0, keepdims=True),
+        lambda x: np.sum(x, axis=-1, keepdims=True),
+        lambda x: np.cov(np.stack([x, x])),
     ],
-)  # fmt: skip
+)
 def test_others(function: Function) -> None:
     expected = function(np.array(2.5))
     for found in results(function, np.array(2.5)):

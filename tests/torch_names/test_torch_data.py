@@ -219,10 +219,27 @@ def roundtrip(x: Any) -> Any:
 
 @pytest.mark.parametrize(
     "x",
-    [None, True, 3, -2.5, float("inf"), "text \u00e9", 1 + 2j, b"\x00\xff", torch.float32, torch.device("cpu"), [1, [2, (3,)]], {1: "a", "b": {2.5: None}},
-     {(1, 2), 3}, OrderedDict(a=1), np.int16(3), torch.ones(2, 3).size(), ()],
+    [
+        None,
+        True,
+        3,
+        -2.5,
+        float("inf"),
+        "text \u00e9",
+        1 + 2j,
+        b"\x00\xff",
+        torch.float32,
+        torch.device("cpu"),
+        [1, [2, (3,)]],
+        {1: "a", "b": {2.5: None}},
+        {(1, 2), 3},
+        OrderedDict(a=1),
+        np.int16(3),
+        torch.ones(2, 3).size(),
+        (),
+    ],
     ids=repr,
-)  # fmt: skip
+)
 def test_plain_data(x: Any) -> None:
     found = roundtrip(x)
     assert found == x

@@ -36,10 +36,38 @@ def test_numbers_are_torchs(name: str) -> None:
 
 
 COMPILED = (
-    "max dim", "max other", "std", "median", "median dim", "sort", "topk", "kthvalue", "cummax", "logcumsumexp", "nanquantile", "norm keepdim",
-    "split", "cat", "meshgrid", "unfold", "where", "gather", "scatter_reduce", "index_add", "searchsorted rows", "div trunc", "addmm", "cdist",
-    "linalg.solve right", "linalg.norm matrix", "cov", "trapezoid x", "polar", "view_as_complex", "block_diag",
-)  # fmt: skip
+    "max dim",
+    "max other",
+    "std",
+    "median",
+    "median dim",
+    "sort",
+    "topk",
+    "kthvalue",
+    "cummax",
+    "logcumsumexp",
+    "nanquantile",
+    "norm keepdim",
+    "split",
+    "cat",
+    "meshgrid",
+    "unfold",
+    "where",
+    "gather",
+    "scatter_reduce",
+    "index_add",
+    "searchsorted rows",
+    "div trunc",
+    "addmm",
+    "cdist",
+    "linalg.solve right",
+    "linalg.norm matrix",
+    "cov",
+    "trapezoid x",
+    "polar",
+    "view_as_complex",
+    "block_diag",
+)
 
 
 @pytest.mark.parametrize("name", COMPILED)

@@ -1,0 +1,170 @@
+"""Means, spreads, norms, softmax, medians, and reductions that pass over NaN."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.special
+
+from tests.cases import Case
+from tests.cases.reductions import (
+    CUBE,
+    HOLES,
+    INF,
+    NARROW,
+    complexes,
+    cube,
+    pair,
+    positive,
+    reduction,
+)
+from tracegrad import ops
+from tracegrad.errors import ShapeError
+from tracegrad.ir.dispatch import bind
+from tracegrad.ops.totals.statistics import no_grad_op, overwritten_op, stop_gradient
+
+
+def std(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    return np.std(x, axis=axis, keepdims=keepdims, ddof=1)
+
+
+CASES: tuple[Case, ...] = (
+    *reduction("mean", ops.mean, np.mean, "mean", special=(*NARROW[:3], (HOLES,))),
+    Case(
+        "mean where",
+        lambda x: ops.mean(x, 0, where=CUBE < 18),
+        cube,
+        lambda x: np.mean(x, 0, where=CUBE < 18),
+    ),
+    Case("average", lambda x, w: ops.average(x, 0, w), pair, lambda x, w: np.average(x, 0, w)),
+    Case(
+        "average vector",
+        lambda x, w: ops.average(x, -1, w[0]),
+        pair,
+        lambda x, w: np.average(x, -1, w[0]),
+        errors=(((np.ones((2, 3)), np.ones((1, 5))), ShapeError, "weights"),),
+    ),
+    *reduction("var", ops.var, np.var, special=(*NARROW[:3], (HOLES,))),
+    Case("var complex", lambda x: ops.var(x, 0, ddof=1), complexes, lambda x: np.var(x, 0, ddof=1)),
+    Case("std", lambda x: ops.std(x, 1, ddof=1), cube, lambda x: std(x, 1)),
+    Case("std correction", lambda x: ops.std(x, correction=1), cube, std, special=((np.ones(4),),)),
+    *(
+        Case(
+            f"vector_norm {p} {axis}",
+            lambda x, p=p, axis=axis: ops.vector_norm(x, p, axis),
+            positive,
+            lambda x, p=p, axis=axis: np.linalg.vector_norm(x, ord=p, axis=axis),
+            (),
+            0 if p == 0 else 2,
+            special=((np.zeros((3, 4)),),) if p > 0 else (),
+        )
+        for p in (2, 1, 3, 0.5, -1, np.inf, -np.inf, 0)
+        for axis in (None, 1)
+    ),
+    Case(
+        "vector_norm complex",
+        lambda x: ops.vector_norm(x, 3, 0),
+        complexes,
+        lambda x: np.linalg.vector_norm(x, ord=3, axis=0),
+    ),
+    *(
+        Case(
+            f"norm matrix {p}",
+            lambda x, p=p: ops.norm(x, p, (2, 0)),
+            cube,
+            lambda x, p=p: np.linalg.norm(x, p, (2, 0)),
+        )
+        for p in (None, "fro", 1, -1, np.inf, -np.inf)
+    ),
+    *reduction(
+        "logsumexp",
+        ops.logsumexp,
+        scipy.special.logsumexp,
+        special=((INF[:2],), (np.array([1000.0, 1000.0]),), (np.ones(3, np.float32),)),
+    ),
+    Case(
+        "logsumexp weights",
+        lambda x, b: ops.logsumexp(x, 1, b=b),
+        pair,
+        lambda x, b: scipy.special.logsumexp(x, 1, b=b),
+    ),
+    Case(
+        "softmax",
+        ops.softmax,
+        cube,
+        lambda x: scipy.special.softmax(x, -1),
+        special=((np.array([1000.0, 0.0]),), (np.array([-np.inf, 0.0]),)),
+    ),
+    Case(
+        "softmax axes",
+        lambda x: ops.softmax(x, (0, 1)),
+        cube,
+        lambda x: scipy.special.softmax(x, (0, 1)),
+    ),
+    Case(
+        "log_softmax",
+        lambda x: ops.log_softmax(x, 1),
+        cube,
+        lambda x: scipy.special.log_softmax(x, 1),
+    ),
+    Case(
+        "overwritten",
+        lambda x: bind(overwritten_op, [x, bind(no_grad_op, [x * x])]) * x,
+        cube,
+        lambda x: x**3,
+        ("overwritten",),
+        0,
+    ),
+    Case("no_grad", lambda x: x * bind(no_grad_op, [x]), cube, lambda x: x * x, ("no_grad",), 0),
+    Case(
+        "stop_gradient",
+        lambda x: x * stop_gradient(x),
+        cube,
+        lambda x: x * x,
+        ("stop_gradient",),
+        0,
+    ),
+    Case("nansum", ops.nansum, cube, np.nansum, special=((HOLES,), (np.array([1, 2]),))),
+    Case(
+        "nanmean",
+        lambda x: ops.nanmean(x, 0),
+        lambda rng: (np.where(CUBE == 7, np.nan, rng.normal(size=CUBE.shape)),),
+        lambda x: np.nanmean(x, 0),
+        (),
+        0,
+        special=((HOLES,),),
+    ),
+    Case(
+        "nanmax",
+        lambda x: ops.nanmax(x, 1),
+        positive,
+        lambda x: np.nanmax(x, 1),
+        special=((HOLES,),),
+    ),
+    Case(
+        "nanmin",
+        lambda x: ops.nanmin(x, 1),
+        positive,
+        lambda x: np.nanmin(x, 1),
+        special=((HOLES,),),
+    ),
+    Case(
+        "median",
+        lambda x: ops.median(x, 1),
+        cube,
+        lambda x: np.median(x, 1),
+        special=((CUBE[:, :2],), (HOLES,)),
+    ),
+    Case("median all", ops.median, cube, np.median),
+    *(
+        Case(
+            f"quantile {m}",
+            lambda x, m=m: ops.quantile(x, [0.0, 0.3, 1.0], (0, 2), keepdims=True, method=m),
+            cube,
+            lambda x, m=m: np.quantile(x, [0.0, 0.3, 1.0], (0, 2), keepdims=True, method=m),
+        )
+        for m in ("linear", "lower", "higher", "nearest", "midpoint")
+    ),
+    Case("percentile", lambda x: ops.percentile(x, 40), cube, lambda x: np.percentile(x, 40)),
+)
