@@ -59,7 +59,8 @@ if __name__ == "__main__":
         seconds = time.perf_counter() - began
         results[compiled] = losses
         print(
-            f"{'compiled' if compiled else 'eager   '}  loss {losses[0]:.4f} -> {losses[-1]:.4f}   test accuracy {accuracy(model):.3f}   ",
+            f"{'compiled' if compiled else 'eager   '}  loss {losses[0]:.4f} -> {losses[-1]:.4f}"
+            f"   test accuracy {accuracy(model):.3f}   ",
             end="",
         )
         print(

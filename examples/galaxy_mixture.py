@@ -56,13 +56,15 @@ weights = np.exp(np.concatenate([[0.0], fit.x[:2]]))
 weights /= weights.sum()
 
 print(
-    f"{len(x)} galaxies, log-likelihood {-fit.fun:.4f} after {fit.nit} Newton steps, BIC {2 * fit.fun + 8 * np.log(len(x)):.2f}\n"
+    f"{len(x)} galaxies, log-likelihood {-fit.fun:.4f} after {fit.nit} Newton steps, BIC "
+    f"{2 * fit.fun + 8 * np.log(len(x)):.2f}\n"
 )
 print("weight       mean (1000 km/s)        deviation")
 for k in range(K):
     deviation = np.exp(fit.x[5 + k])
     print(
-        f"{weights[k]:6.3f} {fit.x[2 + k]:12.3f} +- {errors[2 + k]:.3f} {deviation:14.3f} +- {deviation * errors[5 + k]:.3f}"
+        f"{weights[k]:6.3f} {fit.x[2 + k]:12.3f} +- {errors[2 + k]:.3f} {deviation:14.3f} "
+        f"+- {deviation * errors[5 + k]:.3f}"
     )
 assert len(x) == 82
 assert np.linalg.norm(fit.jac) < 1e-6

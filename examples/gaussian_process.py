@@ -52,10 +52,12 @@ start = np.log([1.0, 10.0, 1.0])
 fit = minimize(both, start, args=(distance, y), jac=True, method="BFGS")
 amplitude, length, noise = np.exp(fit.x)
 print(
-    f"log-likelihood {-both(start, distance, y)[0]:.4f} at the start, {-fit.fun:.4f} after {fit.nit} steps"
+    f"log-likelihood {-both(start, distance, y)[0]:.4f} at the start, {-fit.fun:.4f} "
+    f"after {fit.nit} steps"
 )
 print(
-    f"amplitude {amplitude * flow.std():.0f}, noise {noise * flow.std():.0f} (10^8 m3), correlation length {length:.1f} years\n"
+    f"amplitude {amplitude * flow.std():.0f}, noise {noise * flow.std():.0f} (10^8 m3), "
+    f"correlation length {length:.1f} years\n"
 )
 
 weights = np.linalg.solve(kernel(distance, amplitude, length) + noise**2 * np.eye(100), y)

@@ -41,7 +41,8 @@ information = tg.hessian(negative_log_likelihood)(fit.x, X, malignant)
 errors = np.sqrt(np.diag(np.linalg.inv(information)))
 
 print(
-    f"{len(X)} tumours, log-likelihood {-fit.fun:.4f} after {fit.nit} Newton steps, largest gradient entry {np.abs(fit.jac).max():.0e}\n"
+    f"{len(X)} tumours, log-likelihood {-fit.fun:.4f} after {fit.nit} Newton steps, "
+    f"largest gradient entry {np.abs(fit.jac).max():.0e}\n"
 )
 print(f"{'':18}{'log odds':>10}{'std. error':>12}{'z':>8}")
 for name, estimate, error in zip(["intercept", *names], fit.x, errors, strict=True):

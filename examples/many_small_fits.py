@@ -75,7 +75,8 @@ lifetimes, true_lifetimes = np.exp(-estimates[:, 1]), np.exp(-truth[:, 1])
 print(f"{n} fits in {seconds:.2f} s, {1e6 * seconds / n:.1f} microseconds each")
 ratios = lifetimes / true_lifetimes
 print(
-    f"lifetimes: median relative error {np.median(np.abs(ratios - 1)):.3%}, bias {np.mean(ratios - 1):+.3%}"
+    f"lifetimes: median relative error {np.median(np.abs(ratios - 1)):.3%}, bias "
+    f"{np.mean(ratios - 1):+.3%}"
 )
 
 both = tg.value_and_grad(deviance)

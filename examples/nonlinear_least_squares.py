@@ -85,13 +85,10 @@ far = least_squares(
     gtol=1e-15,
 )
 
-print(
-    f"\n{'':14}{'estimate':>18}{'certified':>18}{'deviation':>18}{'certified':>18}{'least_squares':>18}"
-)
-for k in range(2):
-    print(
-        f"b{k + 1:<13}{b[k]:18.10e}{CERTIFIED[k]:18.10e}{deviations[k]:18.10e}{CERTIFIED_DEVIATIONS[k]:18.10e}{far.x[k]:18.10e}"
-    )
+titles = "estimate", "certified", "deviation", "certified", "least_squares"
+print(f"\n{'':14}" + "".join(f"{title:>18}" for title in titles))
+for k, row in enumerate(zip(b, CERTIFIED, deviations, CERTIFIED_DEVIATIONS, far.x, strict=True)):
+    print(f"b{k + 1:<13}" + "".join(f"{number:18.10e}" for number in row))
 assert np.allclose(b, CERTIFIED, rtol=1e-9)
 assert np.allclose(deviations, CERTIFIED_DEVIATIONS, rtol=1e-8)
 assert np.isclose(r @ r, CERTIFIED_SUM_OF_SQUARES, rtol=1e-9)

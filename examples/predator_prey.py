@@ -106,7 +106,8 @@ variance = fit.fun / (pelts.size - len(fit.x))
 errors = np.sqrt(np.diag(np.linalg.inv(curvature / 2)) * variance)
 
 print(
-    f"misfit {misfit(start):.3f} at the start, {fit.fun:.3f} after {fit.nit} steps; noise of log pelts {np.sqrt(variance):.3f}\n"
+    f"misfit {misfit(start):.3f} at the start, {fit.fun:.3f} after {fit.nit} steps; noise "
+    f"of log pelts {np.sqrt(variance):.3f}\n"
 )
 labels = ["hare growth", "lynx decline", "hare eaten", "lynx fed", "hare in 1900", "lynx in 1900"]
 for label, value, error in zip(labels, np.exp(fit.x), errors, strict=True):

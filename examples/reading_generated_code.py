@@ -19,7 +19,8 @@ gradient = tg.grad(rosenbrock)
 x = np.array([-1.2, 1.0, 0.5, 2.0])
 
 print(
-    "The function as it was traced and simplified, each line with the line of this file that it came from:\n"
+    "The function as it was traced and simplified, each line with the line of this file "
+    "that it came from:\n"
 )
 print(rosenbrock.graphs(x))
 print("\nIts gradient, after differentiation and simplification:\n")

@@ -78,7 +78,8 @@ with tempfile.TemporaryDirectory() as name:
                 for w, g in zip(weights, expected, strict=True)
             )
             print(
-                f"a step keeps {files} files, {hooks.written / 1e3:.0f} kB; after its backward pass {len(list(folder.iterdir()))}"
+                f"a step keeps {files} files, {hooks.written / 1e3:.0f} kB; after its "
+                f"backward pass {len(list(folder.iterdir()))}"
             )
             first = value.item()
         with tg.no_grad():

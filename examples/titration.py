@@ -51,7 +51,8 @@ for row in zip(volumes, values, errors, slopes, strict=True):
 
 point, moves = tg.jit(tg.value_and_grad(equivalence))(CONSTANTS)
 print(
-    f"\nequivalence point {point:.4f} +- {np.sqrt(np.sum((moves * ERRORS) ** 2)):.4f} ml; it moves, per standard error of a constant, by"
+    f"\nequivalence point {point:.4f} +- {np.sqrt(np.sum((moves * ERRORS) ** 2)):.4f} ml; "
+    "it moves, per standard error of a constant, by"
 )
 for name, move, error in zip(NAMES, moves, ERRORS, strict=True):
     print(f"{name:12} {move * error:10.6f} ml")

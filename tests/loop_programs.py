@@ -8,7 +8,7 @@ stands around it (closures), and what it makes stays inside.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,7 +97,9 @@ class Scope:
     shapes: list[Any]
     """Of a number, a vector and a matrix."""
 
-    def inner(self, floats: list[Any] = [], ints: list[Any] = [], flags: list[Any] = []) -> Scope:  # noqa: B006
+    def inner(
+        self, floats: Sequence[Any] = (), ints: Sequence[Any] = (), flags: Sequence[Any] = ()
+    ) -> Scope:
         # What is new comes last, where small numbers find it first (see `at`).
         return Scope(
             [*self.floats, *floats],

@@ -90,7 +90,7 @@ def test_reference_against_finite_differences(workload: Workload) -> None:
         assert abs(found - curvature) <= 1e-4 * abs(curvature) + 1e-7 * abs(along(0.0))
 
 
-@pytest.mark.parametrize("workload", [p for p in ALL if p.values[0].numba is not None])  # type: ignore[attr-defined]
+@pytest.mark.parametrize("workload", [p for p in ALL if p.values[0].numba is not None])
 def test_hand_written_loops(workload: Workload) -> None:
     arguments = small(workload)
     extra = (direction(arguments),) if workload.derivative == "hvp" else ()
@@ -105,7 +105,7 @@ def test_hand_written_loops(workload: Workload) -> None:
     )
 
 
-@pytest.mark.parametrize("workload", [p for p in ALL if p.values[0].floor is not None])  # type: ignore[attr-defined]
+@pytest.mark.parametrize("workload", [p for p in ALL if p.values[0].floor is not None])
 def test_floors(workload: Workload) -> None:
     """What the floor computes is what it says; products are those of NumPy."""
     arguments = small(workload)
@@ -316,7 +316,8 @@ def pretending(monkeypatch: pytest.MonkeyPatch, script: str) -> None:
 def test_crash_of_a_contestant(monkeypatch: pytest.MonkeyPatch) -> None:
     pretending(
         monkeypatch,
-        "import os, sys; print('noise', flush=True); print('out of luck', file=sys.stderr, flush=True); os._exit(7)",
+        "import os, sys; print('noise', flush=True); "
+        "print('out of luck', file=sys.stderr, flush=True); os._exit(7)",
     )
     outcomes = run.run(TWO, ["jit"], SETTINGS, lambda *_: None)
     assert [o.detail for o in outcomes] == ["the process ended with code 7: out of luck"] * 2

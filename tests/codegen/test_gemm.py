@@ -20,7 +20,7 @@ def caller(dtype: str) -> Any:
     routine = foreign.routine(symbols.OWN, f"gemm_{dtype}", products.KINDS)
 
     @numba.njit(error_model="numpy")
-    def call(m, n, k, a, row_a, step_a, b, step_b, col_b, scale, c, row_c, flags):  # type: ignore[no-untyped-def]
+    def call(m, n, k, a, row_a, step_a, b, step_b, col_b, scale, c, row_c, flags):
         routine(
             m,
             n,

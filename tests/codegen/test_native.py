@@ -45,16 +45,27 @@ VALUES = {
     "c16": [0, 1, 1j, -1 + 2j, 0.5 - 0.25j, 3 + 1e-5j],
 }
 UNARY = {
-    "f8": "abs_ acos asinh atan atanh cbrt ceil cos digamma erf erfc erfinv exp2 floor gamma isfinite isinf isnan lgamma log10 log2 "
-    "reciprocal rint sign signbit sin sinc sqrt tan trigamma trunc",
+    "f8": (
+        "abs_ acos asinh atan atanh cbrt ceil cos digamma erf erfc erfinv exp2 floor gamma "
+        "isfinite isinf isnan lgamma log10 log2 reciprocal rint sign signbit sin sinc sqrt tan "
+        "trigamma trunc"
+    ),
     "i8": "abs_ bitwise_not sign square isnan exp sqrt",
     "i4": "abs_ bitwise_not sign square logical_not",
     "u1": "bitwise_not sign square",
-    "c16": "abs_ angle conj cos exp expm1 imag log log1p real sigmoid sign sin sqrt square tanh isnan",
+    "c16": (
+        "abs_ angle conj cos exp expm1 imag log log1p real sigmoid sign sin sqrt square tanh isnan"
+    ),
 }
 BINARY = {
-    "f8": "atan2 copysign floordiv fmax fmin fmod heaviside hypot logaddexp logical_and maximum minimum mod nextafter strong_mul",
-    "i8": "bitwise_and bitwise_xor floordiv fmod left_shift maximum minimum mod pow right_shift strong_mul",
+    "f8": (
+        "atan2 copysign floordiv fmax fmin fmod heaviside hypot logaddexp logical_and maximum "
+        "minimum mod nextafter strong_mul"
+    ),
+    "i8": (
+        "bitwise_and bitwise_xor floordiv fmod left_shift maximum minimum mod pow right_shift "
+        "strong_mul"
+    ),
     "i4": "bitwise_or floordiv fmod left_shift mod pow right_shift",
     "u1": "bitwise_and floordiv mod pow left_shift",
     "c16": "maximum minimum pow strong_mul",
@@ -328,7 +339,8 @@ def test_many_arrays_still_vectorise() -> None:
     )
     source = (
         "import numpy as np\nfrom tracegrad.codegen.native.support import index\n\n\n"
-        f"def many({', '.join(names + outs)}, arena, status, phase, lo, hi):\n    for i in range(index(0), index(x0.shape[0])):\n{body}\n"
+        f"def many({', '.join(names + outs)}, arena, status, phase, lo, hi):\n"
+        f"    for i in range(index(0), index(x0.shape[0])):\n{body}\n"
     )
     sig = signature([(F8, 1, "C")] * 16)
     space: dict[str, Any] = {}
@@ -408,7 +420,9 @@ from tracegrad.codegen.native import cache
 from tracegrad.codegen.native.compile import FLAGS, compile_source, signature
 from tracegrad.codegen.native.direct import KernelCompiler
 source = {SOURCE!r}
-call = compile_source(source, "kernel", [(np.dtype("f8"), 1, "C")], [(np.dtype("f8"), 1)], Path(sys.argv[1])).call
+double = np.dtype("f8")
+folder = Path(sys.argv[1])
+call = compile_source(source, "kernel", [(double, 1, "C")], [(double, 1)], folder).call
 out = np.empty(1)
 call(np.zeros(1), out, np.empty(64, np.uint8), np.zeros(2, np.int64), -1, 0, 0)
 print(cache.COUNTERS.compiled, cache.COUNTERS.loaded, out[0])

@@ -93,7 +93,11 @@ def exact_trigamma(x: Any) -> Any:
 @functools.cache
 def native_loop(name: str) -> Any:
     a, b = ("x, y", "x[i], y[i]") if name in OF_TWO else ("x", "x[i]")
-    text = f"def loop({a}, out):\n    for i in range(index(0), index(x.shape[0])):\n        out[i] = function({b})\n"
+    text = (
+        f"def loop({a}, out):\n"
+        "    for i in range(index(0), index(x.shape[0])):\n"
+        f"        out[i] = function({b})\n"
+    )
     scope: dict[str, Any] = {"index": support.index, "function": getattr(scalar, name)}
     exec(text, scope)
     return numba.njit(error_model="numpy")(scope["loop"])

@@ -397,7 +397,8 @@ UNJITTED = """
 import numpy as np, tracegrad as tg
 f = tg.jit(lambda x: x * 2)
 x = np.arange(6.0)
-for y in (x, x, x.astype(np.float32), x.astype(int), x[::-1], x.astype(">f8"), np.arange(12.0)[::2]):
+others = x.astype(np.float32), x.astype(int), x[::-1], x.astype(">f8"), np.arange(12.0)[::2]
+for y in (x, x, *others):
     found = f(y)
     assert np.array_equal(found, y * 2), (found, y)
     assert found.dtype == (y * 2).dtype

@@ -19,29 +19,29 @@ HIDDEN = logging.getLogger("tests.escapes")
 
 
 def in_loop(y: Any) -> Any:
-    return tg.fori_loop(0, 3, lambda i, s: KEPT.append(s * 2.0) or s + i, y)  # type: ignore[func-returns-value]
+    return tg.fori_loop(0, 3, lambda i, s: KEPT.append(s * 2.0) or s + i, y)
 
 
 def in_scan(y: Any) -> Any:
-    return tg.scan(lambda s, x: (s + x, KEPT.append(np.multiply(s, x))), y, X)[0]  # type: ignore[func-returns-value]
+    return tg.scan(lambda s, x: (s + x, KEPT.append(np.multiply(s, x))), y, X)[0]
 
 
 def in_while(y: Any) -> Any:
-    return tg.while_loop(lambda s: s < 3.0, lambda s: KEPT.append(s * 2.0) or s + 1.0, y)  # type: ignore[func-returns-value]
+    return tg.while_loop(lambda s: s < 3.0, lambda s: KEPT.append(s * 2.0) or s + 1.0, y)
 
 
 def in_branch(y: Any) -> Any:
-    return tg.cond(y > 0, lambda z: KEPT.append(z * 2.0) or z, lambda z: z, y)  # type: ignore[func-returns-value]
+    return tg.cond(y > 0, lambda z: KEPT.append(z * 2.0) or z, lambda z: z, y)
 
 
 def in_inner_jit(y: Any) -> Any:
-    result = tg.jit(lambda z: setattr(HIDDEN, "value", z * 2.0) or z)(y)  # type: ignore[func-returns-value]
+    result = tg.jit(lambda z: setattr(HIDDEN, "value", z * 2.0) or z)(y)
     KEPT.append(HIDDEN.value)  # type: ignore[attr-defined]
     return result
 
 
 def in_vmap(y: Any) -> Any:
-    return tg.vmap(lambda x: KEPT.append(x * 2.0) or y + x)(X)[0]  # type: ignore[func-returns-value]
+    return tg.vmap(lambda x: KEPT.append(x * 2.0) or y + x)(X)[0]
 
 
 USES: dict[str, Callable[[Any, Any], Any]] = {
@@ -87,7 +87,7 @@ def test_says_where_it_was_made(place: Callable[[Any], Any], use: str) -> None:
 def test_arguments_and_captured_values() -> None:
     def f(y: Any) -> Any:
         KEPT.clear()
-        tg.fori_loop(0, 3, lambda i, s: setattr(HIDDEN, "value", i) or s, y)  # type: ignore[func-returns-value]
+        tg.fori_loop(0, 3, lambda i, s: setattr(HIDDEN, "value", i) or s, y)
         KEPT.append(HIDDEN.value)  # type: ignore[attr-defined]
         return tg.getitem(X, KEPT[0])
 

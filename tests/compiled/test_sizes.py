@@ -98,7 +98,10 @@ def test_why_sizes_are_compiled_one_by_one(caplog: pytest.LogCaptureFixture) -> 
         for n in (5, 6, 7, 8):
             np.testing.assert_array_equal(f(np.ones(n)), np.full(n, 2.0))
     assert [r.getMessage() for r in caplog.records if "by itself" in r.getMessage()] == [
-        "needs_int is compiled for each size by itself: ValueError: invalid literal for int() with base 10: 'a size is no int'"
+        (
+            "needs_int is compiled for each size by itself: ValueError: invalid literal for "
+            "int() with base 10: 'a size is no int'"
+        )
     ]
     # The generic trace is tried once, not once per size.
     assert len(traces) == 5

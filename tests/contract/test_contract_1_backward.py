@@ -127,7 +127,10 @@ def test_mismatch_in_shape() -> None:
     for wrong, size in ((tg.ones(2), "[2]"), (tg.ones(1), "[1]"), (tg.tensor(1.0), "[]")):
         with pytest.raises(RuntimeError) as error:
             (x * x).backward(wrong)
-        text = "Mismatch in shape: grad_output[0] has a shape of tracegrad.Size({}) and output[0] has a shape of tracegrad.Size([3])."
+        text = (
+            "Mismatch in shape: grad_output[0] has a shape of tracegrad.Size({}) and "
+            "output[0] has a shape of tracegrad.Size([3])."
+        )
         assert str(error.value) == text.format(size)
 
 
@@ -137,7 +140,10 @@ def test_mismatch_in_kind() -> None:
     x, z = leaf([1.0, 2.0]), leaf([1 + 0j, 2])
     with pytest.raises(
         RuntimeError,
-        match=r"For complex Tensors.*Mismatch in dtype: grad_output\[0\] has a dtype of tracegrad.complex128",
+        match=(
+            r"For complex Tensors.*Mismatch in dtype: grad_output\[0\] has a dtype of "
+            r"tracegrad.complex128"
+        ),
     ):
         (x * x).backward(tg.ones(2, dtype=tg.complex128))
     with pytest.raises(RuntimeError, match=r"and output\[0\] has a dtype of tracegrad.complex128"):

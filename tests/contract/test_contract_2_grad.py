@@ -66,7 +66,10 @@ def test_unused_inputs() -> None:
     x, z = leaf([1.0, 2.0]), leaf(1.0)
     with pytest.raises(
         RuntimeError,
-        match=r"Tensor at index 1 appears to not have been used in the graph. Set allow_unused=True",
+        match=(
+            r"Tensor at index 1 appears to not have been used in the graph. Set "
+            r"allow_unused=True"
+        ),
     ):
         grad((x * x).sum(), [x, z])
     assert lists(grad((x * x).sum(), [x, z], allow_unused=True)) == [[2, 4], None]
@@ -76,7 +79,10 @@ def test_unused_inputs() -> None:
     assert (h.tolist(), h.requires_grad) == (0, True)
     with pytest.raises(
         ValueError,
-        match="Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False",
+        match=(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but "
+            "got: allow_unused=False"
+        ),
     ):
         grad((x * x).sum(), x, materialize_grads=True, allow_unused=False)
     b = leaf([1.0, 2.0, 3.0])
@@ -196,7 +202,10 @@ def test_batches_that_do_not_fit() -> None:
     for wrong in (tg.tensor(1.0), tg.ones(3)):
         with pytest.raises(
             RuntimeError,
-            match=r"If `is_grads_batched=True`, we interpret the first dimension.*a shape of tracegrad.Size\(\[\]\)",
+            match=(
+                r"If `is_grads_batched=True`, we interpret the first dimension.*a shape of "
+                r"tracegrad.Size\(\[\]\)"
+            ),
         ):
             grad(x * x, x, wrong, is_grads_batched=True)
     with pytest.raises(

@@ -231,7 +231,7 @@ def test_decorated_classes() -> None:
 
 def test_only_callables_are_decorated() -> None:
     """What is no function is refused where it is decorated, not where it is called."""
-    for wrong in (lambda: tg.no_grad()(3), lambda: tg.no_grad(3), lambda: tg.inference_mode("x")):  # type: ignore[arg-type]
+    for wrong in (lambda: tg.no_grad()(3), lambda: tg.no_grad(3), lambda: tg.inference_mode("x")):
         with pytest.raises(TypeError, match=r"decorates a function|must be bool"):
             wrong()
 

@@ -29,7 +29,10 @@ def test_numpy() -> None:
     for convert in (x.numpy, lambda: np.asarray(x), lambda: np.array(x), (x * 2).numpy):
         with pytest.raises(
             RuntimeError,
-            match=r"Can't call numpy\(\) on Tensor that requires grad. Use tensor.detach\(\).numpy\(\) instead",
+            match=(
+                r"Can't call numpy\(\) on Tensor that requires grad. Use "
+                r"tensor.detach\(\).numpy\(\) instead"
+            ),
         ):
             convert()
     assert x.numpy(force=True).tolist() == [1, 2, 3]
@@ -45,7 +48,10 @@ def test_deepcopy() -> None:
     """Of leaves, with `.grad`; the same tensor twice stays one."""
     with pytest.raises(
         RuntimeError,
-        match=r"Only Tensors created explicitly by the user \(graph leaves\) support the deepcopy protocol",
+        match=(
+            r"Only Tensors created explicitly by the user \(graph leaves\) support the "
+            r"deepcopy protocol"
+        ),
     ):
         copy.deepcopy(leaf() * 2)
     x = leaf()
@@ -138,7 +144,10 @@ def test_float_of_what_requires_grad() -> None:
     x = tg.tensor(2.5, requires_grad=True)
     with pytest.warns(
         UserWarning,
-        match=r"Converting a tensor with requires_grad=True to a scalar.*\n?.*tensor.detach\(\) first",
+        match=(
+            r"Converting a tensor with requires_grad=True to a scalar.*\n?.*tensor.detach\(\) "
+            r"first"
+        ),
     ):
         assert float(x) == 2.5
     assert x.item() == 2.5

@@ -22,7 +22,10 @@ VIEW_OF_LEAF = (
 MODIFIED = r"modified by an inplace operation: \[tracegrad.DoubleTensor \[3\]\]"
 
 
-MANY = r"Output {nr} of {name} is a view and is being modified inplace.*should replace the inplace operation by an out-of-place one"
+MANY = (
+    r"Output {nr} of {name} is a view and is being modified inplace.*should replace the "
+    r"inplace operation by an out-of-place one"
+)
 
 
 def add_in_place(x: Any) -> None:
@@ -330,7 +333,10 @@ def test_views_made_under_no_grad() -> None:
         factor = x[0] if base.is_leaf and not base.requires_grad else 2.0
         with pytest.raises(
             RuntimeError,
-            match="A view was created in no_grad mode and is being modified inplace with grad mode enabled",
+            match=(
+                "A view was created in no_grad mode and is being modified inplace with grad "
+                "mode enabled"
+            ),
         ):
             v.mul_(factor)
     with tg.no_grad():
@@ -349,7 +355,9 @@ def test_expanded() -> None:
     ):
         with pytest.raises(
             RuntimeError,
-            match="more than one element of the written-to tensor refers to a single memory location",
+            match=(
+                "more than one element of the written-to tensor refers to a single memory location"
+            ),
         ):
             e.add_(1)
     one = tg.ones(1)

@@ -13,12 +13,21 @@ from tests.checks import leaf
 from tests.contract.refusals import LEAF
 
 PLAIN = (
-    "exp exp2 expm1 log log1p log2 log10 sqrt rsqrt square reciprocal neg abs sin cos tan sinh cosh tanh asin acos atan asinh atanh",
-    "sigmoid logit relu erf erfc erfinv lgamma digamma sinc deg2rad rad2deg frac nan_to_num sgn sign floor ceil trunc round negative",
+    (
+        "exp exp2 expm1 log log1p log2 log10 sqrt rsqrt square reciprocal neg abs sin cos tan "
+        "sinh cosh tanh asin acos atan asinh atanh"
+    ),
+    (
+        "sigmoid logit relu erf erfc erfinv lgamma digamma sinc deg2rad rad2deg frac "
+        "nan_to_num sgn sign floor ceil trunc round negative"
+    ),
     "absolute tril triu fix",
 )
 BINARY = (
-    "add sub subtract mul multiply div divide true_divide pow remainder fmod float_power clamp_min clamp_max maximum minimum hypot atan2",
+    (
+        "add sub subtract mul multiply div divide true_divide pow remainder fmod float_power "
+        "clamp_min clamp_max maximum minimum hypot atan2"
+    ),
     "copysign eq ne lt le gt ge xlogy greater less_equal floor_divide",
 )
 METHODS: list[tuple[str, tuple[Any, ...]]] = [

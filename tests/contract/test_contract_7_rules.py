@@ -208,7 +208,10 @@ def test_the_number_of_gradients(way: str) -> None:
     ):
         with pytest.raises(
             RuntimeError,
-            match=rf"XBackward returned an incorrect number of gradients \(expected {expected}, got {got}\)",
+            match=(
+                rf"XBackward returned an incorrect number of gradients \(expected {expected}, "
+                rf"got {got}\)"
+            ),
         ):
             run(backward, way=way)
     with pytest.raises(RuntimeError, match=r"\(expected 2, got 1\)"):

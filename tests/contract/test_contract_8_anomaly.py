@@ -90,7 +90,10 @@ def test_errors_in_a_recorded_backward_pass() -> None:
         y.add_(1)
         with pytest.warns(
             UserWarning,
-            match="(?s)in MulBackward0.*Previous calculation was induced by ExpBackward0.*the line behind it",
+            match=(
+                "(?s)in MulBackward0.*Previous calculation was induced by ExpBackward0.*the "
+                "line behind it"
+            ),
         ):
             # The gradient read the result y, which has changed since.
             with pytest.raises(RuntimeError, match="modified by an inplace"):

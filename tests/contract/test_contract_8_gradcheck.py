@@ -125,7 +125,11 @@ def test_right_derivatives_pass(fast: bool) -> None:
 def test_wrong_derivatives_are_found(fast: bool) -> None:
     """With both Jacobians in the message, or False where no exception is wanted."""
     x = leaf([1.0, 2.0])
-    message = r"Jacobian mismatch for output 0 with respect to input 0,\nnumerical:\[\[2\. +0\. *\]\n \[0\. +4\. *\]\]\nanalytical:\[\[3. 0.\]\n \[0. 6.\]\]"
+    message = (
+        r"Jacobian mismatch for output 0 with respect to input 0,\n"
+        r"numerical:\[\[2\. +0\. *\]\n \[0\. +4\. *\]\]\n"
+        r"analytical:\[\[3. 0.\]\n \[0. 6.\]\]"
+    )
     with pytest.raises(GradcheckError, match=message):
         gradcheck(with_rules(3.0), x, fast_mode=fast)
     assert not gradcheck(with_rules(3.0), x, fast_mode=fast, raise_exception=False)
@@ -180,7 +184,9 @@ def test_inputs_that_are_refused() -> None:
     """None that requires grad; elements that share memory; single precision is warned about."""
     with pytest.raises(
         ValueError,
-        match="gradcheck expects at least one input tensor to require gradient, but none of them have",
+        match=(
+            "gradcheck expects at least one input tensor to require gradient, but none of them have"
+        ),
     ):
         gradcheck(lambda x: x, tg.ones(2))
     with pytest.raises(ValueError, match="at least one input tensor to require gradient"):

@@ -116,7 +116,10 @@ def test_what_inputs_and_outputs_may_be() -> None:
         name = who.__name__
         with pytest.raises(
             TypeError,
-            match=rf"inputs given to {name} must be either a Tensor or a tuple of Tensors .* type <class 'list'>",
+            match=(
+                rf"inputs given to {name} must be either a Tensor or a tuple of Tensors .* "
+                r"type <class 'list'>"
+            ),
         ):
             who(cube, [X])
         with pytest.raises(TypeError, match="the value at index 1 has type <class 'float'>"):
@@ -133,7 +136,10 @@ def test_what_inputs_and_outputs_may_be() -> None:
 def test_strict() -> None:
     """strict refuses outputs without a history, inputs that are not used, and with create_graph
     derivatives that are constant."""
-    no_grad = "Output 0 of the user-provided function does not require gradients. The outputs must be computed in a differentiable manner"
+    no_grad = (
+        "Output 0 of the user-provided function does not require gradients. The outputs must "
+        "be computed in a differentiable manner"
+    )
     refused: list[tuple[Callable[..., Any], str]] = [
         (lambda: F.jacobian(lambda x: tg.ones(3), X, strict=True), no_grad),
         (lambda: F.vjp(lambda x: x.long(), X, tg.ones(2), strict=True), no_grad),
@@ -201,7 +207,10 @@ def test_strategies_that_do_not_go_together() -> None:
         F.jacobian(cube, X, strict=True, vectorize=True, strategy="forward-mode")
     with pytest.raises(
         RuntimeError,
-        match=r"functional.jacobian: `strict=True` and `vectorized=True` are not supported together",
+        match=(
+            r"functional.jacobian: `strict=True` and `vectorized=True` are not supported "
+            r"together"
+        ),
     ):
         F.jacobian(cube, X, strict=True, vectorize=True)
 
@@ -225,18 +234,27 @@ def test_vectors() -> None:
     """v may be left out only where it is one number, and has the sizes of what it belongs to."""
     with pytest.raises(
         RuntimeError,
-        match=r"v can only be None if the user-provided function returns a single Tensor with a single element",
+        match=(
+            r"v can only be None if the user-provided function returns a single Tensor with a "
+            r"single element"
+        ),
     ):
         F.vjp(lambda x: x * x, X)
     for who in (F.jvp, F.vhp, F.hvp):
         with pytest.raises(
             RuntimeError,
-            match=r"None if the input to the user-provided function is a single Tensor with a single element",
+            match=(
+                r"None if the input to the user-provided function is a single Tensor with a "
+                r"single element"
+            ),
         ):
             who(cube, X)
         with pytest.raises(
             RuntimeError,
-            match=r"^v has invalid size: should be tracegrad.Size\(\[2\]\) but got tracegrad.Size\(\[3\]\)",
+            match=(
+                r"^v has invalid size: should be tracegrad.Size\(\[2\]\) but got "
+                r"tracegrad.Size\(\[3\]\)"
+            ),
         ):
             who(cube, X, Y)
         with pytest.raises(

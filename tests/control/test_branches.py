@@ -261,7 +261,10 @@ class TestErrors:
     def test_results_that_differ(self) -> None:
         with pytest.raises(
             TypeError,
-            match=r"test_branches\.py:\d+: cond: the result itself is f64\[2\] from if_false and f64\[3\] from if_true",
+            match=(
+                r"test_branches\.py:\d+: cond: the result itself is f64\[2\] from if_false "
+                r"and f64\[3\] from if_true"
+            ),
         ):
             tg.jit(lambda x: tg.cond(x[0] > 0, lambda v: v, lambda v: v[:2], x))(X)
         with pytest.raises(

@@ -45,8 +45,8 @@ EVERYWHERE: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
             lambda c, v: ({"a": c["a"], "b": np.stack([v, v])}, None), {"a": x, "b": x[0]}, x
         ),
         TypeError,
-        LINE
-        + r"scan: the carry \['b'\] changes from f64\[\] to f64\[2\]; a carry keeps its dtype and shape",
+        LINE + r"scan: the carry \['b'\] changes from f64\[\] to f64\[2\]; "
+        "a carry keeps its dtype and shape",
     ),
     "scan tree": (
         lambda x: tg.scan(lambda c, v: ([c[0]], None), (x[0],), x),
@@ -227,11 +227,17 @@ EVERYWHERE: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
 WHERE_TRACED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "carry made": (
         lambda x: tg.scan(lambda c, v: ((c[0] + v, np.outer(c[1], c[1])), None), (x[0], x), x),
-        r"scan: the carry \[1\] changes from f64\[3\] to f64\[3, 3\].* Made by mul at test_loop_errors\.py:\d+$",
+        (
+            r"scan: the carry \[1\] changes from f64\[3\] to f64\[3, 3\].* Made by mul at "
+            r"test_loop_errors\.py:\d+$"
+        ),
     ),
     "branches made": (
         lambda x: tg.cond(x[0] > 0, lambda: np.sin(x), lambda: np.sum(x)),
-        r"cond: the result itself is f64\[\] .* and f64\[3\].* Made by sum at test_loop_errors\.py:\d+ and sin at test_loop_errors\.py:\d+$",
+        (
+            r"cond: the result itself is f64\[\] .* and f64\[3\].* Made by sum at "
+            r"test_loop_errors\.py:\d+ and sin at test_loop_errors\.py:\d+$"
+        ),
     ),
     "scan length": (
         lambda x: tg.scan(lambda c, _: (c, c), 0.0, length=np.sum(x > 0)),

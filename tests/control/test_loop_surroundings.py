@@ -199,7 +199,8 @@ import numpy as np, tracegrad as tg
 from tracegrad.codegen.native.cache import COUNTERS
 def f(x):
     s = tg.scan(lambda c, v: (np.sin(c) * v, c), x[0], x, checkpoint="sqrt")[0]
-    return tg.while_loop(lambda c: c < 9, lambda c: c * c + tg.cond(c > 2, np.cos, np.sin, x[1]), x[2]) + s
+    step = lambda c: c * c + tg.cond(c > 2, np.cos, np.sin, x[1])
+    return tg.while_loop(lambda c: c < 9, step, x[2]) + s
 g = tg.jit(tg.value_and_grad(f))
 v, d = g(np.array([0.3, -1.2, 2.0]))
 print(repr(float(v)), d.tolist(), COUNTERS.compiled)
@@ -248,7 +249,8 @@ class TestInterrupts:
         """It is told when the call returns."""
         program = """
 import os, signal, threading, numpy as np, tracegrad as tg
-f = tg.jit(lambda n: tg.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, np.cos(c[1])), (0, 0.3))[1])
+step = lambda c: (c[0] + 1, np.cos(c[1]))
+f = tg.jit(lambda n: tg.while_loop(lambda c: c[0] < n, step, (0, 0.3))[1])
 small = f(5)
 timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
 try:

@@ -151,7 +151,8 @@ CASES: list[tuple[Callable[[], Any], dict[str, Any], str]] = [
         lambda: tg.linspace(0, 1, 9, requires_grad=True),
         {},
         (
-            "tensor([0.0000, 0.1250, 0.2500, 0.3750, 0.5000, 0.6250, 0.7500, 0.8750, 1.0000],\n       requires_grad=True)"
+            "tensor([0.0000, 0.1250, 0.2500, 0.3750, 0.5000, 0.6250, 0.7500, 0.8750, 1.0000],\n"
+            "       requires_grad=True)"
         ),
     ),
     (lambda: tg.zeros(0, 3, requires_grad=True), {}, "tensor([], size=(0, 3), requires_grad=True)"),
@@ -177,7 +178,10 @@ CASES: list[tuple[Callable[[], Any], dict[str, Any], str]] = [
         lambda: tg.arange(20),
         {"linewidth": 30},
         (
-            "tensor([ 0,  1,  2,  3,  4,\n         5,  6,  7,  8,  9,\n        10, 11, 12, 13, 14,\n        15, 16, 17, 18, 19])"
+            "tensor([ 0,  1,  2,  3,  4,\n"
+            "         5,  6,  7,  8,  9,\n"
+            "        10, 11, 12, 13, 14,\n"
+            "        15, 16, 17, 18, 19])"
         ),
     ),
     (

@@ -107,7 +107,10 @@ def test_state() -> None:
     assert other.first.weight.detach().any()
     with pytest.raises(
         RuntimeError,
-        match=r"(?s)for Net:.*Unexpected key\(s\) in state_dict: 'more'.*Missing key\(s\) in state_dict: 'scale'",
+        match=(
+            r"(?s)for Net:.*Unexpected key\(s\) in state_dict: 'more'.*Missing key\(s\) in "
+            r"state_dict: 'scale'"
+        ),
     ):
         other.load_state_dict(
             {**{k: v for k, v in state.items() if k != "scale"}, "more": tg.zeros(1)}
@@ -245,7 +248,10 @@ MADE: dict[str, tuple[nn.Module, tuple[int, ...], str]] = {
     "conv2d": (
         nn.Conv2d(2, 4, (3, 2), stride=2, padding=1, dilation=(1, 2), groups=2, bias=False),
         (1, 2, 6, 6),
-        "Conv2d(2, 4, kernel_size=(3, 2), stride=(2, 2), padding=(1, 1), dilation=(1, 2), groups=2, bias=False)",
+        (
+            "Conv2d(2, 4, kernel_size=(3, 2), stride=(2, 2), padding=(1, 1), dilation=(1, 2), "
+            "groups=2, bias=False)"
+        ),
     ),
     "batch norm": (
         nn.BatchNorm2d(3),

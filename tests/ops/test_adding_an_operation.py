@@ -127,7 +127,8 @@ def test_from_disk_in_another_process(tmp_path: Path) -> None:
         "import numpy as np, tracegrad as tg\n"
         "from tracegrad.codegen.native import cache\n"
         "from tests.scratch_operation import log_expit\n"
-        "print(tg.jit(log_expit)(np.array([0.5]))[0], cache.COUNTERS.compiled, cache.COUNTERS.loaded)\n"
+        "print(tg.jit(log_expit)(np.array([0.5]))[0], cache.COUNTERS.compiled, "
+        "cache.COUNTERS.loaded)\n"
     )
     root = Path(__file__).parents[2]
     env = {**os.environ, "TRACEGRAD_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(root)}

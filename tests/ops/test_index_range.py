@@ -85,7 +85,10 @@ def test_out_of_range(use: str) -> None:
             x, i = X.copy(), np.array([3, bad, 5] if use != "counted" else [3, bad + 1], dtype)
             with pytest.raises(
                 IndexError,
-                match=rf"index {'-?[0-9]+' if use in ('five', 'counted') else bad} is out of bounds for axis . with size",
+                match=(
+                    rf"index {'-?[0-9]+' if use in ('five', 'counted') else bad} is out of "
+                    r"bounds for axis . with size"
+                ),
             ):
                 jitted(x, i)
             np.testing.assert_array_equal(x, X)

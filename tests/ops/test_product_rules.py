@@ -59,7 +59,10 @@ def test_products_with_an_identity_go(left: str, right: str, a: str, b: str) -> 
     if left == right or right == "2":
         # Not an identity: a row or a column of the comparison, repeated.
         shape = {"t0": "(6,)", "t1": "(6, 1)"}[left]
-        column = f"    t2: bool[{shape.strip('(),')}] = equal({left}, {right})\n    t5: bool[6, 6] = broadcast_to(t2, shape=(6, 6))\n"
+        column = (
+            f"    t2: bool[{shape.strip('(),')}] = equal({left}, {right})\n"
+            "    t5: bool[6, 6] = broadcast_to(t2, shape=(6, 6))\n"
+        )
         text = text.replace(f"    t2: bool[6, 6] = equal({left}, {right})\n", column).replace(
             "convert(t2", "convert(t5"
         )

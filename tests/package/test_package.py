@@ -113,7 +113,10 @@ def test_version() -> None:
 
 
 def test_import_loads_no_compiler() -> None:
-    code = "import sys, tracegrad; print([m for m in ('numba', 'llvmlite', 'codegen', 'matplotlib', 'rich') if m in sys.modules])"
+    code = (
+        "import sys, tracegrad; print([m for m in ('numba', 'llvmlite', 'codegen', "
+        "'matplotlib', 'rich') if m in sys.modules])"
+    )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment

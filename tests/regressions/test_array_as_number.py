@@ -106,7 +106,10 @@ LOST: dict[str, Function] = {
 def test_what_would_lose_it_is_refused(name: str, mode: str) -> None:
     with pytest.raises(
         ConcretizationError,
-        match=r"test_array_as_number.py:\d+: .*(would lose its derivative|not known|would lose its grad|plain)",
+        match=(
+            r"test_array_as_number.py:\d+: .*(would lose its derivative|not known|would lose "
+            r"its grad|plain)"
+        ),
     ):
         {**RUNNING, **TRACED}[mode](LOST[name])
 

@@ -88,7 +88,10 @@ def test_what_is_traced_at_each_call_is_right_and_says_so_once(made: Any) -> Non
         str(caught[0].message),
     )
     assert re.search(
-        r"traced anew 16 times .*(len\(held\) was|is new|frozenset\(held\) was|held\['text'\] was|type)",
+        (
+            r"traced anew 16 times .*(len\(held\) was|is new|frozenset\(held\) was"
+            r"|held\['text'\] was|type)"
+        ),
         str(caught[0].message),
     )
     assert len(compiled._callers) <= kept.MOST_FORMER + 1
@@ -134,7 +137,7 @@ def test_tables_of_a_function_keep_the_newest_signatures(monkeypatch: pytest.Mon
     for count in range(1, 6):
         for n in (2, 3):
             assert f(*[np.ones(n)] * count) == n * count
-    assert [len(t) for t in (f._signatures.first, f._signatures.symbolic)] == [3, 3]  # type: ignore[arg-type]
+    assert [len(t) for t in (f._signatures.first, f._signatures.symbolic)] == [3, 3]
     assert len(f._signatures.entries) == 4
     assert f(np.ones(2)) == 2.0
 

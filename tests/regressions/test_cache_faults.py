@@ -356,7 +356,10 @@ def fetch_and_damage():
             case 0:
                 (root / name).unlink(missing_ok=True)
             case 1:
-                (root / "x").write_bytes(b"damaged") if random.random() < 0.5 else cache.cache_clear(root)
+                if random.random() < 0.5:
+                    (root / "x").write_bytes(b"damaged")
+                else:
+                    cache.cache_clear(root)
             case 2:
                 try:
                     os.truncate(root / name, random.randrange(1 << 16))

@@ -34,7 +34,8 @@ def steps(count, factor):
     return function
 
 def child(work, seconds=60):
-    # The exit code of `work` in a forked process: 0 where it is well, that of the alarm where it hangs.
+    # The exit code of `work` in a forked process: 0 where it is well, that of the alarm where it
+    # hangs.
     pid = os.fork()
     if pid == 0:
         signal.alarm(seconds)
@@ -139,7 +140,8 @@ def function(x):
     if pid == 0:
         signal.alarm(60)
     else:
-        os.write(writing, bytes([first != 0, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) != 0]))
+        second = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        os.write(writing, bytes([first != 0, second != 0]))
     return np.sin(x) * 2
 
 result = tg.jit(function)(x)

@@ -30,50 +30,93 @@ ROOT = Path(__file__).parents[2]
 # Calls whose errors may be in other words, and results that NumPy would not give, each with its
 # reason.
 KNOWN: dict[str, str] = {
-    r"^tg\.getitem": "of an ndarray it is `x[key]` and nothing else, so that the words are NumPy's about the user's own key",
-    r"a number beyond int64": "integers beyond 64 bits are taken as floats, which have a root and a sine",
-    r"has no callable|= True: .*(positive|float16)": "NumPy has half precision for booleans, which are taken as float64 here",
-    r"(keepdims|correction|offset|k|hermitian|bias|stable|copy|full_matrices)=": "any integer is true or false, and a far diagonal is empty",
+    r"^tg\.getitem": (
+        "of an ndarray it is `x[key]` and nothing else, so that the words are NumPy's about "
+        "the user's own key"
+    ),
+    r"a number beyond int64": (
+        "integers beyond 64 bits are taken as floats, which have a root and a sine"
+    ),
+    r"has no callable|= True: .*(positive|float16)": (
+        "NumPy has half precision for booleans, which are taken as float64 here"
+    ),
+    r"(keepdims|correction|offset|k|hermitian|bias|stable|copy|full_matrices)=": (
+        "any integer is true or false, and a far diagonal is empty"
+    ),
     r"axis=an empty list|axis=a generator": "axes may be a list, as torch's",
-    r"where=None|correction=None|casting=None|signature=None|order=None|nan=None": "None is the option left out",
+    r"where=None|correction=None|casting=None|signature=None|order=None|nan=None": (
+        "None is the option left out"
+    ),
     r"dtype=a Tensor|Cannot construct a dtype": "a Tensor has a dtype, which is taken",
     r"a generator:": "a generator is read where a list would be",
     r"optimize=": "there is one way to take a small product",
-    r"^tg\.select|^tg\.set_printoptions|^np\.(array2string|array_str|array_repr)": "torch's function of NumPy's name; printing",
+    r"^tg\.select|^tg\.set_printoptions|^np\.(array2string|array_str|array_repr)": (
+        "torch's function of NumPy's name; printing"
+    ),
     r"NaN|infinity": "what a number that is none gives is not defined",
-    r"^(np|tg)\.(linalg\.)?(cross|outer|tensorinv|tensordot|lstsq|matrix_rank|svd)": "takes more than NumPy's",
-    r"^(np|tg)\.(linalg\.)?(split|hsplit|vsplit|dsplit|array_split|diag|diagonal|trace)": "takes more shapes and lists than NumPy's",
-    r"^(np|tg)\.(result_type|can_cast|shares_memory|may_share_memory)": "questions about lists, which have answers",
-    r"^(np|tg)\.(trapezoid|squeeze|array_equal|percentile|quantile|piecewise|ediff1d)": "takes numbers and lists where NumPy asks for arrays",
-    r"^np\.(copyto|nan_to_num|put|putmask|take|argsort|sort|cumulative_\w+|cov|gradient|linspace|reshape|astype|select|full_like)": "options",
+    r"^(np|tg)\.(linalg\.)?(cross|outer|tensorinv|tensordot|lstsq|matrix_rank|svd)": (
+        "takes more than NumPy's"
+    ),
+    r"^(np|tg)\.(linalg\.)?(split|hsplit|vsplit|dsplit|array_split|diag|diagonal|trace)": (
+        "takes more shapes and lists than NumPy's"
+    ),
+    r"^(np|tg)\.(result_type|can_cast|shares_memory|may_share_memory)": (
+        "questions about lists, which have answers"
+    ),
+    r"^(np|tg)\.(trapezoid|squeeze|array_equal|percentile|quantile|piecewise|ediff1d)": (
+        "takes numbers and lists where NumPy asks for arrays"
+    ),
+    r"^np\.(copyto|nan_to_num|put|putmask|take|argsort|sort|cumulative_\w+|cov)": "options",
+    r"^np\.(gradient|linspace|reshape|astype|select|full_like)": "options",
     r"object arrays?|an array of objects": "an array of objects is looked at when it is used",
     r"output parameter|out=": "out= of another dtype is cast where NumPy casts",
-    r"(hash|round) of .* \((Tensor|leaf|Array)\)": "a Tensor is hashed by identity, as torch's, and rounded",
+    r"(hash|round) of .* \((Tensor|leaf|Array)\)": (
+        "a Tensor is hashed by identity, as torch's, and rounded"
+    ),
     r"nan_to_num|einsum": "no case of the option is met",
-    r"^(tg|np)\.(clip|compress|around|round|empty_like|average|where)": "options of both spellings, and elements that are not defined",
+    r"^(tg|np)\.(clip|compress|around|round|empty_like|average|where)": (
+        "options of both spellings, and elements that are not defined"
+    ),
     r"^tg\.Tensor data=": "the dtype is named",
-    r"there is no parameter|relu is not defined|is not a Module subclass|must be a Module or None": "what was asked for is named",
+    (
+        r"there is no parameter|relu is not defined|is not a Module subclass|must be a Module "
+        r"or None"
+    ): "what was asked for is named",
     r"^tg\.identity|^tg\.full": "the sizes are read once",
     r"gradcheck": "the message of a comparison that fails names the function that was compared",
     r"^torch\.\w+Tensor many arguments": "the constructor that all of them share",
     r"many arguments: TypeError: tracegrad\.Tensor takes": "the constructor that all of them share",
     r"^torch\.load": "a file that is not there",
     r"cannot pickle": "a layer is copied with what it was given",
-    r"load_state_dict with (milestones|_phases|last_epoch)": "a state of the right kind that no schedule has",
+    r"load_state_dict with (milestones|_phases|last_epoch)": (
+        "a state of the right kind that no schedule has"
+    ),
     r"requires_grad cannot be deleted": "the attribute is named",
-    r"only integer scalar arrays can be converted to a scalar index": "a string times an array is Python's repetition",
+    r"only integer scalar arrays can be converted to a scalar index": (
+        "a string times an array is Python's repetition"
+    ),
     r"^ConcatDataset\.__getitem__": "a number of an item is compared, as Python does",
     r"^Module\.forward": "linear is named, whose argument it is",
 }
 INSIDE: dict[str, str] = {
-    r"out= \(or an in-place operator": "what is wrong comes first: a traced value into a plain array",
-    r"needs the value of a traced array|is used after the function that made it": "what was done to a traced value comes first",
-    r"needs floating-point or complex inputs|an argument (of users )?is an array of dtype": "the argument of the transform",
+    r"out= \(or an in-place operator": (
+        "what is wrong comes first: a traced value into a plain array"
+    ),
+    r"needs the value of a traced array|is used after the function that made it": (
+        "what was done to a traced value comes first"
+    ),
+    r"needs floating-point or complex inputs|an argument (of users )?is an array of dtype": (
+        "the argument of the transform"
+    ),
     r"the traced function returned": "the function's result",
     r"changes a Tensor that it was not given": "what was done comes first",
     r"^tg\.getitem in ": "the words are about the user's own key",
-    r"array is too big|iterator is too large|cannot be interpreted|MemoryError": "sizes that no memory has",
-    r"is out of bounds for axis|^tg\.sum_axes in ": "a place, and a function for the library's own rules",
+    r"array is too big|iterator is too large|cannot be interpreted|MemoryError": (
+        "sizes that no memory has"
+    ),
+    r"is out of bounds for axis|^tg\.sum_axes in ": (
+        "a place, and a function for the library's own rules"
+    ),
     r"^np\.(bitwise_)?\w+_shift in ": "the operation is named",
     r"^tg\.slice_put in ": "a function for the library's own rules",
     r"^tg\.cum(sum|prod) in vmap reverse=a Tensor": "a condition on a Tensor, in torch's words",

@@ -50,7 +50,8 @@ def handled(request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]) 
     if request.config.getoption("--soak"):
         with capsys.disabled():
             print(
-                f"\n{request.node.name}: {HIT.total()} interrupts in {len(HIT)} places: {HIT.most_common(12)}"
+                f"\n{request.node.name}: {HIT.total()} interrupts in {len(HIT)} places: "
+                f"{HIT.most_common(12)}"
             )
 
 

@@ -100,11 +100,14 @@ import tracegrad as tg
 from tracegrad.codegen.native import cache
 
 x = np.linspace(0.0, 1.0, 200_000)
-functions = [tg.jit(lambda x, w=w: np.sum(np.exp(np.sin(x * w)) * np.cos(x))) for w in map(float, sys.argv[1:])]
+def made(w):
+    return tg.jit(lambda x: np.sum(np.exp(np.sin(x * w)) * np.cos(x)))
+functions = [made(w) for w in map(float, sys.argv[1:])]
 tg.set_num_threads(1)
 alone = [f(x) for f in functions]
 tg.set_num_threads(2)
-assert all(abs(f(x) - expected) <= 1e-9 * abs(expected) for _ in range(20) for f, expected in zip(functions, alone))
+for f, expected in [*zip(functions, alone)] * 20:
+    assert abs(f(x) - expected) <= 1e-9 * abs(expected)
 print(cache.COUNTERS.compiled, cache.COUNTERS.loaded)
 """
 

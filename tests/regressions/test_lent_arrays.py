@@ -207,7 +207,10 @@ def test_arrays_too_large_to_copy_are_refused(monkeypatch: pytest.MonkeyPatch) -
     b[17, 1] = 2.0
     with pytest.raises(
         RuntimeError,
-        match=r"modified by an inplace operation: a NumPy array of shape \(8192, 3\) and dtype float64",
+        match=(
+            r"modified by an inplace operation: a NumPy array of shape \(8192, 3\) and dtype "
+            r"float64"
+        ),
     ):
         y.backward(retain_graph=True)
     b[17, 1] = 1.0
@@ -227,7 +230,10 @@ def test_traces_notice_writes_to_large_arrays() -> None:
 
     with pytest.raises(
         tg.TracegradError,
-        match=r"test_lent_arrays.py:\d+: an array of shape \(65536,\) is used here, and written to later in f",
+        match=(
+            r"test_lent_arrays.py:\d+: an array of shape \(65536,\) is used here, and written "
+            r"to later in f"
+        ),
     ):
         f(np.ones(SMALL))
 

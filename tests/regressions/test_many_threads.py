@@ -56,7 +56,8 @@ def test_all_that_can_be_done(
     with capsys.disabled():
         if soak > 1:
             print(
-                f"\n{sum(done.values()):,} runs of {len(done)} kinds of programs, {len(failed)} threads failed"
+                f"\n{sum(done.values()):,} runs of {len(done)} kinds of programs, "
+                f"{len(failed)} threads failed"
             )
     assert not failed, "\n\n".join(failed)
     clean()

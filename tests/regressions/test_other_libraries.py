@@ -59,7 +59,10 @@ CALLS: dict[str, Callable[[], Any]] = {
 def test_refusals_say_whose_it_is(name: str) -> None:
     with pytest.raises(
         TypeError,
-        match=r"a Tensor of torch: tracegrad\.from_dlpack\(x\.detach\(\)\) makes a Tensor on its memory",
+        match=(
+            r"a Tensor of torch: tracegrad\.from_dlpack\(x\.detach\(\)\) makes a Tensor on "
+            r"its memory"
+        ),
     ):
         CALLS[name]()
 

@@ -152,16 +152,26 @@ def generator() -> Made:
 
 
 REFUSED: dict[Callable[[], Made], str] = {
-    decides_a_branch: r"changes held\.n at each call, and asks for what it is now: .* a Python condition",
+    decides_a_branch: (
+        r"changes held\.n at each call, and asks for what it is now: .* a Python condition"
+    ),
     is_a_key: r"changes held\.n at each call.* cannot be hashed",
     is_a_size: r"changes held\.n at each call",
-    leaves_64_bits: r"held\.n, which it changes at each call, and pow at test_python_state_refused\.py:\d+ may leave 64 bits",
+    leaves_64_bits: (
+        r"held\.n, which it changes at each call, and pow at "
+        r"test_python_state_refused\.py:\d+ may leave 64 bits"
+    ),
     becomes_a_float_where_an_array_would_not: r"held\.n, which it changes at each call",
     elements_of_an_array: r"changes the elements of held, .*Make it a Tensor",
     elements_of_a_large_array: r"changes the elements of held, .*Make it a Tensor",
-    list_read_and_appended_to: r"changes held at each call.*held, to which the function appends at each call, is read",
+    list_read_and_appended_to: (
+        r"changes held at each call.*held, to which the function appends at each call, is read"
+    ),
     list_shrinks: r"changes the length of held",
-    traced_value_in_an_object: r"a traced value \(f64\[\]\), made by sum at test_python_state_refused\.py:\d+ in 'f', is kept in held\.out",
+    traced_value_in_an_object: (
+        r"a traced value \(f64\[\]\), made by sum at test_python_state_refused\.py:\d+ in "
+        r"'f', is kept in held\.out"
+    ),
     traced_value_in_a_closure: r"a traced value .* made by mul .* is kept in held\['again'\]",
     appended_in_a_loop: r"a traced value .* is kept in held",
     iterator: r"advances numbers",

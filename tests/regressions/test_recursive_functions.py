@@ -111,11 +111,16 @@ def test_a_function_for_any_size_inside_of_others(outer: str) -> None:
         np.testing.assert_allclose(mine(x), reference(x), rtol=1e-12)
 
 
+def two_that_call_each_other() -> tuple[Any, Any]:
+    first: Any = tg.jit(lambda x: x[0] if x.shape[0] < 2 else np.sin(second(x[1:])) + x[0])
+    second: Any = tg.jit(lambda x: x[0] if x.shape[0] < 2 else np.cos(first(x[1:])) * x[0])
+    return first, second
+
+
 def test_two_functions_that_call_each_other_in_two_threads() -> None:
     """A lock for each would let them wait for each other."""
     for _ in range(5):
-        first: Any = tg.jit(lambda x: x[0] if x.shape[0] < 2 else np.sin(second(x[1:])) + x[0])  # noqa: B023
-        second: Any = tg.jit(lambda x: x[0] if x.shape[0] < 2 else np.cos(first(x[1:])) * x[0])  # noqa: B023
+        first, second = two_that_call_each_other()
         x, found, start = np.linspace(0.1, 1.0, 5), {}, threading.Barrier(2)
 
         def work(f: Any, x: Any = x, found: dict[int, Any] = found, start: Any = start) -> None:

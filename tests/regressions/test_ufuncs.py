@@ -586,7 +586,10 @@ def modes() -> Iterator[Callable[[Callable[..., Any]], Any]]:
 @pytest.mark.parametrize("name", OTHERS)
 def test_ufuncs_of_others_are_refused_by_name(name: str) -> None:
     ufunc, count = OTHERS[name]
-    text = rf"test_ufuncs.py:\d+: the ufunc '{ufunc.__name__.replace('(', '.').replace(')', '.')}'.*custom_vjp"
+    text = (
+        r"test_ufuncs.py:\d+: the ufunc "
+        rf"'{ufunc.__name__.replace('(', '.').replace(')', '.')}'.*custom_vjp"
+    )
     for mode in modes():
         with pytest.raises(UnsupportedFunctionError, match=text):
             mode(lambda v: np.sum(ufunc(*[v] * count)))

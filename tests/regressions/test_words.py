@@ -44,7 +44,8 @@ ON_NUMBERS: dict[str, Callable[[Function], Function]] = {
     "vmap": lambda g: lambda x: tg.vmap(tg.grad(g))(np.stack([x, x]))[0],
 }
 
-# --- fields: a letter is the derivative in the direction V of a gradient field, whose Jacobian is symmetric
+# --- fields: a letter is the derivative in the direction V of a gradient field -------------------
+# (its Jacobian is symmetric)
 
 A, V, X = np.array([0.7, -0.4]), np.array([0.3, 0.9]), np.array([0.3, 0.7])
 BOTH = np.stack([V, 2 * V])

@@ -202,7 +202,10 @@ def test_saved_values_are_checked() -> None:
     y.add_(1)
     with pytest.raises(
         RuntimeError,
-        match=r"modified by an inplace operation: \[.*DoubleTensor \[3\]\].* is at version 1; expected version 0",
+        match=(
+            r"modified by an inplace operation: \[.*DoubleTensor \[3\]\].* is at version 1; "
+            r"expected version 0"
+        ),
     ):
         z.sum().backward()
     e = a.exp()

@@ -250,7 +250,10 @@ def test_absent_names_say_what_to_take(name: str) -> None:
 
 
 def test_it_is_loaded_when_it_is_asked_for() -> None:
-    code = "import sys, tracegrad as tg; print('tracegrad.torch' in sys.modules, tg.torch.max.__name__, hasattr(tg, 'nothing'))"
+    code = (
+        "import sys, tracegrad as tg; print('tracegrad.torch' in sys.modules, "
+        "tg.torch.max.__name__, hasattr(tg, 'nothing'))"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,

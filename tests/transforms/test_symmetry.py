@@ -148,7 +148,8 @@ def test_axes_in_other_places() -> None:
 
 
 # --- what is almost its negative ------------------------------------------------------------------
-# Each of pairs summed both ways: with the axes exchanged it is not the negative, because of a zero's sign or because integers wrap around.
+# Each of pairs summed both ways: with the axes exchanged it is not the negative, because of the
+# sign of a zero or because integers wrap around.
 
 REPEATED = np.array([1.0, 2.0, 4.0, 2.0])
 UNSIGNED, NARROW = np.array([1, 5, 9], np.uint32), np.array([-128, 0, 9], np.int8)

@@ -29,14 +29,21 @@ INTERNAL_TYPES = (
     ZeroDivisionError,
 )
 INTERNAL_WORDS = re.compile(
-    r"""object\ is\ not\ (iterable|subscriptable|callable)|not\ enough\ values\ to\ unpack|too\ many\ values\ to\ unpack|NoneType|has\ no\ attribute
-    |unhashable\ type|object\ is\ not\ an\ (iterator|integer)|cannot\ be\ interpreted\ as\ an\ integer|unsupported\ operand|bad\ operand
-    |not\ supported\ between|must\ be\ real\ number|object\ of\ type\ .*has\ no\ len|object\ has\ no\ len|object\ does\ not\ support
-    |indices\ must\ be\ integers|argument\ of\ type\ |inhomogeneous|could\ not\ convert\ string|Cannot\ interpret|ufunc\ '|setting\ an\ array
-    |can't\ (multiply|convert)|can\ only\ concatenate|cannot\ convert\ float|int\ too\ (large|big)|first\ argument\ must|expected\ str|expected\ string
-    |<lambda>|<locals>|truth\ value\ of\ an\ array|loop\ of\ ufunc|no\ loop|only\ (length-1|integer|0-dim)|zip\(\)|sequence\ item
-    |cannot\ reshape\ array|invalid\ literal|tuple\ index|list\ index|operands\ could\ not\ be\ broadcast|maximum\ supported|Maximum\ allowed
-    |buffer\ is\ too|array\ is\ too\ big|negative\ dimensions|not\ aligned|expected\ a\ sequence|axes\ don't\ match|must\ be\ a\ string|must\ be\ str""",
+    r"""
+    object\ is\ not\ (iterable|subscriptable|callable)|not\ enough\ values\ to\ unpack
+    |too\ many\ values\ to\ unpack|NoneType|has\ no\ attribute|unhashable\ type
+    |object\ is\ not\ an\ (iterator|integer)|cannot\ be\ interpreted\ as\ an\ integer
+    |unsupported\ operand|bad\ operand|not\ supported\ between|must\ be\ real\ number
+    |object\ of\ type\ .*has\ no\ len|object\ has\ no\ len|object\ does\ not\ support
+    |indices\ must\ be\ integers|argument\ of\ type\ |inhomogeneous|could\ not\ convert\ string
+    |Cannot\ interpret|ufunc\ '|setting\ an\ array|can't\ (multiply|convert)|can\ only\ concatenate
+    |cannot\ convert\ float|int\ too\ (large|big)|first\ argument\ must|expected\ str
+    |expected\ string|<lambda>|<locals>|truth\ value\ of\ an\ array|loop\ of\ ufunc|no\ loop
+    |only\ (length-1|integer|0-dim)|zip\(\)|sequence\ item|cannot\ reshape\ array|invalid\ literal
+    |tuple\ index|list\ index|operands\ could\ not\ be\ broadcast|maximum\ supported
+    |Maximum\ allowed|buffer\ is\ too|array\ is\ too\ big|negative\ dimensions|not\ aligned
+    |expected\ a\ sequence|axes\ don't\ match|must\ be\ a\ string|must\ be\ str
+    """,
     re.VERBOSE,
 )
 
@@ -142,10 +149,8 @@ def verdict(t: Target, error: BaseException, argument: str = "") -> str:
     known = re.match(
         r"(?:[^\s:]+:\d+: )?(?:Tensor\.|tracegrad\.|torch\.|np\.|linalg\.)*(\w+)(?:\(\))?: ", text
     )
-    if re.search(
-        rf"\b({'|'.join((re.escape(last), *t.words, *([argument] if len(argument) > 3 else [])))})\b",
-        text,
-    ) or (known is not None and known[1] in NAMES):
+    words = (re.escape(last), *t.words, *([argument] if len(argument) > 3 else []))
+    if re.search(rf"\b({'|'.join(words)})\b", text) or (known is not None and known[1] in NAMES):
         return "clear"
     return (
         "torch's"
