@@ -18,7 +18,8 @@ from hypothesis import HealthCheck, assume, given, settings
 
 import tracegrad as tg
 from tests.checks import assert_same
-from tests.loop_programs import Library, Plain, Program, programs
+from tests.loop_programs import Program, programs
+from tests.loop_ways import Library, Plain
 from tests.unjitted import run_unjitted
 from tracegrad.ir.evaluate import evaluate
 from tracegrad.ir.graph import Graph

@@ -1,129 +1,35 @@
-"""Every ufunc that is known, with each of its methods and their arguments: values as NumPy's,
-derivatives as finite differences."""
+"""Every ufunc that is known, with its methods reduce, accumulate and reduceat and their arguments:
+values as NumPy's, derivatives as finite differences."""
 
 from __future__ import annotations
 
-import operator
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 import scipy.special as special
 
 import tracegrad as tg
 from tests.checks import directional
+from tests.regressions.ufuncs import (
+    BINARY,
+    FLAT,
+    KNOWN_NAMES,
+    NUMPYS,
+    TRUTH,
+    X,
+    Y,
+    derivatives,
+    operand,
+    same,
+    traced,
+    values,
+)
 from tracegrad.errors import ConcretizationError, DTypeError, ShapeError, UnsupportedFunctionError
 from tracegrad.faces.numpy.ufuncs import KNOWN, SCIPY, counterpart
-from tracegrad.ir.evaluate import evaluate
 from tracegrad.tensor import Array, Tensor
-from tracegrad.transforms.tracing import leaf_type, trace_function
-from tracegrad.tree import flatten, unflatten
-
-NUMPYS = {f.__name__: f for f in vars(np).values() if isinstance(f, np.ufunc)}
-KNOWN_NAMES = sorted(name for name, f in NUMPYS.items() if f in KNOWN)
-BINARY = [
-    name
-    for name in KNOWN_NAMES
-    if NUMPYS[name].nin == 2 and NUMPYS[name].nout == 1 and NUMPYS[name].signature is None
-]
-INTEGERS = {"bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift", "invert"}
-TRUTH = {
-    "equal",
-    "not_equal",
-    "less",
-    "less_equal",
-    "greater",
-    "greater_equal",
-    "logical_and",
-    "logical_or",
-    "logical_xor",
-    "logical_not",
-}
-FLAT = {"floor_divide", "heaviside", "remainder", "fmod", "copysign", *TRUTH, *INTEGERS}
-"""No derivative, or jumps."""
-X = np.array([[0.7, 1.9, 1.3], [2.6, 0.45, 1.1]])
-Y = np.array([[1.2, 0.8, 2.3]])
-
-
-def operand(name: str, x: Any) -> Any:
-    if name in INTEGERS:
-        return np.rint(x).astype(np.int64)
-    return (
-        x > 1.2
-        if name in TRUTH - {"logical_and", "logical_or", "logical_xor", "logical_not"}
-        else x
-    )
-
-
-def same(found: Any, expected: Any, tolerance: float = 1e-13) -> None:
-    if isinstance(expected, tuple):
-        assert isinstance(found, tuple)
-        for f, e in zip(found, expected, strict=True):
-            same(f, e, tolerance)
-        return
-    found = found._data if isinstance(found, (Array, Tensor)) else np.asarray(found)
-    expected = np.asarray(expected)
-    assert found.dtype == expected.dtype, (found.dtype, expected.dtype)
-    assert found.shape == expected.shape, (found.shape, expected.shape)
-    scale = 1e7 if expected.dtype in (np.float32, np.complex64) else 1.0
-    np.testing.assert_allclose(found, expected, rtol=tolerance * scale, atol=tolerance * scale)
-
-
-def traced(function: Callable[..., Any], *arrays: Any) -> Any:
-    """What the traced graph gives, by its operations; `compiled` rows compile it."""
-    spec = flatten((arrays, {}))[1]
-    found = trace_function(
-        function, spec, [leaf_type(a) for a in arrays], [Array] * len(arrays), name="f"
-    )
-    outs = evaluate(found.graph, [*arrays, *found.captures])
-    assert [o.type.dtype for o in found.graph.outputs] == [np.asarray(o).dtype for o in outs]
-    return unflatten(found.out_spec, outs)
-
-
-def values(
-    function: Callable[..., Any], *arrays: Any, tolerance: float = 1e-13, compiled: bool = False
-) -> None:
-    """Traced (and compiled), and where arrays are floats also boxed with either face, the function
-    gives what NumPy gives."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        expected = function(*arrays)
-        same(traced(function, *arrays), expected, tolerance)
-        if compiled:
-            same(tg.jit(function)(*arrays), expected, tolerance)
-        if all(np.asarray(a).dtype.kind in "fc" for a in arrays):
-            same(tg.vjp(function, *arrays)[0], expected, tolerance)
-            same(function(*[tg.tensor(a, requires_grad=True) for a in arrays]), expected, tolerance)
-
-
-def derivatives(
-    function: Callable[..., Any], *arrays: Any, tolerance: float = 1e-6, compiled: bool = False
-) -> None:
-    """The gradient of a projection of the results, in reverse and forward mode, running (and
-    compiled)."""
-    rng = np.random.default_rng(0)
-    out = function(*arrays)
-    weights = rng.normal(size=np.shape(out))
-    directions = [rng.normal(size=np.shape(a)) for a in arrays]
-
-    def projected(*xs: Any) -> Any:
-        return np.sum(weights * function(*xs))
-
-    (expected,) = directional(projected, arrays, range(len(arrays)), directions)
-    wrt = tuple(range(len(arrays)))
-    for gradient in (
-        tg.grad(projected, wrt),
-        *([tg.jit(tg.grad(projected, wrt))] if compiled else []),
-    ):
-        found = sum(
-            float(np.sum(g * d)) for g, d in zip(gradient(*arrays), directions, strict=True)
-        )
-        assert np.isclose(found, expected, rtol=tolerance, atol=tolerance), (found, expected)
-    _, tangent = tg.jvp(projected, arrays, tuple(directions))
-    assert np.isclose(float(tangent), expected, rtol=tolerance, atol=tolerance)
 
 
 def test_the_table_is_whole() -> None:
@@ -407,234 +313,3 @@ def test_bad_reduceat() -> None:
         with pytest.raises((IndexError, ValueError, TypeError)):
             tg.jit(lambda v, i=indices: np.add.reduceat(v, i, axis=0))(X)
     values(lambda v: np.add.reduceat(v, [0, 1], dtype=np.float32), X)
-
-
-# --- outer, at, and the call ----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", BINARY)
-def test_outer(name: str) -> None:
-    ufunc, x, y = NUMPYS[name], operand(name, X), operand(name, Y[0])
-    values(
-        lambda v: (
-            ufunc.outer(v, y),
-            ufunc.outer(y, v),
-            ufunc.outer(v[0], v[1]),
-            ufunc.outer(v[0, 0], v),
-        ),
-        x,
-    )
-    if name not in FLAT:
-        derivatives(ufunc.outer, X, Y[0])
-
-
-def test_outer_with_options() -> None:
-    values(lambda v: np.multiply.outer(v, [2.0, 3.0], dtype=np.float32), X)
-
-    def into(v: Any) -> Any:
-        out = np.zeros_like(v, shape=(2, 3, 2))
-        assert np.add.outer(v, [1.0, 2.0], out=out) is out
-        return out
-
-    values(into, X)
-
-
-@pytest.mark.parametrize(
-    "name", [n for n in KNOWN_NAMES if NUMPYS[n].nout == 1 and NUMPYS[n].signature is None]
-)
-def test_at(name: str) -> None:
-    ufunc, x = NUMPYS[name], np.array([0.31, 0.72, 0.55, 0.93]) + (1 if name == "arccosh" else 0)
-    x = operand(name, x * 2) if name in INTEGERS | TRUTH else x
-    kind = x.dtype
-    more: tuple[Any, ...] = (operand(name, np.array([1.2, 0.4, 2.1])),) if ufunc.nin == 2 else ()
-
-    def program(v: Any, indices: Any) -> Any:
-        y = np.array(v) if type(v) is np.ndarray else np.copy(v)
-        ufunc.at(y, indices, *more)
-        return y
-
-    try:
-        program(x, [0, 2, 3])
-    except TypeError:
-        return  # NumPy has nothing to store
-    for indices in ([0, 2, 3], [1, 1, 1], np.array([3, 0, 3]), slice(1, 4)):
-        values(lambda v, i=indices: program(v, i), x)
-    assert x.dtype == kind
-
-
-def test_derivatives_of_at() -> None:
-    x, y = X[0], Y[0]
-    for ufunc in (
-        np.add,
-        np.subtract,
-        np.multiply,
-        np.divide,
-        np.power,
-        np.maximum,
-        np.hypot,
-        np.logaddexp,
-    ):
-
-        def program(v: Any, w: Any, ufunc: Any = ufunc) -> Any:
-            out = np.copy(v)
-            ufunc.at(out, [0, 2, 0], w)
-            return out
-
-        derivatives(program, x, y)
-
-    def whole(v: Any) -> Any:
-        out = np.copy(v)
-        np.exp.at(out, [0, 2, 0])
-        np.multiply.at(out, (slice(None),), 3.0)
-        return out
-
-    derivatives(whole, x)
-
-
-def test_at_on_plain_and_mixed_operands() -> None:
-    with pytest.raises(ConcretizationError, match=r"np\.multiply\.at would write"):
-        tg.grad(lambda v: np.multiply.at(np.ones(3), [0], v[:1]))(X[0])
-    plain = np.ones(3)
-    np.multiply.at(plain, [0, 0], tg.tensor([2.0, 3.0]))
-    np.testing.assert_array_equal(plain, [6.0, 1.0, 1.0])
-    with pytest.raises(UnsupportedFunctionError, match="traced indices"):
-        tg.jit(lambda v, i: np.multiply.at(np.copy(v), i, 2.0))(X[0], np.array([0, 1]))
-    with pytest.raises((ValueError, TypeError)):
-        tg.jit(lambda v: np.add.at(np.copy(v), [0]))(X[0])
-
-
-@pytest.mark.parametrize("name", KNOWN_NAMES)
-def test_call_with_dtype_out_and_where(name: str) -> None:
-    """Of every dtype asked for: NumPy's result, or both refuse. Then `out=`, with and without
-    `where=`."""
-    ufunc = NUMPYS[name]
-    x = operand(name, X / 4 + (1 if name == "arccosh" else 0))
-    args = (x, operand(name, Y)) if ufunc.nin == 2 else (x,)
-    if name in ("matmul", "vecdot"):
-        args = (x, operand(name, Y.T if name == "matmul" else Y))
-    for wanted in (np.float32, np.float64, np.int64, np.bool_):
-        try:
-            expected = ufunc(*args, dtype=wanted)
-        except TypeError:
-            with pytest.raises(TypeError):
-                traced(lambda *a, w=wanted: ufunc(*a, dtype=w), *args)
-        else:
-            same(traced(lambda *a, w=wanted: ufunc(*a, dtype=w), *args), expected)
-    results = ufunc(*args) if ufunc.nout > 1 else (ufunc(*args),)
-
-    def into(*a: Any) -> Any:
-        outs = tuple(np.zeros_like(a[0], dtype=r.dtype, shape=r.shape) for r in results)
-        again = ufunc(*a, out=outs)
-        assert (again if ufunc.nout > 1 else (again,))[0] is outs[0]
-        if ufunc.signature is None:
-            ufunc(*a, out=outs, where=X[:, :1] > 1)
-        return outs
-
-    values(into, *args)
-
-
-def test_arguments_of_a_call_that_change_its_meaning() -> None:
-    with pytest.raises(DTypeError, match=r"np\.add: Cannot cast"):
-        tg.jit(lambda v: np.add(v, 1.5, dtype=int))(X)
-    with pytest.raises(DTypeError, match="Cannot cast"):
-        tg.jit(lambda v: np.add(v, 1.5, dtype=np.float32, casting="safe"))(X)
-    values(lambda v: np.add(v, 1, signature="ff->f", casting="same_kind"), X)
-    values(lambda v: np.true_divide(v, 2, casting="no"), X)
-    with pytest.raises(UnsupportedFunctionError, match="with axes="):
-        tg.jit(lambda v: np.matmul(v, v, axes=[(0, 1), (0, 1), (0, 1)]))(X[:, :2])
-    with pytest.raises(UnsupportedFunctionError, match="where="):
-        tg.jit(lambda v: np.exp(v, where=X > 1))(X)
-
-
-# --- by identity ----------------------------------------------------------------------------------
-
-
-@numba.vectorize
-def gamma(b: Any) -> Any:
-    return 1 / np.sqrt(1 - b * b)
-
-
-@numba.vectorize(["float64(float64)"])
-def sigmoid(b: Any) -> Any:
-    return b * b
-
-
-@numba.vectorize(["float64(float64, float64)"])
-def mv(a: Any, b: Any) -> Any:
-    return a - b
-
-
-OTHERS: dict[str, tuple[Any, int]] = {
-    "numba.vectorize": (gamma, 1),
-    "numba.vectorize typed": (sigmoid, 1),
-    "numba.vectorize binary": (mv, 2),
-    "np.frompyfunc": (np.frompyfunc(lambda b: b * b, 1, 1), 1),
-    "np.frompyfunc binary": (np.frompyfunc(operator.add, 2, 1), 2),
-}
-
-
-def modes() -> Iterator[Callable[[Callable[..., Any]], Any]]:
-    x = np.array([0.3, 0.8])
-    yield lambda f: tg.jit(f)(x)
-    yield lambda f: tg.grad(f)(x)
-    yield lambda f: tg.jit(tg.grad(f))(x)
-    yield lambda f: tg.jvp(f, (x,), (x,))
-    yield lambda f: tg.vmap(f)(np.stack([x, x]))
-    yield lambda f: f(tg.tensor(x, requires_grad=True))
-
-
-@pytest.mark.parametrize("name", OTHERS)
-def test_ufuncs_of_others_are_refused_by_name(name: str) -> None:
-    ufunc, count = OTHERS[name]
-    text = (
-        r"test_ufuncs.py:\d+: the ufunc "
-        rf"'{ufunc.__name__.replace('(', '.').replace(')', '.')}'.*custom_vjp"
-    )
-    for mode in modes():
-        with pytest.raises(UnsupportedFunctionError, match=text):
-            mode(lambda v: np.sum(ufunc(*[v] * count)))
-
-
-def test_ufuncs_of_others_where_nothing_is_lost() -> None:
-    np.testing.assert_allclose(np.asarray(gamma(tg.tensor([0.6]))), [1.25])
-
-    @tg.custom_vjp
-    def lorentz(b: Any) -> Any:
-        return gamma(b)
-
-    lorentz.defvjp(lambda b: (gamma(b), b), lambda b, ct: (ct * b * gamma(b) ** 3,))
-    np.testing.assert_allclose(
-        tg.grad(lambda v: np.sum(lorentz(v)))(np.array([0.6])), [0.6 * 1.25**3]
-    )
-
-
-@pytest.mark.parametrize("name", ["frexp", "modf", "gcd", "nextafter", "spacing", "ldexp"])
-def test_unknown_ufuncs_of_numpy(name: str) -> None:
-    ufunc = NUMPYS[name]
-    with pytest.raises(
-        UnsupportedFunctionError, match=rf"test_ufuncs.py:\d+: np.{name} has no counterpart"
-    ):
-        tg.jit(lambda v: ufunc(*[v] * ufunc.nin))(X if name != "gcd" else np.array([4, 6]))
-
-
-def test_every_function_of_scipy_is_known_or_refused() -> None:
-    x = np.array([0.3, 0.8])
-    for name in dir(special):
-        ufunc = getattr(special, name)
-        if not isinstance(ufunc, np.ufunc) or name in SCIPY or ufunc in KNOWN:
-            continue
-        with pytest.raises(
-            UnsupportedFunctionError, match=rf"scipy\.special\.{ufunc.__name__} has no counterpart"
-        ):
-            tg.vjp(lambda v, f=ufunc: f(*[v] * f.nin), x)
-
-
-@pytest.mark.parametrize(
-    "function", [np.emath.sqrt, np.emath.log, np.emath.arccos, lambda v: np.emath.power(v, 2)]
-)
-def test_functions_of_the_same_name_elsewhere(function: Any) -> None:
-    for mode in modes():
-        with pytest.raises(
-            UnsupportedFunctionError, match=r"np\.emath\.\w+ has no counterpart.*astype\(complex\)"
-        ):
-            mode(lambda v: np.sum(np.real(function(v))))
